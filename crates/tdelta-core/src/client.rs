@@ -1,0 +1,81 @@
+//! What the load loop asks of a database connection, and a client that does nothing.
+
+use crate::script::{Kind, Program, Statement};
+use crate::value::Value;
+use std::collections::BTreeMap;
+
+/// Why a statement failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClientError {
+    /// A short stable name, by which failures are counted: `busy`, `constraint`, `full`, …
+    pub kind: String,
+    /// What the engine said.
+    pub message: String,
+    /// Whether the same transaction may succeed when tried again (a lock, a deadlock).
+    pub retryable: bool,
+}
+
+/// One connection. Statements are named by (program, statement) as prepared.
+pub trait Client: Send {
+    /// Prepares every statement of every program, in order. Called once, before the first trial.
+    ///
+    /// # Errors
+    /// A statement that the engine does not take.
+    fn prepare(&mut self, programs: &[Program]) -> Result<(), ClientError>;
+
+    /// Runs one statement to its end, fetching every column of every row as an application would. `write` says that the
+    /// transaction changes rows, so that it can be opened for writing. With `\gset`, the first row goes into `slots`.
+    /// Returns the number of rows fetched.
+    ///
+    /// # Errors
+    /// What the engine answered; `no_row` if `\gset` got none.
+    fn execute(
+        &mut self,
+        at: (usize, usize),
+        statement: &Statement,
+        write: bool,
+        slots: &mut [Value],
+    ) -> Result<u64, ClientError>;
+
+    /// Leaves any open transaction, without failing.
+    fn abandon(&mut self);
+
+    /// The engine's own counters since the last call, by name.
+    fn take_counters(&mut self) -> BTreeMap<String, i64>;
+}
+
+/// A client without a database: what is left is the cost of the loop itself.
+#[derive(Debug, Default)]
+pub struct Noop {
+    executed: i64,
+}
+
+impl Client for Noop {
+    fn prepare(&mut self, _programs: &[Program]) -> Result<(), ClientError> {
+        Ok(())
+    }
+
+    #[inline]
+    fn execute(
+        &mut self,
+        at: (usize, usize),
+        statement: &Statement,
+        write: bool,
+        slots: &mut [Value],
+    ) -> Result<u64, ClientError> {
+        std::hint::black_box((at, write, &statement.parameters, &*slots));
+        if let (Kind::Query, Some(into)) = (statement.kind, &statement.into) {
+            for slot in into.values() {
+                slots[*slot] = Value::Int(1);
+            }
+        }
+        self.executed += 1;
+        Ok(0)
+    }
+
+    fn abandon(&mut self) {}
+
+    fn take_counters(&mut self) -> BTreeMap<String, i64> {
+        BTreeMap::from([("statements".into(), std::mem::take(&mut self.executed))])
+    }
+}

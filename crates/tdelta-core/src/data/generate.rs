@@ -1,0 +1,108 @@
+//! Rows made by several threads, handed over in order, in bounded memory.
+
+use std::sync::mpsc::{channel, sync_channel, Receiver, Sender, SyncSender};
+use std::thread;
+
+use super::plan::Table;
+use crate::value::Value;
+
+/// Rows a chunk holds (the last one of a table fewer).
+pub const CHUNK_ROWS: u64 = 1024;
+
+/// Chunks a thread may be ahead of the caller.
+const AHEAD: usize = 2;
+
+/// Consecutive rows of one table, their values end to end. Chunks are used again, with the memory of their texts.
+#[derive(Debug, Default)]
+pub struct Chunk {
+    first: u64,
+    columns: usize,
+    values: Vec<Value>,
+}
+
+impl Chunk {
+    /// The index of the first row, from 0.
+    #[must_use]
+    pub fn first(&self) -> u64 {
+        self.first
+    }
+
+    /// The rows, each a slice with one value a column.
+    pub fn rows(&self) -> impl ExactSizeIterator<Item = &[Value]> {
+        self.values.chunks_exact(self.columns)
+    }
+
+    fn fill(&mut self, table: &Table, seed: u64, number: u64) {
+        self.first = number * CHUNK_ROWS;
+        self.columns = table.columns.len();
+        let last = (self.first + CHUNK_ROWS).min(table.rows);
+        self.values.resize_with((last - self.first) as usize * self.columns, Value::default);
+        for (index, row) in (self.first..last).zip(self.values.chunks_exact_mut(self.columns)) {
+            table.fill(seed, index, row);
+        }
+    }
+}
+
+impl Table {
+    /// Makes every row with `threads` threads and gives them to `take`, in order, in the caller's thread.
+    ///
+    /// At most a few chunks a thread exist at once. An error of `take` ends the work and is returned; a panic of a
+    /// generating thread is a defect and is passed on.
+    pub fn generate<E, F>(&self, seed: u64, threads: usize, mut take: F) -> Result<(), E>
+    where
+        F: FnMut(&Chunk) -> Result<(), E>,
+    {
+        let chunks = self.rows.div_ceil(CHUNK_ROWS);
+        let workers = chunks.min(threads.max(1) as u64);
+        if workers <= 1 {
+            let mut chunk = Chunk::default();
+            return (0..chunks).try_for_each(|number| {
+                chunk.fill(self, seed, number);
+                take(&chunk)
+            });
+        }
+        thread::scope(|scope| {
+            let lanes: Vec<Lane> = (0..workers)
+                .map(|worker| {
+                    let (lane, made, used) = Lane::new();
+                    let numbers = (worker..chunks).step_by(workers as usize);
+                    scope.spawn(move || self.work(seed, numbers, &made, &used));
+                    lane
+                })
+                .collect();
+            // Dropping the lanes on an error makes the workers' next send fail, which ends them.
+            for lane in lanes.iter().cycle().take(chunks as usize) {
+                let Ok(chunk) = lane.made.recv() else { break };
+                take(&chunk)?;
+                // A worker that has made its last chunk is gone and needs no chunk back.
+                let _ = lane.used.send(chunk);
+            }
+            Ok(())
+        })
+    }
+
+    /// One thread's share: every `workers`-th chunk, in order, so that the caller knows where the next one comes from.
+    fn work(&self, seed: u64, numbers: impl Iterator<Item = u64>, made: &SyncSender<Chunk>, used: &Receiver<Chunk>) {
+        for number in numbers {
+            let mut chunk = used.try_recv().unwrap_or_default();
+            chunk.fill(self, seed, number);
+            if made.send(chunk).is_err() {
+                return;
+            }
+        }
+    }
+}
+
+/// The caller's ends of the two channels to one worker: chunks made, and chunks to use again.
+struct Lane {
+    made: Receiver<Chunk>,
+    used: Sender<Chunk>,
+}
+
+impl Lane {
+    fn new() -> (Self, SyncSender<Chunk>, Receiver<Chunk>) {
+        let (made_in, made) = sync_channel(AHEAD);
+        let (used, used_out) = channel();
+        (Self { made, used }, made_in, used_out)
+    }
+}

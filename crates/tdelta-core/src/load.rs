@@ -1,0 +1,731 @@
+//! The load loop: N connections under a fixed, seeded set of operations.
+//!
+//! What operation k of a trial does depends on (seed, stream, k) alone, so every twin is given the same work. A
+//! transaction's time runs from the start of its first statement (or, in an open loop, from when it was due) to the
+//! end of its last; a statement's, from its start to its last row. Draws ahead of the first statement are the loop's
+//! own and stand outside.
+
+use crate::client::{Client, ClientError};
+use crate::draw::Rng;
+use crate::latency::{Histograms, Recorder, Totals};
+use crate::pace::{wait_until, Arrivals, Pace};
+use crate::process::{monotonic_ns, thread_cpu_ns};
+use crate::script::{compile, is_true, Program, Step};
+use crate::value::Value;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicU8, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+/// One transaction type as the workload gives it.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Transaction {
+    /// Its name.
+    pub name: String,
+    /// Its share of the mix, relative to the others'.
+    pub weight: f64,
+    /// Its script.
+    pub text: String,
+}
+
+/// Compiled transaction types with their shares.
+pub struct Mix {
+    /// The compiled scripts.
+    pub programs: Vec<Program>,
+    thresholds: Vec<u64>,
+    first_span: Vec<usize>,
+    constants: Vec<Vec<(usize, Value)>>,
+}
+
+impl Mix {
+    /// Compiles transactions. `constants` are variables that hold throughout (`rows_orders`, `scale`).
+    ///
+    /// # Errors
+    /// The first script fault, as `name, line N: what`.
+    pub fn new(transactions: &[Transaction], constants: &BTreeMap<String, f64>) -> Result<Self, String> {
+        let total: f64 = transactions.iter().map(|t| t.weight).sum();
+        if transactions.is_empty() || !total.is_finite() || total <= 0.0 {
+            return Err("a mix needs at least one transaction with a weight above 0".into());
+        }
+        let mut mix = Self {
+            programs: Vec::new(),
+            thresholds: Vec::new(),
+            first_span: Vec::new(),
+            constants: Vec::new(),
+        };
+        let mut below = 0.0;
+        let mut span = transactions.len();
+        for transaction in transactions {
+            let program = compile(&transaction.name, &transaction.text)
+                .map_err(|(line, why)| format!("{}, line {line}: {why}", transaction.name))?;
+            below += transaction.weight / total;
+            mix.thresholds.push((below * u64::MAX as f64) as u64);
+            mix.first_span.push(span);
+            span += program.statements.len();
+            mix.constants.push(constants_of(&program, constants));
+            mix.programs.push(program);
+        }
+        if let Some(last) = mix.thresholds.last_mut() {
+            *last = u64::MAX;
+        }
+        Ok(mix)
+    }
+
+    /// Number of spans: transaction types first, then every statement of each in order.
+    #[must_use]
+    pub fn span_count(&self) -> usize {
+        self.programs.len() + self.programs.iter().map(|p| p.statements.len()).sum::<usize>()
+    }
+
+    /// The names of the spans, `tx:NAME` and `stmt:NAME/N` with N from 1.
+    #[must_use]
+    pub fn span_names(&self) -> Vec<String> {
+        let transactions = self.programs.iter().map(|p| format!("tx:{}", p.name));
+        let statements = self
+            .programs
+            .iter()
+            .flat_map(|p| (1..=p.statements.len()).map(move |n| format!("stmt:{}/{n}", p.name)));
+        transactions.chain(statements).collect()
+    }
+
+    fn draw(&self, rng: &mut Rng) -> usize {
+        if self.programs.len() == 1 {
+            return 0;
+        }
+        let bits = rng.bits();
+        self.thresholds.iter().position(|t| bits <= *t).unwrap_or(0)
+    }
+}
+
+fn constants_of(program: &Program, constants: &BTreeMap<String, f64>) -> Vec<(usize, Value)> {
+    let known = |name: &String| constants.get(name).copied();
+    program
+        .slots
+        .iter()
+        .filter_map(|(name, slot)| known(name).map(|value| (*slot, number(value))))
+        .collect()
+}
+
+fn number(value: f64) -> Value {
+    if value.fract() == 0.0 && value.abs() < 9e15 {
+        Value::Int(value as i64)
+    } else {
+        Value::Real(value)
+    }
+}
+
+/// One trial's orders.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Trial {
+    /// The run's seed.
+    pub seed: u64,
+    /// Which set of operations: the same for every twin in a block, another in every block.
+    pub stream: u64,
+    /// The number of operations.
+    pub operations: u64,
+    /// `:op` of the first operation, unique in the run.
+    pub first_op: u64,
+    /// Closed or open loop.
+    #[serde(default)]
+    pub pace: Pace,
+    /// The trial is cut off after this long, ns.
+    pub deadline_ns: u64,
+    /// Share of each statement's own thread-CPU time to spin away on top (0: none).
+    #[serde(default)]
+    pub planted: f64,
+    /// How often a transaction is tried before a retryable failure counts as an error.
+    #[serde(default = "ten")]
+    pub max_tries: u32,
+    /// Whether the first error that cannot be retried ends the trial.
+    #[serde(default = "yes")]
+    pub stop_on_error: bool,
+}
+
+fn ten() -> u32 {
+    10
+}
+
+fn yes() -> bool {
+    true
+}
+
+/// What ended a trial.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+#[repr(u8)]
+pub enum Stop {
+    /// All operations are done.
+    Count = 0,
+    /// It took too long.
+    Deadline = 1,
+    /// It was told to.
+    Signal = 2,
+    /// A statement failed.
+    Error = 3,
+}
+
+/// What one trial did.
+#[derive(Clone, Debug, Serialize)]
+pub struct Outcome {
+    /// Transactions finished.
+    pub operations: u64,
+    /// Wall time of the loop.
+    pub elapsed_ns: u64,
+    /// Exact totals by span, in the order of [`Mix::span_names`].
+    #[serde(skip)]
+    pub totals: Vec<Totals>,
+    /// Rows fetched.
+    pub rows: u64,
+    /// Failed transactions by kind.
+    pub errors: BTreeMap<String, u64>,
+    /// Tries repeated, by kind.
+    pub retries: BTreeMap<String, u64>,
+    /// The first error's text.
+    pub first_error: Option<String>,
+    /// Open loop: operations that no connection was free for when they fell due.
+    pub late_starts: u64,
+    /// Open loop: the most operations due and not begun.
+    pub backlog_max: u64,
+    /// CPU time spun on purpose.
+    pub planted_cpu_ns: u64,
+    /// Wall time of that, within the measured spans.
+    pub planted_elapsed_ns: u64,
+    /// What ended it.
+    pub stopped_by: Stop,
+}
+
+/// Runs one trial on the given connections, a thread each, and gathers times in `histograms`.
+pub fn run<C: Client>(
+    clients: &mut [C],
+    mix: &Mix,
+    trial: &Trial,
+    histograms: &Histograms,
+    stop: &AtomicBool,
+) -> Outcome {
+    let shared = Shared::new(clients.len(), mix, trial, histograms, stop);
+    let workers: Vec<Worker<'_>> = match clients {
+        // One connection needs no second thread, and so no wake-up.
+        [client] => vec![Worker::new(&shared, 0).work(client)],
+        many => std::thread::scope(|scope| {
+            let threads: Vec<_> = many
+                .iter_mut()
+                .enumerate()
+                .map(|(number, client)| {
+                    let shared = &shared;
+                    scope.spawn(move || Worker::new(shared, number).work(client))
+                })
+                .collect();
+            threads.into_iter().filter_map(|thread| thread.join().ok()).collect()
+        }),
+    };
+    let elapsed_ns = monotonic_ns() - shared.started_ns;
+    shared.outcome(&workers, elapsed_ns)
+}
+
+struct Shared<'a> {
+    mix: &'a Mix,
+    trial: &'a Trial,
+    histograms: &'a Histograms,
+    stop: &'a AtomicBool,
+    halted: AtomicU8,
+    next: AtomicU64,
+    arrivals: Option<Mutex<Arrivals>>,
+    spin: bool,
+    started_ns: u64,
+}
+
+impl<'a> Shared<'a> {
+    fn new(
+        connections: usize,
+        mix: &'a Mix,
+        trial: &'a Trial,
+        histograms: &'a Histograms,
+        stop: &'a AtomicBool,
+    ) -> Self {
+        let arrivals = (trial.pace != Pace::Closed)
+            .then(|| Mutex::new(Arrivals::new(trial.pace, trial.seed, trial.stream, trial.operations)));
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        Self {
+            mix,
+            trial,
+            histograms,
+            stop,
+            halted: AtomicU8::new(Stop::Count as u8),
+            next: AtomicU64::new(0),
+            arrivals,
+            spin: connections < cores,
+            started_ns: monotonic_ns(),
+        }
+    }
+
+    /// The next operation's number and, in an open loop, when it is due (clock time).
+    fn take(&self, worker: &mut Worker<'_>) -> Option<(u64, Option<u64>)> {
+        let Some(arrivals) = &self.arrivals else {
+            let index = self.next.fetch_add(1, Ordering::Relaxed);
+            return (index < self.trial.operations).then_some((index, None));
+        };
+        let arrival = {
+            let mut arrivals = arrivals.lock().unwrap_or_else(PoisonError::into_inner);
+            arrivals.take(monotonic_ns() - self.started_ns)?
+        };
+        worker.late_starts += u64::from(arrival.backlog > 0);
+        worker.backlog_max = worker.backlog_max.max(arrival.backlog);
+        Some((arrival.index, Some(self.started_ns + arrival.due_ns)))
+    }
+
+    fn halt(&self, why: Stop) {
+        let _ = self.halted.compare_exchange(Stop::Count as u8, why as u8, Ordering::Relaxed, Ordering::Relaxed);
+    }
+
+    fn go_on(&self, now_ns: u64) -> bool {
+        if self.stop.load(Ordering::Relaxed) {
+            self.halt(Stop::Signal);
+        } else if now_ns.saturating_sub(self.started_ns) > self.trial.deadline_ns {
+            self.halt(Stop::Deadline);
+        }
+        self.halted.load(Ordering::Relaxed) == Stop::Count as u8
+    }
+
+    fn outcome(&self, workers: &[Worker<'_>], elapsed_ns: u64) -> Outcome {
+        let mut totals = vec![Totals::default(); self.mix.span_count()];
+        let mut errors = BTreeMap::new();
+        let mut retries = BTreeMap::new();
+        for worker in workers {
+            for (sum, part) in totals.iter_mut().zip(&worker.recorder.totals) {
+                sum.count += part.count;
+                sum.total_ns += part.total_ns;
+            }
+            worker.errors.iter().for_each(|(kind, n)| *errors.entry(kind.clone()).or_insert(0) += n);
+            worker.retries.iter().for_each(|(kind, n)| *retries.entry(kind.clone()).or_insert(0) += n);
+        }
+        let sum = |of: fn(&Worker<'_>) -> u64| workers.iter().map(of).sum();
+        Outcome {
+            operations: totals[..self.mix.programs.len()].iter().map(|t| t.count).sum(),
+            elapsed_ns,
+            totals,
+            rows: sum(|w| w.rows),
+            errors,
+            retries,
+            first_error: workers.iter().find_map(|w| w.first_error.clone()),
+            late_starts: sum(|w| w.late_starts),
+            backlog_max: workers.iter().map(|w| w.backlog_max).max().unwrap_or(0),
+            planted_cpu_ns: sum(|w| w.plant.cpu_ns),
+            planted_elapsed_ns: sum(|w| w.plant.elapsed_ns),
+            stopped_by: match self.halted.load(Ordering::Relaxed) {
+                1 => Stop::Deadline,
+                2 => Stop::Signal,
+                3 => Stop::Error,
+                _ => Stop::Count,
+            },
+        }
+    }
+}
+
+struct Worker<'a> {
+    shared: &'a Shared<'a>,
+    recorder: Recorder<'a>,
+    slots: Vec<Vec<Value>>,
+    op_slots: Vec<Option<usize>>,
+    errors: BTreeMap<String, u64>,
+    retries: BTreeMap<String, u64>,
+    first_error: Option<String>,
+    rows: u64,
+    late_starts: u64,
+    backlog_max: u64,
+    plant: Plant,
+}
+
+/// When a transaction's parts happened.
+struct Times {
+    first_ns: Option<u64>,
+    last_ns: u64,
+    /// Whether anything but the last statement may have passed since `last_ns`.
+    stale: bool,
+}
+
+impl<'a> Worker<'a> {
+    fn new(shared: &'a Shared<'a>, number: usize) -> Self {
+        let programs = &shared.mix.programs;
+        let fill = |(program, constants): (&Program, &Vec<(usize, Value)>)| {
+            let mut slots = vec![Value::Null; program.slot_count];
+            constants.iter().for_each(|(slot, value)| slots[*slot] = value.clone());
+            if let Some(slot) = program.slots.get("client") {
+                slots[*slot] = Value::Int(number as i64);
+            }
+            slots
+        };
+        Self {
+            shared,
+            recorder: Recorder::new(shared.histograms, shared.mix.span_count()),
+            slots: programs.iter().zip(&shared.mix.constants).map(fill).collect(),
+            op_slots: programs.iter().map(|p| p.slots.get("op").copied()).collect(),
+            errors: BTreeMap::new(),
+            retries: BTreeMap::new(),
+            first_error: None,
+            rows: 0,
+            late_starts: 0,
+            backlog_max: 0,
+            plant: Plant::new(shared.trial.planted),
+        }
+    }
+
+    fn work<C: Client>(mut self, client: &mut C) -> Self {
+        let shared = self.shared;
+        let mut now_ns = shared.started_ns;
+        while shared.go_on(now_ns) {
+            let Some((index, due_ns)) = shared.take(&mut self) else { break };
+            if let Some(due_ns) = due_ns {
+                wait_until(due_ns, monotonic_ns, shared.spin);
+            }
+            now_ns = self.operation(client, index, due_ns);
+        }
+        self.recorder.flush();
+        self
+    }
+
+    /// One transaction with its retries. Returns the time at its end.
+    fn operation<C: Client>(&mut self, client: &mut C, index: u64, due_ns: Option<u64>) -> u64 {
+        let trial = self.shared.trial;
+        let mut times = Times { first_ns: due_ns, last_ns: 0, stale: true };
+        for attempt in 1.. {
+            let mut rng = Rng::new(trial.seed, trial.stream, index);
+            let which = self.shared.mix.draw(&mut rng);
+            if let Some(slot) = self.op_slots[which] {
+                self.slots[which][slot] = Value::Int((trial.first_op + index) as i64);
+            }
+            match self.transaction(client, which, &mut rng, &mut times) {
+                Ok(()) => {
+                    let first_ns = times.first_ns.unwrap_or(times.last_ns);
+                    self.recorder.record(which, times.last_ns.saturating_sub(first_ns));
+                    return times.last_ns;
+                }
+                Err(error) => {
+                    client.abandon();
+                    times.stale = true;
+                    if error.retryable && attempt < trial.max_tries && !self.shared.stop.load(Ordering::Relaxed) {
+                        *self.retries.entry(error.kind).or_insert(0) += 1;
+                        continue;
+                    }
+                    self.fail(which, error);
+                    break;
+                }
+            }
+        }
+        monotonic_ns()
+    }
+
+    fn fail(&mut self, which: usize, error: ClientError) {
+        let name = &self.shared.mix.programs[which].name;
+        self.first_error.get_or_insert_with(|| format!("{name}: {}", error.message));
+        *self.errors.entry(error.kind).or_insert(0) += 1;
+        if self.shared.trial.stop_on_error {
+            self.shared.halt(Stop::Error);
+        }
+    }
+
+    #[inline]
+    fn transaction<C: Client>(
+        &mut self,
+        client: &mut C,
+        which: usize,
+        rng: &mut Rng,
+        times: &mut Times,
+    ) -> Result<(), ClientError> {
+        let program = &self.shared.mix.programs[which];
+        let mut at = 0;
+        while let Some(step) = program.steps.get(at) {
+            at += 1;
+            if let Step::Run(statement) = step {
+                self.statement(client, (which, *statement), times)?;
+                continue;
+            }
+            times.stale = true;
+            let slots = &mut self.slots[which];
+            match step {
+                Step::Run(_) => unreachable!("handled above"),
+                Step::Set(slot, expression) => {
+                    slots[*slot] = expression.evaluate(slots, rng).map_err(script_error)?;
+                }
+                Step::Unless(condition, target) => {
+                    if !is_true(&condition.evaluate(slots, rng).map_err(script_error)?) {
+                        at = *target;
+                    }
+                }
+                Step::Jump(target) => at = *target,
+                Step::LoopStart(slot, count) => {
+                    slots[*slot] = Value::Int(count.integer(slots, rng).map_err(script_error)?);
+                }
+                Step::LoopTest(slot, target) => match &mut slots[*slot] {
+                    Value::Int(left) if *left > 0 => *left -= 1,
+                    _ => at = *target,
+                },
+            }
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn statement<C: Client>(
+        &mut self,
+        client: &mut C,
+        at: (usize, usize),
+        times: &mut Times,
+    ) -> Result<(), ClientError> {
+        let mix = self.shared.mix;
+        let program = &mix.programs[at.0];
+        let start_ns = if times.stale { monotonic_ns() } else { times.last_ns };
+        times.first_ns.get_or_insert(start_ns);
+        let slots = &mut self.slots[at.0];
+        let statement = &program.statements[at.1];
+        self.rows += if self.plant.share > 0.0 {
+            self.plant.around(|| client.execute(at, statement, program.writes, slots))?
+        } else {
+            client.execute(at, statement, program.writes, slots)?
+        };
+        times.last_ns = monotonic_ns();
+        times.stale = false;
+        self.recorder.record(mix.first_span[at.0] + at.1, times.last_ns - start_ns);
+        Ok(())
+    }
+}
+
+fn script_error(message: String) -> ClientError {
+    ClientError { kind: "script".into(), message, retryable: false }
+}
+
+/// A planted cost: spins for a share of each statement's own thread-CPU time. Reading the thread's CPU clock twice is
+/// part of the cost that is planted, so it is taken off what is left to spin and counted in what was realised.
+struct Plant {
+    share: f64,
+    clock_ns: u64,
+    owed_ns: f64,
+    cpu_ns: u64,
+    elapsed_ns: u64,
+}
+
+impl Plant {
+    fn new(share: f64) -> Self {
+        Self { share, clock_ns: clock_cost(share > 0.0), owed_ns: 0.0, cpu_ns: 0, elapsed_ns: 0 }
+    }
+
+    fn around<T>(&mut self, statement: impl FnOnce() -> T) -> T {
+        let before = thread_cpu_ns();
+        let result = statement();
+        let own_ns = (thread_cpu_ns() - before).saturating_sub(self.clock_ns);
+        let clocks_ns = 2 * self.clock_ns;
+        self.owed_ns += own_ns as f64 * self.share - clocks_ns as f64;
+        self.cpu_ns += clocks_ns;
+        self.elapsed_ns += clocks_ns;
+        if self.owed_ns > 0.0 {
+            self.spin();
+        }
+        result
+    }
+
+    fn spin(&mut self) {
+        const PREEMPTED_NS: u64 = 50_000;
+        let wanted = self.owed_ns as u64;
+        let start = monotonic_ns();
+        let mut spun = 0;
+        while spun < wanted {
+            std::hint::spin_loop();
+            spun = monotonic_ns() - start;
+        }
+        // If the core was taken away meanwhile, the wall clock ran on but no more CPU time than wanted was spent.
+        let cpu = if spun > wanted + PREEMPTED_NS { wanted } else { spun };
+        self.cpu_ns += cpu;
+        self.elapsed_ns += spun;
+        self.owed_ns -= cpu as f64;
+    }
+}
+
+/// What one reading of the thread's CPU clock costs, ns: the least mean of a few batches.
+fn clock_cost(wanted: bool) -> u64 {
+    const CALLS: u64 = 256;
+    if !wanted {
+        return 0;
+    }
+    let batch = |_| {
+        let start = monotonic_ns();
+        (0..CALLS).for_each(|_| {
+            std::hint::black_box(thread_cpu_ns());
+        });
+        (monotonic_ns() - start) / CALLS
+    };
+    (0..4).map(batch).min().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::client::Noop;
+    use crate::script::Statement;
+
+    fn mix(scripts: &[(&str, f64, &str)]) -> Mix {
+        let transactions: Vec<_> = scripts
+            .iter()
+            .map(|(name, weight, text)| Transaction { name: (*name).into(), weight: *weight, text: (*text).into() })
+            .collect();
+        Mix::new(&transactions, &BTreeMap::from([("rows_t".into(), 1000.0)])).unwrap()
+    }
+
+    fn trial(operations: u64) -> Trial {
+        serde_json::from_value(serde_json::json!({
+            "seed": 7, "stream": 1, "operations": operations, "first_op": 1, "deadline_ns": 20_000_000_000u64
+        }))
+        .unwrap()
+    }
+
+    /// Sums every bound integer, waits or fails on demand.
+    #[derive(Default)]
+    struct Probe {
+        sum: i64,
+        sleep_ns: u64,
+        burn_ns: u64,
+        fail_busy: u32,
+        fail_hard: bool,
+        abandoned: u32,
+    }
+
+    impl Client for Probe {
+        fn prepare(&mut self, _: &[Program]) -> Result<(), ClientError> {
+            Ok(())
+        }
+        fn execute(
+            &mut self,
+            _: (usize, usize),
+            statement: &Statement,
+            _: bool,
+            slots: &mut [Value],
+        ) -> Result<u64, ClientError> {
+            if self.fail_hard {
+                return Err(ClientError { kind: "full".into(), message: "disk".into(), retryable: false });
+            }
+            if self.fail_busy > 0 {
+                self.fail_busy -= 1;
+                return Err(ClientError { kind: "busy".into(), message: "locked".into(), retryable: true });
+            }
+            for slot in &statement.parameters {
+                if let Value::Int(v) = slots[*slot] {
+                    self.sum = self.sum.wrapping_add(v);
+                }
+            }
+            if self.sleep_ns > 0 {
+                std::thread::sleep(std::time::Duration::from_nanos(self.sleep_ns));
+            }
+            let began = thread_cpu_ns();
+            while self.burn_ns > 0 && thread_cpu_ns() - began < self.burn_ns {}
+            Ok(1)
+        }
+        fn abandon(&mut self) {
+            self.abandoned += 1;
+        }
+        fn take_counters(&mut self) -> BTreeMap<String, i64> {
+            BTreeMap::new()
+        }
+    }
+
+    fn go<C: Client>(clients: &mut [C], mix: &Mix, trial: &Trial) -> Outcome {
+        let histograms = Histograms::new(mix.span_count());
+        run(clients, mix, trial, &histograms, &AtomicBool::new(false))
+    }
+
+    #[test]
+    fn the_same_work_is_done_whatever_the_number_of_connections() {
+        let mix = mix(&[
+            ("a", 1.0, "\\set x random(1, :rows_t)\nSELECT :x;"),
+            ("b", 2.0, "\\set y random(1, 9)\nSELECT :y + :op;"),
+        ]);
+        let sums: Vec<i64> = [1usize, 2, 5]
+            .into_iter()
+            .map(|n| {
+                let mut clients: Vec<Probe> = (0..n).map(|_| Probe::default()).collect();
+                let outcome = go(&mut clients, &mix, &trial(3000));
+                assert_eq!(outcome.operations, 3000);
+                clients.iter().map(|c| c.sum).sum()
+            })
+            .collect();
+        assert_eq!(sums[0], sums[1]);
+        assert_eq!(sums[0], sums[2]);
+    }
+
+    #[test]
+    fn weights_are_shares() {
+        let mix = mix(&[("a", 1.0, "SELECT 1;"), ("b", 3.0, "SELECT 2;")]);
+        let outcome = go(&mut [Noop::default()], &mix, &trial(40_000));
+        let share = outcome.totals[1].count as f64 / 40_000.0;
+        assert!((share - 0.75).abs() < 0.01, "{share}");
+    }
+
+    #[test]
+    fn loops_and_branches_run_as_written() {
+        let mix = mix(&[(
+            "a",
+            1.0,
+            "\\set n 3\n\\repeat :n\nSELECT :n;\n\\endrepeat\n\\if :n > 5\nSELECT 1;\n\\elif :n = 3\nSELECT 2;\n\\else\nSELECT 3;\n\\endif",
+        )]);
+        let outcome = go(&mut [Probe::default()], &mix, &trial(10));
+        let counts: Vec<u64> = outcome.totals.iter().map(|t| t.count).collect();
+        assert_eq!(counts, [10, 30, 0, 10, 0]);
+    }
+
+    #[test]
+    fn a_retryable_failure_is_tried_again_and_counted() {
+        let mix = mix(&[("a", 1.0, "SELECT :op;")]);
+        let mut client = Probe { fail_busy: 3, ..Probe::default() };
+        let outcome = go(std::slice::from_mut(&mut client), &mix, &trial(5));
+        assert_eq!(outcome.retries, BTreeMap::from([("busy".to_owned(), 3)]));
+        assert!(outcome.errors.is_empty());
+        assert_eq!((outcome.operations, client.abandoned, client.sum), (5, 3, 15));
+    }
+
+    #[test]
+    fn an_error_ends_the_trial_and_says_why() {
+        let mix = mix(&[("a", 1.0, "SELECT 1;")]);
+        let mut client = Probe { fail_hard: true, ..Probe::default() };
+        let outcome = go(std::slice::from_mut(&mut client), &mix, &trial(5));
+        assert_eq!(outcome.stopped_by, Stop::Error);
+        assert_eq!(outcome.first_error.as_deref(), Some("a: disk"));
+        assert_eq!(outcome.errors["full"], 1);
+    }
+
+    #[test]
+    fn a_deadline_and_a_signal_end_a_trial() {
+        let mix = mix(&[("a", 1.0, "SELECT 1;")]);
+        let mut orders = trial(u64::MAX);
+        orders.deadline_ns = 20_000_000;
+        assert_eq!(go(&mut [Noop::default()], &mix, &orders).stopped_by, Stop::Deadline);
+        let histograms = Histograms::new(mix.span_count());
+        let stopped = run(&mut [Noop::default()], &mix, &orders, &histograms, &AtomicBool::new(true));
+        assert_eq!((stopped.stopped_by, stopped.operations), (Stop::Signal, 0));
+    }
+
+    #[test]
+    fn an_open_loop_counts_from_the_due_time() {
+        let mix = mix(&[("a", 1.0, "SELECT 1;")]);
+        let mut orders = trial(50);
+        orders.pace = Pace::Constant(10_000.0);
+        // Each operation takes 1 ms and one falls due every 0.1 ms: the 50th waits for about 45 ms.
+        let mut client = Probe { sleep_ns: 1_000_000, ..Probe::default() };
+        let outcome = go(std::slice::from_mut(&mut client), &mix, &orders);
+        let mean_ms = outcome.totals[0].total_ns as f64 / 50.0 / 1e6;
+        let service_ms = outcome.totals[1].total_ns as f64 / 50.0 / 1e6;
+        assert!(mean_ms > 15.0 * service_ms.min(1.4), "waiting shows: {mean_ms} of which service {service_ms}");
+        assert!(outcome.late_starts >= 45, "{}", outcome.late_starts);
+        assert!(outcome.backlog_max >= 40, "{}", outcome.backlog_max);
+    }
+
+    #[test]
+    fn a_planted_cost_is_realised_and_recorded() {
+        let mix = mix(&[("a", 1.0, "SELECT 1;")]);
+        let mut orders = trial(300);
+        orders.planted = 0.5;
+        let mut client = Probe { burn_ns: 100_000, ..Probe::default() };
+        let outcome = go(std::slice::from_mut(&mut client), &mix, &orders);
+        let own = 300.0 * 100_000.0;
+        let realised = outcome.planted_cpu_ns as f64 / own;
+        assert!((0.45..0.6).contains(&realised), "{realised}");
+        assert!(outcome.planted_elapsed_ns >= outcome.planted_cpu_ns);
+    }
+}

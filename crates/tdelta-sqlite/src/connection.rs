@@ -1,0 +1,333 @@
+//! One connection of a twin: opened with its key, its statements prepared, its writers in a fair queue.
+
+use crate::statement::{error_of, failure, Prepared};
+use parking_lot::lock_api::{RawMutex as _, RawMutexFair as _};
+use parking_lot::RawFairMutex;
+use rusqlite::ffi;
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::ffi::{c_void, CString};
+use std::os::raw::c_int;
+use std::sync::Arc;
+use tdelta_core::client::{Client, ClientError};
+use tdelta_core::script::{Kind, Program, Statement};
+use tdelta_core::value::Value;
+
+/// How to open a twin's file. `Debug` is left out on purpose: the key must not be printed.
+#[derive(Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Options {
+    /// The database file.
+    pub path: String,
+    /// Make the file if it is not there.
+    #[serde(default)]
+    pub create: bool,
+    /// Pragmas ahead of the key (the cipher and its parameters).
+    #[serde(default)]
+    pub cipher_pragmas: Vec<String>,
+    /// The passphrase; none for a plain file.
+    #[serde(default)]
+    pub key: Option<String>,
+    /// On creation: bytes to reserve at the end of each page.
+    #[serde(default)]
+    pub reserve: Option<u8>,
+    /// Pragmas once the file can be read (journal mode, synchronous, cache size, …).
+    #[serde(default)]
+    pub pragmas: Vec<String>,
+    /// How long a reader waits for a writer (journal modes in which they exclude each other), ms.
+    #[serde(default = "ten_seconds")]
+    pub busy_timeout_ms: i32,
+}
+
+fn ten_seconds() -> i32 {
+    10_000
+}
+
+/// Lets writers of one process in by order of arrival.
+pub struct WriteQueue(RawFairMutex);
+
+impl WriteQueue {
+    /// An empty queue.
+    pub fn new() -> Arc<Self> {
+        Arc::new(Self(RawFairMutex::INIT))
+    }
+
+    fn enter(&self) {
+        self.0.lock();
+    }
+
+    /// Hands over to the next in line.
+    ///
+    /// # Safety
+    /// The caller has entered.
+    unsafe fn leave(&self) {
+        // SAFETY: as above.
+        unsafe { self.0.unlock_fair() };
+    }
+}
+
+struct Slot {
+    prepared: Prepared,
+    /// Result column → variable, for `\gset`.
+    into: Vec<(usize, usize)>,
+}
+
+/// One open connection.
+pub struct Connection {
+    statements: Vec<Vec<Slot>>,
+    queue: Arc<WriteQueue>,
+    holds_queue: bool,
+    /// Declared last of what it must outlive: statements are finalized before the connection closes.
+    db: Handle,
+}
+
+struct Handle(*mut ffi::sqlite3);
+
+// SAFETY: SQLite is built for threads, and a connection belongs to one thread at a time.
+unsafe impl Send for Handle {}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        // SAFETY: closed once, after its statements.
+        unsafe { ffi::sqlite3_close(self.0) };
+    }
+}
+
+impl Connection {
+    /// Opens the file, gives it its key and settings, and reads its schema, which a wrong key cannot.
+    ///
+    /// # Errors
+    /// What SQLite says; the message never contains the key.
+    pub fn open(options: &Options, queue: Arc<WriteQueue>) -> Result<Self, ClientError> {
+        let path = CString::new(options.path.as_str()).map_err(|_| failure("path", "NUL in a path".into()))?;
+        let create = if options.create { ffi::SQLITE_OPEN_CREATE } else { 0 };
+        let flags = ffi::SQLITE_OPEN_READWRITE | ffi::SQLITE_OPEN_NOMUTEX | create;
+        let mut raw = std::ptr::null_mut();
+        // SAFETY: `path` ends in NUL; `raw` is written even on failure, and must be closed then too.
+        let code = unsafe { ffi::sqlite3_open_v2(path.as_ptr(), &mut raw, flags, std::ptr::null()) };
+        let connection = Self { statements: Vec::new(), queue, holds_queue: false, db: Handle(raw) };
+        if code != ffi::SQLITE_OK {
+            let mut error = error_of(raw, code);
+            error.message = format!("{}: {}", options.path, error.message);
+            return Err(error);
+        }
+        connection.configure(options)?;
+        Ok(connection)
+    }
+
+    fn configure(&self, options: &Options) -> Result<(), ClientError> {
+        // SAFETY: the connection is open.
+        unsafe { ffi::sqlite3_busy_timeout(self.db.0, options.busy_timeout_ms) };
+        options.cipher_pragmas.iter().try_for_each(|pragma| self.run(pragma))?;
+        if let Some(key) = &options.key {
+            self.run(&format!("PRAGMA key='{}'", key.replace('\'', "''")))
+                .map_err(|_| failure("key", "the library refused the key".into()))?;
+        }
+        if let Some(reserve) = options.reserve {
+            self.reserve(reserve)?;
+        }
+        options.pragmas.iter().try_for_each(|pragma| self.run(pragma))?;
+        self.run("SELECT count(*) FROM sqlite_master")
+    }
+
+    fn reserve(&self, bytes: u8) -> Result<(), ClientError> {
+        let mut bytes = c_int::from(bytes);
+        let argument: *mut c_int = &mut bytes;
+        // SAFETY: this file control reads and writes one int; "main" ends in NUL.
+        let code = unsafe {
+            ffi::sqlite3_file_control(
+                self.db.0,
+                c"main".as_ptr(),
+                ffi::SQLITE_FCNTL_RESERVE_BYTES,
+                argument.cast::<c_void>(),
+            )
+        };
+        if code == ffi::SQLITE_OK {
+            Ok(())
+        } else {
+            Err(error_of(self.db.0, code))
+        }
+    }
+
+    /// Runs one statement to its end.
+    ///
+    /// # Errors
+    /// What SQLite says.
+    pub fn run(&self, sql: &str) -> Result<(), ClientError> {
+        self.query(sql, |_| Ok(())).map(|_| ())
+    }
+
+    /// The first column of the first row as text (numbers in digits; empty for NULL or no row).
+    ///
+    /// # Errors
+    /// What SQLite says.
+    pub fn text(&self, sql: &str) -> Result<String, ClientError> {
+        let mut answer = None;
+        self.query(sql, |row| {
+            answer.get_or_insert_with(|| row.owned(0));
+            Ok(())
+        })?;
+        Ok(match answer.unwrap_or_default() {
+            Value::Null => String::new(),
+            Value::Int(v) => v.to_string(),
+            Value::Real(v) => v.to_string(),
+            Value::Text(v) => v,
+            Value::Blob(v) => String::from_utf8_lossy(&v).into_owned(),
+        })
+    }
+
+    /// Runs a query and shows every row to `each`. Returns the number of rows.
+    ///
+    /// # Errors
+    /// What SQLite or `each` says.
+    pub(crate) fn query(
+        &self,
+        sql: &str,
+        mut each: impl FnMut(&Prepared) -> Result<(), ClientError>,
+    ) -> Result<u64, ClientError> {
+        let prepared = self.prepare_one(sql)?;
+        let mut rows = 0;
+        while prepared.step()? {
+            each(&prepared)?;
+            rows += 1;
+        }
+        Ok(rows)
+    }
+
+    pub(crate) fn prepare_one(&self, sql: &str) -> Result<Prepared, ClientError> {
+        Prepared::new(self.db.0, sql)
+    }
+
+    fn enter(&mut self) {
+        if !self.holds_queue {
+            self.queue.enter();
+            self.holds_queue = true;
+        }
+    }
+
+    fn leave(&mut self) {
+        if self.holds_queue {
+            self.holds_queue = false;
+            // SAFETY: this connection had entered.
+            unsafe { self.queue.leave() };
+        }
+    }
+
+    fn slot(&self, program: &Program, statement: &Statement) -> Result<Slot, ClientError> {
+        let sql = match statement.kind {
+            // A deferred transaction that turns into a writer can fail with a stale snapshot: take the lock at once.
+            Kind::Begin if program.writes => "BEGIN IMMEDIATE",
+            Kind::Begin => "BEGIN",
+            _ => &statement.sql,
+        };
+        let prepared = self.prepare_one(sql).map_err(|mut error| {
+            error.message = format!("{}, line {}: {}", program.name, statement.line, error.message);
+            error
+        })?;
+        let into = statement.into.iter().flat_map(|names| {
+            let named = |column: usize| names.get(&prepared.column_name(column)).map(|slot| (column, *slot));
+            (0..prepared.columns()).filter_map(named).collect::<Vec<_>>()
+        });
+        let into = into.collect();
+        Ok(Slot { prepared, into })
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        self.leave();
+    }
+}
+
+impl Slot {
+    #[inline]
+    fn run(&self, statement: &Statement, slots: &mut [Value]) -> Result<u64, ClientError> {
+        for (index, slot) in statement.parameters.iter().enumerate() {
+            self.prepared.bind(index + 1, &slots[*slot])?;
+        }
+        if statement.into.is_some() {
+            return self.fetch_into(slots);
+        }
+        let rows = self.prepared.drain();
+        self.prepared.reset();
+        rows
+    }
+
+    fn fetch_into(&self, slots: &mut [Value]) -> Result<u64, ClientError> {
+        let found = self.prepared.step();
+        let values: Vec<(usize, Value)> = match found {
+            Ok(true) => self.into.iter().map(|(column, slot)| (*slot, self.prepared.owned(*column))).collect(),
+            _ => Vec::new(),
+        };
+        // Bound text is borrowed from the slots, so the statement lets go of it before they change.
+        self.prepared.reset();
+        if !found? {
+            return Err(failure("no_row", "\\gset expected one row and found none".into()));
+        }
+        values.into_iter().for_each(|(slot, value)| slots[slot] = value);
+        Ok(1)
+    }
+}
+
+impl Client for Connection {
+    fn prepare(&mut self, programs: &[Program]) -> Result<(), ClientError> {
+        let mut all = Vec::with_capacity(programs.len());
+        for program in programs {
+            let slots: Result<Vec<Slot>, _> = program.statements.iter().map(|s| self.slot(program, s)).collect();
+            all.push(slots?);
+        }
+        self.statements = all;
+        Ok(())
+    }
+
+    #[inline]
+    fn execute(
+        &mut self,
+        at: (usize, usize),
+        statement: &Statement,
+        write: bool,
+        slots: &mut [Value],
+    ) -> Result<u64, ClientError> {
+        let alone = match statement.kind {
+            Kind::Begin if write => {
+                self.enter();
+                false
+            }
+            Kind::Write if !self.holds_queue => {
+                self.enter();
+                true
+            }
+            _ => false,
+        };
+        let result = self.statements[at.0][at.1].run(statement, slots);
+        if alone || (result.is_ok() && matches!(statement.kind, Kind::Commit | Kind::Rollback)) {
+            self.leave();
+        }
+        result
+    }
+
+    fn abandon(&mut self) {
+        // SAFETY: the connection is open.
+        if unsafe { ffi::sqlite3_get_autocommit(self.db.0) } == 0 {
+            // A rollback fails only where SQLite has rolled back by itself.
+            let _ = self.run("ROLLBACK");
+        }
+        self.leave();
+    }
+
+    fn take_counters(&mut self) -> BTreeMap<String, i64> {
+        const COUNTERS: [(&str, c_int); 4] = [
+            ("cache_hits", ffi::SQLITE_DBSTATUS_CACHE_HIT),
+            ("cache_misses", ffi::SQLITE_DBSTATUS_CACHE_MISS),
+            ("cache_writes", ffi::SQLITE_DBSTATUS_CACHE_WRITE),
+            ("cache_spills", ffi::SQLITE_DBSTATUS_CACHE_SPILL),
+        ];
+        let read = |(name, counter): (&str, c_int)| {
+            let (mut current, mut highest) = (0, 0);
+            // SAFETY: the connection is open and both targets are ints; the last argument resets the counter.
+            unsafe { ffi::sqlite3_db_status(self.db.0, counter, &mut current, &mut highest, 1) };
+            (name.to_owned(), i64::from(current))
+        };
+        COUNTERS.into_iter().map(read).collect()
+    }
+}

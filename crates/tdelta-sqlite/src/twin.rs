@@ -1,0 +1,182 @@
+//! A twin: one database file with its connections, and what is done to it outside of trials.
+
+use crate::connection::{Connection, Options, WriteQueue};
+use crate::statement::failure;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use tdelta_core::client::{Client, ClientError};
+use tdelta_core::data::{Chunk, Plan, Table, TableChecksum};
+use tdelta_core::latency::Histograms;
+use tdelta_core::load::{run, Mix, Outcome, Trial};
+use tdelta_core::process::monotonic_ns;
+
+/// Sizes of a twin's files, bytes.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub struct FileSizes {
+    /// The database file.
+    pub database: u64,
+    /// The write-ahead log.
+    pub wal: u64,
+    /// The rollback journal.
+    pub journal: u64,
+}
+
+/// An open twin.
+pub struct Twin {
+    path: String,
+    connections: Vec<Connection>,
+    mix: Option<(Mix, Histograms)>,
+}
+
+impl Twin {
+    /// Opens `connections` connections to one file.
+    ///
+    /// # Errors
+    /// What SQLite says.
+    pub fn open(options: &Options, connections: usize) -> Result<Self, ClientError> {
+        let queue = WriteQueue::new();
+        let opened: Result<Vec<_>, _> =
+            (0..connections.max(1)).map(|_| Connection::open(options, queue.clone())).collect();
+        Ok(Self { path: options.path.clone(), connections: opened?, mix: None })
+    }
+
+    fn first(&self) -> &Connection {
+        &self.connections[0]
+    }
+
+    /// Runs one statement outside of trials: the first column of its first row as text.
+    ///
+    /// # Errors
+    /// What SQLite says.
+    pub fn text(&mut self, sql: &str) -> Result<String, ClientError> {
+        self.first().text(sql)
+    }
+
+    /// Makes the tables, fills them with the plan's rows in one order, then builds the indexes.
+    ///
+    /// # Errors
+    /// What SQLite says.
+    pub fn load(
+        &mut self,
+        plan: &Plan,
+        seed: u64,
+        threads: usize,
+        tables: &[String],
+        indexes: &[String],
+        mut progress: impl FnMut(u64),
+    ) -> Result<(), ClientError> {
+        let db = self.first();
+        db.run("BEGIN EXCLUSIVE")?;
+        tables.iter().try_for_each(|sql| db.run(sql))?;
+        let mut done = 0;
+        for table in &plan.tables {
+            let insert = db.prepare_one(&insert_into(table))?;
+            table.generate(seed, threads, |chunk: &Chunk| {
+                for row in chunk.rows() {
+                    row.iter().enumerate().try_for_each(|(column, value)| insert.bind(column + 1, value))?;
+                    insert.step()?;
+                    insert.reset();
+                }
+                done += chunk.rows().len() as u64;
+                progress(done);
+                Ok::<(), ClientError>(())
+            })?;
+        }
+        indexes.iter().try_for_each(|sql| db.run(sql))?;
+        db.run("COMMIT")?;
+        db.run("ANALYZE")
+    }
+
+    /// A checksum of each table that does not depend on the order of rows.
+    ///
+    /// # Errors
+    /// What SQLite says.
+    pub fn checksums(&mut self, tables: &[(String, Vec<String>)]) -> Result<BTreeMap<String, TableChecksum>, ClientError> {
+        let mut sums = BTreeMap::new();
+        for (table, columns) in tables {
+            let mut sum = TableChecksum::default();
+            let sql = format!("SELECT {} FROM {}", quoted_list(columns), quoted(table));
+            self.first().query(&sql, |row| {
+                sum.add_row((0..row.columns()).map(|column| row.column(column)));
+                Ok(())
+            })?;
+            sums.insert(table.clone(), sum);
+        }
+        Ok(sums)
+    }
+
+    /// Compiles and prepares the transactions that trials will run.
+    ///
+    /// # Errors
+    /// A script fault or a statement that SQLite does not take.
+    pub fn prepare(&mut self, mix: Mix) -> Result<(), ClientError> {
+        self.connections.iter_mut().try_for_each(|c| c.prepare(&mix.programs))?;
+        let histograms = Histograms::new(mix.span_count());
+        self.mix = Some((mix, histograms));
+        Ok(())
+    }
+
+    /// Runs one trial. The counters are the trial's own.
+    ///
+    /// # Errors
+    /// If nothing is prepared.
+    pub fn trial(
+        &mut self,
+        trial: &Trial,
+        stop: &AtomicBool,
+    ) -> Result<(Outcome, BTreeMap<String, i64>), ClientError> {
+        let Some((mix, histograms)) = &self.mix else {
+            return Err(failure("order", "a trial before its transactions are prepared".into()));
+        };
+        histograms.reset();
+        self.connections.iter_mut().for_each(|c| drop(c.take_counters()));
+        let outcome = run(&mut self.connections, mix, trial, histograms, stop);
+        let mut counters = BTreeMap::new();
+        for connection in &mut self.connections {
+            for (name, count) in connection.take_counters() {
+                *counters.entry(name).or_insert(0) += count;
+            }
+        }
+        Ok((outcome, counters))
+    }
+
+    /// The prepared mix and the histograms of the last trial.
+    #[must_use]
+    pub fn recorded(&self) -> Option<(&Mix, &Histograms)> {
+        self.mix.as_ref().map(|(mix, histograms)| (mix, histograms))
+    }
+
+    /// Moves the write-ahead log into the database file, so that the next trial does not pay for this one. Returns ns.
+    ///
+    /// # Errors
+    /// What SQLite says.
+    pub fn checkpoint(&mut self) -> Result<u64, ClientError> {
+        let start = monotonic_ns();
+        self.first().run("PRAGMA wal_checkpoint(TRUNCATE)")?;
+        Ok(monotonic_ns() - start)
+    }
+
+    /// The sizes of its files now.
+    #[must_use]
+    pub fn file_sizes(&self) -> FileSizes {
+        let size = |suffix: &str| {
+            std::fs::metadata(Path::new(&format!("{}{suffix}", self.path))).map_or(0, |m| m.len())
+        };
+        FileSizes { database: size(""), wal: size("-wal"), journal: size("-journal") }
+    }
+}
+
+fn insert_into(table: &Table) -> String {
+    let marks: Vec<String> = (1..=table.columns.len()).map(|n| format!("?{n}")).collect();
+    format!("INSERT INTO {} ({}) VALUES ({})", quoted(&table.name), quoted_list(&table.columns), marks.join(", "))
+}
+
+fn quoted(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
+}
+
+fn quoted_list(names: &[String]) -> String {
+    names.iter().map(|name| quoted(name)).collect::<Vec<_>>().join(", ")
+}

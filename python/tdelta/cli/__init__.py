@@ -1,0 +1,1 @@
+"""The command line: one file a command. It parses, calls and prints; it measures, judges and words nothing."""

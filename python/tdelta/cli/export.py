@@ -1,0 +1,32 @@
+"""``tdelta export``: the trials of a stored run, for other programs."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+
+@click.command(short_help="Write the trials of a run as CSV or JSON.")
+@click.argument("run", default="last")
+@click.option(
+    "--format",
+    "file_format",
+    type=click.Choice(["csv", "json"]),
+    required=True,
+    help="csv: one row a trial; json: everything, histograms too.",
+)
+@click.option("--output", type=click.Path(path_type=Path, dir_okay=False), help="File to write.  [standard output]")
+@click.option("--store", type=click.Path(path_type=Path, dir_okay=False), help="File that keeps the results.")
+def export(run: str, file_format: str, output: Path | None, store: Path | None) -> None:
+    """Write the trials of RUN (an id, the beginning of one, or `last`) as CSV or JSON.
+
+    Example: tdelta export last --format csv --output trials.csv
+    """
+    from tdelta.store import Store
+    from tdelta.store.export import write
+
+    with Store.open(store) as opened:
+        write(opened, opened.resolve(run), file_format, sys.stdout if output is None else output)
+    sys.stdout.flush()

@@ -1,0 +1,79 @@
+"""``tdelta``: the group of commands, and the one place where errors become messages and exit codes."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from io import TextIOWrapper
+
+import click
+
+from tdelta import __version__
+from tdelta.cli.engines import engines
+from tdelta.cli.exit_codes import ExitCode
+from tdelta.cli.export import export
+from tdelta.cli.output import silence_stdout
+from tdelta.cli.run import run
+from tdelta.cli.show import show
+from tdelta.cli.studies import studies
+from tdelta.errors import TdeltaError
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="tdelta", message="%(prog)s %(version)s")
+def cli() -> None:
+    """What does encryption at rest cost this database: yes or no, how much, and how sure?
+
+    Example: tdelta run
+    """
+
+
+for _command in (run, engines, studies, show, export):
+    cli.add_command(_command)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line and end the process. ``arguments`` default to the process's own."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a Latin-1 terminal shows "?" for "…", no traceback
+    sys.exit(guarded(lambda: cli.main(args=arguments, prog_name="tdelta", standalone_mode=False)))
+
+
+def guarded(command: Callable[[], object]) -> int:
+    """Call a command; whatever it raises becomes a message on standard error and an exit code."""
+    try:
+        outcome = command()
+    except click.ClickException as error:
+        return _say(_click_message(error), ExitCode.USAGE)
+    except (click.Abort, KeyboardInterrupt):
+        return _say("interrupted", ExitCode.INTERRUPTED)
+    except TdeltaError as error:
+        return _say(str(error), error.exit_code)
+    except BrokenPipeError:
+        silence_stdout()
+        return ExitCode.ANSWERED
+    except Exception as error:  # the last line of defence: a defect of tdelta is a message too
+        return _say(_defect_message(error), ExitCode.INTERNAL)
+    return outcome if isinstance(outcome, int) else ExitCode.ANSWERED
+
+
+def _say(message: str, code: int) -> int:
+    click.echo(f"error: {message}", err=True)
+    return code
+
+
+def _click_message(error: click.ClickException) -> str:
+    context = getattr(error, "ctx", None)
+    if isinstance(error, click.exceptions.NoArgsIsHelpError) and context is not None:
+        return f"expected a command\n\n{context.get_help()}"
+    hint = f"\n{context.command_path} --help says more" if context is not None else ""
+    return f"{error.format_message()}{hint}"
+
+
+def _defect_message(error: Exception) -> str:
+    if os.environ.get("TDELTA_DEBUG"):
+        return f"a defect of tdelta\n{''.join(traceback.format_exception(error))}"
+    return f"a defect of tdelta: {type(error).__name__}: {error}\nTDELTA_DEBUG=1 shows where it arose"

@@ -1,0 +1,64 @@
+"""Where text goes: the answer to standard output, and how wide and colourful it may be."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+
+import click
+
+from tdelta.cli.exit_codes import exit_code
+from tdelta.records import RunResult
+from tdelta.report.document import document, to_json
+from tdelta.report.terminal import DEFAULT_WIDTH, render
+
+_WIDEST = 120
+
+
+def show_result(result: RunResult, *, as_json: bool) -> int:
+    """Write one run's answer to standard output; returns the exit code that goes with it."""
+    code = exit_code(result)
+    text = to_json(document(result, code)) if as_json else render(result, width(), color=color())
+    write(text)
+    return code
+
+
+def write(text: str) -> None:
+    """Write to standard output. A reader that went away (``| head``) is no error and changes no exit code."""
+    try:
+        click.echo(text, nl=False)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        silence_stdout()
+
+
+def silence_stdout() -> None:
+    """Send what is still buffered nowhere, so that the interpreter's last flush cannot fail."""
+    sink = os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(sink, sys.stdout.fileno())
+    finally:
+        os.close(sink)
+
+
+def width() -> int:
+    """Columns to lay text out for: the terminal's, at most 120; ``COLUMNS`` or 100 in a pipe."""
+    if sys.stdout.isatty() or "COLUMNS" in os.environ:
+        return min(_WIDEST, shutil.get_terminal_size((DEFAULT_WIDTH, 24)).columns)
+    return DEFAULT_WIDTH
+
+
+def color() -> bool:
+    """Whether standard output is a terminal that wants colour (https://no-color.org, ``TERM=dumb``)."""
+    return sys.stdout.isatty() and can_draw()
+
+
+def is_live() -> bool:
+    """Whether standard error is a terminal that can be redrawn."""
+    return sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def can_draw() -> bool:
+    """Whether the environment allows colours at all."""
+    return not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"

@@ -1,0 +1,187 @@
+"""``tdelta run``: parse a request, have it conducted, show the answer."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+import click
+
+from tdelta.cli.output import can_draw, color, is_live, show_result, width, write
+from tdelta.cli.units import Duration, Percent, Rounds, Size, Vary
+from tdelta.records import Level, Metric
+from tdelta.report.document import dry_run_document, to_json
+from tdelta.report.listings import dry_run_text
+from tdelta.report.progress import progress
+from tdelta.session.request import RunRequest
+
+_Command = TypeVar("_Command", bound=Callable[..., object])
+
+_BESIDES_RESUME = frozenset({"resume_id", "store", "as_json"})
+
+_OPTIONS = (
+    click.argument("study", required=False),
+    click.option("--engine", metavar="NAME", help="Engine to test; see `tdelta engines`.  [sqlite]"),
+    click.option("--workload", metavar="NAME|DIR", help="Built-in workload, or a folder of your own.  [order-entry]"),
+    click.option(
+        "--vary",
+        "varied",
+        type=Vary(),
+        multiple=True,
+        metavar="F=L1,L2",
+        help="Factor and its levels, e.g. cipher=aes-128,aes-256 or threads=1,4; repeatable, all combinations run."
+        "  [cipher=aes-256]",
+    ),
+    click.option("--threads", type=click.IntRange(min=1), metavar="N", help="Clients at work at once.  [1]"),
+    click.option("--cache", type=Percent(), help="Page cache, as a share of the data.  [10%]"),
+    click.option("--page-size", type=Size(), help="Database page.  [4096]"),
+    click.option("--journal-mode", metavar="MODE", help="wal, delete, truncate, persist, memory or off.  [wal]"),
+    click.option("--synchronous", metavar="LEVEL", help="off, normal, full or extra.  [normal]"),
+    click.option(
+        "--reserve",
+        type=click.Choice(["equal", "natural"]),
+        help="Reserved bytes a page: the same on every twin, or what each cipher needs.  [equal]",
+    ),
+    click.option("--size", "size_bytes", type=Size(), help="Data of each twin.  [50MB]"),
+    click.option(
+        "--rate",
+        type=click.FloatRange(min=0, min_open=True),
+        metavar="PER_SECOND",
+        help="Operations due a second, over all threads; latency counts from the due time.  [as fast as they can]",
+    ),
+    click.option(
+        "--arrivals", type=click.Choice(["poisson", "constant"]), help="Law of arrivals with --rate.  [poisson]"
+    ),
+    click.option(
+        "--trial-seconds",
+        type=click.FloatRange(min=0, min_open=True),
+        metavar="SECONDS",
+        help="Length of a trial of the baseline.  [0.25]",
+    ),
+    click.option("--blocks", "blocks_per_round", type=click.IntRange(min=1), metavar="N", help="Blocks a round.  [6]"),
+    click.option(
+        "--rounds", type=Rounds(), metavar="MIN[..MAX]", help="Rounds of fresh twins.  [3, as many as time allows]"
+    ),
+    click.option("--max-time", "max_seconds", type=Duration(), help="Wall clock, set-up included.  [85s]"),
+    click.option("--rope", type=Percent(), help="Overhead you would not care about, either way.  [2%]"),
+    click.option(
+        "--budget", type=Percent(), help="Overhead you allow: turns the run into a gate, exit code 5 if over."
+    ),
+    click.option(
+        "--metric",
+        type=click.Choice([metric.value for metric in Metric]),
+        metavar="NAME",
+        help=f"Cost that decides: {', '.join(Metric)}.  [response_time]",
+    ),
+    click.option(
+        "--aa", is_flag=True, default=None, help="Compare identical plain twins: does this machine tell the truth?"
+    ),
+    click.option(
+        "--no-aa-twin", is_flag=True, default=None, help="Leave the A/A twin out; the noise floor is then unknown."
+    ),
+    click.option("--plant", type=Percent(), multiple=True, help="With --aa: a twin slowed by this much; repeatable."),
+    click.option(
+        "--seed", type=click.IntRange(min=0), metavar="N", help="Draws everything; recorded, drawn if not given."
+    ),
+    click.option(
+        "--dir", "directory", type=click.Path(path_type=Path), metavar="DIR", help="Where the twins' files go."
+    ),
+    click.option("--store", type=click.Path(path_type=Path, dir_okay=False), help="File that keeps the results."),
+    click.option("--resume", "resume_id", metavar="RUN", help="Complete a run that was cut short."),
+    click.option("--dry-run", is_flag=True, help="Say minutes, gigabytes and memory; run nothing."),
+    click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON (docs/json.md)."),
+)
+
+
+def _with_options(command: _Command) -> _Command:
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+@click.command(short_help="Measure what encryption costs.")
+@_with_options
+def run(resume_id: str | None, dry_run: bool, as_json: bool, **given: object) -> int:
+    """Measure what encryption costs, and answer in a sentence.
+
+    Without STUDY: embedded SQLite, the order-entry mix, plain against AES-256.
+
+    Example: tdelta run
+
+    Example: tdelta run --vary cipher=aes-128,aes-256 --threads 4 --budget 5%
+    """
+    if resume_id is not None:
+        _refuse_settings(click.get_current_context())
+        return _resume(resume_id, given, as_json=as_json)
+    request = _request(given)
+    return _dry_run(request, as_json=as_json) if dry_run else _conduct(request, as_json=as_json)
+
+
+def _conduct(request: RunRequest, *, as_json: bool) -> int:
+    from tdelta.session import conduct
+
+    with progress(sys.stderr, live=is_live(), color=can_draw()) as observer:
+        result = conduct(request, observer)
+    return show_result(result, as_json=as_json)
+
+
+def _resume(run_id: str, given: dict[str, object], *, as_json: bool) -> int:
+    from tdelta.session import resume
+
+    store = given["store"]
+    with progress(sys.stderr, live=is_live(), color=can_draw()) as observer:
+        result = resume(run_id, store if isinstance(store, Path) else None, observer)
+    return show_result(result, as_json=as_json)
+
+
+def _dry_run(request: RunRequest, *, as_json: bool) -> int:
+    from tdelta.session import dry_run
+
+    plan = dry_run(request)
+    write(to_json(dry_run_document(plan)) if as_json else dry_run_text(plan, width(), color=color()))
+    return 0
+
+
+def _request(given: dict[str, object]) -> RunRequest:
+    """The request with only what was typed; all else keeps the request's own defaults."""
+    fields = {name: value for name, value in given.items() if value is not None and value != ()}
+    if "varied" in fields:
+        fields["vary"] = _factors(fields.pop("varied"))
+    if "rounds" in fields:
+        fields["min_rounds"], fields["max_rounds"] = fields.pop("rounds")  # type: ignore[misc]
+    if "metric" in fields:
+        fields["metric"] = Metric(str(fields["metric"]))
+    if fields.pop("no_aa_twin", False):
+        fields["aa_twin"] = False
+    return RunRequest(**fields)  # type: ignore[arg-type]
+
+
+def _factors(varied: object) -> dict[str, tuple[Level, ...]]:
+    pairs: tuple[tuple[str, tuple[Level, ...]], ...] = varied  # type: ignore[assignment]
+    names = [name for name, _ in pairs]
+    repeated = sorted({name for name in names if names.count(name) > 1})
+    if repeated:
+        raise click.BadParameter(
+            f"expected each factor once, found {', '.join(repeated)} more than once; list all levels in one --vary",
+            param_hint="'--vary'",
+        )
+    return dict(pairs)
+
+
+def _refuse_settings(ctx: click.Context) -> None:
+    """A run resumes with the settings it began with; other ones would make it another run."""
+    typed = [
+        parameter.opts[0]
+        for parameter in ctx.command.params
+        if parameter.name not in _BESIDES_RESUME
+        and parameter.name is not None
+        and ctx.get_parameter_source(parameter.name) is click.core.ParameterSource.COMMANDLINE
+    ]
+    if typed:
+        raise click.UsageError(
+            "--resume keeps the settings the run began with:"
+            f" expected at most --store and --json, found {', '.join(typed)}",
+            ctx,
+        )

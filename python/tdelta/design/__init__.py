@@ -1,0 +1,26 @@
+"""What is varied, in which order it runs, and what is drawn by lot: the design of an experiment.
+
+Pure functions of a seed and a request: nothing here reads a clock, a disk or a database, so a run can be laid out
+before anything is made (``--dry-run``) and again when it is resumed. The only entropy ever taken is in
+:func:`fresh_seed`.
+"""
+
+from tdelta.design.blocks import block_order, blocks_of_round, williams_design
+from tdelta.design.factors import FACTORS, Factor, parse_level, parse_vary
+from tdelta.design.layout import PLANTED_SHARE_MAX, lay_out
+from tdelta.design.randomness import fresh_seed, instances, stream
+
+__all__ = [
+    "FACTORS",
+    "PLANTED_SHARE_MAX",
+    "Factor",
+    "block_order",
+    "blocks_of_round",
+    "fresh_seed",
+    "instances",
+    "lay_out",
+    "parse_level",
+    "parse_vary",
+    "stream",
+    "williams_design",
+]

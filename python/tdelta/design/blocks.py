@@ -1,0 +1,79 @@
+"""Randomized complete blocks, drawn as randomly permuted Williams designs.
+
+In a Williams design every condition stands in every position equally often and follows every other condition equally
+often, so that neither the place in a block nor the carry-over from the trial before can favour one of them
+(E. J. Williams 1949, "Experimental designs balanced for the estimation of residual effects of treatments",
+Australian Journal of Scientific Research A 2, 149–168). Fixed designs alias with periodic jobs, so labels and the order
+of the rows are drawn afresh for every *pass* through the design.
+
+A pass need not be a round: a round takes as many rows as it has blocks, and the next round goes on where it stopped.
+So balance accrues over rounds, is exact at the end of each pass, and where blocks a round are a multiple of the rows
+(three conditions, six blocks) every round has a draw of its own. What is not balanced: the step from the last trial of
+a block to the first of the next one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tdelta.design.randomness import stream
+from tdelta.records import Condition
+
+
+def williams_design(count: int) -> NDArray[np.int64]:
+    """Build the unpermuted Williams design of ``count`` conditions.
+
+    Args:
+        count: how many conditions, at least 1.
+
+    Returns:
+        Shape ``(rows, count)``; each row is a permutation of ``0 … count-1``. ``rows`` is ``count`` where that is even
+        and twice ``count`` where it is odd, for which no single balanced square of this kind exists.
+    """
+    steps = np.arange(count)
+    zigzag = np.where(steps % 2 == 1, (steps + 1) // 2, (count - steps // 2) % count)
+    square = (zigzag[None, :] + steps[:, None]) % count
+    if count % 2 == 0:
+        return square
+    return np.concatenate([square, square[:, ::-1]])
+
+
+def block_order(seed: int, block: int, count: int) -> tuple[int, ...]:
+    """Draw the order of one block.
+
+    Args:
+        seed: the run's seed.
+        block: the block's number, from 0 through the whole run.
+        count: how many conditions a block has.
+
+    Returns:
+        A permutation of ``0 … count-1``: which condition runs at each position.
+    """
+    design = williams_design(count)
+    design_pass, row = divmod(block, len(design))
+    rng = stream(seed, "blocks", design_pass)
+    labels = rng.permutation(count)
+    rows = rng.permutation(len(design))
+    return tuple(int(label) for label in labels[design[rows[row]]])
+
+
+def blocks_of_round(
+    seed: int, round_number: int, blocks_per_round: int, conditions: Sequence[Condition]
+) -> tuple[tuple[Condition, ...], ...]:
+    """Draw all blocks of one round.
+
+    Args:
+        seed: the run's seed.
+        round_number: the round, from 0.
+        blocks_per_round: how many blocks each round of the run has.
+        conditions: the run's conditions, in the design's order.
+
+    Returns:
+        One tuple for each block: every condition once, in the order in which they run.
+    """
+    first = round_number * blocks_per_round
+    orders = (block_order(seed, block, len(conditions)) for block in range(first, first + blocks_per_round))
+    return tuple(tuple(conditions[index] for index in order) for order in orders)

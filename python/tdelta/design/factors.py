@@ -1,0 +1,165 @@
+"""The factors that can be varied, and how one level of each is written.
+
+Validation at the edge: :func:`parse_vary` reports every fault of a request at once. Which ciphers exist is the
+engine's to say, not the design's; here a cipher is only a well-formed name.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from tdelta.errors import UnknownName, UsageError
+from tdelta.records import Level
+
+PAGE_SIZES = tuple(2**power for power in range(9, 17))
+"""The page sizes SQLite has, bytes (https://sqlite.org/pragma.html#pragma_page_size)."""
+
+JOURNAL_MODES = ("wal", "delete", "truncate", "persist", "memory", "off")
+"""The journal modes SQLite has (https://sqlite.org/pragma.html#pragma_journal_mode)."""
+
+BARE_SHARE_MAX = 2.0
+"""Above it a share without ``%`` is refused: whoever writes ``cache=10`` means 10 %, not 1000 %."""
+
+
+@dataclass(frozen=True, slots=True)
+class Factor:
+    """A factor that can be varied.
+
+    ``expects`` says how a level is written, for people. ``parse`` turns the text of one level into its value and raises
+    ``ValueError`` for anything else.
+    """
+
+    name: str
+    expects: str
+    parse: Callable[[str], Level]
+
+
+def parse_level(factor: str, text: str) -> Level:
+    """Parse one level.
+
+    Args:
+        factor: the factor's name.
+        text: one level as the user wrote it, e.g. ``10%``.
+
+    Returns:
+        The level: a share for ``cache`` (``10%`` is 0.1), bytes for ``page_size``, else a count or a name.
+
+    Raises:
+        UnknownName: there is no such factor.
+        UsageError: the factor has no such level.
+    """
+    if factor not in FACTORS:
+        raise UnknownName("factor", factor, FACTORS)
+    known = FACTORS[factor]
+    try:
+        return known.parse(text.strip())
+    except ValueError as error:
+        raise UsageError(f"{factor}={text.strip()}: expected {known.expects}") from error
+
+
+def parse_vary(items: Iterable[str]) -> dict[str, tuple[Level, ...]]:
+    """Parse the values of ``--vary``, e.g. ``["cipher=none,aes-256", "threads=1,4"]``.
+
+    Returns:
+        The levels of each factor, in the user's order.
+
+    Raises:
+        UsageError: with every fault of every item; an ``UnknownName`` where the only fault is an unknown factor.
+    """
+    varied: dict[str, tuple[Level, ...]] = {}
+    faults: list[UsageError] = []
+    for item in items:
+        name, _, text = (part.strip() for part in item.partition("="))
+        if name in varied:
+            faults.append(UsageError(f"{name}: given twice; write all its levels in one --vary {name}=…"))
+            continue
+        varied[name] = _parse_levels(name, text, faults)
+    _raise_together("--vary", faults)
+    return varied
+
+
+def _parse_levels(name: str, text: str, faults: list[UsageError]) -> tuple[Level, ...]:
+    if name not in FACTORS:
+        faults.append(UnknownName("factor", name, FACTORS))
+        return ()
+    levels: list[Level] = []
+    for part in text.split(","):
+        try:
+            level = parse_level(name, part)
+        except UsageError as fault:
+            faults.append(fault)
+            continue
+        if level in levels:
+            faults.append(UsageError(f"{name}={part.strip()}: this level is already in the list; give each level once"))
+        else:
+            levels.append(level)
+    return tuple(levels)
+
+
+def _raise_together(where: str, faults: list[UsageError]) -> None:
+    if len(faults) == 1:
+        raise faults[0]
+    if faults:
+        listed = "\n".join(f"  {fault}" for fault in faults)
+        raise UsageError(f"{where}: {len(faults)} faults\n{listed}")
+
+
+def _cipher(text: str) -> str:
+    name = text.lower()
+    if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", name):
+        raise ValueError(text)
+    return name
+
+
+def _share(text: str) -> float:
+    in_percent = text.endswith("%")
+    share = float(text.removesuffix("%")) / (100 if in_percent else 1)
+    if not math.isfinite(share) or share <= 0 or (share > BARE_SHARE_MAX and not in_percent):
+        raise ValueError(text)
+    return share
+
+
+def _threads(text: str) -> int:
+    threads = _whole(text)
+    if threads < 1:
+        raise ValueError(text)
+    return threads
+
+
+def _page_size(text: str) -> int:
+    size = _whole(text)
+    if size not in PAGE_SIZES:
+        raise ValueError(text)
+    return size
+
+
+def _journal_mode(text: str) -> str:
+    mode = text.lower()
+    if mode not in JOURNAL_MODES:
+        raise ValueError(text)
+    return mode
+
+
+def _whole(text: str) -> int:
+    if not re.fullmatch(r"[0-9]{1,9}", text):  # int() would take "1_000", " 4" and Arabic digits
+        raise ValueError(text)
+    return int(text)
+
+
+FACTORS: Mapping[str, Factor] = MappingProxyType(
+    {
+        factor.name: factor
+        for factor in (
+            Factor("cipher", "a cipher's name, such as none or aes-256 (`tdelta engines` lists them)", _cipher),
+            Factor("threads", "a whole number of threads, at least 1", _threads),
+            Factor("cache", "a share of the data size above 0, such as 10% or 0.1 (with % above 200 %)", _share),
+            Factor("page_size", f"bytes, one of {', '.join(map(str, PAGE_SIZES))}", _page_size),
+            Factor("journal_mode", f"one of {', '.join(JOURNAL_MODES)}", _journal_mode),
+        )
+    }
+)
+"""Every factor by its name, in the order in which people meet them."""

@@ -1,0 +1,81 @@
+"""From the levels that were asked for to the conditions that will run: a full factorial with its controls.
+
+Every stratum (one combination of all factors but the cipher) has a plain baseline of its own, so that no comparison
+crosses threads, cache or page size, and by default an A/A twin of it, so that every comparison has a noise floor.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+
+from tdelta.errors import UsageError
+from tdelta.records import Condition, Level, Role
+
+PLAIN = "none"
+"""The cipher level of every baseline."""
+
+PLANTED_SHARE_MAX = 5.0
+"""The largest cost that can be planted: +500 %, near what software AES costs a scan."""
+
+_ALWAYS = ("cipher", "threads")
+
+
+def lay_out(
+    vary: Mapping[str, tuple[Level, ...]],
+    *,
+    threads: int = 1,
+    aa: bool = False,
+    aa_twin: bool = True,
+    plant: Sequence[float] = (),
+) -> tuple[Condition, ...]:
+    """Lay out the conditions of a run.
+
+    Args:
+        vary: the levels of each varied factor. ``cipher`` gains the level ``none`` in front where it lacks it.
+        threads: the level of ``threads`` where it is not varied.
+        aa: run identical plain twins: the varied ciphers are set aside, and a second plain twin is judged.
+        aa_twin: give every stratum an A/A twin of its baseline (a twin that is not judged).
+        plant: costs to plant, as shares (0.05 for 5 %); each adds a plain twin with that cost to every stratum.
+
+    Returns:
+        The conditions, stratum by stratum: the baseline, its A/A twin, then what is judged. Their levels are ``cipher``
+        and ``threads``, then the other varied factors in the order of ``vary``.
+
+    Raises:
+        UsageError: a planted share outside (0, 5] or given twice (all such at once), or nothing to judge.
+    """
+    _check_planted(plant)
+    ciphers = [] if aa else [level for level in vary.get("cipher", ()) if level != PLAIN]
+    if not (ciphers or aa or plant):
+        raise UsageError("nothing to compare: expected a cipher other than none; add --vary cipher=aes-256")
+    others = {"threads": vary.get("threads", (threads,))} | {f: v for f, v in vary.items() if f not in _ALWAYS}
+    conditions: list[Condition] = []
+    for stratum, levels in enumerate(itertools.product(*others.values())):
+        rest = tuple(zip(others, levels, strict=True))
+        conditions += _controls(rest, stratum, aa=aa, aa_twin=aa_twin)
+        conditions += (Condition((("cipher", cipher), *rest), Role.TREATMENT, stratum) for cipher in ciphers)
+        conditions += (Condition((("cipher", PLAIN), *rest), Role.PLANTED, stratum, share) for share in plant)
+    return tuple(conditions)
+
+
+def _controls(rest: tuple[tuple[str, Level], ...], stratum: int, *, aa: bool, aa_twin: bool) -> Iterator[Condition]:
+    plain = (("cipher", PLAIN), *rest)
+    yield Condition(plain, Role.BASELINE, stratum)
+    if aa_twin:
+        yield Condition(plain, Role.AA, stratum)
+    if aa:
+        yield Condition(plain, Role.IDENTICAL, stratum)
+
+
+def _check_planted(plant: Sequence[float]) -> None:
+    faults = [
+        f"planted cost {share:g}: expected a share above 0 and at most {PLANTED_SHARE_MAX:g} (0.05, or 5%, for 5 %)"
+        for share in plant
+        if not 0 < share <= PLANTED_SHARE_MAX
+    ]
+    named = Counter(f"{share:g}" for share in plant)  # as in the condition's key, which must be unique
+    faults += [f"planted cost {share}: given twice; give each once" for share, times in named.items() if times > 1]
+    if faults:
+        raise UsageError("\n".join(faults))

@@ -1,0 +1,13 @@
+"""Twins and the worker processes that hold them: started, told what to run, ended by process id.
+
+The parent never touches a database during a trial. A worker is one process for one twin, so that memory, CPU time and
+crashes belong to a condition; orders and keys reach it through its standard input, never through its arguments or
+environment, and it dies with its parent.
+"""
+
+from tdelta.driver.files import TwinFolder, sweep
+from tdelta.driver.jobs import LoadJob, Mix, TrialJob
+from tdelta.driver.twins import LoopCost, SqliteTwins, Twin
+from tdelta.driver.workers import Worker
+
+__all__ = ["LoadJob", "LoopCost", "Mix", "SqliteTwins", "TrialJob", "Twin", "TwinFolder", "Worker", "sweep"]

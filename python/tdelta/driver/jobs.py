@@ -1,0 +1,58 @@
+"""What a worker is told, as frozen values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+_SECOND_NS = 1_000_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class LoadJob:
+    """How a twin's rows are made. ``tables`` pairs each table with its columns, for the checksums."""
+
+    plan: Mapping[str, object]
+    seed: int
+    tables_sql: tuple[str, ...]
+    indexes_sql: tuple[str, ...]
+    tables: tuple[tuple[str, tuple[str, ...]], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Mix:
+    """The transactions of a workload with their weights, and the variables that hold throughout."""
+
+    transactions: tuple[Mapping[str, object], ...]
+    constants: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class TrialJob:
+    """One trial's orders.
+
+    ``stream`` names the set of operations, the same for every twin in a block. ``first_op`` is ``:op`` of the first.
+    ``rate`` is operations a second over all threads, None for a closed loop. ``planted`` is a share (0.05).
+    """
+
+    seed: int
+    stream: int
+    operations: int
+    first_op: int
+    deadline_seconds: float
+    rate: float | None = None
+    arrivals: str = "poisson"
+    planted: float = 0.0
+
+    def as_json(self) -> dict[str, object]:
+        """As the load loop reads it."""
+        open_loop = {"kind": self.arrivals, "rate": self.rate}
+        return {
+            "seed": self.seed,
+            "stream": self.stream,
+            "operations": self.operations,
+            "first_op": self.first_op,
+            "deadline_ns": round(self.deadline_seconds * _SECOND_NS),
+            "pace": {"kind": "closed"} if self.rate is None else open_loop,
+            "planted": self.planted,
+        }

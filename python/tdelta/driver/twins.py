@@ -1,0 +1,205 @@
+"""SQLite twins: loaded once for each kind of file, copied for each instance, driven by a worker each."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tdelta import _native
+from tdelta.driver.files import TwinFolder
+from tdelta.driver.jobs import LoadJob, Mix, TrialJob
+from tdelta.driver.workers import Worker
+from tdelta.engines import SqliteEngine, TwinSettings
+from tdelta.errors import TdeltaError
+from tdelta.records import Measurement, SpanTotals
+
+_LOAD_SECONDS = 24 * 3600.0
+_GRACE_SECONDS = 60.0
+_HEAD_BYTES = 16
+_FACTS = {
+    "page_size": "PRAGMA page_size",
+    "page_count": "PRAGMA page_count",
+    "journal_mode": "PRAGMA journal_mode",
+    "synchronous": "PRAGMA synchronous",
+    "cache_size": "PRAGMA cache_size",
+    "encoding": "PRAGMA encoding",
+    "auto_vacuum": "PRAGMA auto_vacuum",
+}
+
+Checksums = Mapping[str, tuple[int, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class LoopCost:
+    """The load loop without a database: ns a statement, and ns a transaction within the spans that are measured."""
+
+    statement_ns: float
+    transaction_ns: float
+
+
+class Twin:
+    """One instance: a copy of a loaded file, open in a worker of its own."""
+
+    def __init__(self, folder: TwinFolder, path: Path, worker: Worker) -> None:
+        self._folder = folder
+        self._path = path
+        self._worker = worker
+
+    @property
+    def pid(self) -> int:
+        """The worker's process id."""
+        return self._worker.pid
+
+    @property
+    def path(self) -> Path:
+        """The database file."""
+        return self._path
+
+    def facts(self) -> dict[str, str]:
+        """Settings in force, read back from the connection."""
+        return self._worker.ask("facts", queries=_FACTS)
+
+    def checksums(self, tables: tuple[tuple[str, tuple[str, ...]], ...]) -> Checksums:
+        """Rows and checksum of each table."""
+        return _checksums(self._worker, tables)
+
+    def trial(self, job: TrialJob) -> Measurement:
+        """Run one trial.
+
+        Raises:
+            TdeltaError: a statement failed; the message is the engine's.
+        """
+        answer = self._worker.ask("trial", seconds=job.deadline_seconds + _GRACE_SECONDS, trial=job.as_json())
+        return _measurement(answer)
+
+    def stop(self) -> None:
+        """Have a trial that is running end after the operation it is at."""
+        self._worker.send("stop")
+
+    def end(self) -> None:
+        """Close it and remove its files."""
+        self._worker.end()
+        self._folder.remove(self._path)
+
+
+class SqliteTwins:
+    """Makes twins of one run. Keys are drawn here, kept in memory, and sent through the workers' pipes only."""
+
+    def __init__(self, engine: SqliteEngine, folder: TwinFolder, job: LoadJob, mix: Mix) -> None:
+        self._engine = engine
+        self._folder = folder
+        self._job = job
+        self._mix = mix
+        self._keys: dict[str, str] = {}
+        self._loads: dict[tuple[str, int, int], Path] = {}
+        self.library = ""
+
+    def load(self, settings: TwinSettings) -> tuple[Path, Checksums]:
+        """Load the file that instances of these settings are copied from. Returns it with its checksums."""
+        kind = (settings.cipher, settings.page_size, settings.reserved_bytes)
+        path = self._folder.file(f"load-{len(self._loads)}")
+        with Worker() as worker:
+            options = self._engine.create_options(str(path), settings, self._key(settings.cipher))
+            self.library = worker.ask("open", options=options, connections=1)["library"]
+            worker.ask(
+                "load",
+                seconds=_LOAD_SECONDS,
+                plan=self._job.plan,
+                seed=self._job.seed,
+                threads=os.cpu_count() or 1,
+                tables=self._job.tables_sql,
+                indexes=self._job.indexes_sql,
+            )
+            sums = _checksums(worker, self._job.tables)
+        self._loads[kind] = path
+        return path, sums
+
+    def expected_checksums(self) -> Checksums:
+        """The checksums of the rows as generated, before any database had them."""
+        text = _native.plan_checksums(json.dumps(self._job.plan), self._job.seed, os.cpu_count() or 1)
+        return _as_checksums(json.loads(text))
+
+    def start(self, settings: TwinSettings, name: str) -> Twin:
+        """Copy the loaded file under an instance's name and open it in a new worker, its transactions prepared."""
+        source = self._loads[(settings.cipher, settings.page_size, settings.reserved_bytes)]
+        path = self._folder.copy(source, name)
+        worker = Worker()
+        try:
+            options = self._engine.open_options(str(path), settings, self._key(settings.cipher))
+            worker.ask("open", options=options, connections=settings.threads)
+            worker.ask("prepare", transactions=self._mix.transactions, constants=self._mix.constants)
+        except BaseException:
+            worker.kill()
+            self._folder.remove(path)
+            raise
+        return Twin(self._folder, path, worker)
+
+    def loop_cost(self, job: TrialJob) -> LoopCost:
+        """Run the transactions on a client that does nothing, in a worker like any other."""
+        with Worker() as worker:
+            answer = worker.ask(
+                "loop_cost",
+                transactions=self._mix.transactions,
+                constants=self._mix.constants,
+                trial=job.as_json(),
+            )
+        measured = _measurement(answer)
+        statements = sum(span.count for span in measured.statements.values())
+        return LoopCost(measured.elapsed_ns / max(1, statements), measured.response_ns)
+
+    def is_encrypted(self, path: Path) -> bool:
+        """Whether the file does not begin as a plain database does."""
+        with path.open("rb") as file:
+            return not self._engine.looks_plain(file.read(_HEAD_BYTES))
+
+    def _key(self, cipher: str) -> str | None:
+        if not self._engine.needs_key(cipher):
+            return None
+        return self._keys.setdefault(cipher, secrets.token_hex(32))
+
+
+def _checksums(worker: Worker, tables: tuple[tuple[str, tuple[str, ...]], ...]) -> Checksums:
+    return _as_checksums(worker.ask("checksums", seconds=_LOAD_SECONDS, tables=tables))
+
+
+def _as_checksums(sums: Mapping[str, Any]) -> Checksums:
+    return {table: (int(rows), str(digest)) for table, (rows, digest) in sums.items()}
+
+
+def _measurement(answer: Mapping[str, Any]) -> Measurement:
+    outcome, spans = answer["report"]["outcome"], answer["report"]["spans"]
+    if outcome["stopped_by"] == "error":
+        raise TdeltaError(f"a statement failed during a trial: {outcome['first_error']}")
+    extra = answer["report"]["extra"] or {}
+    return Measurement(
+        operations=outcome["operations"],
+        elapsed_ns=outcome["elapsed_ns"],
+        transactions=_totals(spans, "tx:"),
+        statements=_totals(spans, "stmt:"),
+        errors=outcome["errors"],
+        retries=outcome["retries"],
+        histograms={name: base64.b64decode(text) for name, text in answer["histograms"].items()},
+        engine_counters=extra.get("counters", {}),
+        files_bytes=extra.get("files", {}),
+        checkpoint_ns=extra.get("checkpoint_ns", 0),
+        planted_cpu_ns=outcome["planted_cpu_ns"],
+        planted_elapsed_ns=outcome["planted_elapsed_ns"],
+        late_starts=outcome["late_starts"],
+        backlog_max=outcome["backlog_max"],
+        stopped_by=outcome["stopped_by"],
+        **extra.get("usage", {}),
+    )
+
+
+def _totals(spans: Mapping[str, list[int]], prefix: str) -> dict[str, SpanTotals]:
+    return {
+        name.removeprefix(prefix): SpanTotals(count, total_ns)
+        for name, (count, total_ns) in spans.items()
+        if name.startswith(prefix) and count
+    }

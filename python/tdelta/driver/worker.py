@@ -1,0 +1,155 @@
+"""What runs in a worker process: one twin, driven through the library its users install.
+
+Orders come as JSON lines on standard input, answers leave as JSON lines on a duplicate of standard output (the original
+is pointed at standard error, so that no library can break the protocol by printing). ``stop`` is obeyed at once, while
+a trial runs; the end of the input ends the process. Started as ``python -m tdelta.driver.worker PARENT_PID``.
+"""
+
+from __future__ import annotations
+
+import base64
+import ctypes
+import json
+import os
+import queue
+import signal
+import sys
+import threading
+from collections.abc import Callable
+from typing import Any, TextIO
+
+from tdelta import _native
+
+_PR_SET_PDEATHSIG = 1
+_PR_SET_TIMERSLACK = 29
+
+Order = dict[str, Any]
+
+
+def die_with_parent(parent: int) -> None:
+    """Have the kernel kill this process when its parent goes, however it goes; leave now if it has gone already."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    libc.prctl(_PR_SET_TIMERSLACK, 1, 0, 0, 0)
+    if os.getppid() != parent:
+        os._exit(0)
+
+
+def load_library() -> str:
+    """Let SQLite3 Multiple Ciphers load this module as an extension. Returns the library's names and versions."""
+    import apsw  # not earlier: a process that only asks for the loop's cost needs no database library
+
+    connection = apsw.Connection(":memory:")
+    connection.enable_load_extension(True)
+    connection.load_extension(_native.__file__, "sqlite3_tdelta_init")
+    multiple_ciphers = connection.execute("SELECT sqlite3mc_version()").get
+    return f"{multiple_ciphers}, SQLite {apsw.sqlite_lib_version()}"
+
+
+class Host:
+    """The state of one worker: its twin, once it is open."""
+
+    def __init__(self) -> None:
+        self.twin: _native.SqliteTwin | None = None
+        self.library: str | None = None
+
+    def answer(self, order: Order) -> Order:
+        """Carry out one order. What a database answers becomes ``{"error": [kind, message]}``."""
+        try:
+            handler: Callable[[Order], Order] = getattr(self, f"do_{order['do']}")
+            return {"ok": handler(order)}
+        except _native.NativeError as error:
+            return {"error": list(error.args)}
+        except ValueError as error:
+            return {"error": ["value", str(error)]}
+
+    def do_hello(self, _order: Order) -> Order:
+        """Say who is there."""
+        return {"pid": os.getpid()}
+
+    def do_open(self, order: Order) -> Order:
+        """Open (or make) the twin's file."""
+        if self.library is None:
+            self.library = load_library()
+        self.twin = _native.SqliteTwin(json.dumps(order["options"]), order["connections"])
+        return {"library": self.library}
+
+    def do_load(self, order: Order) -> Order:
+        """Make the tables, fill them, build the indexes."""
+        self._open().load(
+            json.dumps(order["plan"]), order["seed"], order["threads"], order["tables"], order["indexes"]
+        )
+        return {}
+
+    def do_facts(self, order: Order) -> Order:
+        """The first value of each query, by name."""
+        return {name: self._open().text(sql) for name, sql in order["queries"].items()}
+
+    def do_checksums(self, order: Order) -> Order:
+        """Row counts and order-independent checksums of tables."""
+        tables = [(name, list(columns)) for name, columns in order["tables"]]
+        sums: Order = json.loads(self._open().checksums(tables))
+        return sums
+
+    def do_prepare(self, order: Order) -> Order:
+        """Compile and prepare the transactions."""
+        self._open().prepare(json.dumps(order["transactions"]), json.dumps(order["constants"]))
+        return {}
+
+    def do_trial(self, order: Order) -> Order:
+        """Run one trial."""
+        _native.clear_stop()
+        return _told(*self._open().trial(json.dumps(order["trial"])))
+
+    def do_loop_cost(self, order: Order) -> Order:
+        """Run the transactions on a client that does nothing."""
+        given = (json.dumps(order[name]) for name in ("transactions", "constants", "trial"))
+        return _told(*_native.loop_cost(*given))
+
+    def do_close(self, _order: Order) -> Order:
+        """Close the twin's file."""
+        if self.twin is not None:
+            self.twin.close()
+            self.twin = None
+        return {}
+
+    def _open(self) -> _native.SqliteTwin:
+        if self.twin is None:
+            raise ValueError("no twin is open")
+        return self.twin
+
+
+def _told(report: str, histograms: dict[str, bytes]) -> Order:
+    coded = {name: base64.b64encode(payload).decode() for name, payload in histograms.items()}
+    return {"report": json.loads(report), "histograms": coded}
+
+
+def listen(lines: TextIO, orders: queue.SimpleQueue[Order | None]) -> None:
+    """Hand on every order but ``stop``, which cannot wait for the trial it is to end. ``None`` at the end of input."""
+    for line in lines:
+        order = json.loads(line)
+        if order["do"] == "stop":
+            _native.request_stop()
+        else:
+            orders.put(order)
+    _native.request_stop()
+    orders.put(None)
+
+
+def main() -> None:
+    """Serve orders until the input ends."""
+    die_with_parent(int(sys.argv[1]))
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    answers = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    orders: queue.SimpleQueue[Order | None] = queue.SimpleQueue()
+    threading.Thread(target=listen, args=(sys.stdin, orders), daemon=True).start()
+    host = Host()
+    while (order := orders.get()) is not None:
+        answers.write(json.dumps(host.answer(order)) + "\n")
+        answers.flush()
+    host.do_close({})
+
+
+if __name__ == "__main__":
+    main()

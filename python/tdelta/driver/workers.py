@@ -1,0 +1,123 @@
+"""The parent's side of a worker process."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import select
+import subprocess
+import sys
+import tempfile
+from types import TracebackType
+from typing import Any
+
+from tdelta.errors import StorageFault, TdeltaError, WorkerFault
+
+_START_SECONDS = 60.0
+_END_SECONDS = 5.0
+_LAST_WORDS = 2000
+
+
+class Worker:
+    """One worker process. Use as a context manager, or call `end`.
+
+    Its environment is the parent's; nothing of the twin is in it or in the arguments.
+    """
+
+    def __init__(self) -> None:
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the process
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "tdelta.driver.worker", str(os.getpid())],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._errors,
+            start_new_session=True,  # Ctrl-C is the parent's to handle
+        )
+        self._buffer = b""
+
+    def __enter__(self) -> Worker:
+        return self
+
+    def __exit__(
+        self, _kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
+    ) -> None:
+        self.end()
+
+    @property
+    def pid(self) -> int:
+        """Process id."""
+        return self._process.pid
+
+    def ask(self, do: str, *, seconds: float = _START_SECONDS, **order: object) -> dict[str, Any]:
+        """Send one order and wait for its answer.
+
+        Args:
+            do: the order's name, a ``do_*`` method of the worker's host.
+            seconds: how long to wait; past it the worker is ended.
+            **order: its arguments, JSON values.
+
+        Raises:
+            StorageFault: the disk is full, or a file cannot be opened.
+            TdeltaError: what else the database answered.
+            WorkerFault: the worker died, or did not answer in time.
+        """
+        self.send(do, **order)
+        answer = json.loads(self._line(seconds))
+        if "error" in answer:
+            raise _failure(*answer["error"])
+        found: dict[str, Any] = answer["ok"]
+        return found
+
+    def send(self, do: str, **order: object) -> None:
+        """Send one order and do not wait (``stop`` has no answer)."""
+        assert self._process.stdin is not None  # noqa: S101 - opened as a pipe above
+        try:
+            self._process.stdin.write(json.dumps({"do": do, **order}).encode() + b"\n")
+            self._process.stdin.flush()
+        except OSError as error:
+            raise self._died() from error
+
+    def _line(self, seconds: float) -> bytes:
+        assert self._process.stdout is not None  # noqa: S101 - opened as a pipe above
+        descriptor = self._process.stdout.fileno()
+        chunks = [self._buffer]
+        while b"\n" not in chunks[-1]:
+            if not select.select([descriptor], [], [], seconds)[0]:
+                self.kill()
+                raise WorkerFault(f"a worker process did not answer within {seconds:.0f} s; it was ended")
+            chunks.append(os.read(descriptor, 1 << 16))
+            if not chunks[-1]:
+                raise self._died()
+        line, _, self._buffer = b"".join(chunks).partition(b"\n")
+        return line
+
+    def _died(self) -> WorkerFault:
+        self.kill()
+        self._errors.seek(0)
+        words = self._errors.read()[-_LAST_WORDS:].decode(errors="replace").strip()
+        status = self._process.returncode
+        return WorkerFault(f"a worker process died with status {status}: {words or 'it said nothing'}")
+
+    def end(self) -> None:
+        """Let it close its twin and go; kill it if it does not."""
+        for pipe in (self._process.stdin, self._process.stdout):
+            if pipe is not None:
+                with contextlib.suppress(OSError):
+                    pipe.close()
+        try:
+            self._process.wait(_END_SECONDS)
+        except subprocess.TimeoutExpired:
+            self.kill()
+        self._errors.close()
+
+    def kill(self) -> None:
+        """End it now, by process id."""
+        self._process.kill()
+        self._process.wait()
+
+
+def _failure(kind: str, message: str) -> TdeltaError:
+    if kind in ("full", "io", "read_only", "cannot_open"):
+        return StorageFault(f"{message}: free some space, or choose another folder with --dir")
+    return TdeltaError(message)

@@ -1,0 +1,34 @@
+"""From trials to verdicts: models, posteriors, decisions, stopping. Deterministic, NumPy only, no sampling.
+
+`judge` is the entrance, `look` its cheap little sister for the ends of rounds, `enough` the rule that ends a run. The
+models are explained, with their measured error rates, in ``docs/statistics.md``. Everything works on the log scale of
+costs and speaks in ratios; the unit of evidence is the trial in its block, never the transaction.
+"""
+
+from tdelta.inference.decisions import decide, decide_gate, worst
+from tdelta.inference.judging import Judgement, judge, look
+from tdelta.inference.stopping import (
+    LEAST_WIDTH,
+    enough,
+    gate_decided,
+    is_gate_look,
+    precise_enough,
+    target_width,
+    width,
+)
+
+__all__ = [
+    "LEAST_WIDTH",
+    "Judgement",
+    "decide",
+    "decide_gate",
+    "enough",
+    "gate_decided",
+    "is_gate_look",
+    "judge",
+    "look",
+    "precise_enough",
+    "target_width",
+    "width",
+    "worst",
+]

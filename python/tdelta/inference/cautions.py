@@ -1,0 +1,74 @@
+"""What a reader must know before believing the figures: cautions travel with the numbers they qualify."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from tdelta.inference.costs import Panel
+from tdelta.inference.fits import CostFit
+from tdelta.inference.rounds import LUCK_SCALE
+from tdelta.inference.stopping import target_width, width
+from tdelta.records import Decision, Metric, Role, RunSettings, Verdict
+
+FEWEST_ROUNDS = 3
+FEWEST_BLOCKS = 16
+"""At least 3 rounds and 16 pairs (docs/statistics.md, Design)."""
+
+_SURPRISING_LUCK = 2.5
+
+
+def design_cautions(found: Sequence[Panel]) -> Iterator[str]:
+    """What the design could not deliver: rounds, blocks, an A/A twin, complete blocks."""
+    for panel in found:
+        where = f"stratum {panel.stratum}: " if len(found) > 1 else ""
+        yield from (where + caution for caution in _panel_cautions(panel))
+
+
+def _panel_cautions(panel: Panel) -> Iterator[str]:
+    blocks, rounds = len(panel.trials), panel.round_count
+    if panel.incomplete:
+        plural = "block is" if panel.incomplete == 1 else "blocks are"
+        yield f"{panel.incomplete} incomplete {plural} left out of the verdicts; the trials are kept in the store"
+    if not panel.where(Role.AA).any():
+        yield "no A/A twin: this run does not show its own noise floor"
+    if rounds == 1:
+        yield (
+            f"one round: how much luck of layout differs between instances was not measured, so the prior "
+            f"(half-normal, {100 * LUCK_SCALE:g} %) widens every interval; "
+            "more blocks cannot narrow it, more rounds can"
+        )
+    elif 1 < rounds < FEWEST_ROUNDS:
+        yield f"{rounds} rounds: at least {FEWEST_ROUNDS} are needed to see the luck of instances"
+    if 0 < blocks < FEWEST_BLOCKS:
+        yield f"{blocks} complete {'block' if blocks == 1 else 'blocks'}: at least {FEWEST_BLOCKS} are advised"
+
+
+def metric_cautions(found: Sequence[Panel], fits: Mapping[Metric, CostFit]) -> Iterator[str]:
+    """Which metrics have no ratio, or more luck than the prior allows for."""
+    for metric, fit in fits.items():
+        having = {condition.key for _, condition, _ in fit.data()}
+        judged = [c.key for panel in found if panel.trials for c in panel.conditions if c.role.is_judged]
+        missing = [key for key in judged if key not in having]
+        if missing:
+            where = ", ".join(missing)
+            yield f"{metric.value}: no ratio for {where}, since a trial there or at the baseline cost nothing"
+        if fit.luck_median > _SURPRISING_LUCK * LUCK_SCALE:
+            yield (
+                f"{metric.value}: instances differ by {100 * fit.luck_median:.1f} %, far more than was expected "
+                f"({100 * LUCK_SCALE:g} %); the intervals may be too narrow"
+            )
+
+
+def stopping_cautions(primary: Sequence[Verdict], settings: RunSettings, precision: float) -> Iterator[str]:
+    """A gate that answered, or a precision that was missed."""
+    if settings.budget is not None:
+        if any(v.decision in (Decision.OVER, Decision.WITHIN) for v in primary):
+            yield "the run may have stopped because the budget was answered: the estimate leans away from the budget"
+        return
+    for verdict in primary:
+        got, wanted = width(verdict.ratio), target_width(verdict.ratio, precision)
+        if got > wanted:
+            yield (
+                f"{verdict.condition.key}: the 95 % HDI is {100 * got:.1f} points wide, "
+                f"the aim was {100 * wanted:.1f}: measure longer for a sharper figure"
+            )

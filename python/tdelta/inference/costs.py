@@ -1,0 +1,149 @@
+"""From trials to the numbers that are compared: complete blocks, and the cost of each trial in them.
+
+A block that lacks a condition says nothing that survives drift, so a stratum uses its complete blocks only; what is
+left out is counted, never hidden, and stays in the store.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tdelta.errors import TdeltaError
+from tdelta.inference.posterior import FloatArray
+from tdelta.records import Condition, Measurement, Metric, Role, RunSettings, Trial
+
+_US_PER_SECOND = 1e6
+_NS_PER_US = 1e3
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """The complete blocks of one stratum, B blocks of K conditions.
+
+    Attributes:
+        stratum: the stratum's number.
+        conditions: K conditions in the design's order, one of them the baseline.
+        trials: B rows of K trials, blocks in order.
+        rounds: shape (B,), the round of each block, not decreasing.
+        incomplete: blocks left out because a condition is missing or finished no operation.
+    """
+
+    stratum: int
+    conditions: tuple[Condition, ...]
+    trials: tuple[tuple[Trial, ...], ...]
+    rounds: NDArray[np.intp]
+    incomplete: int
+
+    @property
+    def baseline(self) -> Condition:
+        """The condition that the others are compared with."""
+        return next(c for c in self.conditions if c.role is Role.BASELINE)
+
+    @property
+    def round_count(self) -> int:
+        """How many rounds have at least one complete block."""
+        return len(np.unique(self.rounds))
+
+    def where(self, *roles: Role) -> NDArray[np.bool_]:
+        """Which conditions play one of these roles, shape (K,)."""
+        return np.array([c.role in roles for c in self.conditions], dtype=np.bool_)
+
+
+def panels(trials: Iterable[Trial], settings: RunSettings) -> tuple[Panel, ...]:
+    """Sort the trials of a run into one panel a stratum, in the order of strata.
+
+    Raises:
+        TdeltaError: if a stratum has a judged condition but not exactly one baseline.
+    """
+    by_stratum: dict[int, list[Condition]] = {}
+    for condition in settings.conditions:
+        by_stratum.setdefault(condition.stratum, []).append(condition)
+    blocks = _by_block(trials)
+    return tuple(_panel(stratum, tuple(found), blocks) for stratum, found in sorted(by_stratum.items()))
+
+
+def _by_block(trials: Iterable[Trial]) -> dict[tuple[int, int], dict[str, Trial]]:
+    blocks: dict[tuple[int, int], dict[str, Trial]] = {}
+    for trial in trials:
+        if trial.measurement.operations > 0:
+            blocks.setdefault((trial.round, trial.block), {})[trial.condition.key] = trial
+        else:
+            blocks.setdefault((trial.round, trial.block), {})
+    return dict(sorted(blocks.items()))
+
+
+def _panel(
+    stratum: int, conditions: tuple[Condition, ...], blocks: Mapping[tuple[int, int], Mapping[str, Trial]]
+) -> Panel:
+    baselines = sum(c.role is Role.BASELINE for c in conditions)
+    if baselines != 1:
+        raise TdeltaError(f"stratum {stratum}: expected one baseline (cipher none), found {baselines}")
+    keys = [c.key for c in conditions]
+    complete = {at: block for at, block in blocks.items() if all(key in block for key in keys)}
+    return Panel(
+        stratum=stratum,
+        conditions=conditions,
+        trials=tuple(tuple(block[key] for key in keys) for block in complete.values()),
+        rounds=np.array([round_ for round_, _ in complete], dtype=np.intp),
+        incomplete=len(blocks) - len(complete),
+    )
+
+
+def cost(measurement: Measurement, metric: Metric) -> float:
+    """The cost of one operation of a trial, in ``metric.unit`` (microseconds or bytes)."""
+    match metric:
+        case Metric.RESPONSE_TIME:
+            return measurement.response_ns / _NS_PER_US
+        case Metric.CPU_PER_OPERATION:
+            return measurement.cpu_seconds * _US_PER_SECOND / measurement.operations
+        case Metric.READ_BYTES_PER_OPERATION:
+            return measurement.asked_read_bytes / measurement.operations
+        case Metric.WRITTEN_BYTES_PER_OPERATION:
+            return measurement.asked_written_bytes / measurement.operations
+
+
+def transaction_cost(measurement: Measurement, transaction: str) -> float:
+    """Mean response time of one transaction type in a trial, microseconds; 0 if it did not run."""
+    spans = measurement.transactions.get(transaction)
+    return spans.total_ns / spans.count / _NS_PER_US if spans and spans.count else 0.0
+
+
+def metric_costs(panel: Panel, metric: Metric) -> FloatArray:
+    """The cost of every trial, shape (B, K), in ``metric.unit``."""
+    return _table(panel, lambda measurement: cost(measurement, metric))
+
+
+def transaction_costs(panel: Panel, transaction: str) -> FloatArray:
+    """The mean response time of a type in every trial, shape (B, K), microseconds."""
+    return _table(panel, lambda measurement: transaction_cost(measurement, transaction))
+
+
+def _table(panel: Panel, of: Callable[[Measurement], float]) -> FloatArray:
+    table = [[of(trial.measurement) for trial in row] for row in panel.trials]
+    return np.array(table, dtype=np.float64).reshape(len(panel.trials), len(panel.conditions))
+
+
+def transactions(found: Sequence[Panel]) -> tuple[str, ...]:
+    """The transaction types that ran in any trial, by name; empty where there is only one, which is the mix itself."""
+    trials = (trial for panel in found for row in panel.trials for trial in row)
+    names = sorted({name for t in trials for name, spans in t.measurement.transactions.items() if spans.count})
+    return tuple(names) if len(names) > 1 else ()
+
+
+def realised_ratio(trials: Iterable[Trial], metric: Metric) -> float | None:
+    """The true quotient of a planted twin, from what its own trials spun on purpose; None where it is not known."""
+    found = [trial.measurement for trial in trials]
+    match metric:
+        case Metric.CPU_PER_OPERATION:
+            planted = sum(m.planted_cpu_ns for m in found) / 1e9
+            total = sum(m.cpu_seconds for m in found)
+        case Metric.RESPONSE_TIME:
+            planted = float(sum(m.planted_elapsed_ns for m in found))
+            total = float(sum(s.total_ns for m in found for s in m.transactions.values()))
+        case _:
+            return None
+    return 1.0 + planted / (total - planted) if total > planted else None

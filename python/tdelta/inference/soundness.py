@@ -1,0 +1,55 @@
+"""The A/A twin as a check: what the instrument sees where there is nothing to see."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from tdelta.inference.decisions import interval_words
+from tdelta.inference.fits import CostFit, fit_strata
+from tdelta.inference.posterior import posterior
+from tdelta.records import Decision, Metric, NoiseFloor, Role, Validity, Verdict
+
+AA_CHECK = "a/a twins agree"
+
+
+def noise_floors(fit: CostFit, metric: Metric, rope: float) -> tuple[NoiseFloor, ...]:
+    """Fit again with the A/A twin a condition of its own, not baseline; one for each stratum that has such a twin."""
+    strata = [fitted for fitted, _ in fit.parts if fitted.plain(Role.AA).any()]
+    apart = fit_strata(strata, Role.BASELINE)
+    return tuple(
+        NoiseFloor(
+            stratum=fitted.panel.stratum,
+            metric=metric,
+            ratio=posterior(data).estimate(rope),
+            instance_sd=apart.luck_median,
+            rounds=fitted.panel.round_count,
+            blocks=len(fitted.panel.trials),
+        )
+        for fitted, condition, data in apart.data()
+        if condition.role is Role.AA
+    )
+
+
+def aa_check(floor: NoiseFloor, rope: float) -> Validity:
+    """Fails where the 95 % HDI of the A/A twin lies wholly outside the ROPE: identical systems then look different."""
+    low, high = floor.ratio.hdi95
+    agree = low <= 1.0 + rope and high >= 1.0 - rope
+    where = "reaches into" if agree else "lies wholly outside"
+    words = interval_words(floor.ratio.hdi95)
+    detail = f"stratum {floor.stratum}: the 95 % HDI of identical twins, {words}, {where} the ROPE of ±{100 * rope:g} %"
+    return Validity(AA_CHECK, agree, detail)
+
+
+def with_unsound(
+    verdicts: Iterable[Verdict], floors: Iterable[NoiseFloor], checks: Iterable[Validity]
+) -> Iterator[Verdict]:
+    """The same verdicts, those of a stratum whose check failed made ``unsound``, the reason first."""
+    failed = {floor.stratum: check for floor, check in zip(floors, checks, strict=True) if not check.ok}
+    for verdict in verdicts:
+        check = failed.get(verdict.condition.stratum)
+        if check is None:
+            yield verdict
+        else:
+            reasons = (f"{check.check} failed: {check.detail}", *verdict.reasons)
+            yield replace(verdict, decision=Decision.UNSOUND, reasons=reasons)

@@ -1,0 +1,27 @@
+"""What the machine is, how pressed it was, and whether there is room: facts that go with every run.
+
+Read from ``/proc`` and ``/sys``; what a kernel does not tell is None or left out, never guessed. No host name and no
+user name is ever read into a fact.
+"""
+
+from tdelta.measure.machine import machine_facts
+from tdelta.measure.pressure import PressureMeter
+from tdelta.measure.space import (
+    free_disk_bytes,
+    free_memory_bytes,
+    require_memory,
+    require_space,
+    require_writable,
+)
+from tdelta.measure.versions import library_versions
+
+__all__ = [
+    "PressureMeter",
+    "free_disk_bytes",
+    "free_memory_bytes",
+    "library_versions",
+    "machine_facts",
+    "require_memory",
+    "require_space",
+    "require_writable",
+]

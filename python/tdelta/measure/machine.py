@@ -1,0 +1,183 @@
+"""The machine a run was made on: what a reader needs to judge a figure, and nothing that names a person or a host.
+
+The parsers take text, so that kernels we do not have here can be tested. Host names hide in unexpected places (the
+source of a network mount, the volume group of a Debian root), so a device is told by its kernel name only.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import shlex
+from dataclasses import dataclass
+from pathlib import Path
+
+from tdelta.measure.procfs import parse_meminfo, read_cgroup_memory, read_text
+
+RELEVANT_FLAGS = (
+    "aes",
+    "pclmulqdq",
+    "vaes",
+    "vpclmulqdq",
+    "avx2",
+    "avx512f",
+    "sha_ni",
+    "cpuid_fault",
+)
+"""The x86 flags of ``/proc/cpuinfo`` that decide what encryption costs, and whether AES can be switched off."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cpu:
+    """What ``/proc/cpuinfo`` tells. ``model`` and ``cores`` (physical ones) are None where it does not."""
+
+    model: str | None
+    cores: int | None
+    flags: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Mount:
+    """One line of ``/proc/self/mountinfo``."""
+
+    point: str
+    file_system: str
+    source: str
+
+
+def machine_facts(directory: Path, root: Path = Path("/")) -> dict[str, object]:
+    """Collect the facts of this machine, as JSON values.
+
+    Args:
+        directory: where the twins' files will be; its file system and device are told.
+        root: the root of the file system to read ``proc``, ``sys`` and ``etc`` from (tests have their own).
+
+    Returns:
+        CPU, kernel, memory (bytes), file system and load by name; a fact that the kernel does not tell is None.
+    """
+    cpu = parse_cpuinfo(read_text(root / "proc/cpuinfo") or "")
+    return {
+        **_cpu_facts(cpu, root),
+        **_system_facts(root),
+        **_memory_facts(root),
+        **_storage_facts(directory, root),
+    }
+
+
+def parse_cpuinfo(text: str) -> Cpu:
+    """Parse ``/proc/cpuinfo`` of x86, ARM (flags are ``Features``, no model as a rule) or others."""
+    model: str | None = None
+    flags: frozenset[str] = frozenset()
+    cores = set()
+    for processor in re.split(r"\n\s*\n", text):
+        fields = {
+            name.strip(): value.strip() for name, _, value in (line.partition(":") for line in processor.splitlines())
+        }
+        model = model or fields.get("model name") or fields.get("cpu model")
+        flags = flags or frozenset((fields.get("flags") or fields.get("Features") or "").split())
+        if "core id" in fields:
+            cores.add((fields.get("physical id"), fields["core id"]))
+    return Cpu(model, len(cores) or None, flags)
+
+
+def parse_os_release(text: str) -> str | None:
+    """The ``PRETTY_NAME`` of ``/etc/os-release`` (os-release(5)); None without one."""
+    for line in text.splitlines():
+        name, _, value = line.strip().partition("=")
+        if name == "PRETTY_NAME":
+            try:
+                return " ".join(shlex.split(value)) or None
+            except ValueError:  # an unclosed quote
+                return value.strip("\"'") or None
+    return None
+
+
+def parse_mountinfo(text: str) -> tuple[Mount, ...]:
+    """Parse ``/proc/self/mountinfo`` (proc_pid_mountinfo(5)); lines of another shape are passed over."""
+    mounts = []
+    for line in text.splitlines():
+        before, separator, after = line.partition(" - ")
+        if separator and len(before.split()) >= 5 and len(after.split()) >= 2:
+            file_system, source = after.split()[:2]
+            mounts.append(Mount(_unescaped(before.split()[4]), file_system, _unescaped(source)))
+    return tuple(mounts)
+
+
+def mount_of(directory: Path, mounts: tuple[Mount, ...]) -> Mount | None:
+    """The mount a directory (absolute, resolved) lies on: the deepest one, and of two at one place the later."""
+    holding = [mount for mount in mounts if directory.is_relative_to(mount.point)]
+    return max(reversed(holding), key=lambda mount: len(Path(mount.point).parts), default=None)
+
+
+def _cpu_facts(cpu: Cpu, root: Path) -> dict[str, object]:
+    return {
+        "cpu_model": cpu.model,
+        "cpu_architecture": platform.machine(),
+        "cpu_flags": {flag: flag in cpu.flags for flag in RELEVANT_FLAGS},
+        "cores": cpu.cores,
+        "logical_cpus": os.cpu_count(),
+        "usable_cpus": len(os.sched_getaffinity(0)),
+        "cpu_governor": _governor(root),
+        "virtualized": _is_virtualized(cpu, root),
+    }
+
+
+def _system_facts(root: Path) -> dict[str, object]:
+    return {
+        "kernel": platform.release(),
+        "os_release": parse_os_release(read_text(root / "etc/os-release") or ""),
+        "python": platform.python_version(),
+        "clocksource": read_text(root / "sys/devices/system/clocksource/clocksource0/current_clocksource"),
+        "load_average": _load_average(root),
+    }
+
+
+def _memory_facts(root: Path) -> dict[str, object]:
+    memory = parse_meminfo(read_text(root / "proc/meminfo") or "")
+    cgroup = read_cgroup_memory(root)
+    return {
+        "memory_total_bytes": memory.get("MemTotal"),
+        "memory_available_bytes": memory.get("MemAvailable"),
+        "memory_limit_bytes": cgroup.limit_bytes if cgroup else None,
+    }
+
+
+def _storage_facts(directory: Path, root: Path) -> dict[str, object]:
+    mount = mount_of(directory.resolve(), parse_mountinfo(read_text(root / "proc/self/mountinfo") or ""))
+    return {
+        "file_system": mount.file_system if mount else None,
+        "storage_device": _device_name(mount.source) if mount else None,
+    }
+
+
+def _device_name(source: str) -> str | None:
+    """The kernel's name of a local device (``/dev/dm-0`` for ``/dev/mapper/HOST--vg-root``); None for all else."""
+    if not source.startswith("/dev/"):
+        return None
+    device = str(Path(source).resolve())
+    return device if device.count("/") == 2 else None
+
+
+def _governor(root: Path) -> str | None:
+    """The frequency governor of all CPUs, several joined by commas; None where the kernel has none (most guests)."""
+    files = root.glob("sys/devices/system/cpu/cpu[0-9]*/cpufreq/scaling_governor")
+    return ",".join(sorted({text for text in map(read_text, files) if text})) or None
+
+
+def _is_virtualized(cpu: Cpu, root: Path) -> bool | None:
+    """Whether a hypervisor shows itself; None where this architecture's flags could not tell."""
+    if "hypervisor" in cpu.flags or (root / "sys/hypervisor/type").exists():
+        return True
+    return False if "fpu" in cpu.flags else None  # every x86 has `fpu`, no ARM does
+
+
+def _load_average(root: Path) -> list[float] | None:
+    """The load of the last 1, 5 and 15 minutes, in runnable or waiting tasks."""
+    fields = (read_text(root / "proc/loadavg") or "").split()[:3]
+    return [float(field) for field in fields] or None
+
+
+def _unescaped(text: str) -> str:
+    """Undo the kernel's octal escapes of blanks and backslashes."""
+    return re.sub(r"\\([0-7]{3})", lambda match: chr(int(match[1], 8)), text)

@@ -1,0 +1,65 @@
+"""Small text files of the kernel, read with tolerance: a file that is missing or refuses is None."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+
+def read_text(path: Path) -> str | None:
+    """The stripped content of a file; None where it cannot be read (a missing file, a driver that says no)."""
+    try:
+        return path.read_text(encoding="utf-8", errors="replace").strip()
+    except OSError:
+        return None
+
+
+def parse_meminfo(text: str) -> dict[str, int]:
+    """Parse ``/proc/meminfo`` to bytes by field; fields without a unit (counts of huge pages) are left out."""
+    sizes = {}
+    for line in text.splitlines():
+        name, _, value = line.partition(":")
+        match value.split():
+            case [kibibytes, "kB"] if kibibytes.isdigit():
+                sizes[name.strip()] = int(kibibytes) * 1024
+    return sizes
+
+
+@dataclass(frozen=True, slots=True)
+class CgroupMemory:
+    """The memory of this process's own cgroup (version 2): its limit, and what is taken and cannot be reclaimed."""
+
+    limit_bytes: int
+    taken_bytes: int
+
+
+def read_cgroup_memory(root: Path) -> CgroupMemory | None:
+    """Read the memory controller of this process's own cgroup; None without one or without a limit.
+
+    Pages of files do not count as taken, as they are dropped when memory runs short: in a container that has just
+    written its data they fill whatever is left. Limits of cgroups further up are not seen.
+
+    Args:
+        root: the root of the file system, ``/`` outside tests.
+    """
+    group = _cgroup(read_text(root / "proc/self/cgroup") or "")
+    if group is None:
+        return None
+    folder = root / "sys/fs/cgroup" / group
+    limit, current = (read_text(folder / name) or "" for name in ("memory.max", "memory.current"))
+    if not (limit.isdigit() and current.isdigit()):  # "max" is no limit
+        return None
+    cached = parse_cgroup_cache(read_text(folder / "memory.stat") or "")
+    return CgroupMemory(int(limit), max(0, int(current) - cached))
+
+
+def parse_cgroup_cache(text: str) -> int:
+    """The bytes of pages of files in a cgroup's ``memory.stat`` (Documentation/admin-guide/cgroup-v2.rst)."""
+    fields = dict(line.split() for line in text.splitlines() if len(line.split()) == 2)
+    return sum(int(fields.get(name, 0)) for name in ("active_file", "inactive_file"))
+
+
+def _cgroup(text: str) -> str | None:
+    """The path in the unified hierarchy, relative (cgroups(7)); None where the kernel has version 1 only."""
+    paths = [line.removeprefix("0::/") for line in text.splitlines() if line.startswith("0::/")]
+    return paths[0] if paths else None

@@ -1,0 +1,111 @@
+"""Is there room? Asked before anything is made, so that a run does not die of a full disk after ten minutes.
+
+A folder that does not exist yet is judged by its nearest ancestor that does. Free means free to this user: blocks
+reserved for root do not count, nor memory beyond this process's cgroup. A quota is not seen here; it shows as a
+failed write.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+from tdelta.errors import EnvironmentFault, StorageFault
+from tdelta.measure.procfs import parse_meminfo, read_cgroup_memory, read_text
+
+
+def free_disk_bytes(directory: Path) -> int:
+    """Bytes this user can still write in a directory, existing or not.
+
+    Raises:
+        StorageFault: the directory cannot be reached.
+    """
+    try:
+        status = os.statvfs(_nearest(directory))
+    except OSError as error:
+        raise _fault(directory, error) from error
+    return status.f_bavail * status.f_frsize
+
+
+def free_memory_bytes(root: Path = Path("/")) -> int | None:
+    """Bytes of memory this process can still take without swapping; None where the kernel does not tell.
+
+    The smaller of what the machine has available and what the cgroup has left.
+
+    Args:
+        root: the root of the file system to read ``proc`` and ``sys`` from (tests have their own).
+    """
+    available = parse_meminfo(read_text(root / "proc/meminfo") or "").get("MemAvailable")
+    cgroup = read_cgroup_memory(root)
+    left = max(0, cgroup.limit_bytes - cgroup.taken_bytes) if cgroup else None
+    return min((size for size in (available, left) if size is not None), default=None)
+
+
+def require_space(directory: Path, needed_bytes: int) -> None:
+    """Make sure a directory has room.
+
+    Raises:
+        StorageFault: it has less than ``needed_bytes``; says how much is missing and what to do.
+    """
+    free = free_disk_bytes(directory)
+    if free < needed_bytes:
+        raise StorageFault(
+            f"{directory}: expected {_size(needed_bytes)} of free disk space, found {_size(free)}; "
+            f"free {_size(needed_bytes - free)}, take less data (--size), or another folder (--dir)"
+        )
+
+
+def require_memory(needed_bytes: int, root: Path = Path("/")) -> None:
+    """Make sure there is memory; where the kernel does not tell, there is.
+
+    Args:
+        needed_bytes: what the run will take.
+        root: as for :func:`free_memory_bytes`.
+
+    Raises:
+        EnvironmentFault: there is less than ``needed_bytes``.
+    """
+    free = free_memory_bytes(root)
+    if free is not None and free < needed_bytes:
+        raise EnvironmentFault(
+            f"expected {_size(needed_bytes)} of free memory, found {_size(free)}; "
+            "close other programs, or take less data (--size), a smaller --cache or fewer --threads"
+        )
+
+
+def require_writable(directory: Path) -> None:
+    """Make sure that files can be made in a directory, by making one (with nothing left behind).
+
+    Raises:
+        StorageFault: they cannot; says why and what to do.
+    """
+    try:
+        with tempfile.TemporaryFile(dir=_nearest(directory)) as probe:
+            probe.write(b"\0")
+            probe.flush()
+    except OSError as error:
+        raise _fault(directory, error) from error
+
+
+def _nearest(directory: Path) -> Path:
+    """The directory, or its nearest ancestor that exists."""
+    path = directory.absolute()
+    return next((candidate for candidate in (path, *path.parents) if candidate.exists()), Path("/"))
+
+
+def _fault(directory: Path, error: OSError) -> StorageFault:
+    return StorageFault(
+        f"{directory}: expected a folder that can be written, found: {error.strerror or error}; "
+        "change its permissions, or name another folder (--dir)"
+    )
+
+
+def _size(size_bytes: int) -> str:
+    """A size for people, with the disk makers' units."""
+    size = float(size_bytes)
+    for unit in ("bytes", "kB", "MB", "GB"):
+        if size < 1000:
+            return f"{size:.0f} {unit}" if unit == "bytes" else f"{size:.1f} {unit}"
+        size /= 1000
+    return f"{size:.1f} TB"

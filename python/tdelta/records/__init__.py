@@ -1,0 +1,51 @@
+"""The frozen facts that every layer shares. Knows no layer; every layer may import it.
+
+Units are in the names: ``*_ns``, ``*_seconds``, ``*_bytes``; a ``ratio`` is a quotient (1.031 is +3.1 %), and an
+overhead given as a share (``rope``, ``budget``, ``planted``) is that quotient less one (0.031).
+"""
+
+from tdelta.records.conditions import Condition, Level, Role
+from tdelta.records.events import (
+    BlockDone,
+    Event,
+    Look,
+    Phase,
+    RoundStarted,
+    RunPlanned,
+    TrialDone,
+)
+from tdelta.records.results import (
+    Decision,
+    Estimate,
+    Metric,
+    NoiseFloor,
+    RunResult,
+    RunSettings,
+    Validity,
+    Verdict,
+)
+from tdelta.records.trials import Measurement, SpanTotals, Trial
+
+__all__ = [
+    "BlockDone",
+    "Condition",
+    "Decision",
+    "Estimate",
+    "Event",
+    "Level",
+    "Look",
+    "Measurement",
+    "Metric",
+    "NoiseFloor",
+    "Phase",
+    "Role",
+    "RoundStarted",
+    "RunPlanned",
+    "RunResult",
+    "RunSettings",
+    "SpanTotals",
+    "Trial",
+    "TrialDone",
+    "Validity",
+    "Verdict",
+]

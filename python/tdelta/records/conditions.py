@@ -1,0 +1,64 @@
+"""Conditions: one combination of factor levels, and the part it plays in the design."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TypeAlias
+
+Level: TypeAlias = str | int | float
+
+
+class Role(StrEnum):
+    """The part a condition plays. ``identical`` is a plain twin that is *judged*, as in ``tdelta run --aa``."""
+
+    BASELINE = "baseline"
+    AA = "aa"
+    TREATMENT = "treatment"
+    IDENTICAL = "identical"
+    PLANTED = "planted"
+
+    @property
+    def is_judged(self) -> bool:
+        """Whether this condition gets a verdict (the baseline and its A/A twin do not)."""
+        return self in (Role.TREATMENT, Role.IDENTICAL, Role.PLANTED)
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """One combination of levels.
+
+    ``levels`` holds every factor of the run, in the design's order, e.g. ``(("cipher", "aes-256"), ("threads", 1))``.
+    ``stratum`` numbers the combinations of all factors but ``cipher``: a condition is compared with the baseline
+    (cipher ``none``) of its own stratum only. ``planted`` is the share of CPU time added on purpose (0.05 for 5 %).
+    """
+
+    levels: tuple[tuple[str, Level], ...]
+    role: Role
+    stratum: int = 0
+    planted: float | None = None
+
+    @property
+    def key(self) -> str:
+        """A short stable name, unique in a run: ``cipher=aes-256,threads=1``, maybe with ``#aa`` behind it."""
+        text = ",".join(f"{name}={level}" for name, level in self.levels)
+        match self.role:
+            case Role.BASELINE | Role.TREATMENT:
+                return text
+            case Role.PLANTED:
+                return f"{text}#planted={self.planted:g}"
+            case _:
+                return f"{text}#{self.role.value}"
+
+    def level(self, factor: str) -> Level:
+        """The level of one factor. Raises ``KeyError`` if the run has no such factor."""
+        return dict(self.levels)[factor]
+
+    def as_json(self) -> dict[str, Level]:
+        """The condition as the JSON output names it, ``{"cipher": "aes-256", "threads": 1, "planted": 0.05}``."""
+        named = dict(self.levels)
+        if self.planted is not None:
+            named["planted"] = self.planted
+        if self.role in (Role.AA, Role.IDENTICAL):
+            named["twin"] = self.role.value
+        return named

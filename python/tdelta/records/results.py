@@ -1,0 +1,139 @@
+"""Verdicts and the result of a run, as the terminal, the JSON output and the report all read it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from tdelta.records.conditions import Condition
+
+
+class Decision(StrEnum):
+    """What a verdict says. ``over`` and ``within`` are the decisions of a budget gate."""
+
+    COSTLY = "costly"
+    NEGLIGIBLE = "negligible"
+    FASTER = "faster"
+    UNDECIDED = "undecided"
+    UNSOUND = "unsound"
+    OVER = "over"
+    WITHIN = "within"
+
+
+class Metric(StrEnum):
+    """The costs that are judged; each is a quotient over the baseline, so that above 1 is always worse."""
+
+    RESPONSE_TIME = "response_time"
+    CPU_PER_OPERATION = "cpu_per_operation"
+    READ_BYTES_PER_OPERATION = "read_bytes_per_operation"
+    WRITTEN_BYTES_PER_OPERATION = "written_bytes_per_operation"
+
+    @property
+    def unit(self) -> str:
+        """The unit of the absolute values beside the ratio."""
+        return {"response_time": "µs", "cpu_per_operation": "µs"}.get(self.value, "bytes")
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A posterior in a few figures; all are quotients, e.g. ``hdi95 = (1.024, 1.038)``."""
+
+    median: float
+    hdi95: tuple[float, float]
+    hdi99: tuple[float, float]
+    mass_above_rope: float
+    mass_in_rope: float
+    mass_below_rope: float
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """One judged cost of one condition, over its baseline. ``transaction`` is ``all`` for the fixed mix.
+
+    ``realised`` is the true quotient of a planted twin, from its own trials (None elsewhere).
+    ``no_speedup`` is the same posterior under a prior that forbids a speed-up (primary verdicts only).
+    """
+
+    primary: bool
+    condition: Condition
+    baseline: Condition
+    metric: Metric
+    transaction: str
+    unit: str
+    baseline_value: float
+    condition_value: float
+    ratio: Estimate
+    decision: Decision
+    reasons: tuple[str, ...] = ()
+    realised: float | None = None
+    no_speedup: Estimate | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NoiseFloor:
+    """The A/A twin of one stratum over its baseline: what this instrument sees where there is nothing to see.
+
+    ``instance_sd`` is the posterior median of the luck of an instance, as a share (0.003 is 0.3 %).
+    """
+
+    stratum: int
+    metric: Metric
+    ratio: Estimate
+    instance_sd: float
+    rounds: int
+    blocks: int
+
+
+@dataclass(frozen=True, slots=True)
+class Validity:
+    """One check of whether the run can be trusted. A failed one makes the run ``unsound``."""
+
+    check: str
+    ok: bool
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunSettings:
+    """Everything that, with the same versions, repeats a run; ``options`` are JSON values by option name."""
+
+    run_id: str
+    seed: int
+    study: str
+    engine: str
+    workload: str
+    conditions: tuple[Condition, ...]
+    rope: float
+    budget: float | None
+    metric: Metric
+    options: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class RunResult:
+    """The answer. ``decision`` is the worst of the primary verdicts; ``complete`` is False after Ctrl-C or at a cap."""
+
+    settings: RunSettings
+    decision: Decision
+    verdicts: tuple[Verdict, ...]
+    noise_floor: tuple[NoiseFloor, ...]
+    validity: tuple[Validity, ...]
+    cautions: tuple[str, ...]
+    rounds: int
+    blocks: int
+    trials: int
+    operations_per_trial: int
+    trial_seconds: float
+    elapsed_seconds: float
+    loop_cost_ns: float
+    dilution: float
+    machine: Mapping[str, object] = field(default_factory=dict)
+    versions: Mapping[str, str] = field(default_factory=dict)
+    stopped_by: str = "precision"
+    interrupted: bool = False
+
+    @property
+    def primary(self) -> tuple[Verdict, ...]:
+        """The primary verdicts, one a judged condition, in the design's order."""
+        return tuple(v for v in self.verdicts if v.primary)

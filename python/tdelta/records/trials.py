@@ -1,0 +1,80 @@
+"""What one trial was and what it measured."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from tdelta.records.conditions import Condition
+
+
+@dataclass(frozen=True, slots=True)
+class SpanTotals:
+    """Exact totals of one transaction type or statement: ``count`` spans that took ``total_ns`` in all."""
+
+    count: int
+    total_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """Everything one trial measured.
+
+    ``transactions`` and ``statements`` are keyed by name (``browse_products``; ``browse_products/1``, counted from 1);
+    ``histograms`` by ``tx:NAME`` and ``stmt:NAME/N``, each an HdrHistogram V2 compressed payload in nanoseconds.
+    ``asked_*_bytes`` are what the process asked the kernel for (rchar, wchar), ``device_*_bytes`` what the disk did.
+    ``engine_counters`` are the engine's own (cache hits, misses, writes, spills, …). ``files_bytes`` is by class of
+    file (``database``, ``wal``). ``planted_cpu_ns`` is the CPU time spun on purpose (0 elsewhere) and
+    ``planted_elapsed_ns`` the wall time that took, inside the measured spans.
+    """
+
+    operations: int
+    elapsed_ns: int
+    transactions: Mapping[str, SpanTotals]
+    statements: Mapping[str, SpanTotals]
+    errors: Mapping[str, int] = field(default_factory=dict)
+    retries: Mapping[str, int] = field(default_factory=dict)
+    histograms: Mapping[str, bytes] = field(default_factory=dict)
+    cpu_user_seconds: float = 0.0
+    cpu_system_seconds: float = 0.0
+    asked_read_bytes: int = 0
+    asked_written_bytes: int = 0
+    device_read_bytes: int = 0
+    device_written_bytes: int = 0
+    minor_faults: int = 0
+    major_faults: int = 0
+    voluntary_switches: int = 0
+    involuntary_switches: int = 0
+    engine_counters: Mapping[str, int] = field(default_factory=dict)
+    files_bytes: Mapping[str, int] = field(default_factory=dict)
+    checkpoint_ns: int = 0
+    planted_cpu_ns: int = 0
+    planted_elapsed_ns: int = 0
+    late_starts: int = 0
+    backlog_max: int = 0
+    stopped_by: str = "count"
+    pressure: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def response_ns(self) -> float:
+        """Mean response time over the fixed mix, ns an operation: all transaction spans together."""
+        spans = self.transactions.values()
+        return sum(s.total_ns for s in spans) / max(1, sum(s.count for s in spans))
+
+    @property
+    def cpu_seconds(self) -> float:
+        """User and system CPU seconds together."""
+        return self.cpu_user_seconds + self.cpu_system_seconds
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One condition under load once. ``block`` counts from 0 through the whole run, ``position`` within the block."""
+
+    round: int
+    block: int
+    position: int
+    condition: Condition
+    instance: str
+    started_unix_seconds: float
+    measurement: Measurement

@@ -1,0 +1,117 @@
+"""Command lines to go on with: the one that repeats a run, built from its recorded settings, and what shows it again.
+
+``RunSettings.options`` holds JSON values under the field names of :class:`tdelta.session.request.RunRequest`; what
+equals the default is left out, and the seed is always written, since it draws everything.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import MISSING, fields
+
+from tdelta.records import RunSettings
+from tdelta.report.quantities import share
+from tdelta.session.request import RunRequest
+
+_FLAGS: Mapping[str, str] = {
+    "engine": "--engine",
+    "workload": "--workload",
+    "threads": "--threads",
+    "cache": "--cache",
+    "page_size": "--page-size",
+    "journal_mode": "--journal-mode",
+    "synchronous": "--synchronous",
+    "reserve": "--reserve",
+    "size_bytes": "--size",
+    "rate": "--rate",
+    "arrivals": "--arrivals",
+    "trial_seconds": "--trial-seconds",
+    "blocks_per_round": "--blocks",
+    "max_seconds": "--max-time",
+    "rope": "--rope",
+    "budget": "--budget",
+    "metric": "--metric",
+    "directory": "--dir",
+    "store": "--store",
+}
+_SHARES = frozenset({"cache", "rope", "budget"})
+
+
+def repeat_command(settings: RunSettings) -> str:
+    """The ``tdelta run`` that draws the same run again, quoted for a shell."""
+    options = settings.options
+    words = ["tdelta", "run", *_study(options)]
+    for name, flag in _FLAGS.items():
+        if name in options and options[name] is not None and options[name] != _default(name):
+            words += [flag, _word(name, options[name])]
+    words += [*_vary(options), *_rounds(options), *_twins(options), "--seed", str(settings.seed)]
+    return shlex.join(words)
+
+
+def next_command(command: str, settings: RunSettings, *words: str) -> str:
+    """A command on this run, by its id and from the store it is in: ``tdelta show ID --store ./runs.sqlite``.
+
+    Args:
+        command: what comes between ``tdelta`` and the run's id, e.g. ``run --resume``.
+        settings: the run's.
+        words: what comes after the id.
+    """
+    store = settings.options.get("store")
+    where = ["--store", str(store)] if store else []
+    return shlex.join(["tdelta", *command.split(), settings.run_id, *words, *where])
+
+
+def _default(name: str) -> object:
+    return next((f.default for f in fields(RunRequest) if f.name == name and f.default is not MISSING), None)
+
+
+def _study(options: Mapping[str, object]) -> list[str]:
+    study = options.get("study")
+    return [str(study)] if study else []
+
+
+def _word(name: str, value: object) -> str:
+    if name in _SHARES and isinstance(value, int | float):
+        return _percent(value)
+    if name == "size_bytes":
+        return f"{value}B"
+    return f"{value}s" if name == "max_seconds" else str(value)
+
+
+def _percent(value: float) -> str:
+    return share(value).replace(" ", "")
+
+
+def _vary(options: Mapping[str, object]) -> list[str]:
+    varied = options.get("vary")
+    if not isinstance(varied, Mapping):
+        return []
+    return [word for name, levels in varied.items() for word in ("--vary", f"{name}={_levels(str(name), levels)}")]
+
+
+def _levels(factor: str, levels: Iterable[object]) -> str:
+    write: Callable[[object], str] = str
+    if factor == "cache":
+        write = _cache_level
+    return ",".join(write(level) for level in levels)
+
+
+def _cache_level(level: object) -> str:
+    return _percent(level) if isinstance(level, int | float) else str(level)
+
+
+def _rounds(options: Mapping[str, object]) -> list[str]:
+    least = options.get("min_rounds", _default("min_rounds"))
+    most = options.get("max_rounds")
+    if least == _default("min_rounds") and most is None:
+        return []
+    return ["--rounds", f"{least}" if most is None else f"{least}..{most}"]
+
+
+def _twins(options: Mapping[str, object]) -> list[str]:
+    words = ["--aa"] if options.get("aa") else []
+    words += [] if options.get("aa_twin", True) else ["--no-aa-twin"]
+    planted = options.get("plant")
+    shares = planted if isinstance(planted, list | tuple) else ()
+    return words + [word for value in shares for word in ("--plant", _percent(value))]

@@ -1,0 +1,162 @@
+"""The ``--json`` document: one versioned schema, strict JSON, every field described in ``docs/json.md``.
+
+Fields are only ever added under the same schema name; a field that changes its meaning makes a new one.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from pathlib import Path
+
+from tdelta.records import Condition, Estimate, NoiseFloor, RunResult, RunSettings, Validity, Verdict
+from tdelta.report.command import repeat_command
+from tdelta.report.sentence import answer
+from tdelta.session.request import DryRun
+
+RUN_SCHEMA = "tdelta.run/1"
+DRY_RUN_SCHEMA = "tdelta.dry-run/1"
+
+
+def document(result: RunResult, exit_code: int) -> dict[str, object]:
+    """The answer as JSON values.
+
+    Args:
+        result: the finished (or interrupted) run.
+        exit_code: what the command ends with.
+    """
+    return {
+        "schema": RUN_SCHEMA,
+        "run_id": result.settings.run_id,
+        "seed": result.settings.seed,
+        "decision": result.decision.value,
+        "exit_code": exit_code,
+        "answer": answer(result),
+        "verdicts": [_verdict(v) for v in result.verdicts],
+        "noise_floor": [_noise_floor(f, result.settings) for f in result.noise_floor],
+        "loop_cost_ns": result.loop_cost_ns,
+        "dilution": result.dilution,
+        "validity": [_validity(v) for v in result.validity],
+        "cautions": list(result.cautions),
+        "counts": _counts(result),
+        "stopped_by": result.stopped_by,
+        "interrupted": result.interrupted,
+        "settings": _settings(result.settings),
+        "machine": result.machine,
+        "versions": result.versions,
+    }
+
+
+def dry_run_document(plan: DryRun) -> dict[str, object]:
+    """What a run would take, as JSON values."""
+    return {
+        "schema": DRY_RUN_SCHEMA,
+        "conditions": list(plan.conditions),
+        "seconds_at_least": plan.seconds_at_least,
+        "seconds_at_most": plan.seconds_at_most,
+        "disk_bytes": plan.disk_bytes,
+        "disk_free_bytes": plan.disk_free_bytes,
+        "memory_bytes": plan.memory_bytes,
+        "memory_free_bytes": plan.memory_free_bytes,
+        "directory": plan.directory,
+        "trials_at_least": plan.trials_at_least,
+        "cautions": list(plan.cautions),
+    }
+
+
+def to_json(values: Mapping[str, object]) -> str:
+    """Strict JSON text: a number that does not exist (NaN, infinite) is ``null``. Ends in a newline."""
+    return json.dumps(_strict(values), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _strict(value: object) -> object:
+    match value:
+        case float():
+            return value if math.isfinite(value) else None
+        case Mapping():
+            return {str(key): _strict(inner) for key, inner in value.items()}
+        case list() | tuple():
+            return [_strict(inner) for inner in value]
+        case Path():
+            return str(value)
+        case _:
+            return value
+
+
+def _verdict(verdict: Verdict) -> dict[str, object]:
+    return {
+        "primary": verdict.primary,
+        "condition": verdict.condition.as_json(),
+        "baseline": verdict.baseline.as_json(),
+        "metric": verdict.metric.value,
+        "transaction": verdict.transaction,
+        "unit": verdict.unit,
+        "baseline_value": verdict.baseline_value,
+        "condition_value": verdict.condition_value,
+        "ratio": _estimate(verdict.ratio),
+        "decision": verdict.decision.value,
+        "reasons": list(verdict.reasons),
+        "realised": verdict.realised,
+        "no_speedup": None if verdict.no_speedup is None else _estimate(verdict.no_speedup),
+    }
+
+
+def _estimate(estimate: Estimate) -> dict[str, object]:
+    return {
+        "median": estimate.median,
+        "hdi95": list(estimate.hdi95),
+        "hdi99": list(estimate.hdi99),
+        "mass_above_rope": estimate.mass_above_rope,
+        "mass_in_rope": estimate.mass_in_rope,
+        "mass_below_rope": estimate.mass_below_rope,
+    }
+
+
+def _noise_floor(noise: NoiseFloor, settings: RunSettings) -> dict[str, object]:
+    home = next((c for c in settings.conditions if c.stratum == noise.stratum), None)
+    return {
+        "stratum": noise.stratum,
+        "baseline": None if home is None else _surroundings(home),
+        "metric": noise.metric.value,
+        "ratio": _estimate(noise.ratio),
+        "instance_sd": noise.instance_sd,
+        "rounds": noise.rounds,
+        "blocks": noise.blocks,
+    }
+
+
+def _surroundings(condition: Condition) -> dict[str, object]:
+    """The plain condition of a stratum: its levels, with the cipher taken off."""
+    return {name: "none" if name == "cipher" else level for name, level in condition.levels}
+
+
+def _validity(check: Validity) -> dict[str, object]:
+    return {"check": check.check, "ok": check.ok, "detail": check.detail}
+
+
+def _counts(result: RunResult) -> dict[str, object]:
+    return {
+        "rounds": result.rounds,
+        "blocks": result.blocks,
+        "trials": result.trials,
+        "operations_per_trial": result.operations_per_trial,
+        "trial_seconds": result.trial_seconds,
+        "elapsed_seconds": result.elapsed_seconds,
+    }
+
+
+def _settings(settings: RunSettings) -> dict[str, object]:
+    return {
+        "study": settings.study,
+        "engine": settings.engine,
+        "workload": settings.workload,
+        "conditions": [
+            {"role": c.role.value, "stratum": c.stratum, "levels": c.as_json()} for c in settings.conditions
+        ],
+        "rope": settings.rope,
+        "budget": settings.budget,
+        "metric": settings.metric.value,
+        "options": settings.options,
+        "repeat": repeat_command(settings),
+    }

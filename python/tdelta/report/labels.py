@@ -1,0 +1,79 @@
+"""What conditions, metrics and transactions are called in front of people.
+
+Only factors that vary in the run are named: a run at one thread does not say "1 thread" in every row.
+"""
+
+from __future__ import annotations
+
+from tdelta.records import Condition, Level, Metric, Role, RunSettings
+from tdelta.report.quantities import amounts, share
+
+_METRICS = {
+    Metric.RESPONSE_TIME: "response time",
+    Metric.CPU_PER_OPERATION: "CPU an operation",
+    Metric.READ_BYTES_PER_OPERATION: "bytes read an operation",
+    Metric.WRITTEN_BYTES_PER_OPERATION: "bytes written an operation",
+}
+
+
+def metric_name(metric: Metric) -> str:
+    """A metric in words: ``CPU an operation``."""
+    return _METRICS[metric]
+
+
+def metric_label(metric: Metric) -> str:
+    """A metric as a row of a table of costs an operation is called: ``CPU``."""
+    return _METRICS[metric].removesuffix(" an operation")
+
+
+def transaction_name(transaction: str) -> str:
+    """A transaction type in words: ``browse products``."""
+    return transaction.replace("_", " ")
+
+
+def condition_label(condition: Condition, settings: RunSettings) -> str:
+    """A condition as a row is called: ``aes-256, 16 threads``, ``identical twin``, ``planted 5 %``."""
+    return ", ".join((_kind(condition), *surroundings(condition, settings)))
+
+
+def surroundings(condition: Condition, settings: RunSettings) -> tuple[str, ...]:
+    """The levels of a condition, other than its cipher, that vary in the run: ``("16 threads", "cache 10 %")``."""
+    varied = _varying(settings)
+    return tuple(level_text(name, level) for name, level in condition.levels if name in varied)
+
+
+def level_text(factor: str, level: Level) -> str:
+    """A level of a factor in words: ``16 threads``, ``cache 10 %``, ``4 KiB pages``."""
+    if factor == "threads":
+        return f"{level} thread{'' if level == 1 else 's'}"
+    if factor == "cache" and isinstance(level, int | float):
+        return f"cache {share(level)}"
+    if factor == "page_size" and isinstance(level, int):
+        return f"{_page(level)} pages"
+    return f"{factor.replace('_', ' ')} {level}"
+
+
+def _kind(condition: Condition) -> str:
+    match condition.role:
+        case Role.IDENTICAL:
+            return "identical twin"
+        case Role.PLANTED:
+            return f"planted {share(condition.planted or 0.0)}"
+        case Role.AA:
+            return "A/A twin"
+        case _:
+            return str(dict(condition.levels).get("cipher", condition.key))
+
+
+def _varying(settings: RunSettings) -> frozenset[str]:
+    seen: dict[str, set[Level]] = {}
+    for condition in settings.conditions:
+        for name, level in condition.levels:
+            seen.setdefault(name, set()).add(level)
+    return frozenset(name for name, levels in seen.items() if len(levels) > 1 and name != "cipher")
+
+
+def _page(size_bytes: int) -> str:
+    if size_bytes % 1024 == 0:
+        return f"{size_bytes // 1024} KiB"
+    return amounts((size_bytes,), "bytes")[0]

@@ -1,0 +1,161 @@
+"""What ``tdelta engines``, ``tdelta studies`` and ``--dry-run`` print."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from rich.table import Table
+from rich.text import Text
+
+from tdelta.report.quantities import amounts, counted, duration
+from tdelta.report.terminal import draw, paragraph, plain_table
+from tdelta.session.request import DryRun
+
+ENGINES_SCHEMA = "tdelta.engines/1"
+STUDIES_SCHEMA = "tdelta.studies/1"
+_INDENT = "    "
+
+
+class Engine(Protocol):
+    """What a listing needs to know of an engine."""
+
+    @property
+    def name(self) -> str:
+        """The name ``--engine`` takes."""
+
+    @property
+    def available(self) -> bool:
+        """Whether it can be tested here and now."""
+
+    @property
+    def version(self) -> str | None:
+        """Its version, where it is installed."""
+
+    @property
+    def ciphers(self) -> tuple[str, ...]:
+        """The levels of the factor ``cipher``."""
+
+    @property
+    def library(self) -> str:
+        """The library or server that does the work."""
+
+    @property
+    def install(self) -> str:
+        """What to do to get it."""
+
+    @property
+    def notes(self) -> str:
+        """What to know before one trusts it."""
+
+
+class Study(Protocol):
+    """What a listing needs to know of a built-in study."""
+
+    @property
+    def name(self) -> str:
+        """The name ``tdelta run`` takes."""
+
+    @property
+    def title(self) -> str:
+        """What it asks."""
+
+    @property
+    def published(self) -> str:
+        """The published experiment it repeats."""
+
+    @property
+    def runs(self) -> bool:
+        """Whether this version can run it."""
+
+    @property
+    def note(self) -> str:
+        """Why not, or what is different here."""
+
+
+def engines_text(engines: Sequence[Engine], width: int, *, color: bool = False) -> str:
+    """The engines, those that can be tested here first, with ciphers or what to install below each."""
+    parts: list[Text | Table] = []
+    for engine in sorted(engines, key=lambda e: not e.available):
+        state = engine.version or "version unknown" if engine.available else "not available here"
+        parts.append(Text(f"{engine.name:<12} {state}", style="bold" if engine.available else "dim"))
+        for line in _engine_lines(engine):
+            parts += paragraph(f"{_INDENT}{line}", width, indent=_INDENT * 2)
+    return draw(parts, width, color=color)
+
+
+def engines_document(engines: Sequence[Engine]) -> dict[str, object]:
+    """The engines as JSON values."""
+    return {
+        "schema": ENGINES_SCHEMA,
+        "engines": [
+            {
+                "name": engine.name,
+                "available": engine.available,
+                "version": engine.version,
+                "ciphers": list(engine.ciphers),
+                "library": engine.library,
+                "install": engine.install,
+                "notes": engine.notes,
+            }
+            for engine in engines
+        ],
+    }
+
+
+def studies_text(studies: Sequence[Study], width: int, *, color: bool = False) -> str:
+    """The studies, each with the published experiment it comes from."""
+    parts: list[Text | Table] = []
+    for study in studies:
+        state = "" if study.runs else "  (not in this version)"
+        parts += paragraph(
+            f"{study.name}: {study.title}{state}", width, "bold" if study.runs else "dim", indent=_INDENT
+        )
+        for line in filter(None, (f"published: {study.published}", study.note)):
+            parts += paragraph(f"{_INDENT}{line}", width, indent=_INDENT * 2)
+    return draw(parts, width, color=color)
+
+
+def studies_document(studies: Sequence[Study]) -> dict[str, object]:
+    """The studies as JSON values."""
+    return {
+        "schema": STUDIES_SCHEMA,
+        "studies": [
+            {
+                "name": study.name,
+                "title": study.title,
+                "published": study.published,
+                "runs": study.runs,
+                "note": study.note,
+            }
+            for study in studies
+        ],
+    }
+
+
+def dry_run_text(plan: DryRun, width: int, *, color: bool = False) -> str:
+    """What a run would take: minutes, gigabytes, memory, and whether there is enough."""
+    table = plain_table((("", False), ("needs", True), ("free", True)))
+    for name, needed, free in (
+        ("disk", plan.disk_bytes, plan.disk_free_bytes),
+        ("memory", plan.memory_bytes, plan.memory_free_bytes),
+    ):
+        table.add_row(name, amounts((needed,), "bytes")[0], amounts((free,), "bytes")[0])
+    names = ", ".join(plan.conditions)
+    lines = [
+        f"{counted(len(plan.conditions), 'condition')}: {names}",
+        f"{_span(plan)}, at least {counted(plan.trials_at_least, 'trial')}; files go to {plan.directory}",
+    ]
+    cautions = [text for caution in plan.cautions for text in paragraph(f"- {caution}", width, "yellow", indent="  ")]
+    texts = [text for line in lines for text in paragraph(line, width, indent="  ")]
+    return draw([*texts, Text(), table, *([Text(), *cautions] if cautions else [])], width, color=color)
+
+
+def _span(plan: DryRun) -> str:
+    return f"{duration(plan.seconds_at_least)} to {duration(plan.seconds_at_most)}"
+
+
+def _engine_lines(engine: Engine) -> list[str]:
+    ciphers = f"ciphers: {', '.join(engine.ciphers)}" if engine.ciphers else ""
+    remedy = f"to install: {engine.install}" if engine.install and not engine.available else ""
+    return [line for line in (engine.library, ciphers, remedy, engine.notes) if line]

@@ -1,0 +1,280 @@
+"""What a run shows while it goes on, always on standard error, so that standard output holds the answer alone.
+
+A terminal gets a small picture that is redrawn *between* trials only: there is no refresh thread, because drawing
+while a trial runs would take CPU time from what is being measured. A log file gets one line a stage and a look.
+A stream that goes away never stops a run.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from typing import TextIO
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.text import Text
+
+from tdelta.records import (
+    BlockDone,
+    Condition,
+    Estimate,
+    Event,
+    Look,
+    Phase,
+    RoundStarted,
+    RunPlanned,
+    RunSettings,
+    TrialDone,
+)
+from tdelta.report.labels import condition_label
+from tdelta.report.quantities import counted, decimals, duration, estimate_text, interval, percent
+
+_BAR_COLUMNS = 24
+_PROGRESS_COLUMNS = 24
+_REDRAW_SECONDS = 0.5
+_LABEL_COLUMNS = 19
+_FIGURES_COLUMNS = 23
+_LEGEND = "95 % HDI of the overhead, and how many points wide it is → should be"
+
+
+@contextmanager
+def progress(stream: TextIO, *, live: bool, color: bool = False) -> Iterator[Callable[[Event], None]]:
+    """An observer that draws on ``stream`` until the block ends.
+
+    Args:
+        stream: standard error.
+        live: whether the stream is a terminal that can be redrawn.
+        color: whether that terminal may show colours.
+    """
+    if not live:
+        yield PlainProgress(stream)
+        return
+    with Live(
+        console=Console(file=stream, force_terminal=True, no_color=not color), auto_refresh=False, transient=True
+    ) as screen:
+        yield LiveProgress(screen)
+
+
+class PlainProgress:
+    """One line for each stage of set-up, each round and each look."""
+
+    def __init__(self, stream: TextIO) -> None:
+        """Write to ``stream``; a broken one is ignored."""
+        self._stream = stream
+        self._settings: RunSettings | None = None
+        self._stage = ("", "")
+
+    def __call__(self, event: Event) -> None:
+        """Write what the event is worth, if anything."""
+        if isinstance(event, RunPlanned):
+            self._settings = event.settings
+        line = self._line(event)
+        if line:
+            with suppress(OSError, ValueError):
+                self._stream.write(f"{line}\n")
+                self._stream.flush()
+
+    def _line(self, event: Event) -> str | None:
+        match event:
+            case RunPlanned():
+                return planned_text(event)
+            case Phase():
+                return self._phase_line(event)
+            case RoundStarted():
+                return f"round {event.round + 1}: {counted(event.blocks, 'block')}"
+            case Look():
+                return look_text(event, self._settings)
+            case _:
+                return None
+
+    def _phase_line(self, phase: Phase) -> str | None:
+        """Steps of a stage are not lines of their own."""
+        stage = (phase.name, phase.detail)
+        if stage == self._stage:
+            return None
+        self._stage = stage
+        return f"{phase.name}: {phase.detail}" if phase.detail else phase.name
+
+
+@dataclass
+class _Picture:
+    """What has been heard so far; the live picture is a function of this."""
+
+    planned: RunPlanned | None = None
+    phase: Phase | None = None
+    round: int | None = None
+    blocks_in_round: int = 0
+    blocks_done_in_round: int = 0
+    trials: int = 0
+    elapsed_seconds: float = 0.0
+    seconds_left: float | None = None
+    estimates: tuple[tuple[Condition, Estimate, float], ...] = ()
+    axis: tuple[float, float] | None = None
+
+
+@dataclass
+class LiveProgress:
+    """The live picture: stage, rounds and blocks, and for each condition an HDI that narrows look by look.
+
+    ``clock`` gives seconds; steps are drawn at most twice a second, so that drawing costs next to nothing.
+    """
+
+    screen: Live
+    clock: Callable[[], float] = time.monotonic
+    _picture: _Picture = field(default_factory=_Picture)
+    _drawn_at: float = float("-inf")
+
+    def __call__(self, event: Event) -> None:
+        """Take the event in, and redraw if it is worth it."""
+        is_news = self._is_news(event)
+        self._take(event)
+        now = self.clock()
+        if is_news or now - self._drawn_at >= _REDRAW_SECONDS:
+            self._drawn_at = now
+            with suppress(OSError, ValueError):
+                self.screen.update(Group(*picture_lines(self._picture)), refresh=True)
+
+    def _is_news(self, event: Event) -> bool:
+        """Whether the event begins something, as opposed to a step of what is going on."""
+        if isinstance(event, Phase):
+            shown = self._picture.phase
+            return shown is None or (shown.name, shown.detail) != (event.name, event.detail)
+        return isinstance(event, Look | RoundStarted | RunPlanned)
+
+    def _take(self, event: Event) -> None:
+        picture = self._picture
+        match event:
+            case RunPlanned():
+                picture.planned = event
+            case Phase():
+                picture.phase = event
+            case RoundStarted():
+                picture.phase = None
+                picture.round, picture.blocks_in_round, picture.blocks_done_in_round = event.round, event.blocks, 0
+            case TrialDone():
+                picture.trials = event.trials_done
+            case BlockDone():
+                picture.blocks_done_in_round += 1
+                picture.elapsed_seconds = event.elapsed_seconds
+                if picture.planned is not None:
+                    picture.seconds_left = max(0.0, picture.planned.deadline_seconds - event.elapsed_seconds)
+            case Look():
+                picture.estimates, picture.seconds_left = event.estimates, event.seconds_left
+                picture.axis = picture.axis or _axis(event)
+
+
+def planned_text(event: RunPlanned) -> str:
+    """What was laid out, in one line."""
+    settings = event.settings
+    return (
+        f"run {settings.run_id}: {settings.engine}, {settings.workload},"
+        f" {counted(len(settings.conditions), 'condition')},"
+        f" at least {counted(event.rounds_min, 'round')} of {counted(event.blocks_per_round, 'block')},"
+        f" at most {duration(event.deadline_seconds)}; seed {settings.seed}"
+    )
+
+
+def look_text(look: Look, settings: RunSettings | None) -> str:
+    """The estimates at a round's end, in one line."""
+    parts = [
+        f"{_label(condition, settings)} {estimate_text(estimate)}, {_width(estimate, target)}"
+        for condition, estimate, target in look.estimates
+    ]
+    end = "enough" if look.stop else f"{duration(look.seconds_left)} left at most"
+    return f"after round {look.round + 1}: {'; '.join([*parts, end])}"
+
+
+def hdi_bar(estimate: Estimate, axis: tuple[float, float], rope: float, columns: int = _BAR_COLUMNS) -> str:
+    """A 95 % HDI drawn on an axis: ``░`` is the region that does not matter, ``━`` the HDI, ``●`` its median.
+
+    Args:
+        estimate: what to draw.
+        axis: the quotients at the left and the right end.
+        rope: half the width of the region, as a share.
+        columns: characters to use.
+    """
+    low, high = axis
+
+    def column(ratio: float) -> int:
+        return round((min(max(ratio, low), high) - low) / (high - low) * (columns - 1))
+
+    cells = [" "] * columns
+    cells[column(1 - rope) : column(1 + rope) + 1] = "░" * (column(1 + rope) - column(1 - rope) + 1)
+    left, right = (column(end) for end in estimate.hdi95)
+    cells[left : right + 1] = "━" * (right - left + 1)
+    cells[column(estimate.median)] = "●"
+    return "".join(cells)
+
+
+def picture_lines(picture: _Picture) -> list[Text]:
+    """The live picture, line by line."""
+    settings = picture.planned.settings if picture.planned else None
+    lines = (
+        [Text(planned_text(picture.planned), style="dim", overflow="ellipsis", no_wrap=True)] if picture.planned else []
+    )
+    lines.append(Text(_where(picture), overflow="ellipsis", no_wrap=True))
+    axis = picture.axis
+    if settings and axis:
+        rope = settings.rope if settings.budget is None else settings.budget
+        lines.append(Text(_LEGEND, style="dim", overflow="ellipsis", no_wrap=True))
+        lines += [_estimate_line(row, axis, rope, settings) for row in picture.estimates]
+    return lines
+
+
+def _estimate_line(
+    row: tuple[Condition, Estimate, float], axis: tuple[float, float], rope: float, settings: RunSettings
+) -> Text:
+    condition, estimate, target = row
+    label = _label(condition, settings)[:_LABEL_COLUMNS]
+    places = decimals((estimate.median, *estimate.hdi95))
+    figures = f"{percent(estimate.median, places)} ({interval(estimate.hdi95, places)})"
+    widths = f"{_points(estimate.hdi95[1] - estimate.hdi95[0])} → {_points(target)}"
+    text = f"{label:<{_LABEL_COLUMNS}} {hdi_bar(estimate, axis, rope)} {figures:<{_FIGURES_COLUMNS}} {widths}"
+    return Text(text, overflow="ellipsis", no_wrap=True)
+
+
+def _where(picture: _Picture) -> str:
+    if picture.phase is not None:
+        return _phase_text(picture.phase)
+    if picture.round is None:
+        return "starting"
+    done, blocks = picture.blocks_done_in_round, picture.blocks_in_round
+    left = f", {duration(picture.seconds_left)} left at most" if picture.seconds_left is not None else ""
+    return (
+        f"round {picture.round + 1} {_bar(done, blocks)} block {done}/{blocks}, {counted(picture.trials, 'trial')},"
+        f" {duration(picture.elapsed_seconds)} so far{left}"
+    )
+
+
+def _phase_text(phase: Phase) -> str:
+    steps = f" {_bar(phase.done, phase.total)} {phase.done}/{phase.total}" if phase.total else ""
+    return f"{phase.name}{steps}{f' {phase.detail}' if phase.detail else ''}"
+
+
+def _bar(done: int, total: int) -> str:
+    filled = _PROGRESS_COLUMNS * done // max(1, total)
+    return "█" * filled + "░" * (_PROGRESS_COLUMNS - filled)
+
+
+def _axis(look: Look) -> tuple[float, float]:
+    """An axis wide enough for the first look; HDIs narrow from there on, so that it can stay."""
+    ends = [end for _, estimate, _ in look.estimates for end in estimate.hdi95]
+    low, high = min([0.97, *ends]), max([1.05, *ends])
+    margin = 0.05 * (high - low)
+    return low - margin, high + margin
+
+
+def _width(estimate: Estimate, target: float) -> str:
+    width = estimate.hdi95[1] - estimate.hdi95[0]
+    return f"{_points(width)} points wide, {_points(target)} aimed at"
+
+
+def _points(width: float) -> str:
+    return f"{100 * width:.1f}"
+
+
+def _label(condition: Condition, settings: RunSettings | None) -> str:
+    return condition_label(condition, settings) if settings else condition.key

@@ -1,0 +1,164 @@
+"""Numbers as people read them: signed percentages, multiples, and absolute values in a unit that fits.
+
+A figure never rounds onto the wrong side of a limit it is compared with: +2.04 % beside a limit of 2 % keeps the digit
+that tells them apart. Values that do not exist (NaN, infinite) read ``–``.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import textwrap
+from collections.abc import Iterable
+
+from tdelta.records import Estimate
+
+MISSING = "–"
+_MINUS = "−"
+_MULTIPLE_FROM = 2.0
+_NARROW_POINTS = 0.2
+_WIDE_POINTS = 10.0
+_MAX_DECIMALS = 3
+_SECONDS = (("s", 1e6), ("ms", 1e3), ("µs", 1.0), ("ns", 1e-3))
+_BYTES = (("GiB", 2.0**30), ("MiB", 2.0**20), ("KiB", 2.0**10), ("B", 1.0))
+_GLUE = re.compile(
+    r"(?<=[\d≥≤±…]) (?=(?:%|µs|ns|ms|s|x|B|KiB|MiB|GiB|…|HDI|points?|thread|rounds?|blocks?|trials?)(?!\w))"
+)
+_NO_BREAK = "\u00a0"
+
+
+def decimals(ratios: Iterable[float], limits: Iterable[float] = ()) -> int:
+    """Decimals of a percentage (0 to 3) that show these quotients on their own side of every limit.
+
+    One is usual; none if a hundred points and more are spread over ten, and two if all lie within 0.2 points.
+
+    Args:
+        ratios: the quotients to be shown together, e.g. a median and the ends of its HDI.
+        limits: quotients they are compared with, e.g. ``(0.98, 1.02)`` for a ROPE of 2 %.
+    """
+    shown = [ratio for ratio in ratios if math.isfinite(ratio)]
+    width = 100 * (max(shown) - min(shown)) if shown else 0.0
+    least = 2 if 0 < width < _NARROW_POINTS else 1
+    if width >= _WIDE_POINTS and max(abs(ratio - 1) for ratio in shown) >= 1:
+        least = 0
+    bounds = tuple(limits)
+    for count in range(least, _MAX_DECIMALS):
+        if all(_keeps_side(ratio, limit, count) for ratio in shown for limit in bounds):
+            return count
+    return _MAX_DECIMALS
+
+
+def points(ratio: float, places: int = 1) -> str:
+    """A quotient as signed percentage points without the sign of per cent: 1.031 is ``+3.1``, 0.998 is ``−0.2``."""
+    if not math.isfinite(ratio):
+        return MISSING
+    share = 100 * (ratio - 1)
+    text = f"{abs(share):,.{places}f}"
+    if not text.strip("0."):
+        return text
+    return f"{'+' if share > 0 else _MINUS}{text}"
+
+
+def percent(ratio: float, places: int = 1) -> str:
+    """A quotient as a signed overhead: 1.031 is ``+3.1 %``."""
+    text = points(ratio, places)
+    return text if text == MISSING else f"{text} %"
+
+
+def share(value: float) -> str:
+    """An unsigned share, such as a ROPE or a budget, as short as it can be: 0.02 is ``2 %``, 0.125 is ``12.5 %``."""
+    return f"{100 * value:.4g} %" if math.isfinite(value) else MISSING
+
+
+def small_share(value: float) -> str:
+    """An unsigned share of any size with two figures, and never a zero that is not one: 0.00012 is ``0.012 %``."""
+    if not math.isfinite(value):
+        return MISSING
+    return "0 %" if value == 0 else f"{_figures(100 * value, 2)} %"
+
+
+def multiple(ratio: float) -> str | None:
+    """``6.6 x`` for quotients of at least 2 (or at most one half), where per cent mislead; else None."""
+    if not math.isfinite(ratio) or ratio <= 0 or 1 / _MULTIPLE_FROM < ratio < _MULTIPLE_FROM:
+        return None
+    return f"{ratio:.1f} x" if ratio >= 1 else f"{ratio:.2f} x"
+
+
+def interval(ends: tuple[float, float], places: int = 1) -> str:
+    """The ends of an HDI, in signed points: ``+2.4 … +3.8``."""
+    if not all(math.isfinite(end) for end in ends):
+        return MISSING
+    return f"{points(ends[0], places)} … {points(ends[1], places)}"
+
+
+def estimate_text(estimate: Estimate, limits: Iterable[float] = ()) -> str:
+    """Median and 95 % HDI in one phrase: ``+3.1 % (95 % HDI +2.4 … +3.8)``."""
+    places = decimals((estimate.median, *estimate.hdi95), limits)
+    times = multiple(estimate.median)
+    within = f"{times}; " if times else ""
+    return f"{percent(estimate.median, places)} ({within}95 % HDI {interval(estimate.hdi95, places)})"
+
+
+def amounts(values: Iterable[float], unit: str) -> tuple[str, ...]:
+    """Absolute values in one unit that suits the smallest of them, with four figures, so that they can be compared.
+
+    Args:
+        values: all in ``unit``.
+        unit: ``"µs"`` or ``"bytes"``; any other is kept as it is.
+    """
+    given = tuple(values)
+    steps = {"µs": _SECONDS, "bytes": _BYTES}.get(unit, ((unit, 1.0),))
+    smallest = min((abs(value) for value in given if value and math.isfinite(value)), default=1.0)
+    name, size = next((step for step in steps if smallest >= step[1]), steps[-1])
+    return tuple(f"{_figures(value / size, 4)} {name}" if math.isfinite(value) else MISSING for value in given)
+
+
+def duration(seconds: float) -> str:
+    """Wall-clock time for people: ``42 s``, ``1 min 25 s``, ``2 h 05 min``."""
+    if not math.isfinite(seconds):
+        return MISSING
+    if 0 < seconds < 10:
+        return f"{_figures(seconds, 2)} s"
+    whole = round(max(0.0, seconds))
+    minutes, rest = divmod(whole, 60)
+    if minutes == 0:
+        return f"{rest} s"
+    hours, minutes_left = divmod(minutes, 60)
+    return f"{minutes} min {rest:02d} s" if hours == 0 else f"{hours} h {minutes_left:02d} min"
+
+
+def counted(number: int, noun: str) -> str:
+    """A number with its noun: ``1 round``, ``30 blocks``, ``12,400 operations``."""
+    return f"{number:,} {noun if number == 1 else noun + 's'}"
+
+
+def wrap(text: str, width: int, indent: str = "") -> list[str]:
+    """Fold a paragraph to ``width`` columns, never between a number and its unit or inside an HDI.
+
+    Args:
+        text: one paragraph; its line breaks are kept.
+        width: columns.
+        indent: what continuation lines begin with.
+    """
+    lines: list[str] = []
+    for paragraph in text.splitlines() or [""]:
+        glued = _GLUE.sub(_NO_BREAK, paragraph).replace("… ", f"…{_NO_BREAK}")
+        folded = textwrap.wrap(
+            glued, max(20, width), subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+        )
+        lines += [line.replace(_NO_BREAK, " ") for line in folded or [""]]
+    return lines
+
+
+def _keeps_side(ratio: float, limit: float, places: int) -> bool:
+    exact = (ratio > limit) - (ratio < limit)
+    value, bound = round(100 * (ratio - 1), places), round(100 * (limit - 1), places)
+    return exact == (value > bound) - (value < bound)
+
+
+def _figures(value: float, count: int) -> str:
+    """``count`` significant figures without an exponent; whole numbers keep all of theirs."""
+    if value == 0:
+        return "0"
+    places = max(0, count - 1 - math.floor(math.log10(abs(value))))
+    return f"{value:,.{places}f}"

@@ -1,0 +1,259 @@
+"""The sentence that answers, and the one that says how far the instrument can be trusted.
+
+A verdict is worded by what was decided, never by more: an undecided run does not hint, an unsound one gives no answer,
+and a twin that differs in nothing cannot "cost" anything. Wording follows the verdicts only; no threshold is applied
+here that inference did not apply before.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from tdelta.records import Condition, Decision, Estimate, Metric, NoiseFloor, Role, RunResult, RunSettings, Verdict
+from tdelta.report.labels import condition_label, metric_name, surroundings
+from tdelta.report.quantities import decimals, estimate_text, interval, multiple, percent, share
+
+_SPELLED_OUT = 3
+_NOT_ENCRYPTION = (Role.IDENTICAL, Role.PLANTED)
+
+
+def answer(result: RunResult) -> str:
+    """The answer in words: a sentence for each judged condition, or one for all when more than three are encrypted."""
+    text = " ".join(_sentences(result)) or "No answer: the run ended before its first round was complete."
+    return f"Interrupted before the end. {text}" if result.interrupted else text
+
+
+def floor(result: RunResult) -> str | None:
+    """What the A/A twins showed where there is nothing to see; None if the judged twins are themselves identical."""
+    floors = tuple(f for f in result.noise_floor if f.metric is result.settings.metric)
+    if not floors:
+        return _no_floor(result)
+    outside = [f for f in floors if not _touches_rope(f.ratio, _rope(result.settings))]
+    verb = "differed" if len(floors) <= _SPELLED_OUT else "differed most,"
+    shown = floors if len(floors) <= _SPELLED_OUT else (max(outside or floors, key=lambda f: abs(f.ratio.median - 1)),)
+    parts = " and by ".join(_floor_part(f, result) for f in shown)
+    if outside:
+        return f"A/A twins {verb} by {parts}: they hold the same plain data, so this run measured more than encryption."
+    return f"A/A twins {verb} by {parts}: this instrument's noise floor."
+
+
+def limits(settings: RunSettings) -> tuple[float, ...]:
+    """The quotients that primary verdicts are held against: the budget, or both edges of the ROPE."""
+    return (1 + settings.budget,) if settings.budget is not None else _rope(settings)
+
+
+def _rope(settings: RunSettings) -> tuple[float, float]:
+    return 1 - settings.rope, 1 + settings.rope
+
+
+def _touches_rope(estimate: Estimate, rope: tuple[float, float]) -> bool:
+    return estimate.hdi95[0] <= rope[1] and estimate.hdi95[1] >= rope[0]
+
+
+def _sentences(result: RunResult) -> list[str]:
+    encrypted = [v for v in result.primary if v.condition.role not in _NOT_ENCRYPTION]
+    others = [v for v in result.primary if v.condition.role in _NOT_ENCRYPTION]
+    failed = _failed_checks(result)
+    if failed and len({v.decision is Decision.UNSOUND for v in result.primary}) == 1:
+        return [f"Unsound, so no answer: {failed}. No figure of this run says what encryption costs."]
+    first = (
+        [_summary(encrypted, result)] if len(encrypted) > _SPELLED_OUT else [_sentence(v, result) for v in encrypted]
+    )
+    return [*first, *(_sentence(v, result) for v in others)]
+
+
+def _failed_checks(result: RunResult) -> str:
+    named = [f"“{v.check}”" + (f" ({v.detail})" if v.detail else "") for v in result.validity if not v.ok]
+    if not named:
+        return ""
+    return f"the check {named[0]} failed" if len(named) == 1 else f"the checks {' and '.join(named)} failed"
+
+
+def _sentence(verdict: Verdict, result: RunResult) -> str:
+    if not verdict.baseline_value:
+        return f"No answer for {condition_label(verdict.condition, result.settings)}: {'; '.join(verdict.reasons)}."
+    match verdict.condition.role:
+        case Role.IDENTICAL:
+            text = _identical(verdict, result)
+        case Role.PLANTED:
+            text = _planted(verdict, result)
+        case _:
+            text = _encrypted(verdict, result)
+    return text[0].upper() + text[1:]
+
+
+def _encrypted(verdict: Verdict, result: RunResult) -> str:
+    clause = f"{_place(verdict.condition, result.settings)}encryption with {_cipher(verdict.condition)}"
+    costs = _costs(verdict, result)
+    match verdict.decision:
+        case Decision.UNDECIDED:
+            return f"undecided: {clause} {costs}: {_why_undecided(verdict, result.settings)}."
+        case Decision.UNSOUND:
+            return f"unsound, so no answer: {clause} {costs}, not to be relied on{_reasons(verdict)}."
+        case _:
+            return f"{clause} {costs}: {_judgement(verdict, result.settings)}."
+
+
+def _judgement(verdict: Verdict, settings: RunSettings) -> str:
+    match verdict.decision:
+        case Decision.COSTLY:
+            return f"more than the {share(settings.rope)} you said you care about"
+        case Decision.NEGLIGIBLE:
+            return f"within the ±{share(settings.rope)} you said you would not care about"
+        case Decision.FASTER:
+            return (
+                f"faster by more than the {share(settings.rope)} you said you care about, though encryption adds "
+                "work: look for another difference between the twins"
+            )
+        case Decision.OVER:
+            return f"over the budget of {share(settings.budget or 0.0)}"
+        case Decision.WITHIN:
+            return f"within the budget of {share(settings.budget or 0.0)}"
+        case _:
+            return verdict.decision.value
+
+
+def _why_undecided(verdict: Verdict, settings: RunSettings) -> str:
+    level, ends = _hdi(verdict, settings)
+    if not any(ends[0] <= limit <= ends[1] for limit in limits(settings)):
+        return "; ".join(verdict.reasons) or f"too little for a verdict at a {level} % HDI"
+    if settings.budget is not None:
+        return f"the {level} % HDI reaches across the budget of {share(settings.budget)}"
+    return f"the {level} % HDI reaches across the edge of the ±{share(settings.rope)} you said you would not care about"
+
+
+def _identical(verdict: Verdict, result: RunResult) -> str:
+    reads = f"{_place(verdict.condition, result.settings)}the identical twin reads {_reading(verdict, result.settings)}"
+    match verdict.decision:
+        case Decision.NEGLIGIBLE | Decision.WITHIN:
+            return f"{reads}: {_judgement(verdict, result.settings)}, as it should be, since nothing differs."
+        case Decision.UNDECIDED:
+            return f"undecided: {reads}, though nothing differs: {_why_undecided(verdict, result.settings)}."
+        case Decision.UNSOUND:
+            return f"unsound: {reads}, though nothing differs{_reasons(verdict)}."
+        case _:
+            return f"{reads}, though nothing differs: a false alarm of this instrument."
+
+
+def _planted(verdict: Verdict, result: RunResult) -> str:
+    condition = verdict.condition
+    place = _place(condition, result.settings)
+    reads = f"{place}a planted cost of {share(condition.planted or 0.0)} reads {_reading(verdict, result.settings)}"
+    truth = _truth(verdict, result.settings)
+    match verdict.decision:
+        case Decision.UNDECIDED:
+            return f"undecided: {reads}; {truth}; {_why_undecided(verdict, result.settings)}."
+        case Decision.UNSOUND:
+            return f"unsound: {reads}; {truth}{_reasons(verdict)}."
+        case _:
+            return f"{reads}: {_judgement(verdict, result.settings)}; {truth}."
+
+
+def _truth(verdict: Verdict, settings: RunSettings) -> str:
+    if verdict.realised is None:
+        return "its realised cost is not known"
+    low, high = verdict.ratio.hdi95
+    realised = f"its realised cost was {percent(verdict.realised, decimals((verdict.realised,), (low, high)))}"
+    if verdict.metric is Metric.RESPONSE_TIME and _threads(verdict.condition, settings) > 1:
+        return f"{realised} of CPU time, which is not the truth for response time once threads wait for each other"
+    return f"{realised}, {'inside' if low <= verdict.realised <= high else 'outside'} the HDI"
+
+
+def _threads(condition: Condition, settings: RunSettings) -> int:
+    level = dict(condition.levels).get("threads", settings.options.get("threads", 1))
+    return int(level) if isinstance(level, int | float) else 1
+
+
+def _costs(verdict: Verdict, result: RunResult) -> str:
+    """``costs +3.1 % response time (…), and +4.0 % CPU an operation (…)``, or how it changes them."""
+    other = _companion(verdict, result)
+    if verdict.ratio.median >= 1:
+        beside = f", and {_reading(other, result.settings, brief=True)}" if other else ""
+        return f"costs {_reading(verdict, result.settings)}{beside}"
+    beside = f", and {_change(other, result.settings, brief=True)}" if other else ""
+    return f"changes {_change(verdict, result.settings)}{beside}"
+
+
+def _companion(verdict: Verdict, result: RunResult) -> Verdict | None:
+    wanted = Metric.CPU_PER_OPERATION if verdict.metric is not Metric.CPU_PER_OPERATION else Metric.RESPONSE_TIME
+    return next(
+        (
+            v
+            for v in result.verdicts
+            if (v.condition, v.metric, v.transaction) == (verdict.condition, wanted, verdict.transaction)
+        ),
+        None,
+    )
+
+
+def _reading(verdict: Verdict, settings: RunSettings, *, brief: bool = False) -> str:
+    amount, hdi = _figures(verdict, settings, brief=brief)
+    return f"{amount} {metric_name(verdict.metric)} ({hdi})"
+
+
+def _change(verdict: Verdict, settings: RunSettings, *, brief: bool = False) -> str:
+    amount, hdi = _figures(verdict, settings, brief=brief)
+    return f"{metric_name(verdict.metric)} by {amount} ({hdi})"
+
+
+def _figures(verdict: Verdict, settings: RunSettings, *, brief: bool) -> tuple[str, str]:
+    level, ends = _hdi(verdict, settings)
+    places = decimals((verdict.ratio.median, *ends), limits(settings))
+    times = multiple(verdict.ratio.median)
+    named = "" if brief else f"{level} % HDI "
+    return percent(verdict.ratio.median, places), f"{f'{times}; ' if times else ''}{named}{interval(ends, places)}"
+
+
+def _hdi(verdict: Verdict, settings: RunSettings) -> tuple[int, tuple[float, float]]:
+    """A budget is decided on the 99 % HDI, everything else on the 95 % HDI."""
+    return (95, verdict.ratio.hdi95) if settings.budget is None else (99, verdict.ratio.hdi99)
+
+
+def _place(condition: Condition, settings: RunSettings) -> str:
+    where = surroundings(condition, settings)
+    return f"at {' and '.join(where)}, " if where else ""
+
+
+def _cipher(condition: Condition) -> str:
+    return str(condition.level("cipher"))
+
+
+def _reasons(verdict: Verdict) -> str:
+    """The first reason, which is the one that made the verdict what it is."""
+    return f" ({verdict.reasons[0]})" if verdict.reasons else ""
+
+
+def _summary(verdicts: list[Verdict], result: RunResult) -> str:
+    settings = result.settings
+    least, most = (pick(verdicts, key=lambda v: v.ratio.median) for pick in (min, max))
+    ends = " to ".join(f"{percent(v.ratio.median)} ({condition_label(v.condition, settings)})" for v in (least, most))
+    counts = Counter(v.decision for v in verdicts)
+    words = "; ".join(f"{number} {_count_words(decision, settings)}" for decision, number in counts.most_common())
+    what = metric_name(settings.metric)
+    return f"Encryption changes {what} by {ends}. Of {len(verdicts)} encrypted conditions: {words}."
+
+
+def _count_words(decision: Decision, settings: RunSettings) -> str:
+    match decision:
+        case Decision.COSTLY:
+            return f"costly (more than the {share(settings.rope)} you said you care about)"
+        case Decision.NEGLIGIBLE:
+            return f"negligible (within ±{share(settings.rope)})"
+        case Decision.OVER | Decision.WITHIN:
+            return f"{decision.value} the budget of {share(settings.budget or 0.0)}"
+        case _:
+            return decision.value
+
+
+def _floor_part(noise: NoiseFloor, result: RunResult) -> str:
+    home = next((c for c in result.settings.conditions if c.stratum == noise.stratum), None)
+    where = surroundings(home, result.settings) if home else ()
+    return estimate_text(noise.ratio, _rope(result.settings)) + (f" at {' and '.join(where)}" if where else "")
+
+
+def _no_floor(result: RunResult) -> str | None:
+    if any(v.condition.role is Role.IDENTICAL for v in result.primary):
+        return None
+    if any(c.role is Role.AA for c in result.settings.conditions):
+        return None
+    return "No A/A twin ran, so the noise floor of this instrument is not known."

@@ -1,0 +1,121 @@
+"""The result of a run, put together from the verdicts, the checks and what happened on the way."""
+
+from __future__ import annotations
+
+import dataclasses
+import statistics
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from tdelta.inference import Judgement
+from tdelta.records import Decision, Role, RunResult, Trial, Validity, Verdict
+from tdelta.session.calibration import Calibration
+from tdelta.session.checks import Checks
+from tdelta.session.planning import Plan
+
+_PRESSED = 0.10
+_STOLEN = 0.02
+_DILUTED = 0.05
+_LATE = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How a sitting ended, and what its set-up had found."""
+
+    stopped_by: str
+    interrupted: bool
+    elapsed_seconds: float
+    calibration: Calibration
+    library: str
+
+
+def assemble(
+    plan: Plan,
+    judgement: Judgement,
+    trials: Sequence[Trial],
+    checks: Checks,
+    ending: Ending,
+    *,
+    machine: Mapping[str, object],
+    versions: Mapping[str, str],
+) -> RunResult:
+    """Put the answer together. A failed check makes every primary verdict ``unsound``."""
+    validity = (*checks.validity(trials), *judgement.validity)
+    verdicts, decision = judgement.verdicts, judgement.decision
+    failed = [check for check in validity if not check.ok]
+    if failed:
+        verdicts, decision = tuple(_unsound(verdicts, failed)), Decision.UNSOUND
+    dilution = _dilution(trials, ending.calibration)
+    return RunResult(
+        settings=plan.settings,
+        decision=decision,
+        verdicts=verdicts,
+        noise_floor=judgement.noise_floor,
+        validity=validity,
+        cautions=(*judgement.cautions, *_cautions(plan, trials, ending, dilution)),
+        rounds=len({trial.round for trial in trials}),
+        blocks=len({trial.block for trial in trials}),
+        trials=len(trials),
+        operations_per_trial=min(ending.calibration.operations.values()),
+        trial_seconds=_trial_seconds(trials),
+        elapsed_seconds=ending.elapsed_seconds,
+        loop_cost_ns=ending.calibration.loop_cost_ns,
+        dilution=dilution,
+        machine=machine,
+        versions={**versions, "library under test": ending.library},
+        stopped_by=ending.stopped_by,
+        interrupted=ending.interrupted,
+    )
+
+
+def _unsound(verdicts: Sequence[Verdict], failed: Sequence[Validity]) -> Iterator[Verdict]:
+    reasons = tuple(f"{check.check}: no, {check.detail}" for check in failed)
+    for verdict in verdicts:
+        if verdict.primary and verdict.decision is not Decision.UNSOUND:
+            verdict = dataclasses.replace(verdict, decision=Decision.UNSOUND, reasons=reasons)
+        yield verdict
+
+
+def _of_baseline(trials: Sequence[Trial]) -> list[Trial]:
+    return [trial for trial in trials if trial.condition.role is Role.BASELINE]
+
+
+def _trial_seconds(trials: Sequence[Trial]) -> float:
+    return statistics.median(trial.measurement.elapsed_ns / 1e9 for trial in _of_baseline(trials) or trials)
+
+
+def _dilution(trials: Sequence[Trial], calibration: Calibration) -> float:
+    """The share of the fastest baseline's response time that is the load loop's own."""
+    responses = [trial.measurement.response_ns for trial in _of_baseline(trials) or trials]
+    return calibration.loop_response_ns / statistics.median(responses)
+
+
+def _cautions(plan: Plan, trials: Sequence[Trial], ending: Ending, dilution: float) -> Iterator[str]:
+    if ending.interrupted:
+        yield "the run was interrupted: this is what was known by then"
+    pressed = _median_pressure(trials, "cpu_some")
+    if pressed > _PRESSED and plan.request.rate is None and _threads(plan) == 1:
+        yield f"other programs wanted the CPU during {pressed:.0%} of the trials' time"
+    stolen = _median_pressure(trials, "steal")
+    if stolen > _STOLEN:
+        yield f"the host took {stolen:.1%} of the CPU time away during trials"
+    if dilution > _DILUTED:
+        yield f"{dilution:.1%} of the measured time is tdelta's own loop, so overheads read that much too small"
+    late = sum(trial.measurement.late_starts for trial in trials)
+    operations = sum(trial.measurement.operations for trial in trials)
+    if late > _LATE * operations:
+        worst = max(trial.measurement.backlog_max for trial in trials)
+        yield (
+            f"{late / operations:.0%} of the operations found every connection busy when they fell due (backlog up to"
+            f" {worst:,}): the rate is near or above what the database can do"
+        )
+
+
+def _threads(plan: Plan) -> int:
+    return max(int(condition.level("threads")) for condition in plan.conditions)
+
+
+def _median_pressure(trials: Sequence[Trial], name: str) -> float:
+    values = [trial.measurement.pressure[name] for trial in trials if name in trial.measurement.pressure]
+    return statistics.median(values) if values else 0.0

@@ -1,0 +1,113 @@
+"""How many operations fill a trial, and what the load loop itself costs.
+
+A trial is a number of operations, not a time: a faster twin given fixed time would do more, grow more, and handicap
+itself. The number is found on the baseline of each stratum, on an instance of its own that is then thrown away.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tdelta.driver import SqliteTwins, TrialJob, Twin
+from tdelta.records import Condition, Role
+from tdelta.session.planning import Plan
+
+_FIRST_OPERATIONS = 100
+_FEWEST_OPERATIONS = 10
+_MOST_GROWTH = 20.0
+_TRIES = 8
+_STREAM = 1 << 40
+"""Streams of operations from here on are calibration's; blocks count from 0."""
+
+_LOOP_OPERATIONS = 50_000
+_LOOP_SECONDS = 5.0
+_DEADLINE_TRIALS = 40.0
+_DEADLINE_SECONDS = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """Operations of a trial by stratum, the trial's length on the baseline, and the loop's own cost in ns.
+
+    ``loop_cost_ns`` is for one statement, drawing, timing and recording included; ``loop_response_ns`` is what falls
+    within the measured span of a transaction.
+    """
+
+    operations: Mapping[int, int]
+    trial_seconds: float
+    loop_cost_ns: float
+    loop_response_ns: float
+
+    def as_json(self) -> dict[str, object]:
+        """JSON values, from which `from_json` makes the same calibration."""
+        return {
+            "operations": {str(stratum): count for stratum, count in self.operations.items()},
+            "trial_seconds": self.trial_seconds,
+            "loop_cost_ns": self.loop_cost_ns,
+            "loop_response_ns": self.loop_response_ns,
+        }
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> Calibration:
+        """The calibration that `as_json` wrote."""
+        operations = {int(stratum): int(count) for stratum, count in values["operations"].items()}
+        return cls(operations, values["trial_seconds"], values["loop_cost_ns"], values["loop_response_ns"])
+
+
+def calibrate(plan: Plan, twins: SqliteTwins, data_bytes: int, stored: Mapping[str, Any] | None) -> Calibration:
+    """Find the trial's size, or take the one that an earlier sitting of the same run found.
+
+    Raises:
+        TdeltaError: a statement of the workload failed.
+    """
+    if stored is not None:
+        return Calibration.from_json(stored)
+    baselines = [condition for condition in plan.conditions if condition.role is Role.BASELINE]
+    found = {condition.stratum: _fill(plan, twins, condition, data_bytes) for condition in baselines}
+    cost = twins.loop_cost(_job(plan, _STREAM, _LOOP_OPERATIONS, first_op=1, seconds=_LOOP_SECONDS))
+    return Calibration(
+        operations={stratum: operations for stratum, (operations, _) in found.items()},
+        trial_seconds=max(seconds for _, seconds in found.values()),
+        loop_cost_ns=cost.statement_ns,
+        loop_response_ns=cost.transaction_ns,
+    )
+
+
+def trial_deadline_seconds(trial_seconds: float) -> float:
+    """How long a trial may take before it is cut off: many times what it should, and never under half a minute."""
+    return max(_DEADLINE_SECONDS, _DEADLINE_TRIALS * trial_seconds)
+
+
+def _fill(plan: Plan, twins: SqliteTwins, baseline: Condition, data_bytes: int) -> tuple[int, float]:
+    """Operations that fill the wanted time on this baseline, and the time they took at last."""
+    wanted = plan.request.trial_seconds
+    if plan.request.rate is not None:
+        return max(_FEWEST_OPERATIONS, round(plan.request.rate * wanted)), wanted
+    twin = twins.start(plan.twin_settings(baseline, data_bytes), f"calibration-{baseline.stratum}")
+    try:
+        return _search(plan, twin, wanted)
+    finally:
+        twin.end()
+
+
+def _search(plan: Plan, twin: Twin, wanted: float) -> tuple[int, float]:
+    operations, first_op = _FIRST_OPERATIONS, 1
+    seconds = 0.0
+    for attempt in range(_TRIES):
+        job = _job(plan, _STREAM + 1 + attempt, operations, first_op, seconds=trial_deadline_seconds(wanted))
+        measured = twin.trial(job)
+        seconds = measured.elapsed_ns / 1e9
+        first_op += operations
+        per_operation = seconds / max(1, measured.operations)
+        filled = 0.8 * wanted <= seconds <= 1.25 * wanted
+        if filled and attempt > 1:
+            break
+        operations = round(min(wanted / per_operation, operations * _MOST_GROWTH))
+        operations = max(_FEWEST_OPERATIONS, operations)
+    return operations, seconds
+
+
+def _job(plan: Plan, stream: int, operations: int, first_op: int, seconds: float) -> TrialJob:
+    return TrialJob(plan.settings.seed, stream, operations, first_op, deadline_seconds=seconds)

@@ -1,0 +1,240 @@
+"""A run from its first file to its answer.
+
+The stages, in order: make room, load each kind of file once and compare the rows, find how many operations fill a
+trial, then rounds of fresh twins until the answer is precise enough or the time is up. Every trial is stored before the
+next one starts, so whatever ends a run, what it measured stays and `resume` goes on behind it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import signal
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+
+from tdelta.driver import SqliteTwins, TwinFolder, sweep
+from tdelta.errors import UsageError
+from tdelta.inference import enough, judge, look
+from tdelta.measure import library_versions, machine_facts
+from tdelta.records import Event, Look, Phase, RunPlanned, RunResult, Trial
+from tdelta.session.answer import Ending, assemble
+from tdelta.session.calibration import Calibration, calibrate
+from tdelta.session.checks import Checks
+from tdelta.session.planning import Plan, plan, request_from_json
+from tdelta.session.preflight import check_room
+from tdelta.session.request import RunRequest
+from tdelta.session.rounds import Clock, Interruption, RoundRunner
+from tdelta.store import RunStatus, Store
+
+Observer = Callable[[Event], None]
+
+_CLOSING_SECONDS = 1.5
+"""Kept back at the end of the time for the verdict itself."""
+
+
+def conduct(request: RunRequest, observer: Observer) -> RunResult:
+    """Run what was asked, from the set-up to the verdict, and keep it in the store.
+
+    Ctrl-C during trials ends the run with what is known so far (``interrupted`` in the result).
+
+    Raises:
+        UsageError: what was asked cannot be done.
+        EnvironmentFault: the machine cannot do it (no room, not writable, no engine).
+        StoreError: the store cannot be used.
+        KeyboardInterrupt: before there was anything to say.
+    """
+    clock = Clock(request.max_seconds)
+    with Store.open(request.store) as store:
+        made = plan(request, store.fresh_run_id())
+        check_room(made)
+        made.base.mkdir(parents=True, exist_ok=True)
+        store.create_run(made.settings, machine_facts(made.base), library_versions())
+        store.put_fact(made.settings.run_id, "fingerprint", made.fingerprint())
+        return _Session(made, store, observer, clock).run()
+
+
+def resume(run_id: str, store_path: Path | None, observer: Observer) -> RunResult:
+    """Complete a run that was cut short: same settings and seed, fresh twins, the next rounds.
+
+    Trials that are stored count; a block that was cut short stays in the store and out of the verdict.
+
+    Args:
+        run_id: the run, or the beginning of its id, or ``last``.
+        store_path: the store, or None for the default one.
+        observer: told what happens.
+
+    Raises:
+        UnknownName: there is no such run.
+        UsageError: it is complete, or its workload has changed since.
+    """
+    with Store.open(store_path) as store:
+        found = store.resolve(run_id)
+        if store.status(found) is RunStatus.DONE:
+            raise UsageError(f"run {found} is complete: `tdelta show {found}` repeats its answer")
+        settings = store.settings(found)
+        request = request_from_json(settings.options)
+        made = plan(request, found)
+        made = dataclasses.replace(made, settings=settings)
+        if store.get_fact(found, "fingerprint") != made.fingerprint():
+            raise UsageError(f"run {found}: its workload has changed since it began; start a new run")
+        check_room(made)
+        return _Session(made, store, observer, Clock(request.max_seconds)).run()
+
+
+class _Session:
+    """One sitting at a run."""
+
+    def __init__(self, plan: Plan, store: Store, observer: Observer, clock: Clock) -> None:
+        self._plan = plan
+        self._store = store
+        self._observe = observer
+        self._clock = clock
+        self._run_id = plan.settings.run_id
+        self._trials: list[Trial] = list(store.trials(self._run_id, histograms=False))
+        self._checks = Checks(plan)
+        self._interruption = Interruption()
+
+    def run(self) -> RunResult:
+        """All stages. Whatever ends them, the store says how far the run came."""
+        self._announce()
+        self._store.set_status(self._run_id, RunStatus.RUNNING)
+        try:
+            with _interruptible(self._interruption):
+                ending = self._measure()
+        except KeyboardInterrupt:
+            self._store.set_status(self._run_id, RunStatus.INTERRUPTED)
+            raise
+        except BaseException:
+            self._store.set_status(self._run_id, RunStatus.FAILED)
+            raise
+        return self._finish(ending)
+
+    def _announce(self) -> None:
+        request = self._plan.request
+        planned = RunPlanned(
+            settings=self._plan.settings,
+            blocks_per_round=request.blocks_per_round,
+            rounds_min=request.min_rounds,
+            trial_seconds=request.trial_seconds,
+            deadline_seconds=request.max_seconds,
+            directory=str(self._plan.base),
+        )
+        self._observe(planned)
+
+    def _measure(self) -> Ending:
+        sweep(self._plan.base)
+        with TwinFolder(self._plan.base, self._run_id) as folder:
+            twins = SqliteTwins(self._plan.engine, folder, self._plan.load_job(), self._plan.mix())
+            data_bytes = self._load(twins)
+            found = self._calibrate(twins, data_bytes)
+            self._interruption.arm()
+            stopped_by = self._rounds(twins, found, data_bytes)
+        return Ending(
+            stopped_by=stopped_by,
+            interrupted=self._interruption.requested,
+            elapsed_seconds=self._clock.elapsed(),
+            calibration=found,
+            library=twins.library,
+        )
+
+    def _load(self, twins: SqliteTwins) -> int:
+        """Load every kind of file, compare the rows, and return the size of the plain one."""
+        kinds = self._plan.load_kinds()
+        expected = twins.expected_checksums()
+        data_bytes = 0
+        for number, ((cipher, page_size), condition) in enumerate(kinds.items()):
+            self._observe(Phase("load", f"{cipher}, pages of {page_size} bytes", number, len(kinds)))
+            path, sums = twins.load(self._plan.twin_settings(condition, 0))
+            self._checks.loaded(f"{cipher}/{page_size}", sums, expected)
+            self._checks.ciphered(cipher, is_encrypted=twins.is_encrypted(path))
+            data_bytes = data_bytes or path.stat().st_size
+        self._checks.raise_if_rows_differ()
+        return data_bytes
+
+    def _calibrate(self, twins: SqliteTwins, data_bytes: int) -> Calibration:
+        self._observe(Phase("calibrate", "how many operations fill a trial"))
+        stored = self._store.get_fact(self._run_id, "calibration")
+        found = calibrate(self._plan, twins, data_bytes, stored)
+        self._store.put_fact(self._run_id, "calibration", found.as_json())
+        return found
+
+    def _rounds(self, twins: SqliteTwins, found: Calibration, data_bytes: int) -> str:
+        """Rounds until the answer is precise enough, the rounds are used up, or the time is. Returns which."""
+        request = self._plan.request
+        runner = RoundRunner(
+            self._plan,
+            twins,
+            found,
+            data_bytes,
+            keep=self._keep,
+            observe=self._observe,
+            checks=self._checks,
+            clock=self._clock,
+            interruption=self._interruption,
+        )
+        done = len({trial.round for trial in self._trials})
+        number = max((trial.round for trial in self._trials), default=-1) + 1
+        block = max((trial.block for trial in self._trials), default=-1) + 1
+        longest = 0.0
+        while True:
+            began = time.monotonic()
+            block = runner.run(number, block)
+            longest = max(longest, time.monotonic() - began)
+            done, number = done + 1, number + 1
+            if self._interruption.requested:
+                return "interrupt"
+            looks = look(self._trials, self._plan.settings)
+            precise = enough(looks, budget=request.budget, rounds_done=done, first_look=request.min_rounds)
+            used_up = request.max_rounds is not None and done >= request.max_rounds
+            late = self._clock.left() < longest + _CLOSING_SECONDS
+            stop = precise or used_up or late
+            self._observe(Look(number - 1, looks, self._clock.left(), stop))
+            if stop:
+                return "precision" if precise else "rounds" if used_up else "time"
+
+    def _keep(self, trial: Trial) -> int:
+        """Store a trial durably; keep it without its histograms. Returns how many there are."""
+        self._store.add_trial(self._run_id, trial)
+        bare = dataclasses.replace(trial.measurement, histograms={})
+        self._trials.append(dataclasses.replace(trial, measurement=bare))
+        return len(self._trials)
+
+    def _finish(self, ending: Ending) -> RunResult:
+        self._observe(Phase("judge"))
+        if not self._trials:
+            self._store.set_status(self._run_id, RunStatus.INTERRUPTED)
+            raise KeyboardInterrupt
+        judgement = judge(self._trials, self._plan.settings)
+        result = assemble(
+            self._plan,
+            judgement,
+            self._trials,
+            self._checks,
+            ending,
+            machine=self._store.machine(self._run_id),
+            versions=self._store.versions(self._run_id),
+        )
+        self._store.finish(self._run_id, result)
+        if ending.interrupted:
+            self._store.set_status(self._run_id, RunStatus.INTERRUPTED)
+        return result
+
+
+@contextmanager
+def _interruptible(interruption: Interruption) -> Iterator[None]:
+    """Turn SIGINT and SIGTERM into a request, once there is something to say; before that, into KeyboardInterrupt."""
+
+    def handle(_number: int, _frame: FrameType | None) -> None:
+        interruption.request()
+
+    before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+

@@ -1,0 +1,218 @@
+"""From what was asked to what will be done: conditions, settings, jobs. Makes nothing, so it also serves --dry-run."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from tdelta.design import fresh_seed, lay_out
+from tdelta.driver import LoadJob, Mix
+from tdelta.engines import SqliteEngine, TwinSettings, engine
+from tdelta.errors import UnknownName, UsageError
+from tdelta.records import Condition, Level, Metric, RunSettings
+from tdelta.session.request import RunRequest
+from tdelta.session.studies import study_workload
+from tdelta.workloads import Workload, load
+
+_DEFAULT_CIPHER = "aes-256"
+_JOURNAL_MODES = ("wal", "delete", "truncate", "persist", "memory", "off")
+_PAGE_SIZES = (512, 65536)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A run, laid out. ``scale`` is the workload's; ``base`` the folder under which the twins' folder goes."""
+
+    request: RunRequest
+    engine: SqliteEngine
+    workload: Workload
+    scale: float
+    settings: RunSettings
+    base: Path
+
+    @property
+    def conditions(self) -> tuple[Condition, ...]:
+        """Every condition, in the design's order."""
+        return self.settings.conditions
+
+    @property
+    def strata(self) -> dict[int, tuple[Condition, ...]]:
+        """The conditions of each stratum."""
+        numbers = dict.fromkeys(condition.stratum for condition in self.conditions)
+        return {n: tuple(c for c in self.conditions if c.stratum == n) for n in numbers}
+
+    def load_job(self) -> LoadJob:
+        """How rows are made: the same for every twin."""
+        tables = tuple((t.name, tuple(c.name for c in t.columns)) for t in self.workload.tables)
+        return LoadJob(
+            plan=self.workload.plan(self.scale),
+            seed=self.settings.seed,
+            tables_sql=self.workload.tables_sql(self.engine.dialect),
+            indexes_sql=self.workload.indexes_sql(self.engine.dialect),
+            tables=tables,
+        )
+
+    def mix(self) -> Mix:
+        """The transactions and the variables that every script is given."""
+        transactions = tuple(
+            {"name": name, "weight": script["weight"], "text": script["text"]}
+            for name, script in self.workload.scripts().items()
+        )
+        rows = {f"rows_{table}": float(count) for table, count in self.workload.rows(self.scale).items()}
+        return Mix(transactions, {**rows, "scale": self.scale})
+
+    def twin_settings(self, condition: Condition, data_bytes: int) -> TwinSettings:
+        """What a condition's twins are opened with, the cache being a share of ``data_bytes``."""
+        levels = dict(condition.levels)
+        request = self.request
+        reserved = self.engine.reserved_bytes(self._ciphers(), request.reserve)
+        return TwinSettings(
+            cipher=str(levels["cipher"]),
+            page_size=int(levels.get("page_size", request.page_size)),
+            journal_mode=str(levels.get("journal_mode", request.journal_mode)),
+            synchronous=request.synchronous,
+            reserved_bytes=reserved[str(levels["cipher"])],
+            threads=int(levels["threads"]),
+            cache_bytes=round(float(levels.get("cache", request.cache)) * data_bytes),
+        )
+
+    def load_kinds(self) -> dict[tuple[str, int], Condition]:
+        """One condition for each kind of file that must be loaded, by (cipher, page size); plain ones first."""
+        kinds: dict[tuple[str, int], Condition] = {}
+        for condition in sorted(self.conditions, key=lambda c: c.level("cipher") != "none"):
+            settings = self.twin_settings(condition, 0)
+            kinds.setdefault((settings.cipher, settings.page_size), condition)
+        return kinds
+
+    def fingerprint(self) -> str:
+        """A digest of the work: of the data plan, the schema and the scripts."""
+        job = self.load_job()
+        text = json.dumps([job.plan, job.tables_sql, job.indexes_sql, self.workload.scripts()], sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    def _ciphers(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(str(c.level("cipher")) for c in self.conditions))
+
+
+def plan(request: RunRequest, run_id: str) -> Plan:
+    """Lay a run out.
+
+    Raises:
+        UsageError: what was asked cannot be done; every fault that can be seen is named at once.
+        EngineUnavailable: the engine is not installed.
+    """
+    chosen = engine(request.engine)
+    workload = load(request.workload or study_workload(request.study))
+    if request.study is not None:
+        study_workload(request.study)
+    vary = dict(request.vary) or {"cipher": (_DEFAULT_CIPHER,)}
+    if not request.aa and not request.plant:
+        vary.setdefault("cipher", (_DEFAULT_CIPHER,))
+    _check(request, vary, chosen)
+    conditions = lay_out(vary, threads=request.threads, aa=request.aa, aa_twin=request.aa_twin, plant=request.plant)
+    seed = fresh_seed() if request.seed is None else request.seed
+    settings = RunSettings(
+        run_id=run_id,
+        seed=seed,
+        study=request.study or ("order-entry" if request.workload is None else "custom"),
+        engine=request.engine,
+        workload=workload.name,
+        conditions=conditions,
+        rope=request.rope,
+        budget=request.budget,
+        metric=request.metric,
+        options=request_to_json(dataclasses.replace(request, seed=seed)),
+    )
+    scale = workload.scale_for(request.size_bytes)
+    return Plan(request, chosen, workload, scale, settings, request.directory or default_base())
+
+
+def default_base() -> Path:
+    """Where twins go by default: a cache folder of the user's, which is on a real disk more often than /tmp is."""
+    cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(cache) / "tdelta"
+
+
+def _check(request: RunRequest, vary: Mapping[str, tuple[Level, ...]], chosen: SqliteEngine) -> None:
+    """Name every fault at once."""
+    journal_modes = [str(level) for level in vary.get("journal_mode", (request.journal_mode,))]
+    page_sizes = [int(level) for level in vary.get("page_size", (request.page_size,))]
+    checks: list[Callable[[], object]] = [
+        *(partial(chosen.check_ciphers, [str(cipher)]) for cipher in vary.get("cipher", ())),
+        partial(chosen.check_synchronous, request.synchronous),
+        *(partial(_check_journal_mode, mode) for mode in journal_modes),
+        *(partial(_check_page_size, size) for size in page_sizes),
+        partial(_check_numbers, request),
+        partial(chosen.reserved_bytes, ["none"], request.reserve),
+    ]
+    faults = []
+    for check in checks:
+        try:
+            check()
+        except UsageError as fault:
+            faults.append(fault)
+    if len(faults) == 1:
+        raise faults[0]
+    if faults:
+        raise UsageError("\n".join(str(fault) for fault in faults))
+
+
+def _check_journal_mode(mode: str) -> None:
+    if mode not in _JOURNAL_MODES:
+        raise UnknownName("journal mode", mode, _JOURNAL_MODES)
+
+
+def _check_page_size(size: int) -> None:
+    low, high = _PAGE_SIZES
+    if not (low <= size <= high and size & (size - 1) == 0):
+        raise UsageError(f"page size {size}: expected a power of two from {low} to {high}")
+
+
+def _check_numbers(request: RunRequest) -> None:
+    wrong = [
+        f"{name}: expected a number above 0, found {value:g}"
+        for name, value in (
+            ("--threads", request.threads),
+            ("--cache", request.cache),
+            ("--size", request.size_bytes),
+            ("--trial-seconds", request.trial_seconds),
+            ("--max-time", request.max_seconds),
+            ("--rope", request.rope),
+        )
+        if not value > 0
+    ]
+    if request.max_rounds is not None and request.max_rounds < request.min_rounds:
+        wrong.append(f"--rounds: expected MIN..MAX, found {request.min_rounds}..{request.max_rounds}")
+    if wrong:
+        raise UsageError("\n".join(wrong))
+
+
+def request_to_json(request: RunRequest) -> dict[str, object]:
+    """A request as JSON values, from which `request_from_json` makes the same request."""
+    values = {field.name: getattr(request, field.name) for field in dataclasses.fields(request)}
+    values["vary"] = {factor: list(levels) for factor, levels in request.vary.items()}
+    values["plant"] = list(request.plant)
+    values["metric"] = request.metric.value
+    for name in ("directory", "store"):
+        values[name] = None if values[name] is None else str(values[name])
+    if request.workload is not None and Path(request.workload).is_dir():
+        values["workload"] = str(Path(request.workload).resolve())
+    return values
+
+
+def request_from_json(values: Mapping[str, Any]) -> RunRequest:
+    """The request that `request_to_json` wrote."""
+    made = dict(values)
+    made["vary"] = {factor: tuple(levels) for factor, levels in values["vary"].items()}
+    made["plant"] = tuple(values["plant"])
+    made["metric"] = Metric(values["metric"])
+    for name in ("directory", "store"):
+        made[name] = None if values[name] is None else Path(values[name])
+    return RunRequest(**made)

@@ -1,0 +1,70 @@
+"""Is there room, and how long will it take? Asked before anything is made."""
+
+from __future__ import annotations
+
+from tdelta.measure import free_disk_bytes, free_memory_bytes, require_memory, require_space, require_writable
+from tdelta.session.planning import Plan, plan
+from tdelta.session.request import DryRun, RunRequest
+
+# Rough on purpose, and said to be estimates: a load of 50 MB took 1 to 3 s a cipher, a worker 0.15 s to start.
+_LOAD_BYTES_PER_SECOND = 20e6
+_COPY_BYTES_PER_SECOND = 400e6
+_WORKER_SECONDS = 0.25
+_TRIAL_GAP_SECONDS = 0.02
+_SLOWDOWN = 1.3
+_WORKER_BYTES = 60_000_000
+_FILE_GROWTH = 1.3
+"""A twin's file with its write-ahead log and the rows its trials add, over the file as loaded."""
+
+
+def needed_disk_bytes(plan: Plan) -> int:
+    """Bytes that all files of a run take at once: a load for each kind, an instance for each condition."""
+    files = len(plan.load_kinds()) + len(plan.conditions) * _FILE_GROWTH
+    return round(plan.workload.size_at(plan.scale) * files)
+
+
+def needed_memory_bytes(plan: Plan) -> int:
+    """Bytes that the workers of a round take at once, page caches included."""
+    size = plan.workload.size_at(plan.scale)
+    return sum(_WORKER_BYTES + plan.twin_settings(c, size).cache_bytes for c in plan.conditions)
+
+
+def check_room(plan: Plan) -> None:
+    """Raise ``StorageFault`` or ``EnvironmentFault`` where the run cannot fit, naming what is missing."""
+    require_writable(plan.base)
+    require_space(plan.base, needed_disk_bytes(plan))
+    require_memory(needed_memory_bytes(plan))
+
+
+def dry_run(request: RunRequest) -> DryRun:
+    """What a run would take. Makes nothing.
+
+    Raises:
+        UsageError: as `tdelta.session.plan`.
+    """
+    made = plan(request, run_id="dry-run")
+    size = made.workload.size_at(made.scale)
+    conditions = len(made.conditions)
+    trials = request.min_rounds * request.blocks_per_round * conditions
+    set_up = len(made.load_kinds()) * size / _LOAD_BYTES_PER_SECOND
+    a_round = conditions * (size / _COPY_BYTES_PER_SECOND + _WORKER_SECONDS)
+    trial_seconds = request.trial_seconds * _SLOWDOWN + _TRIAL_GAP_SECONDS
+    at_least = set_up + request.min_rounds * a_round + trials * trial_seconds
+    cautions = []
+    if at_least > request.max_seconds:
+        cautions.append(
+            f"{request.min_rounds} rounds take about {at_least:.0f} s and --max-time is {request.max_seconds:.0f} s:"
+            " the run would be cut short"
+        )
+    return DryRun(
+        conditions=tuple(condition.key for condition in made.conditions),
+        seconds_at_least=min(at_least, request.max_seconds),
+        seconds_at_most=request.max_seconds,
+        disk_bytes=needed_disk_bytes(made),
+        disk_free_bytes=free_disk_bytes(made.base),
+        memory_bytes=needed_memory_bytes(made),
+        memory_free_bytes=free_memory_bytes() or 0,
+        directory=str(made.base),
+        trials_at_least=trials,
+        cautions=tuple(cautions),
+    )

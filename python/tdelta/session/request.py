@@ -1,0 +1,63 @@
+"""What a user asks of ``tdelta run``, checked at the edge: every fault of a request is reported at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tdelta.records import Level, Metric
+
+
+@dataclass(frozen=True, slots=True)
+class RunRequest:
+    """The options of ``tdelta run``, parsed but not yet checked against engine and workload.
+
+    Shares are quotients less one (``rope=0.02``), sizes are bytes, times seconds. ``vary`` maps a factor to its levels
+    in the user's order; ``cipher`` always gains the level ``none``. ``cache`` is a share of the data size. ``rate`` (a
+    second, over all threads) makes the loop open. ``None`` means "the default, or what the study says".
+    """
+
+    study: str | None = None
+    engine: str = "sqlite"
+    workload: str | None = None
+    vary: Mapping[str, tuple[Level, ...]] = field(default_factory=dict)
+    threads: int = 1
+    cache: float = 0.10
+    page_size: int = 4096
+    journal_mode: str = "wal"
+    synchronous: str = "normal"
+    reserve: str = "equal"
+    size_bytes: int = 50_000_000
+    rate: float | None = None
+    arrivals: str = "poisson"
+    trial_seconds: float = 0.25
+    blocks_per_round: int = 6
+    min_rounds: int = 3
+    max_rounds: int | None = None
+    max_seconds: float = 85.0
+    rope: float = 0.02
+    budget: float | None = None
+    metric: Metric = Metric.RESPONSE_TIME
+    aa: bool = False
+    aa_twin: bool = True
+    plant: tuple[float, ...] = ()
+    seed: int | None = None
+    directory: Path | None = None
+    store: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DryRun:
+    """What a run would take, before anything is made (``--dry-run``)."""
+
+    conditions: tuple[str, ...]
+    seconds_at_least: float
+    seconds_at_most: float
+    disk_bytes: int
+    disk_free_bytes: int
+    memory_bytes: int
+    memory_free_bytes: int
+    directory: str
+    trials_at_least: int
+    cautions: tuple[str, ...] = ()

@@ -1,0 +1,183 @@
+"""One round: fresh twins under drawn names in a drawn order, warmed up, then blocks of trials, then the rows again."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+
+from tdelta.design import block_order, instances
+from tdelta.driver import SqliteTwins, TrialJob, Twin
+from tdelta.measure import PressureMeter
+from tdelta.records import BlockDone, Condition, Event, Measurement, Phase, RoundStarted, Trial, TrialDone
+from tdelta.session.calibration import Calibration, trial_deadline_seconds
+from tdelta.session.checks import Checks
+from tdelta.session.planning import Plan
+
+_WARM_UP = 1 << 41
+"""Streams of operations from here on are the rounds' warm-ups; calibration's lie below."""
+
+
+class Clock:
+    """Wall clock of a sitting, set-up included."""
+
+    def __init__(self, max_seconds: float) -> None:
+        self._began = time.monotonic()
+        self._max_seconds = max_seconds
+
+    def elapsed(self) -> float:
+        """Seconds since the sitting began."""
+        return time.monotonic() - self._began
+
+    def left(self) -> float:
+        """Seconds left, never below 0."""
+        return max(0.0, self._max_seconds - self.elapsed())
+
+
+class Interruption:
+    """Ctrl-C: until there is something to say, a `KeyboardInterrupt`; from then on, a request that trials see."""
+
+    def __init__(self) -> None:
+        self.requested = False
+        self._armed = False
+        self._running: Twin | None = None
+
+    def arm(self) -> None:
+        """From now on, requests wait for the trial's end."""
+        self._armed = True
+
+    def request(self) -> None:
+        """What the signal handler calls. A second request does not wait."""
+        if not self._armed or self.requested:
+            raise KeyboardInterrupt
+        self.requested = True
+        if self._running is not None:
+            self._running.stop()
+
+    @contextmanager
+    def watching(self, twin: Twin) -> Iterator[None]:
+        """While this twin is under load, a request also stops its trial."""
+        self._running = twin
+        try:
+            yield
+        finally:
+            self._running = None
+
+
+class RoundRunner:
+    """Runs rounds of one plan."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        twins: SqliteTwins,
+        calibration: Calibration,
+        data_bytes: int,
+        *,
+        keep: Callable[[Trial], int],
+        observe: Callable[[Event], None],
+        checks: Checks,
+        clock: Clock,
+        interruption: Interruption,
+    ) -> None:
+        self._plan = plan
+        self._twins = twins
+        self._calibration = calibration
+        self._data_bytes = data_bytes
+        self._keep = keep
+        self._observe = observe
+        self._checks = checks
+        self._clock = clock
+        self._interruption = interruption
+        self._meter = PressureMeter()
+        self._longest_block = 0.0
+
+    def run(self, number: int, first_block: int) -> int:
+        """Run round ``number`` with blocks from ``first_block``. Returns the number of the next block.
+
+        A round ends early when it is interrupted or when the time would not hold another block.
+        """
+        block = first_block
+        with ExitStack() as stack:
+            twins = self._start(number, stack)
+            self._observe(RoundStarted(number, self._plan.request.blocks_per_round))
+            for _ in range(self._plan.request.blocks_per_round):
+                if self._interruption.requested or (block > first_block and self._is_late()):
+                    break
+                began = time.monotonic()
+                self._block(number, block, block - first_block, twins)
+                self._longest_block = max(self._longest_block, time.monotonic() - began)
+                block += 1
+            if not self._interruption.requested:
+                self._compare_rows(twins)
+        return block
+
+    def _is_late(self) -> bool:
+        return self._clock.left() < self._longest_block
+
+    def _start(self, number: int, stack: ExitStack) -> dict[Condition, tuple[str, Twin]]:
+        drawn = instances(self._plan.settings.seed, number, self._plan.conditions)
+        twins: dict[Condition, tuple[str, Twin]] = {}
+        for done, (condition, name) in enumerate(drawn):
+            self._observe(Phase("copy", f"round {number + 1}: fresh twins", done, len(drawn)))
+            twin = self._twins.start(self._plan.twin_settings(condition, self._data_bytes), name)
+            stack.callback(twin.end)
+            twins[condition] = (name, twin)
+            self._checks.settled(condition, twin.facts())
+        for done, (condition, (_, twin)) in enumerate(twins.items()):
+            self._observe(Phase("warm-up", f"round {number + 1}", done, len(drawn)))
+            # Reading every row before the first trial compares the twins and warms the system's page cache alike.
+            self._checks.before(condition, twin.checksums(self._plan.load_job().tables))
+            self._warm_up(number, condition, twin)
+        self._checks.raise_if_rows_differ()
+        return twins
+
+    def _warm_up(self, number: int, condition: Condition, twin: Twin) -> None:
+        with self._interruption.watching(twin):
+            twin.trial(self._job(condition, _WARM_UP + number, first_op=1))
+
+    def _block(
+        self, number: int, block: int, block_in_round: int, twins: Mapping[Condition, tuple[str, Twin]]
+    ) -> None:
+        conditions = self._plan.conditions
+        for position, index in enumerate(block_order(self._plan.settings.seed, block, len(conditions))):
+            condition = conditions[index]
+            name, twin = twins[condition]
+            # The warm-up took the first operations of this instance, each block before this one as many.
+            first_op = 1 + self._calibration.operations[condition.stratum] * (1 + block_in_round)
+            started = time.time()
+            measured = self._measure(twin, self._job(condition, block, first_op))
+            if self._interruption.requested and measured.stopped_by != "count":
+                return
+            trial = Trial(number, block, position, condition, name, started, measured)
+            self._observe(TrialDone(trial, self._keep(trial)))
+            if self._interruption.requested:
+                return
+        self._observe(BlockDone(number, block, self._clock.elapsed()))
+
+    def _measure(self, twin: Twin, job: TrialJob) -> Measurement:
+        self._meter.start()
+        with self._interruption.watching(twin):
+            measured = twin.trial(job)
+        return dataclasses.replace(measured, pressure=self._meter.stop())
+
+    def _job(self, condition: Condition, stream: int, first_op: int) -> TrialJob:
+        request = self._plan.request
+        return TrialJob(
+            seed=self._plan.settings.seed,
+            stream=stream,
+            operations=self._calibration.operations[condition.stratum],
+            first_op=first_op,
+            deadline_seconds=trial_deadline_seconds(self._calibration.trial_seconds),
+            rate=request.rate,
+            arrivals=request.arrivals,
+            planted=condition.planted or 0.0,
+        )
+
+    def _compare_rows(self, twins: Mapping[Condition, tuple[str, Twin]]) -> None:
+        self._observe(Phase("checksum", "the twins' rows after the last trial"))
+        for condition, (_, twin) in twins.items():
+            if condition.level("threads") == 1:
+                self._checks.after(condition, twin.checksums(self._plan.load_job().tables))
+        self._checks.round_over()

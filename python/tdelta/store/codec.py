@@ -1,0 +1,155 @@
+"""Records to JSON values and back, exactly: ``decode(type(record), encode(record)) == record``.
+
+Driven by the type hints of the records, so that a new field of a record needs nothing here. JSON lacks bytes and
+non-finite floats: bytes become Base64 text, and a ``float`` that is not finite the text ``nan``, ``inf`` or ``-inf``
+(the documents stay valid JSON). What is free-form in the records (``Mapping[str, object]``) must be made of JSON
+values; a tuple in there comes back as a list, which is the one thing that does not come back as it was.
+
+Limits: the field types that records use (scalars, ``StrEnum``, dataclasses, tuples, string-keyed mappings, unions of
+scalars, ``X | None``), no others.
+"""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+import functools
+import json
+import math
+import types
+import typing
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Any, TypeVar
+
+from tdelta.errors import StoreError, TdeltaError
+
+T = TypeVar("T")
+
+
+def encode(value: object) -> Any:
+    """Turn a record, or any part of one, into JSON values.
+
+    Raises:
+        TdeltaError: a value of a type that JSON and the records do not have.
+    """
+    match value:
+        case StrEnum():
+            return value.value
+        case None | bool() | int() | str():
+            return value
+        case float():
+            return value if math.isfinite(value) else str(value)
+        case bytes():
+            return base64.b64encode(value).decode("ascii")
+        case Mapping():
+            return {_text_key(key): encode(item) for key, item in value.items()}
+        case tuple() | list():
+            return [encode(item) for item in value]
+    if dataclasses.is_dataclass(value):
+        return {field.name: encode(getattr(value, field.name)) for field in dataclasses.fields(value)}
+    raise TdeltaError(f"cannot be stored as JSON: expected a record or a JSON value, found {type(value).__name__}")
+
+
+def decode(kind: type[T], data: object) -> T:
+    """Turn JSON values back into a record of type ``kind``.
+
+    A field that is missing takes its default, so that older documents can be read; an unknown one is a fault.
+
+    Raises:
+        StoreError: the values do not fit ``kind``; the message says where.
+    """
+    return typing.cast(T, _decode(kind, data, kind.__name__))
+
+
+def dumps(value: object) -> str:
+    """Encode to compact JSON text."""
+    return json.dumps(encode(value), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+
+
+def loads(kind: type[T], text: str) -> T:
+    """Decode from JSON text. Raises as :func:`decode` does, and for text that is not JSON."""
+    try:
+        data = json.loads(text)
+    except ValueError as error:
+        raise StoreError(f"{kind.__name__}: expected JSON, found {text[:40]!r} ({error})") from error
+    return decode(kind, data)
+
+
+def _text_key(key: object) -> str:
+    if not isinstance(key, str):
+        raise TdeltaError(f"cannot be stored as JSON: expected text as a mapping's key, found {key!r}")
+    return str(key)
+
+
+def _decode(kind: Any, data: object, where: str) -> object:
+    """Decode ``data`` as the type hint ``kind``; ``where`` is the path for messages."""
+    if kind in (object, Any):
+        return data
+    if dataclasses.is_dataclass(kind):
+        return _decode_record(typing.cast(type, kind), data, where)
+    origin, arguments = typing.get_origin(kind), typing.get_args(kind)
+    if origin is tuple:
+        return _decode_tuple(arguments, _expect(data, list, where), where)
+    if origin is not None and isinstance(origin, type) and issubclass(origin, Mapping):
+        items = _expect(data, dict, where).items()
+        return {key: _decode(arguments[1], item, f"{where}.{key}") for key, item in items}
+    if origin in (typing.Union, types.UnionType):
+        return _decode_union(arguments, data, where)
+    return _decode_scalar(kind, data, where)
+
+
+def _decode_record(kind: type, data: object, where: str) -> object:
+    hints = _hints(kind)
+    fields = _expect(data, dict, where)
+    if unknown := fields.keys() - hints.keys():
+        raise StoreError(f"{where}: expected the fields of {kind.__name__}, found also {', '.join(sorted(unknown))}")
+    values = {name: _decode(hints[name], item, f"{where}.{name}") for name, item in fields.items()}
+    try:
+        return kind(**values)
+    except TypeError as error:
+        raise StoreError(f"{where}: incomplete ({error})") from error
+
+
+def _decode_tuple(arguments: tuple[Any, ...], data: list[object], where: str) -> tuple[object, ...]:
+    if len(arguments) == 2 and arguments[1] is Ellipsis:
+        arguments = (arguments[0],) * len(data)
+    if len(arguments) != len(data):
+        raise StoreError(f"{where}: expected {len(arguments)} items, found {len(data)}")
+    pairs = zip(arguments, data, strict=True)
+    return tuple(_decode(kind, item, f"{where}[{index}]") for index, (kind, item) in enumerate(pairs))
+
+
+def _decode_union(arguments: tuple[Any, ...], data: object, where: str) -> object:
+    if data is None and types.NoneType in arguments:
+        return None
+    kinds = [kind for kind in arguments if kind is not types.NoneType]
+    if len(kinds) == 1:
+        return _decode(kinds[0], data, where)
+    if type(data) not in kinds:  # JSON keeps 1, 1.0 and "1" apart, so the value's own type decides
+        raise StoreError(f"{where}: expected one of {', '.join(k.__name__ for k in kinds)}, found {data!r}")
+    return data
+
+
+def _decode_scalar(kind: Any, data: object, where: str) -> object:
+    try:
+        if kind is float and not isinstance(data, bool) and isinstance(data, int | float | str):
+            return float(data)
+        if kind is bytes and isinstance(data, str):
+            return base64.b64decode(data, validate=True)
+        if isinstance(kind, type) and issubclass(kind, StrEnum) and isinstance(data, str):
+            return kind(data)
+    except ValueError as error:
+        raise StoreError(f"{where}: expected {kind.__name__}, found {data!r}") from error
+    return _expect(data, kind, where)
+
+
+def _expect(data: object, kind: type[T], where: str) -> T:
+    if type(data) is not kind:  # not isinstance: True is no int here
+        raise StoreError(f"{where}: expected {kind.__name__}, found {data!r}")
+    return data
+
+
+@functools.cache
+def _hints(kind: type) -> dict[str, Any]:
+    return typing.get_type_hints(kind)

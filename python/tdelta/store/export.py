@@ -1,0 +1,196 @@
+"""A run as CSV (one row a trial, for a data frame) or JSON (everything, histograms too), written trial by trial.
+
+The columns and the JSON schema are documented in ``docs/store.md``. A file appears whole or not at all: it is written
+beside its destination, synced and renamed. Nothing grows with the number of trials.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import dataclasses
+import json
+import os
+import secrets
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TextIO, TypeAlias
+
+from tdelta.errors import StorageFault, UnknownName
+from tdelta.records import Measurement, SpanTotals, Trial
+from tdelta.store.codec import encode
+from tdelta.store.store import Store
+
+JSON_SCHEMA = "tdelta.export/1"
+"""The ``schema`` of the JSON document; the number grows when a reader of the old one would break."""
+
+FORMATS = ("csv", "json")
+"""The formats of ``tdelta export``."""
+
+Destination: TypeAlias = Path | TextIO
+Cell: TypeAlias = str | int | float | None
+
+PLACE_COLUMNS = (
+    "round",
+    "block",
+    "position",
+    "instance",
+    "started_unix_seconds",
+    "condition",
+    "role",
+    "stratum",
+    "planted_share",
+)
+"""Where a trial stands in the design; the factors follow, a column each."""
+
+_MAPPINGS = frozenset(
+    ("transactions", "statements", "errors", "retries", "histograms", "engine_counters", "files_bytes", "pressure")
+)
+_MEASURED = tuple(field.name for field in dataclasses.fields(Measurement) if field.name not in _MAPPINGS)
+
+SCALAR_COLUMNS = (*_MEASURED, "response_mean_ns", "errors_count", "retries_count")
+"""What every trial has one of."""
+
+
+def write(store: Store, run_id: str, file_format: str, destination: Destination) -> None:
+    """Export a run in the named format. Raises ``UnknownName`` for another, else as the two functions below."""
+    writers = {"csv": write_csv, "json": write_json}
+    if file_format not in writers:
+        raise UnknownName("format", file_format, FORMATS)
+    writers[file_format](store, run_id, destination)
+
+
+def write_csv(store: Store, run_id: str, destination: Destination) -> None:
+    """Export a run as CSV, one row a trial, by block and position.
+
+    A cell is empty where a trial has no such thing (a factor, a transaction type that did not run, a counter).
+
+    Args:
+        store: the open store.
+        run_id: the whole id of the run.
+        destination: a file, or an open text stream.
+
+    Raises:
+        UnknownName: the store has no such run.
+        StorageFault: the file cannot be written.
+    """
+    columns = _csv_columns(store, run_id)
+    with _opened(destination) as out:
+        writer = csv.DictWriter(out, columns, restval="", lineterminator="\n")
+        writer.writeheader()
+        for trial in store.iter_trials(run_id, histograms=False):
+            writer.writerow({"run_id": run_id, **_csv_cells(trial)})
+
+
+def write_json(store: Store, run_id: str, destination: Destination) -> None:
+    """Export a run as JSON: settings, machine, versions, facts, result and every trial; histograms in Base64.
+
+    Args:
+        store: the open store.
+        run_id: the whole id of the run.
+        destination: a file, or an open text stream.
+
+    Raises:
+        UnknownName: the store has no such run.
+        StorageFault: the file cannot be written.
+    """
+    head = _json_head(store, run_id)
+    trials = store.iter_trials(run_id)
+    with _opened(destination) as out:
+        out.write(_json(head)[:-1] + ',"trials":[')
+        for number, trial in enumerate(trials):
+            out.write(",\n" if number else "\n")
+            out.write(_json(encode(trial)))
+        out.write("\n]}\n")
+
+
+def _json_head(store: Store, run_id: str) -> dict[str, object]:
+    (summary,) = (run for run in store.runs() if run.run_id == store.settings(run_id).run_id)
+    return {
+        "schema": JSON_SCHEMA,
+        "run_id": run_id,
+        "created_unix_seconds": summary.created_unix_seconds,
+        "status": summary.status.value,
+        "settings": encode(store.settings(run_id)),
+        "machine": store.machine(run_id),
+        "versions": store.versions(run_id),
+        "facts": store.facts(run_id),
+        "result": encode(store.result(run_id)) if summary.decision else None,
+    }
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+
+
+def _csv_columns(store: Store, run_id: str) -> list[str]:
+    """Every column some trial has: a first pass, since a header cannot wait for the last trial."""
+    factors = (factor for condition in store.settings(run_id).conditions for factor, _ in condition.levels)
+    columns = dict.fromkeys(("run_id", *PLACE_COLUMNS, *factors, *SCALAR_COLUMNS))
+    for trial in store.iter_trials(run_id, histograms=False):
+        columns.update(dict.fromkeys(_csv_cells(trial)))
+    return list(columns)
+
+
+def _csv_cells(trial: Trial) -> dict[str, Cell]:
+    measured = trial.measurement
+    return {
+        **dict(zip(PLACE_COLUMNS, _place(trial), strict=True)),
+        **dict(trial.condition.levels),
+        **dict(zip(SCALAR_COLUMNS, _scalars(measured), strict=True)),
+        **{f"tx_{name}_count": spans.count for name, spans in measured.transactions.items()},
+        **{f"tx_{name}_mean_ns": _mean_ns(spans) for name, spans in measured.transactions.items()},
+        **{f"error_{kind}_count": count for kind, count in measured.errors.items()},
+        **{f"retry_{kind}_count": count for kind, count in measured.retries.items()},
+        **{f"engine_{name}": count for name, count in measured.engine_counters.items()},
+        **{f"files_{kind}_bytes": size for kind, size in measured.files_bytes.items()},
+        **{f"pressure_{name}_share": share for name, share in measured.pressure.items()},
+    }
+
+
+def _place(trial: Trial) -> tuple[Cell, ...]:
+    condition = trial.condition
+    where = (trial.round, trial.block, trial.position, trial.instance, trial.started_unix_seconds)
+    return (*where, condition.key, condition.role.value, condition.stratum, condition.planted)
+
+
+def _scalars(measured: Measurement) -> tuple[Cell, ...]:
+    totals = (sum(measured.errors.values()), sum(measured.retries.values()))
+    return (*(getattr(measured, name) for name in _MEASURED), measured.response_ns, *totals)
+
+
+def _mean_ns(spans: SpanTotals) -> float | None:
+    return spans.total_ns / spans.count if spans.count else None
+
+
+@contextlib.contextmanager
+def _opened(destination: Destination) -> Iterator[TextIO]:
+    """The stream to write to; a file comes to be only when all went well."""
+    if not isinstance(destination, Path):
+        yield destination
+        return
+    try:
+        # A device or a pipe (/dev/stdout) is written to, never replaced; a symbolic link keeps pointing.
+        if destination.exists() and not destination.is_file():
+            with destination.open("w", encoding="utf-8", newline="") as out:
+                yield out
+        else:
+            with _replacing(destination.resolve()) as out:
+                yield out
+    except OSError as error:
+        raise StorageFault(
+            f"export to {destination}: {error.strerror or error}; free some space or name another file"
+        ) from error
+
+
+@contextlib.contextmanager
+def _replacing(path: Path) -> Iterator[TextIO]:
+    beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
+    try:
+        with beside.open("x", encoding="utf-8", newline="") as out:
+            yield out
+            out.flush()
+            os.fsync(out.fileno())
+        beside.replace(path)
+    finally:
+        beside.unlink(missing_ok=True)

@@ -1,0 +1,378 @@
+"""The store: every run, and one durable row for every finished trial, in a single SQLite file.
+
+Durability, and why it is had this way: ``synchronous=FULL`` with a rollback journal in ``TRUNCATE`` mode. When
+:meth:`Store.add_trial` returns, SQLite has synced the data *and* the emptied journal (``pager_end_transaction`` in
+SQLite's pager.c; in ``DELETE`` mode the folder's entry could come back after a power cut and roll the trial back). WAL
+would cost fewer syncs, but it needs shared memory (which network file systems lack), leaves two more files beside the
+store, and on a full disk fails at a checkpoint that belongs to no trial in particular; here the write that does not fit
+is the one that fails. A trial is stored after it has ended, so these syncs are in nobody's measured time.
+
+Limits: one writer at a time (others wait up to :data:`BUSY_SECONDS`); one connection, for the thread that opened it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import secrets
+import sqlite3
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from tdelta.errors import StoreError, UnknownName, UsageError
+from tdelta.records import Decision, RunResult, RunSettings, Trial
+from tdelta.store.codec import dumps, loads
+from tdelta.store.faults import not_a_store, told, too_new
+from tdelta.store.rows import TRIAL_COLUMNS, trial_of, trial_row
+
+APPLICATION_ID = int.from_bytes(b"tdlt", "big")
+"""Marks the file as tdelta's own, so that ``file`` and we ourselves can tell it from other databases."""
+
+SCHEMA_VERSION = 1
+"""The version of ``schema.sql``, kept in ``PRAGMA user_version``."""
+
+BUSY_SECONDS = 30.0
+"""How long to wait for another tdelta that is writing to the same store."""
+
+_LETTERS = "bcdfghjkmnpqrstvwxz"  # neither vowels (no words) nor l (no mistaken 1)
+_RUNS_NAMED = 10  # how many recent runs an error names
+
+
+class RunStatus(StrEnum):
+    """Where a run stands. One that was killed stays ``running`` until it is resumed."""
+
+    PLANNED = "planned"
+    RUNNING = "running"
+    DONE = "done"
+    INTERRUPTED = "interrupted"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class RunSummary:
+    """One line of the list of runs. ``decision`` is None until the run has a result."""
+
+    run_id: str
+    created_unix_seconds: float
+    status: RunStatus
+    study: str
+    engine: str
+    workload: str
+    trials: int
+    decision: Decision | None
+
+
+def default_path() -> Path:
+    """Where the store is: ``TDELTA_STORE``, else ``tdelta/runs.sqlite`` in the XDG data folder.
+
+    A relative ``XDG_DATA_HOME`` is ignored, as the XDG Base Directory Specification asks.
+    """
+    if named := os.environ.get("TDELTA_STORE"):
+        return Path(named)
+    data_home = Path(os.environ.get("XDG_DATA_HOME", ""))
+    if not data_home.is_absolute():
+        data_home = Path.home() / ".local" / "share"
+    return data_home / "tdelta" / "runs.sqlite"
+
+
+class Store:
+    """An open store. Make one with :meth:`open`; use it as a context manager.
+
+    Any method may raise ``StorageFault`` (disk full, not writable) or ``StoreError`` (held by another process, or
+    damaged).
+    """
+
+    def __init__(self, path: Path, db: sqlite3.Connection) -> None:
+        self.path = path
+        self._db = db
+
+    @classmethod
+    def open(cls, path: Path | None = None) -> Store:
+        """Open the store at ``path`` (default: :func:`default_path`), making file and folder where they are missing.
+
+        Raises:
+            StorageFault: the folder or file cannot be made or opened.
+            StoreTooNew: a newer tdelta wrote it.
+            StoreError: it is not a store of tdelta's, or damaged.
+        """
+        where = default_path() if path is None else path
+        with told(where):
+            where.parent.mkdir(parents=True, exist_ok=True)
+            db = sqlite3.connect(where, timeout=BUSY_SECONDS, isolation_level=None)
+        store = cls(where, db)
+        try:
+            store._prepare()
+        except BaseException:
+            db.close()
+            raise
+        return store
+
+    def close(self) -> None:
+        """Close the connection. What was added is already on disk."""
+        self._db.close()
+
+    def __enter__(self) -> Store:
+        """Return the store itself."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close the store."""
+        self.close()
+
+    def fresh_run_id(self) -> str:
+        """Draw a run id this store does not have, e.g. ``20260802-kqmt``: the local date and four letters.
+
+        Not drawn from the run's seed: the same seed may be run again.
+        """
+        taken = set(self._run_ids())
+        while True:
+            run_id = f"{time.strftime('%Y%m%d')}-{''.join(secrets.choice(_LETTERS) for _ in range(4))}"
+            if run_id not in taken:
+                return run_id
+
+    def create_run(self, settings: RunSettings, machine: Mapping[str, object], versions: Mapping[str, str]) -> None:
+        """Enter a run as ``planned``, under ``settings.run_id``.
+
+        Raises:
+            StoreError: the store has a run of that id already.
+        """
+        cells = (settings.run_id, settings.seed, time.time(), RunStatus.PLANNED.value)
+        with self._transaction() as db:
+            db.execute(
+                "INSERT INTO runs (run_id, seed, created_unix_seconds, status, settings, machine, versions)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?)",
+                (*cells, dumps(settings), dumps(machine), dumps(versions)),
+            )
+
+    def set_status(self, run_id: str, status: RunStatus) -> None:
+        """Say where a run stands. Raises ``UnknownName`` for an id the store does not have."""
+        self._update(run_id, "status = ?", (RunStatus(status).value,))
+
+    def add_trial(self, run_id: str, trial: Trial) -> None:
+        """Add a finished trial with its histograms; it is on disk when this returns, or not in the store at all.
+
+        Raises:
+            StorageFault: there is no room for it, or the store is not writable.
+            StoreError: the run is unknown, or has a trial at this place of this block (or of this condition) already.
+        """
+        names = ("run_id", *TRIAL_COLUMNS)
+        marks = ", ".join("?" * len(names))
+        with self._transaction() as db:
+            added = db.execute(
+                f"INSERT INTO trials ({', '.join(names)}) VALUES ({marks})", (run_id, *trial_row(trial))
+            ).lastrowid
+            rows = ((added, name, payload) for name, payload in trial.measurement.histograms.items())
+            db.executemany("INSERT INTO histograms (trial, name, payload) VALUES (?, ?, ?)", rows)
+
+    def trials(self, run_id: str, *, histograms: bool = True) -> tuple[Trial, ...]:
+        """All trials of a run, as :meth:`iter_trials` gives them."""
+        return tuple(self.iter_trials(run_id, histograms=histograms))
+
+    def iter_trials(self, run_id: str, *, histograms: bool = True) -> Iterator[Trial]:
+        """Read a run's trials one by one, by block and position; equal to what was added.
+
+        Holds no lock between trials, so a long export does not stall a run that is writing.
+
+        Args:
+            run_id: the whole id of the run.
+            histograms: False leaves them out, which are nearly all of the bytes.
+
+        Raises:
+            UnknownName: the store has no such run.
+        """
+        self._cell(run_id, "run_id")
+        ids = self._query("SELECT trial FROM trials WHERE run_id = ? ORDER BY block, position", (run_id,))
+        return (self._trial(trial, histograms=histograms) for (trial,) in ids)
+
+    def finish(self, run_id: str, result: RunResult) -> None:
+        """Store a run's result and set its status to ``done``, or ``interrupted`` where the result says so."""
+        status = RunStatus.INTERRUPTED if result.interrupted else RunStatus.DONE
+        self._update(run_id, "status = ?, result = ?", (status.value, dumps(result)))
+
+    def result(self, run_id: str) -> RunResult:
+        """The result of a run.
+
+        Raises:
+            UnknownName: the store has no such run.
+            StoreError: the run has none yet.
+        """
+        text = self._cell(run_id, "result")
+        if text is None:
+            status = self.status(run_id)
+            raise StoreError(
+                f"run {run_id} has no result yet (it is {status}); resume it: tdelta run --resume {run_id}"
+            )
+        return loads(RunResult, text)
+
+    def settings(self, run_id: str) -> RunSettings:
+        """The settings of a run. Raises ``UnknownName`` for an id the store does not have."""
+        return loads(RunSettings, self._cell(run_id, "settings"))
+
+    def status(self, run_id: str) -> RunStatus:
+        """Where a run stands. Raises ``UnknownName`` for an id the store does not have."""
+        return RunStatus(self._cell(run_id, "status"))
+
+    def machine(self, run_id: str) -> dict[str, object]:
+        """The facts of the machine a run was made on. Raises ``UnknownName`` for an id the store does not have."""
+        return _json_object(self._cell(run_id, "machine"))
+
+    def versions(self, run_id: str) -> dict[str, str]:
+        """The versions of the libraries of a run. Raises ``UnknownName`` for an id the store does not have."""
+        return {name: str(version) for name, version in _json_object(self._cell(run_id, "versions")).items()}
+
+    def put_fact(self, run_id: str, key: str, value: object) -> None:
+        """Store a fact of a run, any JSON value or record, in place of what was there under ``key``.
+
+        Raises:
+            StoreError: the store has no such run.
+        """
+        with self._transaction() as db:
+            db.execute(
+                "INSERT OR REPLACE INTO run_facts (run_id, key, value) VALUES (?, ?, ?)", (run_id, key, dumps(value))
+            )
+
+    def get_fact(self, run_id: str, key: str) -> Any:
+        """The JSON value of a fact (records come back as their JSON), or None where there is none."""
+        rows = self._query("SELECT value FROM run_facts WHERE run_id = ? AND key = ?", (run_id, key))
+        return json.loads(rows[0][0]) if rows else None
+
+    def facts(self, run_id: str) -> dict[str, Any]:
+        """All facts of a run, by key."""
+        rows = self._query("SELECT key, value FROM run_facts WHERE run_id = ? ORDER BY key", (run_id,))
+        return {key: json.loads(value) for key, value in rows}
+
+    def runs(self) -> tuple[RunSummary, ...]:
+        """Every run, the newest first."""
+        rows = self._query(
+            "SELECT run_id, created_unix_seconds, status, settings, result,"
+            " (SELECT count(*) FROM trials WHERE trials.run_id = runs.run_id) FROM runs ORDER BY number DESC"
+        )
+        return tuple(_summary(*row) for row in rows)
+
+    def resolve(self, text: str) -> str:
+        """Find the run that a user means.
+
+        Args:
+            text: ``last``, a run's id, or the beginning of its id or of the letters after its date.
+
+        Raises:
+            UnknownName: no run fits; names the newest ones.
+            UsageError: several fit, or the store holds no run yet.
+        """
+        newest_first = self._run_ids()
+        if not newest_first:
+            raise UsageError(f"store {self.path}: it holds no run yet; make one with: tdelta run")
+        if text == "last":
+            return newest_first[0]
+        if text in newest_first:
+            return text
+        fitting = [run_id for run_id in newest_first if text and _fits(text, run_id)]
+        if len(fitting) > 1:
+            raise UsageError(f"run {text!r} is ambiguous: it fits {_some(fitting)}; write more of the id")
+        if not fitting:
+            raise UnknownName("run", text, [*newest_first[:_RUNS_NAMED], "last"])
+        return fitting[0]
+
+    def _run_ids(self) -> list[str]:
+        return [run_id for (run_id,) in self._query("SELECT run_id FROM runs ORDER BY number DESC")]
+
+    def _prepare(self) -> None:
+        with told(self.path):
+            for pragma in ("foreign_keys = ON", "journal_mode = TRUNCATE", "synchronous = FULL"):
+                self._db.execute(f"PRAGMA {pragma}")
+            if self._is_empty():
+                self._create_schema()
+
+    def _is_empty(self) -> bool:
+        """Whether the file is still to be made a store; raises where it is someone else's or too new."""
+        application_id = self._pragma("application_id")
+        if application_id == APPLICATION_ID:
+            if (found := self._pragma("user_version")) > SCHEMA_VERSION:
+                raise too_new(self.path, found, SCHEMA_VERSION)
+            return False
+        (tables,) = self._db.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        if application_id or tables:
+            raise not_a_store(self.path, "another program's SQLite database")
+        return True
+
+    def _create_schema(self) -> None:
+        script = Path(__file__).with_name("schema.sql").read_text(encoding="utf-8")
+        with self._transaction() as db:
+            if not self._is_empty():  # another tdelta was first
+                return
+            for statement in script.split(";"):
+                db.execute(statement)
+            db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+            db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+
+    def _pragma(self, name: str) -> int:
+        (value,) = self._db.execute(f"PRAGMA {name}").fetchone()
+        return int(value)
+
+    @contextlib.contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        """All or nothing, and durable at the end."""
+        with told(self.path):
+            self._db.execute("BEGIN IMMEDIATE")
+            try:
+                yield self._db
+                self._db.execute("COMMIT")
+            except BaseException:
+                self._db.rollback()
+                raise
+
+    def _query(self, sql: str, parameters: tuple[object, ...] = ()) -> list[tuple[Any, ...]]:
+        with told(self.path):
+            return self._db.execute(sql, parameters).fetchall()
+
+    def _cell(self, run_id: str, column: str) -> Any:
+        rows = self._query(f"SELECT {column} FROM runs WHERE run_id = ?", (run_id,))
+        if not rows:
+            raise self._unknown(run_id)
+        return rows[0][0]
+
+    def _update(self, run_id: str, assignments: str, values: tuple[object, ...]) -> None:
+        with self._transaction() as db:
+            changed = db.execute(f"UPDATE runs SET {assignments} WHERE run_id = ?", (*values, run_id)).rowcount
+        if not changed:
+            raise self._unknown(run_id)
+
+    def _unknown(self, run_id: str) -> UnknownName:
+        return UnknownName("run", run_id, [*self._run_ids()[:_RUNS_NAMED], "last"])
+
+    def _trial(self, trial: int, *, histograms: bool) -> Trial:
+        (row,) = self._query(f"SELECT {', '.join(TRIAL_COLUMNS)} FROM trials WHERE trial = ?", (trial,))
+        named = self._query("SELECT name, payload FROM histograms WHERE trial = ?", (trial,)) if histograms else []
+        return trial_of(row, dict(named))
+
+
+def _summary(
+    run_id: str, created_unix_seconds: float, status: str, settings: str, result: str | None, trials: int
+) -> RunSummary:
+    asked = loads(RunSettings, settings)
+    decision = Decision(json.loads(result)["decision"]) if result else None
+    return RunSummary(
+        run_id, created_unix_seconds, RunStatus(status), asked.study, asked.engine, asked.workload, trials, decision
+    )
+
+
+def _fits(text: str, run_id: str) -> bool:
+    _, _, letters = run_id.partition("-")
+    return run_id.startswith(text) or letters.startswith(text)
+
+
+def _some(run_ids: list[str]) -> str:
+    named = ", ".join(run_ids[:_RUNS_NAMED])
+    return named if len(run_ids) <= _RUNS_NAMED else f"{named} and {len(run_ids) - _RUNS_NAMED} more"
+
+
+def _json_object(text: str) -> dict[str, object]:
+    return dict(json.loads(text))

@@ -1,0 +1,40 @@
+r"""Workloads as data: a folder says which tables there are, how rows are drawn, and what transactions do.
+
+A folder holds ``workload.toml`` (tables, laws, weights), ``schema.sql`` (generic SQL) and one script ``NAME.sql`` a
+transaction, in pgbench's language. :func:`load` reads a built-in folder by name or a user's by path, and reports every
+fault of it at once. Nothing here runs a workload or makes its rows: that is Rust's, from :meth:`Workload.plan` and
+:meth:`Workload.scripts`.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from tdelta.errors import UnknownName
+from tdelta.workloads.folder import read_folder
+from tdelta.workloads.model import Column, Table, Transaction, Workload
+
+__all__ = ["BUILT_IN", "Column", "Table", "Transaction", "Workload", "load"]
+
+BUILT_IN: tuple[str, ...] = ("order-entry", "read-only", "point-select")
+"""The names of the workloads that come with tdelta."""
+
+
+def load(name_or_path: str | os.PathLike[str]) -> Workload:
+    """Reads a workload.
+
+    Args:
+        name_or_path: a name in :data:`BUILT_IN`, or the path of a folder (with a ``/`` in it, or one that exists).
+
+    Raises:
+        UnknownName: neither a built-in name nor a folder.
+        WorkloadError: the folder has faults; all of them are named, each with file and line.
+    """
+    text = os.fspath(name_or_path)
+    if text in BUILT_IN:
+        return read_folder(Path(__file__).parent / text.replace("-", "_"))
+    path = Path(text)
+    if not isinstance(name_or_path, str) or os.sep in text or path.is_dir():
+        return read_folder(path)
+    raise UnknownName("workload", text, BUILT_IN)

@@ -1,0 +1,221 @@
+r"""The expressions of ``\set``, ``\if`` and ``\repeat``: pgbench's, read into a small tree.
+
+Lowest to highest: ``or``; ``and``; ``not``; comparisons; ``+ -``; ``* / %``; unary minus. The functions are pgbench's,
+and ``random_string(min, max)``, which is tdelta's own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from tdelta.workloads.faults import hint
+
+FUNCTIONS: Mapping[str, tuple[int, int]] = {
+    "random": (2, 2),
+    "random_gaussian": (3, 3),
+    "random_exponential": (3, 3),
+    "random_zipfian": (3, 3),
+    "random_string": (2, 2),
+    "permute": (2, 2),
+    "hash": (1, 1),
+    "min": (1, 16),
+    "max": (1, 16),
+    "least": (1, 16),
+    "greatest": (1, 16),
+    "abs": (1, 1),
+    "int": (1, 1),
+    "double": (1, 1),
+}
+"""Fewest and most arguments of each function."""
+
+# The bounds are pgbench's, and those of the samplers behind them.
+_SHAPES: Mapping[str, tuple[float, float]] = {
+    "random_gaussian": (2.0, float("inf")),
+    "random_exponential": (5e-324, float("inf")),
+    "random_zipfian": (1.001, 1000.0),
+}
+_LEVELS: tuple[frozenset[str], ...] = (
+    frozenset({"or"}),
+    frozenset({"and"}),
+    frozenset({"=", "<>", "!=", "<", "<=", ">", ">="}),
+    frozenset({"+", "-"}),
+    frozenset({"*", "/", "%"}),
+)
+_COMPARISON = 2
+_TOKEN = re.compile(
+    r"\s*(?:(?P<number>\d+\.?\d*|\.\d+)|:(?P<variable>[A-Za-z_]\w*)|(?P<word>[A-Za-z_]\w*)"
+    r"|(?P<symbol><>|<=|>=|!=|[-+*/%()<>=,]))",
+    re.ASCII,
+)
+
+
+class ExpressionFault(ValueError):
+    """An expression that cannot be read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A literal."""
+
+    value: int | float
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """A variable, without its colon."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Apply:
+    """An operator (``-`` with one operand negates) or a function, on its operands."""
+
+    operator: str
+    operands: tuple[Expression, ...]
+
+
+Expression: TypeAlias = Number | Variable | Apply
+
+
+def parse(text: str) -> Expression:
+    """Reads an expression.
+
+    Raises:
+        ExpressionFault: it is not one; the message says why.
+    """
+    return _Parser(text).whole()
+
+
+def variables(expression: Expression) -> Iterator[str]:
+    """The names of the variables an expression reads, in order."""
+    match expression:
+        case Variable(name):
+            yield name
+        case Apply(_, operands):
+            for operand in operands:
+                yield from variables(operand)
+        case Number():
+            return
+
+
+class _Parser:
+    """Recursive descent over the tokens of one expression."""
+
+    def __init__(self, text: str) -> None:
+        self.tokens = list(_tokens(text))
+        self.at = 0
+
+    def whole(self) -> Expression:
+        expression = self.binary(0)
+        if self.at < len(self.tokens):
+            raise ExpressionFault(f"unexpected {self.tokens[self.at][1]!r}")
+        return expression
+
+    def eat(self, *texts: str) -> str | None:
+        if self.at < len(self.tokens):
+            kind, text = self.tokens[self.at]
+            if kind in ("word", "symbol") and text.lower() in texts:
+                self.at += 1
+                return text.lower()
+        return None
+
+    def expect(self, text: str) -> None:
+        if not self.eat(text):
+            found = repr(self.tokens[self.at][1]) if self.at < len(self.tokens) else "the end"
+            raise ExpressionFault(f"expected {text!r}, found {found}")
+
+    def binary(self, level: int) -> Expression:
+        if level == len(_LEVELS):
+            return self.unary()
+        left = self.binary(level + 1)
+        while operator := self.eat(*_LEVELS[level]):
+            left = Apply(operator, (left, self.binary(level + 1)))
+        return left
+
+    def unary(self) -> Expression:
+        if self.eat("-"):
+            return Apply("-", (self.unary(),))
+        if self.eat("not"):
+            return Apply("not", (self.binary(_COMPARISON),))
+        if self.eat("("):
+            inner = self.binary(0)
+            self.expect(")")
+            return inner
+        return self.atom()
+
+    def atom(self) -> Expression:
+        if self.at >= len(self.tokens):
+            raise ExpressionFault("it ends too early")
+        kind, text = self.tokens[self.at]
+        self.at += 1
+        match kind:
+            case "number":
+                return Number(_number(text))
+            case "variable":
+                return Variable(text)
+            case "word":
+                return self.call(text.lower())
+            case _:
+                raise ExpressionFault(f"unexpected {text!r}")
+
+    def call(self, name: str) -> Expression:
+        if name in ("true", "false"):
+            return Number(int(name == "true"))
+        if name not in FUNCTIONS:
+            raise ExpressionFault(f"unknown function {name!r}.{hint(name, FUNCTIONS)} A variable is written :{name}.")
+        self.expect("(")
+        operands = [self.binary(0)]
+        while self.eat(","):
+            operands.append(self.binary(0))
+        self.expect(")")
+        _check_call(name, operands)
+        return Apply(name, tuple(operands))
+
+
+def _tokens(text: str) -> Iterator[tuple[str, str]]:
+    position = 0
+    end = len(text.rstrip())
+    while position < end:
+        match = _TOKEN.match(text, position)
+        if match is None:
+            raise ExpressionFault(f"unexpected {text[position:].strip()!r}")
+        kind = match.lastgroup or "symbol"
+        yield kind, match.group(kind)
+        position = match.end()
+
+
+def _number(text: str) -> int | float:
+    value = float(text) if "." in text else int(text)
+    if isinstance(value, int) and value >= 2**63:
+        raise ExpressionFault(f"{text} does not fit 64 bits")
+    return value
+
+
+def _literal(expression: Expression) -> int | float | None:
+    match expression:
+        case Number(value):
+            return value
+        case Apply("-", (Number(value),)):
+            return -value
+        case _:
+            return None
+
+
+def _check_call(name: str, operands: list[Expression]) -> None:
+    fewest, most = FUNCTIONS[name]
+    if not fewest <= len(operands) <= most:
+        wanted = str(fewest) if fewest == most else f"{fewest} to {most}"
+        raise ExpressionFault(f"{name} takes {wanted} arguments, found {len(operands)}")
+    if name.startswith("random"):
+        low, high = _literal(operands[0]), _literal(operands[1])
+        if low is not None and high is not None and low > high:
+            raise ExpressionFault(f"{name}: the range {low} to {high} is empty")
+    if name in _SHAPES and (shape := _literal(operands[2])) is not None:
+        low, high = _SHAPES[name]
+        if not low <= shape <= high:
+            bounds = f"{low:g} to {high:g}" if high < float("inf") else "above 0" if low < 1 else f"at least {low:g}"
+            raise ExpressionFault(f"{name}: the parameter must be {bounds}, found {shape}")

@@ -1,0 +1,156 @@
+"""A workload: tables and how their values are drawn, transactions and how often each runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from tdelta.errors import UnknownName
+from tdelta.workloads.schema import Schema
+from tdelta.workloads.sql import DIALECTS
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column: the law of its values, the law's parameters, and the share of values that are NULL."""
+
+    name: str
+    law: str
+    parameters: Mapping[str, object] = field(default_factory=dict)
+    null_share: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table, its columns in the order of ``workload.toml``.
+
+    Exactly one of ``fixed_rows`` (whatever the scale), ``rows_per_scale`` (rows a unit of scale) and ``rows_per`` (the
+    parent table and the rows for each of its rows) is set. ``primary_key`` is as ``schema.sql`` says.
+    """
+
+    name: str
+    columns: tuple[Column, ...]
+    primary_key: tuple[str, ...]
+    fixed_rows: int | None = None
+    rows_per_scale: float | None = None
+    rows_per: tuple[str, int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Transaction:
+    """A transaction type: its share of the mix is ``weight`` over the sum of weights. ``writes``: it changes rows."""
+
+    name: str
+    title: str
+    weight: float
+    text: str
+    writes: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """A workload that has passed every check. Made by :func:`tdelta.workloads.load`.
+
+    ``bytes_per_scale`` and ``fixed_bytes`` say how large a plain SQLite file of scale s is, indexes included:
+    ``fixed_bytes + s * bytes_per_scale``.
+    """
+
+    name: str
+    version: int
+    title: str
+    description: str
+    tables: tuple[Table, ...]
+    transactions: tuple[Transaction, ...]
+    bytes_per_scale: int
+    fixed_bytes: int
+    schemas: Mapping[str, Schema] = field(default_factory=dict, repr=False)
+
+    def rows(self, scale: float) -> dict[str, int]:
+        """Rows of each table at a scale, in load order. A scaled table has at least one row."""
+        counts: dict[str, int] = {}
+        for table in self.tables:
+            if table.rows_per is not None:
+                parent, each = table.rows_per
+                counts[table.name] = counts[parent] * each
+            elif table.fixed_rows is not None:
+                counts[table.name] = table.fixed_rows
+            else:
+                counts[table.name] = max(1, round((table.rows_per_scale or 0.0) * scale))
+        return counts
+
+    def scale_for(self, size_bytes: float) -> float:
+        """The scale at which a plain SQLite file takes about ``size_bytes``; a hundredth of a unit at least."""
+        return max(0.01, (size_bytes - self.fixed_bytes) / self.bytes_per_scale)
+
+    def size_at(self, scale: float) -> int:
+        """About how many bytes a plain SQLite file of this scale takes."""
+        return round(self.fixed_bytes + self.bytes_per_scale * scale)
+
+    def plan(self, scale: float) -> dict[str, object]:
+        """The data plan for the row generator: JSON values only, tables in load order.
+
+        Raises:
+            ValueError: ``scale`` is not above 0.
+        """
+        if not scale > 0:
+            raise ValueError(f"scale must be above 0, found {scale}")
+        counts = self.rows(scale)
+        return {
+            "tables": [
+                {
+                    "name": table.name,
+                    "rows": counts[table.name],
+                    "columns": [_column_plan(table, column) for column in table.columns],
+                }
+                for table in self.tables
+            ]
+        }
+
+    def scripts(self) -> dict[str, dict[str, object]]:
+        """Each transaction's ``weight``, script ``text`` and whether it ``writes``, by name, as JSON values."""
+        return {t.name: {"weight": t.weight, "text": t.text, "writes": t.writes} for t in self.transactions}
+
+    def tables_sql(self, dialect: str) -> tuple[str, ...]:
+        """The statements to run before the load: tables with their primary keys.
+
+        Raises:
+            UnknownName: no engine is called ``dialect``.
+        """
+        return self._schema(dialect).tables
+
+    def indexes_sql(self, dialect: str) -> tuple[str, ...]:
+        """The statements to run after the load: building an index once is faster and packs it tightly.
+
+        Raises:
+            UnknownName: no engine is called ``dialect``.
+        """
+        return self._schema(dialect).indexes
+
+    def schema_for(self, dialect: str) -> tuple[str, ...]:
+        """All statements of the schema, :meth:`tables_sql` first and then :meth:`indexes_sql`.
+
+        Raises:
+            UnknownName: no engine is called ``dialect``.
+        """
+        return self.tables_sql(dialect) + self.indexes_sql(dialect)
+
+    def _schema(self, dialect: str) -> Schema:
+        if dialect not in DIALECTS:
+            raise UnknownName("dialect", dialect, DIALECTS)
+        return self.schemas.get(dialect) or self.schemas[""].into(dialect)
+
+
+def _column_plan(table: Table, column: Column) -> dict[str, object]:
+    plan: dict[str, object] = {"name": column.name, "law": column.law, **column.parameters}
+    if table.rows_per is not None and column.law in ("parent", "line"):
+        parent, each = table.rows_per
+        plan |= {"table": parent, "fanout": each} if column.law == "parent" else {"fanout": each}
+    if column.null_share:
+        plan["null_share"] = column.null_share
+    return plan
+
+
+def frozen(values: Mapping[str, object]) -> Mapping[str, object]:
+    """A read-only copy."""
+    return MappingProxyType(dict(values))

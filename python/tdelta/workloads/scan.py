@@ -1,0 +1,115 @@
+r"""Cuts SQL files into statements and backslash commands, knowing strings and comments.
+
+The grammar is pgbench's: a command is a line that begins with a backslash, a statement ends in ``;`` or ``\gset``. The
+load loop's interpreter reads the same files by the same rules.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+_TOKEN = re.compile(
+    r"""(?P<string>'[^']*')  # a string with '' inside reads as two, which is as good
+      | (?P<name>"[^"]*"|`[^`]*`)
+      | (?P<comment>--[^\n]*|/\*.*?\*/)
+      | (?P<end>;)
+      | (?P<gset>\\gset\b[^\n]*)
+      | (?P<command>\\[^\n]*)
+      | (?P<unclosed>['"`]|/\*)
+      | (?P<space>\s+)
+      | (?P<code>[^'"`;\\/\s-]+|.)""",
+    re.VERBOSE | re.DOTALL,
+)
+_VARIABLE = re.compile(r"(?<!:):([A-Za-z_][A-Za-z0-9_]*)")
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    r"""A statement or a command.
+
+    ``text`` is as written, without its end; ``code`` the same with strings, quoted names and comments
+    blanked, character for character. ``line`` counts from 1. ``gset`` is the prefix of a ``\gset`` that ended a statement, else None.
+    """
+
+    text: str
+    code: str
+    line: int
+    is_command: bool = False
+    gset: str | None = None
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """The names bound as ``:name``, in order of appearance, each once."""
+        return tuple(dict.fromkeys(_VARIABLE.findall(self.code)))
+
+
+class _Cutter:
+    """Walks the tokens of a file and gathers pieces and faults."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.pieces: list[Piece] = []
+        self.faults: list[tuple[int, str]] = []
+        self.start: int | None = None
+        self.code: list[str] = []
+
+    def line(self, position: int) -> int:
+        return self.text.count("\n", 0, position) + 1
+
+    def take(self, kind: str, token: str, position: int) -> None:
+        if kind == "end":
+            self.close(position, None)
+        elif kind == "gset":
+            self.gset(token, position)
+        elif kind == "command":
+            self.command(token, position)
+        elif kind == "unclosed":
+            self.faults.append((self.line(position), f"{token} is opened here and never closed"))
+        elif self.start is not None or kind in ("code", "name", "string"):
+            self.start = position if self.start is None else self.start
+            self.code.append(" " * len(token) if kind in ("string", "name", "comment") else token)
+
+    def close(self, position: int, gset: str | None) -> None:
+        if self.start is None:
+            return
+        text = self.text[self.start : position].rstrip()
+        self.pieces.append(Piece(text, "".join(self.code)[: len(text)], self.line(self.start), gset=gset))
+        self.start, self.code = None, []
+
+    def gset(self, token: str, position: int) -> None:
+        if self.start is None:
+            self.faults.append((self.line(position), r"\gset must end a statement, in place of its ';'"))
+        self.close(position, token.removeprefix(r"\gset").strip())
+
+    def command(self, token: str, position: int) -> None:
+        line = self.line(position)
+        if self.start is None:
+            self.pieces.append(Piece(token.strip(), token.strip(), line, is_command=True))
+            return
+        word = token.split()[0]
+        self.faults.append(
+            (line, f"{word} inside a statement: the one begun on line {self.line(self.start)} has no ';'")
+        )
+        self.start, self.code = None, []
+        self.pieces.append(Piece(token.strip(), token.strip(), line, is_command=True))
+
+    def finish(self) -> None:
+        if self.start is not None:
+            self.faults.append((self.line(self.start), "this statement has no ';' at its end"))
+
+
+def cut(text: str) -> tuple[list[Piece], list[tuple[int, str]]]:
+    """Cuts a file into its pieces.
+
+    Args:
+        text: the file's content.
+
+    Returns:
+        The pieces in order, and the faults as (line, text).
+    """
+    cutter = _Cutter(text)
+    for match in _TOKEN.finditer(text):
+        cutter.take(match.lastgroup or "code", match.group(), match.start())
+    cutter.finish()
+    return cutter.pieces, cutter.faults

@@ -1,0 +1,143 @@
+"""``schema.sql``: one generic text, checked against ``workload.toml`` and turned into each engine's dialect."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import sqlglot
+from sqlglot import exp
+
+from tdelta.workloads import laws, sql
+from tdelta.workloads.faults import Faults
+from tdelta.workloads.scan import cut
+
+_INTEGERS = exp.DataType.INTEGER_TYPES
+_REALS = exp.DataType.FLOAT_TYPES
+_TEXTS = exp.DataType.TEXT_TYPES
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """The statements of a schema in one dialect: tables to be made before the load, indexes after it."""
+
+    dialect: str
+    tables: tuple[str, ...]
+    indexes: tuple[str, ...]
+
+    def into(self, dialect: str) -> Schema:
+        """This schema in the dialect of an engine."""
+
+        def turned(statements: tuple[str, ...]) -> tuple[str, ...]:
+            target = sql.DIALECTS[dialect]
+            return tuple(sqlglot.transpile(text, read=self.dialect, write=target)[0] for text in statements)
+
+        return Schema(sql.DIALECTS[dialect], turned(self.tables), turned(self.indexes))
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaTable:
+    """A table as the schema defines it: its line, its columns' types (``integer``, ``real``, ``text``, ``other``)."""
+
+    line: int
+    columns: dict[str, str]
+    column_lines: dict[str, int]
+    primary_key: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class _Reader:
+    """Gathers the statements of one file."""
+
+    file: str
+    dialect: str
+    faults: Faults
+    statements: dict[str, list[tuple[int, str]]] = field(default_factory=lambda: {"TABLE": [], "INDEX": []})
+    tables: dict[str, SchemaTable] = field(default_factory=dict)
+
+    def take(self, text: str, line: int) -> None:
+        tree = sql.parse(text, self.dialect)
+        if isinstance(tree, str):
+            self.faults.add(self.file, line, f"this SQL cannot be read: {tree}")
+        elif isinstance(tree, exp.Create) and tree.kind in self.statements:
+            self.statements[tree.kind].append((line, text))
+            if tree.kind == "TABLE":
+                self.table(tree, text, line)
+        else:
+            found = " ".join(text.split()[:2])
+            self.faults.add(self.file, line, f"a schema holds CREATE TABLE and CREATE INDEX only, found {found}")
+
+    def table(self, tree: exp.Create, text: str, line: int) -> None:
+        definition = tree.this
+        if not isinstance(definition, exp.Schema):
+            self.faults.add(self.file, line, "name the columns of the table: CREATE TABLE … AS makes no empty table")
+            return
+        name = definition.this.name
+        if name in self.tables:
+            self.faults.add(self.file, line, f"table {name} is defined twice, first on line {self.tables[name].line}")
+        columns = {column.name: _type(column) for column in definition.find_all(exp.ColumnDef)}
+        places = {column: line + _line_within(text, column) for column in columns}
+        self.tables[name] = SchemaTable(line, columns, places, tuple(_primary_key(definition)))
+
+
+def read_schema(text: str, file: str, faults: Faults, dialect: str = "") -> tuple[Schema, dict[str, SchemaTable]]:
+    """Reads a schema file.
+
+    Args:
+        text: the file's content.
+        file: its name, for faults.
+        faults: where faults go.
+        dialect: sqlglot's name of the dialect it is written in; generic by default.
+
+    Returns:
+        The statements that could be read, and the tables they define.
+    """
+    reader = _Reader(file, dialect, faults)
+    pieces, torn = cut(text)
+    for line, fault in torn:
+        faults.add(file, line, fault)
+    for piece in pieces:
+        for fault in sql.unrepeatable(piece):
+            faults.add(file, piece.line, fault)
+        reader.take(piece.text, piece.line)
+    tables = tuple(text for _, text in reader.statements["TABLE"])
+    indexes = tuple(text for _, text in reader.statements["INDEX"])
+    schema = Schema(dialect, tables, indexes)
+    if not dialect and not faults:
+        _try(reader, faults)
+    return schema, reader.tables
+
+
+def _try(reader: _Reader, faults: Faults) -> None:
+    """Makes the schema in an empty SQLite, which knows better than any parser what does not exist."""
+    with sql.NameCheck() as check:
+        for line, text in reader.statements["TABLE"] + reader.statements["INDEX"]:
+            statement = sqlglot.transpile(text, write="sqlite")[0]
+            if fault := check.define(statement):
+                faults.add(reader.file, line, fault)
+
+
+def _type(column: exp.ColumnDef) -> str:
+    kind = column.args.get("kind")
+    if not isinstance(kind, exp.DataType):
+        return "other"
+    for types, name in ((_INTEGERS, laws.INTEGER), (_REALS, laws.REAL), (_TEXTS, laws.TEXT)):
+        if kind.this in types:
+            return name
+    return "other"
+
+
+def _primary_key(definition: exp.Schema) -> Iterator[str]:
+    for key in definition.find_all(exp.PrimaryKey):
+        for part in key.expressions:
+            yield part.name
+    for column in definition.find_all(exp.ColumnDef):
+        if column.find(exp.PrimaryKeyColumnConstraint):
+            yield column.name
+
+
+def _line_within(text: str, column: str) -> int:
+    for number, line in enumerate(text.splitlines()):
+        if column in line.replace('"', " ").replace("(", " ").split()[:1]:
+            return number
+    return 0

@@ -1,0 +1,237 @@
+r"""Checks transaction scripts: every fault of a script at once, before anything runs.
+
+The language is pgbench's (``\set``, ``\if`` … ``\endif``, ``\gset``, ``:name``) with ``\repeat`` … ``\endrepeat``. The
+load loop compiles the same text in Rust and stops at the first fault; what passes here compiles there.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from sqlglot import exp
+
+from tdelta.workloads import expressions, sql
+from tdelta.workloads.faults import hint
+from tdelta.workloads.scan import Piece, cut
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z", re.ASCII)
+_COMMANDS = ("set", "if", "elif", "else", "endif", "repeat", "endrepeat", "gset")
+_ENDS = {"if": r"\endif", "repeat": r"\endrepeat"}
+_GIVEN = ("op", "client", "scale")
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    r"""A command: ``set`` has a name and an expression, ``if``, ``elif`` and ``repeat`` an expression."""
+
+    line: int
+    word: str
+    name: str = ""
+    expression: expressions.Expression | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A SQL statement and its syntax tree."""
+
+    piece: Piece
+    tree: exp.Expression
+
+    @property
+    def writes(self) -> bool:
+        """Whether it changes rows."""
+        return self.tree.find(*sql.WRITES) is not None
+
+
+Step: TypeAlias = Command | Statement
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """A checked script: its steps in order, and its faults as (line, text), by line."""
+
+    steps: tuple[Step, ...]
+    faults: tuple[tuple[int, str], ...]
+
+    @property
+    def statements(self) -> tuple[Statement, ...]:
+        """The SQL statements, in order."""
+        return tuple(step for step in self.steps if isinstance(step, Statement))
+
+    @property
+    def writes(self) -> bool:
+        """Whether any statement changes rows."""
+        return any(statement.writes for statement in self.statements)
+
+
+def given_variables(tables: Iterable[str]) -> frozenset[str]:
+    """The variables every script has: ``op``, ``client``, ``scale``, and ``rows_TABLE`` for each table."""
+    return frozenset(_GIVEN) | {f"rows_{table}" for table in tables}
+
+
+def check_script(text: str, given: Iterable[str]) -> Script:
+    """Reads a script and finds its faults.
+
+    Args:
+        text: the script.
+        given: names of the variables that are set before it begins, see :func:`given_variables`.
+
+    Returns:
+        The script. Where it has faults, its steps are those that could be read.
+    """
+    checker = _Checker(frozenset(given))
+    pieces, faults = cut(text)
+    checker.faults += faults
+    for piece in pieces:
+        if piece.is_command:
+            checker.command(piece)
+        else:
+            checker.statement(piece)
+    return checker.finish()
+
+
+@dataclass(slots=True)
+class _Block:
+    r"""An open ``\if`` or ``\repeat``, and whether a transaction was open where it, and each of its branches, ended."""
+
+    word: str
+    line: int
+    in_transaction: bool
+    ends: set[bool]
+    has_else: bool = False
+
+
+class _Checker:
+    """Follows a script in the order of its lines, with the variables set and the blocks open so far."""
+
+    def __init__(self, given: frozenset[str]) -> None:
+        self.given = given
+        self.known = set(given)
+        self.steps: list[Step] = []
+        self.faults: list[tuple[int, str]] = []
+        self.blocks: list[_Block] = []
+        self.in_transaction = False
+        self.begun = 0
+
+    def finish(self) -> Script:
+        for block in self.blocks:
+            self.faults.append((block.line, rf"\{block.word} without its {_ENDS[block.word]}"))
+        if not any(isinstance(step, Statement) for step in self.steps) and not self.faults:
+            self.faults.append((1, "a script needs at least one SQL statement"))
+        if self.in_transaction and not self.blocks:
+            self.faults.append((self.begun, "the script ends inside this transaction: end it with COMMIT;"))
+        return Script(tuple(self.steps), tuple(sorted(set(self.faults))))
+
+    # ------------------------------------------------------------------------------------------------- commands
+
+    def command(self, piece: Piece) -> None:
+        word, _, rest = piece.text[1:].replace("\t", " ").partition(" ")
+        rest = rest.strip()
+        match word:
+            case "set":
+                self.set(piece.line, rest)
+            case "if" | "repeat":
+                self.steps.append(Command(piece.line, word, expression=self.expression(piece.line, rest)))
+                self.blocks.append(_Block(word, piece.line, self.in_transaction, set()))
+            case "elif" | "else":
+                self.branch(piece.line, word, rest)
+            case "endif" | "endrepeat":
+                self.end(piece.line, word)
+            case _:
+                self.faults.append((piece.line, f"unknown command '\\{word}'.{hint(word, _COMMANDS)}"))
+
+    def expression(self, line: int, text: str) -> expressions.Expression | None:
+        try:
+            expression = expressions.parse(text)
+        except expressions.ExpressionFault as fault:
+            self.faults.append((line, f"in the expression '{text}': {fault}"))
+            return None
+        self.read(line, expressions.variables(expression))
+        return expression
+
+    def set(self, line: int, rest: str) -> None:
+        name, _, text = rest.partition(" ")
+        if not _NAME.match(name) or not text.strip():
+            self.faults.append((line, r"expected '\set name expression'"))
+            return
+        expression = self.expression(line, text.strip())
+        self.assign(line, name)
+        self.steps.append(Command(line, "set", name, expression))
+
+    def branch(self, line: int, word: str, rest: str) -> None:
+        block = self.blocks[-1] if self.blocks else None
+        if block is None or block.word != "if" or block.has_else:
+            self.faults.append((line, rf"\{word} without an open \if"))
+            return
+        block.ends.add(self.in_transaction)
+        block.has_else = word == "else"
+        self.in_transaction = block.in_transaction
+        self.steps.append(Command(line, word, expression=None if word == "else" else self.expression(line, rest)))
+
+    def end(self, line: int, word: str) -> None:
+        opened = word.removeprefix("end")
+        if not self.blocks or self.blocks[-1].word != opened:
+            self.faults.append((line, rf"\{word} without an open \{opened}"))
+            return
+        block = self.blocks.pop()
+        self.steps.append(Command(line, word))
+        # Without \else, or with no turn of the loop, the block may be passed over.
+        ends = block.ends | {self.in_transaction} | (set() if block.has_else else {block.in_transaction})
+        if len(ends) > 1:
+            self.faults.append((line, f"a transaction opened or ended since line {block.line} may be left half done"))
+
+    # ------------------------------------------------------------------------------------------------ variables
+
+    def read(self, line: int, names: Iterable[str]) -> None:
+        for name in names:
+            if name not in self.known:
+                self.faults.append((line, f"unknown variable :{name}.{hint(name, self.known)}"))
+
+    def assign(self, line: int, name: str) -> None:
+        if name in self.given:
+            self.faults.append((line, f":{name} is given by tdelta and cannot be set"))
+        self.known.add(name)
+
+    # ----------------------------------------------------------------------------------------------- statements
+
+    def statement(self, piece: Piece) -> None:
+        self.read(piece.line, piece.variables)
+        self.faults += [(piece.line, fault) for fault in sql.unrepeatable(piece)]
+        if "?" in piece.code:
+            self.faults.append((piece.line, r"'?' is not a parameter here: bind a variable as :name"))
+        tree = sql.parse(piece.text)
+        if isinstance(tree, str):
+            self.faults.append((piece.line, f"this SQL cannot be read: {tree}"))
+        elif isinstance(tree, sql.TRANSACTION):
+            self.transaction(piece.line, tree)
+        elif not isinstance(tree, (exp.Query, *sql.WRITES)):
+            self.faults.append((piece.line, f"{piece.text.split()[0].upper()} does not belong in a transaction script"))
+        if piece.gset is not None:
+            self.store(piece, tree)
+        if isinstance(tree, exp.Expression):
+            self.steps.append(Statement(piece, tree))
+
+    def transaction(self, line: int, tree: exp.Expression) -> None:
+        opens = isinstance(tree, exp.Transaction)
+        if opens and self.in_transaction:
+            self.faults.append((line, "BEGIN inside a transaction: COMMIT the first one"))
+        if not opens and not self.in_transaction:
+            self.faults.append((line, f"{tree.key.upper()} outside of a transaction: BEGIN first"))
+        self.in_transaction = opens
+        self.begun = line if opens else self.begun
+
+    def store(self, piece: Piece, tree: exp.Expression | str) -> None:
+        if isinstance(tree, str):
+            return
+        if not isinstance(tree, exp.Query):
+            self.faults.append((piece.line, r"\gset needs a SELECT"))
+            return
+        for column in tree.selects:
+            if isinstance(column, exp.Column | exp.Alias) and _NAME.match(column.alias_or_name):
+                self.assign(piece.line, f"{piece.gset}{column.alias_or_name}")
+            else:
+                fault = r"\gset needs a name for each column: no *, and AS for what is computed"
+                self.faults.append((piece.line, fault))

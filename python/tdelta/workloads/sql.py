@@ -1,0 +1,100 @@
+"""What a statement does, whether it repeats, and which SQL dialect an engine speaks."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections.abc import Iterable, Mapping
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from tdelta.workloads.scan import Piece
+
+DIALECTS: Mapping[str, str] = {
+    "sqlite": "sqlite",
+    "duckdb": "duckdb",
+    "mariadb": "mysql",
+    "mysql": "mysql",
+    "postgres": "postgres",
+    "oracle": "oracle",
+    "sqlserver": "tsql",
+}
+"""sqlglot's dialect for each engine."""
+
+WRITES = (exp.Insert, exp.Update, exp.Delete, exp.Merge)
+"""Statements that change rows."""
+
+TRANSACTION = (exp.Transaction, exp.Commit, exp.Rollback)
+"""Statements that open or end a transaction."""
+
+_CLOCK = re.compile(
+    r"\b(current_timestamp|current_date|current_time|localtimestamp|localtime|sysdate|systimestamp)\b", re.I
+)
+_CLOCK_CALL = re.compile(
+    r"\b(now|getdate|sysdatetime|curdate|curtime|utc_timestamp|unix_timestamp|clock_timestamp)\s*\(", re.I
+)
+_CHANCE_CALL = re.compile(
+    r"\b(random|rand|randomblob|uuid|newid|gen_random_uuid|generate_uuid|uuid_generate_v4)\s*\(", re.I
+)
+_TIME_CALL = re.compile(
+    r"\b(date|time|datetime|julianday|unixepoch|strftime)\s*\((?:[^()]*'\s*now\s*'[^()]*|\s*)\)", re.IGNORECASE
+)
+# Only what SQLite says of names: its grammar is no yardstick for a workload that may be meant for another engine.
+_NAME_FAULTS = re.compile(
+    r"no such (table|column)|has no column named|ambiguous column name|values for \d+ columns|columns but \d+ values"
+)
+
+
+def parse(text: str, dialect: str = "") -> exp.Expression | str:
+    """The syntax tree of one statement, or why there is none."""
+    try:
+        tree = sqlglot.parse_one(text, read=dialect)
+    except SqlglotError as error:
+        details = getattr(error, "errors", None)
+        if not details:
+            return str(error).splitlines()[0]
+        first = details[0]
+        return f"{first['description'].rstrip('.')} at {first['highlight']!r}"
+    return tree if isinstance(tree, exp.Expression) else "it is no statement"
+
+
+def unrepeatable(piece: Piece) -> Iterable[str]:
+    """Why a statement would not do the same on every twin: it reads the clock or draws by itself."""
+    for pattern in (_CLOCK, _CLOCK_CALL):
+        if match := pattern.search(piece.code):
+            yield f"{match.group(1)} differs from twin to twin: compute a time from :op, e.g. 1704067200 + :op"
+    if match := _CHANCE_CALL.search(piece.code):
+        yield rf"{match.group(1)}() differs from twin to twin: draw with \set name random(lo, hi) and use :name"
+    if match := _TIME_CALL.search(piece.text):
+        yield f"{match.group(1)}() of the present differs from twin to twin: compute a time from :op, e.g. 1704067200 + :op"
+
+
+class NameCheck:
+    """Finds unknown tables and columns by preparing statements in an empty in-memory SQLite with the same schema."""
+
+    def __init__(self) -> None:
+        self._database = sqlite3.connect(":memory:")
+
+    def __enter__(self) -> NameCheck:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._database.close()
+
+    def define(self, statement: str) -> str | None:
+        """Runs a statement of the schema; what SQLite says against it, or None."""
+        try:
+            self._database.execute(statement)
+        except sqlite3.Error as error:
+            return str(error)
+        return None
+
+    def fault(self, piece: Piece) -> str | None:
+        """What is wrong with the names in a statement, or None."""
+        try:
+            self._database.execute(f"EXPLAIN {piece.text}", dict.fromkeys(piece.variables))
+        except sqlite3.Error as error:
+            return str(error) if _NAME_FAULTS.search(str(error)) else None
+        return None

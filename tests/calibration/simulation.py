@@ -1,0 +1,128 @@
+"""A machine that drifts, twins with luck of their own, and trials as the store would hand them over.
+
+Simulated experiments go through the same entrance as measured ones, `tdelta.inference.judge` and `look`. What is
+simulated is what was found to fool others: slow drift (an AR process of 60 s), a session's random walk, instances that
+differ by 0.3 % or 1 %, trials with heavy tails or skewed like sums of gamma response times.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from tdelta.records import Condition, Measurement, Metric, Role, RunSettings, SpanTotals, Trial
+
+Array: TypeAlias = NDArray[np.float64]
+Noise: TypeAlias = Literal["t", "gamma"]
+
+BASELINE = Condition((("cipher", "none"),), Role.BASELINE)
+AA = Condition((("cipher", "none"),), Role.AA)
+TREATMENT = Condition((("cipher", "aes-256"),), Role.TREATMENT)
+TWINS = (BASELINE, AA, TREATMENT)
+
+_OPERATIONS = 1_000_000
+_TRIAL_SECONDS = 0.3
+_AR_SECONDS = 60.0
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What happens to a trial besides its condition; all figures are standard deviations of a log cost."""
+
+    trial_sd: float = 0.06
+    noise: Noise = "t"
+    luck_sd: float = 0.003
+    drift_sd: float = 0.03
+    walk_sd: float = 0.05
+
+    @property
+    def name(self) -> str:
+        """A short name for tables."""
+        return f"{self.noise}, trial {100 * self.trial_sd:g} %, luck {100 * self.luck_sd:g} %"
+
+
+def settings(
+    conditions: Sequence[Condition] = TWINS, *, rope: float = 0.02, budget: float | None = None
+) -> RunSettings:
+    """Settings of a simulated run."""
+    return RunSettings(
+        run_id="simulated",
+        seed=0,
+        study="simulated",
+        engine="none",
+        workload="none",
+        conditions=tuple(conditions),
+        rope=rope,
+        budget=budget,
+        metric=Metric.RESPONSE_TIME,
+    )
+
+
+def _noise(rng: np.random.Generator, machine: Machine, size: int) -> Array:
+    sd = machine.trial_sd
+    if machine.noise == "t":
+        return np.asarray(sd / np.sqrt(2.0) * rng.standard_t(4.0, size), dtype=np.float64)
+    return np.asarray(np.log(rng.gamma(1.0 / sd**2, sd**2, size)), dtype=np.float64)
+
+
+def _drift(rng: np.random.Generator, machine: Machine, trials: int) -> Array:
+    memory = np.exp(-_TRIAL_SECONDS / _AR_SECONDS)
+    shocks = rng.normal(0.0, machine.drift_sd * np.sqrt(1.0 - memory**2), trials)
+    drift = np.empty(trials)
+    level = rng.normal(0.0, machine.drift_sd)
+    for i, shock in enumerate(shocks):
+        level = memory * level + shock
+        drift[i] = level
+    return drift + np.cumsum(rng.normal(0.0, machine.walk_sd / np.sqrt(trials), trials))
+
+
+def trial(condition: Condition, round_: int, block: int, position: int, spans: dict[str, float]) -> Trial:
+    """A trial whose transactions took so many microseconds on average, each run as often as the others."""
+    each = _OPERATIONS // len(spans)
+    totals = {name: SpanTotals(each, round(1e3 * each * cost)) for name, cost in spans.items()}
+    elapsed = sum(t.total_ns for t in totals.values())
+    measurement = Measurement(each * len(spans), elapsed, totals, {}, cpu_user_seconds=0.8e-9 * elapsed)
+    return Trial(round_, block, position, condition, f"{round_}-{condition.key}", 0.0, measurement)
+
+
+def simulate(
+    rng: np.random.Generator,
+    machine: Machine,
+    log_ratios: Sequence[float],
+    *,
+    rounds: int,
+    blocks: int = 6,
+    conditions: Sequence[Condition] = TWINS,
+    own_luck: float = 0.5,
+) -> list[Trial]:
+    """One experiment, every block in a freshly drawn order.
+
+    Args:
+        rng: draws everything.
+        machine: what happens besides the condition.
+        log_ratios: the truth of each treatment, one for each transaction type of the mix. Where there are several, they
+            share half of their noise's variance, since they run in the same trials.
+        rounds: rounds of fresh instances.
+        blocks: blocks in a round.
+        conditions: the twins.
+        own_luck: the share of an instance's luck (its variance) that is a type's own.
+    """
+    types = len(log_ratios)
+    together, apart = (1.0, 0.0) if types == 1 else (0.5, 0.5)
+    lucky_together, lucky_apart = (1.0, 0.0) if types == 1 else (1.0 - own_luck, own_luck)
+    drift = iter(_drift(rng, machine, rounds * blocks * len(conditions)))
+    trials: list[Trial] = []
+    for round_ in range(rounds):
+        luck = np.sqrt(lucky_together) * rng.normal(size=(len(conditions), 1))
+        luck = machine.luck_sd * (luck + np.sqrt(lucky_apart) * rng.normal(size=(len(conditions), types)))
+        for block in range(round_ * blocks, (round_ + 1) * blocks):
+            for position, k in enumerate(rng.permutation(len(conditions))):
+                noise = np.sqrt(together) * _noise(rng, machine, 1) + np.sqrt(apart) * _noise(rng, machine, types)
+                effect = np.asarray(log_ratios) if conditions[k].role is Role.TREATMENT else 0.0
+                costs = 100.0 * np.exp(luck[k] + noise + next(drift) + effect)
+                spans = {f"type{i}": float(cost) for i, cost in enumerate(costs)}
+                trials.append(trial(conditions[k], round_, block, position, spans))
+    return trials

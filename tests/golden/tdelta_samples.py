@@ -1,0 +1,266 @@
+"""Hand-built results, one for each thing a run can say. Figures are plausible, and chosen to test the layout."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+from tdelta.records import (
+    Condition,
+    Decision,
+    Estimate,
+    Level,
+    Metric,
+    NoiseFloor,
+    Role,
+    RunResult,
+    RunSettings,
+    Validity,
+    Verdict,
+)
+
+RUN_ID = "20261121-2112-k3vq"
+ROPE = 0.02
+
+
+def condition(cipher: str, role: Role = Role.TREATMENT, threads: int = 1, planted: float | None = None) -> Condition:
+    levels: tuple[tuple[str, Level], ...] = (("cipher", cipher), ("threads", threads))
+    return Condition(levels, role, stratum=0 if threads == 1 else 1, planted=planted)
+
+
+PLAIN = condition("none", Role.BASELINE)
+TWIN = condition("none", Role.AA)
+AES = condition("aes-256")
+
+
+def estimate(median: float, half: float) -> Estimate:
+    """A posterior of the given median; its 95 % HDI reaches ``half`` either way, its 99 % HDI 1.3 times that."""
+    return Estimate(
+        median=median,
+        hdi95=(median - half, median + half),
+        hdi99=(median - 1.3 * half, median + 1.3 * half),
+        mass_above_rope=0.5,
+        mass_in_rope=0.4,
+        mass_below_rope=0.1,
+    )
+
+
+def against_rope(ratio: Estimate) -> Decision:
+    low, high = ratio.hdi95
+    if low > 1 + ROPE:
+        return Decision.COSTLY
+    return Decision.NEGLIGIBLE if low >= 1 - ROPE and high <= 1 + ROPE else Decision.UNDECIDED
+
+
+def verdict(
+    ratio: Estimate,
+    decision: Decision,
+    *,
+    metric: Metric = Metric.RESPONSE_TIME,
+    transaction: str = "all",
+    of: Condition = AES,
+    baseline: Condition = PLAIN,
+    value: float = 84.213,
+    primary: bool = False,
+    reasons: tuple[str, ...] = (),
+    realised: float | None = None,
+    no_speedup: Estimate | None = None,
+) -> Verdict:
+    return Verdict(
+        primary=primary,
+        condition=of,
+        baseline=baseline,
+        metric=metric,
+        transaction=transaction,
+        unit=metric.unit,
+        baseline_value=value,
+        condition_value=value * ratio.median,
+        ratio=ratio,
+        decision=decision,
+        reasons=reasons,
+        realised=realised,
+        no_speedup=no_speedup,
+    )
+
+
+def noise(ratio: Estimate, stratum: int = 0) -> NoiseFloor:
+    return NoiseFloor(stratum, Metric.RESPONSE_TIME, ratio, instance_sd=0.004, rounds=5, blocks=30)
+
+
+def settings(*conditions: Condition, **changes: object) -> RunSettings:
+    base = RunSettings(
+        run_id=RUN_ID,
+        seed=7301,
+        study="",
+        engine="sqlite",
+        workload="order-entry",
+        conditions=conditions or (PLAIN, TWIN, AES),
+        rope=ROPE,
+        budget=None,
+        metric=Metric.RESPONSE_TIME,
+        options={"vary": {"cipher": ["aes-256"]}, "threads": 1, "cache": 0.1, "size_bytes": 50_000_000},
+    )
+    return replace(base, **changes)  # type: ignore[arg-type]
+
+
+SOUND = (
+    Validity("rows identical", True, "checksums of 6 tables agree on 9 twins before and after"),
+    Validity("A/A twins agree", True, "the A/A posterior reaches into ±2 %"),
+    Validity("files encrypted", True, "no planted plaintext in 3 encrypted twins"),
+)
+
+
+def result(
+    decision: Decision,
+    verdicts: tuple[Verdict, ...],
+    given: RunSettings | None = None,
+    **changes: object,
+) -> RunResult:
+    base = RunResult(
+        settings=given or settings(),
+        decision=decision,
+        verdicts=verdicts,
+        noise_floor=(noise(estimate(1.002, 0.005)),),
+        validity=SOUND,
+        cautions=(),
+        rounds=5,
+        blocks=30,
+        trials=90,
+        operations_per_trial=2960,
+        trial_seconds=0.25,
+        elapsed_seconds=71.3,
+        loop_cost_ns=96.4,
+        dilution=0.00114,
+        machine={"cpus": 2, "cpu": "a processor", "memory_bytes": 8 * 2**30},
+        versions={"tdelta": "0.1.0", "sqlite": "3.51.0"},
+    )
+    return replace(base, **changes)  # type: ignore[arg-type]
+
+
+def secondary(of: Condition = AES, baseline: Condition = PLAIN, scale: float = 1.0) -> tuple[Verdict, ...]:
+    """CPU, I/O and two transaction types of one condition."""
+    read, written = Metric.READ_BYTES_PER_OPERATION, Metric.WRITTEN_BYTES_PER_OPERATION
+    cases = (
+        (estimate(1 + 0.04 * scale, 0.004 * max(1.0, scale)), Metric.CPU_PER_OPERATION, "all", 71.02),
+        (estimate(1.0, 0.0001), read, "all", 18_432.0),
+        (estimate(1.001, 0.0008), written, "all", 2_211_840.0),
+        (estimate(1 + 0.052 * scale, 0.011 * max(1.0, scale)), Metric.RESPONSE_TIME, "browse_products", 412.4),
+        (estimate(1.012, 0.031), Metric.RESPONSE_TIME, "register_customer", 1312.9),
+    )
+    return tuple(
+        verdict(ratio, against_rope(ratio), metric=metric, transaction=name, value=value, of=of, baseline=baseline)
+        for ratio, metric, name, value in cases
+    )
+
+
+def costly() -> RunResult:
+    ratio = estimate(1.031, 0.007)
+    head = verdict(ratio, Decision.COSTLY, primary=True, no_speedup=ratio)
+    return result(Decision.COSTLY, (head, *secondary()))
+
+
+def negligible() -> RunResult:
+    head = verdict(
+        estimate(0.998, 0.009),
+        Decision.NEGLIGIBLE,
+        primary=True,
+        no_speedup=Estimate(1.004, (1.0, 1.009), (1.0, 1.012), 0, 1, 0),
+    )
+    return result(Decision.NEGLIGIBLE, (head, *secondary(scale=0.1)))
+
+
+def undecided() -> RunResult:
+    head = verdict(
+        estimate(1.019, 0.025),
+        Decision.UNDECIDED,
+        primary=True,
+        reasons=("the aimed width of 2 points was not reached in 85 s",),
+    )
+    cautions = (
+        "the time limit came before the aimed precision: the 95 % HDI is 5.0 points wide, 2.0 were aimed at",
+        "one core was stolen for 2.1 % of the trials' time",
+    )
+    return result(
+        Decision.UNDECIDED,
+        (head, *secondary()),
+        cautions=cautions,
+        stopped_by="time",
+        elapsed_seconds=85.2,
+        rounds=3,
+        blocks=18,
+        trials=54,
+    )
+
+
+def unsound() -> RunResult:
+    head = verdict(estimate(1.062, 0.011), Decision.UNSOUND, primary=True, reasons=("a check of the run failed",))
+    checks = (SOUND[0], replace(SOUND[1], ok=False, detail="the A/A posterior lies wholly outside ±2 %"), SOUND[2])
+    return result(Decision.UNSOUND, (head, *secondary()), noise_floor=(noise(estimate(1.041, 0.008)),), validity=checks)
+
+
+def over_budget() -> RunResult:
+    head = verdict(estimate(6.62, 0.14), Decision.OVER, primary=True)
+    given = settings(budget=0.05, options={"budget": 0.05, "vary": {"cipher": ["aes-256"]}})
+    return result(Decision.OVER, (head, *secondary(scale=120.0)), given, stopped_by="gate")
+
+
+def planted() -> RunResult:
+    identical, slowed = condition("none", Role.IDENTICAL), condition("none", Role.PLANTED, planted=0.05)
+    cpu = Metric.CPU_PER_OPERATION
+    verdicts = (
+        verdict(estimate(0.9985, 0.008), Decision.NEGLIGIBLE, primary=True, of=identical),
+        verdict(estimate(1.049, 0.009), Decision.COSTLY, primary=True, of=slowed, realised=1.0521),
+        verdict(estimate(1.001, 0.003), Decision.NEGLIGIBLE, of=identical, metric=cpu, value=71.02),
+        verdict(estimate(1.061, 0.004), Decision.COSTLY, of=slowed, metric=cpu, value=71.02, realised=1.0624),
+    )
+    given = settings(PLAIN, identical, slowed, options={"aa": True, "plant": [0.05]})
+    return result(Decision.COSTLY, verdicts, given, noise_floor=())
+
+
+def sweep() -> RunResult:
+    """Two ciphers at one and at sixteen threads: two strata, each with its own baseline and A/A twin."""
+    plain16, twin16 = condition("none", Role.BASELINE, 16), condition("none", Role.AA, 16)
+    cases = (
+        (condition("aes-128"), PLAIN, estimate(1.024, 0.003), Decision.COSTLY, 84.2),
+        (condition("aes-256"), PLAIN, estimate(1.091, 0.012), Decision.COSTLY, 84.2),
+        (condition("aes-128", threads=16), plain16, estimate(1.003, 0.011), Decision.NEGLIGIBLE, 1311.8),
+        (condition("aes-256", threads=16), plain16, estimate(1.016, 0.018), Decision.UNDECIDED, 1311.8),
+    )
+    heads = tuple(
+        verdict(ratio, decision, primary=True, of=of, baseline=baseline, value=value)
+        for of, baseline, ratio, decision, value in cases
+    )
+    rest = tuple(v for of, baseline, *_ in cases for v in secondary(of, baseline))
+    given = settings(
+        PLAIN, TWIN, plain16, twin16, *(case[0] for case in cases),
+        options={"vary": {"cipher": ["aes-128", "aes-256"], "threads": [1, 16]}},
+    )  # fmt: skip
+    floors = (noise(estimate(1.002, 0.005)), noise(estimate(0.996, 0.009), stratum=1))
+    return result(Decision.UNDECIDED, (*heads, *rest), given, noise_floor=floors, trials=240)
+
+
+def interrupted() -> RunResult:
+    head = verdict(estimate(1.027, 0.031), Decision.UNDECIDED, primary=True)
+    return result(
+        Decision.UNDECIDED,
+        (head,),
+        interrupted=True,
+        stopped_by="interrupt",
+        rounds=1,
+        blocks=6,
+        trials=18,
+        elapsed_seconds=9.4,
+    )
+
+
+def without_numbers() -> RunResult:
+    """A metric whose baseline is zero has no quotient."""
+    nothing = Estimate(math.nan, (math.nan, math.nan), (math.nan, math.nan), math.nan, math.nan, math.nan)
+    read = verdict(nothing, Decision.UNDECIDED, metric=Metric.READ_BYTES_PER_OPERATION, value=0.0)
+    return result(Decision.COSTLY, (*costly().verdicts[:1], read), dilution=math.inf, loop_cost_ns=math.nan)
+
+
+SAMPLES = {
+    sample.__name__: sample
+    for sample in (costly, negligible, undecided, unsound, over_budget, planted, sweep, interrupted, without_numbers)
+}

@@ -1,0 +1,27 @@
+"""What people read, character by character. ``TDELTA_UPDATE_GOLDEN=1 pytest tests/golden`` writes the files anew."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from tdelta.report.terminal import render
+from tdelta_samples import SAMPLES
+
+FILES = Path(__file__).parent / "terminal"
+
+
+@pytest.mark.parametrize("width", [80, 100])
+@pytest.mark.parametrize("name", SAMPLES)
+def test_the_terminal_text_is_what_its_golden_file_says(name: str, width: int) -> None:
+    path = FILES / f"{name}-{width}.txt"
+    text = render(SAMPLES[name](), width)
+    if os.environ.get("TDELTA_UPDATE_GOLDEN") == "1":
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    assert text == path.read_text(encoding="utf-8")
+
+
+def test_every_golden_file_belongs_to_a_sample() -> None:
+    assert {path.name for path in FILES.iterdir()} == {f"{name}-{width}.txt" for name in SAMPLES for width in (80, 100)}

@@ -1,0 +1,91 @@
+"""Balance and randomness of the design, for any number of conditions, seed and round size."""
+
+from collections import Counter
+from itertools import pairwise
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tdelta.design import block_order, blocks_of_round, instances, lay_out, stream, williams_design
+
+counts = st.integers(1, 13)
+seeds = st.integers(0, 2**63 - 1)
+SHARES = tuple(k / 100 for k in range(1, 12))
+
+
+def conditions_of(count: int):
+    """``count`` conditions of one stratum: a baseline and planted twins."""
+    return lay_out({}, aa=True, aa_twin=False, plant=SHARES)[:count]
+
+
+@settings(deadline=None)
+@given(counts)
+def test_a_williams_design_has_each_condition_in_each_position_equally_often(count):
+    design = williams_design(count)
+    for column in design.T:
+        assert Counter(column.tolist()) == dict.fromkeys(range(count), len(design) // count)
+
+
+@settings(deadline=None)
+@given(counts)
+def test_a_williams_design_has_each_ordered_pair_adjacent_equally_often(count):
+    design = williams_design(count)
+    steps = Counter(step for row in design.tolist() for step in pairwise(row))
+    every_pair = [(a, b) for a in range(count) for b in range(count) if a != b]
+    assert steps == dict.fromkeys(every_pair, len(design) // count)
+
+
+@settings(deadline=None)
+@given(counts)
+def test_an_even_count_needs_one_square_and_an_odd_count_two(count):
+    assert williams_design(count).shape == (count if count % 2 == 0 else 2 * count, count)
+
+
+@settings(deadline=None)
+@given(seeds, counts, st.integers(0, 500))
+def test_every_block_is_a_permutation_of_the_conditions(seed, count, block):
+    assert sorted(block_order(seed, block, count)) == list(range(count))
+
+
+@settings(deadline=None)
+@given(seeds, st.integers(2, 9), st.integers(0, 5))
+def test_every_drawn_pass_keeps_the_balance_of_the_design(seed, count, design_pass):
+    rows = len(williams_design(count))
+    orders = [block_order(seed, design_pass * rows + row, count) for row in range(rows)]
+    for position in range(count):
+        assert set(Counter(order[position] for order in orders).values()) == {rows // count}
+    steps = Counter(step for order in orders for step in pairwise(order))
+    assert len(steps) == count * (count - 1)
+    assert set(steps.values()) == {rows // count}
+
+
+@settings(deadline=None)
+@given(seeds, st.integers(2, 7), st.integers(1, 5))
+def test_rounds_shorter_than_the_design_accrue_its_balance(seed, count, blocks_per_round):
+    conditions = conditions_of(count)
+    rows = len(williams_design(count))
+    rounds = [blocks_of_round(seed, number, blocks_per_round, conditions) for number in range(rows)]
+    blocks = [block for one_round in rounds for block in one_round]  # blocks_per_round whole passes
+    for position in range(count):
+        places = Counter(block[position] for block in blocks)
+        assert places == dict.fromkeys(conditions, blocks_per_round * rows // count)
+
+
+@settings(deadline=None)
+@given(seeds, st.integers(1, 9), st.integers(0, 20))
+def test_instances_hold_each_condition_once_under_unique_opaque_names(seed, count, round_number):
+    conditions = conditions_of(count)
+    drawn = instances(seed, round_number, conditions)
+    assert sorted(c.key for c, _ in drawn) == sorted(c.key for c in conditions)
+    names = [name for _, name in drawn]
+    assert len(set(names)) == count
+    assert all(len(name) == 8 and set(name) <= set("0123456789abcdef") for name in names)
+
+
+@settings(deadline=None)
+@given(seeds, st.sampled_from(["blocks", "creation-order", "data"]), st.integers(0, 2**40))
+def test_a_stream_can_be_drawn_again_from_its_seed_name_and_index(seed, name, index):
+    again = stream(seed, name, index).integers(2**62, size=4).tolist()
+    assert stream(seed, name, index).integers(2**62, size=4).tolist() == again
+    assert stream(seed, name, index + 1).integers(2**62, size=4).tolist() != again
+    assert stream(seed, name + "x", index).integers(2**62, size=4).tolist() != again
+    assert stream(seed, name, index, 0).integers(2**62, size=4).tolist() != again

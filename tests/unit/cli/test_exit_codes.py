@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from itertools import combinations
+from pathlib import Path
+
+import pytest
+import tdelta_samples as s
+from tdelta.cli.exit_codes import ExitCode, exit_code
+from tdelta.records import Decision, RunResult, Validity
+
+_CODES = {
+    Decision.COSTLY: 0,
+    Decision.NEGLIGIBLE: 0,
+    Decision.FASTER: 0,
+    Decision.WITHIN: 0,
+    Decision.UNDECIDED: 3,
+    Decision.OVER: 5,
+    Decision.UNSOUND: 4,
+}
+_WORST_FIRST = (Decision.UNSOUND, Decision.OVER, Decision.UNDECIDED, Decision.COSTLY)
+
+
+def run_of(*decisions: Decision) -> RunResult:
+    verdicts = tuple(s.verdict(s.estimate(1.03, 0.01), d, primary=True) for d in decisions)
+    return s.result(decisions[0], verdicts)
+
+
+@pytest.mark.parametrize("decision", Decision)
+def test_each_decision_has_its_code(decision: Decision) -> None:
+    assert exit_code(run_of(decision)) == _CODES[decision]
+
+
+@pytest.mark.parametrize(("worse", "better"), list(combinations(_WORST_FIRST, 2)))
+def test_the_worst_of_two_verdicts_counts(worse: Decision, better: Decision) -> None:
+    assert exit_code(run_of(better, worse)) == _CODES[worse]
+
+
+def test_verdicts_that_are_not_primary_never_set_the_code() -> None:
+    secondary = s.verdict(s.estimate(1.03, 0.01), Decision.UNSOUND)
+    assert exit_code(replace(run_of(Decision.COSTLY), verdicts=(*run_of(Decision.COSTLY).verdicts, secondary))) == 0
+
+
+def test_a_failed_check_is_unsound_whatever_the_verdicts_say() -> None:
+    assert exit_code(replace(run_of(Decision.COSTLY), validity=(Validity("rows", False, ""),))) == 4
+
+
+def test_a_run_without_any_verdict_is_undecided() -> None:
+    assert exit_code(s.result(Decision.COSTLY, ())) == 3
+
+
+def test_an_interruption_comes_before_all() -> None:
+    assert exit_code(replace(run_of(Decision.UNSOUND), interrupted=True)) == 130
+
+
+def test_every_code_is_documented() -> None:
+    text = (Path(__file__).parents[3] / "docs" / "exit-codes.md").read_text(encoding="utf-8")
+    assert {int(code) for code in re.findall(r"^\| (\d+) \|", text, re.MULTILINE)} == set(ExitCode)

@@ -1,0 +1,31 @@
+from __future__ import annotations
+
+import json
+import sys
+from types import ModuleType, SimpleNamespace
+
+import pytest
+import tdelta.engines
+
+from .calling import call
+
+ENGINE = SimpleNamespace(
+    name="sqlite", available=True, version="3.51.0", ciphers=("none", "aes-256"), library="a", install="b", notes=""
+)
+STUDY = SimpleNamespace(name="order-entry", title="users at a shop", published="Oracle 12c", runs=True, note="")
+
+
+@pytest.fixture(autouse=True)
+def lists(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tdelta.engines, "catalogue", lambda: (ENGINE,), raising=False)
+    module = ModuleType("tdelta.session.studies")
+    module.studies = lambda: (STUDY,)  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "tdelta.session.studies", module)
+
+
+@pytest.mark.parametrize(("command", "name"), [("engines", "sqlite"), ("studies", "order-entry")])
+def test_a_list_is_printed_for_people_and_for_programs(command: str, name: str) -> None:
+    assert call(command).out.startswith(name)
+    values = json.loads(call(command, "--json").out)
+    assert values["schema"] == f"tdelta.{command}/1"
+    assert [item["name"] for item in values[command]] == [name]

@@ -1,0 +1,99 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+
+import click
+import pytest
+from tdelta import __version__
+from tdelta.cli.main import cli, guarded, main
+from tdelta.errors import TdeltaError, WorkloadError
+
+from .calling import call
+
+
+def raising(error: BaseException) -> Callable[[], object]:
+    def command() -> object:
+        raise error
+
+    return command
+
+
+def test_the_version_is_told() -> None:
+    assert call("--version").out == f"tdelta {__version__}\n"
+
+
+def test_without_a_command_the_help_is_shown_as_a_usage_error() -> None:
+    done = call()
+    assert done.code == 2
+    assert "Commands:" in done.err
+
+
+def test_an_unknown_command_is_a_usage_error() -> None:
+    done = call("frobnicate")
+    assert done.code == 2
+    assert done.err.startswith("error: No such command 'frobnicate'")
+
+
+@pytest.mark.parametrize("name", cli.commands)
+def test_every_command_has_help_with_an_example(name: str) -> None:
+    done = call(name, "--help")
+    assert done.code == 0
+    assert f"tdelta {name}" in done.out.split("Example", 1)[1]
+
+
+def test_the_faults_of_a_workload_are_all_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert guarded(raising(WorkloadError("./mine", ["a.sql: one", "b.sql: two"]))) == 2
+    assert capsys.readouterr().err == "error: workload ./mine: 2 faults\n  a.sql: one\n  b.sql: two\n"
+
+
+@pytest.mark.parametrize(
+    ("error", "code"), [(TdeltaError("x"), 1), (KeyboardInterrupt(), 130), (click.Abort(), 130), (BrokenPipeError(), 0)]
+)
+def test_what_is_raised_decides_the_exit_code(error: BaseException, code: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tdelta.cli.main.silence_stdout", lambda: None)
+    assert guarded(raising(error)) == code
+
+
+def test_a_defect_is_one_message_without_a_traceback(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("TDELTA_DEBUG", raising=False)
+    assert guarded(raising(ZeroDivisionError("oh"))) == 1
+    text = capsys.readouterr().err
+    assert text == "error: a defect of tdelta: ZeroDivisionError: oh\nTDELTA_DEBUG=1 shows where it arose\n"
+
+
+def test_a_defect_shows_its_traceback_when_debugging(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TDELTA_DEBUG", "1")
+    guarded(raising(ZeroDivisionError("oh")))
+    assert "Traceback (most recent call last)" in capsys.readouterr().err
+
+
+def test_a_terminal_that_lacks_a_character_gets_a_question_mark_instead_of_a_traceback() -> None:
+    script = "from tdelta.cli.main import main; import click, tdelta.cli.main as m\n"
+    script += "m.cli.add_command(click.Command('micro', callback=lambda: click.echo('…')))\nmain(['micro'])"
+    environment = {"PYTHONPATH": ":".join(sys.path), "PYTHONIOENCODING": "latin-1", "PATH": ""}
+    done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"?\n", b"")
+
+
+def test_a_reader_that_goes_away_leaves_the_exit_code_of_the_answer() -> None:
+    script = "import sys, os; from tdelta.cli.output import write\nwrite('x' * 10**6); sys.exit(3)"
+    reader, writer = os.pipe()
+    os.close(reader)
+    environment = {"PYTHONPATH": ":".join(sys.path), "PATH": ""}
+    done = subprocess.run(
+        [sys.executable, "-c", script], env=environment, stdout=writer, stderr=subprocess.PIPE, check=False
+    )
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (3, b"")
+
+
+def test_main_ends_the_process() -> None:
+    with pytest.raises(SystemExit):
+        main(["--version"])

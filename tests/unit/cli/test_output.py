@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+import io
+
+import pytest
+from tdelta.cli import output
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.fixture(autouse=True)
+def plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("NO_COLOR", "COLUMNS"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+
+
+def test_a_pipe_gets_a_hundred_columns_without_colour(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdout", io.StringIO())
+    assert (output.width(), output.color()) == (100, False)
+
+
+@pytest.mark.parametrize(("columns", "width"), [("80", 80), ("300", 120)])
+def test_the_width_asked_for_is_taken_up_to_a_limit(monkeypatch: pytest.MonkeyPatch, columns: str, width: int) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
+    assert output.width() == width
+
+
+def test_a_terminal_gets_colours(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdout", Terminal())
+    assert output.color()
+
+
+@pytest.mark.parametrize(("name", "value"), [("NO_COLOR", "1"), ("TERM", "dumb")])
+def test_a_terminal_that_wants_no_colours_gets_none(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
+    monkeypatch.setattr("sys.stdout", Terminal())
+    monkeypatch.setenv(name, value)
+    assert not output.color()
+
+
+def test_progress_is_live_on_a_terminal_that_can_be_redrawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stderr", Terminal())
+    assert output.is_live()
+    monkeypatch.setenv("TERM", "dumb")
+    assert not output.is_live()

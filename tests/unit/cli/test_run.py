@@ -1,0 +1,219 @@
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import tdelta.session
+import tdelta_samples as s
+from tdelta.cli.run import run
+from tdelta.errors import UnknownName
+from tdelta.records import Event, Metric, Phase, RunResult
+from tdelta.report.command import repeat_command
+from tdelta.session.request import DryRun, RunRequest
+
+from .calling import Called, call
+
+PLAN = DryRun(("a", "b"), 40.0, 85.0, 2**20, 2**30, 2**20, 2**30, "/somewhere", 54)
+
+
+class FakeSession:
+    """Remembers what it was asked, announces one stage, and answers with ``result``."""
+
+    def __init__(self, result: RunResult) -> None:
+        self.result = result
+        self.requests: list[object] = []
+
+    def conduct(self, request: RunRequest, observer: Callable[[Event], None]) -> RunResult:
+        self.requests.append(request)
+        observer(Phase("load", "aes-256"))
+        return self.result
+
+    def dry_run(self, request: RunRequest) -> DryRun:
+        self.requests.append(request)
+        return PLAN
+
+    def resume(self, run_id: str, store: Path | None, observer: Callable[[Event], None]) -> RunResult:
+        self.requests.append((run_id, store))
+        return self.result
+
+
+@pytest.fixture
+def session(monkeypatch: pytest.MonkeyPatch) -> FakeSession:
+    fake = FakeSession(s.costly())
+    for name in ("conduct", "dry_run", "resume"):
+        monkeypatch.setattr(tdelta.session, name, getattr(fake, name), raising=False)
+    return fake
+
+
+def test_without_options_the_request_keeps_its_own_defaults(session: FakeSession) -> None:
+    assert call("run").code == 0
+    assert session.requests == [RunRequest()]
+
+
+def test_every_option_reaches_the_request(session: FakeSession) -> None:
+    words = (
+        "run order-entry --engine sqlite --workload ./mine --vary cipher=aes-128,aes-256 --vary threads=1,4 --threads 2"
+        " --cache 20% --page-size 8KiB --journal-mode delete --synchronous full --reserve natural --size 10MB --rate 50"
+        " --arrivals constant --trial-seconds 0.5 --blocks 8 --rounds 4..9 --max-time 5m --rope 1% --budget 5%"
+        " --metric cpu_per_operation --aa --no-aa-twin --plant 5% --plant 10% --seed 7 --dir /d --store /s.db"
+    )
+    assert call(*words.split()).code == 0
+    assert session.requests == [
+        RunRequest(
+            study="order-entry",
+            engine="sqlite",
+            workload="./mine",
+            vary={"cipher": ("aes-128", "aes-256"), "threads": (1, 4)},
+            threads=2,
+            cache=0.2,
+            page_size=8192,
+            journal_mode="delete",
+            synchronous="full",
+            reserve="natural",
+            size_bytes=10_000_000,
+            rate=50.0,
+            arrivals="constant",
+            trial_seconds=0.5,
+            blocks_per_round=8,
+            min_rounds=4,
+            max_rounds=9,
+            max_seconds=300.0,
+            rope=0.01,
+            budget=0.05,
+            metric=Metric.CPU_PER_OPERATION,
+            aa=True,
+            aa_twin=False,
+            plant=(0.05, 0.1),
+            seed=7,
+            directory=Path("/d"),
+            store=Path("/s.db"),
+        )
+    ]
+
+
+def test_the_command_a_report_gives_to_repeat_a_run_asks_for_the_same_run(session: FakeSession) -> None:
+    options = {
+        "study": "order-entry",
+        "workload": "./my folder",
+        "vary": {"cipher": ["aes-128"], "cache": [0.1, 1.2], "page_size": [4096, 8192]},
+        "threads": 3,
+        "cache": 0.07,
+        "page_size": 8192,
+        "journal_mode": "delete",
+        "synchronous": "full",
+        "reserve": "natural",
+        "size_bytes": 12_345_678,
+        "rate": 50.5,
+        "arrivals": "constant",
+        "trial_seconds": 0.5,
+        "blocks_per_round": 8,
+        "min_rounds": 4,
+        "max_rounds": 9,
+        "max_seconds": 300.0,
+        "rope": 0.015,
+        "budget": 0.055,
+        "metric": "cpu_per_operation",
+        "aa": True,
+        "aa_twin": False,
+        "plant": [0.05, 0.125],
+        "directory": "/d",
+        "store": "/s.db",
+    }
+    repeat = repeat_command(replace(s.settings(), options=options))
+    assert call(*shlex.split(repeat)[1:]).code == 0
+    varied = {name: tuple(levels) for name, levels in options["vary"].items()}  # type: ignore[attr-defined]
+    changed = {**options, "vary": varied, "plant": (0.05, 0.125), "metric": Metric.CPU_PER_OPERATION, "seed": 7301}
+    changed |= {"directory": Path("/d"), "store": Path("/s.db")}
+    assert session.requests == [RunRequest(**changed)]  # type: ignore[arg-type]
+
+
+def test_the_answer_goes_to_standard_output_and_progress_to_standard_error(session: FakeSession) -> None:
+    done = call("run")
+    assert done.out.startswith("Encryption with aes-256 costs +3.1 %")
+    assert done.err == "load: aes-256\n"
+
+
+@pytest.mark.parametrize(("sample", "code"), [("costly", 0), ("undecided", 3), ("unsound", 4), ("over_budget", 5)])
+def test_json_alone_is_on_standard_output_and_tells_the_exit_code(session: FakeSession, sample: str, code: int) -> None:
+    session.result = s.SAMPLES[sample]()
+    done = call("run", "--json")
+    document = json.loads(done.out)
+    assert (done.code, document["exit_code"], document["run_id"]) == (code, code, s.RUN_ID)
+
+
+def test_an_interrupted_run_shows_what_is_known_and_ends_in_130(session: FakeSession) -> None:
+    session.result = s.interrupted()
+    done = call("run")
+    assert done.code == 130
+    assert done.out.startswith("Interrupted before the end. Undecided: ")
+
+
+def test_a_dry_run_measures_nothing(session: FakeSession) -> None:
+    done = call("run", "--dry-run", "--threads", "2")
+    assert (done.code, session.requests) == (0, [RunRequest(threads=2)])
+    assert "at least 54 trials" in done.out
+    assert json.loads(call("run", "--dry-run", "--json").out)["schema"] == "tdelta.dry-run/1"
+
+
+def test_a_run_resumes_by_its_id_from_the_store_that_was_named(session: FakeSession) -> None:
+    assert call("run", "--resume", "2026", "--store", "/s.db").code == 0
+    assert call("run", "--resume", "last").code == 0
+    assert session.requests == [("2026", Path("/s.db")), ("last", None)]
+
+
+def test_a_resumed_run_takes_no_other_settings_and_all_that_were_typed_are_named(session: FakeSession) -> None:
+    done = call("run", "--resume", "last", "--threads", "4", "--aa", "--plant", "5%")
+    assert done.code == 2
+    assert "found --threads, --aa, --plant" in done.err
+    assert session.requests == []
+
+
+def test_a_factor_that_is_varied_twice_is_refused(session: FakeSession) -> None:
+    done = call("run", "--vary", "threads=1", "--vary", "threads=2")
+    assert done.code == 2
+    assert "found threads more than once" in done.err
+
+
+def test_a_bad_value_names_the_option_what_was_expected_and_what_was_found(session: FakeSession) -> None:
+    done = call("run", "--rope", "2")
+    assert done == Called(
+        2, "", "error: Invalid value for '--rope': expected a percentage such as 5% or 0.5%, found '2'\n"
+        "tdelta run --help says more\n"
+    )  # fmt: skip
+
+
+def test_what_the_session_refuses_is_a_message_and_not_a_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(request: RunRequest, observer: object) -> RunResult:
+        raise UnknownName("cipher", "aes-257", ("aes-128", "aes-256"))
+
+    monkeypatch.setattr(tdelta.session, "conduct", refuse, raising=False)
+    done = call("run", "--vary", "cipher=aes-257")
+    assert done.code == 2
+    assert done.err == ("error: unknown cipher 'aes-257': expected one of aes-128, aes-256. Did you mean 'aes-256'?\n")
+
+
+def test_the_defaults_named_in_the_help_are_the_defaults_of_the_request() -> None:
+    request = RunRequest()
+    named = {
+        "engine": request.engine,
+        "threads": str(request.threads),
+        "cache": f"{100 * request.cache:g}%",
+        "page_size": str(request.page_size),
+        "journal_mode": request.journal_mode,
+        "synchronous": request.synchronous,
+        "reserve": request.reserve,
+        "size_bytes": f"{request.size_bytes // 10**6}MB",
+        "arrivals": request.arrivals,
+        "trial_seconds": str(request.trial_seconds),
+        "blocks_per_round": str(request.blocks_per_round),
+        "max_seconds": f"{request.max_seconds:g}s",
+        "rope": f"{100 * request.rope:g}%",
+        "metric": request.metric.value,
+    }
+    helps = {option.name: getattr(option, "help", "") for option in run.params}
+    assert {name: helps[name].rsplit("[", 1)[-1].rstrip("]") for name in named} == named
+    assert helps["rounds"].endswith(f"[{request.min_rounds}, as many as time allows]")

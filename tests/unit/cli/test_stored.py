@@ -1,0 +1,62 @@
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+import tdelta_samples as s
+from tdelta.records import Measurement, Trial
+from tdelta.store import Store
+
+from .calling import call
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    """A store with one finished run of two trials."""
+    path = tmp_path / "runs.sqlite"
+    run = s.undecided()
+    with Store.open(path) as opened:
+        opened.create_run(run.settings, run.machine, run.versions)
+        for position, condition in enumerate((s.PLAIN, s.AES)):
+            measured = Measurement(operations=10, elapsed_ns=10**6, transactions={}, statements={})
+            opened.add_trial(s.RUN_ID, Trial(0, 0, position, condition, f"t{position}", 1e9, measured))
+        opened.finish(s.RUN_ID, run)
+    return path
+
+
+@pytest.mark.parametrize("words", [("show",), ("show", "last"), ("show", s.RUN_ID[:8])])
+def test_show_repeats_the_answer_and_its_exit_code(store: Path, words: tuple[str, ...]) -> None:
+    done = call(*words, "--store", str(store))
+    assert done.code == 3
+    assert done.out.startswith("Undecided: encryption with aes-256")
+
+
+def test_show_json_is_the_document_of_the_run(store: Path) -> None:
+    values = json.loads(call("show", "--json", "--store", str(store)).out)
+    assert (values["run_id"], values["decision"], values["exit_code"]) == (s.RUN_ID, "undecided", 3)
+
+
+def test_an_unknown_run_is_a_usage_error(store: Path) -> None:
+    done = call("show", "1999", "--store", str(store))
+    assert (done.code, done.out) == (2, "")
+    assert "unknown run '1999'" in done.err
+
+
+def test_export_writes_one_csv_row_a_trial_to_standard_output(store: Path) -> None:
+    done = call("export", "--format", "csv", "--store", str(store))
+    rows = list(csv.DictReader(io.StringIO(done.out)))
+    assert (done.code, [row["cipher"] for row in rows]) == (0, ["none", "aes-256"])
+
+
+def test_export_writes_json_to_a_file(store: Path, tmp_path: Path) -> None:
+    target = tmp_path / "run.json"
+    done = call("export", "last", "--format", "json", "--output", str(target), "--store", str(store))
+    assert (done.code, done.out) == (0, "")
+    assert len(json.loads(target.read_text(encoding="utf-8"))["trials"]) == 2
+
+
+def test_export_asks_for_a_format(store: Path) -> None:
+    assert "Missing option '--format'" in call("export", "--store", str(store)).err

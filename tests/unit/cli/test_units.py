@@ -1,0 +1,82 @@
+from __future__ import annotations
+
+import click
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tdelta.cli.units import Duration, Percent, Rounds, Size, Vary
+
+
+def parse(kind: click.ParamType, text: str) -> object:
+    return kind.convert(text, None, None)
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "value"),
+    [
+        (Percent(), "5%", 0.05),
+        (Percent(), "7 %", 0.07),
+        (Percent(), "0.5%", 0.005),
+        (Percent(), ".5%", 0.005),
+        (Size(), "50MB", 50_000_000),
+        (Size(), "64MiB", 64 * 2**20),
+        (Size(), "1.5 GB", 1_500_000_000),
+        (Size(), "4096", 4096),
+        (Duration(), "90s", 90.0),
+        (Duration(), "5m", 300.0),
+        (Duration(), "1h30m", 5400.0),
+        (Duration(), "250ms", 0.25),
+        (Rounds(), "3", (3, None)),
+        (Rounds(), "3..8", (3, 8)),
+        (Rounds(), "3..", (3, None)),
+        (Vary(), "threads=1,4", ("threads", (1, 4))),
+        (Vary(), "cipher=aes-128, aes-256", ("cipher", ("aes-128", "aes-256"))),
+        (Vary(), "cache=10%,120%", ("cache", (0.1, 1.2))),
+        (Vary(), "cache=0.5", ("cache", (0.5,))),
+        (Vary(), "page-size=4096,16KiB", ("page_size", (4096, 16384))),
+    ],
+)
+def test_what_people_type_is_understood(kind: click.ParamType, text: str, value: object) -> None:
+    assert parse(kind, text) == value
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        (Percent(), "5"),
+        (Percent(), "-5%"),
+        (Percent(), "five%"),
+        (Size(), "50XB"),
+        (Size(), "0MB"),
+        (Size(), "0.3B"),
+        (Size(), "-1MB"),
+        (Duration(), "90"),
+        (Duration(), "0s"),
+        (Duration(), "5 minutes"),
+        (Duration(), ""),
+        (Duration(), "x5s"),
+        (Rounds(), "0"),
+        (Rounds(), "5..3"),
+        (Rounds(), "3-5"),
+        (Vary(), "threads"),
+        (Vary(), "=1,2"),
+        (Vary(), "threads="),
+        (Vary(), "threads=1,,2"),
+        (Vary(), "threads=2,2"),
+    ],
+)
+def test_what_could_be_misread_is_refused_with_what_was_expected_and_found(kind: click.ParamType, text: str) -> None:
+    with pytest.raises(click.BadParameter, match="expected") as caught:
+        parse(kind, text)
+    found = "2" if text == "threads=2,2" else text
+    assert found in caught.value.message
+
+
+@given(st.integers(1, 10**15))
+def test_bytes_come_back_as_they_were(size: int) -> None:
+    assert parse(Size(), str(size)) == size
+
+
+@given(st.decimals(0, 500, places=3))
+def test_a_percentage_is_the_nearest_float_to_its_share(value: object) -> None:
+    assert parse(Percent(), f"{value}%") == float(f"{value}e-2")

@@ -1,0 +1,92 @@
+"""How levels are written, and what is said when they are written wrongly."""
+
+import pytest
+from tdelta.design import FACTORS, parse_level, parse_vary
+from tdelta.errors import UnknownName, UsageError
+
+
+@pytest.mark.parametrize(
+    ("factor", "text", "level"),
+    [
+        ("cipher", "AES-256", "aes-256"),
+        ("cache", "10%", 0.1),
+        ("cache", "10 %", 0.1),
+        ("cache", "0.1", 0.1),
+        ("cache", "120%", 1.2),
+        ("cache", "1000%", 10.0),
+        ("threads", " 64 ", 64),
+        ("page_size", "65536", 65536),
+        ("page_size", "512", 512),
+        ("journal_mode", "WAL", "wal"),
+        ("journal_mode", "off", "off"),
+    ],
+)
+def test_a_level_is_parsed_to_its_value_and_type(factor, text, level):
+    parsed = parse_level(factor, text)
+    assert parsed == level
+    assert type(parsed) is type(level)
+
+
+@pytest.mark.parametrize(
+    ("factor", "text"),
+    [
+        ("cipher", ""),
+        ("cipher", "aes 256"),
+        ("cipher", "-aes"),
+        ("cache", "0"),
+        ("cache", "-10%"),
+        ("cache", "nan"),
+        ("cache", "inf%"),
+        ("cache", "much"),
+        ("threads", "0"),
+        ("threads", "1.5"),
+        ("threads", "1_000"),
+        ("threads", "-1"),
+        ("page_size", "4095"),
+        ("page_size", "256"),
+        ("page_size", "131072"),
+        ("journal_mode", "log"),
+    ],
+)
+def test_a_level_that_is_not_one_is_refused_with_what_was_expected_and_found(factor, text):
+    with pytest.raises(UsageError) as fault:
+        parse_level(factor, text)
+    assert str(fault.value) == f"{factor}={text}: expected {FACTORS[factor].expects}"
+
+
+def test_a_bare_cache_of_ten_is_refused_because_it_means_ten_percent_to_people():
+    with pytest.raises(UsageError, match="such as 10% or"):
+        parse_level("cache", "10")
+
+
+def test_an_unknown_factor_names_the_known_ones_and_the_nearest():
+    with pytest.raises(UnknownName, match=r"cache, cipher, journal_mode, page_size, threads.*Did you mean 'threads'"):
+        parse_level("thread", "1")
+
+
+def test_vary_keeps_the_order_of_factors_and_levels():
+    varied = parse_vary(["threads=4, 1", "cipher=aes-256,none"])
+    assert list(varied.items()) == [("threads", (4, 1)), ("cipher", ("aes-256", "none"))]
+
+
+def test_vary_of_nothing_varies_nothing():
+    assert parse_vary([]) == {}
+
+
+def test_vary_reports_every_fault_of_every_item_at_once():
+    with pytest.raises(UsageError) as fault:
+        parse_vary(["chiper=aes-256", "threads=0,2,2,x", "cache", "threads=3"])
+    told = str(fault.value)
+    assert told.startswith("--vary: 6 faults\n")
+    for part in ("'chiper'", "threads=0:", "threads=2: this level is already", "threads=x:", "cache=:", "given twice"):
+        assert part in told
+
+
+def test_two_spellings_of_one_level_are_one_level_given_twice():
+    with pytest.raises(UsageError, match=r"cache=0\.1: this level is already in the list"):
+        parse_vary(["cache=10%,0.1"])
+
+
+def test_a_single_unknown_factor_stays_an_unknown_name():
+    with pytest.raises(UnknownName, match="Did you mean 'cipher'"):
+        parse_vary(["chiper=aes-256"])

@@ -1,0 +1,91 @@
+"""Which conditions a run gets: the factorial, its baselines, its controls."""
+
+import pytest
+from tdelta.design import lay_out
+from tdelta.errors import UsageError
+from tdelta.records import Role
+
+
+def keys(*args, **options):
+    return [condition.key for condition in lay_out(*args, **options)]
+
+
+def test_one_cipher_gets_a_baseline_and_an_aa_twin():
+    assert keys({"cipher": ("aes-256",)}) == [
+        "cipher=none,threads=1",
+        "cipher=none,threads=1#aa",
+        "cipher=aes-256,threads=1",
+    ]
+
+
+def test_none_comes_first_wherever_the_user_put_it():
+    assert keys({"cipher": ("aes-256", "none", "ascon128")}, aa_twin=False) == [
+        "cipher=none,threads=1",
+        "cipher=aes-256,threads=1",
+        "cipher=ascon128,threads=1",
+    ]
+
+
+def test_the_full_factorial_has_a_baseline_of_its_own_in_every_stratum():
+    conditions = lay_out({"cache": (0.1, 1.2), "cipher": ("aes-128", "aes-256"), "threads": (1, 4)})
+    assert len(conditions) == 2 * 2 * (1 + 1 + 2)
+    for stratum in range(4):
+        members = [c for c in conditions if c.stratum == stratum]
+        assert [c.role for c in members] == [Role.BASELINE, Role.AA, Role.TREATMENT, Role.TREATMENT]
+        assert len({(c.level("threads"), c.level("cache")) for c in members}) == 1
+    assert len({(c.level("threads"), c.level("cache")) for c in conditions}) == 4
+
+
+def test_levels_hold_cipher_and_threads_then_only_what_is_varied():
+    for condition in lay_out({"page_size": (512, 4096), "cipher": ("aes-256",)}, threads=3):
+        assert [name for name, _ in condition.levels] == ["cipher", "threads", "page_size"]
+        assert condition.level("threads") == 3
+
+
+def test_aa_mode_judges_an_identical_plain_twin_and_sets_ciphers_aside():
+    conditions = lay_out({"cipher": ("aes-256",)}, aa=True)
+    assert [c.role for c in conditions] == [Role.BASELINE, Role.AA, Role.IDENTICAL]
+    assert len({c.levels for c in conditions}) == 1
+    assert [c.role.is_judged for c in conditions] == [False, False, True]
+
+
+def test_aa_mode_plants_each_cost_in_a_twin_of_the_baseline():
+    baseline, _, _, five, ten = lay_out({}, aa=True, plant=(0.05, 0.1))
+    assert (five.planted, ten.planted) == (0.05, 0.1)
+    assert five.levels == ten.levels == baseline.levels
+    assert five.role is ten.role is Role.PLANTED
+
+
+def test_costs_can_be_planted_beside_a_cipher_in_every_stratum():
+    conditions = lay_out({"cipher": ("aes-256",), "threads": (1, 2)}, plant=(0.05,), aa_twin=False)
+    assert [(c.stratum, c.role) for c in conditions if c.role.is_judged] == [
+        (0, Role.TREATMENT),
+        (0, Role.PLANTED),
+        (1, Role.TREATMENT),
+        (1, Role.PLANTED),
+    ]
+
+
+def test_keys_are_unique_in_the_largest_mix_of_controls():
+    named = keys({"cipher": ("aes-256",), "threads": (1, 2), "cache": (0.1, 1.0)}, plant=(0.05, 0.1))
+    assert len(set(named)) == len(named) == 4 * 5
+
+
+def test_a_run_with_nothing_to_judge_is_refused():
+    with pytest.raises(UsageError, match=r"nothing to compare.*--vary cipher=aes-256"):
+        lay_out({"cipher": ("none",), "threads": (1, 2)})
+
+
+@pytest.mark.parametrize("share", [0.0, -0.05, 5.01, float("nan"), float("inf")])
+def test_a_planted_share_outside_zero_to_five_is_refused(share):
+    with pytest.raises(UsageError, match=r"above 0 and at most 5"):
+        lay_out({}, aa=True, plant=(share,))
+
+
+def test_the_largest_planted_share_is_accepted():
+    assert lay_out({}, aa=True, plant=(5.0,))[-1].planted == 5.0
+
+
+def test_all_faults_of_planted_shares_are_told_at_once():
+    with pytest.raises(UsageError, match=r"(?s)cost -1: .*cost 6: .*cost 0.05: given twice"):
+        lay_out({}, aa=True, plant=(0.05, -1.0, 6.0, 0.05))

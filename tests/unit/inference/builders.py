@@ -1,0 +1,91 @@
+"""Small hand-made runs: every trial's costs are given, so that a test can say what must come out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from tdelta.records import Condition, Measurement, Metric, Role, RunSettings, SpanTotals, Trial
+
+OPERATIONS = 1000
+
+LogCost = Callable[[Condition, int, int], float]
+"""The log of a trial's relative cost, by condition, round and block."""
+
+
+def condition(cipher: str, role: Role, stratum: int = 0, planted: float | None = None) -> Condition:
+    """A condition of a run over cipher and threads; ``stratum`` sets the threads."""
+    return Condition((("cipher", cipher), ("threads", 1 + stratum)), role, stratum, planted)
+
+
+BASELINE = condition("none", Role.BASELINE)
+AA = condition("none", Role.AA)
+AES = condition("aes-256", Role.TREATMENT)
+TWINS = (BASELINE, AA, AES)
+
+
+def settings(
+    conditions: Sequence[Condition] = TWINS,
+    *,
+    rope: float = 0.02,
+    budget: float | None = None,
+    metric: Metric = Metric.RESPONSE_TIME,
+) -> RunSettings:
+    """Settings of a run of these conditions."""
+    return RunSettings("run", 1, "study", "sqlite", "order-entry", tuple(conditions), rope, budget, metric)
+
+
+def measurement(
+    cost: float = 1.0, *, read: int = 0, planted: float = 0.0, types: Sequence[float] = (1.0,)
+) -> Measurement:
+    """A trial of 1000 operations of 100 µs and 80 µs CPU each, times ``cost``; ``planted`` is a share on top of both."""
+    total = 100_000 * OPERATIONS * cost
+    spans = {f"type{i}": SpanTotals(OPERATIONS, round(total * share)) for i, share in enumerate(types)}
+    return Measurement(
+        operations=OPERATIONS,
+        elapsed_ns=round(total),
+        transactions=spans,
+        statements={},
+        cpu_user_seconds=0.5e-4 * OPERATIONS * cost,
+        cpu_system_seconds=0.3e-4 * OPERATIONS * cost,
+        asked_read_bytes=read,
+        asked_written_bytes=4096 * OPERATIONS,
+        planted_cpu_ns=round(80_000 * OPERATIONS * cost * planted / (1.0 + planted)),
+        planted_elapsed_ns=round(total * planted / (1.0 + planted)),
+    )
+
+
+def trial(of: Condition, round_: int, block: int, measured: Measurement, position: int = 0) -> Trial:
+    """One trial of a condition."""
+    return Trial(round_, block, position, of, f"{round_}/{of.key}", 0.0, measured)
+
+
+def run(
+    log_cost: LogCost,
+    conditions: Sequence[Condition] = TWINS,
+    *,
+    rounds: int = 4,
+    blocks: int = 6,
+    types: Sequence[float] = (1.0,),
+    read: int = 0,
+) -> list[Trial]:
+    """All trials of a run."""
+    return [
+        trial(c, r, r * blocks + b, measurement(np.exp(log_cost(c, r, r * blocks + b)), types=types, read=read), p)
+        for r in range(rounds)
+        for b in range(blocks)
+        for p, c in enumerate(conditions)
+    ]
+
+
+def noisy(effect: float, sd: float = 0.01, *, seed: int = 1, luck: float = 0.0, aa: float = 0.0) -> LogCost:
+    """Normal noise; treatments cost ``effect`` more, the A/A twin ``aa``, and instances differ by ``luck``."""
+    rng = np.random.default_rng(seed)
+    lucks: dict[tuple[str, int], float] = {}
+
+    def cost(c: Condition, round_: int, block: int) -> float:
+        own = lucks.setdefault((c.key, round_), float(rng.normal(0.0, luck)))
+        shift = aa if c.role is Role.AA else effect if c.role.is_judged else 0.0
+        return 0.1 * np.sin(block) + own + shift + float(rng.normal(0.0, sd))
+
+    return cost

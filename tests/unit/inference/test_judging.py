@@ -1,0 +1,269 @@
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+from tdelta.inference import judge, look
+from tdelta.records import Decision, Metric, Role, SpanTotals, Trial, Verdict
+
+from .builders import AA, AES, BASELINE, TWINS, condition, measurement, noisy, run, settings, trial
+
+
+def primary(found: tuple[Verdict, ...]) -> Verdict:
+    (verdict,) = (v for v in found if v.primary)
+    return verdict
+
+
+def test_a_clear_cost_is_costly_and_its_interval_holds_it() -> None:
+    judgement = judge(run(noisy(math.log(1.10))), settings())
+    verdict = primary(judgement.verdicts)
+    assert judgement.decision is verdict.decision is Decision.COSTLY
+    assert verdict.ratio.hdi95[0] < 1.10 < verdict.ratio.hdi95[1]
+    assert verdict.condition == AES
+    assert verdict.baseline == BASELINE
+    assert verdict.metric is Metric.RESPONSE_TIME
+    assert verdict.transaction == "all"
+
+
+def test_identical_twins_are_negligible_once_there_are_rounds_enough() -> None:
+    assert judge(run(noisy(0.0), rounds=12), settings()).decision is Decision.NEGLIGIBLE
+
+
+def test_a_clear_gain_is_faster() -> None:
+    assert judge(run(noisy(-0.2)), settings()).decision is Decision.FASTER
+
+
+def test_an_effect_on_the_edge_of_the_rope_is_undecided() -> None:
+    assert judge(run(noisy(math.log(1.02))), settings()).decision is Decision.UNDECIDED
+
+
+def test_absolute_values_agree_with_the_ratio_and_carry_the_unit() -> None:
+    verdict = primary(judge(run(noisy(0.1, sd=1e-3)), settings()).verdicts)
+    assert verdict.unit == "µs"
+    assert 80.0 < verdict.baseline_value < 125.0
+    assert verdict.condition_value == pytest.approx(verdict.baseline_value * verdict.ratio.median)
+
+
+def test_a_budget_replaces_the_rope_for_primary_verdicts_only() -> None:
+    trials = run(noisy(math.log(1.10)))
+    over, within = (judge(trials, settings(budget=budget)) for budget in (0.05, 0.20))
+    assert over.decision is Decision.OVER
+    assert within.decision is Decision.WITHIN
+    assert any("leans" in caution for caution in over.cautions)
+    assert {v.decision for v in over.verdicts if not v.primary} <= {Decision.COSTLY, Decision.NEGLIGIBLE}
+
+
+def test_aa_twins_that_differ_beyond_the_rope_make_the_run_unsound() -> None:
+    judgement = judge(run(noisy(0.1, aa=0.2), rounds=6), settings())
+    (check,) = judgement.validity
+    assert not check.ok
+    assert check.check == "a/a twins agree"
+    assert judgement.decision is Decision.UNSOUND
+    assert primary(judgement.verdicts).reasons[0].startswith("a/a twins agree failed")
+
+
+def test_the_noise_floor_is_the_aa_twin_as_a_condition_of_its_own() -> None:
+    judgement = judge(run(noisy(0.1, aa=0.01, sd=2e-3), rounds=6), settings())
+    (floor,) = judgement.noise_floor
+    assert floor.ratio.hdi95[0] < math.exp(0.01) < floor.ratio.hdi95[1]
+    assert floor.ratio.median == pytest.approx(1.01, abs=0.004)
+    assert (floor.rounds, floor.blocks, floor.metric) == (6, 36, Metric.RESPONSE_TIME)
+    assert judgement.validity[0].ok
+
+
+def test_the_posterior_without_a_speedup_is_cut_at_one() -> None:
+    verdict = primary(judge(run(noisy(-0.01)), settings()).verdicts)
+    assert verdict.no_speedup is not None
+    assert verdict.no_speedup.hdi95[0] >= 1.0
+    assert verdict.ratio.hdi95[0] < 1.0
+
+
+def test_another_metric_may_be_the_primary_one() -> None:
+    judgement = judge(run(noisy(0.1)), settings(metric=Metric.CPU_PER_OPERATION))
+    assert primary(judgement.verdicts).metric is Metric.CPU_PER_OPERATION
+    assert Metric.RESPONSE_TIME in {v.metric for v in judgement.verdicts if not v.primary}
+
+
+def test_without_a_trial_every_judged_condition_is_undecided() -> None:
+    judgement = judge([], settings())
+    verdict = primary(judgement.verdicts)
+    assert judgement.decision is verdict.decision is Decision.UNDECIDED
+    assert verdict.ratio.hdi95[1] - verdict.ratio.hdi95[0] > 1.0
+    assert "no complete block" in verdict.reasons[0]
+
+
+@pytest.mark.parametrize(("rounds", "blocks"), [(1, 1), (1, 2), (1, 4), (2, 1), (4, 1)])
+def test_few_blocks_give_a_finite_wide_answer(rounds: int, blocks: int) -> None:
+    verdict = primary(judge(run(noisy(0.05), rounds=rounds, blocks=blocks), settings()).verdicts)
+    low, high = verdict.ratio.hdi95
+    assert 0.0 < low < math.exp(0.05) < high < 3.0
+    assert high - low > 0.02
+
+
+def test_one_round_says_that_luck_was_not_measured_and_claims_no_less_than_it() -> None:
+    judgement = judge(run(noisy(0.0, sd=1e-4), rounds=1, blocks=60), settings())
+    low, high = primary(judgement.verdicts).ratio.hdi95
+    assert high - low > 0.01
+    assert any(caution.startswith("one round") for caution in judgement.cautions)
+
+
+def test_without_an_aa_twin_there_is_no_noise_floor_but_a_caution() -> None:
+    judgement = judge(run(noisy(0.1), (BASELINE, AES)), settings((BASELINE, AES)))
+    assert judgement.noise_floor == ()
+    assert judgement.validity == ()
+    assert any("no A/A twin" in caution for caution in judgement.cautions)
+    assert judgement.decision is Decision.COSTLY
+
+
+def test_incomplete_blocks_are_counted_in_a_caution() -> None:
+    judgement = judge(run(noisy(0.1))[:-1], settings())
+    assert "1 incomplete block is left out of the verdicts; the trials are kept in the store" in judgement.cautions
+
+
+def test_a_cost_of_nothing_has_no_ratio_and_says_so() -> None:
+    judgement = judge(run(noisy(0.1)), settings())
+    assert Metric.READ_BYTES_PER_OPERATION not in {v.metric for v in judgement.verdicts}
+    assert any(caution.startswith("read_bytes_per_operation: no ratio") for caution in judgement.cautions)
+
+
+def test_a_primary_cost_of_nothing_is_undecided_with_its_reason() -> None:
+    judgement = judge(run(noisy(0.1)), settings(metric=Metric.READ_BYTES_PER_OPERATION))
+    assert judgement.decision is Decision.UNDECIDED
+    assert "cost above zero" in primary(judgement.verdicts).reasons[0]
+
+
+def test_a_twin_that_read_nothing_loses_its_own_ratio_only() -> None:
+    third = condition("chacha20", Role.TREATMENT)
+    trials = [
+        replace(t, measurement=replace(t.measurement, asked_read_bytes=0)) if t.condition == AES else t
+        for t in run(noisy(0.1), (*TWINS, third), read=5_000_000)
+    ]
+    judgement = judge(trials, settings((*TWINS, third)))
+    assert [v.condition for v in judgement.verdicts if v.metric is Metric.READ_BYTES_PER_OPERATION] == [third]
+
+
+def test_costs_that_never_vary_are_negligible_to_the_byte() -> None:
+    written = [v for v in judge(run(noisy(0.1)), settings()).verdicts if v.metric is Metric.WRITTEN_BYTES_PER_OPERATION]
+    assert [v.decision for v in written] == [Decision.NEGLIGIBLE]
+    assert written[0].ratio.median == pytest.approx(1.0, abs=1e-5)
+    assert written[0].unit == "bytes"
+
+
+def test_missing_the_wanted_precision_is_a_caution() -> None:
+    trials = run(noisy(0.0, sd=0.05), rounds=3)
+    assert any("the aim was 2.0" in caution for caution in judge(trials, settings()).cautions)
+    assert not any("the aim was" in caution for caution in judge(trials, settings(), precision=0.5).cautions)
+
+
+def test_instances_unlike_each_other_beyond_the_prior_are_a_caution() -> None:
+    judgement = judge(run(noisy(0.0, sd=1e-3, luck=0.2), rounds=8), settings())
+    assert any("instances differ by" in caution for caution in judgement.cautions)
+
+
+def test_a_planted_twin_shows_its_realised_cost() -> None:
+    planted = condition("none", Role.PLANTED, planted=0.05)
+    shift = noisy(math.log(1.05), sd=5e-3)
+    trials = [
+        trial(c, r, 6 * r + b, measurement(np.exp(shift(c, r, 6 * r + b)), planted=0.05 if c is planted else 0.0), p)
+        for r in range(6)
+        for b in range(6)
+        for p, c in enumerate((BASELINE, AA, planted))
+    ]
+    verdicts = judge(trials, settings((BASELINE, AA, planted))).verdicts
+    by_metric = {v.metric: v.realised for v in verdicts}
+    assert by_metric[Metric.RESPONSE_TIME] == pytest.approx(1.05)
+    assert by_metric[Metric.CPU_PER_OPERATION] == pytest.approx(1.05)
+    assert by_metric[Metric.WRITTEN_BYTES_PER_OPERATION] is None
+    low, high = primary(verdicts).ratio.hdi95
+    assert low < 1.05 < high
+
+
+def test_an_identical_twin_is_judged_like_any_other() -> None:
+    identical = condition("none", Role.IDENTICAL)
+    judgement = judge(run(noisy(0.0), (BASELINE, AA, identical)), settings((BASELINE, AA, identical)))
+    assert primary(judgement.verdicts).condition == identical
+
+
+def test_strata_are_compared_with_their_own_baselines() -> None:
+    slow = tuple(condition(c.as_json()["cipher"], c.role, 1) for c in TWINS)  # type: ignore[arg-type]
+    costs = noisy(0.1, sd=5e-3)
+    trials = run(lambda c, r, b: costs(c, r, b) + (1.0 if c.stratum else 0.0), (*TWINS, *slow))
+    judgement = judge(trials, settings((*TWINS, *slow)))
+    found = [v for v in judgement.verdicts if v.primary]
+    assert [v.baseline.stratum for v in found] == [0, 1]
+    assert [floor.stratum for floor in judgement.noise_floor] == [0, 1]
+    assert all(v.ratio.hdi95[0] < math.exp(0.1) < v.ratio.hdi95[1] for v in found)
+    assert found[1].baseline_value > 2.0 * found[0].baseline_value
+
+
+def test_transaction_types_are_judged_one_by_one_and_decide_nothing() -> None:
+    judgement = judge(run(noisy(0.1), types=(1.0, 5.0, 0.2)), settings())
+    typed = [v for v in judgement.verdicts if v.transaction != "all"]
+    assert [v.transaction for v in typed] == ["type0", "type1", "type2"]
+    assert not any(v.primary for v in typed)
+    assert all(v.ratio.hdi95[0] < math.exp(0.1) < v.ratio.hdi95[1] for v in typed)
+    assert typed[1].baseline_value > 4.0 * typed[0].baseline_value
+
+
+def without_type(t: Trial, name: str) -> Trial:
+    spans = {**t.measurement.transactions, name: SpanTotals(0, 0)}
+    return replace(t, measurement=replace(t.measurement, transactions=spans))
+
+
+def test_a_type_that_ran_in_some_blocks_only_is_judged_by_those() -> None:
+    trials = [without_type(t, "type1") if t.block % 2 else t for t in run(noisy(0.1), types=(1.0, 1.0))]
+    by_name = {v.transaction: v for v in judge(trials, settings()).verdicts if v.transaction != "all"}
+    assert set(by_name) == {"type0", "type1"}
+    assert by_name["type1"].ratio.hdi95[0] < math.exp(0.1) < by_name["type1"].ratio.hdi95[1]
+
+
+def test_a_type_that_never_ran_in_a_whole_block_is_left_out() -> None:
+    trials = [without_type(t, "type1") if t.condition == AA else t for t in run(noisy(0.1), types=(1.0, 1.0, 1.0))]
+    assert {v.transaction for v in judge(trials, settings()).verdicts} == {"all", "type0", "type2"}
+
+
+def test_a_look_sees_what_the_judgement_says() -> None:
+    trials = run(noisy(0.1))
+    ((of, estimate, target),) = look(trials, settings())
+    assert of == AES
+    assert estimate == primary(judge(trials, settings()).verdicts).ratio
+    assert target == pytest.approx(max(0.02, 0.1 * (estimate.median - 1.0)))
+
+
+def test_a_look_before_any_block_is_wide_open() -> None:
+    ((_, estimate, _),) = look([], settings())
+    assert estimate.hdi95[1] - estimate.hdi95[0] > 1.0
+
+
+@hypothesis_settings(max_examples=15, deadline=None)
+@given(st.floats(0.01, 100.0), st.integers(0, 1000))
+def test_the_unit_of_a_cost_does_not_change_its_ratio(scale: float, seed: int) -> None:
+    costs = noisy(0.05, seed=seed)
+    rescaled = noisy(0.05, seed=seed)
+    ((_, before, _),) = look(run(costs, rounds=2), settings())
+    ((_, after, _),) = look(run(lambda c, r, b: rescaled(c, r, b) + math.log(scale), rounds=2), settings())
+    assert after.median == pytest.approx(before.median, abs=1e-5)
+    assert after.hdi95 == pytest.approx(before.hdi95, abs=1e-4)
+
+
+@hypothesis_settings(max_examples=15, deadline=None)
+@given(st.permutations(range(18)), st.integers(0, 1000))
+def test_neither_the_order_of_trials_nor_the_drift_of_blocks_changes_the_answer(order: list[int], seed: int) -> None:
+    trials = run(noisy(0.05, seed=seed), rounds=1)
+    assert look([trials[i] for i in order], settings()) == look(trials, settings())
+
+
+def test_swapping_baseline_and_condition_inverts_the_ratio() -> None:
+    costs = {
+        (c.key, b): 0.01 * math.sin(7 * b + len(c.key)) + (0.1 if c == AES else 0.0) for c in TWINS for b in range(24)
+    }
+    pair = (BASELINE, AES)
+    ((_, forward, _),) = look(run(lambda c, _, b: costs[c.key, b], pair), settings(pair))
+    other = {BASELINE.key: AES.key, AES.key: BASELINE.key}
+    ((_, backward, _),) = look(run(lambda c, _, b: costs[other[c.key], b], pair), settings(pair))
+    assert backward.median == pytest.approx(1.0 / forward.median, rel=1e-3)

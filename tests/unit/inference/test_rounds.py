@@ -1,0 +1,121 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+from tdelta.inference.noise import InstanceMeans
+from tdelta.inference.posterior import posterior
+from tdelta.inference.rounds import LUCK_SCALE, fit_rounds
+
+PLAIN_AND_AA = np.array([True, True, False])
+PLAIN = np.array([True, False, False])
+
+
+def least_squares(y: np.ndarray) -> InstanceMeans:
+    """Stage 1 for normal noise, from y of shape (rounds, blocks, conditions)."""
+    rounds, blocks, conditions = y.shape
+    centred = y - y.mean(axis=2, keepdims=True)
+    means = centred.mean(axis=1)
+    df = (rounds * blocks - rounds) * (conditions - 1)
+    variance = ((centred - means[:, None]) ** 2).sum() / df
+    return InstanceMeans(means, np.full(rounds, float(blocks)), float(variance), float(df), np.zeros(0))
+
+
+def brute_force(y: np.ndarray, theta: np.ndarray) -> np.ndarray:
+    """The posterior of the third condition on a grid of theta, from the raw observations.
+
+    Independent of the package: contrasts with the baseline remove the blocks; their normal likelihood is evaluated whole,
+    with its full covariance, on a dense grid of (theta, tau, log sigma), under the documented priors.
+    """
+    rounds, blocks, _ = y.shape
+    contrasts = (y[..., 1:] - y[..., :1]).reshape(rounds, -1)
+    effect = np.tile([0.0, 1.0], blocks)
+    shared = np.eye(2) + 1.0
+    noise_shape = np.kron(np.eye(blocks), shared)
+    luck_shape = np.kron(np.ones((blocks, blocks)), shared)
+    total = np.zeros_like(theta)
+    logs, weights = [], []
+    for log_sigma in np.linspace(np.log(0.004), np.log(0.08), 50):
+        for tau in np.linspace(1e-5, 0.09, 120):
+            inverse = np.linalg.inv(np.exp(2 * log_sigma) * noise_shape + tau**2 * luck_shape)
+            log_det = np.linalg.slogdet(inverse)[1]
+            a = effect @ inverse @ effect * rounds
+            b = sum(effect @ inverse @ c for c in contrasts)
+            c = sum(c @ inverse @ c for c in contrasts)
+            prior = stats.norm.logpdf(tau, 0, LUCK_SCALE) + stats.norm.logpdf(log_sigma, np.log(0.03), 1.5)
+            logs.append(0.5 * rounds * log_det - 0.5 * (a * theta**2 - 2 * b * theta + c) + prior)
+            weights.append(1.0)
+    stacked = np.array(logs)
+    total = np.exp(stacked - stacked.max()).sum(axis=0)
+    return np.asarray(total * stats.t.pdf(theta / 0.5, 3))
+
+
+@pytest.mark.parametrize(("rounds", "blocks", "luck"), [(1, 4, 0.01), (2, 3, 0.01), (4, 3, 0.003), (4, 2, 0.03)])
+def test_the_grid_agrees_with_brute_force_over_the_raw_observations(rounds: int, blocks: int, luck: float) -> None:
+    rng = np.random.default_rng([rounds, blocks])
+    y = rng.normal(0.0, 0.02, (rounds, blocks, 3)) + rng.normal(0.0, luck, (rounds, 1, 3)) + [0.0, 0.0, 0.05]
+    y = y + rng.normal(0.0, 0.5, (rounds, blocks, 1))
+    fit = fit_rounds([least_squares(y)], [PLAIN_AND_AA])
+    found = posterior(fit.strata[0].mixture(0))
+    theta = np.linspace(-0.45, 0.55, 4001)
+    density = brute_force(y, theta)
+    cumulative = np.cumsum(density) / density.sum()
+    spread = found.quantile(0.975) - found.quantile(0.025)
+    for p in (0.025, 0.25, 0.5, 0.75, 0.975):
+        expected = np.interp(p, cumulative, theta)
+        assert found.quantile(p) == pytest.approx(expected, abs=0.01 * spread)
+
+
+def instances(means: np.ndarray, *, variance: float = 1e-6, df: float = 60.0, blocks: float = 6.0) -> InstanceMeans:
+    centred = means - means.mean(axis=1, keepdims=True)
+    return InstanceMeans(centred, np.full(len(means), blocks), variance, df, np.zeros(0))
+
+
+def test_the_aa_twin_is_half_of_the_baseline() -> None:
+    means = np.tile([0.0, 0.02, 0.11], (5, 1))
+    together = fit_rounds([instances(means)], [PLAIN_AND_AA]).strata[0]
+    assert together.theta[..., 0] == pytest.approx(0.10)
+    assert together.variance.shape == together.weights.shape
+
+
+def test_twins_that_differ_widen_the_answer() -> None:
+    alike = np.tile([0.0, 0.0, 0.1], (4, 1))
+    unlike = alike + 0.02 * np.array([[1, -1, 0], [-1, 1, 0], [1, -1, 0], [-1, 1, 0]])
+    narrow, wide = (
+        posterior(fit_rounds([instances(m)], [PLAIN_AND_AA]).strata[0].mixture(0)).ratio_hdi(0.95)
+        for m in (alike, unlike)
+    )
+    assert wide[1] - wide[0] > 3.0 * (narrow[1] - narrow[0])
+
+
+def test_scatter_between_rounds_widens_the_answer_without_an_aa_twin() -> None:
+    steady = np.tile([0.0, 0.1], (5, 1))
+    swaying = steady + np.array([[0, 0.03], [0, -0.03], [0, 0.02], [0, -0.02], [0, 0.0]])
+    fits = [fit_rounds([instances(m)], [np.array([True, False])]) for m in (steady, swaying)]
+    assert fits[1].luck_median > 3.0 * fits[0].luck_median
+    assert fits[1].strata[0].mixture(0).variance > 4.0 * fits[0].strata[0].mixture(0).variance
+
+
+def test_one_round_is_never_narrower_than_the_prior_of_luck_allows() -> None:
+    one = fit_rounds([instances(np.array([[0.0, 0.0, 0.1]]), blocks=1000.0, df=4000.0)], [PLAIN])
+    assert one.luck_median == pytest.approx(0.6745 * LUCK_SCALE, rel=0.03)
+    low, high = posterior(one.strata[0].mixture(1)).ratio_hdi(0.95)
+    assert high - low > 0.05
+
+
+def test_strata_share_their_luck() -> None:
+    steady = np.tile([0.0, 0.0, 0.1], (3, 1))
+    swaying = steady + 0.03 * np.random.default_rng(2).normal(size=(3, 3))
+    alone = fit_rounds([instances(steady)], [PLAIN_AND_AA])
+    beside = fit_rounds([instances(steady), instances(swaying)], [PLAIN_AND_AA] * 2)
+    assert beside.luck_median > 2.0 * alone.luck_median
+    assert beside.strata[0].mixture(0).variance > 2.0 * alone.strata[0].mixture(0).variance
+
+
+def test_the_order_of_conditions_does_not_matter() -> None:
+    means = 0.01 * np.random.default_rng(3).normal(size=(4, 4))
+    plain = np.array([True, True, False, False])
+    swapped = fit_rounds([instances(means[:, [3, 0, 2, 1]])], [plain[[3, 0, 2, 1]]]).strata[0]
+    straight = fit_rounds([instances(means)], [plain]).strata[0]
+    assert swapped.mixture(0).mean == pytest.approx(straight.mixture(1).mean)
+    assert swapped.mixture(1).variance == pytest.approx(straight.mixture(0).variance)

@@ -1,0 +1,102 @@
+"""Room on disk and in memory, asked for before it is needed."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+from tdelta.errors import EnvironmentFault, StorageFault
+from tdelta.measure import free_disk_bytes, free_memory_bytes, require_memory, require_space, require_writable
+from tdelta.measure.procfs import parse_cgroup_cache, parse_meminfo
+
+from .machines import MEMINFO, machine
+
+GIB = 2**30
+
+
+def test_a_folder_that_is_not_there_yet_has_the_room_of_its_ancestor(tmp_path):
+    free = free_disk_bytes(tmp_path / "not" / "yet")
+    assert free == pytest.approx(shutil.disk_usage(tmp_path).free, rel=0.05)  # others write here, too
+    assert not (tmp_path / "not").exists()
+
+
+def test_room_enough_is_no_fault_and_too_little_says_how_much_is_missing(tmp_path, monkeypatch):
+    monkeypatch.setattr("tdelta.measure.space.free_disk_bytes", lambda _: 400_000_000)
+    require_space(tmp_path, 400_000_000)
+    with pytest.raises(StorageFault) as fault:
+        require_space(tmp_path, 1_500_000_000)
+    assert str(fault.value) == (
+        f"{tmp_path}: expected 1.5 GB of free disk space, found 400.0 MB; "
+        "free 1.1 GB, take less data (--size), or another folder (--dir)"
+    )
+
+
+def test_no_disk_has_a_yottabyte(tmp_path):
+    with pytest.raises(StorageFault, match=r"expected 1000000000000\.0 TB"):
+        require_space(tmp_path, 10**24)
+
+
+def test_sizes_without_a_unit_are_counts_and_left_out():
+    memory = parse_meminfo(MEMINFO)
+    assert memory["Hugepagesize"] == 2 * 2**20
+    assert "HugePages_Total" not in memory
+
+
+def test_free_memory_is_what_the_kernel_calls_available(tmp_path):
+    assert free_memory_bytes(machine(tmp_path, proc__meminfo=MEMINFO)) == 8 * GIB
+
+
+def test_a_container_has_what_its_limit_leaves_pages_of_files_not_counted(tmp_path):
+    root = machine(tmp_path, proc__meminfo=MEMINFO, proc__self__cgroup="1:cpu:/x\n0::/box/a\n")
+    box = root / "sys/fs/cgroup/box/a"
+    box.mkdir(parents=True)
+    (box / "memory.max").write_text(f"{2 * GIB}\n")
+    (box / "memory.current").write_text(f"{2 * GIB}\n")
+    (box / "memory.stat").write_text(f"anon {GIB // 2}\nactive_file {GIB}\ninactive_file {GIB // 2}\n")
+    assert free_memory_bytes(root) == 2 * GIB - GIB // 2
+    (box / "memory.stat").unlink()
+    assert free_memory_bytes(root) == 0
+    (box / "memory.max").write_text("max\n")
+    assert free_memory_bytes(root) == 8 * GIB
+
+
+def test_a_memory_stat_of_another_shape_counts_no_cache():
+    assert parse_cgroup_cache("anon 5\nodd line here\n") == 0
+
+
+def test_memory_the_kernel_does_not_tell_is_not_refused(tmp_path):
+    assert free_memory_bytes(tmp_path) is None
+    require_memory(10**18, tmp_path)
+
+
+def test_too_little_memory_says_what_to_do(tmp_path):
+    root = machine(tmp_path, proc__meminfo=MEMINFO)
+    require_memory(8 * GIB, root)
+    with pytest.raises(
+        EnvironmentFault, match=r"expected 20\.0 GB of free memory, found 8\.6 GB; close other programs"
+    ):
+        require_memory(20_000_000_000, root)
+
+
+def test_a_writable_folder_is_left_as_it_was(tmp_path):
+    require_writable(tmp_path / "not" / "yet")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_takes_no_files_is_told_even_to_root():
+    with pytest.raises(StorageFault, match=r"/proc/tdelta: expected a folder that can be written.*name another folder"):
+        require_writable(Path("/proc/tdelta"))
+
+
+def test_a_file_is_no_folder_to_write_in(tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(StorageFault, match="Not a directory"):
+        require_writable(tmp_path / "file" / "below")
+
+
+def test_a_folder_that_cannot_be_reached_is_told(tmp_path, monkeypatch):
+    def refuse(_):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("tdelta.measure.space.os.statvfs", refuse)
+    with pytest.raises(StorageFault, match="Permission denied; change its permissions"):
+        free_disk_bytes(tmp_path)

@@ -1,0 +1,92 @@
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import tdelta_samples as s
+from tdelta.report.document import document, dry_run_document, to_json
+from tdelta.report.listings import engines_document, studies_document
+from tdelta.session.request import DryRun
+
+from .listed import ENGINES, PLAN, STUDIES
+
+DOCS = Path(__file__).parents[3] / "docs" / "json.md"
+_FREE_FORM = {"verdicts[].condition", "verdicts[].baseline", "noise_floor[].baseline", "settings.conditions[].levels"}
+_FREE_FORM |= {"settings.options", "machine", "versions"}
+
+
+def paths(value: object, at: str = "") -> Iterator[str]:
+    """Every field of a document, as the documentation names it."""
+    if isinstance(value, dict) and at not in _FREE_FORM:
+        for key, inner in value.items():
+            here = f"{at}.{key}" if at else key
+            yield here
+            yield from paths(inner, here)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from paths(inner, f"{at}[]")
+
+
+def documented(schema: str) -> set[str]:
+    section = DOCS.read_text(encoding="utf-8").split(f"## `{schema}`")[1].split("\n## ")[0]
+    return set(re.findall(r"^\| `([^`]+)` \|", section, re.MULTILINE))
+
+
+def produced(*documents: dict[str, object]) -> set[str]:
+    return {path for values in documents for path in paths(json.loads(to_json(values)))}
+
+
+def test_the_documentation_of_a_run_names_exactly_its_fields() -> None:
+    made = produced(*(document(sample(), 0) for sample in s.SAMPLES.values()))
+    assert made == documented("tdelta.run/1")
+
+
+def test_the_documentation_of_the_other_documents_names_exactly_their_fields() -> None:
+    assert produced(dry_run_document(PLAN)) == documented("tdelta.dry-run/1")
+    assert produced(engines_document(ENGINES)) == documented("tdelta.engines/1")
+    assert produced(studies_document(STUDIES)) == documented("tdelta.studies/1")
+
+
+@pytest.mark.parametrize("name", s.SAMPLES)
+def test_a_document_is_strict_json(name: str) -> None:
+    def refuse(constant: str) -> None:
+        raise AssertionError(constant)
+
+    assert json.loads(to_json(document(s.SAMPLES[name](), 0)), parse_constant=refuse)["schema"] == "tdelta.run/1"
+
+
+def test_a_number_that_does_not_exist_is_null() -> None:
+    values = json.loads(to_json(document(s.without_numbers(), 0)))
+    assert values["dilution"] is None
+    assert values["verdicts"][1]["ratio"]["hdi95"] == [None, None]
+
+
+def test_a_planted_twin_carries_its_share_and_its_realised_cost() -> None:
+    values = json.loads(to_json(document(s.planted(), 0)))
+    slowed = values["verdicts"][1]
+    assert slowed["condition"] == {"cipher": "none", "threads": 1, "planted": 0.05}
+    assert slowed["realised"] == 1.0521
+
+
+def test_the_floor_of_a_stratum_names_its_plain_levels() -> None:
+    values = json.loads(to_json(document(s.sweep(), 3)))
+    assert [f["baseline"] for f in values["noise_floor"]] == [
+        {"cipher": "none", "threads": 1},
+        {"cipher": "none", "threads": 16},
+    ]
+
+
+def test_figures_are_passed_on_unrounded() -> None:
+    ratio = json.loads(to_json(document(s.costly(), 0)))["verdicts"][0]["ratio"]
+    assert ratio["median"] == 1.031
+    assert ratio["hdi95"] == [1.031 - 0.007, 1.031 + 0.007]
+
+
+def test_a_dry_run_is_passed_on_field_by_field() -> None:
+    values = dry_run_document(PLAN)
+    assert {name: values[name] for name in DryRun.__slots__} == {
+        name: list(value) if isinstance(value := getattr(PLAN, name), tuple) else value for name in DryRun.__slots__
+    }

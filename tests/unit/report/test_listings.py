@@ -1,0 +1,33 @@
+from __future__ import annotations
+
+from tdelta.report.listings import dry_run_text, engines_text, studies_text
+
+from .listed import ENGINES, PLAN, STUDIES
+
+
+def test_engines_that_can_be_tested_come_first_with_their_ciphers() -> None:
+    lines = engines_text(ENGINES, 100).splitlines()
+    assert lines[0] == "sqlite       3.51.0"
+    assert "    ciphers: none, aes-256" in lines
+
+
+def test_an_engine_that_is_missing_says_what_to_install() -> None:
+    text = engines_text(ENGINES, 100)
+    assert "duckdb       not available here" in text
+    assert "    to install: pip install duckdb" in text
+    assert "to install: nothing" not in text
+
+
+def test_studies_name_the_published_experiment_and_whether_they_run_here() -> None:
+    text = studies_text(STUDIES, 100)
+    assert "order-entry: users at a shop\n    published: Oracle 12c, Swingbench\n" in text
+    assert "warehouse: a fact table  (not in this version)\n" in text
+    assert "    needs a server" in text
+
+
+def test_a_dry_run_says_minutes_disk_and_memory_with_what_is_free() -> None:
+    lines = dry_run_text(PLAN, 100).splitlines()
+    assert "40 s to 1 min 25 s, at least 54 trials; files go to /somewhere" in lines
+    assert lines[4].split() == ["disk", "450.0", "MiB", "20.00", "GiB"]
+    assert lines[5].split() == ["memory", "60.00", "MiB", "3.000", "GiB"]
+    assert lines[-1] == "- the disk is nearly full"

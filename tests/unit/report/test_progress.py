@@ -1,0 +1,121 @@
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+
+import pytest
+import tdelta_samples as s
+from rich.console import Console
+from rich.live import Live
+from tdelta.records import BlockDone, Event, Look, Measurement, Phase, RoundStarted, RunPlanned, Trial, TrialDone
+from tdelta.report.progress import LiveProgress, PlainProgress, hdi_bar, progress
+
+PLANNED = RunPlanned(
+    s.settings(), blocks_per_round=6, rounds_min=3, trial_seconds=0.25, deadline_seconds=85, directory="/d"
+)
+WIDE = Look(0, ((s.AES, s.estimate(1.03, 0.03), 0.02),), seconds_left=60.0, stop=False)
+NARROW = Look(1, ((s.AES, s.estimate(1.03, 0.01), 0.02),), seconds_left=50.0, stop=True)
+TRIAL = TrialDone(Trial(0, 0, 0, s.AES, "t1", 0.0, Measurement(1, 1, {}, {})), trials_done=1)
+EVENTS: tuple[Event, ...] = (
+    PLANNED,
+    Phase("load", "aes-256", 0, 4),
+    Phase("load", "aes-256", 3, 4),
+    RoundStarted(0, 6),
+    TRIAL,
+    BlockDone(0, 0, 12.0),
+    WIDE,
+    NARROW,
+)
+
+
+Watched = tuple[LiveProgress, io.StringIO, list[float]]
+
+
+class Gone(io.StringIO):
+    """A stream whose reader went away."""
+
+    def write(self, text: str) -> int:
+        raise BrokenPipeError
+
+
+@pytest.fixture
+def live() -> Iterator[Watched]:
+    """A live observer on a fake terminal, its stream, and the seconds of its clock."""
+    stream, now = io.StringIO(), [0.0]
+    with Live(console=Console(file=stream, force_terminal=True, width=120), auto_refresh=False) as screen:
+        yield LiveProgress(screen, clock=lambda: now[0]), stream, now
+
+
+def test_a_log_gets_one_line_a_stage_a_round_and_a_look() -> None:
+    stream = io.StringIO()
+    observe = PlainProgress(stream)
+    for event in EVENTS:
+        observe(event)
+    assert stream.getvalue().splitlines() == [
+        f"run {s.RUN_ID}: sqlite, order-entry, 3 conditions,"
+        " at least 3 rounds of 6 blocks, at most 1 min 25 s; seed 7301",
+        "load: aes-256",
+        "round 1: 6 blocks",
+        "after round 1: aes-256 +3.0 % (95 % HDI 0.0 … +6.0), 6.0 points wide, 2.0 aimed at; 1 min 00 s left at most",
+        "after round 2: aes-256 +3.0 % (95 % HDI +2.0 … +4.0), 2.0 points wide, 2.0 aimed at; enough",
+    ]
+
+
+def test_a_reader_that_went_away_does_not_stop_the_run() -> None:
+    observe = PlainProgress(Gone())
+    for event in EVENTS:
+        observe(event)
+
+
+def test_a_stream_that_is_no_terminal_gets_the_plain_lines() -> None:
+    stream = io.StringIO()
+    with progress(stream, live=False) as observe:
+        observe(RoundStarted(0, 6))
+    assert stream.getvalue() == "round 1: 6 blocks\n"
+
+
+def test_the_live_picture_shows_round_blocks_and_the_interval_of_each_condition(live: Watched) -> None:
+    observe, stream, now = live
+    for event in EVENTS[:-1]:
+        now[0] += 1.0
+        observe(event)
+    picture = stream.getvalue()
+    assert "load ██████████████████░░░░░░ 3/4 aes-256" in picture
+    assert "round 1 ████░░░░░░░░░░░░░░░░░░░░ block 1/6, 1 trial, 12 s so far, 1 min 13 s left at most" in picture
+    assert "●" in picture
+
+
+def test_drawing_is_held_back_between_looks(live: Watched) -> None:
+    observe, stream, now = live
+    observe(PLANNED)
+    drawn = stream.getvalue()
+    now[0] = 0.1
+    observe(TRIAL)
+    assert stream.getvalue() == drawn
+    now[0] = 0.7
+    observe(TRIAL)
+    assert stream.getvalue() != drawn
+
+
+def test_a_new_stage_is_drawn_at_once_and_its_steps_are_not(live: Watched) -> None:
+    observe, stream, _ = live
+    observe(PLANNED)
+    observe(Phase("calibrate", "plain"))
+    drawn = stream.getvalue()
+    assert "calibrate plain" in drawn
+    observe(Phase("calibrate", "plain", 1, 2))
+    assert stream.getvalue() == drawn
+
+
+def test_the_bar_of_a_narrower_interval_is_shorter_on_the_same_axis() -> None:
+    axis = (0.96, 1.08)
+    wide, narrow = (hdi_bar(look.estimates[0][1], axis, rope=0.02) for look in (WIDE, NARROW))
+    assert wide.count("━") > narrow.count("━")
+    assert wide.index("●") == narrow.index("●")
+    assert len(wide) == len(narrow) == 24
+
+
+@pytest.mark.parametrize("median", [0.2, 5.0])
+def test_an_interval_beyond_the_axis_is_drawn_at_its_end(median: float) -> None:
+    bar = hdi_bar(s.estimate(median, 0.05), (0.96, 1.08), rope=0.02)
+    assert bar.index("●") == (0 if median < 1 else 23)

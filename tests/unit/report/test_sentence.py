@@ -1,0 +1,156 @@
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import pytest
+import tdelta_samples as s
+from tdelta.records import Decision, Estimate, Metric, Role, Validity
+from tdelta.report.sentence import answer, floor
+
+
+def test_a_costly_verdict_is_worded_as_the_statistics_page_asks() -> None:
+    assert answer(s.costly()) == (
+        "Encryption with aes-256 costs +3.1 % response time (95 % HDI +2.4 … +3.8), and +4.0 % CPU an operation "
+        "(+3.6 … +4.4): more than the 2 % you said you care about."
+    )
+
+
+def test_the_noise_floor_follows_in_a_sentence_of_its_own() -> None:
+    text = "A/A twins differed by +0.2 % (95 % HDI −0.3 … +0.7): this instrument's noise floor."
+    assert floor(s.costly()) == text
+
+
+def test_a_median_below_the_baseline_is_not_called_a_cost() -> None:
+    text = answer(s.negligible())
+    assert "changes response time by −0.2 %" in text
+    assert "costs" not in text
+
+
+def test_an_undecided_run_says_so_first_and_says_what_the_interval_reaches_across() -> None:
+    text = answer(s.undecided())
+    assert text.startswith("Undecided: ")
+    assert "reaches across the edge of the ±2 %" in text
+
+
+def test_an_undecided_gate_names_the_budget_and_the_99_percent_interval() -> None:
+    given = replace(s.settings(), budget=0.03)
+    head = s.verdict(s.estimate(1.031, 0.007), Decision.UNDECIDED, primary=True)
+    text = answer(s.result(Decision.UNDECIDED, (head,), given))
+    assert "the 99 % HDI reaches across the budget of 3 %" in text
+    assert "95 %" not in text
+
+
+@pytest.mark.parametrize(("decision", "word"), [(Decision.OVER, "over"), (Decision.WITHIN, "within")])
+def test_a_gate_is_answered_against_its_budget(decision: Decision, word: str) -> None:
+    head = s.verdict(s.estimate(1.031, 0.007), decision, primary=True)
+    text = answer(s.result(decision, (head,), replace(s.settings(), budget=0.05)))
+    assert text.endswith(f": {word} the budget of 5 %.")
+
+
+def test_a_speed_up_is_reported_with_the_advice_to_distrust_it() -> None:
+    head = s.verdict(s.estimate(0.94, 0.01), Decision.FASTER, primary=True)
+    text = answer(s.result(Decision.FASTER, (head,)))
+    assert "changes response time by −6.0 %" in text
+    assert "look for another difference between the twins" in text
+
+
+def test_an_unsound_run_gives_no_figure_for_encryption_and_names_the_failed_check() -> None:
+    text = answer(s.unsound())
+    assert text.startswith("Unsound, so no answer: the check “A/A twins agree”")
+    assert "6.2" not in text
+
+
+def test_a_failed_check_of_the_whole_run_overrules_verdicts_that_look_fine() -> None:
+    broken = replace(
+        s.costly(), decision=Decision.UNSOUND, validity=(Validity("rows identical", False, "2 of 6 differ"),)
+    )
+    assert answer(broken).startswith("Unsound, so no answer: the check “rows identical” (2 of 6 differ) failed.")
+
+
+def test_only_the_unsound_stratum_loses_its_answer() -> None:
+    run = s.sweep()
+    heads = (
+        replace(run.primary[0], decision=Decision.UNSOUND, reasons=("a/a twins agree: failed", "x")),
+        run.primary[2],
+    )
+    text = answer(replace(run, verdicts=heads, validity=(Validity("a/a twins agree", False, ""),)))
+    assert "Unsound, so no answer: at 1 thread, encryption with aes-128" in text
+    assert "not to be relied on (a/a twins agree: failed)." in text
+    assert "At 16 threads, encryption with aes-128 costs +0.3 %" in text
+
+
+def test_twins_that_differ_from_each_other_are_not_called_a_noise_floor() -> None:
+    text = floor(s.unsound())
+    assert text is not None
+    assert "noise floor" not in text
+    assert "measured more than encryption" in text
+
+
+def test_without_an_a_a_twin_the_noise_floor_is_said_to_be_unknown() -> None:
+    given = s.settings(s.PLAIN, s.AES)
+    text = floor(replace(s.costly(), settings=given, noise_floor=()))
+    assert text == "No A/A twin ran, so the noise floor of this instrument is not known."
+
+
+def test_identical_twins_that_are_judged_need_no_further_noise_floor() -> None:
+    assert floor(s.planted()) is None
+
+
+def test_an_identical_twin_that_looks_costly_is_called_a_false_alarm() -> None:
+    twin = s.condition("none", Role.IDENTICAL)
+    head = s.verdict(s.estimate(1.05, 0.01), Decision.COSTLY, primary=True, of=twin)
+    text = answer(s.result(Decision.COSTLY, (head,), s.settings(s.PLAIN, twin), noise_floor=()))
+    assert text.endswith("though nothing differs: a false alarm of this instrument.")
+    assert "ncryption" not in text
+
+
+@pytest.mark.parametrize(("realised", "where"), [(1.0521, "inside"), (1.0752, "outside")])
+def test_a_planted_cost_is_set_beside_what_was_realised(realised: float, where: str) -> None:
+    run = s.planted()
+    head = replace(run.primary[1], realised=realised)
+    text = answer(replace(run, verdicts=(head,)))
+    assert f"its realised cost was +{100 * (realised - 1):.1f} %, {where} the HDI." in text
+
+
+def test_a_cost_planted_at_several_threads_is_shown_but_not_judged() -> None:
+    slowed = s.condition("none", Role.PLANTED, threads=4, planted=0.05)
+    head = s.verdict(s.estimate(1.2, 0.02), Decision.COSTLY, primary=True, of=slowed, realised=1.05)
+    text = answer(s.result(Decision.COSTLY, (head,), s.settings(s.PLAIN, slowed)))
+    assert "inside the HDI" not in text
+    assert "outside the HDI" not in text
+    assert "not the truth for response time once threads wait" in text
+
+
+def test_more_than_three_encrypted_conditions_are_summed_up() -> None:
+    text = answer(s.sweep())
+    assert "by +0.3 % (aes-128, 16 threads) to +9.1 % (aes-256, 1 thread)" in text
+    assert "2 costly (more than the 2 % you said you care about); 1 negligible (within ±2 %); 1 undecided" in text
+
+
+def test_factors_that_do_not_vary_are_not_named() -> None:
+    assert "thread" not in answer(s.costly())
+
+
+def test_a_condition_without_a_single_measured_block_gets_no_figure() -> None:
+    wide = Estimate(1.0, (0.2, 3.0), (0.1, 5.0), 0.4, 0.1, 0.4)
+    head = s.verdict(wide, Decision.UNDECIDED, primary=True, value=0.0, reasons=("no complete block",))
+    assert answer(s.result(Decision.UNDECIDED, (head,))) == "No answer for aes-256: no complete block."
+
+
+def test_a_run_that_ended_at_once_says_that_there_is_no_answer() -> None:
+    text = answer(s.result(Decision.UNDECIDED, (), interrupted=True))
+    assert text == "Interrupted before the end. No answer: the run ended before its first round was complete."
+
+
+def test_with_cpu_as_the_primary_metric_response_time_stands_beside_it() -> None:
+    cpu = s.verdict(s.estimate(1.04, 0.004), Decision.COSTLY, metric=Metric.CPU_PER_OPERATION, primary=True)
+    time = s.verdict(s.estimate(1.001, 0.004), Decision.NEGLIGIBLE)
+    text = answer(s.result(Decision.COSTLY, (cpu, time), replace(s.settings(), metric=Metric.CPU_PER_OPERATION)))
+    assert "costs +4.0 % CPU an operation (95 % HDI +3.6 … +4.4), and +0.1 % response time" in text
+
+
+@pytest.mark.parametrize("name", s.SAMPLES)
+def test_no_answer_speaks_of_significance(name: str) -> None:
+    run = s.SAMPLES[name]()
+    assert not re.search("significan", f"{answer(run)} {floor(run)}", re.IGNORECASE)

@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import replace
+
+import pytest
+import tdelta_samples as s
+from tdelta.report.terminal import render
+
+_ANSI = re.compile(r"\x1b\[[0-9;]*m")
+
+
+@pytest.mark.parametrize("name", s.SAMPLES)
+@pytest.mark.parametrize("width", [80, 100, 120])
+def test_no_line_but_a_command_is_wider_than_asked_for(name: str, width: int) -> None:
+    lines = [line for line in render(s.SAMPLES[name](), width).splitlines() if " tdelta " not in line]
+    assert [line for line in lines if len(line) > width] == []
+
+
+@pytest.mark.parametrize("name", s.SAMPLES)
+def test_colours_change_nothing_but_the_colours(name: str) -> None:
+    plain, colored = render(s.SAMPLES[name]()), render(s.SAMPLES[name](), color=True)
+    assert "\x1b" not in plain
+    assert "\x1b" in colored
+    stripped = [line.rstrip() for line in _ANSI.sub("", colored).splitlines()]
+    assert stripped == plain.splitlines()
+
+
+def test_verdicts_come_primary_first_then_cpu_then_bytes_then_transactions() -> None:
+    labels = ["response time", "CPU ", "bytes read", "bytes written", "browse products", "register customer"]
+    table = render(replace(s.costly(), verdicts=s.costly().verdicts[::-1])).split("\n\n")[1]
+    assert [table.index(label) for label in labels] == sorted(table.index(label) for label in labels)
+
+
+def test_failed_checks_stand_before_those_that_held() -> None:
+    text = render(s.unsound())
+    assert text.index("FAILED") < text.index("ok      ")
+
+
+def test_a_prior_that_forbids_a_speed_up_is_shown_where_it_changes_the_figures() -> None:
+    assert "forbids a speed-up, aes-256: +0.4 % (95 % HDI 0.0 … +0.9)." in render(s.negligible())
+    assert "forbids a speed-up: the same figures." in render(s.costly())
+
+
+def test_an_interrupted_run_says_how_to_go_on() -> None:
+    assert f"go on:     tdelta run --resume {s.RUN_ID}" in render(s.interrupted())
+    assert "--resume" not in render(s.costly())
+
+
+def test_a_run_in_a_store_of_its_own_is_shown_from_there() -> None:
+    given = s.settings(options={"store": "my runs.db"})
+    text = render(replace(s.costly(), settings=given))
+    assert f"tdelta show {s.RUN_ID} --store 'my runs.db'" in text
+    assert f"tdelta export {s.RUN_ID} --format csv --store 'my runs.db'" in text
+
+
+def test_numbers_that_do_not_exist_are_dashes() -> None:
+    text = render(s.without_numbers())
+    assert not re.search(r"\b(nan|inf)\b", text, re.IGNORECASE)
+    assert math.isinf(s.without_numbers().dilution)
+
+
+def test_a_reason_to_stop_that_is_new_here_is_still_named() -> None:
+    assert "ended by moonlight" in " ".join(render(replace(s.costly(), stopped_by="moonlight")).split())
+
+
+def test_a_terminal_narrower_than_the_table_gets_the_narrowest_layout() -> None:
+    assert render(s.sweep(), 40) == render(s.sweep(), 80)

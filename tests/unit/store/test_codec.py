@@ -1,0 +1,112 @@
+"""Records to JSON and back."""
+
+import json
+import math
+
+import pytest
+from hypothesis import HealthCheck, given
+from hypothesis import settings as hypothesis_settings
+from tdelta.errors import StoreError, TdeltaError
+from tdelta.records import Condition, Decision, Estimate, Role, RunResult, RunSettings, Trial, Verdict
+from tdelta.store.codec import decode, dumps, encode, loads
+
+from .examples import conditions, result_of, results, settings, settings_of, trial_of, trials
+
+# Records are large to draw; how long that takes is no property of the codec.
+unhurried = hypothesis_settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
+
+@unhurried
+@given(conditions)
+def test_a_condition_comes_back_with_the_types_of_its_levels(condition):
+    again = loads(Condition, dumps(condition))
+    assert again == condition
+    assert [type(level) for _, level in again.levels] == [type(level) for _, level in condition.levels]
+
+
+@unhurried
+@given(settings)
+def test_settings_come_back_equal(run_settings):
+    assert loads(RunSettings, dumps(run_settings)) == run_settings
+
+
+@unhurried
+@given(results)
+def test_a_result_comes_back_equal(result):
+    assert loads(RunResult, dumps(result)) == result
+
+
+@unhurried
+@given(trials)
+def test_a_trial_comes_back_equal_with_its_histograms(trial):
+    assert loads(Trial, dumps(trial)) == trial
+
+
+@unhurried
+@given(results)
+def test_what_is_written_is_json_that_any_reader_takes(result):
+    def refuse(constant):
+        raise AssertionError(f"{constant} is not JSON")
+
+    json.loads(dumps(result), parse_constant=refuse)
+
+
+def test_floats_that_json_lacks_come_back_as_they_were():
+    estimate = loads(Estimate, dumps(Estimate(math.nan, (-math.inf, math.inf), (0.1 + 0.2, 5e-324), 1.0, 0.0, 0.0)))
+    assert math.isnan(estimate.median)
+    assert estimate.hdi95 == (-math.inf, math.inf)
+    assert estimate.hdi99 == (0.1 + 0.2, 5e-324)
+
+
+def test_enumerations_come_back_as_members():
+    verdict = loads(RunResult, dumps(result_of(settings_of()))).primary[0]
+    assert isinstance(verdict, Verdict)
+    assert verdict.decision is Decision.COSTLY
+    assert verdict.condition.role is Role.TREATMENT
+
+
+def test_a_missing_field_takes_its_default():
+    data = encode(trial_of())
+    del data["measurement"]["backlog_max"]
+    assert decode(Trial, data) == trial_of()
+
+
+def test_a_tuple_among_free_form_options_comes_back_as_a_list():
+    assert decode(dict, encode({"plant": (0.05,)})) == {"plant": [0.05]}
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"round": "0"}, r"Trial\.round: expected int, found '0'"),
+        ({"round": True}, r"Trial\.round: expected int, found True"),
+        ({"started_unix_seconds": "soon"}, r"Trial\.started_unix_seconds: expected float, found 'soon'"),
+        ({"extra": 1}, "Trial: expected the fields of Trial, found also extra"),
+        ({"condition": {"levels": [["cipher"]], "role": "aa"}}, r"condition\.levels\[0\]: expected 2 items, found 1"),
+        ({"condition": {"levels": [["cipher", None]], "role": "aa"}}, r"levels\[0\]\[1\]: expected one of str, int"),
+        ({"condition": {"levels": [], "role": "spy"}}, r"condition\.role: expected Role, found 'spy'"),
+        ({"measurement": {"operations": 1}}, "measurement: incomplete .*elapsed_ns"),
+        ({"measurement": []}, r"Trial\.measurement: expected dict, found \[\]"),
+    ],
+)
+def test_what_does_not_fit_is_told_with_its_place(change, told):
+    with pytest.raises(StoreError, match=told):
+        decode(Trial, encode(trial_of()) | change)
+
+
+def test_a_damaged_histogram_is_told_with_its_name():
+    data = encode(trial_of())
+    data["measurement"]["histograms"] = {"tx:browse": "not base64!"}
+    with pytest.raises(StoreError, match=r"histograms\.tx:browse: expected bytes"):
+        decode(Trial, data)
+
+
+def test_text_that_is_not_json_is_told():
+    with pytest.raises(StoreError, match=r"RunResult: expected JSON, found '\{'"):
+        loads(RunResult, "{")
+
+
+@pytest.mark.parametrize("value", [object(), {1: "one"}, {"path": {"set"}}])
+def test_what_json_cannot_hold_is_refused_when_it_is_written(value):
+    with pytest.raises(TdeltaError, match="cannot be stored as JSON"):
+        encode(value)

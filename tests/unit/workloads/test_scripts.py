@@ -1,0 +1,165 @@
+"""Transaction scripts: what is let through, and what is said of the rest."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tdelta.workloads.expressions import Apply, ExpressionFault, Number, Variable, parse
+from tdelta.workloads.scripts import Command, Script, check_script, given_variables
+
+GIVEN = given_variables(["t"])
+
+
+def check(text: str) -> Script:
+    return check_script(text, GIVEN)
+
+
+def the_fault(text: str) -> tuple[int, str]:
+    (fault,) = check(text).faults
+    return fault
+
+
+def test_a_sound_script_has_no_faults_and_keeps_its_steps_in_order():
+    script = check(
+        "-- a comment\n"
+        "\\set id 1 + permute(random_zipfian(1, :rows_t, 1.1) - 1, :rows_t)\n"
+        "BEGIN;\n"
+        "SELECT a,\n  b FROM t WHERE id = :id \\gset got_\n"
+        "\\if :got_a > 3 and not :got_b = 1\n"
+        "UPDATE t SET a = a + 1 WHERE id = :id;\n"
+        "\\elif :op % 2 = 0\n"
+        "DELETE FROM t WHERE id = :id;\n"
+        "\\else\n"
+        "\\repeat 3\n"
+        "SELECT ':no', a::int /* :no; */ FROM t WHERE id = :client; -- ; :no\n"
+        "\\endrepeat\n"
+        "\\endif\n"
+        "COMMIT;\n"
+    )
+    assert script.faults == ()
+    words = [step.word if isinstance(step, Command) else step.piece.text.split()[0] for step in script.steps]
+    expected = "set BEGIN SELECT if UPDATE elif DELETE else repeat SELECT endrepeat endif COMMIT"
+    assert " ".join(words) == expected
+    assert script.writes
+
+
+def test_a_script_that_only_reads_does_not_write():
+    assert not check("BEGIN;\nSELECT a FROM t;\nCOMMIT;").writes
+
+
+@pytest.mark.parametrize("statement", ["INSERT INTO t (a) VALUES (1)", "UPDATE t SET a = 1", "DELETE FROM t"])
+def test_each_kind_of_change_makes_a_script_a_writing_one(statement):
+    assert check(f"{statement};").writes
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "said"),
+    [
+        ("SELECT a FROM t WHERE id = :idd;", 1, "unknown variable :idd"),
+        ("\\set id 1\nSELECT a FROM t WHERE id = :ida;", 2, "Did you mean 'id'?"),
+        ("\\set a :b + 1\nSELECT 1;", 1, "unknown variable :b"),
+        ("\\set op 3\nSELECT 1;", 1, ":op is given by tdelta"),
+        ("\\set 9a 3\nSELECT 1;", 1, "expected '\\set name expression'"),
+        ("\\set a\nSELECT 1;", 1, "expected '\\set name expression'"),
+        ("\\sett a 1\nSELECT 1;", 1, "Did you mean 'set'?"),
+        ("SELECT 1", 1, "no ';'"),
+        ("SELECT 1\n\\set a 2\nSELECT :a;", 2, "begun on line 1"),
+        ("SELECT 'a;", 1, "never closed"),
+        ("SELECT 1;\n\\gset", 2, "must end a statement"),
+        ("SELECT * FROM t \\gset", 1, "no *"),
+        ("SELECT COUNT(a) FROM t \\gset", 1, "AS for what is computed"),
+        ("UPDATE t SET a = 1 \\gset", 1, "needs a SELECT"),
+        ("SELECC a FROM t;", 1, "cannot be read"),
+        ("SELECT 1 FROM t WHERE;;\nSELECT )", 2, "no ';'"),
+        ("DROP TABLE t;", 1, "DROP does not belong"),
+        ("VACUUM;", 1, "VACUUM does not belong"),
+        ("SELECT a FROM t WHERE id = ?;", 1, "bind a variable as :name"),
+        ("\\if 1\nSELECT 1;", 1, "\\if without its \\endif"),
+        ("\\repeat 2\nSELECT 1;", 1, "\\repeat without its \\endrepeat"),
+        ("SELECT 1;\n\\endif", 2, "\\endif without an open \\if"),
+        ("SELECT 1;\n\\else", 2, "\\else without an open \\if"),
+        ("\\repeat 2\nSELECT 1;\n\\endif\n\\endrepeat", 3, "\\endif without an open \\if"),
+        ("\\if 1\nSELECT 1;\n\\else\nSELECT 2;\n\\else\nSELECT 3;\n\\endif", 5, "\\else without an open \\if"),
+        ("\\set a 1", 1, "at least one SQL statement"),
+        ("BEGIN;\nSELECT 1;", 1, "ends inside this transaction"),
+        ("BEGIN;\nBEGIN;\nCOMMIT;", 2, "BEGIN inside a transaction"),
+        ("SELECT 1;\nCOMMIT;", 2, "BEGIN first"),
+        ("BEGIN;\n\\if :op > 1\nCOMMIT;\n\\endif\nCOMMIT;", 4, "half done"),
+        ("UPDATE t SET a = CURRENT_TIMESTAMP;", 1, "compute a time from :op"),
+        ("SELECT NOW();", 1, "compute a time from :op"),
+        ("SELECT datetime('now');", 1, "compute a time from :op"),
+        ("SELECT a FROM t ORDER BY RANDOM();", 1, "draw with \\set"),
+    ],
+)  # fmt: skip
+def test_a_fault_is_named_with_its_line_and_remedy(text, line, said):
+    faults = check(text).faults
+    assert any(found == line and said in words for found, words in faults), faults
+
+
+def test_all_faults_of_a_script_are_reported_at_once():
+    faults = check("\\set a rando(1, 2)\nSELECT :b;\nSELECT NOW();\n\\endif\n").faults
+    assert [line for line, _ in faults] == [1, 2, 3, 4]
+
+
+def test_words_that_only_look_like_the_clock_are_let_through():
+    assert check("SELECT 'now', \"CURRENT_TIMESTAMP\", date('2024-01-01') FROM t; -- NOW()").faults == ()
+
+
+def test_a_branch_that_ends_its_transaction_either_way_is_sound():
+    assert check("BEGIN;\n\\if :op > 1\nCOMMIT;\n\\else\nROLLBACK;\n\\endif\n").faults == ()
+
+
+def test_gset_names_its_columns_with_its_prefix():
+    assert check("SELECT a AS x FROM t \\gset p_\nSELECT :p_x;").faults == ()
+    assert "unknown variable :x" in the_fault("SELECT a AS x FROM t \\gset p_\nSELECT :x;")[1]
+
+
+def test_operators_bind_as_in_pgbench():
+    assert parse("1 + 2 * :a") == Apply("+", (Number(1), Apply("*", (Number(2), Variable("a")))))
+    assert parse("not 1 = 2 and true") == Apply("and", (Apply("not", (Apply("=", (Number(1), Number(2))),)), Number(1)))
+    assert parse("8 - 4 - 2") == Apply("-", (Apply("-", (Number(8), Number(4))), Number(2)))
+    assert parse("-(1 + 2) % .5") == Apply("%", (Apply("-", (Apply("+", (Number(1), Number(2))),)), Number(0.5)))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("1 +", "ends too early"),
+        ("(1", "expected ')', found the end"),
+        ("1 2", "unexpected '2'"),
+        ("1 & 2", "unexpected '& 2'"),
+        ("randm(1, 2)", "Did you mean 'random'?"),
+        ("random(1)", "takes 2 arguments, found 1"),
+        ("random(5, 1)", "the range 5 to 1 is empty"),
+        ("min()", "unexpected ')'"),
+        ("random_zipfian(1, 9, 1)", "1.001 to 1000"),
+        ("random_gaussian(1, 9, 1.5)", "at least 2"),
+        ("random_exponential(1, 9, 0)", "above 0"),
+        ("99999999999999999999", "does not fit 64 bits"),
+    ],
+)
+def test_an_expression_that_cannot_be_meant_is_refused(text, said):
+    with pytest.raises(ExpressionFault, match=said.replace("(", r"\(").replace(")", r"\)").replace("?", r"\?")):
+        parse(text)
+
+
+BITS = (
+    *("\\if 1", "\\else", "\\endif", "\\repeat 2", "\\endrepeat", "\\set a", ":a", ";", "\\gset", "SELECT", "BEGIN"),
+    *("'", "--", "/*", "*/", "(", "1", "\n", "\x00", "é"),
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(st.sampled_from(BITS)).map(" ".join))
+def test_no_text_at_all_makes_the_checker_fail(text):
+    lines = text.count("\n") + 1
+    assert all(1 <= line <= lines and said for line, said in check(text).faults)
+
+
+@given(
+    st.recursive(
+        st.integers(0, 99).map(str),
+        lambda inner: st.builds("({} {} {})".format, inner, st.sampled_from(["+", "-", "*", "<", "and", "or"]), inner),
+    )
+)
+def test_parentheses_around_an_expression_change_nothing(text):
+    assert parse(f"({text})") == parse(text)
