@@ -42,7 +42,7 @@ def test_identical_twins_raise_no_more_false_alarms_than_promised(machine: Machi
 @pytest.mark.parametrize("luck_sd", [0.003, 0.01])
 def test_stopping_on_precision_keeps_coverage_and_false_alarms(luck_sd: float, log_ratio: float) -> None:
     found, rounds = stopped_on_precision(Machine(trial_sd=0.03, luck_sd=luck_sd), log_ratio, EXPERIMENTS)
-    assert 3.0 < rounds < 10.0, "the rule never had a choice, so nothing was tested"
+    assert 3.5 < rounds < 9.0, "the rule hardly had a choice, so little was tested"
     assert found.is_calibrated
     assert found.false_alarms <= 0.025
     assert abs(found.bias) <= 0.25

@@ -201,7 +201,7 @@ def unsound() -> RunResult:
 def over_budget() -> RunResult:
     head = verdict(estimate(6.62, 0.14), Decision.OVER, primary=True)
     given = settings(budget=0.05, options={"budget": 0.05, "vary": {"cipher": ["aes-256"]}})
-    return result(Decision.OVER, (head, *secondary(scale=120.0)), given, stopped_by="gate")
+    return result(Decision.OVER, (head, *secondary(scale=120.0)), given)
 
 
 def planted() -> RunResult:

@@ -22,8 +22,11 @@ pub fn histogram() -> Histogram<u32> {
 
 /// Histograms of every span (transaction type or statement), one set for each core.
 pub struct Histograms {
-    cores: Vec<Mutex<Vec<Option<Box<Histogram<u32>>>>>>,
+    cores: Vec<Mutex<CoreSet>>,
 }
+
+/// A core's histograms by span, made when first needed.
+type CoreSet = Vec<Option<Box<Histogram<u32>>>>;
 
 impl Histograms {
     /// Empty sets for `spans` spans.
@@ -34,7 +37,7 @@ impl Histograms {
         Self { cores: (0..cores).map(|_| set()).collect() }
     }
 
-    fn set_of_this_core(&self) -> MutexGuard<'_, Vec<Option<Box<Histogram<u32>>>>> {
+    fn set_of_this_core(&self) -> MutexGuard<'_, CoreSet> {
         // SAFETY: sched_getcpu has no preconditions; it answers -1 where it is not supported.
         let core = usize::try_from(unsafe { libc::sched_getcpu() }).unwrap_or(0) % self.cores.len();
         // A poisoned lock only says that another thread panicked between two counters; the counts are still counts.

@@ -47,12 +47,8 @@ impl Mix {
         if transactions.is_empty() || !total.is_finite() || total <= 0.0 {
             return Err("a mix needs at least one transaction with a weight above 0".into());
         }
-        let mut mix = Self {
-            programs: Vec::new(),
-            thresholds: Vec::new(),
-            first_span: Vec::new(),
-            constants: Vec::new(),
-        };
+        let mut mix =
+            Self { programs: Vec::new(), thresholds: Vec::new(), first_span: Vec::new(), constants: Vec::new() };
         let mut below = 0.0;
         let mut span = transactions.len();
         for transaction in transactions {
@@ -81,10 +77,8 @@ impl Mix {
     #[must_use]
     pub fn span_names(&self) -> Vec<String> {
         let transactions = self.programs.iter().map(|p| format!("tx:{}", p.name));
-        let statements = self
-            .programs
-            .iter()
-            .flat_map(|p| (1..=p.statements.len()).map(move |n| format!("stmt:{}/{n}", p.name)));
+        let statements =
+            self.programs.iter().flat_map(|p| (1..=p.statements.len()).map(move |n| format!("stmt:{}/{n}", p.name)));
         transactions.chain(statements).collect()
     }
 
@@ -99,11 +93,7 @@ impl Mix {
 
 fn constants_of(program: &Program, constants: &BTreeMap<String, f64>) -> Vec<(usize, Value)> {
     let known = |name: &String| constants.get(name).copied();
-    program
-        .slots
-        .iter()
-        .filter_map(|(name, slot)| known(name).map(|value| (*slot, number(value))))
-        .collect()
+    program.slots.iter().filter_map(|(name, slot)| known(name).map(|value| (*slot, number(value)))).collect()
 }
 
 fn number(value: f64) -> Value {

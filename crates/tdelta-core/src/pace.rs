@@ -62,11 +62,8 @@ impl Arrivals {
             self.waiting.push_back(due);
         }
         let due_ns = self.waiting.pop_front()?;
-        let backlog = if due_ns <= now_ns {
-            1 + self.waiting.iter().filter(|due| **due <= now_ns).count() as u64
-        } else {
-            0
-        };
+        let backlog =
+            if due_ns <= now_ns { 1 + self.waiting.iter().filter(|due| **due <= now_ns).count() as u64 } else { 0 };
         self.taken += 1;
         Some(Arrival { index: self.taken - 1, due_ns, backlog })
     }

@@ -39,9 +39,7 @@ impl Usage {
         };
         let io = std::fs::read_to_string("/proc/self/io").unwrap_or_default();
         let field = |name: &str| -> i64 {
-            io.lines()
-                .find_map(|line| line.strip_prefix(name)?.strip_prefix(": ")?.trim().parse().ok())
-                .unwrap_or(0)
+            io.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": ")?.trim().parse().ok()).unwrap_or(0)
         };
         Self {
             cpu_user_seconds: seconds(usage.ru_utime),

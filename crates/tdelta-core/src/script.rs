@@ -644,13 +644,7 @@ fn as_real(value: &Value) -> Result<f64, String> {
     }
 }
 
-fn binary(
-    operator: Operator,
-    left: &Expr,
-    right: &Expr,
-    slots: &[Value],
-    rng: &mut Rng,
-) -> Result<Value, String> {
+fn binary(operator: Operator, left: &Expr, right: &Expr, slots: &[Value], rng: &mut Rng) -> Result<Value, String> {
     let left = left.evaluate(slots, rng)?;
     if operator == Operator::And && !is_true(&left) {
         return Ok(Value::Int(0));
@@ -791,7 +785,7 @@ fn permute(i: i64, size: i64) -> Result<i64, String> {
     loop {
         let (mut left, mut right) = (x >> half, x & mask);
         for round in 0..4u64 {
-            let mixed = left ^ (mix64(right.wrapping_add(round << 40).wrapping_add(0x7de1_7a)) & mask);
+            let mixed = left ^ (mix64(right.wrapping_add(round << 40).wrapping_add(0x007d_e17a)) & mask);
             (left, right) = (right, mixed);
         }
         x = (left << half) | right;
@@ -835,7 +829,10 @@ mod tests {
     #[test]
     fn markers_are_bound_and_text_is_left_alone() {
         let program = compile("t", "SELECT ':no', a::int -- :no\n FROM t WHERE x = :x AND y = :y AND z = :x;").unwrap();
-        assert_eq!(program.statements[0].sql, "SELECT ':no', a::int -- :no\n FROM t WHERE x = ?1 AND y = ?2 AND z = ?1");
+        assert_eq!(
+            program.statements[0].sql,
+            "SELECT ':no', a::int -- :no\n FROM t WHERE x = ?1 AND y = ?2 AND z = ?1"
+        );
         assert_eq!(program.statements[0].parameters.len(), 2);
     }
 

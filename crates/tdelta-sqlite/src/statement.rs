@@ -24,7 +24,7 @@ impl Prepared {
         let mut raw = std::ptr::null_mut();
         // SAFETY: `db` is open, `text` ends in NUL, `raw` is written by the call.
         let code = unsafe {
-            let persistent = ffi::SQLITE_PREPARE_PERSISTENT as u32;
+            let persistent = ffi::SQLITE_PREPARE_PERSISTENT;
             ffi::sqlite3_prepare_v3(db, text.as_ptr(), -1, persistent, &mut raw, std::ptr::null_mut())
         };
         if code != ffi::SQLITE_OK {

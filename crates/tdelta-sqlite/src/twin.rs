@@ -93,7 +93,10 @@ impl Twin {
     ///
     /// # Errors
     /// What SQLite says.
-    pub fn checksums(&mut self, tables: &[(String, Vec<String>)]) -> Result<BTreeMap<String, TableChecksum>, ClientError> {
+    pub fn checksums(
+        &mut self,
+        tables: &[(String, Vec<String>)],
+    ) -> Result<BTreeMap<String, TableChecksum>, ClientError> {
         let mut sums = BTreeMap::new();
         for (table, columns) in tables {
             let mut sum = TableChecksum::default();
@@ -122,11 +125,7 @@ impl Twin {
     ///
     /// # Errors
     /// If nothing is prepared.
-    pub fn trial(
-        &mut self,
-        trial: &Trial,
-        stop: &AtomicBool,
-    ) -> Result<(Outcome, BTreeMap<String, i64>), ClientError> {
+    pub fn trial(&mut self, trial: &Trial, stop: &AtomicBool) -> Result<(Outcome, BTreeMap<String, i64>), ClientError> {
         let Some((mix, histograms)) = &self.mix else {
             return Err(failure("order", "a trial before its transactions are prepared".into()));
         };
@@ -161,9 +160,8 @@ impl Twin {
     /// The sizes of its files now.
     #[must_use]
     pub fn file_sizes(&self) -> FileSizes {
-        let size = |suffix: &str| {
-            std::fs::metadata(Path::new(&format!("{}{suffix}", self.path))).map_or(0, |m| m.len())
-        };
+        let size =
+            |suffix: &str| std::fs::metadata(Path::new(&format!("{}{suffix}", self.path))).map_or(0, |m| m.len());
         FileSizes { database: size(""), wal: size("-wal"), journal: size("-journal") }
     }
 }

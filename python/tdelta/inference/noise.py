@@ -64,7 +64,7 @@ def _layout(rounds: NDArray[np.intp]) -> _Layout:
     return _Layout(starts, of_block, counts.astype(np.float64))
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _State:
     """The parameters during ECM: leading axes are (series, nu)."""
 

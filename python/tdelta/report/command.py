@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, fields
 
 from tdelta.records import RunSettings
-from tdelta.report.quantities import share
 from tdelta.session.request import RunRequest
 
 _FLAGS: Mapping[str, str] = {
@@ -35,6 +34,7 @@ _FLAGS: Mapping[str, str] = {
     "directory": "--dir",
     "store": "--store",
 }
+_SIZES = (("GB", 10**9), ("MB", 10**6), ("kB", 10**3), ("B", 1))
 _SHARES = frozenset({"cache", "rope", "budget"})
 
 
@@ -75,12 +75,23 @@ def _word(name: str, value: object) -> str:
     if name in _SHARES and isinstance(value, int | float):
         return _percent(value)
     if name == "size_bytes":
-        return f"{value}B"
-    return f"{value}s" if name == "max_seconds" else str(value)
+        return _size(int(str(value)))
+    if isinstance(value, float):
+        return f"{_plain(value)}s" if name == "max_seconds" else _plain(value)
+    return str(value)
 
 
 def _percent(value: float) -> str:
-    return share(value).replace(" ", "")
+    return f"{_plain(100 * value)}%"
+
+
+def _plain(value: float) -> str:
+    """All the figures that were typed, and none of the dust of binary fractions."""
+    return f"{value:.12g}"
+
+
+def _size(size_bytes: int) -> str:
+    return next(f"{size_bytes // step}{unit}" for unit, step in _SIZES if size_bytes % step == 0)
 
 
 def _vary(options: Mapping[str, object]) -> list[str]:

@@ -141,7 +141,7 @@ def dry_run_text(plan: DryRun, width: int, *, color: bool = False) -> str:
         ("memory", plan.memory_bytes, plan.memory_free_bytes),
     ):
         table.add_row(name, amounts((needed,), "bytes")[0], amounts((free,), "bytes")[0])
-    names = ", ".join(plan.conditions)
+    names = "; ".join(plan.conditions)
     lines = [
         f"{counted(len(plan.conditions), 'condition')}: {names}",
         f"{_span(plan)}, at least {counted(plan.trials_at_least, 'trial')}; files go to {plan.directory}",

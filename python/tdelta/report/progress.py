@@ -183,7 +183,7 @@ def look_text(look: Look, settings: RunSettings | None) -> str:
         f"{_label(condition, settings)} {estimate_text(estimate)}, {_width(estimate, target)}"
         for condition, estimate, target in look.estimates
     ]
-    end = "enough" if look.stop else f"{duration(look.seconds_left)} left at most"
+    end = "the last look" if look.stop else f"{duration(look.seconds_left)} left at most"
     return f"after round {look.round + 1}: {'; '.join([*parts, end])}"
 
 

@@ -49,8 +49,7 @@ _STYLES = {
 }
 _STOPPED_BY = {
     "precision": "ended at the aimed precision",
-    "gate": "ended when the budget was decided",
-    "time": "ended at the time limit",
+    "time": "ended with too little time for another round",
     "rounds": "ended at the round limit",
 }
 
@@ -226,13 +225,19 @@ def _footer(result: RunResult, width: int) -> list[Text | Table]:
     )
     lines = (
         f"run {settings.run_id}, seed {settings.seed}: {settings.engine}, workload {settings.workload}",
-        f"{counts} of {duration(result.trial_seconds)} and {counted(result.operations_per_trial, 'operation')} each;"
+        f"{counts} of {duration(result.trial_seconds)} and {_operations(result)} each;"
         f" {duration(result.elapsed_seconds)} in all; {_ended(result)}",
         f"tdelta's own loop: {_loop_cost(result.loop_cost_ns)} an operation,"
         f" {small_share(result.dilution)} of the measured time",
     )
     texts: list[Text | Table] = [text for line in lines for text in paragraph(line, width, "dim", indent="  ")]
     return [*texts, *(Text(f"{title:<10} {command}", style="dim") for title, command in _next_steps(result))]
+
+
+def _operations(result: RunResult) -> str:
+    """Operations of a trial; where strata differ, the record holds the fewest."""
+    has_strata = len({condition.stratum for condition in result.settings.conditions}) > 1
+    return f"{'at least ' if has_strata else ''}{counted(result.operations_per_trial, 'operation')}"
 
 
 def _loop_cost(nanoseconds: float) -> str:
@@ -242,6 +247,8 @@ def _loop_cost(nanoseconds: float) -> str:
 def _ended(result: RunResult) -> str:
     if result.interrupted:
         return "interrupted"
+    if result.stopped_by == "precision" and result.settings.budget is not None:
+        return "ended when the budget was decided"
     return _STOPPED_BY.get(result.stopped_by, f"ended by {result.stopped_by}")
 
 

@@ -12,7 +12,7 @@ from typing import TypeVar
 from tdelta.errors import WorkloadError
 from tdelta.workloads import laws, sql
 from tdelta.workloads.faults import Faults, hint
-from tdelta.workloads.model import Column, Table, Transaction, Workload, frozen
+from tdelta.workloads.model import Column, Table, Transaction, Workload
 from tdelta.workloads.schema import Schema, SchemaTable, read_schema
 from tdelta.workloads.scripts import Script, check_script, given_variables
 from tdelta.workloads.toml_lines import key_lines, line_of
@@ -252,7 +252,7 @@ class _Reader:
             self.fault(f"column {name}: law {law!r} needs rows_per on table {table.name}", *path)
         if law == "ref" and isinstance(values.get("table"), str) and values["table"] not in tables:
             self.fault(f"column {name}: unknown table {values['table']!r}.{hint(str(values['table']), tables)}", *path)
-        return Column(name, law, frozen(values), self.null_share(value, law, *path))
+        return Column(name, law, values, self.null_share(value, law, *path))
 
     def null_share(self, value: Mapping[str, object], law: str, *path: str) -> float:
         share = value.get("null_share", 0.0)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
 
 from tdelta.errors import UnknownName
 from tdelta.workloads.schema import Schema
@@ -149,8 +148,3 @@ def _column_plan(table: Table, column: Column) -> dict[str, object]:
     if column.null_share:
         plan["null_share"] = column.null_share
     return plan
-
-
-def frozen(values: Mapping[str, object]) -> Mapping[str, object]:
-    """A read-only copy."""
-    return MappingProxyType(dict(values))

@@ -28,8 +28,9 @@ _VARIABLE = re.compile(r"(?<!:):([A-Za-z_][A-Za-z0-9_]*)")
 class Piece:
     r"""A statement or a command.
 
-    ``text`` is as written, without its end; ``code`` the same with strings, quoted names and comments
-    blanked, character for character. ``line`` counts from 1. ``gset`` is the prefix of a ``\gset`` that ended a statement, else None.
+    ``text`` is as written, without its end; ``code`` the same with strings, quoted names and comments blanked,
+    character for character. ``line`` counts from 1. ``gset`` is the prefix of a ``\gset`` that ended a statement, else
+    None.
     """
 
     text: str

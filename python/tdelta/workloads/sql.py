@@ -62,13 +62,14 @@ def parse(text: str, dialect: str = "") -> exp.Expression | str:
 
 def unrepeatable(piece: Piece) -> Iterable[str]:
     """Why a statement would not do the same on every twin: it reads the clock or draws by itself."""
+    remedy = "differs from twin to twin: compute a time from :op, e.g. 1704067200 + :op"
     for pattern in (_CLOCK, _CLOCK_CALL):
         if match := pattern.search(piece.code):
-            yield f"{match.group(1)} differs from twin to twin: compute a time from :op, e.g. 1704067200 + :op"
+            yield f"{match.group(1)} {remedy}"
     if match := _CHANCE_CALL.search(piece.code):
         yield rf"{match.group(1)}() differs from twin to twin: draw with \set name random(lo, hi) and use :name"
     if match := _TIME_CALL.search(piece.text):
-        yield f"{match.group(1)}() of the present differs from twin to twin: compute a time from :op, e.g. 1704067200 + :op"
+        yield f"{match.group(1)}() of the present {remedy}"
 
 
 class NameCheck:

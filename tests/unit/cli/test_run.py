@@ -114,7 +114,7 @@ def test_the_command_a_report_gives_to_repeat_a_run_asks_for_the_same_run(sessio
         "min_rounds": 4,
         "max_rounds": 9,
         "max_seconds": 300.0,
-        "rope": 0.015,
+        "rope": 0.0123456,
         "budget": 0.055,
         "metric": "cpu_per_operation",
         "aa": True,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -38,7 +39,7 @@ def settings(
 def measurement(
     cost: float = 1.0, *, read: int = 0, planted: float = 0.0, types: Sequence[float] = (1.0,)
 ) -> Measurement:
-    """A trial of 1000 operations of 100 µs and 80 µs CPU each, times ``cost``; ``planted`` is a share on top of both."""
+    """A trial of 1000 operations of 100 µs and 80 µs CPU each, times ``cost``, the ``planted`` share included."""
     total = 100_000 * OPERATIONS * cost
     spans = {f"type{i}": SpanTotals(OPERATIONS, round(total * share)) for i, share in enumerate(types)}
     return Measurement(
@@ -86,6 +87,6 @@ def noisy(effect: float, sd: float = 0.01, *, seed: int = 1, luck: float = 0.0, 
     def cost(c: Condition, round_: int, block: int) -> float:
         own = lucks.setdefault((c.key, round_), float(rng.normal(0.0, luck)))
         shift = aa if c.role is Role.AA else effect if c.role.is_judged else 0.0
-        return 0.1 * np.sin(block) + own + shift + float(rng.normal(0.0, sd))
+        return 0.1 * math.sin(block) + own + shift + float(rng.normal(0.0, sd))
 
     return cost

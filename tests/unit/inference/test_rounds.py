@@ -24,8 +24,8 @@ def least_squares(y: np.ndarray) -> InstanceMeans:
 def brute_force(y: np.ndarray, theta: np.ndarray) -> np.ndarray:
     """The posterior of the third condition on a grid of theta, from the raw observations.
 
-    Independent of the package: contrasts with the baseline remove the blocks; their normal likelihood is evaluated whole,
-    with its full covariance, on a dense grid of (theta, tau, log sigma), under the documented priors.
+    Independent of the package: contrasts with the baseline remove the blocks; their normal likelihood is evaluated
+    whole, with its full covariance, on a dense grid of (theta, tau, log sigma), under the documented priors.
     """
     rounds, blocks, _ = y.shape
     contrasts = (y[..., 1:] - y[..., :1]).reshape(rounds, -1)
@@ -33,8 +33,7 @@ def brute_force(y: np.ndarray, theta: np.ndarray) -> np.ndarray:
     shared = np.eye(2) + 1.0
     noise_shape = np.kron(np.eye(blocks), shared)
     luck_shape = np.kron(np.ones((blocks, blocks)), shared)
-    total = np.zeros_like(theta)
-    logs, weights = [], []
+    logs = []
     for log_sigma in np.linspace(np.log(0.004), np.log(0.08), 50):
         for tau in np.linspace(1e-5, 0.09, 120):
             inverse = np.linalg.inv(np.exp(2 * log_sigma) * noise_shape + tau**2 * luck_shape)
@@ -44,7 +43,6 @@ def brute_force(y: np.ndarray, theta: np.ndarray) -> np.ndarray:
             c = sum(c @ inverse @ c for c in contrasts)
             prior = stats.norm.logpdf(tau, 0, LUCK_SCALE) + stats.norm.logpdf(log_sigma, np.log(0.03), 1.5)
             logs.append(0.5 * rounds * log_det - 0.5 * (a * theta**2 - 2 * b * theta + c) + prior)
-            weights.append(1.0)
     stacked = np.array(logs)
     total = np.exp(stacked - stacked.max()).sum(axis=0)
     return np.asarray(total * stats.t.pdf(theta / 0.5, 3))

@@ -57,7 +57,7 @@ def test_a_log_gets_one_line_a_stage_a_round_and_a_look() -> None:
         "load: aes-256",
         "round 1: 6 blocks",
         "after round 1: aes-256 +3.0 % (95 % HDI 0.0 … +6.0), 6.0 points wide, 2.0 aimed at; 1 min 00 s left at most",
-        "after round 2: aes-256 +3.0 % (95 % HDI +2.0 … +4.0), 2.0 points wide, 2.0 aimed at; enough",
+        "after round 2: aes-256 +3.0 % (95 % HDI +2.0 … +4.0), 2.0 points wide, 2.0 aimed at; the last look",
     ]
 
 

@@ -1,0 +1,46 @@
+# Two commands do everything on a fresh machine: `make demo` (set up, then the main job) and `make test`.
+
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.set-up
+RUST_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml 2>/dev/null) Cargo.toml Cargo.lock
+
+.PHONY: help setup demo test lint test-rust test-python wheel clean
+
+help: ## What there is to make
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+setup: $(STAMP) ## Set up .venv with tdelta and everything its tests need
+
+$(STAMP): requirements-dev.lock pyproject.toml $(RUST_SOURCES)
+	@scripts/setup "$(VENV)"
+	@touch $@
+
+demo: setup ## Set up and answer: what does AES-256 cost SQLite under an order-entry load?
+	@$(BIN)/tdelta run || { code=$$?; [ $$code -eq 3 ] || exit $$code; }
+
+test: setup lint test-rust test-python ## Set up and pass the whole suite
+
+lint: setup
+	$(BIN)/ruff check python tests benches
+	$(BIN)/ruff format --check python tests benches
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python -m mypy.stubtest tdelta._native
+	cargo fmt --check
+	cargo clippy --workspace --all-targets --locked -- -D warnings
+
+test-rust: setup
+	cargo test --workspace --locked --quiet
+
+test-python: setup
+	$(BIN)/pytest
+
+wheel: setup ## Build the abi3 wheel into dist/
+	$(BIN)/maturin build --release --locked --out dist
+
+clean: ## Remove what was built
+	rm -rf $(VENV) target dist python/tdelta/*.so

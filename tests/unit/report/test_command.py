@@ -1,0 +1,33 @@
+from __future__ import annotations
+
+import pytest
+import tdelta_samples as s
+from tdelta.report.command import next_command, repeat_command
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({}, ""),
+        ({"threads": 1, "cache": 0.1, "max_seconds": 85.0}, ""),
+        ({"size_bytes": 5_000_000, "max_seconds": 30.0}, " --size 5MB --max-time 30s"),
+        ({"size_bytes": 4097}, " --size 4097B"),
+        ({"vary": {"cache": [0.1, 1.2]}}, " --vary cache=10%,120%"),
+        ({"min_rounds": 4, "max_rounds": None}, " --rounds 4"),
+        ({"min_rounds": 3, "max_rounds": 5}, " --rounds 3..5"),
+        ({"workload": "./my mix"}, " --workload './my mix'"),
+        ({"study": "order-entry", "aa_twin": False}, " order-entry --no-aa-twin"),
+    ],
+)
+def test_a_run_is_repeated_with_its_seed_and_what_differs_from_the_defaults(
+    options: dict[str, object], words: str
+) -> None:
+    seed = "--seed 7301"
+    expected = f"tdelta run{words} {seed}"
+    assert repeat_command(s.settings(options=options)) == expected
+
+
+def test_a_following_command_names_the_store_only_if_one_was_named() -> None:
+    assert next_command("show", s.settings(options={"store": None})) == f"tdelta show {s.RUN_ID}"
+    resumed = next_command("run --resume", s.settings(options={"store": "/r.db"}))
+    assert resumed == f"tdelta run --resume {s.RUN_ID} --store /r.db"
