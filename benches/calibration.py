@@ -1,6 +1,6 @@
 """How often tdelta's intervals hold the truth: 1000 simulated experiments a row, as a table.
 
-One command, from the root of the repository, some six minutes on one core::
+One command, from the root of the repository, some five minutes on one core::
 
     OMP_NUM_THREADS=1 python benches/calibration.py
 
@@ -25,7 +25,7 @@ from calibration.harness import (
     stopped_on_precision,
     transaction_types,
 )
-from calibration.simulation import BASELINE, TREATMENT, Machine
+from calibration.simulation import BASELINE, NOISES, TREATMENT, Machine
 
 Row = tuple[str, Machine, str, Tally]
 
@@ -42,11 +42,14 @@ def of_fixed_rounds(experiments: int) -> Iterator[Row]:
 
 
 def of_small_designs(experiments: int) -> Iterator[Row]:
-    """One round; two rounds; no A/A twin."""
+    """One round; two rounds; three where the prior of luck is most at odds with the machine; no A/A twin."""
     for rounds in (1, 2):
         for luck_sd in (0.003, 0.01, 0.02):
             machine = Machine(trial_sd=0.03, luck_sd=luck_sd)
             yield f"{rounds} round(s)", machine, "0", fixed_rounds(machine, 0.0, experiments, rounds=[rounds])
+    for noise in NOISES:
+        machine = Machine(trial_sd=0.01, noise=noise, luck_sd=0.003)
+        yield "3 round(s)", machine, "0", fixed_rounds(machine, 0.0, experiments, rounds=[3])
     machine = Machine(luck_sd=0.01)
     yield "no A/A twin", machine, "0", fixed_rounds(machine, 0.0, experiments, conditions=(BASELINE, TREATMENT))
 
@@ -80,7 +83,8 @@ def main() -> None:
         for design, machine, log_ratio, found in study(experiments):
             # Where the truth lies outside the ROPE there is no false alarm to count.
             alarms = f"{100 * found.false_alarms:.1f}" if log_ratio == "0" else ""
-            figures = f"{100 * found.covered:.1f} | {alarms} | {found.bias:+.2f} | {found.points:.1f}"
+            bias = round(found.bias, 2) + 0.0
+            figures = f"{100 * found.covered:.1f} | {alarms} | {bias:+.2f} | {found.points:.1f}"
             print(f"| {design} | {machine.name} | {log_ratio} | {figures} |", flush=True)
 
 

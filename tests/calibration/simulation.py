@@ -17,6 +17,7 @@ from tdelta.records import Condition, Measurement, Metric, Role, RunSettings, Sp
 
 Array: TypeAlias = NDArray[np.float64]
 Noise: TypeAlias = Literal["t", "gamma"]
+NOISES: tuple[Noise, ...] = ("t", "gamma")
 
 BASELINE = Condition((("cipher", "none"),), Role.BASELINE)
 AA = Condition((("cipher", "none"),), Role.AA)

@@ -356,7 +356,7 @@ impl<'a> Worker<'a> {
             rows: 0,
             late_starts: 0,
             backlog_max: 0,
-            plant: Plant::new(shared.trial.planted),
+            plant: Plant::new(shared.trial.planted, shared.mix.span_count()),
         }
     }
 
@@ -468,14 +468,17 @@ impl<'a> Worker<'a> {
         times.first_ns.get_or_insert(start_ns);
         let slots = &mut self.slots[at.0];
         let statement = &program.statements[at.1];
-        self.rows += if self.plant.share > 0.0 {
-            self.plant.around(|| client.execute(at, statement, program.writes, slots))?
+        let span = mix.first_span[at.0] + at.1;
+        let (rows, last_ns) = if self.plant.share > 0.0 {
+            self.plant.around(span, start_ns, || client.execute(at, statement, program.writes, slots))
         } else {
-            client.execute(at, statement, program.writes, slots)?
+            let rows = client.execute(at, statement, program.writes, slots);
+            (rows, monotonic_ns())
         };
-        times.last_ns = monotonic_ns();
+        self.rows += rows?;
+        times.last_ns = last_ns;
         times.stale = false;
-        self.recorder.record(mix.first_span[at.0] + at.1, times.last_ns - start_ns);
+        self.recorder.record(span, last_ns - start_ns);
         Ok(())
     }
 }
@@ -484,49 +487,81 @@ fn script_error(message: String) -> ClientError {
     ClientError { kind: "script".into(), message, retryable: false }
 }
 
-/// A planted cost: spins for a share of each statement's own thread-CPU time. Reading the thread's CPU clock twice is
-/// part of the cost that is planted, so it is taken off what is left to spin and counted in what was realised.
+/// A planted cost: spins for a share of each statement's own thread-CPU time.
+///
+/// The thread's CPU clock is a system call, dear beside a short statement, and dearer in a real loop than in a tight one;
+/// reading it twice a statement would plant a cost nobody asked for. So it is read for one execution in many, which
+/// tells what part of the statement's elapsed time is CPU time, and every execution spins for the planted share of that
+/// part of its own elapsed time. What was spun is timed by the clock that the loop reads anyway.
 struct Plant {
     share: f64,
     clock_ns: u64,
+    sampled: Vec<Sampled>,
     owed_ns: f64,
     cpu_ns: u64,
     elapsed_ns: u64,
 }
 
+/// What is known of one statement: CPU and elapsed time of the executions that were sampled.
+#[derive(Clone, Copy, Default)]
+struct Sampled {
+    cpu_ns: u64,
+    elapsed_ns: u64,
+    skip: u32,
+}
+
 impl Plant {
-    fn new(share: f64) -> Self {
-        Self { share, clock_ns: clock_cost(share > 0.0), owed_ns: 0.0, cpu_ns: 0, elapsed_ns: 0 }
+    /// One execution in so many is sampled, and the first.
+    const EVERY: u32 = 128;
+    /// A spin that overshoots by this much was preempted.
+    const PREEMPTED_NS: u64 = 50_000;
+
+    fn new(share: f64, spans: usize) -> Self {
+        let clock_ns = clock_cost(share > 0.0);
+        Self { share, clock_ns, sampled: vec![Sampled::default(); spans], owed_ns: 0.0, cpu_ns: 0, elapsed_ns: 0 }
     }
 
-    fn around<T>(&mut self, statement: impl FnOnce() -> T) -> T {
-        let before = thread_cpu_ns();
+    /// Runs a statement that began at `start_ns` and spins behind it. Returns its result and the time after the spin.
+    fn around<T>(&mut self, span: usize, start_ns: u64, statement: impl FnOnce() -> T) -> (T, u64) {
+        let is_sample = self.sampled[span].skip == 0;
+        let before = if is_sample { thread_cpu_ns() } else { 0 };
         let result = statement();
-        let own_ns = (thread_cpu_ns() - before).saturating_sub(self.clock_ns);
-        let clocks_ns = 2 * self.clock_ns;
-        self.owed_ns += own_ns as f64 * self.share - clocks_ns as f64;
-        self.cpu_ns += clocks_ns;
-        self.elapsed_ns += clocks_ns;
-        if self.owed_ns > 0.0 {
-            self.spin();
+        let own_cpu_ns = if is_sample { (thread_cpu_ns() - before).saturating_sub(self.clock_ns) } else { 0 };
+        let end_ns = monotonic_ns();
+        let mut own_ns = end_ns - start_ns;
+        let sampled = &mut self.sampled[span];
+        if is_sample {
+            let clocks_ns = 2 * self.clock_ns;
+            own_ns = own_ns.saturating_sub(clocks_ns);
+            *sampled = Sampled {
+                cpu_ns: sampled.cpu_ns + own_cpu_ns,
+                elapsed_ns: sampled.elapsed_ns + own_ns,
+                skip: Self::EVERY,
+            };
+            self.owed_ns -= clocks_ns as f64;
+            self.cpu_ns += clocks_ns;
+            self.elapsed_ns += clocks_ns;
         }
-        result
+        sampled.skip -= 1;
+        let cpu_part = (sampled.cpu_ns as f64 / sampled.elapsed_ns.max(1) as f64).min(1.0);
+        self.owed_ns += own_ns as f64 * cpu_part * self.share;
+        (result, self.spin(end_ns))
     }
 
-    fn spin(&mut self) {
-        const PREEMPTED_NS: u64 = 50_000;
-        let wanted = self.owed_ns as u64;
-        let start = monotonic_ns();
-        let mut spun = 0;
-        while spun < wanted {
-            std::hint::spin_loop();
-            spun = monotonic_ns() - start;
+    /// Spins from `start_ns` (just read) until nothing is owed. Returns the time then.
+    fn spin(&mut self, start_ns: u64) -> u64 {
+        let wanted = self.owed_ns.max(0.0) as u64;
+        let mut now_ns = start_ns;
+        while now_ns - start_ns < wanted {
+            now_ns = monotonic_ns();
         }
+        let spun = now_ns - start_ns;
         // If the core was taken away meanwhile, the wall clock ran on but no more CPU time than wanted was spent.
-        let cpu = if spun > wanted + PREEMPTED_NS { wanted } else { spun };
+        let cpu = if spun > wanted + Self::PREEMPTED_NS { wanted } else { spun };
         self.cpu_ns += cpu;
         self.elapsed_ns += spun;
         self.owed_ns -= cpu as f64;
+        now_ns
     }
 }
 
@@ -716,6 +751,8 @@ mod tests {
         let own = 300.0 * 100_000.0;
         let realised = outcome.planted_cpu_ns as f64 / own;
         assert!((0.45..0.6).contains(&realised), "{realised}");
+        let span = outcome.totals[0].total_ns as f64;
+        assert!(span > own * 1.45, "the planted time lies within what is measured");
         assert!(outcome.planted_elapsed_ns >= outcome.planted_cpu_ns);
     }
 }

@@ -4,7 +4,7 @@
 //! `\repeat N` … `\endrepeat`, and `random_string(min, max)`. Unlike pgbench in simple mode, `:name` is always bound as a
 //! parameter and never pasted into the text, so that each statement is prepared once.
 
-use crate::draw::{mix64, Rng};
+use crate::draw::{mix64, permute, Rng};
 use crate::value::Value;
 use std::collections::HashMap;
 
@@ -734,7 +734,10 @@ fn call(function: Function, arguments: &[Expr], slots: &[Value], rng: &mut Rng) 
         Function::Permute => {
             let i = arguments[0].integer(slots, rng)?;
             let size = arguments[1].integer(slots, rng)?;
-            Value::Int(permute(i, size)?)
+            if size < 1 {
+                return Err(format!("permute needs a size of at least 1, not {size}"));
+            }
+            Value::Int(permute(i.rem_euclid(size) as u64, size as u64) as i64)
         }
         Function::Hash => Value::Int(mix64(arguments[0].integer(slots, rng)? as u64) as i64),
         Function::Abs => match arguments[0].evaluate(slots, rng)? {
@@ -774,32 +777,11 @@ fn extreme(function: Function, arguments: &[Expr], slots: &[Value], rng: &mut Rn
     Ok(best)
 }
 
-/// A fixed bijection of `0..size` that scatters neighbours: four Feistel rounds, walked until they land inside.
-fn permute(i: i64, size: i64) -> Result<i64, String> {
-    if size < 1 {
-        return Err(format!("permute needs a size of at least 1, not {size}"));
-    }
-    let mut x = i.rem_euclid(size) as u64;
-    let half = (64 - (size as u64 - 1).leading_zeros()).div_ceil(2).max(1);
-    let mask = (1u64 << half) - 1;
-    loop {
-        let (mut left, mut right) = (x >> half, x & mask);
-        for round in 0..4u64 {
-            let mixed = left ^ (mix64(right.wrapping_add(round << 40).wrapping_add(0x007d_e17a)) & mask);
-            (left, right) = (right, mixed);
-        }
-        x = (left << half) | right;
-        if x < size as u64 {
-            return Ok(x as i64);
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::draw::Rng;
-    use proptest::prelude::{prop_assert_eq, proptest};
+    use proptest::prelude::proptest;
 
     fn evaluate(text: &str) -> Result<Value, String> {
         let program = compile("t", &format!("\\set x {text}\nSELECT 1;")).map_err(|(_, why)| why)?;
@@ -852,13 +834,6 @@ mod tests {
     }
 
     proptest! {
-        #[test]
-        fn permute_is_a_bijection(size in 1i64..2000) {
-            let mut seen: Vec<i64> = (0..size).map(|i| permute(i, size).unwrap()).collect();
-            seen.sort_unstable();
-            prop_assert_eq!(seen, (0..size).collect::<Vec<_>>());
-        }
-
         #[test]
         fn compiling_never_panics(text in "[\\\\a-z0-9 ;:'()+*\n-]{0,80}") {
             let _ = compile("t", &text);

@@ -7,7 +7,23 @@ environment, and it dies with its parent.
 
 from tdelta.driver.files import TwinFolder, sweep
 from tdelta.driver.jobs import LoadJob, Mix, TrialJob
-from tdelta.driver.twins import LoopCost, SqliteTwins, Twin
+from tdelta.driver.protocol import Checksums, LoopCost, MakeTwins, Tables, Twin, Twins
+from tdelta.driver.twins import SqliteTwin, SqliteTwins
 from tdelta.driver.workers import Worker
 
-__all__ = ["LoadJob", "LoopCost", "Mix", "SqliteTwins", "TrialJob", "Twin", "TwinFolder", "Worker", "sweep"]
+__all__ = [
+    "Checksums",
+    "LoadJob",
+    "LoopCost",
+    "MakeTwins",
+    "Mix",
+    "SqliteTwin",
+    "SqliteTwins",
+    "Tables",
+    "TrialJob",
+    "Twin",
+    "TwinFolder",
+    "Twins",
+    "Worker",
+    "sweep",
+]

@@ -7,16 +7,15 @@ import json
 import os
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tdelta import _native
 from tdelta.driver.files import TwinFolder
 from tdelta.driver.jobs import LoadJob, Mix, TrialJob
-from tdelta.driver.workers import Worker
+from tdelta.driver.protocol import Checksums, LoopCost, Tables
+from tdelta.driver.workers import Worker, failure
 from tdelta.engines import SqliteEngine, TwinSettings
-from tdelta.errors import TdeltaError
 from tdelta.records import Measurement, SpanTotals
 
 _LOAD_SECONDS = 24 * 3600.0
@@ -32,18 +31,8 @@ _FACTS = {
     "auto_vacuum": "PRAGMA auto_vacuum",
 }
 
-Checksums = Mapping[str, tuple[int, str]]
 
-
-@dataclass(frozen=True, slots=True)
-class LoopCost:
-    """The load loop without a database: ns a statement, and ns a transaction within the spans that are measured."""
-
-    statement_ns: float
-    transaction_ns: float
-
-
-class Twin:
+class SqliteTwin:
     """One instance: a copy of a loaded file, open in a worker of its own."""
 
     def __init__(self, folder: TwinFolder, path: Path, worker: Worker) -> None:
@@ -65,7 +54,7 @@ class Twin:
         """Settings in force, read back from the connection."""
         return self._worker.ask("facts", queries=_FACTS)
 
-    def checksums(self, tables: tuple[tuple[str, tuple[str, ...]], ...]) -> Checksums:
+    def checksums(self, tables: Tables) -> Checksums:
         """Rows and checksum of each table."""
         return _checksums(self._worker, tables)
 
@@ -73,6 +62,7 @@ class Twin:
         """Run one trial.
 
         Raises:
+            StorageFault: the disk is full, or a file cannot be read or written.
             TdeltaError: a statement failed; the message is the engine's.
         """
         answer = self._worker.ask("trial", seconds=job.deadline_seconds + _GRACE_SECONDS, trial=job.as_json())
@@ -125,7 +115,7 @@ class SqliteTwins:
         text = _native.plan_checksums(json.dumps(self._job.plan), self._job.seed, os.cpu_count() or 1)
         return _as_checksums(json.loads(text))
 
-    def start(self, settings: TwinSettings, name: str) -> Twin:
+    def start(self, settings: TwinSettings, name: str) -> SqliteTwin:
         """Copy the loaded file under an instance's name and open it in a new worker, its transactions prepared."""
         source = self._loads[(settings.cipher, settings.page_size, settings.reserved_bytes)]
         path = self._folder.copy(source, name)
@@ -138,7 +128,7 @@ class SqliteTwins:
             worker.kill()
             self._folder.remove(path)
             raise
-        return Twin(self._folder, path, worker)
+        return SqliteTwin(self._folder, path, worker)
 
     def loop_cost(self, job: TrialJob) -> LoopCost:
         """Run the transactions on a client that does nothing, in a worker like any other."""
@@ -164,7 +154,7 @@ class SqliteTwins:
         return self._keys.setdefault(cipher, secrets.token_hex(32))
 
 
-def _checksums(worker: Worker, tables: tuple[tuple[str, tuple[str, ...]], ...]) -> Checksums:
+def _checksums(worker: Worker, tables: Tables) -> Checksums:
     return _as_checksums(worker.ask("checksums", seconds=_LOAD_SECONDS, tables=tables))
 
 
@@ -175,7 +165,8 @@ def _as_checksums(sums: Mapping[str, Any]) -> Checksums:
 def _measurement(answer: Mapping[str, Any]) -> Measurement:
     outcome, spans = answer["report"]["outcome"], answer["report"]["spans"]
     if outcome["stopped_by"] == "error":
-        raise TdeltaError(f"a statement failed during a trial: {outcome['first_error']}")
+        kind = next(iter(outcome["errors"]), "sql")
+        raise failure(kind, f"a statement failed during a trial: {outcome['first_error']}")
     extra = answer["report"]["extra"] or {}
     return Measurement(
         operations=outcome["operations"],

@@ -76,9 +76,7 @@ class Host:
 
     def do_load(self, order: Order) -> Order:
         """Make the tables, fill them, build the indexes."""
-        self._open().load(
-            json.dumps(order["plan"]), order["seed"], order["threads"], order["tables"], order["indexes"]
-        )
+        self._open().load(json.dumps(order["plan"]), order["seed"], order["threads"], order["tables"], order["indexes"])
         return {}
 
     def do_facts(self, order: Order) -> Order:

@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import select
+import signal
 import subprocess
 import sys
 import tempfile
@@ -40,8 +41,10 @@ class Worker:
         return self
 
     def __exit__(
-        self, _kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
+        self, kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
     ) -> None:
+        if kind is not None:
+            self.kill()  # a load that goes on would make Ctrl-C wait
         self.end()
 
     @property
@@ -65,7 +68,7 @@ class Worker:
         self.send(do, **order)
         answer = json.loads(self._line(seconds))
         if "error" in answer:
-            raise _failure(*answer["error"])
+            raise failure(*answer["error"])
         found: dict[str, Any] = answer["ok"]
         return found
 
@@ -96,8 +99,7 @@ class Worker:
         self.kill()
         self._errors.seek(0)
         words = self._errors.read()[-_LAST_WORDS:].decode(errors="replace").strip()
-        status = self._process.returncode
-        return WorkerFault(f"a worker process died with status {status}: {words or 'it said nothing'}")
+        return WorkerFault(f"a worker process {_ending(self._process.returncode)}: {words or 'it said nothing'}")
 
     def end(self) -> None:
         """Let it close its twin and go; kill it if it does not."""
@@ -117,7 +119,14 @@ class Worker:
         self._process.wait()
 
 
-def _failure(kind: str, message: str) -> TdeltaError:
+def _ending(status: int) -> str:
+    if status == -signal.SIGKILL:
+        return "was killed from outside (`dmesg` tells whether memory ran out)"
+    return f"died of {signal.Signals(-status).name}" if status < 0 else f"ended with status {status}"
+
+
+def failure(kind: str, message: str) -> TdeltaError:
+    """What a database answered, as an exception: one that a user can mend where it is about the disk."""
     if kind in ("full", "io", "read_only", "cannot_open"):
         return StorageFault(f"{message}: free some space, or choose another folder with --dir")
     return TdeltaError(message)

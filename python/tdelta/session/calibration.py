@@ -6,18 +6,20 @@ itself. The number is found on the baseline of each stratum, on an instance of i
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tdelta.driver import SqliteTwins, TrialJob, Twin
+from tdelta.driver import TrialJob, Twin, Twins
 from tdelta.records import Condition, Role
 from tdelta.session.planning import Plan
 
 _FIRST_OPERATIONS = 100
 _FEWEST_OPERATIONS = 10
 _MOST_GROWTH = 20.0
-_TRIES = 8
+_TRIES = 12
+_SETTLED = 5
 _STREAM = 1 << 40
 """Streams of operations from here on are calibration's; blocks count from 0."""
 
@@ -56,7 +58,7 @@ class Calibration:
         return cls(operations, values["trial_seconds"], values["loop_cost_ns"], values["loop_response_ns"])
 
 
-def calibrate(plan: Plan, twins: SqliteTwins, data_bytes: int, stored: Mapping[str, Any] | None) -> Calibration:
+def calibrate(plan: Plan, twins: Twins, data_bytes: int, stored: Mapping[str, Any] | None) -> Calibration:
     """Find the trial's size, or take the one that an earlier sitting of the same run found.
 
     Raises:
@@ -80,7 +82,7 @@ def trial_deadline_seconds(trial_seconds: float) -> float:
     return max(_DEADLINE_SECONDS, _DEADLINE_TRIALS * trial_seconds)
 
 
-def _fill(plan: Plan, twins: SqliteTwins, baseline: Condition, data_bytes: int) -> tuple[int, float]:
+def _fill(plan: Plan, twins: Twins, baseline: Condition, data_bytes: int) -> tuple[int, float]:
     """Operations that fill the wanted time on this baseline, and the time they took at last."""
     wanted = plan.request.trial_seconds
     if plan.request.rate is not None:
@@ -93,20 +95,22 @@ def _fill(plan: Plan, twins: SqliteTwins, baseline: Condition, data_bytes: int) 
 
 
 def _search(plan: Plan, twin: Twin, wanted: float) -> tuple[int, float]:
+    """Grow the trial until it fills the wanted time, then take the median of a few, since one may meet a cold cache."""
     operations, first_op = _FIRST_OPERATIONS, 1
-    seconds = 0.0
+    settled: list[float] = []
     for attempt in range(_TRIES):
         job = _job(plan, _STREAM + 1 + attempt, operations, first_op, seconds=trial_deadline_seconds(wanted))
         measured = twin.trial(job)
-        seconds = measured.elapsed_ns / 1e9
         first_op += operations
-        per_operation = seconds / max(1, measured.operations)
-        filled = 0.8 * wanted <= seconds <= 1.25 * wanted
-        if filled and attempt > 1:
+        per_operation = measured.elapsed_ns / 1e9 / max(1, measured.operations)
+        if operations * per_operation > wanted / 2:
+            settled.append(per_operation)
+        if len(settled) == _SETTLED:
             break
-        operations = round(min(wanted / per_operation, operations * _MOST_GROWTH))
-        operations = max(_FEWEST_OPERATIONS, operations)
-    return operations, seconds
+        operations = max(_FEWEST_OPERATIONS, round(min(wanted / per_operation, operations * _MOST_GROWTH)))
+    per_operation = statistics.median(settled or [per_operation])
+    operations = max(_FEWEST_OPERATIONS, round(wanted / per_operation))
+    return operations, operations * per_operation
 
 
 def _job(plan: Plan, stream: int, operations: int, first_op: int, seconds: float) -> TrialJob:

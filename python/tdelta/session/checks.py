@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
+from tdelta.driver import Checksums
 from tdelta.errors import TdeltaError
 from tdelta.records import Condition, Trial, Validity
 from tdelta.session.planning import Plan
 
-Checksums = Mapping[str, tuple[int, str]]
-
 _VARIED_BY = {"cache": ("cache_size",), "journal_mode": ("journal_mode",), "threads": ("cache_size",)}
-_DIFFERENT_BY_PAGE_SIZE = ("page_size", "page_count")
+_DIFFERENT_BY_RESERVE = frozenset({"page_count"})
 
 
 class Checks:
@@ -44,7 +43,7 @@ class Checks:
     def settled(self, condition: Condition, facts: dict[str, str]) -> None:
         """Settings read back from a twin, against the first twin of the same stratum."""
         first, known = self._facts.setdefault(condition.stratum, (condition.key, facts))
-        allowed = set() if self._plan.request.reserve == "equal" else set(_DIFFERENT_BY_PAGE_SIZE)
+        allowed = frozenset() if self._plan.request.reserve == "equal" else _DIFFERENT_BY_RESERVE
         for name, value in facts.items():
             if value != known[name] and name not in allowed:
                 self._settings.append(f"{name} is {value} on {condition.key} and {known[name]} on {first}")

@@ -11,12 +11,12 @@ import dataclasses
 import signal
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
 
-from tdelta.driver import SqliteTwins, TwinFolder, sweep
-from tdelta.errors import UsageError
+from tdelta.driver import MakeTwins, SqliteTwins, TwinFolder, Twins, sweep
+from tdelta.errors import StorageFault, TdeltaError, UsageError
 from tdelta.inference import enough, judge, look
 from tdelta.measure import library_versions, machine_facts
 from tdelta.records import Event, Look, Phase, RunPlanned, RunResult, Trial
@@ -35,10 +35,22 @@ _CLOSING_SECONDS = 1.5
 """Kept back at the end of the time for the verdict itself."""
 
 
-def conduct(request: RunRequest, observer: Observer) -> RunResult:
+def conduct(
+    request: RunRequest,
+    observer: Observer,
+    *,
+    make_twins: MakeTwins = SqliteTwins,
+    now: Callable[[], float] = time.monotonic,
+) -> RunResult:
     """Run what was asked, from the set-up to the verdict, and keep it in the store.
 
     Ctrl-C during trials ends the run with what is known so far (``interrupted`` in the result).
+
+    Args:
+        request: what was asked.
+        observer: told what happens.
+        make_twins: makes the run's twins; `tdelta.driver.fake` has some for tests.
+        now: the clock, seconds.
 
     Raises:
         UsageError: what was asked cannot be done.
@@ -46,17 +58,23 @@ def conduct(request: RunRequest, observer: Observer) -> RunResult:
         StoreError: the store cannot be used.
         KeyboardInterrupt: before there was anything to say.
     """
-    clock = Clock(request.max_seconds)
+    clock = Clock(request.max_seconds, now)
     with Store.open(request.store) as store:
         made = plan(request, store.fresh_run_id())
-        check_room(made)
-        made.base.mkdir(parents=True, exist_ok=True)
+        _make_room(made)
         store.create_run(made.settings, machine_facts(made.base), library_versions())
         store.put_fact(made.settings.run_id, "fingerprint", made.fingerprint())
-        return _Session(made, store, observer, clock).run()
+        return _Session(made, store, observer, clock, make_twins).run()
 
 
-def resume(run_id: str, store_path: Path | None, observer: Observer) -> RunResult:
+def resume(
+    run_id: str,
+    store_path: Path | None,
+    observer: Observer,
+    *,
+    make_twins: MakeTwins = SqliteTwins,
+    now: Callable[[], float] = time.monotonic,
+) -> RunResult:
     """Complete a run that was cut short: same settings and seed, fresh twins, the next rounds.
 
     Trials that are stored count; a block that was cut short stays in the store and out of the verdict.
@@ -65,6 +83,8 @@ def resume(run_id: str, store_path: Path | None, observer: Observer) -> RunResul
         run_id: the run, or the beginning of its id, or ``last``.
         store_path: the store, or None for the default one.
         observer: told what happens.
+        make_twins: as for `conduct`.
+        now: as for `conduct`.
 
     Raises:
         UnknownName: there is no such run.
@@ -78,20 +98,34 @@ def resume(run_id: str, store_path: Path | None, observer: Observer) -> RunResul
         request = request_from_json(settings.options)
         made = plan(request, found)
         made = dataclasses.replace(made, settings=settings)
-        if store.get_fact(found, "fingerprint") != made.fingerprint():
+        if store.get_fact(found, "fingerprint") not in (None, made.fingerprint()):
             raise UsageError(f"run {found}: its workload has changed since it began; start a new run")
-        check_room(made)
-        return _Session(made, store, observer, Clock(request.max_seconds)).run()
+        store.put_fact(found, "fingerprint", made.fingerprint())  # a run that was killed at once has none yet
+        _make_room(made)
+        return _Session(made, store, observer, Clock(request.max_seconds, now), make_twins).run()
+
+
+def _make_room(plan: Plan) -> None:
+    """Remove what killed runs left, then see that there is room, and make the folder."""
+    sweep(plan.base)
+    check_room(plan)
+    try:
+        plan.base.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StorageFault(f"cannot make {plan.base}: {error.strerror}; choose another folder with --dir") from error
 
 
 class _Session:
     """One sitting at a run."""
 
-    def __init__(self, plan: Plan, store: Store, observer: Observer, clock: Clock) -> None:
+    def __init__(
+        self, plan: Plan, store: Store, observer: Observer, clock: Clock, make_twins: MakeTwins = SqliteTwins
+    ) -> None:
         self._plan = plan
         self._store = store
         self._observe = observer
         self._clock = clock
+        self._make_twins = make_twins
         self._run_id = plan.settings.run_id
         self._trials: list[Trial] = list(store.trials(self._run_id, histograms=False))
         self._checks = Checks(plan)
@@ -100,16 +134,16 @@ class _Session:
     def run(self) -> RunResult:
         """All stages. Whatever ends them, the store says how far the run came."""
         self._announce()
-        self._store.set_status(self._run_id, RunStatus.RUNNING)
-        try:
-            with _interruptible(self._interruption):
-                ending = self._measure()
-        except KeyboardInterrupt:
-            self._store.set_status(self._run_id, RunStatus.INTERRUPTED)
-            raise
-        except BaseException:
-            self._store.set_status(self._run_id, RunStatus.FAILED)
-            raise
+        with TwinFolder(self._plan.base, self._run_id) as folder:  # refuses a run that another process is at
+            self._store.set_status(self._run_id, RunStatus.RUNNING)
+            try:
+                with _interruptible(self._interruption):
+                    ending = self._measure(folder)
+            except BaseException as error:
+                status = RunStatus.INTERRUPTED if isinstance(error, KeyboardInterrupt) else RunStatus.FAILED
+                with suppress(TdeltaError):  # a store that is full must not hide what went wrong
+                    self._store.set_status(self._run_id, status)
+                raise
         return self._finish(ending)
 
     def _announce(self) -> None:
@@ -124,14 +158,12 @@ class _Session:
         )
         self._observe(planned)
 
-    def _measure(self) -> Ending:
-        sweep(self._plan.base)
-        with TwinFolder(self._plan.base, self._run_id) as folder:
-            twins = SqliteTwins(self._plan.engine, folder, self._plan.load_job(), self._plan.mix())
-            data_bytes = self._load(twins)
-            found = self._calibrate(twins, data_bytes)
-            self._interruption.arm()
-            stopped_by = self._rounds(twins, found, data_bytes)
+    def _measure(self, folder: TwinFolder) -> Ending:
+        twins = self._make_twins(self._plan.engine, folder, self._plan.load_job(), self._plan.mix())
+        data_bytes = self._load(twins)
+        found = self._calibrate(twins, data_bytes)
+        self._interruption.arm()
+        stopped_by = self._rounds(twins, found, data_bytes)
         return Ending(
             stopped_by=stopped_by,
             interrupted=self._interruption.requested,
@@ -140,7 +172,7 @@ class _Session:
             library=twins.library,
         )
 
-    def _load(self, twins: SqliteTwins) -> int:
+    def _load(self, twins: Twins) -> int:
         """Load every kind of file, compare the rows, and return the size of the plain one."""
         kinds = self._plan.load_kinds()
         expected = twins.expected_checksums()
@@ -154,14 +186,14 @@ class _Session:
         self._checks.raise_if_rows_differ()
         return data_bytes
 
-    def _calibrate(self, twins: SqliteTwins, data_bytes: int) -> Calibration:
+    def _calibrate(self, twins: Twins, data_bytes: int) -> Calibration:
         self._observe(Phase("calibrate", "how many operations fill a trial"))
         stored = self._store.get_fact(self._run_id, "calibration")
         found = calibrate(self._plan, twins, data_bytes, stored)
         self._store.put_fact(self._run_id, "calibration", found.as_json())
         return found
 
-    def _rounds(self, twins: SqliteTwins, found: Calibration, data_bytes: int) -> str:
+    def _rounds(self, twins: Twins, found: Calibration, data_bytes: int) -> str:
         """Rounds until the answer is precise enough, the rounds are used up, or the time is. Returns which."""
         request = self._plan.request
         runner = RoundRunner(
@@ -180,9 +212,9 @@ class _Session:
         block = max((trial.block for trial in self._trials), default=-1) + 1
         longest = 0.0
         while True:
-            began = time.monotonic()
+            began = self._clock.elapsed()
             block = runner.run(number, block)
-            longest = max(longest, time.monotonic() - began)
+            longest = max(longest, self._clock.elapsed() - began)
             done, number = done + 1, number + 1
             if self._interruption.requested:
                 return "interrupt"
@@ -192,6 +224,8 @@ class _Session:
             late = self._clock.left() < longest + _CLOSING_SECONDS
             stop = precise or used_up or late
             self._observe(Look(number - 1, looks, self._clock.left(), stop))
+            if self._interruption.requested:
+                return "interrupt"
             if stop:
                 return "precision" if precise else "rounds" if used_up else "time"
 
@@ -236,5 +270,3 @@ def _interruptible(interruption: Interruption) -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-

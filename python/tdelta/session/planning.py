@@ -195,13 +195,13 @@ def _check_numbers(request: RunRequest) -> None:
 
 
 def request_to_json(request: RunRequest) -> dict[str, object]:
-    """A request as JSON values, from which `request_from_json` makes the same request."""
+    """A request as JSON values, from which `request_from_json` makes the same request, its paths absolute."""
     values = {field.name: getattr(request, field.name) for field in dataclasses.fields(request)}
     values["vary"] = {factor: list(levels) for factor, levels in request.vary.items()}
     values["plant"] = list(request.plant)
     values["metric"] = request.metric.value
     for name in ("directory", "store"):
-        values[name] = None if values[name] is None else str(values[name])
+        values[name] = None if values[name] is None else str(values[name].absolute())
     if request.workload is not None and Path(request.workload).is_dir():
         values["workload"] = str(Path(request.workload).resolve())
     return values

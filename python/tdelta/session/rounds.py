@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import time
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 
 from tdelta.design import block_order, instances
-from tdelta.driver import SqliteTwins, TrialJob, Twin
+from tdelta.driver import Checksums, TrialJob, Twin, Twins
 from tdelta.measure import PressureMeter
 from tdelta.records import BlockDone, Condition, Event, Measurement, Phase, RoundStarted, Trial, TrialDone
 from tdelta.session.calibration import Calibration, trial_deadline_seconds
@@ -22,13 +24,14 @@ _WARM_UP = 1 << 41
 class Clock:
     """Wall clock of a sitting, set-up included."""
 
-    def __init__(self, max_seconds: float) -> None:
-        self._began = time.monotonic()
+    def __init__(self, max_seconds: float, now: Callable[[], float] = time.monotonic) -> None:
+        self._now = now
+        self._began = now()
         self._max_seconds = max_seconds
 
     def elapsed(self) -> float:
         """Seconds since the sitting began."""
-        return time.monotonic() - self._began
+        return self._now() - self._began
 
     def left(self) -> float:
         """Seconds left, never below 0."""
@@ -71,7 +74,7 @@ class RoundRunner:
     def __init__(
         self,
         plan: Plan,
-        twins: SqliteTwins,
+        twins: Twins,
         calibration: Calibration,
         data_bytes: int,
         *,
@@ -105,9 +108,9 @@ class RoundRunner:
             for _ in range(self._plan.request.blocks_per_round):
                 if self._interruption.requested or (block > first_block and self._is_late()):
                     break
-                began = time.monotonic()
+                began = self._clock.elapsed()
                 self._block(number, block, block - first_block, twins)
-                self._longest_block = max(self._longest_block, time.monotonic() - began)
+                self._longest_block = max(self._longest_block, self._clock.elapsed() - began)
                 block += 1
             if not self._interruption.requested:
                 self._compare_rows(twins)
@@ -117,29 +120,40 @@ class RoundRunner:
         return self._clock.left() < self._longest_block
 
     def _start(self, number: int, stack: ExitStack) -> dict[Condition, tuple[str, Twin]]:
+        """Fresh twins, made one after another in the drawn order, then read and warmed up side by side."""
         drawn = instances(self._plan.settings.seed, number, self._plan.conditions)
         twins: dict[Condition, tuple[str, Twin]] = {}
         for done, (condition, name) in enumerate(drawn):
+            if self._interruption.requested:
+                return twins
             self._observe(Phase("copy", f"round {number + 1}: fresh twins", done, len(drawn)))
             twin = self._twins.start(self._plan.twin_settings(condition, self._data_bytes), name)
             stack.callback(twin.end)
             twins[condition] = (name, twin)
             self._checks.settled(condition, twin.facts())
+        self._observe(Phase("checksum", "the twins' rows before the first trial"))
+        for condition, sums in self._checksums(twins).items():
+            self._checks.before(condition, sums)
+        self._checks.raise_if_rows_differ()
         for done, (condition, (_, twin)) in enumerate(twins.items()):
             self._observe(Phase("warm-up", f"round {number + 1}", done, len(drawn)))
-            # Reading every row before the first trial compares the twins and warms the system's page cache alike.
-            self._checks.before(condition, twin.checksums(self._plan.load_job().tables))
             self._warm_up(number, condition, twin)
-        self._checks.raise_if_rows_differ()
         return twins
 
+    def _checksums(self, twins: Mapping[Condition, tuple[str, Twin]]) -> dict[Condition, Checksums]:
+        """Read every row of these twins, as many at once as there are cores; that warms the page cache alike, too."""
+        tables = self._plan.load_job().tables
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            sums = pool.map(lambda entry: entry[1].checksums(tables), twins.values())
+            return dict(zip(twins, sums, strict=True))
+
     def _warm_up(self, number: int, condition: Condition, twin: Twin) -> None:
+        if self._interruption.requested:
+            return
         with self._interruption.watching(twin):
             twin.trial(self._job(condition, _WARM_UP + number, first_op=1))
 
-    def _block(
-        self, number: int, block: int, block_in_round: int, twins: Mapping[Condition, tuple[str, Twin]]
-    ) -> None:
+    def _block(self, number: int, block: int, block_in_round: int, twins: Mapping[Condition, tuple[str, Twin]]) -> None:
         conditions = self._plan.conditions
         for position, index in enumerate(block_order(self._plan.settings.seed, block, len(conditions))):
             condition = conditions[index]
@@ -176,8 +190,9 @@ class RoundRunner:
         )
 
     def _compare_rows(self, twins: Mapping[Condition, tuple[str, Twin]]) -> None:
+        """Compare what the trials left behind, where one thread makes the order of operations certain."""
         self._observe(Phase("checksum", "the twins' rows after the last trial"))
-        for condition, (_, twin) in twins.items():
-            if condition.level("threads") == 1:
-                self._checks.after(condition, twin.checksums(self._plan.load_job().tables))
+        certain = {condition: twin for condition, twin in twins.items() if condition.level("threads") == 1}
+        for condition, sums in self._checksums(certain).items():
+            self._checks.after(condition, sums)
         self._checks.round_over()

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from tdelta.inference.noise import SMALLEST_SD, fit_instances
 
-
 Layout = tuple[np.ndarray, np.ndarray]
 
 

@@ -1,0 +1,208 @@
+"""A fake engine and a fake clock for tests: whatever drives twins can be tested without a database and without seconds.
+
+Hand a `FakeTwins` to `tdelta.session.conduct.conduct` as ``make_twins`` and its clock as ``now``. Time passes only when
+a fake twin works, by as much as the `Script` says; everything that was asked of a twin can be read afterwards in
+`FakeTwins.started`. A script can also misbehave: rows or settings that differ, a failing statement, a Ctrl-C.
+
+Limits: loaded files are sparse and hold nothing, there are no histograms, and threads cost nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeAlias
+
+from tdelta.design import stream
+from tdelta.driver.files import TwinFolder
+from tdelta.driver.jobs import LoadJob, Mix, TrialJob
+from tdelta.driver.protocol import Checksums, LoopCost, Tables
+from tdelta.engines import SqliteEngine, TwinSettings
+from tdelta.records import Measurement, SpanTotals
+
+_ROWS = 1000
+_DIGEST = "5eed" * 8
+_STATEMENT_NS = 100.0
+_CPU_SHARE = 0.5
+"""The share of a fake operation's time that is CPU time."""
+
+
+class FakeClock:
+    """Seconds that pass only when told to."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+
+    def __call__(self) -> float:
+        """The time, as ``time.monotonic`` tells it."""
+        return self.seconds
+
+    def advance(self, seconds: float) -> None:
+        """Let time pass."""
+        self.seconds += seconds
+
+
+class FakeTwin:
+    """A twin that does nothing at the cost that its script says. ``jobs`` holds every trial it was asked for."""
+
+    def __init__(self, twins: FakeTwins, settings: TwinSettings, name: str) -> None:
+        self._twins = twins
+        self._stopped = False
+        self.settings = settings
+        self.name = name
+        self.jobs: list[TrialJob] = []
+        self.ended = False
+
+    def facts(self) -> dict[str, str]:
+        """Settings in force, as the script tells them."""
+        return self._twins.script.facts(self.settings)
+
+    def checksums(self, tables: Tables) -> Checksums:
+        """Rows and checksum of each table, as the script tells them."""
+        return self._twins.script.rows(self.settings, tables, len(self.jobs))
+
+    def trial(self, job: TrialJob) -> Measurement:
+        """Pretend to run one trial: the clock moves, and what the script says is raised or measured."""
+        self._stopped = False
+        self.jobs.append(job)
+        self._twins.script.before_trial(self, job)
+        cost_ns = self._twins.script.cost_ns(self, job)
+        operations, stopped_by = job.operations, "count"
+        if self._stopped:
+            operations, stopped_by = 0, "signal"
+        elif operations * cost_ns > job.deadline_seconds * 1e9:
+            operations, stopped_by = int(job.deadline_seconds * 1e9 / cost_ns), "deadline"
+        return self._measurement(operations, cost_ns, job.planted, stopped_by)
+
+    def stop(self) -> None:
+        """Have a trial that is running end."""
+        self._stopped = True
+
+    def end(self) -> None:
+        """Close it."""
+        self.ended = True
+
+    def _measurement(self, operations: int, cost_ns: float, planted: float, stopped_by: str) -> Measurement:
+        planted_ns = round(operations * cost_ns * _CPU_SHARE * planted)
+        elapsed_ns = round(operations * cost_ns) + planted_ns
+        self._twins.clock.advance(elapsed_ns / 1e9)
+        totals = SpanTotals(operations, elapsed_ns)
+        return Measurement(
+            operations=operations,
+            elapsed_ns=elapsed_ns,
+            transactions={"work": totals},
+            statements={"work/1": totals},
+            cpu_user_seconds=(operations * cost_ns * _CPU_SHARE + planted_ns) / 1e9,
+            asked_read_bytes=4096 * operations,
+            asked_written_bytes=4096 * operations,
+            planted_cpu_ns=planted_ns,
+            planted_elapsed_ns=planted_ns,
+            stopped_by=stopped_by,
+        )
+
+
+Cost: TypeAlias = Callable[[FakeTwin, TrialJob], float]
+
+
+def cost_by_cipher(costs_ns: Mapping[str, float], noise: float = 0.01) -> Cost:
+    """A cost in ns an operation for each cipher, with a little luck, the same whenever the same twin does the same.
+
+    Args:
+        costs_ns: the cost by cipher.
+        noise: the standard deviation of a trial's luck, a share.
+    """
+
+    def cost_ns(twin: FakeTwin, job: TrialJob) -> float:
+        luck = stream(job.seed, f"fake {twin.name}", job.stream).normal(0.0, noise)
+        return costs_ns[twin.settings.cipher] * (1.0 + float(luck))
+
+    return cost_ns
+
+
+def equal_rows(_settings: TwinSettings, tables: Tables, _trials: int) -> Checksums:
+    """The same rows in every twin, before and after trials."""
+    return {table: (_ROWS, _DIGEST) for table, _ in tables}
+
+
+def plain_facts(settings: TwinSettings) -> dict[str, str]:
+    """The settings as asked for."""
+    return {"page_size": str(settings.page_size), "journal_mode": settings.journal_mode}
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """What fake twins do.
+
+    ``rows`` is told how many trials a twin has run (0 for a loaded file); ``before_trial`` may raise what a statement
+    would, or send this process a signal; ``hides_header`` says whether a loaded file looks encrypted.
+    """
+
+    cost_ns: Cost = field(default_factory=lambda: cost_by_cipher({"none": 100_000.0, "aes-256": 130_000.0}))
+    rows: Callable[[TwinSettings, Tables, int], Checksums] = equal_rows
+    facts: Callable[[TwinSettings], dict[str, str]] = plain_facts
+    before_trial: Callable[[FakeTwin, TrialJob], None] = lambda _twin, _job: None
+    hides_header: Callable[[TwinSettings], bool] = lambda settings: settings.cipher != "none"
+
+
+class FakeTwins:
+    """Fake twins of one run after another. ``started`` holds every instance in the order of its making.
+
+    Args:
+        script: what they do.
+        clock: what they move.
+        data_bytes: how large a loaded file claims to be.
+        start_seconds: how long an instance takes to start.
+    """
+
+    library = "a fake engine"
+
+    def __init__(
+        self,
+        script: Script | None = None,
+        clock: FakeClock | None = None,
+        *,
+        data_bytes: int = 3_000_000,
+        start_seconds: float = 0.25,
+    ) -> None:
+        self.script = script or Script()
+        self.clock = clock or FakeClock()
+        self.started: list[FakeTwin] = []
+        self.loaded: list[TwinSettings] = []
+        self._data_bytes = data_bytes
+        self._start_seconds = start_seconds
+
+    def __call__(self, _engine: SqliteEngine, folder: TwinFolder, job: LoadJob, _mix: Mix) -> FakeTwins:
+        """Stand in for the factory of a real engine's twins."""
+        self._folder = folder
+        self._job = job
+        self._paths: dict[Path, TwinSettings] = {}
+        return self
+
+    def load(self, settings: TwinSettings) -> tuple[Path, Checksums]:
+        """Make a file without content."""
+        path = self._folder.file(f"load-{len(self._paths)}")
+        with path.open("wb") as file:
+            file.truncate(self._data_bytes)
+        self._paths[path] = settings
+        self.loaded.append(settings)
+        return path, self.script.rows(settings, self._job.tables, 0)
+
+    def expected_checksums(self) -> Checksums:
+        """The rows as generated."""
+        return {table: (_ROWS, _DIGEST) for table, _ in self._job.tables}
+
+    def start(self, settings: TwinSettings, name: str) -> FakeTwin:
+        """Start an instance; time passes."""
+        self.clock.advance(self._start_seconds)
+        twin = FakeTwin(self, settings, name)
+        self.started.append(twin)
+        return twin
+
+    def loop_cost(self, _job: TrialJob) -> LoopCost:
+        """A loop that costs little."""
+        return LoopCost(_STATEMENT_NS, _STATEMENT_NS / 2)
+
+    def is_encrypted(self, path: Path) -> bool:
+        """Whether the script hides the header of this file."""
+        return self.script.hides_header(self._paths[path])

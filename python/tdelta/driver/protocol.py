@@ -1,0 +1,75 @@
+"""What a session asks of twins: the small protocol behind which an engine stands, or the fake of the tests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol, TypeAlias
+
+from tdelta.driver.files import TwinFolder
+from tdelta.driver.jobs import LoadJob, Mix, TrialJob
+from tdelta.engines import SqliteEngine, TwinSettings
+from tdelta.records import Measurement
+
+Checksums: TypeAlias = Mapping[str, tuple[int, str]]
+"""Rows and order-independent checksum of each table."""
+
+Tables: TypeAlias = tuple[tuple[str, tuple[str, ...]], ...]
+"""Each table with its columns."""
+
+
+@dataclass(frozen=True, slots=True)
+class LoopCost:
+    """The load loop without a database: ns a statement, and ns a transaction within the spans that are measured."""
+
+    statement_ns: float
+    transaction_ns: float
+
+
+class Twin(Protocol):
+    """One instance: a copy of a loaded file, open."""
+
+    def facts(self) -> dict[str, str]:
+        """Settings in force, read back from the twin."""
+
+    def checksums(self, tables: Tables) -> Checksums:
+        """Rows and checksum of each table."""
+
+    def trial(self, job: TrialJob) -> Measurement:
+        """Run one trial.
+
+        Raises:
+            StorageFault: the disk is full, or a file cannot be read or written.
+            TdeltaError: a statement failed; the message is the engine's.
+        """
+
+    def stop(self) -> None:
+        """Have a trial that is running end after the operation it is at."""
+
+    def end(self) -> None:
+        """Close it and remove its files."""
+
+
+class Twins(Protocol):
+    """All twins of one run. ``library`` names the library under test, once something is loaded."""
+
+    library: str
+
+    def load(self, settings: TwinSettings) -> tuple[Path, Checksums]:
+        """Load the file that instances of these settings are copied from. Returns it with its checksums."""
+
+    def expected_checksums(self) -> Checksums:
+        """The checksums of the rows as generated, before any database had them."""
+
+    def start(self, settings: TwinSettings, name: str) -> Twin:
+        """Copy the loaded file under an instance's name and open it, ready for trials."""
+
+    def loop_cost(self, job: TrialJob) -> LoopCost:
+        """Run the transactions on a client that does nothing."""
+
+    def is_encrypted(self, path: Path) -> bool:
+        """Whether the file does not begin as a plain database does."""
+
+
+MakeTwins: TypeAlias = Callable[[SqliteEngine, TwinFolder, LoadJob, Mix], Twins]
