@@ -34,9 +34,7 @@ def prepared_twin(folder: str) -> tuple[_native.SqliteTwin, _native.BarePointSel
     path = str(Path(folder) / "bench.db")
     scale = workload.scale_for(20_000_000)
     maker = _native.SqliteTwin(json.dumps(engine.create_options(path, settings, None)), 1)
-    maker.load(
-        json.dumps(workload.plan(scale)), SEED, 2, workload.tables_sql("sqlite"), workload.indexes_sql("sqlite")
-    )
+    maker.load(json.dumps(workload.plan(scale)), SEED, 2, workload.tables_sql("sqlite"), workload.indexes_sql("sqlite"))
     maker.close()
     options = json.dumps(engine.open_options(path, settings, None))
     twin = _native.SqliteTwin(options, 1)

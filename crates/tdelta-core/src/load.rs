@@ -5,15 +5,17 @@
 //! end of its last; a statement's, from its start to its last row. Draws ahead of the first statement are the loop's
 //! own and stand outside.
 
+use crate::baton::Baton;
 use crate::client::{Client, ClientError};
 use crate::draw::Rng;
 use crate::latency::{Histograms, Recorder, Totals};
 use crate::pace::{wait_until, Arrivals, Pace};
-use crate::process::{monotonic_ns, thread_cpu_ns};
+use crate::process::{cpu_seconds, monotonic_ns, thread_cpu_ns};
 use crate::script::{compile, is_true, Program, Step};
 use crate::value::Value;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicU8, Ordering};
 use std::sync::{Mutex, PoisonError};
 
@@ -114,6 +116,12 @@ pub struct Trial {
     pub stream: u64,
     /// The number of operations.
     pub operations: u64,
+    /// Into how many slices the operations are cut, for turns with the other twins of the block.
+    #[serde(default = "one")]
+    pub slices: u64,
+    /// Operations at the head of each slice that are run and not recorded: after another twin's turn, caches are cold.
+    #[serde(default)]
+    pub discard: u64,
     /// `:op` of the first operation, unique in the run.
     pub first_op: u64,
     /// Closed or open loop.
@@ -130,6 +138,10 @@ pub struct Trial {
     /// Whether the first error that cannot be retried ends the trial.
     #[serde(default = "yes")]
     pub stop_on_error: bool,
+}
+
+fn one() -> u64 {
+    1
 }
 
 fn ten() -> u32 {
@@ -155,13 +167,31 @@ pub enum Stop {
     Error = 3,
 }
 
-/// What one trial did.
+/// Whose turn it is in a block: who of the participants runs at each turn, and which of them this process is.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Turns {
+    /// The baton file.
+    pub path: String,
+    /// This process's number.
+    pub participant: usize,
+    /// The participant of each turn; each has as many turns as its trial has slices.
+    pub order: Vec<usize>,
+}
+
+/// What one trial did. Times, totals and CPU are of the recorded operations; the discarded ones are only counted.
 #[derive(Clone, Debug, Serialize)]
 pub struct Outcome {
-    /// Transactions finished.
+    /// Transactions finished and recorded.
     pub operations: u64,
+    /// Transactions finished, those at the heads of slices included.
+    pub executed_operations: u64,
     /// Wall time of the loop.
     pub elapsed_ns: u64,
+    /// CPU seconds of this process in user mode while recording.
+    pub cpu_user_seconds: f64,
+    /// CPU seconds of this process in the kernel while recording.
+    pub cpu_system_seconds: f64,
     /// Exact totals by span, in the order of [`Mix::span_names`].
     #[serde(skip)]
     pub totals: Vec<Totals>,
@@ -185,37 +215,184 @@ pub struct Outcome {
     pub stopped_by: Stop,
 }
 
-/// Runs one trial on the given connections, a thread each, and gathers times in `histograms`.
-pub fn run<C: Client>(
-    clients: &mut [C],
-    mix: &Mix,
-    trial: &Trial,
-    histograms: &Histograms,
-    stop: &AtomicBool,
-) -> Outcome {
-    let shared = Shared::new(clients.len(), mix, trial, histograms, stop);
-    let workers: Vec<Worker<'_>> = match clients {
-        // One connection needs no second thread, and so no wake-up.
-        [client] => vec![Worker::new(&shared, 0).work(client)],
-        many => std::thread::scope(|scope| {
-            let threads: Vec<_> = many
-                .iter_mut()
-                .enumerate()
-                .map(|(number, client)| {
-                    let shared = &shared;
-                    scope.spawn(move || Worker::new(shared, number).work(client))
-                })
-                .collect();
-            threads.into_iter().filter_map(|thread| thread.join().ok()).collect()
-        }),
-    };
-    let elapsed_ns = monotonic_ns() - shared.started_ns;
-    shared.outcome(&workers, elapsed_ns)
+/// The connections of one twin, with what each has learned for its planted cost.
+pub struct Loop<C> {
+    connections: Vec<(C, Plant)>,
+}
+
+impl<C: Client> Loop<C> {
+    /// A loop over these connections, a thread each.
+    pub fn new(clients: impl IntoIterator<Item = C>) -> Self {
+        Self { connections: clients.into_iter().map(|client| (client, Plant::default())).collect() }
+    }
+
+    /// The connections.
+    pub fn clients(&mut self) -> impl Iterator<Item = &mut C> {
+        self.connections.iter_mut().map(|(client, _)| client)
+    }
+
+    /// The first connection, for what is done outside of trials.
+    ///
+    /// # Panics
+    /// If there is none.
+    pub fn first(&mut self) -> &mut C {
+        &mut self.connections[0].0
+    }
+
+    /// Runs one trial and gathers times in `histograms`; in slices, each when the baton comes round, if there are turns.
+    ///
+    /// # Errors
+    /// The baton file cannot be used, or the turns do not fit the slices.
+    pub fn run(
+        &mut self,
+        mix: &Mix,
+        trial: &Trial,
+        turns: Option<&Turns>,
+        histograms: &Histograms,
+        stop: &AtomicBool,
+    ) -> Result<Outcome, String> {
+        let spans = mix.span_count();
+        self.connections.iter_mut().for_each(|(_, plant)| plant.begin(trial.planted, spans));
+        let mut sum = Outcome::none(spans);
+        let Some(turns) = turns else {
+            for slice in 0..trial.slices.max(1) {
+                self.slice(mix, trial, slice, histograms, stop, &mut sum);
+            }
+            return Ok(sum);
+        };
+        let baton = Baton::open(&turns.path).map_err(|error| format!("baton {}: {error}", turns.path))?;
+        let mine = turns.order.iter().enumerate().filter(|(_, who)| **who == turns.participant);
+        for (slice, (turn, _)) in mine.enumerate() {
+            if !baton.wait_for(turns.participant, turn, stop) {
+                sum.stopped_by = Stop::Signal;
+                return Ok(sum);
+            }
+            self.slice(mix, trial, slice as u64, histograms, stop, &mut sum);
+            if sum.stopped_by != Stop::Count {
+                baton.abort();
+                return Ok(sum);
+            }
+            match turns.order.get(turn + 1) {
+                Some(next) => baton.give(*next, turn + 1),
+                None => baton.finish(),
+            }
+        }
+        baton.wait_for_end(stop);
+        Ok(sum)
+    }
+
+    fn slice(
+        &mut self,
+        mix: &Mix,
+        trial: &Trial,
+        slice: u64,
+        histograms: &Histograms,
+        stop: &AtomicBool,
+        sum: &mut Outcome,
+    ) {
+        let slices = trial.slices.max(1);
+        let from = trial.operations * slice / slices;
+        let to = trial.operations * (slice + 1) / slices;
+        let recorded_from = (from + trial.discard).min(to);
+        if recorded_from > from {
+            let head = self.range(mix, trial, from..recorded_from, false, histograms, stop);
+            sum.add_unrecorded(&head);
+        }
+        if sum.stopped_by == Stop::Count && to > recorded_from {
+            let before = cpu_seconds();
+            let mut part = self.range(mix, trial, recorded_from..to, true, histograms, stop);
+            let after = cpu_seconds();
+            part.cpu_user_seconds = after.0 - before.0;
+            part.cpu_system_seconds = after.1 - before.1;
+            sum.add(&part);
+        }
+    }
+
+    fn range(
+        &mut self,
+        mix: &Mix,
+        trial: &Trial,
+        range: Range<u64>,
+        recording: bool,
+        histograms: &Histograms,
+        stop: &AtomicBool,
+    ) -> Outcome {
+        let shared = Shared::new(self.connections.len(), mix, trial, range, recording, histograms, stop);
+        let workers: Vec<Worker<'_>> = match self.connections.as_mut_slice() {
+            // One connection needs no second thread, and so no wake-up.
+            [(client, plant)] => vec![Worker::new(&shared, 0, plant).work(client)],
+            many => std::thread::scope(|scope| {
+                let threads: Vec<_> = many
+                    .iter_mut()
+                    .enumerate()
+                    .map(|(number, (client, plant))| {
+                        let shared = &shared;
+                        scope.spawn(move || Worker::new(shared, number, plant).work(client))
+                    })
+                    .collect();
+                threads.into_iter().filter_map(|thread| thread.join().ok()).collect()
+            }),
+        };
+        let elapsed_ns = monotonic_ns() - shared.started_ns;
+        shared.outcome(&workers, elapsed_ns)
+    }
+}
+
+impl Outcome {
+    fn none(spans: usize) -> Self {
+        Self {
+            operations: 0,
+            executed_operations: 0,
+            elapsed_ns: 0,
+            cpu_user_seconds: 0.0,
+            cpu_system_seconds: 0.0,
+            totals: vec![Totals::default(); spans],
+            rows: 0,
+            errors: BTreeMap::new(),
+            retries: BTreeMap::new(),
+            first_error: None,
+            late_starts: 0,
+            backlog_max: 0,
+            planted_cpu_ns: 0,
+            planted_elapsed_ns: 0,
+            stopped_by: Stop::Count,
+        }
+    }
+
+    /// Adds what every part counts, recorded or not.
+    fn add_unrecorded(&mut self, part: &Self) {
+        self.executed_operations += part.operations;
+        part.errors.iter().for_each(|(kind, n)| *self.errors.entry(kind.clone()).or_insert(0) += n);
+        part.retries.iter().for_each(|(kind, n)| *self.retries.entry(kind.clone()).or_insert(0) += n);
+        self.first_error = self.first_error.take().or_else(|| part.first_error.clone());
+        if self.stopped_by == Stop::Count {
+            self.stopped_by = part.stopped_by;
+        }
+    }
+
+    fn add(&mut self, part: &Self) {
+        self.add_unrecorded(part);
+        self.operations += part.operations;
+        self.elapsed_ns += part.elapsed_ns;
+        self.cpu_user_seconds += part.cpu_user_seconds;
+        self.cpu_system_seconds += part.cpu_system_seconds;
+        for (sum, part) in self.totals.iter_mut().zip(&part.totals) {
+            sum.count += part.count;
+            sum.total_ns += part.total_ns;
+        }
+        self.rows += part.rows;
+        self.late_starts += part.late_starts;
+        self.backlog_max = self.backlog_max.max(part.backlog_max);
+        self.planted_cpu_ns += part.planted_cpu_ns;
+        self.planted_elapsed_ns += part.planted_elapsed_ns;
+    }
 }
 
 struct Shared<'a> {
     mix: &'a Mix,
     trial: &'a Trial,
+    range: Range<u64>,
+    recording: bool,
     histograms: &'a Histograms,
     stop: &'a AtomicBool,
     halted: AtomicU8,
@@ -230,19 +407,23 @@ impl<'a> Shared<'a> {
         connections: usize,
         mix: &'a Mix,
         trial: &'a Trial,
+        range: Range<u64>,
+        recording: bool,
         histograms: &'a Histograms,
         stop: &'a AtomicBool,
     ) -> Self {
         let arrivals = (trial.pace != Pace::Closed)
-            .then(|| Mutex::new(Arrivals::new(trial.pace, trial.seed, trial.stream, trial.operations)));
+            .then(|| Mutex::new(Arrivals::new(trial.pace, trial.seed, trial.stream, range.end - range.start)));
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         Self {
             mix,
             trial,
+            next: AtomicU64::new(range.start),
+            range,
+            recording,
             histograms,
             stop,
             halted: AtomicU8::new(Stop::Count as u8),
-            next: AtomicU64::new(0),
             arrivals,
             spin: connections < cores,
             started_ns: monotonic_ns(),
@@ -253,7 +434,7 @@ impl<'a> Shared<'a> {
     fn take(&self, worker: &mut Worker<'_>) -> Option<(u64, Option<u64>)> {
         let Some(arrivals) = &self.arrivals else {
             let index = self.next.fetch_add(1, Ordering::Relaxed);
-            return (index < self.trial.operations).then_some((index, None));
+            return (index < self.range.end).then_some((index, None));
         };
         let arrival = {
             let mut arrivals = arrivals.lock().unwrap_or_else(PoisonError::into_inner);
@@ -261,7 +442,7 @@ impl<'a> Shared<'a> {
         };
         worker.late_starts += u64::from(arrival.backlog > 0);
         worker.backlog_max = worker.backlog_max.max(arrival.backlog);
-        Some((arrival.index, Some(self.started_ns + arrival.due_ns)))
+        Some((self.range.start + arrival.index, Some(self.started_ns + arrival.due_ns)))
     }
 
     fn halt(&self, why: Stop) {
@@ -290,9 +471,13 @@ impl<'a> Shared<'a> {
             worker.retries.iter().for_each(|(kind, n)| *retries.entry(kind.clone()).or_insert(0) += n);
         }
         let sum = |of: fn(&Worker<'_>) -> u64| workers.iter().map(of).sum();
+        let operations = sum(|w| w.operations);
         Outcome {
-            operations: totals[..self.mix.programs.len()].iter().map(|t| t.count).sum(),
+            operations,
+            executed_operations: operations,
             elapsed_ns,
+            cpu_user_seconds: 0.0,
+            cpu_system_seconds: 0.0,
             totals,
             rows: sum(|w| w.rows),
             errors,
@@ -300,8 +485,8 @@ impl<'a> Shared<'a> {
             first_error: workers.iter().find_map(|w| w.first_error.clone()),
             late_starts: sum(|w| w.late_starts),
             backlog_max: workers.iter().map(|w| w.backlog_max).max().unwrap_or(0),
-            planted_cpu_ns: sum(|w| w.plant.cpu_ns),
-            planted_elapsed_ns: sum(|w| w.plant.elapsed_ns),
+            planted_cpu_ns: sum(|w| w.plant.cpu_ns - w.plant_before.0),
+            planted_elapsed_ns: sum(|w| w.plant.elapsed_ns - w.plant_before.1),
             stopped_by: match self.halted.load(Ordering::Relaxed) {
                 1 => Stop::Deadline,
                 2 => Stop::Signal,
@@ -323,7 +508,10 @@ struct Worker<'a> {
     rows: u64,
     late_starts: u64,
     backlog_max: u64,
-    plant: Plant,
+    operations: u64,
+    plant: &'a mut Plant,
+    /// CPU and elapsed ns that were planted before this worker began.
+    plant_before: (u64, u64),
 }
 
 /// When a transaction's parts happened.
@@ -335,7 +523,7 @@ struct Times {
 }
 
 impl<'a> Worker<'a> {
-    fn new(shared: &'a Shared<'a>, number: usize) -> Self {
+    fn new(shared: &'a Shared<'a>, number: usize, plant: &'a mut Plant) -> Self {
         let programs = &shared.mix.programs;
         let fill = |(program, constants): (&Program, &Vec<(usize, Value)>)| {
             let mut slots = vec![Value::Null; program.slot_count];
@@ -356,7 +544,9 @@ impl<'a> Worker<'a> {
             rows: 0,
             late_starts: 0,
             backlog_max: 0,
-            plant: Plant::new(shared.trial.planted, shared.mix.span_count()),
+            operations: 0,
+            plant_before: (plant.cpu_ns, plant.elapsed_ns),
+            plant,
         }
     }
 
@@ -387,7 +577,10 @@ impl<'a> Worker<'a> {
             match self.transaction(client, which, &mut rng, &mut times) {
                 Ok(()) => {
                     let first_ns = times.first_ns.unwrap_or(times.last_ns);
-                    self.recorder.record(which, times.last_ns.saturating_sub(first_ns));
+                    self.operations += 1;
+                    if self.shared.recording {
+                        self.recorder.record(which, times.last_ns.saturating_sub(first_ns));
+                    }
                     return times.last_ns;
                 }
                 Err(error) => {
@@ -478,7 +671,9 @@ impl<'a> Worker<'a> {
         self.rows += rows?;
         times.last_ns = last_ns;
         times.stale = false;
-        self.recorder.record(span, last_ns - start_ns);
+        if self.shared.recording {
+            self.recorder.record(span, last_ns - start_ns);
+        }
         Ok(())
     }
 }
@@ -493,6 +688,7 @@ fn script_error(message: String) -> ClientError {
 /// reading it twice a statement would plant a cost nobody asked for. So it is read for one execution in many, which
 /// tells what part of the statement's elapsed time is CPU time, and every execution spins for the planted share of that
 /// part of its own elapsed time. What was spun is timed by the clock that the loop reads anyway.
+#[derive(Default)]
 struct Plant {
     share: f64,
     clock_ns: u64,
@@ -516,9 +712,13 @@ impl Plant {
     /// A spin that overshoots by this much was preempted.
     const PREEMPTED_NS: u64 = 50_000;
 
-    fn new(share: f64, spans: usize) -> Self {
-        let clock_ns = clock_cost(share > 0.0);
-        Self { share, clock_ns, sampled: vec![Sampled::default(); spans], owed_ns: 0.0, cpu_ns: 0, elapsed_ns: 0 }
+    /// Gets ready for a trial. What was learned of the statements in earlier ones stays.
+    fn begin(&mut self, share: f64, spans: usize) {
+        self.share = share;
+        self.sampled.resize(spans, Sampled::default());
+        if share > 0.0 && self.clock_ns == 0 {
+            self.clock_ns = clock_cost();
+        }
     }
 
     /// Runs a statement that began at `start_ns` and spins behind it. Returns its result and the time after the spin.
@@ -566,11 +766,8 @@ impl Plant {
 }
 
 /// What one reading of the thread's CPU clock costs, ns: the least mean of a few batches.
-fn clock_cost(wanted: bool) -> u64 {
+fn clock_cost() -> u64 {
     const CALLS: u64 = 256;
-    if !wanted {
-        return 0;
-    }
     let batch = |_| {
         let start = monotonic_ns();
         (0..CALLS).for_each(|_| {
@@ -651,9 +848,11 @@ mod tests {
         }
     }
 
-    fn go<C: Client>(clients: &mut [C], mix: &Mix, trial: &Trial) -> Outcome {
+    fn go<C: Client>(clients: impl IntoIterator<Item = C>, mix: &Mix, trial: &Trial) -> (Outcome, Vec<C>) {
         let histograms = Histograms::new(mix.span_count());
-        run(clients, mix, trial, &histograms, &AtomicBool::new(false))
+        let mut all = Loop::new(clients);
+        let outcome = all.run(mix, trial, None, &histograms, &AtomicBool::new(false)).unwrap();
+        (outcome, all.connections.into_iter().map(|(client, _)| client).collect())
     }
 
     #[test]
@@ -665,8 +864,7 @@ mod tests {
         let sums: Vec<i64> = [1usize, 2, 5]
             .into_iter()
             .map(|n| {
-                let mut clients: Vec<Probe> = (0..n).map(|_| Probe::default()).collect();
-                let outcome = go(&mut clients, &mix, &trial(3000));
+                let (outcome, clients) = go((0..n).map(|_| Probe::default()), &mix, &trial(3000));
                 assert_eq!(outcome.operations, 3000);
                 clients.iter().map(|c| c.sum).sum()
             })
@@ -678,7 +876,7 @@ mod tests {
     #[test]
     fn weights_are_shares() {
         let mix = mix(&[("a", 1.0, "SELECT 1;"), ("b", 3.0, "SELECT 2;")]);
-        let outcome = go(&mut [Noop::default()], &mix, &trial(40_000));
+        let (outcome, _) = go([Noop::default()], &mix, &trial(40_000));
         let share = outcome.totals[1].count as f64 / 40_000.0;
         assert!((share - 0.75).abs() < 0.01, "{share}");
     }
@@ -690,7 +888,7 @@ mod tests {
             1.0,
             "\\set n 3\n\\repeat :n\nSELECT :n;\n\\endrepeat\n\\if :n > 5\nSELECT 1;\n\\elif :n = 3\nSELECT 2;\n\\else\nSELECT 3;\n\\endif",
         )]);
-        let outcome = go(&mut [Probe::default()], &mix, &trial(10));
+        let (outcome, _) = go([Probe::default()], &mix, &trial(10));
         let counts: Vec<u64> = outcome.totals.iter().map(|t| t.count).collect();
         assert_eq!(counts, [10, 30, 0, 10, 0]);
     }
@@ -698,8 +896,8 @@ mod tests {
     #[test]
     fn a_retryable_failure_is_tried_again_and_counted() {
         let mix = mix(&[("a", 1.0, "SELECT :op;")]);
-        let mut client = Probe { fail_busy: 3, ..Probe::default() };
-        let outcome = go(std::slice::from_mut(&mut client), &mix, &trial(5));
+        let (outcome, clients) = go([Probe { fail_busy: 3, ..Probe::default() }], &mix, &trial(5));
+        let client = &clients[0];
         assert_eq!(outcome.retries, BTreeMap::from([("busy".to_owned(), 3)]));
         assert!(outcome.errors.is_empty());
         assert_eq!((outcome.operations, client.abandoned, client.sum), (5, 3, 15));
@@ -708,8 +906,7 @@ mod tests {
     #[test]
     fn an_error_ends_the_trial_and_says_why() {
         let mix = mix(&[("a", 1.0, "SELECT 1;")]);
-        let mut client = Probe { fail_hard: true, ..Probe::default() };
-        let outcome = go(std::slice::from_mut(&mut client), &mix, &trial(5));
+        let (outcome, _) = go([Probe { fail_hard: true, ..Probe::default() }], &mix, &trial(5));
         assert_eq!(outcome.stopped_by, Stop::Error);
         assert_eq!(outcome.first_error.as_deref(), Some("a: disk"));
         assert_eq!(outcome.errors["full"], 1);
@@ -720,9 +917,10 @@ mod tests {
         let mix = mix(&[("a", 1.0, "SELECT 1;")]);
         let mut orders = trial(u64::MAX);
         orders.deadline_ns = 20_000_000;
-        assert_eq!(go(&mut [Noop::default()], &mix, &orders).stopped_by, Stop::Deadline);
+        assert_eq!(go([Noop::default()], &mix, &orders).0.stopped_by, Stop::Deadline);
         let histograms = Histograms::new(mix.span_count());
-        let stopped = run(&mut [Noop::default()], &mix, &orders, &histograms, &AtomicBool::new(true));
+        let mut all = Loop::new([Noop::default()]);
+        let stopped = all.run(&mix, &orders, None, &histograms, &AtomicBool::new(true)).unwrap();
         assert_eq!((stopped.stopped_by, stopped.operations), (Stop::Signal, 0));
     }
 
@@ -732,8 +930,7 @@ mod tests {
         let mut orders = trial(50);
         orders.pace = Pace::Constant(10_000.0);
         // Each operation takes 1 ms and one falls due every 0.1 ms: the 50th waits for about 45 ms.
-        let mut client = Probe { sleep_ns: 1_000_000, ..Probe::default() };
-        let outcome = go(std::slice::from_mut(&mut client), &mix, &orders);
+        let (outcome, _) = go([Probe { sleep_ns: 1_000_000, ..Probe::default() }], &mix, &orders);
         let mean_ms = outcome.totals[0].total_ns as f64 / 50.0 / 1e6;
         let service_ms = outcome.totals[1].total_ns as f64 / 50.0 / 1e6;
         assert!(mean_ms > 15.0 * service_ms.min(1.4), "waiting shows: {mean_ms} of which service {service_ms}");
@@ -746,13 +943,25 @@ mod tests {
         let mix = mix(&[("a", 1.0, "SELECT 1;")]);
         let mut orders = trial(300);
         orders.planted = 0.5;
-        let mut client = Probe { burn_ns: 100_000, ..Probe::default() };
-        let outcome = go(std::slice::from_mut(&mut client), &mix, &orders);
+        let (outcome, _) = go([Probe { burn_ns: 100_000, ..Probe::default() }], &mix, &orders);
         let own = 300.0 * 100_000.0;
         let realised = outcome.planted_cpu_ns as f64 / own;
         assert!((0.45..0.6).contains(&realised), "{realised}");
         let span = outcome.totals[0].total_ns as f64;
         assert!(span > own * 1.45, "the planted time lies within what is measured");
         assert!(outcome.planted_elapsed_ns >= outcome.planted_cpu_ns);
+    }
+
+    #[test]
+    fn slices_do_the_same_work_and_leave_their_heads_unrecorded() {
+        let mix = mix(&[("a", 1.0, "\\set x random(1, :rows_t)\nSELECT :x;")]);
+        let (whole, clients) = go([Probe::default()], &mix, &trial(1000));
+        let mut orders = trial(1000);
+        (orders.slices, orders.discard) = (7, 10);
+        let (sliced, sliced_clients) = go([Probe::default()], &mix, &orders);
+        assert_eq!(clients[0].sum, sliced_clients[0].sum);
+        assert_eq!((whole.operations, whole.executed_operations), (1000, 1000));
+        assert_eq!((sliced.operations, sliced.executed_operations), (930, 1000));
+        assert_eq!(sliced.totals[0].count, 930);
     }
 }

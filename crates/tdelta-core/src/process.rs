@@ -31,12 +31,7 @@ impl Usage {
     /// The totals now. I/O reads 0 where `/proc` does not tell.
     #[must_use]
     pub fn now() -> Self {
-        // SAFETY: an all-zero rusage is a valid one, and getrusage fills it.
-        let usage = unsafe {
-            let mut usage: libc::rusage = std::mem::zeroed();
-            libc::getrusage(libc::RUSAGE_SELF, &mut usage);
-            usage
-        };
+        let usage = rusage();
         let io = std::fs::read_to_string("/proc/self/io").unwrap_or_default();
         let field = |name: &str| -> i64 {
             io.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": ")?.trim().parse().ok()).unwrap_or(0)
@@ -71,6 +66,22 @@ impl Usage {
             involuntary_switches: self.involuntary_switches - start.involuntary_switches,
         }
     }
+}
+
+fn rusage() -> libc::rusage {
+    // SAFETY: an all-zero rusage is a valid one, and getrusage fills it.
+    unsafe {
+        let mut usage: libc::rusage = std::mem::zeroed();
+        libc::getrusage(libc::RUSAGE_SELF, &mut usage);
+        usage
+    }
+}
+
+/// CPU seconds of this process so far: in user mode, in the kernel.
+#[must_use]
+pub fn cpu_seconds() -> (f64, f64) {
+    let usage = rusage();
+    (seconds(usage.ru_utime), seconds(usage.ru_stime))
 }
 
 fn seconds(time: libc::timeval) -> f64 {

@@ -15,8 +15,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use tdelta_core::client::{ClientError, Noop};
 use tdelta_core::data::{Plan, TableChecksum};
 use tdelta_core::latency::{decode, encode, Histograms};
-use tdelta_core::load::{run, Mix, Outcome, Transaction, Trial};
-use tdelta_core::process::{monotonic_ns, Usage};
+use tdelta_core::load::{Loop, Mix, Outcome, Transaction, Trial, Turns};
+use tdelta_core::process::{cpu_seconds, monotonic_ns, Usage};
 use tdelta_sqlite::bare::PointSelects;
 use tdelta_sqlite::{initialise, is_initialised, Options, Twin};
 
@@ -144,15 +144,27 @@ impl PyTwin {
         py.detach(|| twin.prepare(mix)).map_err(native)
     }
 
-    fn trial<'py>(&mut self, py: Python<'py>, trial: &str) -> PyResult<(String, Bound<'py, PyDict>)> {
+    #[pyo3(signature = (trial, turns=None))]
+    fn trial<'py>(
+        &mut self,
+        py: Python<'py>,
+        trial: &str,
+        turns: Option<&str>,
+    ) -> PyResult<(String, Bound<'py, PyDict>)> {
         let trial: Trial = parse("trial", trial)?;
+        let turns: Option<Turns> = turns.map(|json| parse("turns", json)).transpose()?;
         let twin = self.twin()?;
         let (outcome, extra) = py
             .detach(|| -> Result<_, ClientError> {
                 let before = Usage::now();
-                let (outcome, counters) = twin.trial(&trial, &STOP)?;
+                let (mut outcome, counters) = twin.trial(&trial, turns.as_ref(), &STOP)?;
                 let files = twin.file_sizes();
+                let cpu_before = cpu_seconds();
                 let checkpoint_ns = twin.checkpoint()?;
+                let cpu_after = cpu_seconds();
+                // What the trial left in the log is its own cost.
+                outcome.cpu_user_seconds += cpu_after.0 - cpu_before.0;
+                outcome.cpu_system_seconds += cpu_after.1 - cpu_before.1;
                 let usage = Usage::now().since(&before);
                 let extra = serde_json::json!({
                     "usage": usage, "counters": counters, "files": files, "checkpoint_ns": checkpoint_ns,
@@ -206,7 +218,9 @@ fn loop_cost<'py>(
     let mix = mix_of(transactions, constants)?;
     let trial: Trial = parse("trial", trial)?;
     let histograms = Histograms::new(mix.span_count());
-    let outcome = py.detach(|| run(&mut [Noop::default()], &mix, &trial, &histograms, &STOP));
+    let outcome = py
+        .detach(|| Loop::new([Noop::default()]).run(&mix, &trial, None, &histograms, &STOP))
+        .map_err(PyValueError::new_err)?;
     report(py, &outcome, serde_json::Value::Null, &mix, &histograms)
 }
 

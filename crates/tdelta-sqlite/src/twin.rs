@@ -9,7 +9,7 @@ use std::sync::atomic::AtomicBool;
 use tdelta_core::client::{Client, ClientError};
 use tdelta_core::data::{Chunk, Plan, Table, TableChecksum};
 use tdelta_core::latency::Histograms;
-use tdelta_core::load::{run, Mix, Outcome, Trial};
+use tdelta_core::load::{Loop, Mix, Outcome, Trial, Turns};
 use tdelta_core::process::monotonic_ns;
 
 /// Sizes of a twin's files, bytes.
@@ -26,7 +26,7 @@ pub struct FileSizes {
 /// An open twin.
 pub struct Twin {
     path: String,
-    connections: Vec<Connection>,
+    connections: Loop<Connection>,
     mix: Option<(Mix, Histograms)>,
 }
 
@@ -39,11 +39,11 @@ impl Twin {
         let queue = WriteQueue::new();
         let opened: Result<Vec<_>, _> =
             (0..connections.max(1)).map(|_| Connection::open(options, queue.clone())).collect();
-        Ok(Self { path: options.path.clone(), connections: opened?, mix: None })
+        Ok(Self { path: options.path.clone(), connections: Loop::new(opened?), mix: None })
     }
 
-    fn first(&self) -> &Connection {
-        &self.connections[0]
+    fn first(&mut self) -> &mut Connection {
+        self.connections.first()
     }
 
     /// Runs one statement outside of trials: the first column of its first row as text.
@@ -115,7 +115,7 @@ impl Twin {
     /// # Errors
     /// A script fault or a statement that SQLite does not take.
     pub fn prepare(&mut self, mix: Mix) -> Result<(), ClientError> {
-        self.connections.iter_mut().try_for_each(|c| c.prepare(&mix.programs))?;
+        self.connections.clients().try_for_each(|c| c.prepare(&mix.programs))?;
         let histograms = Histograms::new(mix.span_count());
         self.mix = Some((mix, histograms));
         Ok(())
@@ -125,15 +125,20 @@ impl Twin {
     ///
     /// # Errors
     /// If nothing is prepared.
-    pub fn trial(&mut self, trial: &Trial, stop: &AtomicBool) -> Result<(Outcome, BTreeMap<String, i64>), ClientError> {
+    pub fn trial(
+        &mut self,
+        trial: &Trial,
+        turns: Option<&Turns>,
+        stop: &AtomicBool,
+    ) -> Result<(Outcome, BTreeMap<String, i64>), ClientError> {
         let Some((mix, histograms)) = &self.mix else {
             return Err(failure("order", "a trial before its transactions are prepared".into()));
         };
         histograms.reset();
-        self.connections.iter_mut().for_each(|c| drop(c.take_counters()));
-        let outcome = run(&mut self.connections, mix, trial, histograms, stop);
+        self.connections.clients().for_each(|c| drop(c.take_counters()));
+        let outcome = self.connections.run(mix, trial, turns, histograms, stop).map_err(|why| failure("baton", why))?;
         let mut counters = BTreeMap::new();
-        for connection in &mut self.connections {
+        for connection in self.connections.clients() {
             for (name, count) in connection.take_counters() {
                 *counters.entry(name).or_insert(0) += count;
             }

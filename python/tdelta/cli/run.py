@@ -60,6 +60,12 @@ _OPTIONS = (
         metavar="SECONDS",
         help="Length of a trial of the baseline.  [0.25]",
     ),
+    click.option(
+        "--slice",
+        "slice_seconds",
+        type=Duration(zero=True),
+        help="How long a twin runs before the next takes its turn; 0s: a whole trial.  [5ms]",
+    ),
     click.option("--blocks", "blocks_per_round", type=click.IntRange(min=1), metavar="N", help="Blocks a round.  [6]"),
     click.option(
         "--rounds", type=Rounds(), metavar="MIN[..MAX]", help="Rounds of fresh twins.  [3, as many as time allows]"

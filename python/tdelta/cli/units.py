@@ -69,9 +69,12 @@ class Size(click.ParamType[int]):
 
 
 class Duration(click.ParamType[float]):
-    """``90s``, ``5m``, ``1h30m`` or ``250ms``, as seconds. A unit is required; more than nothing, too."""
+    """``90s``, ``5m``, ``1h30m`` or ``250ms``, as seconds. A unit is required; so is more than 0s, unless ``zero``."""
 
     name = "duration"
+
+    def __init__(self, *, zero: bool = False) -> None:
+        self._zero = zero
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
         """Turn the text into seconds."""
@@ -80,7 +83,8 @@ class Duration(click.ParamType[float]):
         text = str(value).strip()
         parts = _DURATION_PART.findall(text)
         seconds = math.fsum(float(number) * _SECONDS[unit] for number, unit in parts)
-        if _DURATION_PART.sub("", text).strip() or seconds <= 0:
+        is_allowed = seconds > 0 or (self._zero and bool(parts))
+        if _DURATION_PART.sub("", text).strip() or not is_allowed:
             self.fail(f"expected a duration such as 90s, 5m, 1h30m or 250ms, found {value!r}", param, ctx)
         return seconds
 

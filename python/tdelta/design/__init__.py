@@ -5,7 +5,7 @@ before anything is made (``--dry-run``) and again when it is resumed. The only e
 :func:`fresh_seed`.
 """
 
-from tdelta.design.blocks import block_order, blocks_of_round, williams_design
+from tdelta.design.blocks import block_order, blocks_of_round, slice_order, williams_design
 from tdelta.design.factors import FACTORS, Factor, parse_level, parse_vary
 from tdelta.design.layout import PLANTED_SHARE_MAX, lay_out
 from tdelta.design.randomness import fresh_seed, instances, stream
@@ -21,6 +21,7 @@ __all__ = [
     "lay_out",
     "parse_level",
     "parse_vary",
+    "slice_order",
     "stream",
     "williams_design",
 ]

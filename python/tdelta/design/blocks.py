@@ -77,3 +77,28 @@ def blocks_of_round(
     first = round_number * blocks_per_round
     orders = (block_order(seed, block, len(conditions)) for block in range(first, first + blocks_per_round))
     return tuple(tuple(conditions[index] for index in order) for order in orders)
+
+
+def slice_order(seed: int, block: int, count: int, slices: int) -> tuple[int, ...]:
+    """Draw who runs at each turn of a block whose trials are cut into slices.
+
+    The first turns are :func:`block_order`; the others go on in rows of Williams designs, permuted afresh for each pass,
+    so that within the block, too, positions and neighbours balance.
+
+    Args:
+        seed: the run's seed.
+        block: the block's number, from 0 through the whole run.
+        count: how many conditions a block has.
+        slices: how many turns each of them gets.
+
+    Returns:
+        ``count * slices`` indices; each ``count`` in a row are a permutation of ``0 … count-1``.
+    """
+    rng = stream(seed, "slices", block)
+    design = williams_design(count)
+    turns = list(block_order(seed, block, count))
+    while len(turns) < count * slices:
+        labels = rng.permutation(count)
+        for row in rng.permutation(len(design)):
+            turns += (int(label) for label in labels[design[row]])
+    return tuple(turns[: count * slices])

@@ -9,7 +9,7 @@ Limits: loaded files are sparse and hold nothing, there are no histograms, and t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
@@ -198,6 +198,11 @@ class FakeTwins:
         twin = FakeTwin(self, settings, name)
         self.started.append(twin)
         return twin
+
+    def block(self, entries: Sequence[tuple[FakeTwin, TrialJob]], order: Sequence[int]) -> tuple[Measurement, ...]:
+        """Pretend to run one trial on each, whole, in the order of their first turns."""
+        measured = {index: entries[index][0].trial(entries[index][1]) for index in dict.fromkeys(order)}
+        return tuple(measured[index] for index in range(len(entries)))
 
     def loop_cost(self, _job: TrialJob) -> LoopCost:
         """A loop that costs little."""

@@ -32,6 +32,7 @@ class TrialJob:
     """One trial's orders.
 
     ``stream`` names the set of operations, the same for every twin in a block. ``first_op`` is ``:op`` of the first.
+    ``slices`` is into how many turns the operations are cut, ``discard`` how many at the head of each are not recorded.
     ``rate`` is operations a second over all threads, None for a closed loop. ``planted`` is a share (0.05).
     """
 
@@ -40,6 +41,8 @@ class TrialJob:
     operations: int
     first_op: int
     deadline_seconds: float
+    slices: int = 1
+    discard: int = 0
     rate: float | None = None
     arrivals: str = "poisson"
     planted: float = 0.0
@@ -51,6 +54,8 @@ class TrialJob:
             "seed": self.seed,
             "stream": self.stream,
             "operations": self.operations,
+            "slices": self.slices,
+            "discard": self.discard,
             "first_op": self.first_op,
             "deadline_ns": round(self.deadline_seconds * _SECOND_NS),
             "pace": {"kind": "closed"} if self.rate is None else open_loop,

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 from tdelta.driver.files import TwinFolder
 from tdelta.driver.jobs import LoadJob, Mix, TrialJob
@@ -51,7 +51,10 @@ class Twin(Protocol):
         """Close it and remove its files."""
 
 
-class Twins(Protocol):
+TwinT = TypeVar("TwinT", bound=Twin)
+
+
+class Twins(Protocol[TwinT]):
     """All twins of one run. ``library`` names the library under test, once something is loaded."""
 
     library: str
@@ -62,8 +65,23 @@ class Twins(Protocol):
     def expected_checksums(self) -> Checksums:
         """The checksums of the rows as generated, before any database had them."""
 
-    def start(self, settings: TwinSettings, name: str) -> Twin:
+    def start(self, settings: TwinSettings, name: str) -> TwinT:
         """Copy the loaded file under an instance's name and open it, ready for trials."""
+
+    def block(self, entries: Sequence[tuple[TwinT, TrialJob]], order: Sequence[int]) -> tuple[Measurement, ...]:
+        """Run one trial on each twin, slice by slice.
+
+        Args:
+            entries: each twin with its trial.
+            order: the index in ``entries`` of who runs at each turn; each has as many turns as its trial has slices.
+
+        Returns:
+            What each measured, in the order of ``entries``.
+
+        Raises:
+            StorageFault: the disk is full, or a file cannot be read or written.
+            TdeltaError: a statement failed; the message is the engine's.
+        """
 
     def loop_cost(self, job: TrialJob) -> LoopCost:
         """Run the transactions on a client that does nothing."""
@@ -72,4 +90,4 @@ class Twins(Protocol):
         """Whether the file does not begin as a plain database does."""
 
 
-MakeTwins: TypeAlias = Callable[[SqliteEngine, TwinFolder, LoadJob, Mix], Twins]
+MakeTwins: TypeAlias = Callable[[SqliteEngine, TwinFolder, LoadJob, Mix], Twins[Any]]

@@ -6,7 +6,7 @@ import base64
 import json
 import os
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from tdelta import _native
 from tdelta.driver.files import TwinFolder
 from tdelta.driver.jobs import LoadJob, Mix, TrialJob
 from tdelta.driver.protocol import Checksums, LoopCost, Tables
+from tdelta.driver.turns import take_turns
 from tdelta.driver.workers import Worker, failure
 from tdelta.engines import SqliteEngine, TwinSettings
 from tdelta.records import Measurement, SpanTotals
@@ -67,6 +68,18 @@ class SqliteTwin:
         """
         answer = self._worker.ask("trial", seconds=job.deadline_seconds + _GRACE_SECONDS, trial=job.as_json())
         return _measurement(answer)
+
+    def fileno(self) -> int:
+        """Where answers arrive, for `select`."""
+        return self._worker.fileno()
+
+    def begin(self, job: TrialJob, turns: dict[str, object]) -> None:
+        """Hand over a trial that is run by turns with other twins; `answer` has what came of it."""
+        self._worker.send("trial", trial=job.as_json(), turns=turns)
+
+    def answer(self) -> dict[str, Any]:
+        """The answer to `begin`, once there is one to read."""
+        return self._worker.answer()
 
     def stop(self) -> None:
         """Have a trial that is running end after the operation it is at."""
@@ -130,6 +143,14 @@ class SqliteTwins:
             raise
         return SqliteTwin(self._folder, path, worker)
 
+    def block(self, entries: Sequence[tuple[SqliteTwin, TrialJob]], order: Sequence[int]) -> tuple[Measurement, ...]:
+        """Run one trial on each twin, slice by slice in the given order; see `take_turns`."""
+        seconds = sum(job.deadline_seconds for _, job in entries) + _GRACE_SECONDS
+        answers = take_turns(entries, order, self._folder.path / "baton", seconds)
+        for answer in answers:
+            _raise_failed(answer)
+        return tuple(_measurement(answer) for answer in answers)
+
     def loop_cost(self, job: TrialJob) -> LoopCost:
         """Run the transactions on a client that does nothing, in a worker like any other."""
         with Worker() as worker:
@@ -162,14 +183,20 @@ def _as_checksums(sums: Mapping[str, Any]) -> Checksums:
     return {table: (int(rows), str(digest)) for table, (rows, digest) in sums.items()}
 
 
-def _measurement(answer: Mapping[str, Any]) -> Measurement:
-    outcome, spans = answer["report"]["outcome"], answer["report"]["spans"]
+def _raise_failed(answer: Mapping[str, Any]) -> None:
+    outcome = answer["report"]["outcome"]
     if outcome["stopped_by"] == "error":
         kind = next(iter(outcome["errors"]), "sql")
         raise failure(kind, f"a statement failed during a trial: {outcome['first_error']}")
+
+
+def _measurement(answer: Mapping[str, Any]) -> Measurement:
+    _raise_failed(answer)
+    outcome, spans = answer["report"]["outcome"], answer["report"]["spans"]
     extra = answer["report"]["extra"] or {}
     return Measurement(
         operations=outcome["operations"],
+        executed_operations=outcome["executed_operations"],
         elapsed_ns=outcome["elapsed_ns"],
         transactions=_totals(spans, "tx:"),
         statements=_totals(spans, "stmt:"),
@@ -184,7 +211,7 @@ def _measurement(answer: Mapping[str, Any]) -> Measurement:
         late_starts=outcome["late_starts"],
         backlog_max=outcome["backlog_max"],
         stopped_by=outcome["stopped_by"],
-        **extra.get("usage", {}),
+        **extra.get("usage", {}) | {name: outcome[name] for name in ("cpu_user_seconds", "cpu_system_seconds")},
     )
 
 

@@ -97,7 +97,8 @@ class Host:
     def do_trial(self, order: Order) -> Order:
         """Run one trial."""
         _native.clear_stop()
-        return _told(*self._open().trial(json.dumps(order["trial"])))
+        turns = order.get("turns")
+        return _told(*self._open().trial(json.dumps(order["trial"]), turns and json.dumps(turns)))
 
     def do_loop_cost(self, order: Order) -> Order:
         """Run the transactions on a client that does nothing."""

@@ -66,6 +66,15 @@ class Worker:
             WorkerFault: the worker died, or did not answer in time.
         """
         self.send(do, **order)
+        return self.answer(seconds)
+
+    def fileno(self) -> int:
+        """The descriptor on which answers arrive, for `select`."""
+        assert self._process.stdout is not None  # noqa: S101 - opened as a pipe above
+        return self._process.stdout.fileno()
+
+    def answer(self, seconds: float = _START_SECONDS) -> dict[str, Any]:
+        """Wait for the answer to an order that was sent; raises as `ask` does."""
         answer = json.loads(self._line(seconds))
         if "error" in answer:
             raise failure(*answer["error"])
@@ -82,8 +91,7 @@ class Worker:
             raise self._died() from error
 
     def _line(self, seconds: float) -> bytes:
-        assert self._process.stdout is not None  # noqa: S101 - opened as a pipe above
-        descriptor = self._process.stdout.fileno()
+        descriptor = self.fileno()
         chunks = [self._buffer]
         while b"\n" not in chunks[-1]:
             if not select.select([descriptor], [], [], seconds)[0]:
@@ -96,6 +104,8 @@ class Worker:
         return line
 
     def _died(self) -> WorkerFault:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(_END_SECONDS)  # so that the status is its own
         self.kill()
         self._errors.seek(0)
         words = self._errors.read()[-_LAST_WORDS:].decode(errors="replace").strip()

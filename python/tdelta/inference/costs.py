@@ -101,9 +101,9 @@ def cost(measurement: Measurement, metric: Metric) -> float:
         case Metric.CPU_PER_OPERATION:
             return measurement.cpu_seconds * _US_PER_SECOND / measurement.operations
         case Metric.READ_BYTES_PER_OPERATION:
-            return measurement.asked_read_bytes / measurement.operations
+            return measurement.asked_read_bytes / measurement.counted_operations
         case Metric.WRITTEN_BYTES_PER_OPERATION:
-            return measurement.asked_written_bytes / measurement.operations
+            return measurement.asked_written_bytes / measurement.counted_operations
 
 
 def transaction_cost(measurement: Measurement, transaction: str) -> float:

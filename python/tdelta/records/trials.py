@@ -18,7 +18,10 @@ class SpanTotals:
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """Everything one trial measured.
+    """Everything one trial measured. Its operations run in slices, in turns with the block's other twins.
+
+    ``operations`` are those recorded: times, totals and CPU seconds are theirs. ``executed_operations`` also counts the
+    ones at the heads of slices, which are run and not recorded; bytes, faults and counters are of all of them.
 
     ``transactions`` and ``statements`` are keyed by name (``browse_products``; ``browse_products/1``, counted from 1);
     ``histograms`` by ``tx:NAME`` and ``stmt:NAME/N``, each an HdrHistogram V2 compressed payload in nanoseconds.
@@ -52,6 +55,7 @@ class Measurement:
     planted_elapsed_ns: int = 0
     late_starts: int = 0
     backlog_max: int = 0
+    executed_operations: int = 0
     stopped_by: str = "count"
     pressure: Mapping[str, float] = field(default_factory=dict)
 
@@ -60,6 +64,11 @@ class Measurement:
         """Mean response time over the fixed mix, ns an operation: all transaction spans together."""
         spans = self.transactions.values()
         return sum(s.total_ns for s in spans) / max(1, sum(s.count for s in spans))
+
+    @property
+    def counted_operations(self) -> int:
+        """The operations that bytes, faults and counters are of."""
+        return self.executed_operations or self.operations
 
     @property
     def cpu_seconds(self) -> float:

@@ -26,6 +26,7 @@ _FLAGS: Mapping[str, str] = {
     "rate": "--rate",
     "arrivals": "--arrivals",
     "trial_seconds": "--trial-seconds",
+    "slice_seconds": "--slice",
     "blocks_per_round": "--blocks",
     "max_seconds": "--max-time",
     "rope": "--rope",
@@ -35,6 +36,7 @@ _FLAGS: Mapping[str, str] = {
     "store": "--store",
 }
 _SIZES = (("GB", 10**9), ("MB", 10**6), ("kB", 10**3), ("B", 1))
+_DURATIONS = frozenset({"max_seconds", "slice_seconds"})
 _SHARES = frozenset({"cache", "rope", "budget"})
 
 
@@ -77,7 +79,7 @@ def _word(name: str, value: object) -> str:
     if name == "size_bytes":
         return _size(int(str(value)))
     if isinstance(value, float):
-        return f"{_plain(value)}s" if name == "max_seconds" else _plain(value)
+        return f"{_plain(value)}s" if name in _DURATIONS else _plain(value)
     return str(value)
 
 

@@ -23,6 +23,10 @@ _SETTLED = 5
 _STREAM = 1 << 40
 """Streams of operations from here on are calibration's; blocks count from 0."""
 
+_HEAD = 10
+_LEAST_OF_SLICE = 20
+"""The fewest operations of a slice on each thread; under that, heads and turns would be most of it."""
+
 _LOOP_OPERATIONS = 50_000
 _LOOP_SECONDS = 5.0
 _DEADLINE_TRIALS = 40.0
@@ -38,6 +42,7 @@ class Calibration:
     """
 
     operations: Mapping[int, int]
+    slices: int
     trial_seconds: float
     loop_cost_ns: float
     loop_response_ns: float
@@ -46,6 +51,7 @@ class Calibration:
         """JSON values, from which `from_json` makes the same calibration."""
         return {
             "operations": {str(stratum): count for stratum, count in self.operations.items()},
+            "slices": self.slices,
             "trial_seconds": self.trial_seconds,
             "loop_cost_ns": self.loop_cost_ns,
             "loop_response_ns": self.loop_response_ns,
@@ -55,10 +61,10 @@ class Calibration:
     def from_json(cls, values: Mapping[str, Any]) -> Calibration:
         """The calibration that `as_json` wrote."""
         operations = {int(stratum): int(count) for stratum, count in values["operations"].items()}
-        return cls(operations, values["trial_seconds"], values["loop_cost_ns"], values["loop_response_ns"])
+        return cls(**{**values, "operations": operations})
 
 
-def calibrate(plan: Plan, twins: Twins, data_bytes: int, stored: Mapping[str, Any] | None) -> Calibration:
+def calibrate(plan: Plan, twins: Twins[Any], data_bytes: int, stored: Mapping[str, Any] | None) -> Calibration:
     """Find the trial's size, or take the one that an earlier sitting of the same run found.
 
     Raises:
@@ -69,12 +75,29 @@ def calibrate(plan: Plan, twins: Twins, data_bytes: int, stored: Mapping[str, An
     baselines = [condition for condition in plan.conditions if condition.role is Role.BASELINE]
     found = {condition.stratum: _fill(plan, twins, condition, data_bytes) for condition in baselines}
     cost = twins.loop_cost(_job(plan, _STREAM, _LOOP_OPERATIONS, first_op=1, seconds=_LOOP_SECONDS))
+    operations = {stratum: operations for stratum, (operations, _) in found.items()}
     return Calibration(
-        operations={stratum: operations for stratum, (operations, _) in found.items()},
+        operations=operations,
+        slices=_slices(plan, min(operations.values())),
         trial_seconds=max(seconds for _, seconds in found.values()),
         loop_cost_ns=cost.statement_ns,
         loop_response_ns=cost.transaction_ns,
     )
+
+
+def discarded(operations: int, slices: int) -> int:
+    """Operations at the head of each slice that are not recorded: caches are cold after another's turn."""
+    return 0 if slices == 1 else -(-operations // (slices * _HEAD))
+
+
+def _slices(plan: Plan, operations: int) -> int:
+    """Into how many slices a trial is cut. An open loop is not: its queue would be cut, too."""
+    request = plan.request
+    if request.rate is not None or request.slice_seconds == 0:
+        return 1
+    threads = max(int(condition.level("threads")) for condition in plan.conditions)
+    by_time = round(request.trial_seconds / (request.slice_seconds * threads))
+    return max(1, min(by_time, operations // (_LEAST_OF_SLICE * threads)))
 
 
 def trial_deadline_seconds(trial_seconds: float) -> float:
@@ -82,7 +105,7 @@ def trial_deadline_seconds(trial_seconds: float) -> float:
     return max(_DEADLINE_SECONDS, _DEADLINE_TRIALS * trial_seconds)
 
 
-def _fill(plan: Plan, twins: Twins, baseline: Condition, data_bytes: int) -> tuple[int, float]:
+def _fill(plan: Plan, twins: Twins[Any], baseline: Condition, data_bytes: int) -> tuple[int, float]:
     """Operations that fill the wanted time on this baseline, and the time they took at last."""
     wanted = plan.request.trial_seconds
     if plan.request.rate is not None:

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 from tdelta.driver import MakeTwins, SqliteTwins, TwinFolder, Twins, sweep
 from tdelta.errors import StorageFault, TdeltaError, UsageError
@@ -172,7 +173,7 @@ class _Session:
             library=twins.library,
         )
 
-    def _load(self, twins: Twins) -> int:
+    def _load(self, twins: Twins[Any]) -> int:
         """Load every kind of file, compare the rows, and return the size of the plain one."""
         kinds = self._plan.load_kinds()
         expected = twins.expected_checksums()
@@ -186,14 +187,14 @@ class _Session:
         self._checks.raise_if_rows_differ()
         return data_bytes
 
-    def _calibrate(self, twins: Twins, data_bytes: int) -> Calibration:
+    def _calibrate(self, twins: Twins[Any], data_bytes: int) -> Calibration:
         self._observe(Phase("calibrate", "how many operations fill a trial"))
         stored = self._store.get_fact(self._run_id, "calibration")
         found = calibrate(self._plan, twins, data_bytes, stored)
         self._store.put_fact(self._run_id, "calibration", found.as_json())
         return found
 
-    def _rounds(self, twins: Twins, found: Calibration, data_bytes: int) -> str:
+    def _rounds(self, twins: Twins[Any], found: Calibration, data_bytes: int) -> str:
         """Rounds until the answer is precise enough, the rounds are used up, or the time is. Returns which."""
         request = self._plan.request
         runner = RoundRunner(

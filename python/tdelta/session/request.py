@@ -15,7 +15,8 @@ class RunRequest:
 
     Shares are quotients less one (``rope=0.02``), sizes are bytes, times seconds. ``vary`` maps a factor to its levels
     in the user's order; ``cipher`` always gains the level ``none``. ``cache`` is a share of the data size. ``rate`` (a
-    second, over all threads) makes the loop open. ``None`` means "the default, or what the study says".
+    second, over all threads) makes the loop open. ``slice_seconds`` is how long a twin runs before another of its block
+    takes its turn (for each thread; 0: a whole trial). ``None`` means "the default, or what the study says".
     """
 
     study: str | None = None
@@ -32,6 +33,7 @@ class RunRequest:
     rate: float | None = None
     arrivals: str = "poisson"
     trial_seconds: float = 0.25
+    slice_seconds: float = 0.005
     blocks_per_round: int = 6
     min_rounds: int = 3
     max_rounds: int | None = None

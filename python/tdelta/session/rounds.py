@@ -5,15 +5,16 @@ from __future__ import annotations
 import dataclasses
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
+from typing import Any
 
-from tdelta.design import block_order, instances
+from tdelta.design import instances, slice_order
 from tdelta.driver import Checksums, TrialJob, Twin, Twins
 from tdelta.measure import PressureMeter
 from tdelta.records import BlockDone, Condition, Event, Measurement, Phase, RoundStarted, Trial, TrialDone
-from tdelta.session.calibration import Calibration, trial_deadline_seconds
+from tdelta.session.calibration import Calibration, discarded, trial_deadline_seconds
 from tdelta.session.checks import Checks
 from tdelta.session.planning import Plan
 
@@ -44,7 +45,7 @@ class Interruption:
     def __init__(self) -> None:
         self.requested = False
         self._armed = False
-        self._running: Twin | None = None
+        self._running: tuple[Twin, ...] = ()
 
     def arm(self) -> None:
         """From now on, requests wait for the trial's end."""
@@ -55,17 +56,17 @@ class Interruption:
         if not self._armed or self.requested:
             raise KeyboardInterrupt
         self.requested = True
-        if self._running is not None:
-            self._running.stop()
+        for twin in self._running:
+            twin.stop()
 
     @contextmanager
-    def watching(self, twin: Twin) -> Iterator[None]:
-        """While this twin is under load, a request also stops its trial."""
-        self._running = twin
+    def watching(self, *twins: Twin) -> Iterator[None]:
+        """While these twins are under load, a request also stops their trials."""
+        self._running = twins
         try:
             yield
         finally:
-            self._running = None
+            self._running = ()
 
 
 class RoundRunner:
@@ -74,7 +75,7 @@ class RoundRunner:
     def __init__(
         self,
         plan: Plan,
-        twins: Twins,
+        twins: Twins[Any],
         calibration: Calibration,
         data_bytes: int,
         *,
@@ -155,35 +156,39 @@ class RoundRunner:
 
     def _block(self, number: int, block: int, block_in_round: int, twins: Mapping[Condition, tuple[str, Twin]]) -> None:
         conditions = self._plan.conditions
-        for position, index in enumerate(block_order(self._plan.settings.seed, block, len(conditions))):
+        # The warm-up took the first operations of each instance, each block before this one as many.
+        jobs = [
+            self._job(c, block, 1 + self._calibration.operations[c.stratum] * (1 + block_in_round)) for c in conditions
+        ]
+        order = slice_order(self._plan.settings.seed, block, len(conditions), self._calibration.slices)
+        started = time.time()
+        measured = self._measure([twins[c][1] for c in conditions], jobs, order)
+        if self._interruption.requested and any(m.stopped_by != "count" for m in measured):
+            return
+        for position, index in enumerate(order[: len(conditions)]):
             condition = conditions[index]
-            name, twin = twins[condition]
-            # The warm-up took the first operations of this instance, each block before this one as many.
-            first_op = 1 + self._calibration.operations[condition.stratum] * (1 + block_in_round)
-            started = time.time()
-            measured = self._measure(twin, self._job(condition, block, first_op))
-            if self._interruption.requested and measured.stopped_by != "count":
-                return
-            trial = Trial(number, block, position, condition, name, started, measured)
+            trial = Trial(number, block, position, condition, twins[condition][0], started, measured[index])
             self._observe(TrialDone(trial, self._keep(trial)))
-            if self._interruption.requested:
-                return
         self._observe(BlockDone(number, block, self._clock.elapsed()))
 
-    def _measure(self, twin: Twin, job: TrialJob) -> Measurement:
+    def _measure(self, twins: Sequence[Twin], jobs: Sequence[TrialJob], order: Sequence[int]) -> list[Measurement]:
         self._meter.start()
-        with self._interruption.watching(twin):
-            measured = twin.trial(job)
-        return dataclasses.replace(measured, pressure=self._meter.stop())
+        with self._interruption.watching(*twins):
+            measured = self._twins.block(list(zip(twins, jobs, strict=True)), order)
+        pressure = self._meter.stop()
+        return [dataclasses.replace(measurement, pressure=pressure) for measurement in measured]
 
     def _job(self, condition: Condition, stream: int, first_op: int) -> TrialJob:
         request = self._plan.request
+        operations, slices = self._calibration.operations[condition.stratum], self._calibration.slices
         return TrialJob(
             seed=self._plan.settings.seed,
             stream=stream,
-            operations=self._calibration.operations[condition.stratum],
+            operations=operations,
             first_op=first_op,
             deadline_seconds=trial_deadline_seconds(self._calibration.trial_seconds),
+            slices=slices,
+            discard=discarded(operations, slices),
             rate=request.rate,
             arrivals=request.arrivals,
             planted=condition.planted or 0.0,

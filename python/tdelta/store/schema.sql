@@ -52,6 +52,7 @@ CREATE TABLE trials (
     planted_elapsed_ns INTEGER NOT NULL,
     late_starts INTEGER NOT NULL,
     backlog_max INTEGER NOT NULL,
+    executed_operations INTEGER NOT NULL,
     stopped_by TEXT NOT NULL,
     pressure TEXT NOT NULL,
     UNIQUE (run_id, block, position),

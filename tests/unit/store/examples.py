@@ -112,6 +112,7 @@ measurements = st.builds(
     planted_cpu_ns=integers,
     planted_elapsed_ns=integers,
     late_starts=integers,
+    executed_operations=integers,
     backlog_max=integers,
     stopped_by=names,
     pressure=st.dictionaries(names, finite, max_size=3),

@@ -1,0 +1,129 @@
+"""Does the instrument tell the truth on this machine? Identical twins, and twins with a planted cost.
+
+    .venv/bin/python benches/truth.py --aa 40 --plant 5% --plant 10% --runs 20 --max-time 60s --out truth.jsonl
+    .venv/bin/python benches/truth.py --summarize truth.jsonl
+
+Each run is a whole `tdelta run --aa`, set-up included, with a seed of its own; the kinds run in a drawn order, so that the
+machine's bad hours fall on all of them. With more than one `--plant`, one run holds a twin for each. `--tdelta` names the
+program, which need not be the one of this tree. Prints a table; asserts nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import statistics
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+SEED = 2026
+
+
+def orders(arguments: argparse.Namespace) -> list[tuple[str, list[str]]]:
+    """Every run: its kind and its options, in a drawn order."""
+    plants = [word for share in arguments.plant for word in ("--plant", share)]
+    runs = [("aa", ["--aa"])] * arguments.aa + [("planted", ["--aa", *plants])] * (arguments.runs if plants else 0)
+    random.Random(SEED).shuffle(runs)
+    return runs
+
+
+def conduct(arguments: argparse.Namespace) -> None:
+    """Run all, appending one JSON line each; a file that has some lines already is gone on with."""
+    done = len(arguments.out.read_text().splitlines()) if arguments.out.exists() else 0
+    runs = orders(arguments)
+    for number, (kind, options) in list(enumerate(runs))[done:]:
+        command = [arguments.tdelta, "run", *options, "--max-time", arguments.max_time, "--seed", str(SEED + number)]
+        finished = subprocess.run([*command, "--json", *arguments.extra], capture_output=True, text=True, check=False)
+        if finished.returncode not in (0, 3, 4):
+            sys.exit(f"{' '.join(command)} ended with {finished.returncode}:\n{finished.stderr}")
+        document = json.loads(finished.stdout)
+        with arguments.out.open("a") as file:
+            file.write(json.dumps({"kind": kind, "exit_code": finished.returncode, **brief(document)}) + "\n")
+        print(f"{number + 1}/{len(runs)} {kind}", file=sys.stderr, flush=True)
+
+
+def brief(document: dict) -> dict:
+    """What the summary needs of one run's JSON."""
+    primary = [verdict for verdict in document["verdicts"] if verdict["primary"]]
+    kept = ("condition", "decision", "ratio", "realised", "baseline_value")
+    return {
+        "seed": document["seed"],
+        "primary": [{name: verdict[name] for name in kept} for verdict in primary],
+        "cpu": [
+            {name: verdict[name] for name in kept}
+            for verdict in document["verdicts"]
+            if verdict["metric"] == "cpu_per_operation" and verdict["transaction"] == "all"
+        ],
+        "noise_floor": document["noise_floor"],
+        "cautions": document["cautions"],
+    }
+
+
+def points(ratio: float) -> float:
+    """An overhead in points of percent."""
+    return 100 * (ratio - 1)
+
+
+def summarize(path: Path) -> None:
+    """Print what the runs say."""
+    runs = [json.loads(line) for line in path.read_text().splitlines()]
+    for kind in ("aa", "planted"):
+        chosen = [run for run in runs if run["kind"] == kind]
+        if chosen:
+            identical(kind, chosen)
+    shares = sorted({v["condition"]["planted"] for run in runs for v in run["primary"] if "planted" in v["condition"]})
+    for metric in ("primary", "cpu"):
+        for share in shares:
+            planted(metric, share, runs)
+
+
+def identical(kind: str, runs: list[dict]) -> None:
+    """The verdicts on the judged plain twin of these runs."""
+    verdicts = [v for run in runs for v in run["primary"] if v["condition"].get("twin") == "identical"]
+    widths = [points(v["ratio"]["hdi95"][1]) - points(v["ratio"]["hdi95"][0]) for v in verdicts]
+    outside = sum(not v["ratio"]["hdi95"][0] <= 1 <= v["ratio"]["hdi95"][1] for v in verdicts)
+    print(f"identical twins in {kind} runs: {len(verdicts)} runs")
+    print(f"  decisions: {dict(Counter(v['decision'] for v in verdicts))}")
+    print(f"  95 % HDI excludes 0: {outside}")
+    print(f"  width of the 95 % HDI, points: median {statistics.median(widths):.2f}, most {max(widths):.2f}")
+    print(f"  mean overhead, points: {statistics.mean(points(v['ratio']['median']) for v in verdicts):+.2f}")
+
+
+def planted(metric: str, share: float, runs: list[dict]) -> None:
+    """Whether the planted cost was found, and as large as it was."""
+    verdicts = [v for run in runs for v in run[metric] if v["condition"].get("planted") == share]
+    held = [v["ratio"]["hdi95"][0] <= v["realised"] <= v["ratio"]["hdi95"][1] for v in verdicts]
+    bias = [points(v["ratio"]["median"]) - points(v["realised"]) for v in verdicts]
+    found = sum(v["ratio"]["hdi95"][0] > 1 for v in verdicts)
+    widths = [points(v["ratio"]["hdi95"][1]) - points(v["ratio"]["hdi95"][0]) for v in verdicts]
+    name = "response time" if metric == "primary" else "CPU an operation"
+    print(f"planted {share:.0%}, {name}: {len(verdicts)} runs")
+    print(f"  realised, points: mean {statistics.mean(points(v['realised']) for v in verdicts):.2f}")
+    print(f"  95 % HDI holds the realised cost: {sum(held)}; lies above 0: {found}")
+    print(
+        f"  bias, points: mean {statistics.mean(bias):+.2f}; width of the HDI: median {statistics.median(widths):.2f}"
+    )
+
+
+def main() -> None:
+    """Run, then summarize."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--aa", type=int, default=0, help="runs of identical twins")
+    parser.add_argument("--plant", action="append", default=[], help="a cost to plant; repeatable")
+    parser.add_argument("--runs", type=int, default=20, help="runs with planted costs")
+    parser.add_argument("--max-time", default="60s")
+    parser.add_argument("--tdelta", default=str(Path(sys.executable).with_name("tdelta")))
+    parser.add_argument("--out", type=Path, default=Path("truth.jsonl"))
+    parser.add_argument("--summarize", type=Path)
+    parser.add_argument("extra", nargs="*", help="more options of tdelta run, after --")
+    arguments = parser.parse_args()
+    if arguments.summarize is None:
+        conduct(arguments)
+    summarize(arguments.summarize or arguments.out)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,85 @@
+"""A block of trials whose slices alternate: the workers take turns by a baton that they pass among themselves.
+
+The parent draws the order, hands every worker its trial at once and then waits. No message crosses a pipe during the
+block; a turn is passed by a word in a shared file and a futex (crates/tdelta-core/src/baton.rs).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import select
+import struct
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+from tdelta.driver.jobs import TrialJob
+from tdelta.errors import TdeltaError, WorkerFault
+
+_WORDS = 1024
+"""As `Baton` has them: a word for each participant, the last one for the end."""
+
+
+class Participant(Protocol):
+    """One twin's side of a block."""
+
+    def fileno(self) -> int:
+        """Where its answer will arrive, for `select`."""
+
+    def begin(self, job: TrialJob, turns: dict[str, object]) -> None:
+        """Hand it its trial and do not wait."""
+
+    def answer(self) -> dict[str, Any]:
+        """Its answer, once there is one to read."""
+
+    def stop(self) -> None:
+        """Have it end after the operation it is at."""
+
+
+def take_turns(
+    entries: Sequence[tuple[Participant, TrialJob]], order: Sequence[int], baton: Path, seconds: float
+) -> list[dict[str, Any]]:
+    """Run one trial on each participant, slice by slice.
+
+    Args:
+        entries: each participant with its trial.
+        order: the index in ``entries`` of who runs at each turn; each has as many turns as its trial has slices.
+        baton: a file that all can map; made anew here.
+        seconds: how long the whole block may take.
+
+    Returns:
+        The answers, in the order of ``entries``.
+
+    Raises:
+        WorkerFault: a worker died or the time is over; the others are told to stop.
+        TdeltaError: what a database answered.
+    """
+    words = bytearray(4 * _WORDS)
+    struct.pack_into("=I", words, 4 * order[0], 1)  # the first turn is given
+    baton.write_bytes(words)
+    for index, (participant, job) in enumerate(entries):
+        participant.begin(job, {"path": str(baton), "participant": index, "order": list(order)})
+    return _gather([participant for participant, _ in entries], seconds)
+
+
+def _gather(participants: Sequence[Participant], seconds: float) -> list[dict[str, Any]]:
+    """All answers, as they come. After a failure the others are stopped and heard before it is raised."""
+    answers: dict[int, dict[str, Any]] = {}
+    failures: list[TdeltaError] = []
+    waiting = dict(enumerate(participants))
+    while waiting:
+        ready = select.select(list(waiting.values()), [], [], seconds)[0]
+        if not ready:
+            raise WorkerFault(f"the twins of a block did not answer within {seconds:.0f} s")
+        for index in [index for index, participant in waiting.items() if participant in ready]:
+            participant = waiting.pop(index)
+            try:
+                answers[index] = participant.answer()
+            except TdeltaError as error:
+                failures.append(error)
+                for other in waiting.values():
+                    with contextlib.suppress(TdeltaError):
+                        other.stop()
+    if failures:
+        raise failures[0]
+    return [answers[index] for index in range(len(participants))]

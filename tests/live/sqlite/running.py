@@ -1,0 +1,129 @@
+"""Runs ``tdelta`` as users do, in a process of its own, with store and twins in a folder of the test's own."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+SMALL = ("--size", "3MB", "--trial-seconds", "0.03", "--blocks", "2", "--rounds", "2..2", "--max-time", "300s")
+ANSWERED = (0, 3)
+PATIENCE_SECONDS = 60.0
+PROGRAM = "from tdelta.cli.main import main; main()"
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What one command ended with and wrote."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def document(self) -> Any:
+        assert self.out, self.err
+        return json.loads(self.out)
+
+
+@dataclass(frozen=True)
+class Place:
+    """A folder with a store and a cache in it."""
+
+    base: Path
+
+    @property
+    def store(self) -> Path:
+        return self.base / "data" / "tdelta" / "runs.sqlite"
+
+    @property
+    def twins(self) -> Path:
+        return self.base / "cache" / "tdelta"
+
+    def start(self, *arguments: str, program: str = PROGRAM) -> subprocess.Popen[str]:
+        """Start ``tdelta`` in a process group of its own, as a terminal does."""
+        return subprocess.Popen(
+            [sys.executable, "-c", program, *arguments],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=self._environment(),
+            cwd=self.base,
+            process_group=0,
+        )
+
+    def tdelta(self, *arguments: str) -> Ran:
+        process = self.start(*arguments)
+        out, err = process.communicate(timeout=PATIENCE_SECONDS * 3)
+        return Ran(process.returncode, out, err)
+
+    def run(self, *options: str) -> Ran:
+        """A small run."""
+        return self.tdelta("run", "--json", *SMALL, *options)
+
+    def answer(self, *options: str) -> Any:
+        """The document of a small run that must be answered."""
+        ran = self.run(*options)
+        assert ran.code in ANSWERED, ran.err
+        return ran.document
+
+    def query(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
+        """Ask the store itself, without tdelta."""
+        with contextlib.closing(sqlite3.connect(self.store)) as db:
+            return db.execute(sql, values).fetchall()
+
+    def _environment(self) -> dict[str, str]:
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("TDELTA_")}
+        return kept | {
+            "XDG_DATA_HOME": str(self.base / "data"),
+            "XDG_CACHE_HOME": str(self.base / "cache"),
+            "PYTHONUNBUFFERED": "1",
+        }
+
+
+def workers_of(pid: int) -> list[int]:
+    """The worker processes that this run started, wherever they hang in the tree now."""
+    marks = (b"tdelta.driver.worker", str(pid).encode())
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            words = (folder / "cmdline").read_bytes().split(b"\0")
+        except OSError:
+            continue
+        if all(mark in words for mark in marks):
+            found.append(int(folder.name))
+    return found
+
+
+def workers_left(pid: int) -> list[int]:
+    """The workers that outlive their parent, after the kernel has had time to end them."""
+    give_up = time.monotonic() + 20.0
+    while (left := workers_of(pid)) and time.monotonic() < give_up:
+        time.sleep(0.02)
+    return left
+
+
+def read_until(process: subprocess.Popen[str], start: str) -> list[str]:
+    """Lines of progress up to the first that starts so."""
+    assert process.stderr is not None
+    lines = []
+    for line in process.stderr:
+        lines.append(line.rstrip("\n"))
+        if line.startswith(start):
+            return lines
+    raise AssertionError(f"no line starts with {start!r}: {lines}")
+
+
+def end(process: subprocess.Popen[str], number: signal.Signals) -> Ran:
+    """Send a signal, wait for the end."""
+    process.send_signal(number)
+    out, err = process.communicate(timeout=PATIENCE_SECONDS)
+    return Ran(process.returncode, out, err)

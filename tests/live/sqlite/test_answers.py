@@ -1,0 +1,223 @@
+"""``tdelta run`` from command line to answer, on small data."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+import tdelta.workloads
+from tdelta.engines import SqliteEngine
+
+from .running import ANSWERED, SMALL, Place
+
+CIPHERS = [cipher for cipher in SqliteEngine.ciphers if cipher != "none"]
+EXIT_CODES = {"costly": 0, "negligible": 0, "faster": 0, "undecided": 3, "over": 5, "within": 0, "unsound": 4}
+POINTS = ("--workload", "point-select", "--no-aa-twin")
+
+
+def checks(document) -> dict[str, tuple[bool, str]]:
+    return {found["check"]: (found["ok"], found["detail"]) for found in document["validity"]}
+
+
+def trials_of(place: Place):
+    return json.loads(place.tdelta("export", "last", "--format", "json").out)["trials"]
+
+
+def levels(document, name: str) -> list[object]:
+    return [found["levels"].get(name) for found in document["settings"]["conditions"]]
+
+
+def test_a_run_answers_with_every_field_that_is_promised_and_can_be_shown_and_exported(place: Place) -> None:
+    ran = place.run("--seed", "7")
+    document = ran.document
+    assert document["exit_code"] == ran.code == EXIT_CODES[document["decision"]]
+    assert ran.code in ANSWERED
+    assert document["seed"] == 7
+    promised = {"run_id", "noise_floor", "loop_cost_ns", "dilution", "validity", "cautions", "verdicts"}
+    assert promised <= document.keys()
+    (primary,) = [verdict for verdict in document["verdicts"] if verdict["primary"]]
+    assert primary["condition"] == {"cipher": "aes-256", "threads": 1}
+    assert primary["baseline"] == {"cipher": "none", "threads": 1}
+    assert (primary["metric"], primary["transaction"], primary["unit"]) == ("response_time", "all", "µs")
+    assert primary["decision"] == document["decision"]
+    low, high = primary["ratio"]["hdi95"]
+    assert low < primary["ratio"]["median"] < high
+    assert primary["baseline_value"] > 0 < primary["condition_value"]
+    assert document["loop_cost_ns"] > 0
+    assert 0 < document["dilution"] < 1
+    assert all(ok for ok, _ in checks(document).values())
+    assert document["counts"]["trials"] == 2 * 2 * 3
+
+    shown = place.tdelta("show", "last", "--json")
+    assert (shown.code, shown.document) == (ran.code, document)
+
+    rows = list(csv.DictReader(io.StringIO(place.tdelta("export", "last", "--format", "csv").out)))
+    assert len(rows) == len(trials_of(place)) == 12
+    assert {int(row["operations"]) for row in rows} == {document["counts"]["operations_per_trial"]}
+
+
+def test_the_same_seed_does_the_same_work_again(tmp_path: Path) -> None:
+    def work(place: Place):
+        trials = sorted(trials_of(place), key=lambda trial: (trial["block"], trial["position"]))
+        return [(trial["block"], trial["position"], trial["condition_key"], trial["instance"]) for trial in trials]
+
+    places = [Place(tmp_path / name) for name in ("one", "other")]
+    for place in places:
+        place.base.mkdir()
+    # An open loop, whose operations a trial follow from the rate and not from the machine.
+    documents = [place.answer("--seed", "11", "--rate", "4000") for place in places]
+    assert work(places[0]) == work(places[1])
+    assert documents[0]["counts"]["operations_per_trial"] == documents[1]["counts"]["operations_per_trial"] == 120
+    one, other = (checks(document)["rows are the same before the first trial"] for document in documents)
+    assert one == other == (True, one[1])
+    spans = [[trial["transactions"] for trial in trials_of(place)] for place in places]
+    counts = [[{name: span["count"] for name, span in trial.items()} for trial in found] for found in spans]
+    assert counts[0] == counts[1]
+
+
+def test_every_cipher_loads_runs_and_holds_the_same_rows(place: Place) -> None:
+    document = place.answer("--vary", f"cipher={','.join(CIPHERS)}", "--size", "1MB", "--no-aa-twin")
+    primary = [verdict for verdict in document["verdicts"] if verdict["primary"]]
+    assert [verdict["condition"]["cipher"] for verdict in primary] == CIPHERS
+    found = checks(document)
+    assert all(ok for ok, _ in found.values())
+    hidden = ", ".join(f"{cipher} hides its header" for cipher in CIPHERS)
+    assert found["files are encrypted as asked"] == (True, f"none shows its header, {hidden}")
+
+
+@pytest.mark.parametrize(("reserve", "grows"), [("equal", False), ("natural", True)])
+def test_files_are_equally_large_unless_each_cipher_reserves_what_it_needs(
+    place: Place, reserve: str, grows: bool
+) -> None:
+    place.answer("--vary", "cipher=sqlcipher", "--reserve", reserve, *POINTS)
+    sizes = {}
+    for trial in trials_of(place):
+        sizes.setdefault(trial["condition_key"], set()).add(trial["files_bytes"]["database"])
+    (plain,), (encrypted,) = sizes["cipher=none,threads=1"], sizes["cipher=sqlcipher,threads=1"]
+    assert (encrypted > plain, encrypted == plain) == (grows, not grows)
+
+
+def test_a_workload_that_only_reads_writes_nothing_into_its_files(place: Place) -> None:
+    document = place.answer("--workload", "read-only")
+    assert document["settings"]["workload"] == "read-only"
+    trials = trials_of(place)
+    assert {trial["transactions"].keys() == {"read_only"} for trial in trials} == {True}
+    assert {trial["engine_counters"]["cache_writes"] for trial in trials} == {0}
+    assert all(trial["engine_counters"]["cache_misses"] > 0 for trial in trials)
+
+
+def test_writes_leave_the_same_rows_on_every_twin(place: Place) -> None:
+    document = place.answer("--workload", "order-entry")
+    assert checks(document)["rows are the same after the last trial"] == (
+        True,
+        "by checksum, at the end of 2 rounds, one thread",
+    )
+    assert all(trial["asked_written_bytes"] > 0 for trial in trials_of(place))
+
+
+def test_a_folder_of_the_users_own_runs(place: Place) -> None:
+    mine = place.base / "mine"
+    shutil.copytree(Path(tdelta.workloads.__file__).parent / "point_select", mine)
+    document = place.answer("--workload", "./mine", "--no-aa-twin")
+    assert document["settings"]["study"] == "custom"
+    assert {name for trial in trials_of(place) for name in trial["transactions"]} == {"point_select"}
+
+
+def test_a_folder_with_several_faults_names_all_of_them_with_file_and_line(place: Place) -> None:
+    mine = place.base / "mine"
+    shutil.copytree(Path(tdelta.workloads.__file__).parent / "point_select", mine)
+    text = (mine / "workload.toml").read_text()
+    (mine / "workload.toml").write_text(text.replace('"serial"', '"cereal"').replace("weight = 1", "weight = -1"))
+    (mine / "point_select.sql").write_text("SELECT c FROM sbtest1 WHERE id = :nobody;\n")
+    ran = place.run("--workload", "./mine")
+    assert (ran.code, ran.out) == (2, "")
+    assert "3 faults" in ran.err
+    for fault in ("cereal", "weight", "nobody"):
+        assert fault in ran.err
+    assert "workload.toml:" in ran.err
+    assert "point_select.sql:" in ran.err
+    assert "Traceback" not in ran.err
+
+
+def test_each_number_of_threads_is_compared_with_its_own_baseline(place: Place) -> None:
+    document = place.answer("--vary", "threads=1,4")
+    primary = [verdict for verdict in document["verdicts"] if verdict["primary"]]
+    assert [(v["condition"]["threads"], v["baseline"]["threads"]) for v in primary] == [(1, 1), (4, 4)]
+    assert [floor["stratum"] for floor in document["noise_floor"]] == [0, 1]
+    assert checks(document)["the same work was done"][0]
+
+
+def test_an_open_loop_runs_at_the_rate_that_was_asked(place: Place) -> None:
+    document = place.answer("--rate", "500", "--arrivals", "constant", "--trial-seconds", "0.1", *POINTS)
+    assert document["counts"]["operations_per_trial"] == 50
+    # Fifty operations of which one falls due every 2 ms: a loop that did not wait would need far less.
+    assert all(trial["elapsed_ns"] >= 49 * 2_000_000 for trial in trials_of(place))
+
+
+@pytest.mark.parametrize(
+    ("factor", "levels_text", "found"),
+    [
+        ("cache", "10%,120%", {0.1, 1.2}),
+        ("page_size", "1024,16384", {1024, 16384}),
+        ("journal_mode", "wal,delete", {"wal", "delete"}),
+    ],
+)
+def test_every_factor_can_be_varied_and_the_twins_have_what_was_asked(
+    place: Place, factor: str, levels_text: str, found: set[object]
+) -> None:
+    document = place.answer("--vary", f"{factor}={levels_text}", "--no-aa-twin")
+    assert set(levels(document, factor)) == found
+    assert checks(document)["settings are the same"][0]
+    strata = {}
+    for trial in trials_of(place):
+        strata.setdefault(trial["condition_key"].partition(factor)[2], []).append(trial)
+    assert len(strata) == 2
+    misses, walled = (
+        [sum(trial[kind].get(name, 0) for trial in trials) for trials in strata.values()]
+        for kind, name in (("engine_counters", "cache_misses"), ("files_bytes", "wal"))
+    )
+    if factor == "cache":
+        assert misses[0] > misses[1]
+    if factor == "journal_mode":
+        assert walled[0] > 0 == walled[1]
+
+
+def test_a_planted_cost_is_realised_and_recorded(place: Place) -> None:
+    document = place.answer("--aa", "--plant", "20%", "--trial-seconds", "0.1")
+    planted = [v for v in document["verdicts"] if v["condition"].get("planted") == 0.2 and v["transaction"] == "all"]
+    identical = [v for v in document["verdicts"] if v["primary"] and v["condition"].get("twin") == "identical"]
+    realised = {verdict["metric"]: verdict["realised"] for verdict in planted}
+    assert realised["cpu_per_operation"] == pytest.approx(1.2, abs=0.05)
+    assert realised["response_time"] > 1.0
+    assert len(identical) == 1
+    assert {level for level in levels(document, "cipher")} == {"none"}
+
+
+@pytest.mark.parametrize(("budget", "codes"), [("1000%", (0, 3)), ("0.001%", (3, 5))])
+def test_a_budget_ends_in_an_exit_code_of_its_own(place: Place, budget: str, codes: tuple[int, ...]) -> None:
+    ran = place.run("--budget", budget, *POINTS)
+    assert ran.code in codes
+    assert ran.document["decision"] in ("within", "undecided", "over")
+    assert ran.document["exit_code"] == ran.code == EXIT_CODES[ran.document["decision"]]
+
+
+def test_the_terminal_shows_a_sentence_first_and_progress_goes_to_standard_error(place: Place) -> None:
+    ran = place.tdelta("run", *SMALL, *POINTS)
+    assert ran.code in ANSWERED
+    assert "aes-256" in ran.out.splitlines()[0]
+    assert "load: none" in ran.err
+    assert "after round 2" in ran.err
+    again = place.tdelta("show")
+    assert (again.code, again.out) == (ran.code, ran.out)
+
+
+def test_a_dry_run_makes_neither_twins_nor_a_run(place: Place) -> None:
+    ran = place.run("--dry-run")
+    assert ran.code == 0
+    assert ran.document["trials_at_least"] == 12
+    assert not place.twins.exists()
+    assert not place.store.exists()

@@ -1,0 +1,186 @@
+"""What a user can mend: one clear message, exit code 2, no traceback, nothing left running."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import sqlite3
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from .running import PATIENCE_SECONDS, SMALL, Place, Ran, read_until, workers_left
+
+LONG = [option if option != "2..2" else "200..200" for option in SMALL]
+
+
+def assert_refused(ran: Ran, *told: str) -> None:
+    assert (ran.code, ran.out) == (2, ""), ran.err
+    for words in told:
+        assert words in ran.err
+    assert "Traceback" not in ran.err
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (("--vary", "cipher=aes-265"), ("unknown cipher 'aes-265'", "Did you mean 'aes-256'?")),
+        (("--vary", "cifer=none,aes-256"), ("unknown factor 'cifer'", "Did you mean 'cipher'?")),
+        (("--engine", "sqlit"), ("unknown engine 'sqlit'", "Did you mean 'sqlite'?")),
+        (("--engine", "mariadb"), ("planned", "--engine sqlite")),
+        (("order-entri",), ("unknown study 'order-entri'", "Did you mean 'order-entry'?")),
+        (("warehouse",), ("cannot run it yet", "tdelta run order-entry")),
+        (("--workload", "read-onyl"), ("unknown workload 'read-onyl'", "Did you mean 'read-only'?")),
+        (("--resume", "20260101-zzzz"), ()),
+    ],
+)
+def test_a_name_that_does_not_exist_is_refused_with_the_nearest_one(
+    place: Place, options: tuple[str, ...], told: tuple[str, ...]
+) -> None:
+    assert_refused(place.tdelta("run", *options), *told)
+    assert not place.twins.exists()
+
+
+def test_a_store_of_a_newer_version_is_refused_and_left_as_it_is(place: Place) -> None:
+    store = place.base / "newer.sqlite"
+    place.tdelta("show", "--store", str(store))
+    with contextlib.closing(sqlite3.connect(store)) as db:
+        db.execute(f"PRAGMA application_id = {int.from_bytes(b'tdlt', 'big')}")
+        db.execute("PRAGMA user_version = 99")
+    before = store.read_bytes()
+    for command in (("run", *SMALL), ("show",), ("export", "--format", "csv")):
+        assert_refused(place.tdelta(*command, "--store", str(store)), "a newer tdelta wrote it", "Upgrade tdelta")
+    assert store.read_bytes() == before
+
+
+def test_a_store_that_is_no_store_is_refused(place: Place) -> None:
+    store = place.base / "notes.txt"
+    store.write_text("not a database at all, whatever its name is\n" * 50)
+    assert_refused(place.run("--store", str(store)), "expected a store of tdelta's")
+
+
+@pytest.mark.parametrize("option", ["--dir", "--store"])
+def test_a_folder_under_a_file_is_refused(place: Place, option: str) -> None:
+    (place.base / "file").touch()
+    assert_refused(place.run(option, str(place.base / "file" / "below")), str(place.base / "file"))
+
+
+@pytest.mark.parametrize("option", ["--dir", "--store"])
+def test_a_folder_where_nobody_can_write_is_refused(place: Place, option: str) -> None:
+    assert_refused(place.run(option, "/proc/tdelta/runs.sqlite"), "/proc/tdelta")
+
+
+def test_more_data_than_memory_for_its_cache_is_refused_before_anything_is_made(place: Place) -> None:
+    ran = place.run("--cache", "100000%", "--size", "1GB")
+    assert_refused(ran, "free memory", "smaller --cache")
+    assert not place.twins.exists()
+
+
+# A tiny file system of its own: only for root, who alone may mount one.
+
+Mount = Callable[[int], Path]
+
+
+@pytest.fixture
+def mount(tmp_path: Path) -> Iterator[Mount]:
+    """Mounts a tmpfs of so many kB."""
+    mounted: list[Path] = []
+
+    def mount(kilobytes: int) -> Path:
+        folder = tmp_path / f"tiny-{len(mounted)}"
+        folder.mkdir()
+        command = ["mount", "-t", "tmpfs", "-o", f"size={kilobytes}k", "tmpfs", str(folder)]
+        if os.geteuid() != 0 or subprocess.run(command, capture_output=True, check=False).returncode != 0:
+            pytest.skip("cannot mount a file system here")
+        mounted.append(folder)
+        return folder
+
+    yield mount
+    for folder in mounted:
+        subprocess.run(["umount", "--lazy", str(folder)], check=True)
+
+
+def fill(folder: Path) -> None:
+    """Take all the room that is left."""
+    with contextlib.suppress(OSError), (folder / "filler").open("wb", buffering=0) as filler:
+        while filler.write(bytes(4096)):
+            pass
+
+
+def ended(place: Place, process: subprocess.Popen[str]) -> Ran:
+    out, err = process.communicate(timeout=PATIENCE_SECONDS)
+    assert workers_left(process.pid) == []
+    return Ran(process.returncode, out, err)
+
+
+def test_a_disk_that_is_too_small_is_refused_before_anything_is_made(place: Place, mount: Mount) -> None:
+    disk = mount(4_000)
+    assert_refused(place.run("--dir", str(disk)), "of free disk space, found", "--size")
+    assert list(disk.iterdir()) == []
+
+
+@pytest.mark.parametrize("stage", ["load: none", "calibrate", "round 1:", "after round 1"])
+def test_a_disk_of_twins_that_fills_up_during_the_run_is_told(place: Place, mount: Mount, stage: str) -> None:
+    disk = mount(60_000)
+    process = place.start("run", *LONG, "--dir", str(disk))
+    read_until(process, stage)
+    fill(disk)
+    assert_refused(ended(place, process), "free some space", "--dir")
+    assert [file.name for file in disk.iterdir()] == ["filler"]
+    assert place.query("SELECT status FROM runs") == [("failed",)]
+
+
+def test_a_run_whose_disk_was_full_is_completed_by_resume_once_there_is_room(place: Place, mount: Mount) -> None:
+    disk = mount(60_000)
+    options = [option if option != "2..2" else "4..4" for option in SMALL]
+    process = place.start("run", *options, "--dir", str(disk))
+    read_until(process, "round 1:")
+    fill(disk)
+    assert ended(place, process).code == 2
+    (disk / "filler").unlink()
+    ran = place.tdelta("run", "--resume", "last")
+    assert ran.code in (0, 3), ran.err
+
+
+def test_a_disk_of_the_store_that_fills_up_during_the_run_is_told_and_trials_stay_readable(
+    place: Place, mount: Mount
+) -> None:
+    disk = mount(2_000)
+    process = place.start("run", *LONG, "--store", str(disk / "runs.sqlite"))
+    read_until(process, "after round 1")
+    fill(disk)
+    assert_refused(ended(place, process), "disk is full", "--store")
+    (disk / "filler").unlink()
+    assert list(place.twins.iterdir()) == []
+    ran = place.tdelta("export", "last", "--format", "csv", "--store", str(disk / "runs.sqlite"))
+    assert len(ran.out.splitlines()) > 6
+
+
+def test_a_store_on_a_disk_that_is_full_from_the_start_is_told(place: Place, mount: Mount) -> None:
+    disk = mount(100)
+    fill(disk)
+    assert_refused(place.run("--store", str(disk / "runs.sqlite")), "--store")
+
+
+@pytest.mark.parametrize("option", ["--dir", "--store"])
+def test_a_file_system_that_is_read_only_is_told(place: Place, mount: Mount, option: str) -> None:
+    disk = mount(20_000)
+    subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
+    assert_refused(place.run(option, str(disk / "runs.sqlite")), str(disk), option)
+
+
+def test_a_worker_that_is_killed_ends_the_run_with_a_message_and_keeps_the_trials(place: Place) -> None:
+    from .running import workers_of
+
+    process = place.start("run", *LONG)
+    read_until(process, "round 1:")
+    os.kill(workers_of(process.pid)[0], signal.SIGKILL)
+    ran = ended(place, process)
+    assert (ran.code, ran.out) == (1, "")
+    assert "a worker process was killed from outside" in ran.err
+    assert "Traceback" not in ran.err
+    assert place.query("SELECT status FROM runs") == [("failed",)]
+    assert list(place.twins.iterdir()) == []

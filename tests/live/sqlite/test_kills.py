@@ -1,0 +1,143 @@
+"""``kill -9`` at seeded random moments: no finished trial is lost, no process stays, ``--resume`` completes the run.
+
+What was finished is not asked of the store but of a witness: the observer of the run writes every trial it is told of
+to standard error, and what reached the pipe before the kill must be in the store after it.
+"""
+
+from __future__ import annotations
+
+import random
+import signal
+import subprocess
+import time
+
+import pytest
+
+from .running import ANSWERED, PATIENCE_SECONDS, Place, workers_left
+
+WITNESSED = """
+import contextlib
+import tdelta.cli.run
+from tdelta.cli.main import main
+from tdelta.records import TrialDone
+
+@contextlib.contextmanager
+def witness(stream, **_):
+    def tell(event):
+        if isinstance(event, TrialDone):
+            trial = event.trial
+            print(trial.block, trial.position, trial.instance, trial.measurement.elapsed_ns, file=stream, flush=True)
+    yield tell
+
+tdelta.cli.run.progress = witness
+main()
+"""
+RUNS = 10
+KILLS_OF_A_RUN = 3
+FEWEST_SECONDS = 0.4  # a Python that has not yet begun its work has nothing to lose
+# Long enough for three kills and what lies between them; the last sitting runs to the end.
+OPTIONS = (
+    *("--workload", "order-entry", "--size", "1MB", "--no-aa-twin", "--trial-seconds", "0.02"),
+    *("--blocks", "2", "--rounds", "3..3", "--max-time", "300s"),
+)
+
+
+@pytest.fixture(scope="module")
+def whole_run_seconds(tmp_path_factory: pytest.TempPathFactory) -> float:
+    """How long a run takes on this machine when nobody kills it."""
+    place = Place(tmp_path_factory.mktemp("whole"))
+    began = time.monotonic()
+    ran = place.tdelta("run", "--json", *OPTIONS)
+    assert ran.code in ANSWERED, ran.err
+    return time.monotonic() - began
+
+
+def stored(place: Place) -> list[tuple[object, ...]]:
+    """Every trial of the run with its measurement and its histograms' size, as bytes and numbers of the store."""
+    if not place.store.exists():
+        return []
+    if not place.query("SELECT name FROM sqlite_master WHERE name = 'trials'"):
+        return []
+    assert place.query("PRAGMA integrity_check") == [("ok",)]
+    return place.query(
+        "SELECT block, position, instance, elapsed_ns, operations, transactions, cpu_user_seconds,"
+        " (SELECT sum(length(payload)) FROM histograms WHERE histograms.trial = trials.trial)"
+        " FROM trials ORDER BY trial"
+    )
+
+
+def sit(place: Place) -> subprocess.Popen[str]:
+    """Begin the run, or go on with it."""
+    has_run = place.store.exists() and place.query("SELECT 1 FROM sqlite_master WHERE name = 'runs'")
+    if has_run and place.query("SELECT 1 FROM runs"):
+        return place.start("run", "--json", "--resume", "last", program=WITNESSED)
+    return place.start("run", "--json", "--seed", "5", *OPTIONS, program=WITNESSED)
+
+
+def kill_after(process: subprocess.Popen[str], seconds: float) -> list[tuple[int, int, str, int]] | None:
+    """Kill it then; the trials its witness had told by then. None if it had ended before."""
+    try:
+        process.wait(seconds)
+    except subprocess.TimeoutExpired:
+        process.send_signal(signal.SIGKILL)
+    _, err = process.communicate(timeout=PATIENCE_SECONDS)
+    if process.returncode != -signal.SIGKILL:
+        assert process.returncode in ANSWERED, err
+        return None
+    whole_lines = err.rpartition("\n")[0].splitlines()
+    found = [line.split() for line in whole_lines]
+    return [(int(block), int(position), instance, int(ns)) for block, position, instance, ns in found]
+
+
+@pytest.mark.parametrize("seed", range(RUNS))
+def test_a_run_that_is_killed_three_times_loses_nothing_leaves_nothing_and_completes(
+    place: Place, whole_run_seconds: float, seed: int
+) -> None:
+    moments = random.Random(seed)
+    for _ in range(KILLS_OF_A_RUN):
+        before = stored(place)
+        process = sit(place)
+        witnessed = kill_after(process, moments.uniform(FEWEST_SECONDS, max(1.0, 0.9 * whole_run_seconds)))
+        assert workers_left(process.pid) == []
+        after = stored(place)
+        assert after[: len(before)] == before
+        if witnessed is None:  # it was faster than the clock
+            break
+        told = [row[:4] for row in after[len(before) :]]
+        assert told[: len(witnessed)] == witnessed
+        assert len(told) <= len(witnessed) + 1  # one may be stored and not yet told
+    before = stored(place)
+    if place.query("SELECT status FROM runs") != [("done",)]:
+        process = sit(place)
+        out, err = process.communicate(timeout=PATIENCE_SECONDS)
+        assert process.returncode in ANSWERED, err
+        assert '"schema": "tdelta.run/1"' in out
+    assert stored(place)[: len(before)] == before
+    assert place.query("SELECT status FROM runs") == [("done",)]
+    assert list(place.twins.iterdir()) == []
+
+
+def test_another_run_sweeps_the_twins_of_a_killed_one(place: Place) -> None:
+    process = place.start("run", *OPTIONS, program=WITNESSED)
+    assert process.stderr is not None
+    process.stderr.readline()  # the first trial is done, so twins are there
+    process.kill()
+    process.communicate(timeout=PATIENCE_SECONDS)
+    (stale,) = place.twins.iterdir()
+    assert list(stale.glob("*.db"))
+    assert place.tdelta("run", "--json", *OPTIONS).code in ANSWERED
+    assert list(place.twins.iterdir()) == []
+
+
+def test_a_run_cannot_be_resumed_while_another_process_is_at_it(place: Place) -> None:
+    options = [option if option != "3..3" else "40..40" for option in OPTIONS]
+    process = place.start("run", *options, program=WITNESSED)
+    assert process.stderr is not None
+    process.stderr.readline()
+    ran = place.tdelta("run", "--resume", "last")
+    assert (ran.code, "in use by another tdelta" in ran.err) == (2, True)
+    assert place.query("SELECT status FROM runs") == [("running",)]
+    assert process.poll() is None
+    process.kill()
+    process.communicate(timeout=PATIENCE_SECONDS)
+    assert workers_left(process.pid) == []

@@ -1,0 +1,114 @@
+"""The key of an encrypted twin is in no argument, environment, log, store, output or file."""
+
+from __future__ import annotations
+
+import io
+import os
+import secrets
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tdelta.errors import TdeltaError
+from tdelta.records import Event, TrialDone
+from tdelta.report.document import document, to_json
+from tdelta.report.progress import progress
+from tdelta.report.terminal import render
+from tdelta.session import RunRequest, conduct
+from tdelta.store import Store
+from tdelta.store.export import write
+
+from .running import workers_of
+
+
+@pytest.fixture
+def keys(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Every key that is drawn, as it is drawn."""
+    drawn: list[str] = []
+    draw = secrets.token_hex
+
+    def remembered(count: int) -> str:
+        drawn.append(draw(count))
+        return drawn[-1]
+
+    monkeypatch.setattr(secrets, "token_hex", remembered)
+    return drawn
+
+
+def forms_of(key: str) -> tuple[bytes, ...]:
+    """The key as text in either case, and as the bytes that the text stands for."""
+    return key.encode(), key.upper().encode(), bytes.fromhex(key)
+
+
+def what_others_see_of(pid: int) -> Iterator[tuple[str, bytes]]:
+    for name in ("cmdline", "environ", "fd/2"):
+        yield f"{name} of {pid}", Path(f"/proc/{pid}/{name}").read_bytes()
+
+
+def request(folder: Path, **options: object) -> RunRequest:
+    return RunRequest(
+        size_bytes=1_000_000,
+        vary={"cipher": ("aes-256", "sqlcipher")},
+        trial_seconds=0.03,
+        blocks_per_round=2,
+        min_rounds=1,
+        max_rounds=1,
+        max_seconds=300.0,
+        directory=folder / "twins",
+        store=folder / "runs.sqlite",
+        **options,
+    )
+
+
+def test_no_key_is_seen_anywhere_while_a_run_goes_on_or_after_it(tmp_path: Path, keys: list[str]) -> None:
+    shown = io.StringIO()
+    seen: list[tuple[str, bytes]] = []
+
+    with progress(shown, live=False) as observer:
+
+        def watch(event: Event) -> None:
+            observer(event)
+            if isinstance(event, TrialDone):
+                pids = workers_of(os.getpid())
+                assert len(pids) == 4  # two plain twins, one of each cipher
+                for pid in pids:
+                    seen.extend(what_others_see_of(pid))
+                files = [file for file in tmp_path.rglob("*") if file.is_file()]
+                seen.extend((str(file), file.read_bytes()) for file in files)
+
+        result = conduct(request(tmp_path), watch)
+
+    exported = io.StringIO()
+    with Store.open(tmp_path / "runs.sqlite") as store:
+        write(store, result.settings.run_id, "json", exported)
+    seen.append(("progress", shown.getvalue().encode()))
+    seen.append(("document", to_json(document(result, 0)).encode()))
+    seen.append(("terminal", render(result, 100, color=False).encode()))
+    seen.append(("export", exported.getvalue().encode()))
+    seen.extend((str(file), file.read_bytes()) for file in tmp_path.rglob("*") if file.is_file())
+    seen.append(("own environment", Path("/proc/self/environ").read_bytes()))
+
+    assert len(keys) == 2
+    assert any(name.endswith(".db") for name, _ in seen)
+    assert any(name.endswith("runs.sqlite") for name, _ in seen)
+    assert [name for name, text in seen for key in keys for form in forms_of(key) if form in text] == []
+
+
+def test_no_key_is_in_the_message_of_a_statement_that_fails(tmp_path: Path, keys: list[str]) -> None:
+    def sabotage(event: Event) -> None:
+        if isinstance(event, TrialDone):
+            for file in (tmp_path / "twins").rglob("*.db"):
+                file.write_bytes(os.urandom(file.stat().st_size))
+
+    with pytest.raises(TdeltaError) as raised:
+        conduct(request(tmp_path, cache=0.001), sabotage)
+    told = f"{raised.value!r} {raised.value.__cause__!r}"
+    assert len(keys) == 2
+    assert [key for key in keys if key in told] == []
+
+
+def test_two_ciphers_never_share_a_key_nor_do_two_runs(tmp_path: Path, keys: list[str]) -> None:
+    for _ in range(2):
+        conduct(request(tmp_path), lambda _event: None)
+    assert len(set(keys)) == len(keys) == 4
+    assert {len(key) for key in keys} == {64}

@@ -1,0 +1,92 @@
+"""The folder of a run's twins: owned by one process, gone when that is."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tdelta.driver import TwinFolder, sweep
+from tdelta.errors import StorageFault
+
+
+def test_the_folder_is_there_while_it_is_owned_and_gone_afterwards(tmp_path: Path) -> None:
+    with TwinFolder(tmp_path / "base", "r1") as folder:
+        folder.file("a").write_bytes(b"rows")
+        assert folder.path.is_dir()
+    assert list((tmp_path / "base").iterdir()) == []
+
+
+def test_the_folder_goes_when_a_run_fails(tmp_path: Path) -> None:
+    with pytest.raises(ZeroDivisionError), TwinFolder(tmp_path, "r1"):
+        raise ZeroDivisionError
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_run_has_one_owner_at_a_time(tmp_path: Path) -> None:
+    with TwinFolder(tmp_path, "r1") as owned, pytest.raises(StorageFault, match="in use by another tdelta"):
+        TwinFolder(tmp_path, "r1")
+    assert not owned.path.exists()
+
+
+def test_a_folder_that_cannot_be_made_is_a_fault_with_a_remedy(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(StorageFault, match="choose a writable one with --dir"):
+        TwinFolder(tmp_path / "file", "r1")
+
+
+def test_a_copy_is_the_same_bytes_in_a_file_of_its_own(tmp_path: Path) -> None:
+    with TwinFolder(tmp_path, "r1") as folder:
+        source = folder.file("load")
+        source.write_bytes(os.urandom(100_000))
+        copied = folder.copy(source, "twin")
+        assert copied.read_bytes() == source.read_bytes()
+        assert copied.stat().st_ino != source.stat().st_ino
+
+
+def test_a_copy_that_does_not_fit_is_a_fault_with_a_remedy(tmp_path: Path) -> None:
+    with TwinFolder(tmp_path, "r1") as folder:
+        source = folder.file("load")
+        source.write_bytes(bytes(100_000))
+        os.symlink("/dev/full", folder.file("twin"))
+        with pytest.raises(StorageFault, match=r"No space left on device; free some space, or use --dir"):
+            folder.copy(source, "twin")
+
+
+def test_removing_a_twin_removes_its_log_and_journal_too(tmp_path: Path) -> None:
+    with TwinFolder(tmp_path, "r1") as folder:
+        path = folder.file("twin")
+        for suffix in ("", "-wal", "-shm", "-journal"):
+            Path(f"{path}{suffix}").touch()
+        other = folder.file("other")
+        other.touch()
+        folder.remove(path)
+        assert {file.name for file in folder.path.glob("*.db*")} == {other.name}
+
+
+def test_the_folder_of_a_killed_run_is_swept(tmp_path: Path) -> None:
+    owner = (
+        "import os, signal, sys, pathlib; from tdelta.driver import TwinFolder\n"
+        "folder = TwinFolder(pathlib.Path(sys.argv[1]), 'r1'); folder.file('a').touch()\n"
+        "os.kill(os.getpid(), signal.SIGKILL)"
+    )
+    killed = subprocess.run([sys.executable, "-c", owner, str(tmp_path)], check=False)
+    assert killed.returncode == -9
+    assert (tmp_path / "twins-r1" / "a.db").exists()
+    assert sweep(tmp_path) == (tmp_path / "twins-r1",)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_is_owned_or_not_tdeltas_is_never_swept(tmp_path: Path) -> None:
+    (tmp_path / "twins-of-the-user").mkdir()
+    (tmp_path / "photos").mkdir()
+    with TwinFolder(tmp_path, "r1") as owned:
+        assert sweep(tmp_path) == ()
+        assert owned.path.is_dir()
+    assert {folder.name for folder in tmp_path.iterdir()} == {"twins-of-the-user", "photos"}
+
+
+def test_sweeping_where_nothing_ever_was_is_no_fault(tmp_path: Path) -> None:
+    assert sweep(tmp_path / "never") == ()

@@ -1,0 +1,127 @@
+"""A worker process: asked, refused, killed; no database is needed to test that."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import queue
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from tdelta.driver import Worker
+from tdelta.driver.worker import Host, listen
+from tdelta.driver.workers import failure
+from tdelta.errors import StorageFault, TdeltaError, WorkerFault
+
+
+def is_running(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def is_gone(pid: int) -> bool:
+    """Whether a process goes, given time: the kernel ends a child some moments after its parent."""
+    give_up = time.monotonic() + 20.0
+    while is_running(pid) and time.monotonic() < give_up:
+        time.sleep(0.01)
+    return not is_running(pid)
+
+
+def test_a_worker_is_another_process_which_ends_with_its_block() -> None:
+    with Worker() as worker:
+        assert worker.ask("hello") == {"pid": worker.pid}
+        assert worker.pid != os.getpid()
+    assert not is_running(worker.pid)
+
+
+def test_the_arguments_of_a_worker_say_who_its_parent_is_and_nothing_else() -> None:
+    with Worker() as worker:
+        worker.ask("hello")
+        words = Path(f"/proc/{worker.pid}/cmdline").read_bytes().split(b"\0")
+    assert words[1:-1] == [b"-m", b"tdelta.driver.worker", str(os.getpid()).encode()]
+
+
+def test_an_order_out_of_turn_is_an_error_and_not_the_end_of_the_worker() -> None:
+    with Worker() as worker:
+        with pytest.raises(TdeltaError, match="no twin is open"):
+            worker.ask("facts", queries={"page_size": "PRAGMA page_size"})
+        assert worker.ask("hello") == {"pid": worker.pid}
+
+
+def test_a_worker_that_is_killed_is_a_fault_that_says_so() -> None:
+    with Worker() as worker:
+        worker.ask("hello")
+        os.kill(worker.pid, signal.SIGKILL)
+        with pytest.raises(WorkerFault, match="was killed from outside"):
+            worker.ask("hello")
+
+
+def test_a_worker_that_breaks_says_its_last_words() -> None:
+    with Worker() as worker, pytest.raises(WorkerFault, match=r"(?s)ended with status 1: .*do_nonsense"):
+        worker.ask("nonsense")
+
+
+def test_a_worker_that_does_not_answer_is_ended() -> None:
+    with Worker() as worker:
+        os.kill(worker.pid, signal.SIGSTOP)
+        with pytest.raises(WorkerFault, match="did not answer within 0 s"):
+            worker.ask("hello", seconds=0.01)
+        assert not is_running(worker.pid)
+
+
+def test_an_exception_does_not_wait_for_what_the_worker_is_at() -> None:
+    with pytest.raises(KeyboardInterrupt), Worker() as worker:
+        os.kill(worker.pid, signal.SIGSTOP)  # would outlast the seconds that a worker is given to end by itself
+        raise KeyboardInterrupt
+    assert worker._process.returncode == -signal.SIGKILL
+
+
+def test_ctrl_c_in_the_terminal_does_not_reach_a_worker() -> None:
+    with Worker() as worker:
+        worker.ask("hello")
+        assert os.getpgid(worker.pid) != os.getpgid(0)
+        os.kill(worker.pid, signal.SIGINT)
+        assert worker.ask("hello") == {"pid": worker.pid}
+
+
+def test_a_worker_dies_with_its_parent() -> None:
+    parent = (
+        "import os, signal; from tdelta.driver import Worker\n"
+        "worker = Worker(); print(worker.ask('hello')['pid'], flush=True)\n"
+        "os.kill(os.getpid(), signal.SIGKILL)"
+    )
+    killed = subprocess.run([sys.executable, "-c", parent], capture_output=True, text=True, check=False)
+    assert killed.returncode == -signal.SIGKILL
+    assert is_gone(int(killed.stdout))
+
+
+@pytest.mark.parametrize("kind", ["full", "io", "read_only", "cannot_open"])
+def test_what_is_about_the_disk_is_for_the_user_to_mend(kind: str) -> None:
+    fault = failure(kind, "the database said no")
+    assert isinstance(fault, StorageFault)
+    assert str(fault) == "the database said no: free some space, or choose another folder with --dir"
+
+
+def test_what_is_not_about_the_disk_is_told_as_it_is() -> None:
+    fault = failure("sql", "no such column: c")
+    assert (type(fault), str(fault), fault.exit_code) == (TdeltaError, "no such column: c", 1)
+
+
+def test_orders_are_handed_on_in_turn_and_the_end_of_the_input_ends_the_worker() -> None:
+    lines = "".join(f"{json.dumps({'do': name})}\n" for name in ("hello", "stop", "close"))
+    orders: queue.SimpleQueue = queue.SimpleQueue()
+    listen(io.StringIO(lines), orders)
+    assert [orders.get() for _ in range(3)] == [{"do": "hello"}, {"do": "close"}, None]
+
+
+def test_a_value_that_native_code_refuses_is_an_answer() -> None:
+    kind, message = Host().answer({"do": "loop_cost", "transactions": [], "constants": {}, "trial": {}})["error"]
+    assert kind == "value"
+    assert "not the expected JSON" in message or "transaction" in message

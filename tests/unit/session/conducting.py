@@ -1,0 +1,58 @@
+"""Conducts small runs on fake twins, in a folder of the test's own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tdelta.driver.fake import FakeTwins, Script
+from tdelta.records import Event, RunResult, Trial
+from tdelta.session import RunRequest, conduct, resume
+from tdelta.store import RunStatus, Store
+
+SMALL = {"workload": "point-select", "size_bytes": 1_000_000, "blocks_per_round": 2, "min_rounds": 2, "max_rounds": 2}
+
+
+@dataclass
+class Sitting:
+    """One store, one folder for twins, and the fake twins of every run that is conducted here."""
+
+    base: Path
+    twins: FakeTwins = field(default_factory=FakeTwins)
+    events: list[Event] = field(default_factory=list)
+
+    @property
+    def store(self) -> Path:
+        return self.base / "runs.sqlite"
+
+    def scripted(self, **script: Any) -> Sitting:
+        """The same place with twins that do as told."""
+        return Sitting(self.base, FakeTwins(Script(**script)))
+
+    def request(self, **options: Any) -> RunRequest:
+        return RunRequest(**{"seed": 7, "directory": self.base / "twins", "store": self.store, **SMALL, **options})
+
+    def conduct(self, **options: Any) -> RunResult:
+        return conduct(self.request(**options), self.events.append, make_twins=self.twins, now=self.twins.clock)
+
+    def resume(self, run_id: str = "last") -> RunResult:
+        return resume(run_id, self.store, self.events.append, make_twins=self.twins, now=self.twins.clock)
+
+    def trials(self, run_id: str = "last") -> tuple[Trial, ...]:
+        with Store.open(self.store) as store:
+            return store.trials(store.resolve(run_id))
+
+    def status(self) -> RunStatus:
+        with Store.open(self.store) as store:
+            return store.status(store.resolve("last"))
+
+    def fact(self, key: str) -> Any:
+        with Store.open(self.store) as store:
+            return store.get_fact(store.resolve("last"), key)
+
+
+def check(result: RunResult, name: str) -> Any:
+    """The one validity check of that name."""
+    (found,) = [validity for validity in result.validity if validity.check == name]
+    return found

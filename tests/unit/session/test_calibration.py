@@ -1,0 +1,75 @@
+"""How many operations fill a trial, found on fake baselines of known cost."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from tdelta.driver import LoopCost
+from tdelta.driver.fake import cost_by_cipher
+from tdelta.session.calibration import Calibration, trial_deadline_seconds
+
+from .conducting import Sitting
+
+
+@pytest.mark.parametrize("cost_ns", [1_000.0, 100_000.0, 5_000_000.0])
+@pytest.mark.parametrize("trial_seconds", [0.05, 0.25, 2.0])
+def test_the_search_finds_as_many_operations_as_fill_the_trial(
+    sitting: Sitting, cost_ns: float, trial_seconds: float
+) -> None:
+    sitting = sitting.scripted(cost_ns=cost_by_cipher({"none": cost_ns, "aes-256": cost_ns}, 0.02))
+    sitting.conduct(trial_seconds=trial_seconds)
+    operations = sitting.fact("calibration")["operations"]["0"]
+    assert operations == pytest.approx(trial_seconds * 1e9 / cost_ns, rel=0.1)
+
+
+def test_one_slow_trial_does_not_shrink_all_others(sitting: Sitting) -> None:
+    def cost_ns(_twin, job):
+        return 400_000.0 if job.stream == (1 << 40) + 3 else 100_000.0
+
+    sitting = sitting.scripted(cost_ns=cost_ns)
+    sitting.conduct(trial_seconds=0.25)
+    assert sitting.fact("calibration")["operations"]["0"] == pytest.approx(2_500, rel=0.1)
+
+
+def test_an_operation_longer_than_a_trial_still_gets_ten_of_them(sitting: Sitting) -> None:
+    sitting = sitting.scripted(cost_ns=cost_by_cipher({"none": 2e9, "aes-256": 2e9}, 0.0))
+    sitting.conduct(trial_seconds=0.25, max_seconds=1.0)
+    assert sitting.fact("calibration")["operations"]["0"] == 10
+
+
+def test_only_baselines_are_calibrated_each_on_an_instance_of_its_own(sitting: Sitting) -> None:
+    sitting.conduct(vary={"cipher": ("aes-256",), "threads": (1, 2)})
+    calibrated = [twin for twin in sitting.twins.started if twin.name.startswith("calibration")]
+    assert [(twin.settings.cipher, twin.settings.threads, twin.ended) for twin in calibrated] == [
+        ("none", 1, True),
+        ("none", 2, True),
+    ]
+
+
+def test_an_open_loop_needs_no_search(sitting: Sitting) -> None:
+    sitting.conduct(rate=1000.0, trial_seconds=0.2)
+    assert sitting.fact("calibration")["operations"] == {"0": 200}
+    assert not [twin for twin in sitting.twins.started if twin.name.startswith("calibration")]
+
+
+def test_the_loops_own_cost_is_in_the_result(sitting: Sitting) -> None:
+    result = sitting.conduct()
+    assert result.loop_cost_ns == 100.0
+    assert result.dilution == pytest.approx(50.0 / 100_000.0, rel=0.05)
+
+
+def test_a_loop_that_takes_a_twentieth_of_the_time_is_a_caution(
+    sitting: Sitting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sitting.twins, "loop_cost", lambda _job: LoopCost(20_000.0, 10_000.0))
+    assert any("tdelta's own loop" in caution for caution in sitting.conduct().cautions)
+
+
+def test_a_calibration_comes_back_from_json_as_it_was() -> None:
+    found = Calibration({0: 2500, 1: 40}, 0.25, 150.5, 90.25)
+    assert Calibration.from_json(json.loads(json.dumps(found.as_json()))) == found
+
+
+def test_a_trial_may_take_many_times_what_it_should_and_never_under_half_a_minute() -> None:
+    assert [trial_deadline_seconds(seconds) for seconds in (0.25, 10.0)] == [30.0, 400.0]

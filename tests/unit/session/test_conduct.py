@@ -1,0 +1,401 @@
+"""A run from its first file to its answer, on fake twins: how it ends, what it refuses, what it keeps."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import sys
+from pathlib import Path
+
+import pytest
+import tdelta.workloads
+from tdelta.driver import TwinFolder
+from tdelta.driver.fake import cost_by_cipher, equal_rows, plain_facts
+from tdelta.errors import StorageFault, TdeltaError, UsageError
+from tdelta.inference import judge
+from tdelta.records import Decision, Look, Role, RunPlanned
+from tdelta.store import RunStatus, Store
+
+from .conducting import Sitting, check
+
+_CALIBRATION = 1 << 40
+NEVER_PRECISE = cost_by_cipher({"none": 1e5, "aes-256": 1.3e5}, noise=0.5)
+PRECISE_AT_ONCE = cost_by_cipher({"none": 1e5, "aes-256": 1e5}, noise=1e-6)
+
+
+def press_ctrl_c(*, at_stream: int):
+    """A script's ``before_trial`` that sends this process SIGINT once, when a trial of that block begins."""
+    pressed = []
+
+    def before_trial(_twin, job):
+        if job.stream == at_stream and not pressed:
+            pressed.append(job)
+            signal.raise_signal(signal.SIGINT)
+
+    return before_trial
+
+
+def fail(*, at_stream: int, message: str = "no such table: work"):
+    def before_trial(_twin, job):
+        if job.stream == at_stream:
+            raise TdeltaError(message)
+
+    return before_trial
+
+
+# How a run ends
+
+
+def test_a_run_answers_and_is_stored_as_done(sitting: Sitting) -> None:
+    result = sitting.conduct()
+    assert (result.decision, sitting.status()) == (Decision.COSTLY, RunStatus.DONE)
+    with Store.open(sitting.store) as store:
+        assert store.result(store.resolve("last")) == result
+
+
+def test_the_ratio_is_the_one_that_the_script_has(sitting: Sitting) -> None:
+    (verdict,) = sitting.scripted(cost_ns=cost_by_cipher({"none": 1e5, "aes-256": 1.3e5}, 0.001)).conduct().primary
+    low, high = verdict.ratio.hdi95
+    assert low < 1.3 < high
+    assert verdict.baseline_value == pytest.approx(100.0, rel=0.01)
+    assert verdict.condition_value == pytest.approx(130.0, rel=0.01)
+
+
+def test_a_run_stops_when_it_is_precise_enough_and_not_before_its_fewest_rounds(sitting: Sitting) -> None:
+    result = sitting.scripted(cost_ns=PRECISE_AT_ONCE).conduct(min_rounds=3, max_rounds=None, max_seconds=10_000.0)
+    assert (result.stopped_by, result.rounds) == ("precision", 3)
+
+
+def test_a_run_stops_when_its_rounds_are_used_up(sitting: Sitting) -> None:
+    result = sitting.scripted(cost_ns=NEVER_PRECISE).conduct(min_rounds=2, max_rounds=4, max_seconds=10_000.0)
+    assert (result.stopped_by, result.rounds) == ("rounds", 4)
+
+
+def test_a_run_stops_before_a_round_that_would_not_fit_in_its_time(sitting: Sitting) -> None:
+    sitting = sitting.scripted(cost_ns=NEVER_PRECISE)
+    result = sitting.conduct(max_rounds=None, max_seconds=30.0)
+    assert result.stopped_by == "time"
+    assert result.rounds > 2
+    assert sitting.twins.clock() <= 30.0
+    longest = max(event.seconds_left for event in sitting.events if isinstance(event, Look)) / result.rounds
+    assert sitting.twins.clock() > 30.0 - 2 * longest
+
+
+def test_a_round_that_grows_too_long_ends_at_a_whole_block(sitting: Sitting) -> None:
+    sitting = sitting.scripted(cost_ns=NEVER_PRECISE)
+    result = sitting.conduct(blocks_per_round=50, max_rounds=None, max_seconds=8.0)
+    assert (result.stopped_by, result.rounds) == ("time", 1)
+    assert 1 < result.blocks < 50
+    assert result.trials == 3 * result.blocks
+
+
+def test_no_time_at_all_still_gives_one_block(sitting: Sitting) -> None:
+    result = sitting.conduct(max_seconds=0.001)
+    assert (result.blocks, result.trials, result.stopped_by) == (1, 3, "time")
+
+
+@pytest.mark.parametrize(("budget", "decision"), [(0.05, Decision.OVER), (0.9, Decision.WITHIN)])
+def test_a_budget_gate_is_decided_as_soon_as_it_is_clear(sitting: Sitting, budget: float, decision: Decision) -> None:
+    result = sitting.conduct(budget=budget, min_rounds=3, max_rounds=None, max_seconds=10_000.0)
+    assert (result.decision, result.stopped_by, result.rounds) == (decision, "precision", 3)
+
+
+def test_the_observer_is_told_the_plan_first_and_every_look(sitting: Sitting) -> None:
+    result = sitting.conduct()
+    looks = [event for event in sitting.events if isinstance(event, Look)]
+    assert isinstance(sitting.events[0], RunPlanned)
+    assert [(look.round, look.stop) for look in looks] == [(0, False), (1, True)]
+    assert looks[-1].estimates[0][1] == result.primary[0].ratio
+
+
+def test_the_verdicts_are_those_of_the_stored_trials(sitting: Sitting) -> None:
+    result = sitting.conduct()
+    assert judge(sitting.trials(), result.settings).verdicts == result.verdicts
+
+
+def test_nothing_of_the_twins_is_left_on_disk(sitting: Sitting) -> None:
+    sitting.conduct()
+    assert list((sitting.base / "twins").iterdir()) == []
+
+
+# Whether twins are twins
+
+
+def rows_that_differ(*, from_trial: int):
+    """Rows of encrypted twins get another checksum once they have run so many trials."""
+
+    def rows(settings, tables, trials):
+        if settings.cipher == "none" or trials < from_trial:
+            return equal_rows(settings, tables, trials)
+        return {table: (1000, "bad") for table, _ in tables}
+
+    return rows
+
+
+def test_loads_with_different_rows_end_the_run_before_any_twin_is_started(sitting: Sitting) -> None:
+    sitting = sitting.scripted(rows=rows_that_differ(from_trial=0))
+    with pytest.raises(TdeltaError, match=r"do not hold the same rows.*aes-256/4096.*with other values"):
+        sitting.conduct()
+    assert (sitting.status(), sitting.twins.started) == (RunStatus.FAILED, [])
+
+
+def test_a_copy_with_different_rows_ends_the_run_before_its_first_trial(sitting: Sitting) -> None:
+    def rows(settings, tables, trials):
+        copied = bool(sitting.twins.started[1:]) and settings.cipher != "none"
+        return {table: (999 if copied else 1000, equal_rows(settings, tables, 0)[table][1]) for table, _ in tables}
+
+    sitting = sitting.scripted(rows=rows)
+    with pytest.raises(TdeltaError, match=r"cipher=aes-256,threads=1 has 999 rows and the generated rows 1,000"):
+        sitting.conduct()
+    assert sitting.trials() == ()
+
+
+def test_rows_that_differ_after_trials_make_the_run_unsound(sitting: Sitting) -> None:
+    result = sitting.scripted(rows=rows_that_differ(from_trial=1)).conduct()
+    found = check(result, "rows are the same after the last trial")
+    assert (found.ok, result.decision) == (False, Decision.UNSOUND)
+    assert "cipher=aes-256" in found.detail
+    assert all(verdict.decision is Decision.UNSOUND for verdict in result.primary)
+
+
+def test_rows_are_not_compared_after_trials_of_several_threads_and_the_check_says_so(sitting: Sitting) -> None:
+    result = sitting.scripted(rows=rows_that_differ(from_trial=1)).conduct(threads=2)
+    found = check(result, "rows are the same after the last trial")
+    assert found.ok
+    assert found.detail.startswith("not compared: more than one thread")
+
+
+def test_settings_that_differ_make_the_run_unsound(sitting: Sitting) -> None:
+    def facts(settings):
+        return plain_facts(settings) | {"synchronous": "1" if settings.cipher == "none" else "2"}
+
+    result = sitting.scripted(facts=facts).conduct()
+    found = check(result, "settings are the same")
+    assert (found.ok, result.decision) == (False, Decision.UNSOUND)
+    assert "synchronous is 2 on cipher=aes-256,threads=1 and 1 on" in found.detail
+
+
+@pytest.mark.parametrize(("reserve", "ok"), [("equal", False), ("natural", True)])
+def test_page_counts_may_differ_only_where_reserved_bytes_may(sitting: Sitting, reserve: str, ok: bool) -> None:
+    def facts(settings):
+        return {"page_count": "700" if settings.cipher == "none" else "710"}
+
+    result = sitting.scripted(facts=facts).conduct(reserve=reserve)
+    assert check(result, "settings are the same").ok is ok
+
+
+def test_page_sizes_may_never_differ_within_a_stratum(sitting: Sitting) -> None:
+    def facts(settings):
+        return {"page_size": "4096" if settings.cipher == "none" else "8192"}
+
+    assert not check(sitting.scripted(facts=facts).conduct(reserve="natural"), "settings are the same").ok
+
+
+@pytest.mark.parametrize(
+    ("hides", "detail"),
+    [(True, "the file loaded with cipher none is encrypted"), (False, "the file loaded with cipher aes-256 is plain")],
+)
+def test_a_file_that_is_not_encrypted_as_asked_makes_the_run_unsound(
+    sitting: Sitting, hides: bool, detail: str
+) -> None:
+    result = sitting.scripted(hides_header=lambda _settings: hides).conduct()
+    found = check(result, "files are encrypted as asked")
+    assert (found.ok, found.detail, result.decision) == (False, detail, Decision.UNSOUND)
+
+
+def test_a_trial_cut_off_at_its_deadline_makes_the_run_unsound(sitting: Sitting) -> None:
+    def cost_ns(twin, job):
+        return 1e9 if twin.settings.cipher == "aes-256" and job.stream == 3 else 1e5
+
+    result = sitting.scripted(cost_ns=cost_ns).conduct()
+    found = check(result, "the same work was done")
+    assert (found.ok, result.decision) == (False, Decision.UNSOUND)
+    assert "block 4, cipher=aes-256,threads=1: ended by deadline" in found.detail
+
+
+# Errors and Ctrl-C
+
+
+def test_a_failing_statement_fails_the_run_and_keeps_the_trials_before_it(sitting: Sitting) -> None:
+    sitting = sitting.scripted(before_trial=fail(at_stream=2))
+    with pytest.raises(TdeltaError, match="no such table: work"):
+        sitting.conduct()
+    assert sitting.status() is RunStatus.FAILED
+    assert [trial.block for trial in sitting.trials()] == [0, 0, 0, 1, 1, 1]
+    assert all(twin.ended for twin in sitting.twins.started)
+
+
+def test_a_failed_run_leaves_no_file_of_its_twins(sitting: Sitting) -> None:
+    with pytest.raises(TdeltaError):
+        sitting.scripted(before_trial=fail(at_stream=2)).conduct()
+    assert list((sitting.base / "twins").iterdir()) == []
+
+
+def test_what_went_wrong_is_told_even_if_the_store_cannot_take_it(
+    sitting: Sitting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_store, _run_id, status):
+        if status is RunStatus.FAILED:
+            raise StorageFault("the disk is full")
+
+    monkeypatch.setattr(Store, "set_status", refuse)
+    with pytest.raises(TdeltaError, match="no such table: work"):
+        sitting.scripted(before_trial=fail(at_stream=1)).conduct()
+
+
+def test_ctrl_c_during_a_trial_ends_with_what_is_known(sitting: Sitting) -> None:
+    sitting = sitting.scripted(before_trial=press_ctrl_c(at_stream=3))
+    result = sitting.conduct()
+    assert (result.interrupted, result.stopped_by, sitting.status()) == (True, "interrupt", RunStatus.INTERRUPTED)
+    assert [trial.block for trial in sitting.trials()] == [0, 0, 0, 1, 1, 1, 2, 2, 2]
+    assert any("interrupted" in caution for caution in result.cautions)
+    assert all(twin.ended for twin in sitting.twins.started)
+
+
+def test_a_trial_that_ctrl_c_cut_short_is_not_kept(sitting: Sitting) -> None:
+    sitting.scripted(before_trial=press_ctrl_c(at_stream=1)).conduct()
+    assert {trial.measurement.stopped_by for trial in sitting.trials()} == {"count"}
+
+
+def test_ctrl_c_during_set_up_ends_at_once_and_marks_the_run_interrupted(sitting: Sitting) -> None:
+    sitting = sitting.scripted(before_trial=press_ctrl_c(at_stream=_CALIBRATION + 1))
+    with pytest.raises(KeyboardInterrupt):
+        sitting.conduct()
+    assert (sitting.status(), sitting.trials()) == (RunStatus.INTERRUPTED, ())
+    assert list((sitting.base / "twins").iterdir()) == []
+
+
+def test_ctrl_c_while_twins_start_starts_no_more_of_them(sitting: Sitting) -> None:
+    def cost_ns(twin, _job):
+        return 1e5
+
+    def facts(settings):
+        if len(sitting.twins.started) == 5:  # the calibration's, a round of three, the next round's first
+            signal.raise_signal(signal.SIGINT)
+        return plain_facts(settings)
+
+    sitting = sitting.scripted(cost_ns=cost_ns, facts=facts)
+    result = sitting.conduct()
+    assert (result.interrupted, result.rounds, len(sitting.twins.started)) == (True, 1, 5)
+
+
+def test_a_second_ctrl_c_does_not_wait(sitting: Sitting) -> None:
+    def twice(_twin, job):
+        if job.stream == 2:
+            signal.raise_signal(signal.SIGINT)
+            signal.raise_signal(signal.SIGINT)
+
+    sitting = sitting.scripted(before_trial=twice)
+    with pytest.raises(KeyboardInterrupt):
+        sitting.conduct()
+    assert (sitting.status(), len(sitting.trials())) == (RunStatus.INTERRUPTED, 6)
+
+
+def test_the_handlers_of_signals_are_put_back(sitting: Sitting) -> None:
+    before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
+    sitting.conduct()
+    assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)] == before
+
+
+# Resuming
+
+
+def interrupted_at_block(sitting: Sitting, block: int) -> Sitting:
+    sitting.scripted(before_trial=press_ctrl_c(at_stream=block)).conduct()
+    return Sitting(sitting.base)
+
+
+def test_resume_goes_on_with_new_rounds_and_blocks_and_keeps_every_trial(sitting: Sitting) -> None:
+    again = interrupted_at_block(sitting, 1)
+    before = again.trials()
+    result = again.resume()
+    assert (result.interrupted, again.status()) == (False, RunStatus.DONE)
+    assert again.trials()[: len(before)] == before
+    assert {(trial.round, trial.block) for trial in again.trials()[len(before) :]} == {(1, 1), (1, 2)}
+
+
+def test_resume_takes_the_calibration_that_is_stored(sitting: Sitting) -> None:
+    again = interrupted_at_block(sitting, 1)
+    before = again.fact("calibration")
+    again.resume()
+    assert again.fact("calibration") == before
+    assert not [job for twin in again.twins.started for job in twin.jobs if _CALIBRATION <= job.stream < 2**41]
+
+
+def test_a_block_that_was_cut_short_stays_in_the_store_and_out_of_the_verdict(sitting: Sitting) -> None:
+    pressed = []
+
+    def after_two_trials(_twin, job):
+        if job.stream == 1:
+            pressed.append(job)
+            if len(pressed) == 2:
+                signal.raise_signal(signal.SIGINT)
+
+    sitting.scripted(before_trial=after_two_trials).conduct()
+    again = Sitting(sitting.base)
+    result = again.resume()
+    blocks = [trial.block for trial in again.trials()]
+    assert blocks == [0] * 3 + [1] + [2] * 3 + [3] * 3
+    assert result.noise_floor[0].blocks == 3
+
+
+def test_a_run_that_failed_can_be_resumed(sitting: Sitting) -> None:
+    with pytest.raises(TdeltaError):
+        sitting.scripted(before_trial=fail(at_stream=2)).conduct()
+    again = Sitting(sitting.base)
+    assert again.resume().decision is Decision.COSTLY
+
+
+def test_a_run_that_was_killed_before_anything_was_known_can_be_resumed(sitting: Sitting) -> None:
+    with pytest.raises(TdeltaError):
+        sitting.scripted(before_trial=fail(at_stream=_CALIBRATION + 1)).conduct()
+    with Store.open(sitting.store) as store, store._transaction() as db:
+        db.execute("DELETE FROM run_facts")
+    assert Sitting(sitting.base).resume().decision is Decision.COSTLY
+
+
+def test_resume_refuses_a_run_that_is_complete(sitting: Sitting) -> None:
+    sitting.conduct()
+    with pytest.raises(UsageError, match="is complete: `tdelta show"):
+        sitting.resume()
+
+
+def test_resume_refuses_a_workload_that_has_changed(sitting: Sitting, tmp_path: Path) -> None:
+    mine = tmp_path / "mine"
+    shutil.copytree(Path(tdelta.workloads.__file__).parent / "point_select", mine)
+    sitting.scripted(before_trial=press_ctrl_c(at_stream=1)).conduct(workload=str(mine))
+    with (mine / "point_select.sql").open("a") as script:
+        script.write("SELECT c FROM sbtest1 WHERE id = 1;\n")
+    with pytest.raises(UsageError, match="its workload has changed since it began"):
+        sitting.resume()
+
+
+def test_resume_refuses_a_run_that_is_under_way_and_leaves_its_status(sitting: Sitting) -> None:
+    again = interrupted_at_block(sitting, 1)
+    with Store.open(again.store) as store:
+        run_id = store.resolve("last")
+        store.set_status(run_id, RunStatus.RUNNING)
+    with TwinFolder(again.base / "twins", run_id), pytest.raises(StorageFault, match="in use by another tdelta"):
+        again.resume()
+    assert again.status() is RunStatus.RUNNING
+
+
+def test_the_folder_of_a_killed_run_is_swept_before_room_is_asked_for(
+    sitting: Sitting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stale = sitting.base / "twins" / "twins-20260101-bcdf"
+    stale.mkdir(parents=True)
+    (stale / ".tdelta-owner").touch()
+    (stale / "load-0.db").write_bytes(b"rows")
+    found = []
+    module = sys.modules["tdelta.session.conduct"]  # the package's attribute of that name is the function
+    monkeypatch.setattr(module, "check_room", lambda _plan: found.append(stale.exists()))
+    sitting.conduct()
+    assert found == [False]
+
+
+def test_a_planted_cost_is_recorded_as_it_was_realised(sitting: Sitting) -> None:
+    result = sitting.conduct(aa=True, plant=(0.2,))
+    realised = {(v.metric.value, v.condition.role): v.realised for v in result.verdicts if v.transaction == "all"}
+    assert realised["cpu_per_operation", Role.PLANTED] == pytest.approx(1.2, abs=0.02)
+    assert realised["response_time", Role.IDENTICAL] is None

@@ -1,0 +1,157 @@
+"""From what was asked to what will be done, and every fault of it at once."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tdelta.errors import UnknownName, UsageError, WorkloadError
+from tdelta.records import Metric, Role
+from tdelta.session import RunRequest, dry_run, plan
+from tdelta.session.planning import request_from_json, request_to_json
+
+SHARES = st.floats(0.001, 2.0)
+COUNTS = st.integers(1, 100)
+REQUESTS = st.builds(
+    RunRequest,
+    study=st.none() | st.just("order-entry"),
+    workload=st.none() | st.just("read-only"),
+    vary=st.dictionaries(st.sampled_from(["threads", "page_size"]), st.lists(COUNTS, max_size=3).map(tuple))
+    | st.dictionaries(st.just("cipher"), st.just(("aes-128", "aegis")))
+    | st.dictionaries(st.just("cache"), st.lists(SHARES, max_size=3).map(tuple)),
+    threads=COUNTS,
+    cache=SHARES,
+    size_bytes=st.integers(1, 10**12),
+    rate=st.none() | st.floats(0.1, 1e6),
+    max_rounds=st.none() | COUNTS,
+    budget=st.none() | SHARES,
+    metric=st.sampled_from(Metric),
+    aa=st.booleans(),
+    plant=st.lists(SHARES, max_size=3).map(tuple),
+    seed=st.none() | st.integers(0, 2**63 - 1),
+    directory=st.none() | st.just(Path("/somewhere/else")),
+    store=st.none() | st.just(Path("/somewhere/runs.sqlite")),
+)
+
+
+@given(REQUESTS)
+def test_a_request_comes_back_from_json_as_it_was(request_: RunRequest) -> None:
+    assert request_from_json(json.loads(json.dumps(request_to_json(request_)))) == request_
+
+
+def test_paths_of_a_stored_request_do_not_depend_on_the_working_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine").mkdir()
+    given = RunRequest(directory=Path("twins"), store=Path("runs.sqlite"), workload="mine")
+    stored = request_to_json(given)
+    assert [stored[name] for name in ("directory", "store", "workload")] == [
+        str(tmp_path / name) for name in ("twins", "runs.sqlite", "mine")
+    ]
+
+
+def test_without_anything_asked_plain_is_compared_with_aes_256() -> None:
+    made = plan(RunRequest(), "r")
+    found = [(condition.role, condition.level("cipher")) for condition in made.conditions]
+    assert found == [(Role.BASELINE, "none"), (Role.AA, "none"), (Role.TREATMENT, "aes-256")]
+    assert (made.settings.study, made.settings.workload) == ("order-entry", "order-entry")
+
+
+def test_varying_something_else_keeps_the_default_cipher() -> None:
+    made = plan(RunRequest(vary={"threads": (1, 2)}), "r")
+    assert {condition.level("cipher") for condition in made.conditions} == {"none", "aes-256"}
+
+
+def test_the_seed_that_was_drawn_is_in_the_stored_options() -> None:
+    settings = plan(RunRequest(), "r").settings
+    assert settings.options["seed"] == settings.seed
+
+
+def test_the_same_seed_lays_out_the_same_run() -> None:
+    one, other = (plan(RunRequest(seed=11), "r") for _ in range(2))
+    assert (one.settings, one.fingerprint()) == (other.settings, other.fingerprint())
+
+
+@pytest.mark.parametrize(("reserve", "found"), [("equal", {80}), ("natural", {0, 32, 80})])
+def test_reserved_bytes_are_the_most_that_any_cipher_needs_unless_natural(reserve: str, found: set[int]) -> None:
+    made = plan(RunRequest(reserve=reserve, vary={"cipher": ("chacha20", "sqlcipher")}), "r")
+    assert {made.twin_settings(condition, 0).reserved_bytes for condition in made.conditions} == found
+
+
+def test_one_file_is_loaded_for_each_cipher_and_page_size_the_plain_ones_first() -> None:
+    made = plan(RunRequest(vary={"cipher": ("aes-256",), "page_size": (4096, 8192), "threads": (1, 2)}), "r")
+    assert list(made.load_kinds()) == [("none", 4096), ("none", 8192), ("aes-256", 4096), ("aes-256", 8192)]
+
+
+def test_several_faults_are_named_at_once() -> None:
+    asked = RunRequest(
+        vary={"cipher": ("aes-255", "none", "rot13")},
+        page_size=1000,
+        journal_mode="wall",
+        synchronous="sometimes",
+        reserve="most",
+        threads=0,
+        size_bytes=0,
+        max_rounds=1,
+    )
+    with pytest.raises(UsageError) as raised:
+        plan(asked, "r")
+    told = str(raised.value)
+    for fault in (
+        "'aes-255'",
+        "'rot13'",
+        "page size 1000",
+        "'wall'",
+        "'sometimes'",
+        "'most'",
+        "--threads: expected a number above 0",
+        "--size: expected a number above 0",
+        "--rounds: expected MIN..MAX, found 3..1",
+    ):
+        assert fault in told
+
+
+@pytest.mark.parametrize(
+    ("asked", "error", "told"),
+    [
+        ({"engine": "sqlit"}, UnknownName, "Did you mean 'sqlite'"),
+        ({"engine": "mariadb"}, UsageError, "planned"),
+        ({"study": "order-entri"}, UnknownName, "Did you mean 'order-entry'"),
+        ({"study": "warehouse"}, UsageError, "cannot run it yet"),
+        ({"study": "warehouse", "workload": "read-only"}, UsageError, "cannot run it yet"),
+        ({"workload": "read-onyl"}, UnknownName, "Did you mean 'read-only'"),
+        ({"workload": "./missing"}, WorkloadError, "missing"),
+        ({"vary": {"cipher": ("aes-265",)}}, UnknownName, "Did you mean 'aes-256'"),
+        ({"vary": {"cipher": ("none",)}}, UsageError, "nothing to compare"),
+        ({"aa": True, "plant": (9.0,)}, UsageError, "planted cost 9"),
+    ],
+)
+def test_what_cannot_be_done_is_refused_with_a_remedy(
+    asked: dict[str, object], error: type[UsageError], told: str
+) -> None:
+    with pytest.raises(error, match=r".") as raised:
+        plan(RunRequest(**asked), "r")
+    assert told in str(raised.value)
+    assert raised.value.exit_code == 2
+
+
+def test_a_dry_run_makes_nothing_and_counts_trials_files_and_memory(tmp_path: Path) -> None:
+    made = dry_run(RunRequest(directory=tmp_path / "twins", size_bytes=50_000_000))
+    assert (made.trials_at_least, len(made.conditions)) == (3 * 6 * 3, 3)
+    assert made.disk_bytes == pytest.approx(50e6 * (2 + 3 * 1.3), rel=0.02)
+    assert made.memory_bytes > 3 * 0.10 * 50e6
+    assert not (tmp_path / "twins").exists()
+
+
+def test_a_dry_run_that_will_be_cut_short_says_so() -> None:
+    (caution,) = dry_run(RunRequest(max_seconds=5.0)).cautions
+    assert "--max-time is 5 s" in caution
+
+
+def test_every_field_of_a_request_is_stored() -> None:
+    assert request_to_json(RunRequest()).keys() == {field.name for field in dataclasses.fields(RunRequest)}
