@@ -3,9 +3,9 @@
     .venv/bin/python benches/truth.py --aa 40 --plant 5% --plant 10% --runs 20 --max-time 60s --out truth.jsonl
     .venv/bin/python benches/truth.py --summarize truth.jsonl
 
-Each run is a whole `tdelta run --aa`, set-up included, with a seed of its own; the kinds run in a drawn order, so that the
-machine's bad hours fall on all of them. With more than one `--plant`, one run holds a twin for each. `--tdelta` names the
-program, which need not be the one of this tree. Prints a table; asserts nothing.
+Each run is a whole `tdelta run --aa`, set-up included, with a seed of its own; the kinds run in a drawn order, so that
+the machine's bad hours fall on all of them. With more than one `--plant`, one run holds a twin for each. `--tdelta`
+names the program, which need not be the one of this tree. Prints a table; asserts nothing.
 """
 
 from __future__ import annotations

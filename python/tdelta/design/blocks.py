@@ -82,8 +82,8 @@ def blocks_of_round(
 def slice_order(seed: int, block: int, count: int, slices: int) -> tuple[int, ...]:
     """Draw who runs at each turn of a block whose trials are cut into slices.
 
-    The first turns are :func:`block_order`; the others go on in rows of Williams designs, permuted afresh for each pass,
-    so that within the block, too, positions and neighbours balance.
+    The first turns are :func:`block_order`; the others go on in rows of Williams designs, permuted afresh for each
+    pass, so that positions and neighbours balance within the block, too.
 
     Args:
         seed: the run's seed.

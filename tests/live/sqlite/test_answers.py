@@ -7,6 +7,7 @@ import io
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 import tdelta.workloads
@@ -23,8 +24,16 @@ def checks(document) -> dict[str, tuple[bool, str]]:
     return {found["check"]: (found["ok"], found["detail"]) for found in document["validity"]}
 
 
-def trials_of(place: Place):
-    return json.loads(place.tdelta("export", "last", "--format", "json").out)["trials"]
+def trials_of(place: Place) -> list[dict[str, Any]]:
+    """The exported trials, what was measured beside where it stood, levels by factor."""
+    exported = json.loads(place.tdelta("export", "last", "--format", "json").out)["trials"]
+    return [{**trial, **trial["measurement"], **dict(trial["condition"]["levels"])} for trial in exported]
+
+
+def misses_share(trials: list[dict[str, Any]]) -> float:
+    counters = [trial["engine_counters"] for trial in trials]
+    misses = sum(found["cache_misses"] for found in counters)
+    return misses / (misses + sum(found["cache_hits"] for found in counters))
 
 
 def levels(document, name: str) -> list[object]:
@@ -63,7 +72,7 @@ def test_a_run_answers_with_every_field_that_is_promised_and_can_be_shown_and_ex
 def test_the_same_seed_does_the_same_work_again(tmp_path: Path) -> None:
     def work(place: Place):
         trials = sorted(trials_of(place), key=lambda trial: (trial["block"], trial["position"]))
-        return [(trial["block"], trial["position"], trial["condition_key"], trial["instance"]) for trial in trials]
+        return [(trial["block"], trial["position"], trial["condition"], trial["instance"]) for trial in trials]
 
     places = [Place(tmp_path / name) for name in ("one", "other")]
     for place in places:
@@ -96,8 +105,8 @@ def test_files_are_equally_large_unless_each_cipher_reserves_what_it_needs(
     place.answer("--vary", "cipher=sqlcipher", "--reserve", reserve, *POINTS)
     sizes = {}
     for trial in trials_of(place):
-        sizes.setdefault(trial["condition_key"], set()).add(trial["files_bytes"]["database"])
-    (plain,), (encrypted,) = sizes["cipher=none,threads=1"], sizes["cipher=sqlcipher,threads=1"]
+        sizes.setdefault(trial["cipher"], set()).add(trial["files_bytes"]["database"])
+    (plain,), (encrypted,) = sizes["none"], sizes["sqlcipher"]
     assert (encrypted > plain, encrypted == plain) == (grows, not grows)
 
 
@@ -172,18 +181,13 @@ def test_every_factor_can_be_varied_and_the_twins_have_what_was_asked(
     document = place.answer("--vary", f"{factor}={levels_text}", "--no-aa-twin")
     assert set(levels(document, factor)) == found
     assert checks(document)["settings are the same"][0]
-    strata = {}
-    for trial in trials_of(place):
-        strata.setdefault(trial["condition_key"].partition(factor)[2], []).append(trial)
-    assert len(strata) == 2
-    misses, walled = (
-        [sum(trial[kind].get(name, 0) for trial in trials) for trials in strata.values()]
-        for kind, name in (("engine_counters", "cache_misses"), ("files_bytes", "wal"))
-    )
+    trials = trials_of(place)
+    assert {trial[factor] for trial in trials} == found
+    shares = {level: misses_share([trial for trial in trials if trial[factor] == level]) for level in found}
     if factor == "cache":
-        assert misses[0] > misses[1]
+        assert shares[0.1] > shares[1.2]
     if factor == "journal_mode":
-        assert walled[0] > 0 == walled[1]
+        assert {trial[factor]: trial["files_bytes"]["wal"] > 0 for trial in trials} == {"wal": True, "delete": False}
 
 
 def test_a_planted_cost_is_realised_and_recorded(place: Place) -> None:
