@@ -3,6 +3,19 @@
 from collections.abc import Sequence
 from typing import final
 
+__all__ = [
+    "BarePointSelects",
+    "NativeError",
+    "SqliteTwin",
+    "clear_stop",
+    "histogram_summary",
+    "library_loaded",
+    "loop_cost",
+    "monotonic_ns",
+    "plan_checksums",
+    "request_stop",
+]
+
 class NativeError(Exception):
     """What a database or a plan answered; ``args`` is ``(kind, message)``."""
 

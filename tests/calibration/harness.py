@@ -10,10 +10,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from tdelta.inference import decide, judge, look, precise_enough, width
-from tdelta.records import Condition, Decision, Estimate
 
 from calibration.simulation import NOISES, TREATMENT, TWINS, Machine, settings, simulate
+from tdelta.inference import decide, judge, look, precise_enough, width
+from tdelta.records import Condition, Decision, Estimate
 
 LEAST_COVERAGE, MOST_COVERAGE = 0.91, 0.985
 MOST_FALSE_ALARMS = 0.09

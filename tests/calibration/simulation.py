@@ -13,6 +13,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+
 from tdelta.records import Condition, Measurement, Metric, Role, RunSettings, SpanTotals, Trial
 
 Array: TypeAlias = NDArray[np.float64]

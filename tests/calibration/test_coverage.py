@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from tdelta.inference import judging, verdicts
-from tdelta.inference.posterior import Mixture, Posterior, as_posterior, posterior
 
 from calibration.harness import (
     LEAST_COVERAGE,
@@ -17,6 +15,8 @@ from calibration.harness import (
     transaction_types,
 )
 from calibration.simulation import BASELINE, TREATMENT, Machine
+from tdelta.inference import judging, verdicts
+from tdelta.inference.posterior import Mixture, Posterior, as_posterior, posterior
 
 EXPERIMENTS = 200
 

@@ -6,8 +6,9 @@ import os
 from pathlib import Path
 
 import pytest
-from tdelta.report.terminal import render
 from tdelta_samples import SAMPLES
+
+from tdelta.report.terminal import render
 
 FILES = Path(__file__).parent / "terminal"
 

@@ -3,9 +3,11 @@
 from collections import Counter
 from itertools import pairwise
 
+import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tdelta.design import block_order, blocks_of_round, instances, lay_out, stream, williams_design
+
+from tdelta.design import block_order, blocks_of_round, instances, lay_out, slice_order, stream, williams_design
 
 counts = st.integers(1, 13)
 seeds = st.integers(0, 2**63 - 1)
@@ -89,3 +91,21 @@ def test_a_stream_can_be_drawn_again_from_its_seed_name_and_index(seed, name, in
     assert stream(seed, name, index + 1).integers(2**62, size=4).tolist() != again
     assert stream(seed, name + "x", index).integers(2**62, size=4).tolist() != again
     assert stream(seed, name, index, 0).integers(2**62, size=4).tolist() != again
+
+
+@settings(deadline=None)
+@given(seed=seeds, block=st.integers(0, 500), count=st.integers(1, 7), slices=st.integers(1, 60))
+def test_each_row_of_turns_has_every_condition_once(seed, block, count, slices):
+    turns = slice_order(seed, block, count, slices)
+    assert len(turns) == count * slices
+    assert all(sorted(turns[at : at + count]) == list(range(count)) for at in range(0, len(turns), count))
+    assert turns[:count] == block_order(seed, block, count)
+
+
+@settings(deadline=None)
+@given(seed=seeds, block=st.integers(0, 500), count=st.integers(2, 6))
+def test_turns_after_the_first_row_balance_positions(seed, block, count):
+    rows = len(williams_design(count))
+    turns = np.array(slice_order(seed, block, count, 1 + rows)).reshape(-1, count)[1:]
+    for position in range(count):
+        assert np.bincount(turns[:, position], minlength=count).tolist() == [rows // count] * count

@@ -112,7 +112,12 @@ class RunSettings:
 
 @dataclass(frozen=True, slots=True)
 class RunResult:
-    """The answer. ``decision`` is the worst of the primary verdicts; ``complete`` is False after Ctrl-C or at a cap."""
+    """The answer. ``decision`` is the worst of the primary verdicts.
+
+    ``loop_cost_ns`` is the load loop's own, for one statement; ``dilution`` the share of the baseline's response time
+    that is tdelta's own. ``late_starts`` and ``backlog_max`` are of an open loop (`tdelta.records.Measurement`);
+    ``errors`` and ``retries`` count by kind, over all trials.
+    """
 
     settings: RunSettings
     decision: Decision
@@ -132,6 +137,10 @@ class RunResult:
     versions: Mapping[str, str] = field(default_factory=dict)
     stopped_by: str = "precision"
     interrupted: bool = False
+    late_starts: int = 0
+    backlog_max: int = 0
+    errors: Mapping[str, int] = field(default_factory=dict)
+    retries: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def primary(self) -> tuple[Verdict, ...]:

@@ -227,11 +227,22 @@ def _footer(result: RunResult, width: int) -> list[Text | Table]:
         f"run {settings.run_id}, seed {settings.seed}: {settings.engine}, workload {settings.workload}",
         f"{counts} of {duration(result.trial_seconds)} and {_operations(result)} each;"
         f" {duration(result.elapsed_seconds)} in all; {_ended(result)}",
-        f"tdelta's own loop: {_loop_cost(result.loop_cost_ns)} an operation,"
+        f"tdelta's own loop: {_loop_cost(result.loop_cost_ns)} a statement,"
         f" {small_share(result.dilution)} of the measured time",
+        *_open_loop(result),
+        *(f"tried again: {counted(count, 'transaction')} ({kind})" for kind, count in result.retries.items()),
     )
     texts: list[Text | Table] = [text for line in lines for text in paragraph(line, width, "dim", indent="  ")]
     return [*texts, *(Text(f"{title:<10} {command}", style="dim") for title, command in _next_steps(result))]
+
+
+def _open_loop(result: RunResult) -> tuple[str, ...]:
+    """What the arrival rate did to the queue; nothing in a closed loop."""
+    rate = result.settings.options.get("rate")
+    if rate is None:
+        return ()
+    late = counted(result.late_starts, "late start")
+    return (f"open loop, {rate:g} operations due a second: {late}, backlog at most {result.backlog_max:,}",)
 
 
 def _operations(result: RunResult) -> str:

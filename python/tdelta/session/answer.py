@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import statistics
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from tdelta.inference import Judgement
@@ -66,6 +67,10 @@ def assemble(
         versions={**versions, "library under test": ending.library},
         stopped_by=ending.stopped_by,
         interrupted=ending.interrupted,
+        late_starts=sum(trial.measurement.late_starts for trial in trials),
+        backlog_max=max(trial.measurement.backlog_max for trial in trials),
+        errors=_by_kind(trial.measurement.errors for trial in trials),
+        retries=_by_kind(trial.measurement.retries for trial in trials),
     )
 
 
@@ -75,6 +80,13 @@ def _unsound(verdicts: Sequence[Verdict], failed: Sequence[Validity]) -> Iterato
         if verdict.primary and verdict.decision is not Decision.UNSOUND:
             verdict = dataclasses.replace(verdict, decision=Decision.UNSOUND, reasons=reasons)
         yield verdict
+
+
+def _by_kind(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
+    total: Counter[str] = Counter()
+    for count in counts:
+        total.update(count)
+    return dict(total)
 
 
 def _of_baseline(trials: Sequence[Trial]) -> list[Trial]:

@@ -12,18 +12,16 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from tdelta.design import fresh_seed, lay_out
+from tdelta.design import fresh_seed, lay_out, parse_level
 from tdelta.driver import LoadJob, Mix
 from tdelta.engines import SqliteEngine, TwinSettings, engine
-from tdelta.errors import UnknownName, UsageError
+from tdelta.errors import UsageError
 from tdelta.records import Condition, Level, Metric, RunSettings
 from tdelta.session.request import RunRequest
 from tdelta.session.studies import study_workload
 from tdelta.workloads import Workload, load
 
 _DEFAULT_CIPHER = "aes-256"
-_JOURNAL_MODES = ("wal", "delete", "truncate", "persist", "memory", "off")
-_PAGE_SIZES = (512, 65536)
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,13 +140,17 @@ def default_base() -> Path:
 
 def _check(request: RunRequest, vary: Mapping[str, tuple[Level, ...]], chosen: SqliteEngine) -> None:
     """Name every fault at once."""
-    journal_modes = [str(level) for level in vary.get("journal_mode", (request.journal_mode,))]
-    page_sizes = [int(level) for level in vary.get("page_size", (request.page_size,))]
+    unvaried: dict[str, tuple[Level, ...]] = {
+        "threads": (request.threads,),
+        "cache": (float(request.cache),),
+        "page_size": (request.page_size,),
+        "journal_mode": (request.journal_mode,),
+    }
+    levels = {**unvaried, **vary}
     checks: list[Callable[[], object]] = [
+        *(partial(_check_level, factor, level) for factor in levels for level in levels[factor]),
         *(partial(chosen.check_ciphers, [str(cipher)]) for cipher in vary.get("cipher", ())),
         partial(chosen.check_synchronous, request.synchronous),
-        *(partial(_check_journal_mode, mode) for mode in journal_modes),
-        *(partial(_check_page_size, size) for size in page_sizes),
         partial(_check_numbers, request),
         partial(chosen.reserved_bytes, ["none"], request.reserve),
     ]
@@ -164,23 +166,15 @@ def _check(request: RunRequest, vary: Mapping[str, tuple[Level, ...]], chosen: S
         raise UsageError("\n".join(str(fault) for fault in faults))
 
 
-def _check_journal_mode(mode: str) -> None:
-    if mode not in _JOURNAL_MODES:
-        raise UnknownName("journal mode", mode, _JOURNAL_MODES)
-
-
-def _check_page_size(size: int) -> None:
-    low, high = _PAGE_SIZES
-    if not (low <= size <= high and size & (size - 1) == 0):
-        raise UsageError(f"page size {size}: expected a power of two from {low} to {high}")
+def _check_level(factor: str, level: Level) -> None:
+    is_share = factor == "cache" and isinstance(level, float)
+    parse_level(factor, f"{100 * float(level):.12g}%" if is_share else str(level))
 
 
 def _check_numbers(request: RunRequest) -> None:
     wrong = [
         f"{name}: expected a number above 0, found {value:g}"
         for name, value in (
-            ("--threads", request.threads),
-            ("--cache", request.cache),
             ("--size", request.size_bytes),
             ("--trial-seconds", request.trial_seconds),
             ("--max-time", request.max_seconds),

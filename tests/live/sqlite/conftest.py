@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
+
 from tdelta.engines import SqliteEngine
 
 from .running import Place

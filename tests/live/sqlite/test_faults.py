@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from .running import PATIENCE_SECONDS, SMALL, Place, Ran, read_until, workers_left
+from .running import PATIENCE_SECONDS, SMALL, Place, Ran, read_until, workers_left, workers_of
 
 LONG = [option if option != "2..2" else "200..200" for option in SMALL]
 
@@ -27,6 +27,7 @@ def assert_refused(ran: Ran, *told: str) -> None:
 @pytest.mark.parametrize(
     ("options", "told"),
     [
+        (("--vary", "threads=1,many"), ("threads=many: expected a whole number",)),
         (("--vary", "cipher=aes-265"), ("unknown cipher 'aes-265'", "Did you mean 'aes-256'?")),
         (("--vary", "cifer=none,aes-256"), ("unknown factor 'cifer'", "Did you mean 'cipher'?")),
         (("--engine", "sqlit"), ("unknown engine 'sqlit'", "Did you mean 'sqlite'?")),
@@ -34,7 +35,7 @@ def assert_refused(ran: Ran, *told: str) -> None:
         (("order-entri",), ("unknown study 'order-entri'", "Did you mean 'order-entry'?")),
         (("warehouse",), ("cannot run it yet", "tdelta run order-entry")),
         (("--workload", "read-onyl"), ("unknown workload 'read-onyl'", "Did you mean 'read-only'?")),
-        (("--resume", "20260101-zzzz"), ()),
+        (("--resume", "20260101-zzzz"), ("it holds no run yet",)),
     ],
 )
 def test_a_name_that_does_not_exist_is_refused_with_the_nearest_one(
@@ -173,8 +174,6 @@ def test_a_file_system_that_is_read_only_is_told(place: Place, mount: Mount, opt
 
 
 def test_a_worker_that_is_killed_ends_the_run_with_a_message_and_keeps_the_trials(place: Place) -> None:
-    from .running import workers_of
-
     process = place.start("run", *LONG)
     read_until(process, "round 1:")
     os.kill(workers_of(process.pid)[0], signal.SIGKILL)

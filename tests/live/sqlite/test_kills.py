@@ -69,7 +69,7 @@ def stored(place: Place) -> list[tuple[object, ...]]:
 def sit(place: Place) -> subprocess.Popen[str]:
     """Begin the run, or go on with it."""
     has_run = place.store.exists() and place.query("SELECT 1 FROM sqlite_master WHERE name = 'runs'")
-    if has_run and place.query("SELECT 1 FROM runs"):
+    if has_run and place.query("SELECT 1 FROM runs WHERE status <> 'done'"):
         return place.start("run", "--json", "--resume", "last", program=WITNESSED)
     return place.start("run", "--json", "--seed", "5", *OPTIONS, program=WITNESSED)
 
@@ -94,26 +94,27 @@ def test_a_run_that_is_killed_three_times_loses_nothing_leaves_nothing_and_compl
     place: Place, whole_run_seconds: float, seed: int
 ) -> None:
     moments = random.Random(seed)
-    for _ in range(KILLS_OF_A_RUN):
+    kills = 0
+    while kills < KILLS_OF_A_RUN:
         before = stored(place)
         process = sit(place)
         witnessed = kill_after(process, moments.uniform(FEWEST_SECONDS, max(1.0, 0.9 * whole_run_seconds)))
         assert workers_left(process.pid) == []
         after = stored(place)
         assert after[: len(before)] == before
-        if witnessed is None:  # it was faster than the clock
-            break
+        if witnessed is None:  # it was faster than the clock; the next sitting begins another run
+            continue
+        kills += 1
         told = [row[:4] for row in after[len(before) :]]
         assert told[: len(witnessed)] == witnessed
         assert len(told) <= len(witnessed) + 1  # one may be stored and not yet told
     before = stored(place)
-    if place.query("SELECT status FROM runs") != [("done",)]:
-        process = sit(place)
-        out, err = process.communicate(timeout=PATIENCE_SECONDS)
-        assert process.returncode in ANSWERED, err
-        assert '"schema": "tdelta.run/1"' in out
+    process = sit(place)
+    out, err = process.communicate(timeout=PATIENCE_SECONDS)
+    assert process.returncode in ANSWERED, err
+    assert '"schema": "tdelta.run/1"' in out
     assert stored(place)[: len(before)] == before
-    assert place.query("SELECT status FROM runs") == [("done",)]
+    assert {status for (status,) in place.query("SELECT status FROM runs")} == {"done"}
     assert list(place.twins.iterdir()) == []
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
 from tdelta.errors import TdeltaError
 from tdelta.records import Event, TrialDone
 from tdelta.report.document import document, to_json

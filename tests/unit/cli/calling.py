@@ -7,6 +7,7 @@ import io
 from dataclasses import dataclass
 
 import pytest
+
 from tdelta.cli.main import main
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 import pytest
+
 from tdelta.cli.main import cli
 
 DOCS = Path(__file__).parents[3] / "docs" / "commands.md"

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 import tdelta_samples as s
+
 from tdelta.cli.exit_codes import ExitCode, exit_code
 from tdelta.records import Decision, RunResult, Validity
 

@@ -5,6 +5,7 @@ import sys
 from types import ModuleType, SimpleNamespace
 
 import pytest
+
 import tdelta.engines
 
 from .calling import call

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import click
 import pytest
+
 from tdelta import __version__
 from tdelta.cli.main import cli, guarded, main
 from tdelta.errors import TdeltaError, WorkloadError

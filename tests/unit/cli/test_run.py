@@ -7,8 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-import tdelta.session
 import tdelta_samples as s
+
+import tdelta.session
 from tdelta.cli.run import run
 from tdelta.errors import UnknownName
 from tdelta.records import Event, Metric, Phase, RunResult

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 import tdelta_samples as s
+
 from tdelta.records import Measurement, Trial
 from tdelta.store import Store
 

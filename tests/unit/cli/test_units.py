@@ -4,6 +4,7 @@ import click
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from tdelta.cli.units import Duration, Percent, Rounds, Size, Vary
 
 

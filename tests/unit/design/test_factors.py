@@ -1,6 +1,7 @@
 """How levels are written, and what is said when they are written wrongly."""
 
 import pytest
+
 from tdelta.design import FACTORS, parse_level, parse_vary
 from tdelta.errors import UnknownName, UsageError
 

@@ -1,6 +1,7 @@
 """Which conditions a run gets: the factorial, its baselines, its controls."""
 
 import pytest
+
 from tdelta.design import lay_out
 from tdelta.errors import UsageError
 from tdelta.records import Role

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from tdelta.driver import TwinFolder, sweep
 from tdelta.errors import StorageFault
 
@@ -50,7 +51,7 @@ def test_a_copy_that_does_not_fit_is_a_fault_with_a_remedy(tmp_path: Path) -> No
     with TwinFolder(tmp_path, "r1") as folder:
         source = folder.file("load")
         source.write_bytes(bytes(100_000))
-        os.symlink("/dev/full", folder.file("twin"))
+        folder.file("twin").symlink_to("/dev/full")
         with pytest.raises(StorageFault, match=r"No space left on device; free some space, or use --dir"):
             folder.copy(source, "twin")
 

@@ -16,6 +16,8 @@ def test_a_trial_is_told_to_the_loop_in_its_own_words() -> None:
         "deadline_ns": 1_500_000_000,
         "pace": {"kind": "closed"},
         "planted": 0.0,
+        "slices": 1,
+        "discard": 0,
     }
 
 

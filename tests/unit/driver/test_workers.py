@@ -13,6 +13,7 @@ import time
 from pathlib import Path
 
 import pytest
+
 from tdelta.driver import Worker
 from tdelta.driver.worker import Host, listen
 from tdelta.driver.workers import failure
@@ -77,8 +78,9 @@ def test_a_worker_that_does_not_answer_is_ended() -> None:
 
 
 def test_an_exception_does_not_wait_for_what_the_worker_is_at() -> None:
-    with pytest.raises(KeyboardInterrupt), Worker() as worker:
-        os.kill(worker.pid, signal.SIGSTOP)  # would outlast the seconds that a worker is given to end by itself
+    worker = Worker()
+    os.kill(worker.pid, signal.SIGSTOP)  # would outlast the seconds that a worker is given to end by itself
+    with pytest.raises(KeyboardInterrupt), worker:
         raise KeyboardInterrupt
     assert worker._process.returncode == -signal.SIGKILL
 

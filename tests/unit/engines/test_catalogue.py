@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pytest
+
 from tdelta.engines import SqliteEngine, catalogue, engine
 from tdelta.errors import EngineUnavailable, UnknownName, UsageError
 

@@ -6,6 +6,7 @@ import dataclasses
 import json
 
 import pytest
+
 from tdelta.engines import SqliteEngine, TwinSettings
 from tdelta.errors import UnknownName, UsageError
 

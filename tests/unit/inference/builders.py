@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
+
 from tdelta.records import Condition, Measurement, Metric, Role, RunSettings, SpanTotals, Trial
 
 OPERATIONS = 1000

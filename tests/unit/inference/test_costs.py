@@ -3,6 +3,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+
 from tdelta.errors import TdeltaError
 from tdelta.inference.costs import (
     cost,

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pytest
+
 from tdelta.inference.decisions import decide, decide_gate, gate_reason, interval_words, reason, worst
 from tdelta.records import Decision, Estimate
 

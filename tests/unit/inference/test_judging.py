@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
+
 from tdelta.inference import judge, look
 from tdelta.records import Decision, Metric, Role, SpanTotals, Trial, Verdict
 

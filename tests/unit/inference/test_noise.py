@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
 from tdelta.inference.noise import SMALLEST_SD, fit_instances
 
 Layout = tuple[np.ndarray, np.ndarray]

@@ -3,6 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy import stats
+
 from tdelta.inference.pooling import TypeEstimates, pool, type_estimates
 from tdelta.inference.rounds import Contrasts
 

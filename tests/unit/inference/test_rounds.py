@@ -3,6 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy import stats
+
 from tdelta.inference.noise import InstanceMeans
 from tdelta.inference.posterior import posterior
 from tdelta.inference.rounds import LUCK_SCALE, fit_rounds

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pytest
+
 from tdelta.inference.stopping import enough, gate_decided, is_gate_look, precise_enough, target_width
 from tdelta.records import Condition, Estimate
 

@@ -5,6 +5,7 @@ import platform
 from pathlib import Path
 
 import pytest
+
 from tdelta.measure import machine_facts
 from tdelta.measure.machine import (
     RELEVANT_FLAGS,

@@ -1,6 +1,7 @@
 """Pressure and steal over an interval, with a clock and kernel files of the test's own."""
 
 import pytest
+
 from tdelta.errors import TdeltaError
 from tdelta.measure import PressureMeter
 from tdelta.measure.pressure import CpuTicks, parse_pressure, parse_steal

@@ -4,6 +4,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+
 from tdelta.errors import EnvironmentFault, StorageFault
 from tdelta.measure import free_disk_bytes, free_memory_bytes, require_memory, require_space, require_writable
 from tdelta.measure.procfs import parse_cgroup_cache, parse_meminfo

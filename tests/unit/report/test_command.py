@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 import tdelta_samples as s
+
 from tdelta.report.command import next_command, repeat_command
 
 

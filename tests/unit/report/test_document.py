@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 import tdelta_samples as s
+
 from tdelta.report.document import document, dry_run_document, to_json
 from tdelta.report.listings import engines_document, studies_document
 from tdelta.session.request import DryRun

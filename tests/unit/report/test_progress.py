@@ -7,6 +7,7 @@ import pytest
 import tdelta_samples as s
 from rich.console import Console
 from rich.live import Live
+
 from tdelta.records import BlockDone, Event, Look, Measurement, Phase, RoundStarted, RunPlanned, Trial, TrialDone
 from tdelta.report.progress import LiveProgress, PlainProgress, hdi_bar, progress
 

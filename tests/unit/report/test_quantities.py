@@ -5,8 +5,9 @@ import math
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tdelta.report import quantities as q
 from tdelta_samples import estimate
+
+from tdelta.report import quantities as q
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 import tdelta_samples as s
+
 from tdelta.records import Decision, Estimate, Metric, Role, Validity
 from tdelta.report.sentence import answer, floor
 

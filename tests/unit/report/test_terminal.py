@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 import tdelta_samples as s
+
 from tdelta.report.terminal import render
 
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")

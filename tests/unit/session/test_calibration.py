@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+
 from tdelta.driver import LoopCost
 from tdelta.driver.fake import cost_by_cipher
 from tdelta.session.calibration import Calibration, trial_deadline_seconds
@@ -67,7 +68,7 @@ def test_a_loop_that_takes_a_twentieth_of_the_time_is_a_caution(
 
 
 def test_a_calibration_comes_back_from_json_as_it_was() -> None:
-    found = Calibration({0: 2500, 1: 40}, 0.25, 150.5, 90.25)
+    found = Calibration({0: 2500, 1: 40}, slices=4, trial_seconds=0.25, loop_cost_ns=150.5, loop_response_ns=90.25)
     assert Calibration.from_json(json.loads(json.dumps(found.as_json()))) == found
 
 

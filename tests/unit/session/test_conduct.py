@@ -8,12 +8,13 @@ import sys
 from pathlib import Path
 
 import pytest
+
 import tdelta.workloads
 from tdelta.driver import TwinFolder
 from tdelta.driver.fake import cost_by_cipher, equal_rows, plain_facts
 from tdelta.errors import StorageFault, TdeltaError, UsageError
 from tdelta.inference import judge
-from tdelta.records import Decision, Look, Role, RunPlanned
+from tdelta.records import Decision, Look, Role, RunPlanned, TrialDone
 from tdelta.store import RunStatus, Store
 
 from .conducting import Sitting, check
@@ -323,15 +324,14 @@ def test_resume_takes_the_calibration_that_is_stored(sitting: Sitting) -> None:
 
 
 def test_a_block_that_was_cut_short_stays_in_the_store_and_out_of_the_verdict(sitting: Sitting) -> None:
-    pressed = []
+    class Crash(list):
+        def append(self, event):
+            if isinstance(event, TrialDone) and event.trials_done == 4:
+                raise TdeltaError("as if it were killed")
 
-    def after_two_trials(_twin, job):
-        if job.stream == 1:
-            pressed.append(job)
-            if len(pressed) == 2:
-                signal.raise_signal(signal.SIGINT)
-
-    sitting.scripted(before_trial=after_two_trials).conduct()
+    sitting.events = Crash()
+    with pytest.raises(TdeltaError, match="as if it were killed"):
+        sitting.conduct()
     again = Sitting(sitting.base)
     result = again.resume()
     blocks = [trial.block for trial in again.trials()]

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from tdelta.errors import UnknownName, UsageError, WorkloadError
 from tdelta.records import Metric, Role
 from tdelta.session import RunRequest, dry_run, plan
@@ -105,11 +106,11 @@ def test_several_faults_are_named_at_once() -> None:
     for fault in (
         "'aes-255'",
         "'rot13'",
-        "page size 1000",
-        "'wall'",
+        "page_size=1000: expected bytes, one of 512",
+        "journal_mode=wall: expected one of wal",
         "'sometimes'",
         "'most'",
-        "--threads: expected a number above 0",
+        "threads=0: expected a whole number",
         "--size: expected a number above 0",
         "--rounds: expected MIN..MAX, found 3..1",
     ):
@@ -127,6 +128,11 @@ def test_several_faults_are_named_at_once() -> None:
         ({"workload": "read-onyl"}, UnknownName, "Did you mean 'read-only'"),
         ({"workload": "./missing"}, WorkloadError, "missing"),
         ({"vary": {"cipher": ("aes-265",)}}, UnknownName, "Did you mean 'aes-256'"),
+        ({"vary": {"cifer": ("none",)}}, UnknownName, "Did you mean 'cipher'"),
+        ({"vary": {"threads": (1, "many")}}, UsageError, "threads=many: expected a whole number"),
+        ({"vary": {"cache": (10,)}}, UsageError, "cache=10: expected a share"),
+        ({"vary": {"cache": (0.1, -0.5)}}, UsageError, "cache=-50%: expected a share"),
+        ({"vary": {"page_size": ("4k",)}}, UsageError, "page_size=4k: expected bytes"),
         ({"vary": {"cipher": ("none",)}}, UsageError, "nothing to compare"),
         ({"aa": True, "plant": (9.0,)}, UsageError, "planted cost 9"),
     ],

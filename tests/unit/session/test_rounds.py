@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 
+import pytest
+
 from tdelta.design import blocks_of_round
+from tdelta.design.blocks import slice_order
 from tdelta.driver.fake import FakeTwin, cost_by_cipher
 from tdelta.records import BlockDone, Role, RoundStarted, TrialDone
 
@@ -33,6 +36,23 @@ def test_trials_run_in_the_order_that_the_design_draws(sitting: Sitting) -> None
         for place, block in enumerate(blocks_of_round(7, number, 2, result.settings.conditions))
     }
     assert ran == drawn
+
+
+def test_turns_within_a_block_are_those_that_the_design_draws(
+    sitting: Sitting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    orders = []
+    run_block = sitting.twins.block
+
+    def block(entries, order):
+        orders.append((entries[0][1].stream, tuple(order), {job.slices for _, job in entries}))
+        return run_block(entries, order)
+
+    monkeypatch.setattr(sitting.twins, "block", block)
+    sitting.conduct()
+    slices = sitting.fact("calibration")["slices"]
+    assert slices > 1
+    assert orders == [(number, slice_order(7, number, 3, slices), {slices}) for number in range(4)]
 
 
 def test_every_twin_of_a_block_gets_the_same_operations_and_the_next_block_gets_others(sitting: Sitting) -> None:

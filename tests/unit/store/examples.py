@@ -1,6 +1,7 @@
 """Records to store: fixed examples for the tests of one thing, strategies for the round trips."""
 
 from hypothesis import strategies as st
+
 from tdelta.design import lay_out
 from tdelta.records import (
     Condition,

@@ -6,6 +6,7 @@ import math
 import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
+
 from tdelta.errors import StoreError, TdeltaError
 from tdelta.records import Condition, Decision, Estimate, Role, RunResult, RunSettings, Trial, Verdict
 from tdelta.store.codec import decode, dumps, encode, loads

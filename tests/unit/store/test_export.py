@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+
 from tdelta.errors import StorageFault, UnknownName
 from tdelta.records import RunResult, RunSettings, Trial
 from tdelta.store import Store, decode, export

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
+
 from tdelta.errors import StorageFault, StoreError, StoreTooNew, UnknownName, UsageError
 from tdelta.records import Decision, Measurement
 from tdelta.store import RunStatus, Store, default_path

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+
 from tdelta.store import RunStatus, Store, export
 from tdelta.store.store import APPLICATION_ID, SCHEMA_VERSION
 

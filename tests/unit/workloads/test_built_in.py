@@ -5,6 +5,7 @@ import pickle
 
 import pytest
 import sqlglot
+
 from tdelta.errors import UnknownName
 from tdelta.workloads import BUILT_IN, load
 from tdelta.workloads.sql import DIALECTS

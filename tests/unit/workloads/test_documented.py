@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+
 from tdelta.workloads import BUILT_IN, load
 from tdelta.workloads.expressions import FUNCTIONS
 from tdelta.workloads.laws import LAWS

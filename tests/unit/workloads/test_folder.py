@@ -4,6 +4,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+
 import tdelta.workloads
 from tdelta.errors import UnknownName, WorkloadError
 from tdelta.workloads import load

@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from tdelta.workloads.expressions import Apply, ExpressionFault, Number, Variable, parse
 from tdelta.workloads.scripts import Command, Script, check_script, given_variables
 

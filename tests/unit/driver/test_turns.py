@@ -1,0 +1,84 @@
+"""Taking turns, with participants that are pipes."""
+
+from __future__ import annotations
+
+import os
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tdelta.driver import TrialJob
+from tdelta.driver.turns import take_turns
+from tdelta.errors import TdeltaError, WorkerFault
+
+JOB = TrialJob(seed=1, stream=2, operations=100, first_op=1, deadline_seconds=30.0, slices=2)
+
+
+class Participant:
+    """Answers as soon as it is stopped, or at once if it is quick."""
+
+    def __init__(self, name: str, *, quick: bool = True, failure: TdeltaError | None = None) -> None:
+        self.name, self.quick, self.failure = name, quick, failure
+        self.begun: list[dict[str, Any]] = []
+        self.stops = 0
+        self.reader, self._writer = os.pipe()
+
+    def fileno(self) -> int:
+        return self.reader
+
+    def begin(self, job: TrialJob, turns: dict[str, Any]) -> None:
+        self.begun.append({"job": job, **turns})
+        if self.quick:
+            os.write(self._writer, b".")
+
+    def answer(self) -> dict[str, Any]:
+        os.read(self.reader, 1)
+        if self.failure:
+            raise self.failure
+        return {"name": self.name}
+
+    def stop(self) -> None:
+        self.stops += 1
+        os.write(self._writer, b".")
+
+    def close(self) -> None:
+        os.close(self.reader)
+        os.close(self._writer)
+
+
+@pytest.fixture
+def made() -> Iterator[list[Participant]]:
+    participants: list[Participant] = []
+    yield participants
+    for participant in participants:
+        participant.close()
+
+
+def test_everyone_is_handed_its_own_place_in_the_same_order_and_the_first_has_the_baton(
+    made: list[Participant], tmp_path: Path
+) -> None:
+    made += [Participant("a"), Participant("b")]
+    answers = take_turns([(participant, JOB) for participant in made], (1, 0, 0, 1), tmp_path / "baton", 5.0)
+    assert answers == [{"name": "a"}, {"name": "b"}]
+    told = [(turns["participant"], turns["order"], turns["job"]) for one in made for turns in one.begun]
+    assert told == [(0, [1, 0, 0, 1], JOB), (1, [1, 0, 0, 1], JOB)]
+    words = (tmp_path / "baton").read_bytes()
+    assert struct.unpack_from("=II", words) == (0, 1)
+
+
+def test_one_failure_stops_the_others_and_is_the_one_that_is_raised(made: list[Participant], tmp_path: Path) -> None:
+    failure = TdeltaError("no such table")
+    made += [Participant("a", quick=False), Participant("b", failure=failure)]
+    with pytest.raises(TdeltaError) as raised:
+        take_turns([(participant, JOB) for participant in made], (0, 1, 0, 1), tmp_path / "baton", 5.0)
+    assert raised.value is failure
+    assert [participant.stops for participant in made] == [1, 0]
+
+
+def test_twins_that_never_answer_are_a_fault(made: list[Participant], tmp_path: Path) -> None:
+    made += [Participant("a", quick=False), Participant("b")]
+    with pytest.raises(WorkerFault, match="did not answer within 0 s"):
+        take_turns([(participant, JOB) for participant in made], (0, 1), tmp_path / "baton", 0.01)
