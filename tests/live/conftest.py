@@ -1,12 +1,12 @@
 """Live tests drive a real database. They may skip where it is missing, but not where TDELTA_REQUIRE_ENGINES is set."""
 
-import os
+from pathlib import Path
 
 import pytest
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    here = os.path.dirname(__file__)
+    here = Path(__file__).parent
     for item in items:
-        if str(item.path).startswith(here):
+        if item.path.is_relative_to(here):
             item.add_marker(pytest.mark.live)

@@ -27,6 +27,6 @@ def export(run: str, file_format: str, output: Path | None, store: Path | None) 
     from tdelta.store import Store
     from tdelta.store.export import write
 
-    with Store.open(store) as opened:
+    with Store.open(store, must_exist=True) as opened:
         write(opened, opened.resolve(run), file_format, sys.stdout if output is None else output)
     sys.stdout.flush()

@@ -87,9 +87,11 @@ _OPTIONS = (
     click.option(
         "--no-aa-twin", is_flag=True, default=None, help="Leave the A/A twin out; the noise floor is then unknown."
     ),
-    click.option("--plant", type=Percent(), multiple=True, help="With --aa: a twin slowed by this much; repeatable."),
     click.option(
-        "--seed", type=click.IntRange(min=0), metavar="N", help="Draws everything; recorded, drawn if not given."
+        "--plant", type=Percent(), multiple=True, help="One more plain twin, slowed by this much; repeatable."
+    ),
+    click.option(
+        "--seed", type=click.IntRange(0, 2**63 - 1), metavar="N", help="Draws everything; recorded, drawn if not given."
     ),
     click.option(
         "--dir", "directory", type=click.Path(path_type=Path), metavar="DIR", help="Where the twins' files go."

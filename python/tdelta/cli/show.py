@@ -20,6 +20,6 @@ def show(run: str, store: Path | None, as_json: bool) -> int:
     """
     from tdelta.store import Store
 
-    with Store.open(store) as opened:
+    with Store.open(store, must_exist=True) as opened:
         result = opened.result(opened.resolve(run))
     return show_result(result, as_json=as_json)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 import signal
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -32,6 +33,7 @@ from tdelta.store import RunStatus, Store
 
 Observer = Callable[[Event], None]
 
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _CLOSING_SECONDS = 1.5
 """Kept back at the end of the time for the verdict itself."""
 
@@ -91,7 +93,7 @@ def resume(
         UnknownName: there is no such run.
         UsageError: it is complete, or its workload has changed since.
     """
-    with Store.open(store_path) as store:
+    with Store.open(store_path, must_exist=True) as store:
         found = store.resolve(run_id)
         if store.status(found) is RunStatus.DONE:
             raise UsageError(f"run {found} is complete: `tdelta show {found}` repeats its answer")
@@ -196,7 +198,6 @@ class _Session:
 
     def _rounds(self, twins: Twins[Any], found: Calibration, data_bytes: int) -> str:
         """Rounds until the answer is precise enough, the rounds are used up, or the time is. Returns which."""
-        request = self._plan.request
         runner = RoundRunner(
             self._plan,
             twins,
@@ -208,27 +209,37 @@ class _Session:
             clock=self._clock,
             interruption=self._interruption,
         )
-        done = len({trial.round for trial in self._trials})
+        done = self._whole_rounds()
         number = max((trial.round for trial in self._trials), default=-1) + 1
         block = max((trial.block for trial in self._trials), default=-1) + 1
         longest = 0.0
-        while True:
+        # An earlier sitting may have come to the end of its rounds, and died before it could say so.
+        ended = self._look(number - 1, done, longest) if done else None
+        while ended is None:
             began = self._clock.elapsed()
             block = runner.run(number, block)
             longest = max(longest, self._clock.elapsed() - began)
             done, number = done + 1, number + 1
-            if self._interruption.requested:
-                return "interrupt"
-            looks = look(self._trials, self._plan.settings)
-            precise = enough(looks, budget=request.budget, rounds_done=done, first_look=request.min_rounds)
-            used_up = request.max_rounds is not None and done >= request.max_rounds
-            late = self._clock.left() < longest + _CLOSING_SECONDS
-            stop = precise or used_up or late
-            self._observe(Look(number - 1, looks, self._clock.left(), stop))
-            if self._interruption.requested:
-                return "interrupt"
-            if stop:
-                return "precision" if precise else "rounds" if used_up else "time"
+            ended = "interrupt" if self._interruption.requested else self._look(number - 1, done, longest)
+        return ended
+
+    def _whole_rounds(self) -> int:
+        """Rounds of earlier sittings that came to their end."""
+        in_round = Counter(trial.round for trial in self._trials)
+        whole = self._plan.request.blocks_per_round * len(self._plan.conditions)
+        return sum(count >= whole for count in in_round.values())
+
+    def _look(self, number: int, done: int, longest: float) -> str | None:
+        """Look at what is known after ``done`` rounds, the longest of which took ``longest`` s: why to stop, if so."""
+        request = self._plan.request
+        looks = look(self._trials, self._plan.settings)
+        precise = enough(looks, budget=request.budget, rounds_done=done, first_look=request.min_rounds)
+        used_up = request.max_rounds is not None and done >= request.max_rounds
+        late = self._clock.left() < longest + _CLOSING_SECONDS
+        self._observe(Look(number, looks, self._clock.left(), precise or used_up or late))
+        if self._interruption.requested:
+            return "interrupt"
+        return "precision" if precise else "rounds" if used_up else "time" if late else None
 
     def _keep(self, trial: Trial) -> int:
         """Store a trial durably; keep it without its histograms. Returns how many there are."""
@@ -260,12 +271,12 @@ class _Session:
 
 @contextmanager
 def _interruptible(interruption: Interruption) -> Iterator[None]:
-    """Turn SIGINT and SIGTERM into a request, once there is something to say; before that, into KeyboardInterrupt."""
+    """Turn Ctrl-C, SIGTERM and a closed terminal into a request, or, with nothing to say yet, KeyboardInterrupt."""
 
     def handle(_number: int, _frame: FrameType | None) -> None:
         interruption.request()
 
-    before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {number: signal.signal(number, handle) for number in _SIGNALS}
     try:
         yield
     finally:

@@ -21,6 +21,7 @@ from tdelta.session.request import RunRequest
 from tdelta.session.studies import study_workload
 from tdelta.workloads import Workload, load
 
+_DEFAULTS = RunRequest()
 _DEFAULT_CIPHER = "aes-256"
 
 
@@ -150,6 +151,7 @@ def _check(request: RunRequest, vary: Mapping[str, tuple[Level, ...]], chosen: S
     checks: list[Callable[[], object]] = [
         *(partial(_check_level, factor, level) for factor in levels for level in levels[factor]),
         *(partial(chosen.check_ciphers, [str(cipher)]) for cipher in vary.get("cipher", ())),
+        partial(_check_given_once, request, vary),
         partial(chosen.check_synchronous, request.synchronous),
         partial(_check_numbers, request),
         partial(chosen.reserved_bytes, ["none"], request.reserve),
@@ -164,6 +166,13 @@ def _check(request: RunRequest, vary: Mapping[str, tuple[Level, ...]], chosen: S
         raise faults[0]
     if faults:
         raise UsageError("\n".join(str(fault) for fault in faults))
+
+
+def _check_given_once(request: RunRequest, vary: Mapping[str, tuple[Level, ...]]) -> None:
+    twice = [name for name in vary if getattr(request, name, None) != getattr(_DEFAULTS, name, None)]
+    if twice:
+        both = ", ".join(f"--{name.replace('_', '-')} and --vary {name}=…" for name in twice)
+        raise UsageError(f"{both}: expected one of the two; list every level you want in --vary")
 
 
 def _check_level(factor: str, level: Level) -> None:

@@ -93,15 +93,22 @@ class Store:
         self._db = db
 
     @classmethod
-    def open(cls, path: Path | None = None) -> Store:
+    def open(cls, path: Path | None = None, *, must_exist: bool = False) -> Store:
         """Open the store at ``path`` (default: :func:`default_path`), making file and folder where they are missing.
 
+        Args:
+            path: the file.
+            must_exist: for those who only read: make nothing.
+
         Raises:
+            UsageError: it must exist and does not.
             StorageFault: the folder or file cannot be made or opened.
             StoreTooNew: a newer tdelta wrote it.
             StoreError: it is not a store of tdelta's, or damaged.
         """
         where = default_path() if path is None else path
+        if must_exist and not where.exists():
+            raise UsageError(f"store {where}: there is none, so there is no run to read; `tdelta run` makes one")
         with told(where):
             where.parent.mkdir(parents=True, exist_ok=True)
             db = sqlite3.connect(where, timeout=BUSY_SECONDS, isolation_level=None)

@@ -14,7 +14,7 @@ from tdelta.driver import TwinFolder
 from tdelta.driver.fake import cost_by_cipher, equal_rows, plain_facts
 from tdelta.errors import StorageFault, TdeltaError, UsageError
 from tdelta.inference import judge
-from tdelta.records import Decision, Look, Role, RunPlanned, TrialDone
+from tdelta.records import Decision, Look, Phase, Role, RunPlanned, TrialDone
 from tdelta.store import RunStatus, Store
 
 from .conducting import Sitting, check
@@ -312,7 +312,23 @@ def test_resume_goes_on_with_new_rounds_and_blocks_and_keeps_every_trial(sitting
     result = again.resume()
     assert (result.interrupted, again.status()) == (False, RunStatus.DONE)
     assert again.trials()[: len(before)] == before
-    assert {(trial.round, trial.block) for trial in again.trials()[len(before) :]} == {(1, 1), (1, 2)}
+    assert {(trial.round, trial.block) for trial in again.trials()[len(before) :]} == {(1, 1), (1, 2), (2, 3), (2, 4)}
+
+
+def test_a_run_that_died_after_its_last_round_is_resumed_without_another(sitting: Sitting) -> None:
+    class Crash(list):
+        def append(self, event):
+            if isinstance(event, Phase) and event.name == "judge":
+                raise TdeltaError("as if it were killed")
+
+    sitting.events = Crash()
+    with pytest.raises(TdeltaError, match="as if it were killed"):
+        sitting.conduct()
+    again = Sitting(sitting.base)
+    before = again.trials()
+    result = again.resume()
+    assert again.trials() == before
+    assert (result.rounds, result.stopped_by) == (2, "rounds")
 
 
 def test_resume_takes_the_calibration_that_is_stored(sitting: Sitting) -> None:
@@ -335,8 +351,8 @@ def test_a_block_that_was_cut_short_stays_in_the_store_and_out_of_the_verdict(si
     again = Sitting(sitting.base)
     result = again.resume()
     blocks = [trial.block for trial in again.trials()]
-    assert blocks == [0] * 3 + [1] + [2] * 3 + [3] * 3
-    assert result.noise_floor[0].blocks == 3
+    assert blocks == [0] * 3 + [1] + [2] * 3 + [3] * 3 + [4] * 3 + [5] * 3
+    assert result.noise_floor[0].blocks == 5
 
 
 def test_a_run_that_failed_can_be_resumed(sitting: Sitting) -> None:

@@ -1,0 +1,5 @@
+"""``python -m tdelta``: the command line."""
+
+from tdelta.cli.main import main
+
+main()
