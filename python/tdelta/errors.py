@@ -5,12 +5,14 @@
     TdeltaError                      1   something a user cannot mend: a defect of tdelta
     ├── UsageError                   2   what was asked cannot be done as asked
     │   ├── UnknownName              2   a study, engine, cipher, factor, … that does not exist
-    │   └── WorkloadError            2   a workload folder with faults (all of them at once)
+    │   ├── WorkloadError            2   a workload folder with faults (all of them at once)
+    │   └── StatementFault           2   a statement that the database does not take, or that fails under load
     ├── EnvironmentFault             2   the machine cannot do it now
     │   ├── StorageFault             2   disk full, folder not writable, …
     │   └── EngineUnavailable        2   an engine that is not installed
     ├── StoreError                   2   a store that cannot be read
     │   └── StoreTooNew              2   written by a newer tdelta
+    ├── UnsoundTwins                 4   twins that do not hold the same rows before the first trial
     └── WorkerFault                  1   a worker process died or answered out of turn
 
 Each says what was expected, what was found, where, and what to do. ``main`` prints them without a traceback.
@@ -60,6 +62,10 @@ class WorkloadError(UsageError):
         super().__init__(f"workload {folder}: {len(self.faults)} {plural}\n{listed}")
 
 
+class StatementFault(UsageError):
+    """A statement that the database does not take, or that fails under load; the message is the database's."""
+
+
 class EnvironmentFault(TdeltaError):
     """The machine cannot do it now; the message names the remedy."""
 
@@ -82,6 +88,12 @@ class StoreError(TdeltaError):
 
 class StoreTooNew(StoreError):
     """A store that a newer tdelta wrote."""
+
+
+class UnsoundTwins(TdeltaError):
+    """Twins that do not hold the same rows before the first trial: nothing that they measure would mean anything."""
+
+    exit_code = 4
 
 
 class WorkerFault(TdeltaError):

@@ -2,7 +2,8 @@
 
 Simulated experiments go through the same entrance as measured ones, `tdelta.inference.judge` and `look`. What is
 simulated is what was found to fool others: slow drift (an AR process of 60 s), a session's random walk, instances that
-differ by 0.3 % or 1 %, trials with heavy tails or skewed like sums of gamma response times.
+differ by 0.3 % or 1 %, trials with heavy tails or skewed like sums of gamma response times. And what the model assumes
+away: a treatment whose trials are noisier, or whose instances are less alike, than the plain twins'.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ BASELINE = Condition((("cipher", "none"),), Role.BASELINE)
 AA = Condition((("cipher", "none"),), Role.AA)
 TREATMENT = Condition((("cipher", "aes-256"),), Role.TREATMENT)
 TWINS = (BASELINE, AA, TREATMENT)
+OTHERS = tuple(Condition((("cipher", f"none-{i}"),), Role.IDENTICAL) for i in range(3))
+"""Three more judged conditions, as quiet as the plain twins and costing as much."""
 
 _OPERATIONS = 1_000_000
 _TRIAL_SECONDS = 0.3
@@ -32,18 +35,25 @@ _AR_SECONDS = 60.0
 
 @dataclass(frozen=True)
 class Machine:
-    """What happens to a trial besides its condition; all figures are standard deviations of a log cost."""
+    """What happens to a trial besides its condition; all figures are standard deviations of a log cost.
+
+    The last two are factors: how many times as much noise and luck the *treatment* has.
+    """
 
     trial_sd: float = 0.06
     noise: Noise = "t"
     luck_sd: float = 0.003
     drift_sd: float = 0.03
     walk_sd: float = 0.05
+    treatment_noise: float = 1.0
+    treatment_luck: float = 1.0
 
     @property
     def name(self) -> str:
         """A short name for tables."""
-        return f"{self.noise}, trial {100 * self.trial_sd:g} %, luck {100 * self.luck_sd:g} %"
+        unequal = {"noise": self.treatment_noise, "luck": self.treatment_luck}
+        behind = "".join(f", treatment's {what} × {factor:g}" for what, factor in unequal.items() if factor != 1.0)
+        return f"{self.noise}, trial {100 * self.trial_sd:g} %, luck {100 * self.luck_sd:g} %{behind}"
 
 
 def settings(
@@ -99,6 +109,7 @@ def simulate(
     blocks: int = 6,
     conditions: Sequence[Condition] = TWINS,
     own_luck: float = 0.5,
+    aa_log_ratio: float = 0.0,
 ) -> list[Trial]:
     """One experiment, every block in a freshly drawn order.
 
@@ -111,7 +122,12 @@ def simulate(
         blocks: blocks in a round.
         conditions: the twins.
         own_luck: the share of an instance's luck (its variance) that is a type's own.
+        aa_log_ratio: the truth of the A/A twin; where it is not 0, the twins are unsound.
     """
+    treated = np.array([c.role is Role.TREATMENT for c in conditions])
+    noisier = np.where(treated, machine.treatment_noise, 1.0)
+    luckier = np.where(treated, machine.treatment_luck, 1.0)[:, None]
+    aside = [aa_log_ratio if c.role is Role.AA else 0.0 for c in conditions]
     types = len(log_ratios)
     together, apart = (1.0, 0.0) if types == 1 else (0.5, 0.5)
     lucky_together, lucky_apart = (1.0, 0.0) if types == 1 else (1.0 - own_luck, own_luck)
@@ -119,12 +135,12 @@ def simulate(
     trials: list[Trial] = []
     for round_ in range(rounds):
         luck = np.sqrt(lucky_together) * rng.normal(size=(len(conditions), 1))
-        luck = machine.luck_sd * (luck + np.sqrt(lucky_apart) * rng.normal(size=(len(conditions), types)))
+        luck = machine.luck_sd * luckier * (luck + np.sqrt(lucky_apart) * rng.normal(size=(len(conditions), types)))
         for block in range(round_ * blocks, (round_ + 1) * blocks):
             for position, k in enumerate(rng.permutation(len(conditions))):
                 noise = np.sqrt(together) * _noise(rng, machine, 1) + np.sqrt(apart) * _noise(rng, machine, types)
-                effect = np.asarray(log_ratios) if conditions[k].role is Role.TREATMENT else 0.0
-                costs = 100.0 * np.exp(luck[k] + noise + next(drift) + effect)
+                effect = np.asarray(log_ratios) if treated[k] else aside[k]
+                costs = 100.0 * np.exp(luck[k] + noisier[k] * noise + next(drift) + effect)
                 spans = {f"type{i}": float(cost) for i, cost in enumerate(costs)}
                 trials.append(trial(conditions[k], round_, block, position, spans))
     return trials

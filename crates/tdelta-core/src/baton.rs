@@ -31,9 +31,6 @@ unsafe impl Send for Baton {}
 unsafe impl Sync for Baton {}
 
 impl Baton {
-    /// The most participants a baton serves.
-    pub const MOST: usize = WORDS - 1;
-
     /// Maps the file.
     ///
     /// # Errors

@@ -5,6 +5,7 @@
 //! a few hundred operations. Times are nanoseconds; a histogram spans 1 ns to 1 h with three significant digits, which
 //! contains the usual 1 µs to 1 h and keeps three digits below a microsecond too.
 
+use crate::process::cores;
 use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
 use hdrhistogram::Histogram;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -32,9 +33,8 @@ impl Histograms {
     /// Empty sets for `spans` spans.
     #[must_use]
     pub fn new(spans: usize) -> Self {
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let set = || Mutex::new((0..spans).map(|_| None).collect());
-        Self { cores: (0..cores).map(|_| set()).collect() }
+        Self { cores: (0..cores()).map(|_| set()).collect() }
     }
 
     fn set_of_this_core(&self) -> MutexGuard<'_, CoreSet> {
@@ -87,7 +87,7 @@ impl<'a> Recorder<'a> {
     /// A recorder of `spans` spans into `histograms`.
     #[must_use]
     pub fn new(histograms: &'a Histograms, spans: usize) -> Self {
-        Self { histograms, buffer: Vec::with_capacity(BUFFER), totals: vec![Totals::default(); spans] }
+        Self { histograms, buffer: Vec::with_capacity(2 * BUFFER), totals: vec![Totals::default(); spans] }
     }
 
     /// Records one time.
@@ -97,7 +97,12 @@ impl<'a> Recorder<'a> {
         totals.count += 1;
         totals.total_ns += ns;
         self.buffer.push((span as u32, ns));
-        if self.buffer.len() == BUFFER {
+    }
+
+    /// Empties the buffer if it is full. To be called between transactions, so that no measured time contains it.
+    #[inline]
+    pub fn settle(&mut self) {
+        if self.buffer.len() >= BUFFER {
             self.flush();
         }
     }

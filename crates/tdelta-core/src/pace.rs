@@ -62,8 +62,7 @@ impl Arrivals {
             self.waiting.push_back(due);
         }
         let due_ns = self.waiting.pop_front()?;
-        let backlog =
-            if due_ns <= now_ns { 1 + self.waiting.iter().filter(|due| **due <= now_ns).count() as u64 } else { 0 };
+        let backlog = if due_ns <= now_ns { 1 + self.waiting.partition_point(|due| *due <= now_ns) as u64 } else { 0 };
         self.taken += 1;
         Some(Arrival { index: self.taken - 1, due_ns, backlog })
     }
@@ -81,17 +80,21 @@ impl Arrivals {
 }
 
 /// Sleeps until `due_ns` of the monotonic clock `now`. The last stretch is spun where `spin` says that a core is free
-/// for it, since a sleep overshoots by some fifty microseconds.
-pub fn wait_until(due_ns: u64, now: impl Fn() -> u64, spin: bool) {
+/// for it, since a sleep overshoots by some fifty microseconds. Returns how long was spun.
+pub fn wait_until(due_ns: u64, now: impl Fn() -> u64, spin: bool) -> u64 {
     const OVERSHOOT_NS: u64 = 80_000;
     let margin = if spin { OVERSHOOT_NS } else { 0 };
     let left = due_ns.saturating_sub(now());
     if left > margin {
         std::thread::sleep(Duration::from_nanos(left - margin));
     }
-    while now() < due_ns {
+    let awake_ns = now();
+    let mut now_ns = awake_ns;
+    while now_ns < due_ns {
         std::hint::spin_loop();
+        now_ns = now();
     }
+    now_ns - awake_ns
 }
 
 #[cfg(test)]

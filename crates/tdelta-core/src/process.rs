@@ -1,6 +1,7 @@
 //! What the kernel says this process used.
 
 use serde::Serialize;
+use std::sync::OnceLock;
 
 /// Running totals of this process.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
@@ -86,6 +87,13 @@ pub fn cpu_seconds() -> (f64, f64) {
 
 fn seconds(time: libc::timeval) -> f64 {
     time.tv_sec as f64 + time.tv_usec as f64 * 1e-6
+}
+
+/// Cores that this process may use, asked for once: the answer comes from several files.
+#[must_use]
+pub fn cores() -> usize {
+    static CORES: OnceLock<usize> = OnceLock::new();
+    *CORES.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from))
 }
 
 fn clock(id: libc::clockid_t) -> u64 {

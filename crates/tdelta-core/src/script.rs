@@ -435,8 +435,21 @@ fn name_length(bytes: &[u8]) -> usize {
     bytes.iter().take_while(|b| b.is_ascii_alphanumeric() || **b == b'_').count()
 }
 
+/// The statement from its first word on.
+fn past_comments(sql: &str) -> &str {
+    let mut rest = sql.trim_start();
+    loop {
+        let end = match rest.as_bytes() {
+            [b'-', b'-', ..] => past_line(rest.as_bytes(), 0),
+            [b'/', b'*', ..] => past_comment(rest.as_bytes(), 0),
+            _ => return rest,
+        };
+        rest = rest[end..].trim_start();
+    }
+}
+
 fn kind_of(sql: &str) -> Kind {
-    let upper = sql.trim_start().to_ascii_uppercase();
+    let upper = past_comments(sql).to_ascii_uppercase();
     let mut words = upper.split(|c: char| !c.is_ascii_alphanumeric());
     match words.next().unwrap_or("") {
         "BEGIN" | "START" => Kind::Begin,
@@ -823,6 +836,12 @@ mod tests {
         let program = compile("t", "SELECT a, b FROM t \\gset p_\nSELECT :p_a;").unwrap();
         let into = program.statements[0].into.as_ref().unwrap();
         assert_eq!(into.keys().collect::<Vec<_>>(), ["a"]);
+    }
+
+    #[test]
+    fn a_comment_ahead_of_a_statement_does_not_hide_what_it_does() {
+        let program = compile("t", "/* hint */ -- and more\n UPDATE t SET a = 1;").unwrap();
+        assert_eq!(program.statements[0].kind, Kind::Write);
     }
 
     #[test]

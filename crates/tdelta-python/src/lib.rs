@@ -129,7 +129,7 @@ impl PyTwin {
     ) -> PyResult<()> {
         let plan = Plan::from_json(plan).map_err(PyValueError::new_err)?;
         let twin = self.twin()?;
-        py.detach(|| twin.load(&plan, seed, threads, &tables, &indexes, |_| ())).map_err(native)
+        py.detach(|| twin.load(&plan, seed, threads, &tables, &indexes)).map_err(native)
     }
 
     fn checksums(&mut self, py: Python<'_>, tables: Vec<(String, Vec<String>)>) -> PyResult<String> {
@@ -162,9 +162,10 @@ impl PyTwin {
                 let cpu_before = cpu_seconds();
                 let checkpoint_ns = twin.checkpoint()?;
                 let cpu_after = cpu_seconds();
-                // What the trial left in the log is its own cost.
-                outcome.cpu_user_seconds += cpu_after.0 - cpu_before.0;
-                outcome.cpu_system_seconds += cpu_after.1 - cpu_before.1;
+                // What the trial left in the log is its own cost: the recorded operations' share of it.
+                let share = outcome.operations as f64 / outcome.executed_operations.max(1) as f64;
+                outcome.cpu_user_seconds += share * (cpu_after.0 - cpu_before.0);
+                outcome.cpu_system_seconds += share * (cpu_after.1 - cpu_before.1);
                 let usage = Usage::now().since(&before);
                 let extra = serde_json::json!({
                     "usage": usage, "counters": counters, "files": files, "checkpoint_ns": checkpoint_ns,

@@ -65,12 +65,10 @@ impl Twin {
         threads: usize,
         tables: &[String],
         indexes: &[String],
-        mut progress: impl FnMut(u64),
     ) -> Result<(), ClientError> {
         let db = self.first();
         db.run("BEGIN EXCLUSIVE")?;
         tables.iter().try_for_each(|sql| db.run(sql))?;
-        let mut done = 0;
         for table in &plan.tables {
             let insert = db.prepare_one(&insert_into(table))?;
             table.generate(seed, threads, |chunk: &Chunk| {
@@ -79,8 +77,6 @@ impl Twin {
                     insert.step()?;
                     insert.reset();
                 }
-                done += chunk.rows().len() as u64;
-                progress(done);
                 Ok::<(), ClientError>(())
             })?;
         }

@@ -19,6 +19,9 @@ from tdelta.session.request import RunRequest
 
 _Command = TypeVar("_Command", bound=Callable[..., object])
 
+_OPEN_LOOP_TRIAL_SECONDS = 2.0
+"""Each trial of an open loop begins with an empty queue: shorter ones would hardly see it fill."""
+
 _BESIDES_RESUME = frozenset({"resume_id", "store", "as_json"})
 
 _OPTIONS = (
@@ -58,13 +61,13 @@ _OPTIONS = (
         "--trial-seconds",
         type=click.FloatRange(min=0, min_open=True),
         metavar="SECONDS",
-        help="Length of a trial of the baseline.  [0.25]",
+        help="Length of a trial of the baseline.  [0.25; 2 with --rate]",
     ),
     click.option(
         "--slice",
         "slice_seconds",
         type=Duration(zero=True),
-        help="How long a twin runs before the next takes its turn; 0s: a whole trial.  [5ms]",
+        help="How long a twin runs before the next takes its turn; 0s: a whole trial.  [0s]",
     ),
     click.option("--blocks", "blocks_per_round", type=click.IntRange(min=1), metavar="N", help="Blocks a round.  [6]"),
     click.option(
@@ -161,6 +164,8 @@ def _request(given: dict[str, object]) -> RunRequest:
         fields["min_rounds"], fields["max_rounds"] = fields.pop("rounds")  # type: ignore[misc]
     if "metric" in fields:
         fields["metric"] = Metric(str(fields["metric"]))
+    if "rate" in fields:
+        fields.setdefault("trial_seconds", _OPEN_LOOP_TRIAL_SECONDS)
     if fields.pop("no_aa_twin", False):
         fields["aa_twin"] = False
     return RunRequest(**fields)  # type: ignore[arg-type]

@@ -83,7 +83,7 @@ def slice_order(seed: int, block: int, count: int, slices: int) -> tuple[int, ..
     """Draw who runs at each turn of a block whose trials are cut into slices.
 
     The first turns are :func:`block_order`; the others go on in rows of Williams designs, permuted afresh for each
-    pass, so that positions and neighbours balance within the block, too.
+    pass, so that positions balance within the block, and neighbours but for the seams between rows.
 
     Args:
         seed: the run's seed.
@@ -99,6 +99,12 @@ def slice_order(seed: int, block: int, count: int, slices: int) -> tuple[int, ..
     turns = list(block_order(seed, block, count))
     while len(turns) < count * slices:
         labels = rng.permutation(count)
-        for row in rng.permutation(len(design)):
-            turns += (int(label) for label in labels[design[row]])
+        rows = [tuple(int(label) for label in labels[design[row]]) for row in rng.permutation(len(design))]
+        while rows:
+            turns += rows.pop(_next_row(rows, turns[-1]))
     return tuple(turns[: count * slices])
+
+
+def _next_row(rows: list[tuple[int, ...]], last: int) -> int:
+    """The first row that does not begin with who ran last, since a second turn in a row would find its caches warm."""
+    return next((index for index, row in enumerate(rows) if row[0] != last), 0)

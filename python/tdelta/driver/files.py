@@ -82,21 +82,18 @@ class TwinFolder:
 
 def sweep(base: Path) -> tuple[Path, ...]:
     """Remove the folders that killed runs left in ``base``. Returns them."""
-    removed = []
-    for folder in sorted(base.glob(f"{_PREFIX}*")):
-        if _is_abandoned(folder):
-            shutil.rmtree(folder, ignore_errors=True)
-            removed.append(folder)
-    return tuple(removed)
+    return tuple(folder for folder in sorted(base.glob(f"{_PREFIX}*")) if _remove_abandoned(folder))
 
 
-def _is_abandoned(folder: Path) -> bool:
+def _remove_abandoned(folder: Path) -> bool:
+    """Remove a folder whose owner is gone, holding its lock meanwhile."""
     try:
         descriptor = os.open(folder / _LOCK, os.O_RDWR | os.O_CLOEXEC)
     except OSError:
         return False
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        shutil.rmtree(folder, ignore_errors=True)
     except OSError:
         return False
     finally:

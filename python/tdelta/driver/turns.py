@@ -1,16 +1,16 @@
 """A block of trials whose slices alternate: the workers take turns by a baton that they pass among themselves.
 
 The parent draws the order, hands every worker its trial at once and then waits. No message crosses a pipe during the
-block; a turn is passed by a word in a shared file and a futex (crates/tdelta-core/src/baton.rs).
+block; a turn is passed by a word in a shared memory and a futex (crates/tdelta-core/src/baton.rs).
 """
 
 from __future__ import annotations
 
 import contextlib
+import os
 import select
 import struct
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Iterator, Sequence
 from typing import Any, Protocol
 
 from tdelta.driver.jobs import TrialJob
@@ -37,14 +37,13 @@ class Participant(Protocol):
 
 
 def take_turns(
-    entries: Sequence[tuple[Participant, TrialJob]], order: Sequence[int], baton: Path, seconds: float
+    entries: Sequence[tuple[Participant, TrialJob]], order: Sequence[int], seconds: float
 ) -> list[dict[str, Any]]:
     """Run one trial on each participant, slice by slice.
 
     Args:
         entries: each participant with its trial.
         order: the index in ``entries`` of who runs at each turn; each has as many turns as its trial has slices.
-        baton: a file that all can map; made anew here.
         seconds: how long the whole block may take.
 
     Returns:
@@ -54,12 +53,23 @@ def take_turns(
         WorkerFault: a worker died or the time is over; the others are told to stop.
         TdeltaError: what a database answered.
     """
+    with _baton(first=order[0]) as path:
+        for index, (participant, job) in enumerate(entries):
+            participant.begin(job, {"path": path, "participant": index, "order": list(order)})
+        return _gather([participant for participant, _ in entries], seconds)
+
+
+@contextlib.contextmanager
+def _baton(first: int) -> Iterator[str]:
+    """A baton in memory, on no disk, whose first turn is given. Yields the path by which the workers can open it."""
     words = bytearray(4 * _WORDS)
-    struct.pack_into("=I", words, 4 * order[0], 1)  # the first turn is given
-    baton.write_bytes(words)
-    for index, (participant, job) in enumerate(entries):
-        participant.begin(job, {"path": str(baton), "participant": index, "order": list(order)})
-    return _gather([participant for participant, _ in entries], seconds)
+    struct.pack_into("=I", words, 4 * first, 1)
+    descriptor = os.memfd_create("tdelta-baton")
+    try:
+        os.write(descriptor, words)
+        yield f"/proc/{os.getpid()}/fd/{descriptor}"
+    finally:
+        os.close(descriptor)
 
 
 def _gather(participants: Sequence[Participant], seconds: float) -> list[dict[str, Any]]:

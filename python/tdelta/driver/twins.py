@@ -146,7 +146,7 @@ class SqliteTwins:
     def block(self, entries: Sequence[tuple[SqliteTwin, TrialJob]], order: Sequence[int]) -> tuple[Measurement, ...]:
         """Run one trial on each twin, slice by slice in the given order; see `take_turns`."""
         seconds = sum(job.deadline_seconds for _, job in entries) + _GRACE_SECONDS
-        answers = take_turns(entries, order, self._folder.path / "baton", seconds)
+        answers = take_turns(entries, order, seconds)
         for answer in answers:
             _raise_failed(answer)
         return tuple(_measurement(answer) for answer in answers)

@@ -96,12 +96,12 @@ class Host:
 
     def do_trial(self, order: Order) -> Order:
         """Run one trial."""
-        _native.clear_stop()
         turns = order.get("turns")
         return _told(*self._open().trial(json.dumps(order["trial"]), turns and json.dumps(turns)))
 
     def do_loop_cost(self, order: Order) -> Order:
-        """Run the transactions on a client that does nothing."""
+        """Run the transactions on a client that does nothing; scripts may fail on the rows it makes up."""
+        order["trial"]["stop_on_error"] = False
         given = (json.dumps(order[name]) for name in ("transactions", "constants", "trial"))
         return _told(*_native.loop_cost(*given))
 
@@ -129,8 +129,10 @@ def listen(lines: TextIO, orders: queue.SimpleQueue[Order | None]) -> None:
         order = json.loads(line)
         if order["do"] == "stop":
             _native.request_stop()
-        else:
-            orders.put(order)
+            continue
+        if order["do"] == "trial":
+            _native.clear_stop()  # here, in the order of the lines, so that a stop behind this one is not lost
+        orders.put(order)
     _native.request_stop()
     orders.put(None)
 

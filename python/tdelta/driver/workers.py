@@ -13,7 +13,7 @@ import tempfile
 from types import TracebackType
 from typing import Any
 
-from tdelta.errors import StorageFault, TdeltaError, WorkerFault
+from tdelta.errors import StatementFault, StorageFault, TdeltaError, WorkerFault
 
 _START_SECONDS = 60.0
 _END_SECONDS = 5.0
@@ -136,7 +136,9 @@ def _ending(status: int) -> str:
 
 
 def failure(kind: str, message: str) -> TdeltaError:
-    """What a database answered, as an exception: one that a user can mend where it is about the disk."""
+    """What a database answered, as an exception: about the disk, about a statement, or a defect of tdelta."""
     if kind in ("full", "io", "read_only", "cannot_open"):
         return StorageFault(f"{message}: free some space, or choose another folder with --dir")
+    if kind in ("sql", "constraint", "no_row", "script", "busy", "locked"):
+        return StatementFault(f"{message}; the statement is the workload's: see its scripts")
     return TdeltaError(message)

@@ -4,24 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from tdelta.inference.costs import Panel
+from tdelta.inference.costs import Panel, places
+from tdelta.inference.decisions import interval_words, percent_words
 from tdelta.inference.fits import CostFit
 from tdelta.inference.rounds import LUCK_SCALE
 from tdelta.inference.stopping import target_width, width
-from tdelta.records import Decision, Metric, Role, RunSettings, Verdict
+from tdelta.records import Decision, Metric, NoiseFloor, Role, RunSettings, Validity, Verdict
 
 FEWEST_ROUNDS = 3
 FEWEST_BLOCKS = 16
 """At least 3 rounds and 16 pairs (docs/statistics.md, Design)."""
 
 _SURPRISING_LUCK = 2.5
+_SMALLEST_SAID = 0.0005
+"""Twins that differ by less than 0.05 %, as counters of bytes may, would be said to differ by 0.0 %."""
 
 
 def design_cautions(found: Sequence[Panel]) -> Iterator[str]:
     """What the design could not deliver: rounds, blocks, an A/A twin, complete blocks."""
+    where = places(found)
     for panel in found:
-        where = f"stratum {panel.stratum}: " if len(found) > 1 else ""
-        yield from (where + caution for caution in _panel_cautions(panel))
+        yield from (where[panel.stratum] + caution for caution in _panel_cautions(panel))
 
 
 def _panel_cautions(panel: Panel) -> Iterator[str]:
@@ -56,6 +59,19 @@ def metric_cautions(found: Sequence[Panel], fits: Mapping[Metric, CostFit]) -> I
             yield (
                 f"{metric.value}: instances differ by {100 * fit.luck_median:.1f} %, far more than was expected "
                 f"({100 * LUCK_SCALE:g} %); the intervals may be too narrow"
+            )
+
+
+def twin_cautions(found: Sequence[Panel], floors: Sequence[NoiseFloor], checks: Sequence[Validity]) -> Iterator[str]:
+    """A/A twins that clearly differ, though by too little to fail their check."""
+    where = places(found)
+    for floor, check in zip(floors, checks, strict=True):
+        low, high = floor.ratio.hdi95
+        if check.ok and not low <= 1.0 <= high and abs(floor.ratio.median - 1.0) >= _SMALLEST_SAID:
+            yield (
+                f"{where[floor.stratum]}A/A twins differ by {percent_words(floor.ratio.median)} % "
+                f"(95 % HDI {interval_words(floor.ratio.hdi95)}) though nothing differs: "
+                "read overheads of that size with care"
             )
 
 

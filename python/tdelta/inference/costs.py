@@ -93,6 +93,20 @@ def _panel(
     )
 
 
+def places(found: Sequence[Panel]) -> dict[int, str]:
+    """What to put before a remark on a stratum: ``threads 16, cache 0.1: ``; nothing where there is only one.
+
+    Only factors that differ between strata are named, the cipher not being one of them.
+    """
+    levels = {panel.stratum: dict(panel.baseline.levels) for panel in found}
+    varied = [name for name in next(iter(levels.values()), {}) if len({of.get(name) for of in levels.values()}) > 1]
+    named = {
+        stratum: ", ".join(f"{name.replace('_', ' ')} {of[name]}" for name in varied if name in of)
+        for stratum, of in levels.items()
+    }
+    return {stratum: f"{name}: " if name else "" for stratum, name in named.items()}
+
+
 def cost(measurement: Measurement, metric: Metric) -> float:
     """The cost of one operation of a trial, in ``metric.unit`` (microseconds or bytes)."""
     match metric:

@@ -45,10 +45,11 @@ def worst(decisions: Iterable[Decision]) -> Decision:
 
 def interval_words(interval: tuple[float, float]) -> str:
     """``(1.024, 1.038)`` as ``+2.4 … +3.8 %``."""
-    return f"{_percent(interval[0])} … {_percent(interval[1])} %"
+    return f"{percent_words(interval[0])} … {percent_words(interval[1])} %"
 
 
-def _percent(ratio: float) -> str:
+def percent_words(ratio: float) -> str:
+    """``1.024`` as ``+2.4``, never ``-0.0``."""
     rounded = round(100.0 * (ratio - 1.0), 1)
     return f"{rounded or 0.0:+.1f}"
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from tdelta.inference.cautions import design_cautions, metric_cautions, stopping_cautions
-from tdelta.inference.costs import panels
+from tdelta.inference.cautions import design_cautions, metric_cautions, stopping_cautions, twin_cautions
+from tdelta.inference.costs import panels, places
 from tdelta.inference.decisions import worst
 from tdelta.inference.fits import fit_metrics, fit_transactions
 from tdelta.inference.posterior import posterior, prior_alone
@@ -56,7 +56,8 @@ def judge(trials: Iterable[Trial], settings: RunSettings, *, precision: float = 
     found = panels(trials, settings)
     fits = fit_metrics(found, tuple(Metric))
     floors = noise_floors(fits[settings.metric], settings.metric, settings.rope)
-    validity = tuple(aa_check(floor, settings.rope) for floor in floors)
+    where = places(found)
+    validity = tuple(aa_check(floor, settings, where) for floor in floors)
     primary = tuple(with_unsound(primary_verdicts(found, fits[settings.metric], settings), floors, validity))
     others = [metric for metric in Metric if metric is not settings.metric]
     secondary = tuple(v for metric in others for v in metric_verdicts(fits[metric], metric, settings.rope))
@@ -68,6 +69,7 @@ def judge(trials: Iterable[Trial], settings: RunSettings, *, precision: float = 
         validity=validity,
         cautions=(
             *design_cautions(found),
+            *twin_cautions(found, floors, validity),
             *metric_cautions(found, fits),
             *stopping_cautions(primary, settings, precision),
         ),

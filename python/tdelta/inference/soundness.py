@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from tdelta.inference.decisions import interval_words
 from tdelta.inference.fits import CostFit, fit_strata
 from tdelta.inference.posterior import posterior
-from tdelta.records import Decision, Metric, NoiseFloor, Role, Validity, Verdict
+from tdelta.records import Decision, Metric, NoiseFloor, Role, RunSettings, Validity, Verdict
 
-AA_CHECK = "a/a twins agree"
+AA_CHECK = "a/a twins differ by no more than the ROPE"
 
 
 def noise_floors(fit: CostFit, metric: Metric, rope: float) -> tuple[NoiseFloor, ...]:
@@ -31,14 +31,26 @@ def noise_floors(fit: CostFit, metric: Metric, rope: float) -> tuple[NoiseFloor,
     )
 
 
-def aa_check(floor: NoiseFloor, rope: float) -> Validity:
-    """Fails where the 95 % HDI of the A/A twin lies wholly outside the ROPE: identical systems then look different."""
+def aa_check(floor: NoiseFloor, settings: RunSettings, places: Mapping[int, str]) -> Validity:
+    """Fails where the 95 % HDI of the A/A twin lies wholly outside the limit: identical systems then look different.
+
+    The limit is the ROPE, or the budget if that is smaller: an instrument that is off by more than the budget cannot
+    answer for it. A twin that differs by less, though clearly, is a caution (`tdelta.inference.cautions`).
+
+    Args:
+        floor: the A/A twin as a condition of its own.
+        settings: of the run, for its ROPE and budget.
+        places: what each stratum is called, as `tdelta.inference.costs.places` names them.
+    """
+    limit, called = settings.rope, "the ROPE"
+    if settings.budget is not None and settings.budget < limit:
+        limit, called = settings.budget, "the budget, which is smaller than the ROPE"
     low, high = floor.ratio.hdi95
-    agree = low <= 1.0 + rope and high >= 1.0 - rope
+    agree = low <= 1.0 + limit and high >= 1.0 - limit
     where = "reaches into" if agree else "lies wholly outside"
     words = interval_words(floor.ratio.hdi95)
-    detail = f"stratum {floor.stratum}: the 95 % HDI of identical twins, {words}, {where} the ROPE of ±{100 * rope:g} %"
-    return Validity(AA_CHECK, agree, detail)
+    detail = f"the 95 % HDI of identical twins, {words}, {where} ±{100 * limit:g} %, {called}"
+    return Validity(AA_CHECK, agree, places[floor.stratum] + detail)
 
 
 def with_unsound(
@@ -51,5 +63,5 @@ def with_unsound(
         if check is None:
             yield verdict
         else:
-            reasons = (f"{check.check} failed: {check.detail}", *verdict.reasons)
+            reasons = (f"{check.check}: no, {check.detail}", *verdict.reasons)
             yield replace(verdict, decision=Decision.UNSOUND, reasons=reasons)

@@ -1,8 +1,12 @@
 """When a run has seen enough. Pure rules; a session applies them at the ends of rounds, the unit of growth.
 
-For a number that is to be quoted the rule is precision: it does not look at where the answer lies, so it leaves it
-unbiased. A budget is a gate, answered as soon as the 99 % HDI is clear of it, and looked at after geometrically growing
-numbers of blocks; an estimate stopped on its own answer leans, and is quoted with that caution (docs/statistics.md).
+For a number that is to be quoted the rule is precision. Up to an overhead of 20 % the width aimed at is fixed, so the
+rule does not look at where the answer lies, and leaves it unbiased. Beyond that the aim is a tenth of the *estimated*
+overhead: the rule then looks at the estimate, and an interval is narrow enough a little sooner where the estimate
+happens to be high. The bias that this makes is simulated in docs/statistics.md.
+
+A budget is a gate, answered as soon as the 99 % HDI is clear of it, and looked at after geometrically growing numbers
+of blocks; an estimate stopped on its own answer leans, and is quoted with that caution.
 """
 
 from __future__ import annotations
@@ -20,7 +24,7 @@ _LOOKS_GROW_BY = 1.5
 
 
 def target_width(estimate: Estimate, least: float = LEAST_WIDTH) -> float:
-    """The width of the 95 % HDI that is enough: 2 points, or a tenth of the overhead if that is more."""
+    """The width of the 95 % HDI that is enough: 2 points, or a tenth of the estimated overhead if that is more."""
     return max(least, _SHARE_OF_OVERHEAD * abs(estimate.median - 1.0))
 
 

@@ -1,7 +1,8 @@
 """Verdict records from fits: primary ones, the other metrics, and the transaction types.
 
-Absolute values: ``baseline_value`` is the geometric mean over the trials of both plain twins, ``condition_value`` is
-that times the median ratio, what the baseline would have cost under the condition: the two and the ratio agree.
+Absolute values: ``baseline_value`` is the geometric mean of the costs of all trials of both plain twins (baseline and
+A/A). ``condition_value`` is not a mean of the condition's own trials: it is ``baseline_value`` times the median ratio,
+what the baseline would have cost under the condition. So the two values and the ratio always agree.
 """
 
 from __future__ import annotations

@@ -115,8 +115,8 @@ class RunResult:
     """The answer. ``decision`` is the worst of the primary verdicts.
 
     ``loop_cost_ns`` is the load loop's own, for one statement; ``dilution`` the share of the baseline's response time
-    that is tdelta's own. ``late_starts`` and ``backlog_max`` are of an open loop (`tdelta.records.Measurement`);
-    ``errors`` and ``retries`` count by kind, over all trials.
+    that is tdelta's own. ``slices`` is into how many turns a trial is cut. ``late_starts`` and ``backlog_max`` are of
+    an open loop (`tdelta.records.Measurement`); ``errors`` and ``retries`` count by kind, over all trials.
     """
 
     settings: RunSettings
@@ -137,6 +137,7 @@ class RunResult:
     versions: Mapping[str, str] = field(default_factory=dict)
     stopped_by: str = "precision"
     interrupted: bool = False
+    slices: int = 1
     late_starts: int = 0
     backlog_max: int = 0
     errors: Mapping[str, int] = field(default_factory=dict)

@@ -20,7 +20,8 @@ class SpanTotals:
 class Measurement:
     """Everything one trial measured. Its operations run in slices, in turns with the block's other twins.
 
-    ``operations`` are those recorded: times, totals and CPU seconds are theirs. ``executed_operations`` also counts the
+    ``operations`` are those recorded: times, totals and CPU seconds are theirs (the latter with their share of the
+    checkpoint that follows). ``executed_operations`` also counts the
     ones at the heads of slices, which are run and not recorded; bytes, faults and counters are of all of them.
 
     ``transactions`` and ``statements`` are keyed by name (``browse_products``; ``browse_products/1``, counted from 1);

@@ -145,6 +145,7 @@ def _counts(result: RunResult) -> dict[str, object]:
         "blocks": result.blocks,
         "trials": result.trials,
         "operations_per_trial": result.operations_per_trial,
+        "slices_per_trial": result.slices,
         "trial_seconds": result.trial_seconds,
         "elapsed_seconds": result.elapsed_seconds,
     }

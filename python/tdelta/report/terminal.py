@@ -130,7 +130,7 @@ def _table(result: RunResult, width: int) -> list[Text | Table]:
         table.columns[0].header = condition_label(result.verdicts[0].condition, result.settings)
     for title, rows in _grouped(result):
         _add_group(table, title, rows, result, is_single=is_single, has_truth=has_truth)
-    note = "Values are means of one operation."
+    note = "Values are of one operation: the plain twins' geometric mean, and that times the ratio."
     if Console(width=_UNBOUNDED).measure(table).maximum > width:
         table.padding = (0, 1, 0, 0)
     if len(result.verdicts) > len(result.primary):
@@ -225,7 +225,8 @@ def _footer(result: RunResult, width: int) -> list[Text | Table]:
     )
     lines = (
         f"run {settings.run_id}, seed {settings.seed}: {settings.engine}, workload {settings.workload}",
-        f"{counts} of {duration(result.trial_seconds)} and {_operations(result)} each;"
+        f"{counts} of {duration(result.trial_seconds)}, {_operations(result)}"
+        f" and {counted(result.slices, 'turn')} each;"
         f" {duration(result.elapsed_seconds)} in all; {_ended(result)}",
         f"tdelta's own loop: {_loop_cost(result.loop_cost_ns)} a statement,"
         f" {small_share(result.dilution)} of the measured time",

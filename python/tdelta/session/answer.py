@@ -17,7 +17,9 @@ from tdelta.session.planning import Plan
 _PRESSED = 0.10
 _STOLEN = 0.02
 _DILUTED = 0.05
-_LATE = 0.05
+_LATE = 0.80
+"""The share of arrivals that wait is about the share of the time in which every connection is busy."""
+
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +46,8 @@ def assemble(
     """Put the answer together. A failed check makes every primary verdict ``unsound``."""
     validity = (*checks.validity(trials), *judgement.validity)
     verdicts, decision = judgement.verdicts, judgement.decision
-    failed = [check for check in validity if not check.ok]
+    # The A/A check is the judgement's own: it has made the verdicts of its stratum unsound already, and only those.
+    failed = [check for check in checks.validity(trials) if not check.ok]
     if failed:
         verdicts, decision = tuple(_unsound(verdicts, failed)), Decision.UNSOUND
     dilution = _dilution(trials, ending.calibration)
@@ -67,6 +70,7 @@ def assemble(
         versions={**versions, "library under test": ending.library},
         stopped_by=ending.stopped_by,
         interrupted=ending.interrupted,
+        slices=ending.calibration.slices,
         late_starts=sum(trial.measurement.late_starts for trial in trials),
         backlog_max=max(trial.measurement.backlog_max for trial in trials),
         errors=_by_kind(trial.measurement.errors for trial in trials),
@@ -120,7 +124,7 @@ def _cautions(plan: Plan, trials: Sequence[Trial], ending: Ending, dilution: flo
         worst = max(trial.measurement.backlog_max for trial in trials)
         yield (
             f"{late / operations:.0%} of the operations found every connection busy when they fell due (backlog up to"
-            f" {worst:,}): the rate is near or above what the database can do"
+            f" {worst:,}): the rate is near what the database can do, or above it"
         )
 
 

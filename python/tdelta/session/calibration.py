@@ -6,6 +6,7 @@ itself. The number is found on the baseline of each stratum, on an instance of i
 
 from __future__ import annotations
 
+import dataclasses
 import statistics
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -28,7 +29,6 @@ _LEAST_OF_SLICE = 20
 """The fewest operations of a slice on each thread; under that, heads and turns would be most of it."""
 
 _LOOP_OPERATIONS = 50_000
-_LOOP_SECONDS = 5.0
 _DEADLINE_TRIALS = 40.0
 _DEADLINE_SECONDS = 30.0
 
@@ -74,20 +74,28 @@ def calibrate(plan: Plan, twins: Twins[Any], data_bytes: int, stored: Mapping[st
         return Calibration.from_json(stored)
     baselines = [condition for condition in plan.conditions if condition.role is Role.BASELINE]
     found = {condition.stratum: _fill(plan, twins, condition, data_bytes) for condition in baselines}
-    cost = twins.loop_cost(_job(plan, _STREAM, _LOOP_OPERATIONS, first_op=1, seconds=_LOOP_SECONDS))
+    loop = _job(plan, _STREAM, _LOOP_OPERATIONS, first_op=1, seconds=_DEADLINE_SECONDS)
+    cost = twins.loop_cost(loop)
+    paced = cost if plan.request.rate is None else twins.loop_cost(_paced(plan, loop, plan.request.rate))
     operations = {stratum: operations for stratum, (operations, _) in found.items()}
     return Calibration(
         operations=operations,
         slices=_slices(plan, min(operations.values())),
         trial_seconds=max(seconds for _, seconds in found.values()),
         loop_cost_ns=cost.statement_ns,
-        loop_response_ns=cost.transaction_ns,
+        loop_response_ns=paced.transaction_ns,
     )
+
+
+def _paced(plan: Plan, loop: TrialJob, rate: float) -> TrialJob:
+    """The same at the run's own pace, for about a second: waking up late is the loop's own, too."""
+    operations = max(_FEWEST_OPERATIONS, round(rate))
+    return dataclasses.replace(loop, operations=operations, rate=rate, arrivals=plan.request.arrivals)
 
 
 def discarded(operations: int, slices: int) -> int:
     """Operations at the head of each slice that are not recorded: caches are cold after another's turn."""
-    return 0 if slices == 1 else -(-operations // (slices * _HEAD))
+    return -(-operations // (slices * _HEAD))
 
 
 def _slices(plan: Plan, operations: int) -> int:
@@ -109,7 +117,8 @@ def _fill(plan: Plan, twins: Twins[Any], baseline: Condition, data_bytes: int) -
     """Operations that fill the wanted time on this baseline, and the time they took at last."""
     wanted = plan.request.trial_seconds
     if plan.request.rate is not None:
-        return max(_FEWEST_OPERATIONS, round(plan.request.rate * wanted)), wanted
+        operations = max(_FEWEST_OPERATIONS, round(plan.request.rate * wanted))
+        return operations, operations / plan.request.rate
     twin = twins.start(plan.twin_settings(baseline, data_bytes), f"calibration-{baseline.stratum}")
     try:
         return _search(plan, twin, wanted)

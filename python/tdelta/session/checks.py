@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from tdelta.driver import Checksums
-from tdelta.errors import TdeltaError
+from tdelta.errors import UnsoundTwins
 from tdelta.records import Condition, Trial, Validity
 from tdelta.session.planning import Plan
 
@@ -27,6 +28,22 @@ class Checks:
         self._ended: dict[int, tuple[str, Checksums]] = {}
         self._rounds_compared = 0
         self._facts: dict[int, tuple[str, dict[str, str]]] = {}
+
+    def as_json(self) -> dict[str, object]:
+        """What earlier rounds found, as JSON values, for the next sitting at the same run."""
+        return {
+            "after": self._after,
+            "settings": self._settings,
+            "ciphers": self._ciphers,
+            "rounds_compared": self._rounds_compared,
+        }
+
+    def restore(self, found: Mapping[str, Any]) -> None:
+        """Take over what `as_json` of an earlier sitting wrote: a check that has failed stays failed."""
+        self._after = list(found["after"])
+        self._settings = list(found["settings"])
+        self._ciphers = list(found["ciphers"])
+        self._rounds_compared = int(found["rounds_compared"])
 
     def loaded(self, name: str, sums: Checksums, expected: Checksums) -> None:
         """A loaded file's rows, against the rows as generated."""
@@ -66,10 +83,10 @@ class Checks:
         """Twins with different rows are not worth a trial.
 
         Raises:
-            TdeltaError: what differs.
+            UnsoundTwins: what differs.
         """
         if self._before:
-            raise TdeltaError("the twins do not hold the same rows: " + "; ".join(self._before))
+            raise UnsoundTwins("the twins do not hold the same rows: " + "; ".join(self._before))
 
     def validity(self, trials: Sequence[Trial]) -> tuple[Validity, ...]:
         """All checks, each with what it found."""
@@ -88,8 +105,13 @@ class Checks:
     def _after_check(self) -> Validity:
         name = "rows are the same after the last trial"
         if self._after or self._rounds_compared:
-            return _told(name, self._after, f"by checksum, at the end of {self._rounds_compared} rounds, one thread")
-        return Validity(name, True, "not compared: more than one thread, or no round came to its end")
+            fine = f"by checksum, at the end of {self._rounds_compared} rounds{self._left_out()}"
+            return _told(name, self._after, fine)
+        return Validity(name, True, "NOT compared: more than one thread, or no round came to its end")
+
+    def _left_out(self) -> str:
+        threaded = sum(condition.level("threads") != 1 for condition in self._plan.conditions)
+        return f"; not on the {threaded} twins with more than one thread" if threaded else ""
 
     def _settings_text(self) -> str:
         varied = {name for factor in self._plan.request.vary for name in _VARIED_BY.get(factor, ())}

@@ -1,8 +1,8 @@
 """A run from its first file to its answer.
 
 The stages, in order: make room, load each kind of file once and compare the rows, find how many operations fill a
-trial, then rounds of fresh twins until the answer is precise enough or the time is up. Every trial is stored before the
-next one starts, so whatever ends a run, what it measured stays and `resume` goes on behind it.
+trial, then rounds of fresh twins until the answer is precise enough or the time is up. Every block is stored before
+the next one starts, so whatever ends a run, what it measured stays and `resume` goes on behind it.
 """
 
 from __future__ import annotations
@@ -133,6 +133,9 @@ class _Session:
         self._trials: list[Trial] = list(store.trials(self._run_id, histograms=False))
         self._checks = Checks(plan)
         self._interruption = Interruption()
+        earlier = store.get_fact(self._run_id, "checks")
+        if earlier is not None:
+            self._checks.restore(earlier)
 
     def run(self) -> RunResult:
         """All stages. Whatever ends them, the store says how far the run came."""
@@ -218,6 +221,7 @@ class _Session:
         while ended is None:
             began = self._clock.elapsed()
             block = runner.run(number, block)
+            self._store.put_fact(self._run_id, "checks", self._checks.as_json())
             longest = max(longest, self._clock.elapsed() - began)
             done, number = done + 1, number + 1
             ended = "interrupt" if self._interruption.requested else self._look(number - 1, done, longest)

@@ -33,7 +33,7 @@ class RunRequest:
     rate: float | None = None
     arrivals: str = "poisson"
     trial_seconds: float = 0.25
-    slice_seconds: float = 0.005
+    slice_seconds: float = 0.0
     blocks_per_round: int = 6
     min_rounds: int = 3
     max_rounds: int | None = None

@@ -188,7 +188,7 @@ class RoundRunner:
             first_op=first_op,
             deadline_seconds=trial_deadline_seconds(self._calibration.trial_seconds),
             slices=slices,
-            discard=discarded(operations, slices),
+            discard=discarded(operations, slices) if request.rate is None else 0,
             rate=request.rate,
             arrivals=request.arrivals,
             planted=condition.planted or 0.0,

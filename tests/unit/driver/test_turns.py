@@ -31,6 +31,7 @@ class Participant:
 
     def begin(self, job: TrialJob, turns: dict[str, Any]) -> None:
         self.begun.append({"job": job, **turns})
+        self.first_words = struct.unpack_from("=II", Path(turns["path"]).read_bytes())
         if self.quick:
             os.write(self._writer, b".")
 
@@ -58,27 +59,27 @@ def made() -> Iterator[list[Participant]]:
 
 
 def test_everyone_is_handed_its_own_place_in_the_same_order_and_the_first_has_the_baton(
-    made: list[Participant], tmp_path: Path
+    made: list[Participant]
 ) -> None:
     made += [Participant("a"), Participant("b")]
-    answers = take_turns([(participant, JOB) for participant in made], (1, 0, 0, 1), tmp_path / "baton", 5.0)
+    answers = take_turns([(participant, JOB) for participant in made], (1, 0, 0, 1), 5.0)
     assert answers == [{"name": "a"}, {"name": "b"}]
     told = [(turns["participant"], turns["order"], turns["job"]) for one in made for turns in one.begun]
     assert told == [(0, [1, 0, 0, 1], JOB), (1, [1, 0, 0, 1], JOB)]
-    words = (tmp_path / "baton").read_bytes()
-    assert struct.unpack_from("=II", words) == (0, 1)
+    assert [one.first_words for one in made] == [(0, 1), (0, 1)]
+    assert not Path(str(made[0].begun[0]["path"])).exists()
 
 
-def test_one_failure_stops_the_others_and_is_the_one_that_is_raised(made: list[Participant], tmp_path: Path) -> None:
+def test_one_failure_stops_the_others_and_is_the_one_that_is_raised(made: list[Participant]) -> None:
     failure = TdeltaError("no such table")
     made += [Participant("a", quick=False), Participant("b", failure=failure)]
     with pytest.raises(TdeltaError) as raised:
-        take_turns([(participant, JOB) for participant in made], (0, 1, 0, 1), tmp_path / "baton", 5.0)
+        take_turns([(participant, JOB) for participant in made], (0, 1, 0, 1), 5.0)
     assert raised.value is failure
     assert [participant.stops for participant in made] == [1, 0]
 
 
-def test_twins_that_never_answer_are_a_fault(made: list[Participant], tmp_path: Path) -> None:
+def test_twins_that_never_answer_are_a_fault(made: list[Participant]) -> None:
     made += [Participant("a", quick=False), Participant("b")]
     with pytest.raises(WorkerFault, match="did not answer within 0 s"):
-        take_turns([(participant, JOB) for participant in made], (0, 1), tmp_path / "baton", 0.01)
+        take_turns([(participant, JOB) for participant in made], (0, 1), 0.01)

@@ -17,7 +17,7 @@ import pytest
 from tdelta.driver import Worker
 from tdelta.driver.worker import Host, listen
 from tdelta.driver.workers import failure
-from tdelta.errors import StorageFault, TdeltaError, WorkerFault
+from tdelta.errors import StatementFault, StorageFault, TdeltaError, WorkerFault
 
 
 def is_running(pid: int) -> bool:
@@ -111,9 +111,15 @@ def test_what_is_about_the_disk_is_for_the_user_to_mend(kind: str) -> None:
     assert str(fault) == "the database said no: free some space, or choose another folder with --dir"
 
 
-def test_what_is_not_about_the_disk_is_told_as_it_is() -> None:
+def test_a_statement_that_fails_is_the_workloads_fault() -> None:
     fault = failure("sql", "no such column: c")
-    assert (type(fault), str(fault), fault.exit_code) == (TdeltaError, "no such column: c", 1)
+    assert (type(fault), fault.exit_code) == (StatementFault, 2)
+    assert str(fault) == "no such column: c; the statement is the workload's: see its scripts"
+
+
+def test_what_is_about_neither_disk_nor_statement_is_told_as_it_is() -> None:
+    fault = failure("corrupt", "malformed database")
+    assert (type(fault), str(fault), fault.exit_code) == (TdeltaError, "malformed database", 1)
 
 
 def test_orders_are_handed_on_in_turn_and_the_end_of_the_input_ends_the_worker() -> None:

@@ -63,9 +63,39 @@ def test_aa_twins_that_differ_beyond_the_rope_make_the_run_unsound() -> None:
     judgement = judge(run(noisy(0.1, aa=0.2), rounds=6), settings())
     (check,) = judgement.validity
     assert not check.ok
-    assert check.check == "a/a twins agree"
+    assert check.check == "a/a twins differ by no more than the ROPE"
+    assert check.detail.startswith("the 95 % HDI of identical twins, +")
+    assert check.detail.endswith("lies wholly outside ±2 %, the ROPE")
     assert judgement.decision is Decision.UNSOUND
-    assert primary(judgement.verdicts).reasons[0].startswith("a/a twins agree failed")
+    assert primary(judgement.verdicts).reasons[0] == f"{check.check}: no, {check.detail}"
+
+
+@pytest.mark.parametrize(
+    ("budget", "sound"), [(None, True), (0.05, True), (0.03, True), (0.015, True), (0.01, False), (0.0, False)]
+)
+def test_a_budget_smaller_than_the_rope_is_the_limit_of_the_aa_twins(budget: float | None, sound: bool) -> None:
+    trials = run(noisy(0.1, aa=0.013, sd=1e-3), rounds=12)
+    judgement = judge(trials, settings(budget=budget))
+    low, high = judgement.noise_floor[0].ratio.hdi95
+    assert 1.01 < low < high < 1.015
+    (check,) = judgement.validity
+    assert check.ok is sound
+    assert (judgement.decision is Decision.UNSOUND) is not sound
+    assert check.detail.endswith("smaller than the ROPE" if budget is not None and budget < 0.02 else "±2 %, the ROPE")
+
+
+def test_aa_twins_that_clearly_differ_within_the_limit_are_a_caution() -> None:
+    judgement = judge(run(noisy(0.1, aa=0.013, sd=1e-3), rounds=12), settings())
+    assert judgement.validity[0].ok
+    (caution,) = (c for c in judgement.cautions if "A/A twins differ" in c)
+    assert caution.startswith("A/A twins differ by +1.3 % (95 % HDI +")
+    assert caution.endswith(" %) though nothing differs: read overheads of that size with care")
+
+
+@pytest.mark.parametrize("aa", [0.0, 1e-4, 0.2])
+def test_aa_twins_that_agree_or_fail_their_check_are_no_such_caution(aa: float) -> None:
+    judgement = judge(run(noisy(0.1, aa=aa, sd=1e-6), rounds=12), settings())
+    assert not any("A/A twins differ" in caution for caution in judgement.cautions)
 
 
 def test_the_noise_floor_is_the_aa_twin_as_a_condition_of_its_own() -> None:
@@ -198,6 +228,9 @@ def test_strata_are_compared_with_their_own_baselines() -> None:
     found = [v for v in judgement.verdicts if v.primary]
     assert [v.baseline.stratum for v in found] == [0, 1]
     assert [floor.stratum for floor in judgement.noise_floor] == [0, 1]
+    assert [check.detail.split(":")[0] for check in judgement.validity] == ["threads 1", "threads 2"]
+    cautions = judge(trials[:-1], settings((*TWINS, *slow))).cautions
+    assert any(caution.startswith("threads 2: 1 incomplete block is left out") for caution in cautions)
     assert all(v.ratio.hdi95[0] < math.exp(0.1) < v.ratio.hdi95[1] for v in found)
     assert found[1].baseline_value > 2.0 * found[0].baseline_value
 

@@ -26,10 +26,15 @@ def test_every_interval_must_be_narrow_enough() -> None:
     assert not precise_enough([])
 
 
-def test_precision_does_not_look_at_where_the_answer_lies() -> None:
-    for median in (0.98, 1.0, 1.02, 1.1):
+def test_up_to_20_percent_precision_does_not_look_at_where_the_answer_lies() -> None:
+    for median in (0.98, 1.0, 1.02, 1.1, 1.2):
         assert precise_enough([look(median, 0.0099)])
         assert not precise_enough([look(median, 0.0101)])
+
+
+def test_beyond_20_percent_a_higher_estimate_is_narrow_enough_sooner() -> None:
+    assert precise_enough([look(1.5, 0.0249)])
+    assert not precise_enough([look(1.48, 0.0249)])
 
 
 def test_a_gate_is_decided_when_all_are_within_or_one_is_over() -> None:

@@ -163,7 +163,7 @@ def test_rows_are_not_compared_after_trials_of_several_threads_and_the_check_say
     result = sitting.scripted(rows=rows_that_differ(from_trial=1)).conduct(threads=2)
     found = check(result, "rows are the same after the last trial")
     assert found.ok
-    assert found.detail.startswith("not compared: more than one thread")
+    assert found.detail.startswith("NOT compared: more than one thread")
 
 
 def test_settings_that_differ_make_the_run_unsound(sitting: Sitting) -> None:
@@ -329,6 +329,16 @@ def test_a_run_that_died_after_its_last_round_is_resumed_without_another(sitting
     result = again.resume()
     assert again.trials() == before
     assert (result.rounds, result.stopped_by) == (2, "rounds")
+
+
+def test_a_check_that_failed_before_the_interruption_stays_failed(sitting: Sitting) -> None:
+    differing = sitting.scripted(
+        rows=rows_that_differ(from_trial=1), before_trial=press_ctrl_c(at_stream=sitting.request().blocks_per_round)
+    )
+    differing.conduct()
+    result = Sitting(sitting.base).resume()
+    assert not check(result, "rows are the same after the last trial").ok
+    assert result.decision is Decision.UNSOUND
 
 
 def test_resume_takes_the_calibration_that_is_stored(sitting: Sitting) -> None:

@@ -49,7 +49,7 @@ def test_turns_within_a_block_are_those_that_the_design_draws(
         return run_block(entries, order)
 
     monkeypatch.setattr(sitting.twins, "block", block)
-    sitting.conduct()
+    sitting.conduct(slice_seconds=0.005)
     slices = sitting.fact("calibration")["slices"]
     assert slices > 1
     assert orders == [(number, slice_order(7, number, 3, slices), {slices}) for number in range(4)]
