@@ -7,7 +7,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tdelta.design import block_order, blocks_of_round, instances, lay_out, slice_order, stream, williams_design
+from tdelta.design import block_order, instances, lay_out, slice_order, stream, williams_design
 
 counts = st.integers(1, 13)
 seeds = st.integers(0, 2**63 - 1)
@@ -17,6 +17,13 @@ SHARES = tuple(k / 100 for k in range(1, 12))
 def conditions_of(count: int):
     """``count`` conditions of one stratum: a baseline and planted twins."""
     return lay_out({}, aa=True, aa_twin=False, plant=SHARES)[:count]
+
+
+def blocks_of_round(seed, number, blocks_per_round, conditions):
+    """The blocks of one round: every condition once, in the order in which they run."""
+    first = number * blocks_per_round
+    orders = (block_order(seed, block, len(conditions)) for block in range(first, first + blocks_per_round))
+    return tuple(tuple(conditions[index] for index in order) for order in orders)
 
 
 @settings(deadline=None)

@@ -5,7 +5,7 @@ before anything is made (``--dry-run``) and again when it is resumed. The only e
 :func:`fresh_seed`.
 """
 
-from tdelta.design.blocks import block_order, blocks_of_round, slice_order, williams_design
+from tdelta.design.blocks import block_order, slice_order, williams_design
 from tdelta.design.factors import FACTORS, Factor, parse_level, parse_vary
 from tdelta.design.layout import PLANTED_SHARE_MAX, lay_out
 from tdelta.design.randomness import fresh_seed, instances, stream
@@ -15,7 +15,6 @@ __all__ = [
     "PLANTED_SHARE_MAX",
     "Factor",
     "block_order",
-    "blocks_of_round",
     "fresh_seed",
     "instances",
     "lay_out",

@@ -14,13 +14,10 @@ a block to the first of the next one.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 from numpy.typing import NDArray
 
 from tdelta.design.randomness import stream
-from tdelta.records import Condition
 
 
 def williams_design(count: int) -> NDArray[np.int64]:
@@ -58,25 +55,6 @@ def block_order(seed: int, block: int, count: int) -> tuple[int, ...]:
     labels = rng.permutation(count)
     rows = rng.permutation(len(design))
     return tuple(int(label) for label in labels[design[rows[row]]])
-
-
-def blocks_of_round(
-    seed: int, round_number: int, blocks_per_round: int, conditions: Sequence[Condition]
-) -> tuple[tuple[Condition, ...], ...]:
-    """Draw all blocks of one round.
-
-    Args:
-        seed: the run's seed.
-        round_number: the round, from 0.
-        blocks_per_round: how many blocks each round of the run has.
-        conditions: the run's conditions, in the design's order.
-
-    Returns:
-        One tuple for each block: every condition once, in the order in which they run.
-    """
-    first = round_number * blocks_per_round
-    orders = (block_order(seed, block, len(conditions)) for block in range(first, first + blocks_per_round))
-    return tuple(tuple(conditions[index] for index in order) for order in orders)
 
 
 def slice_order(seed: int, block: int, count: int, slices: int) -> tuple[int, ...]:

@@ -21,6 +21,7 @@ from tdelta.records import Measurement, SpanTotals
 
 _LOAD_SECONDS = 24 * 3600.0
 _GRACE_SECONDS = 60.0
+_OPEN_SECONDS = 60.0
 _HEAD_BYTES = 16
 _FACTS = {
     "page_size": "PRAGMA page_size",
@@ -135,7 +136,8 @@ class SqliteTwins:
         worker = Worker()
         try:
             options = self._engine.open_options(str(path), settings, self._key(settings.cipher))
-            worker.ask("open", options=options, connections=settings.threads)
+            seconds = _OPEN_SECONDS + settings.threads  # a key derivation each, at most about a tenth of that
+            worker.ask("open", seconds=seconds, options=options, connections=settings.threads)
             worker.ask("prepare", transactions=self._mix.transactions, constants=self._mix.constants)
         except BaseException:
             worker.kill()

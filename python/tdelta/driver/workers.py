@@ -137,8 +137,10 @@ def _ending(status: int) -> str:
 
 def failure(kind: str, message: str) -> TdeltaError:
     """What a database answered, as an exception: about the disk, about a statement, or a defect of tdelta."""
-    if kind in ("full", "io", "read_only", "cannot_open"):
+    if kind in ("full", "io", "read_only"):
         return StorageFault(f"{message}: free some space, or choose another folder with --dir")
+    if kind == "cannot_open":
+        return StorageFault(f"{message}: choose another folder with --dir, or allow more open files (ulimit -n)")
     if kind in ("sql", "constraint", "no_row", "script", "busy", "locked"):
         return StatementFault(f"{message}; the statement is the workload's: see its scripts")
     return TdeltaError(message)

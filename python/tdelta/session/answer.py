@@ -21,7 +21,6 @@ _LATE = 0.80
 """The share of arrivals that wait is about the share of the time in which every connection is busy."""
 
 
-
 @dataclass(frozen=True, slots=True)
 class Ending:
     """How a sitting ended, and what its set-up had found."""

@@ -11,7 +11,7 @@ import dataclasses
 import signal
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
@@ -103,9 +103,18 @@ def resume(
         made = dataclasses.replace(made, settings=settings)
         if store.get_fact(found, "fingerprint") not in (None, made.fingerprint()):
             raise UsageError(f"run {found}: its workload has changed since it began; start a new run")
+        _require_same_versions(found, store.versions(found))
         store.put_fact(found, "fingerprint", made.fingerprint())  # a run that was killed at once has none yet
         _make_room(made)
         return _Session(made, store, observer, Clock(request.max_seconds, now), make_twins).run()
+
+
+def _require_same_versions(run_id: str, before: Mapping[str, str]) -> None:
+    """Trials under another library would be compared with these as if nothing had changed."""
+    now = library_versions()
+    changed = [f"{name} {before.get(name)} → {now.get(name)}" for name in now if before.get(name) != now[name]]
+    if changed:
+        raise UsageError(f"run {run_id}: versions have changed since it began ({', '.join(changed)}); start a new run")
 
 
 def _make_room(plan: Plan) -> None:

@@ -50,6 +50,7 @@ def dry_run(request: RunRequest) -> DryRun:
     a_round = conditions * (size / _COPY_BYTES_PER_SECOND + _WORKER_SECONDS)
     trial_seconds = request.trial_seconds * _SLOWDOWN + _TRIAL_GAP_SECONDS
     at_least = set_up + request.min_rounds * a_round + trials * trial_seconds
+    first_block = set_up + a_round + conditions * trial_seconds  # these are always finished
     cautions = []
     if at_least > request.max_seconds:
         cautions.append(
@@ -58,8 +59,8 @@ def dry_run(request: RunRequest) -> DryRun:
         )
     return DryRun(
         conditions=tuple(condition.key for condition in made.conditions),
-        seconds_at_least=min(at_least, request.max_seconds),
-        seconds_at_most=request.max_seconds,
+        seconds_at_least=at_least if request.max_seconds > at_least else first_block,
+        seconds_at_most=max(request.max_seconds, first_block),
         disk_bytes=needed_disk_bytes(made),
         disk_free_bytes=free_disk_bytes(made.base),
         memory_bytes=needed_memory_bytes(made),

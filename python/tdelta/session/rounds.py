@@ -96,6 +96,7 @@ class RoundRunner:
         self._interruption = interruption
         self._meter = PressureMeter()
         self._longest_block = 0.0
+        self._longest_compare = 0.0
 
     def run(self, number: int, first_block: int) -> int:
         """Run round ``number`` with blocks from ``first_block``. Returns the number of the next block.
@@ -114,11 +115,13 @@ class RoundRunner:
                 self._longest_block = max(self._longest_block, self._clock.elapsed() - began)
                 block += 1
             if not self._interruption.requested:
+                began = self._clock.elapsed()
                 self._compare_rows(twins)
+                self._longest_compare = max(self._longest_compare, self._clock.elapsed() - began)
         return block
 
     def _is_late(self) -> bool:
-        return self._clock.left() < self._longest_block
+        return self._clock.left() < self._longest_block + self._longest_compare
 
     def _start(self, number: int, stack: ExitStack) -> dict[Condition, tuple[str, Twin]]:
         """Fresh twins, made one after another in the drawn order, then read and warmed up side by side."""

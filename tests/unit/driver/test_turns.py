@@ -59,7 +59,7 @@ def made() -> Iterator[list[Participant]]:
 
 
 def test_everyone_is_handed_its_own_place_in_the_same_order_and_the_first_has_the_baton(
-    made: list[Participant]
+    made: list[Participant],
 ) -> None:
     made += [Participant("a"), Participant("b")]
     answers = take_turns([(participant, JOB) for participant in made], (1, 0, 0, 1), 5.0)

@@ -104,11 +104,18 @@ def test_a_worker_dies_with_its_parent() -> None:
     assert is_gone(int(killed.stdout))
 
 
-@pytest.mark.parametrize("kind", ["full", "io", "read_only", "cannot_open"])
+@pytest.mark.parametrize("kind", ["full", "io", "read_only"])
 def test_what_is_about_the_disk_is_for_the_user_to_mend(kind: str) -> None:
     fault = failure(kind, "the database said no")
     assert isinstance(fault, StorageFault)
     assert str(fault) == "the database said no: free some space, or choose another folder with --dir"
+
+
+def test_a_file_that_cannot_be_opened_may_be_one_too_many() -> None:
+    fault = failure("cannot_open", "unable to open database file")
+    assert isinstance(fault, StorageFault)
+    assert "--dir" in str(fault)
+    assert "ulimit -n" in str(fault)
 
 
 def test_a_statement_that_fails_is_the_workloads_fault() -> None:

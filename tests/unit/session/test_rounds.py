@@ -6,7 +6,7 @@ from collections import defaultdict
 
 import pytest
 
-from tdelta.design import blocks_of_round
+from tdelta.design import block_order
 from tdelta.design.blocks import slice_order
 from tdelta.driver.fake import FakeTwin, cost_by_cipher
 from tdelta.records import BlockDone, Role, RoundStarted, TrialDone
@@ -30,10 +30,10 @@ def test_trials_run_in_the_order_that_the_design_draws(sitting: Sitting) -> None
     ran = defaultdict(list)
     for trial in sitting.trials():
         ran[trial.round, trial.block].append((trial.position, trial.condition))
+    conditions = result.settings.conditions
     drawn = {
-        (number, 2 * number + place): list(enumerate(block))
-        for number in range(3)
-        for place, block in enumerate(blocks_of_round(7, number, 2, result.settings.conditions))
+        (block // 2, block): list(enumerate(conditions[index] for index in block_order(7, block, len(conditions))))
+        for block in range(6)
     }
     assert ran == drawn
 
