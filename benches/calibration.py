@@ -1,6 +1,7 @@
 """How often tdelta's intervals hold the truth: 1000 simulated experiments a row, as tables.
 
-From the root of the repository, all of it, or the rows whose name holds a regular expression::
+From the root of the repository, all of it (some eleven minutes on one core), or the rows whose name holds a regular
+expression::
 
     OMP_NUM_THREADS=1 python benches/calibration.py
     OMP_NUM_THREADS=1 python benches/calibration.py --rows '^gate|luck 1 %'
