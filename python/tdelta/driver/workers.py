@@ -13,6 +13,7 @@ import tempfile
 from types import TracebackType
 from typing import Any
 
+from tdelta.driver import signals
 from tdelta.errors import StatementFault, StorageFault, TdeltaError, WorkerFault
 
 _START_SECONDS = 60.0
@@ -84,9 +85,11 @@ class Worker:
     def send(self, do: str, **order: object) -> None:
         """Send one order and do not wait (``stop`` has no answer)."""
         assert self._process.stdin is not None  # noqa: S101 - opened as a pipe above
+        line = json.dumps({"do": do, **order}).encode() + b"\n"
         try:
-            self._process.stdin.write(json.dumps({"do": do, **order}).encode() + b"\n")
-            self._process.stdin.flush()
+            with signals.held():  # its handler sends, too: a stop must not land within this line
+                self._process.stdin.write(line)
+                self._process.stdin.flush()
         except OSError as error:
             raise self._died() from error
 

@@ -12,12 +12,12 @@ import signal
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from tdelta.driver import MakeTwins, SqliteTwins, TwinFolder, Twins, sweep
+from tdelta.driver import MakeTwins, SqliteTwins, TwinFolder, Twins, signals, sweep
 from tdelta.errors import StorageFault, TdeltaError, UsageError
 from tdelta.inference import enough, judge, look
 from tdelta.measure import library_versions, machine_facts
@@ -33,7 +33,6 @@ from tdelta.store import RunStatus, Store
 
 Observer = Callable[[Event], None]
 
-_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _CLOSING_SECONDS = 1.5
 """Kept back at the end of the time for the verdict itself."""
 
@@ -149,11 +148,14 @@ class _Session:
     def run(self) -> RunResult:
         """All stages. Whatever ends them, the store says how far the run came."""
         self._announce()
-        with TwinFolder(self._plan.base, self._run_id) as folder:  # refuses a run that another process is at
+        with ExitStack() as stack:
+            stack.enter_context(_interruptible(self._interruption))
+            with signals.held():  # or a Ctrl-C could leave a folder that nobody owns
+                # Refuses a run that another process is at.
+                folder = stack.enter_context(TwinFolder(self._plan.base, self._run_id))
             self._store.set_status(self._run_id, RunStatus.RUNNING)
             try:
-                with _interruptible(self._interruption):
-                    ending = self._measure(folder)
+                ending = self._measure(folder)
             except BaseException as error:
                 status = RunStatus.INTERRUPTED if isinstance(error, KeyboardInterrupt) else RunStatus.FAILED
                 with suppress(TdeltaError):  # a store that is full must not hide what went wrong
@@ -287,9 +289,9 @@ def _interruptible(interruption: Interruption) -> Iterator[None]:
     """Turn Ctrl-C, SIGTERM and a closed terminal into a request, or, with nothing to say yet, KeyboardInterrupt."""
 
     def handle(_number: int, _frame: FrameType | None) -> None:
-        interruption.request()
+        signals.deliver(interruption.request)
 
-    before = {number: signal.signal(number, handle) for number in _SIGNALS}
+    before = {number: signal.signal(number, handle) for number in signals.ENDING}
     try:
         yield
     finally:

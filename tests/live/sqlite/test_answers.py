@@ -124,7 +124,7 @@ def test_writes_leave_the_same_rows_on_every_twin(place: Place) -> None:
     document = place.answer("--workload", "order-entry")
     assert checks(document)["rows are the same after the last trial"] == (
         True,
-        "by checksum, at the end of 2 rounds, one thread",
+        "by checksum, at the end of 2 rounds",
     )
     assert all(trial["asked_written_bytes"] > 0 for trial in trials_of(place))
 

@@ -35,7 +35,7 @@ def assert_refused(ran: Ran, *told: str) -> None:
         (("order-entri",), ("unknown study 'order-entri'", "Did you mean 'order-entry'?")),
         (("warehouse",), ("cannot run it yet", "tdelta run order-entry")),
         (("--workload", "read-onyl"), ("unknown workload 'read-onyl'", "Did you mean 'read-only'?")),
-        (("--resume", "20260101-zzzz"), ("it holds no run yet",)),
+        (("--resume", "20260101-zzzz"), ("there is no run to read",)),
     ],
 )
 def test_a_name_that_does_not_exist_is_refused_with_the_nearest_one(
