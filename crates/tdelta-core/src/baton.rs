@@ -1,9 +1,10 @@
 //! Turn-taking between the worker processes of a block.
 //!
 //! A machine's speed changes by the millisecond: a neighbour, a throttled virtual CPU, a timer. Trials that run one after
-//! the other meet different machines; slices of trials that alternate every few milliseconds meet the same one. Whoever
-//! holds the baton runs a slice and hands it to the next in the drawn order. The others sleep in the kernel: the baton is
-//! a word for each participant in a file that all have mapped, waited on with futexes.
+//! the other meet different machines; slices of trials that alternate every few milliseconds meet the same one. (Short
+//! slices also keep caches cold and so change what is measured: docs/measurements.md. By default a slice is a whole
+//! trial.) Whoever holds the baton runs a slice and hands it to the next in the drawn order. The others sleep in the
+//! kernel: the baton is a word for each participant in memory that all have mapped, waited on with futexes.
 
 use std::fs::OpenOptions;
 use std::io;

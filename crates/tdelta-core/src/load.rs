@@ -730,9 +730,9 @@ struct Sampled {
 impl Plant {
     /// One execution in so many is sampled, and the first.
     const EVERY: u32 = 128;
-    /// What is owed is gathered until it is worth a spin. Each spin makes the processor forget the branches of the
-    /// statements around it, which costs them some tens of ns that no clock here sees: spinning a fraction of a
-    /// microsecond behind every statement cost an order-entry mix 2 % more CPU time than was spun.
+    /// What is owed is gathered until it is worth a spin. Each spin costs the statements around it something that
+    /// no clock here sees (probably branch prediction): with spins of a fraction of a microsecond behind every statement,
+    /// planted twins of the order-entry mix read some 2 points more CPU than was spun (docs/measurements.md).
     const LEAST_NS: f64 = 20_000.0;
     /// A spin that overshoots by this much was preempted.
     const PREEMPTED_NS: u64 = 50_000;
