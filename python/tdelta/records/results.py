@@ -86,6 +86,71 @@ class NoiseFloor:
 
 
 @dataclass(frozen=True, slots=True)
+class Contrast:
+    """One condition over another that is not its baseline: the same run, the same blocks, one factor apart.
+
+    For example aes-256 without the CPU's AES instructions over aes-256 with them: what the instructions save. Never
+    decides anything. ``factor`` is the one whose levels differ; the condition of the later level is over the earlier.
+    """
+
+    factor: str
+    condition: Condition
+    versus: Condition
+    metric: Metric
+    ratio: Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class PageCost:
+    """What a page of encrypted data cost beyond plain, beside what its cipher alone costs on this CPU.
+
+    ``pages_per_operation`` counts pages read and written; ``cpu_us_per_page`` is the extra CPU time of an operation
+    over the baseline's, for each of them (posterior median; ``hdi95`` its interval), None where hardly a page moved.
+    ``floor_us_per_page`` is what ``floor_of`` (``aes-256-cbc, 4096 bytes, with AES instructions``) takes for that mix
+    of reads and writes, measured on this machine by `tdelta floor`'s own loop; None where it is not known.
+    """
+
+    condition: Condition
+    pages_per_operation: float
+    cpu_us_per_page: float | None
+    hdi95: tuple[float, float] | None
+    floor_us_per_page: float | None
+    floor_of: str
+
+
+class EvidenceState(StrEnum):
+    """What a search for planted plaintext says of one class of one twin's files.
+
+    ``plain``: found in a plain twin, as it must be. ``encrypted``: found nowhere, and the plain twin of the same run
+    shows them in this class. ``leak``: found in an encrypted twin. ``missing``: not found in a plain twin whose rows
+    hold them. ``not tested``: no plain twin showed them in this class, so their absence says nothing.
+    """
+
+    PLAIN = "plain"
+    ENCRYPTED = "encrypted"
+    LEAK = "leak"
+    MISSING = "missing"
+    NOT_TESTED = "not tested"
+
+
+@dataclass(frozen=True, slots=True)
+class FileEvidence:
+    """What was found in one class of files of the twins of one condition.
+
+    ``file_class`` is ``database``, ``wal``, ``journal``, ``temp`` or ``other``. ``files`` names those that were read,
+    without folder (unlinked ones as ``etilqs_… (unlinked)``), ``leaking`` those in which markers were found.
+    """
+
+    condition: Condition
+    file_class: str
+    state: EvidenceState
+    files: tuple[str, ...]
+    leaking: tuple[str, ...]
+    scanned_bytes: int
+    markers_found: int
+
+
+@dataclass(frozen=True, slots=True)
 class Validity:
     """One check of whether the run can be trusted. A failed one makes the run ``unsound``."""
 
@@ -117,6 +182,7 @@ class RunResult:
     ``loop_cost_ns`` is the load loop's own, for one statement; ``dilution`` the share of the baseline's response time
     that is tdelta's own. ``slices`` is into how many turns a trial is cut. ``late_starts`` and ``backlog_max`` are of
     an open loop (`tdelta.records.Measurement`); ``errors`` and ``retries`` count by kind, over all trials.
+    ``overridden`` says in words which settings of the study were changed (``threads 1 instead of 4``).
     """
 
     settings: RunSettings
@@ -142,6 +208,10 @@ class RunResult:
     backlog_max: int = 0
     errors: Mapping[str, int] = field(default_factory=dict)
     retries: Mapping[str, int] = field(default_factory=dict)
+    contrasts: tuple[Contrast, ...] = ()
+    page_costs: tuple[PageCost, ...] = ()
+    evidence: tuple[FileEvidence, ...] = ()
+    overridden: tuple[str, ...] = ()
 
     @property
     def primary(self) -> tuple[Verdict, ...]:
