@@ -27,6 +27,7 @@ from calibration.harness import (
     LOG_RATIOS,
     MACHINES,
     Tally,
+    contrasted,
     fixed_rounds,
     gated,
     plain_twins,
@@ -118,6 +119,16 @@ def of_unequal_conditions() -> Iterator[Row]:
         yield covering("unequal, one of 4", machine, "0", find, "3-8")
 
 
+def of_contrasts() -> Iterator[Row]:
+    """Two treatments, the second over the first: what the AES instructions save is such a ratio."""
+    for noise in NOISES:
+        for luck_sd in (0.003, 0.01):
+            machine = Machine(noise=noise, luck_sd=luck_sd)
+            for heavier in (0.0, 0.3, 1.5):
+                find = partial(contrasted, machine, 0.5, heavier)
+                yield covering("contrast", machine, f"{heavier:g}", find, "3-8")
+
+
 def of_precision() -> Iterator[Row]:
     """Looks at the end of each round from the third on: 3 points aimed at, and the shipped aim for a large overhead."""
     for luck_sd in (0.003, 0.01):
@@ -179,7 +190,10 @@ def of_plain_twins() -> Iterator[Row]:
 
 
 TABLES: tuple[tuple[str, tuple[Callable[[], Iterable[Row]], ...]], ...] = (
-    (COVERAGE, (of_fixed_rounds, of_small_designs, of_unequal_conditions, of_precision, of_transaction_types)),
+    (
+        COVERAGE,
+        (of_fixed_rounds, of_small_designs, of_unequal_conditions, of_contrasts, of_precision, of_transaction_types),
+    ),
     (GATE, (of_gates,)),
     (TWIN, (of_plain_twins,)),
 )

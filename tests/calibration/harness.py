@@ -18,8 +18,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calibration.simulation import NOISES, TREATMENT, TWINS, Machine, settings, simulate
+from calibration.simulation import HEAVIER, NOISES, TREATMENT, TWINS, Machine, settings, simulate
 from tdelta.inference import LEAST_WIDTH, decide, decide_gate, enough, is_gate_look, judge, look, precise_enough, width
+from tdelta.inference.contrasts import contrasts_of
+from tdelta.inference.costs import panels
+from tdelta.inference.fits import fit_metrics
 from tdelta.records import Condition, Decision, Estimate
 
 LEAST_COVERAGE = 0.91
@@ -184,6 +187,21 @@ def plain_twins(
 
     both = np.mean([found(index) for index in range(experiments)], axis=0)
     return TwinTally(unsound=float(both[0]), differing=float(both[1]))
+
+
+def contrasted(machine: Machine, log_ratio: float, heavier: float, experiments: int) -> Tally:
+    """Experiments of 3 to 8 rounds with two treatments, the second costing ``heavier`` (log) more than the first."""
+    conditions = (*TWINS, HEAVIER)
+
+    def answer(index: int) -> tuple[float, Estimate]:
+        rng = _rng(index, "contrast", machine.name, log_ratio, heavier)
+        trials = simulate(rng, machine, [log_ratio], rounds=3 + index % 6, conditions=conditions, heavier=heavier)
+        asked = settings(conditions)
+        fit = fit_metrics(panels(trials, asked), (asked.metric,))[asked.metric]
+        (found,) = contrasts_of(fit, asked.metric, ROPE)
+        return heavier, found.ratio
+
+    return tally(map(answer, range(experiments)))
 
 
 def transaction_types(

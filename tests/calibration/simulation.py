@@ -25,6 +25,9 @@ BASELINE = Condition((("cipher", "none"),), Role.BASELINE)
 AA = Condition((("cipher", "none"),), Role.AA)
 TREATMENT = Condition((("cipher", "aes-256"),), Role.TREATMENT)
 TWINS = (BASELINE, AA, TREATMENT)
+HEAVIER = Condition((("cipher", "aes-256-heavier"),), Role.TREATMENT)
+"""A second treatment, to be held against the first."""
+
 OTHERS = tuple(Condition((("cipher", f"none-{i}"),), Role.IDENTICAL) for i in range(3))
 """Three more judged conditions, as quiet as the plain twins and costing as much."""
 
@@ -110,6 +113,7 @@ def simulate(
     conditions: Sequence[Condition] = TWINS,
     own_luck: float = 0.5,
     aa_log_ratio: float = 0.0,
+    heavier: float = 0.0,
 ) -> list[Trial]:
     """One experiment, every block in a freshly drawn order.
 
@@ -123,11 +127,12 @@ def simulate(
         conditions: the twins.
         own_luck: the share of an instance's luck (its variance) that is a type's own.
         aa_log_ratio: the truth of the A/A twin; where it is not 0, the twins are unsound.
+        heavier: the truth of `HEAVIER`, where it is among the conditions, over the other treatment.
     """
     treated = np.array([c.role is Role.TREATMENT for c in conditions])
     noisier = np.where(treated, machine.treatment_noise, 1.0)
     luckier = np.where(treated, machine.treatment_luck, 1.0)[:, None]
-    aside = [aa_log_ratio if c.role is Role.AA else 0.0 for c in conditions]
+    aside = [{AA: aa_log_ratio, HEAVIER: heavier}.get(c, 0.0) for c in conditions]
     types = len(log_ratios)
     together, apart = (1.0, 0.0) if types == 1 else (0.5, 0.5)
     lucky_together, lucky_apart = (1.0, 0.0) if types == 1 else (1.0 - own_luck, own_luck)
@@ -139,8 +144,8 @@ def simulate(
         for block in range(round_ * blocks, (round_ + 1) * blocks):
             for position, k in enumerate(rng.permutation(len(conditions))):
                 noise = np.sqrt(together) * _noise(rng, machine, 1) + np.sqrt(apart) * _noise(rng, machine, types)
-                effect = np.asarray(log_ratios) if treated[k] else aside[k]
-                costs = 100.0 * np.exp(luck[k] + noisier[k] * noise + next(drift) + effect)
+                effect = np.asarray(log_ratios) if treated[k] else 0.0
+                costs = 100.0 * np.exp(luck[k] + noisier[k] * noise + next(drift) + effect + aside[k])
                 spans = {f"type{i}": float(cost) for i, cost in enumerate(costs)}
                 trials.append(trial(conditions[k], round_, block, position, spans))
     return trials

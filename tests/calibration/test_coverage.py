@@ -11,6 +11,7 @@ from calibration.harness import (
     MACHINES,
     MOST_POOLED_COVERAGE,
     Tally,
+    contrasted,
     fixed_rounds,
     gated,
     plain_twins,
@@ -41,6 +42,14 @@ def test_the_95_percent_hdi_holds_the_truth_about_95_times_in_100(machine: Machi
     assert all(tally.is_covered for tally in found)
     assert _pooled(found) <= MOST_POOLED_COVERAGE
     assert found[LOG_RATIOS.index(0.0)].false_alarms <= 0.025
+
+
+@pytest.mark.parametrize("luck_sd", [0.003, 0.01])
+def test_a_contrast_of_two_treatments_holds_the_truth_as_often(luck_sd: float) -> None:
+    machine = Machine(luck_sd=luck_sd)
+    found = [contrasted(machine, 0.5, heavier, EXPERIMENTS) for heavier in (0.0, 0.05, 0.3, 1.5)]
+    assert all(tally.is_covered for tally in found)
+    assert _pooled(found) <= MOST_POOLED_COVERAGE
 
 
 @pytest.mark.parametrize("log_ratio", [0.0, 0.05])

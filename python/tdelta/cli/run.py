@@ -16,6 +16,7 @@ from tdelta.report.document import dry_run_document, to_json
 from tdelta.report.listings import dry_run_text
 from tdelta.report.progress import progress
 from tdelta.session.request import RunRequest
+from tdelta.session.studies import request_for
 
 _Command = TypeVar("_Command", bound=Callable[..., object])
 
@@ -55,13 +56,18 @@ _OPTIONS = (
         help="Operations due a second, over all threads; latency counts from the due time.  [as fast as they can]",
     ),
     click.option(
-        "--arrivals", type=click.Choice(["poisson", "constant"]), help="Law of arrivals with --rate.  [poisson]"
+        "--at",
+        type=Percent(),
+        help="Operations due at this share of what the baseline can do; vary it with --vary at=30%,60%,80%.",
+    ),
+    click.option(
+        "--arrivals", type=click.Choice(["poisson", "constant"]), help="Law of arrivals with --rate or --at.  [poisson]"
     ),
     click.option(
         "--trial-seconds",
         type=click.FloatRange(min=0, min_open=True),
         metavar="SECONDS",
-        help="Length of a trial of the baseline.  [0.25; 2 with --rate]",
+        help="Length of a trial of the baseline.  [0.25; 2 with --rate or --at]",
     ),
     click.option(
         "--slice",
@@ -164,11 +170,11 @@ def _request(given: dict[str, object]) -> RunRequest:
         fields["min_rounds"], fields["max_rounds"] = fields.pop("rounds")  # type: ignore[misc]
     if "metric" in fields:
         fields["metric"] = Metric(str(fields["metric"]))
-    if "rate" in fields:
+    if "rate" in fields or "at" in fields or "at" in fields.get("vary", ()):  # type: ignore[operator]
         fields.setdefault("trial_seconds", _OPEN_LOOP_TRIAL_SECONDS)
     if fields.pop("no_aa_twin", False):
         fields["aa_twin"] = False
-    return RunRequest(**fields)  # type: ignore[arg-type]
+    return request_for(fields)
 
 
 def _factors(varied: object) -> dict[str, tuple[Level, ...]]:

@@ -30,7 +30,7 @@ _BYTES = {
     "gib": 2**30,
     "tib": 2**40,
 }
-_SHARE_FACTORS = frozenset({"cache"})
+_SHARE_FACTORS = frozenset({"cache", "at"})
 _SIZE_FACTORS = frozenset({"page_size"})
 
 

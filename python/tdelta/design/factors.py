@@ -21,6 +21,9 @@ PAGE_SIZES = tuple(2**power for power in range(9, 17))
 JOURNAL_MODES = ("wal", "delete", "truncate", "persist", "memory", "off")
 """The journal modes SQLite has (https://sqlite.org/pragma.html#pragma_journal_mode)."""
 
+AES_INSTRUCTIONS = ("on", "off")
+"""Whether the twin's process may use the CPU's AES instructions; ``on`` is the baseline's."""
+
 BARE_SHARE_MAX = 2.0
 """Above it a share without ``%`` is refused: whoever writes ``cache=10`` means 10 %, not 1000 %."""
 
@@ -123,6 +126,13 @@ def _share(text: str) -> float:
     return share
 
 
+def _instructions(text: str) -> str:
+    level = text.lower()
+    if level not in AES_INSTRUCTIONS:
+        raise ValueError(text)
+    return level
+
+
 def _threads(text: str) -> int:
     threads = _whole(text)
     if threads < 1:
@@ -155,8 +165,10 @@ FACTORS: Mapping[str, Factor] = MappingProxyType(
         factor.name: factor
         for factor in (
             Factor("cipher", "a cipher's name, such as none or aes-256 (`tdelta engines` lists them)", _cipher),
+            Factor("aes_instructions", f"one of {', '.join(AES_INSTRUCTIONS)}", _instructions),
             Factor("threads", "a whole number of threads, at least 1", _threads),
             Factor("cache", "a share of the data size above 0, such as 10% or 0.1 (with % above 200 %)", _share),
+            Factor("at", "a share of the baseline's capacity above 0, such as 60% or 0.6", _share),
             Factor("page_size", f"bytes, one of {', '.join(map(str, PAGE_SIZES))}", _page_size),
             Factor("journal_mode", f"one of {', '.join(JOURNAL_MODES)}", _journal_mode),
         )

@@ -1,7 +1,8 @@
 """From the levels that were asked for to the conditions that will run: a full factorial with its controls.
 
-Every stratum (one combination of all factors but the cipher) has a plain baseline of its own, so that no comparison
-crosses threads, cache or page size, and by default an A/A twin of it, so that every comparison has a noise floor.
+The cipher and the CPU's AES instructions are what is compared; every combination of the other factors is a *stratum*.
+It has a plain baseline of its own (with the instructions, where both levels run), so that no comparison crosses
+threads, cache or page size, and by default an A/A twin of it, so that every comparison has a noise floor.
 """
 
 from __future__ import annotations
@@ -9,9 +10,13 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from typing import TypeAlias
 
+from tdelta.design.factors import AES_INSTRUCTIONS
 from tdelta.errors import UsageError
 from tdelta.records import Condition, Level, Role
+
+Levels: TypeAlias = tuple[tuple[str, Level], ...]
 
 PLAIN = "none"
 """The cipher level of every baseline."""
@@ -19,7 +24,8 @@ PLAIN = "none"
 PLANTED_SHARE_MAX = 5.0
 """The largest cost that can be planted: +500 %, near what software AES costs a scan."""
 
-_ALWAYS = ("cipher", "threads")
+COMPARED = ("cipher", "aes_instructions")
+"""The factors whose levels are compared within a stratum; all others make strata."""
 
 
 def lay_out(
@@ -35,33 +41,44 @@ def lay_out(
     Args:
         vary: the levels of each varied factor. ``cipher`` gains the level ``none`` in front where it lacks it.
         threads: the level of ``threads`` where it is not varied.
-        aa: run identical plain twins: the varied ciphers are set aside, and a second plain twin is judged.
+        aa: run identical plain twins: what is compared is set aside, and a second plain twin is judged.
         aa_twin: give every stratum an A/A twin of its baseline (a twin that is not judged).
         plant: costs to plant, as shares (0.05 for 5 %); each adds a plain twin with that cost to every stratum.
 
     Returns:
-        The conditions, stratum by stratum: the baseline, its A/A twin, then what is judged. Their levels are ``cipher``
-        and ``threads``, then the other varied factors in the order of ``vary``.
+        The conditions, stratum by stratum: the baseline, its A/A twin, then what is judged. Their levels are
+        ``cipher``, ``aes_instructions`` where it is varied, ``threads``, then the other varied factors in the order of
+        ``vary``.
 
     Raises:
         UsageError: a planted share outside (0, 5] or given twice (all such at once), or nothing to judge.
     """
     _check_planted(plant)
-    ciphers = [] if aa else [level for level in vary.get("cipher", ()) if level != PLAIN]
-    if not (ciphers or aa or plant):
+    plain, *compared = _compared(vary, aa=aa)
+    if not (compared or aa or plant):
         raise UsageError("nothing to compare: expected a cipher other than none; add --vary cipher=aes-256")
-    others = {"threads": vary.get("threads", (threads,))} | {f: v for f, v in vary.items() if f not in _ALWAYS}
+    others = {"threads": vary.get("threads", (threads,))}
+    others |= {factor: levels for factor, levels in vary.items() if factor not in (*COMPARED, "threads")}
     conditions: list[Condition] = []
     for stratum, levels in enumerate(itertools.product(*others.values())):
         rest = tuple(zip(others, levels, strict=True))
-        conditions += _controls(rest, stratum, aa=aa, aa_twin=aa_twin)
-        conditions += (Condition((("cipher", cipher), *rest), Role.TREATMENT, stratum) for cipher in ciphers)
-        conditions += (Condition((("cipher", PLAIN), *rest), Role.PLANTED, stratum, share) for share in plant)
+        conditions += _controls((*plain, *rest), stratum, aa=aa, aa_twin=aa_twin)
+        conditions += (Condition((*treatment, *rest), Role.TREATMENT, stratum) for treatment in compared)
+        conditions += (Condition((*plain, *rest), Role.PLANTED, stratum, share) for share in plant)
     return tuple(conditions)
 
 
-def _controls(rest: tuple[tuple[str, Level], ...], stratum: int, *, aa: bool, aa_twin: bool) -> Iterator[Condition]:
-    plain = (("cipher", PLAIN), *rest)
+def _compared(vary: Mapping[str, tuple[Level, ...]], *, aa: bool) -> list[Levels]:
+    """The levels that are compared in every stratum, the baseline's first."""
+    ciphers = (PLAIN, *(level for level in vary.get("cipher", ()) if level != PLAIN and not aa))
+    if "aes_instructions" not in vary:
+        return [(("cipher", cipher),) for cipher in ciphers]
+    levels = sorted(vary["aes_instructions"], key=lambda level: AES_INSTRUCTIONS.index(str(level)))
+    pairs: list[Levels] = [(("cipher", cipher), ("aes_instructions", level)) for level in levels for cipher in ciphers]
+    return pairs[:1] if aa else pairs
+
+
+def _controls(plain: Levels, stratum: int, *, aa: bool, aa_twin: bool) -> Iterator[Condition]:
     yield Condition(plain, Role.BASELINE, stratum)
     if aa_twin:
         yield Condition(plain, Role.AA, stratum)

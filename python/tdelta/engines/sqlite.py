@@ -35,6 +35,7 @@ class TwinSettings:
     reserved_bytes: int
     threads: int
     cache_bytes: int
+    aes_instructions: str = "on"
 
 
 class SqliteEngine:

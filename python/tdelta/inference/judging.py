@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from tdelta.inference.cautions import design_cautions, metric_cautions, stopping_cautions, twin_cautions
+from tdelta.inference.contrasts import contrasts_of
 from tdelta.inference.costs import panels, places
 from tdelta.inference.decisions import worst
 from tdelta.inference.fits import fit_metrics, fit_transactions
@@ -15,6 +16,7 @@ from tdelta.inference.stopping import LEAST_WIDTH, target_width
 from tdelta.inference.verdicts import metric_verdicts, primary_verdicts, transaction_verdicts
 from tdelta.records import (
     Condition,
+    Contrast,
     Decision,
     Estimate,
     Metric,
@@ -35,6 +37,7 @@ class Judgement:
     noise_floor: tuple[NoiseFloor, ...]
     validity: tuple[Validity, ...]
     cautions: tuple[str, ...]
+    contrasts: tuple[Contrast, ...] = ()
 
 
 def judge(trials: Iterable[Trial], settings: RunSettings, *, precision: float = LEAST_WIDTH) -> Judgement:
@@ -72,6 +75,11 @@ def judge(trials: Iterable[Trial], settings: RunSettings, *, precision: float = 
             *twin_cautions(found, floors, validity),
             *metric_cautions(found, fits),
             *stopping_cautions(primary, settings, precision),
+        ),
+        contrasts=tuple(
+            contrast
+            for metric in dict.fromkeys((settings.metric, Metric.RESPONSE_TIME, Metric.CPU_PER_OPERATION))
+            for contrast in contrasts_of(fits[metric], metric, settings.rope)
         ),
     )
 

@@ -55,6 +55,15 @@ class Contrasts:
         variances = self.variance * (1.0 + 1.0 / self.plain)
         return mixture(self.weights.ravel(), self.theta[..., condition].ravel(), variances.ravel())
 
+    def between(self, condition: int, versus: int) -> Mixture:
+        """What the data say of one condition's log ratio over another's.
+
+        The covariance through the shared baseline cancels: ``2 (1 + 1/plain) - 2/plain`` times the variance is twice
+        it.
+        """
+        theta = self.theta[..., condition] - self.theta[..., versus]
+        return mixture(self.weights.ravel(), theta.ravel(), 2.0 * self.variance.ravel())
+
 
 @dataclass(frozen=True, slots=True)
 class RoundsFit:

@@ -182,6 +182,8 @@ class RunResult:
     ``loop_cost_ns`` is the load loop's own, for one statement; ``dilution`` the share of the baseline's response time
     that is tdelta's own. ``slices`` is into how many turns a trial is cut. ``late_starts`` and ``backlog_max`` are of
     an open loop (`tdelta.records.Measurement`); ``errors`` and ``retries`` count by kind, over all trials.
+    ``arrival_rates`` are the operations due a second in an open loop, by the key of each stratum's baseline, and
+    ``capacities`` what that baseline did in a closed loop, where the rate is a share of it.
     ``overridden`` says in words which settings of the study were changed (``threads 1 instead of 4``).
     """
 
@@ -212,6 +214,8 @@ class RunResult:
     page_costs: tuple[PageCost, ...] = ()
     evidence: tuple[FileEvidence, ...] = ()
     overridden: tuple[str, ...] = ()
+    arrival_rates: Mapping[str, float] = field(default_factory=dict)
+    capacities: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def primary(self) -> tuple[Verdict, ...]:

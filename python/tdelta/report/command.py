@@ -10,8 +10,10 @@ import shlex
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, fields
 
+from tdelta.errors import UsageError
 from tdelta.records import RunSettings
 from tdelta.session.request import RunRequest
+from tdelta.session.studies import request_for
 
 _FLAGS: Mapping[str, str] = {
     "engine": "--engine",
@@ -24,6 +26,7 @@ _FLAGS: Mapping[str, str] = {
     "reserve": "--reserve",
     "size_bytes": "--size",
     "rate": "--rate",
+    "at": "--at",
     "arrivals": "--arrivals",
     "trial_seconds": "--trial-seconds",
     "slice_seconds": "--slice",
@@ -37,17 +40,20 @@ _FLAGS: Mapping[str, str] = {
 }
 _SIZES = (("GB", 10**9), ("MB", 10**6), ("kB", 10**3), ("B", 1))
 _DURATIONS = frozenset({"max_seconds", "slice_seconds"})
-_SHARES = frozenset({"cache", "rope", "budget"})
+_SHARES = frozenset({"cache", "at", "rope", "budget"})
 
 
 def repeat_command(settings: RunSettings) -> str:
     """The ``tdelta run`` that draws the same run again, quoted for a shell."""
     options = settings.options
+    without = _without_options(options)
+    varied = _varied(options)
     words = ["tdelta", "run", *_study(options)]
     for name, flag in _FLAGS.items():
-        if name in options and options[name] is not None and options[name] != _default(name):
-            words += [flag, _word(name, options[name])]
-    words += [*_vary(options), *_rounds(options), *_twins(options), "--seed", str(settings.seed)]
+        value = options.get(name)
+        if value is not None and value != getattr(without, name) and name not in varied:
+            words += [flag, _word(name, value)]
+    words += [*_vary(varied, without), *_rounds(options), *_twins(options), "--seed", str(settings.seed)]
     return shlex.join(words)
 
 
@@ -62,6 +68,14 @@ def next_command(command: str, settings: RunSettings, *words: str) -> str:
     store = settings.options.get("store")
     where = ["--store", str(store)] if store else []
     return shlex.join(["tdelta", *command.split(), settings.run_id, *words, *where])
+
+
+def _without_options(options: Mapping[str, object]) -> RunRequest:
+    """What would run if only the study were named; a study that this version no longer has is no study."""
+    try:
+        return request_for({"study": options["study"]} if options.get("study") else {})
+    except UsageError:
+        return RunRequest()
 
 
 def _default(name: str) -> object:
@@ -96,16 +110,20 @@ def _size(size_bytes: int) -> str:
     return next(f"{size_bytes // step}{unit}" for unit, step in _SIZES if size_bytes % step == 0)
 
 
-def _vary(options: Mapping[str, object]) -> list[str]:
+def _varied(options: Mapping[str, object]) -> dict[str, list[object]]:
     varied = options.get("vary")
-    if not isinstance(varied, Mapping):
-        return []
-    return [word for name, levels in varied.items() for word in ("--vary", f"{name}={_levels(str(name), levels)}")]
+    return {str(name): list(levels) for name, levels in varied.items()} if isinstance(varied, Mapping) else {}
+
+
+def _vary(varied: Mapping[str, list[object]], without: RunRequest) -> list[str]:
+    """Every factor whose levels are not the study's."""
+    own = {name: levels for name, levels in varied.items() if levels != list(without.vary.get(name, ()))}
+    return [word for name, levels in own.items() for word in ("--vary", f"{name}={_levels(name, levels)}")]
 
 
 def _levels(factor: str, levels: Iterable[object]) -> str:
     write: Callable[[object], str] = str
-    if factor == "cache":
+    if factor in _SHARES:
         write = _cache_level
     return ",".join(write(level) for level in levels)
 

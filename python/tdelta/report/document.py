@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping
 from pathlib import Path
 
-from tdelta.records import Condition, Estimate, NoiseFloor, RunResult, RunSettings, Validity, Verdict
+from tdelta.records import Estimate, NoiseFloor, Role, RunResult, RunSettings, Validity, Verdict
 from tdelta.report.command import repeat_command
 from tdelta.report.sentence import answer
 from tdelta.session.request import DryRun
@@ -37,6 +37,8 @@ def document(result: RunResult, exit_code: int) -> dict[str, object]:
         "noise_floor": [_noise_floor(f, result.settings) for f in result.noise_floor],
         "loop_cost_ns": result.loop_cost_ns,
         "dilution": result.dilution,
+        "arrival_rates": dict(result.arrival_rates),
+        "capacities": dict(result.capacities),
         "late_starts": result.late_starts,
         "backlog_max": result.backlog_max,
         "errors": dict(result.errors),
@@ -118,21 +120,16 @@ def _estimate(estimate: Estimate) -> dict[str, object]:
 
 
 def _noise_floor(noise: NoiseFloor, settings: RunSettings) -> dict[str, object]:
-    home = next((c for c in settings.conditions if c.stratum == noise.stratum), None)
+    home = next((c for c in settings.conditions if c.stratum == noise.stratum and c.role is Role.BASELINE), None)
     return {
         "stratum": noise.stratum,
-        "baseline": None if home is None else _surroundings(home),
+        "baseline": None if home is None else home.as_json(),
         "metric": noise.metric.value,
         "ratio": _estimate(noise.ratio),
         "instance_sd": noise.instance_sd,
         "rounds": noise.rounds,
         "blocks": noise.blocks,
     }
-
-
-def _surroundings(condition: Condition) -> dict[str, object]:
-    """The plain condition of a stratum: its levels, with the cipher taken off."""
-    return {name: "none" if name == "cipher" else level for name, level in condition.levels}
 
 
 def _validity(check: Validity) -> dict[str, object]:

@@ -5,6 +5,7 @@ Only factors that vary in the run are named: a run at one thread does not say "1
 
 from __future__ import annotations
 
+from tdelta.design.layout import COMPARED
 from tdelta.records import Condition, Level, Metric, Role, RunSettings
 from tdelta.report.quantities import amounts, share
 
@@ -36,8 +37,15 @@ def condition_label(condition: Condition, settings: RunSettings) -> str:
     return ", ".join((_kind(condition), *surroundings(condition, settings)))
 
 
+def compared_label(condition: Condition) -> str:
+    """The levels that are compared: ``aes-256``, ``aes-256 without AES instructions``."""
+    levels = dict(condition.levels)
+    cipher = str(levels.get("cipher", condition.key))
+    return f"{cipher} without AES instructions" if levels.get("aes_instructions") == "off" else cipher
+
+
 def surroundings(condition: Condition, settings: RunSettings) -> tuple[str, ...]:
-    """The levels of a condition, other than its cipher, that vary in the run: ``("16 threads", "cache 10 %")``."""
+    """The levels of a condition, other than what is compared, that vary: ``("16 threads", "cache 10 %")``."""
     varied = _varying(settings)
     return tuple(level_text(name, level) for name, level in condition.levels if name in varied)
 
@@ -50,6 +58,8 @@ def level_text(factor: str, level: Level) -> str:
         return f"cache {share(level)}"
     if factor == "page_size" and isinstance(level, int):
         return f"{_page(level)} pages"
+    if factor == "at" and isinstance(level, int | float):
+        return f"{share(level)} of capacity"
     return f"{factor.replace('_', ' ')} {level}"
 
 
@@ -62,7 +72,7 @@ def _kind(condition: Condition) -> str:
         case Role.AA:
             return "A/A twin"
         case _:
-            return str(dict(condition.levels).get("cipher", condition.key))
+            return compared_label(condition)
 
 
 def _varying(settings: RunSettings) -> frozenset[str]:
@@ -70,7 +80,7 @@ def _varying(settings: RunSettings) -> frozenset[str]:
     for condition in settings.conditions:
         for name, level in condition.levels:
             seen.setdefault(name, set()).add(level)
-    return frozenset(name for name, levels in seen.items() if len(levels) > 1 and name != "cipher")
+    return frozenset(name for name, levels in seen.items() if len(levels) > 1 and name not in COMPARED)
 
 
 def _page(size_bytes: int) -> str:

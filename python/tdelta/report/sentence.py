@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections import Counter
 
+from tdelta.design.layout import PLAIN
 from tdelta.records import Condition, Decision, Estimate, Metric, NoiseFloor, Role, RunResult, RunSettings, Verdict
-from tdelta.report.labels import condition_label, metric_name, surroundings
+from tdelta.report.labels import compared_label, condition_label, metric_name, surroundings
 from tdelta.report.quantities import decimals, estimate_text, interval, multiple, percent, share
 
 _SPELLED_OUT = 3
@@ -51,8 +52,8 @@ def _touches_rope(estimate: Estimate, rope: tuple[float, float]) -> bool:
 
 
 def _sentences(result: RunResult) -> list[str]:
-    encrypted = [v for v in result.primary if v.condition.role not in _NOT_ENCRYPTION]
-    others = [v for v in result.primary if v.condition.role in _NOT_ENCRYPTION]
+    encrypted = [v for v in result.primary if _is_encrypted(v.condition)]
+    others = [v for v in result.primary if not _is_encrypted(v.condition)]
     failed = _failed_checks(result)
     if failed and len({v.decision is Decision.UNSOUND for v in result.primary}) == 1:
         return [f"Unsound, so no answer: {failed}. No figure of this run says what encryption costs."]
@@ -60,6 +61,11 @@ def _sentences(result: RunResult) -> list[str]:
         [_summary(encrypted, result)] if len(encrypted) > _SPELLED_OUT else [_sentence(v, result) for v in encrypted]
     )
     return [*first, *(_sentence(v, result) for v in others)]
+
+
+def _is_encrypted(condition: Condition) -> bool:
+    """Not so: a twin that is identical or planted, and a plain one whose AES instructions are off."""
+    return condition.role not in _NOT_ENCRYPTION and condition.level("cipher") != PLAIN
 
 
 def _failed_checks(result: RunResult) -> str:
@@ -77,6 +83,8 @@ def _sentence(verdict: Verdict, result: RunResult) -> str:
             text = _identical(verdict, result)
         case Role.PLANTED:
             text = _planted(verdict, result)
+        case _ if not _is_encrypted(verdict.condition):
+            text = _unencrypted(verdict, result)
         case _:
             text = _encrypted(verdict, result)
     return text[0].upper() + text[1:]
@@ -92,6 +100,19 @@ def _encrypted(verdict: Verdict, result: RunResult) -> str:
             return f"unsound, so no answer: {clause} {costs}, not to be relied on{_reasons(verdict)}."
         case _:
             return f"{clause} {costs}: {_judgement(verdict, result.settings)}."
+
+
+def _unencrypted(verdict: Verdict, result: RunResult) -> str:
+    """A plain twin without the AES instructions: what they are worth to what is not encrypted."""
+    place = _place(verdict.condition, result.settings)
+    reads = f"{place}without AES instructions the plain twin reads {_reading(verdict, result.settings)}"
+    match verdict.decision:
+        case Decision.UNDECIDED:
+            return f"undecided: {reads}: {_why_undecided(verdict, result.settings)}."
+        case Decision.UNSOUND:
+            return f"unsound, so no answer: {reads}, not to be relied on{_reasons(verdict)}."
+        case _:
+            return f"{reads}: {_judgement(verdict, result.settings)}."
 
 
 def _judgement(verdict: Verdict, settings: RunSettings) -> str:
@@ -215,7 +236,7 @@ def _place(condition: Condition, settings: RunSettings) -> str:
 
 
 def _cipher(condition: Condition) -> str:
-    return str(condition.level("cipher"))
+    return compared_label(condition)
 
 
 def _reasons(verdict: Verdict) -> str:

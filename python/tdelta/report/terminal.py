@@ -28,6 +28,7 @@ from tdelta.report.quantities import (
     interval,
     multiple,
     percent,
+    share,
     small_share,
     wrap,
 )
@@ -238,12 +239,20 @@ def _footer(result: RunResult, width: int) -> list[Text | Table]:
 
 
 def _open_loop(result: RunResult) -> tuple[str, ...]:
-    """What the arrival rate did to the queue; nothing in a closed loop."""
-    rate = result.settings.options.get("rate")
-    if rate is None:
+    """What the arrival rates did to the queue; nothing in a closed loop."""
+    if not result.arrival_rates:
         return ()
+    rates = ", ".join(_rate_text(key, rate, result) for key, rate in result.arrival_rates.items())
     late = counted(result.late_starts, "late start")
-    return (f"open loop, {rate:g} operations due a second: {late}, backlog at most {result.backlog_max:,}",)
+    return (f"open loop, {rates} operations due a second: {late}, backlog at most {result.backlog_max:,}",)
+
+
+def _rate_text(key: str, rate: float, result: RunResult) -> str:
+    """``1,200``, or ``1,200 (60 % of the baseline's 2,000)``."""
+    if key not in result.capacities:
+        return f"{rate:,.4g}"
+    capacity = result.capacities[key]
+    return f"{rate:,.0f} ({share(rate / capacity)} of the baseline's {capacity:,.0f})"
 
 
 def _operations(result: RunResult) -> str:

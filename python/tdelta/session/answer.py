@@ -13,6 +13,7 @@ from tdelta.records import Decision, Role, RunResult, Trial, Validity, Verdict
 from tdelta.session.calibration import Calibration
 from tdelta.session.checks import Checks
 from tdelta.session.planning import Plan
+from tdelta.session.studies import overridden
 
 _PRESSED = 0.10
 _STOLEN = 0.02
@@ -74,6 +75,10 @@ def assemble(
         backlog_max=max(trial.measurement.backlog_max for trial in trials),
         errors=_by_kind(trial.measurement.errors for trial in trials),
         retries=_by_kind(trial.measurement.retries for trial in trials),
+        contrasts=judgement.contrasts,
+        overridden=overridden(plan.request),
+        arrival_rates=_by_baseline(plan, ending.calibration.rates),
+        capacities=_by_baseline(plan, ending.calibration.capacities),
     )
 
 
@@ -83,6 +88,11 @@ def _unsound(verdicts: Sequence[Verdict], failed: Sequence[Validity]) -> Iterato
         if verdict.primary and verdict.decision is not Decision.UNSOUND:
             verdict = dataclasses.replace(verdict, decision=Decision.UNSOUND, reasons=reasons)
         yield verdict
+
+
+def _by_baseline(plan: Plan, values: Mapping[int, float]) -> dict[str, float]:
+    baselines = {c.stratum: c.key for c in plan.conditions if c.role is Role.BASELINE}
+    return {baselines[stratum]: value for stratum, value in values.items()}
 
 
 def _by_kind(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
@@ -110,7 +120,7 @@ def _cautions(plan: Plan, trials: Sequence[Trial], ending: Ending, dilution: flo
     if ending.interrupted:
         yield "the run was interrupted: this is what was known by then"
     pressed = _median_pressure(trials, "cpu_some")
-    if pressed > _PRESSED and plan.request.rate is None and _threads(plan) == 1:
+    if pressed > _PRESSED and not plan.is_open and _threads(plan) == 1:
         yield f"other programs wanted the CPU during {pressed:.0%} of the trials' time"
     stolen = _median_pressure(trials, "steal")
     if stolen > _STOLEN:

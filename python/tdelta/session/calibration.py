@@ -9,11 +9,11 @@ from __future__ import annotations
 import dataclasses
 import statistics
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from tdelta.driver import TrialJob, Twin, Twins
-from tdelta.records import Condition, Role
+from tdelta.records import Condition, Level, Role
 from tdelta.session.planning import Plan
 
 _FIRST_OPERATIONS = 100
@@ -29,6 +29,9 @@ _LEAST_OF_SLICE = 20
 """The fewest operations of a slice on each thread; under that, heads and turns would be most of it."""
 
 _LOOP_OPERATIONS = 50_000
+_CAPACITY_SECONDS = 1.0
+"""How long a closed-loop trial is that finds what the baseline can do: long enough to meet checkpoints."""
+
 _DEADLINE_TRIALS = 40.0
 _DEADLINE_SECONDS = 30.0
 
@@ -37,6 +40,8 @@ _DEADLINE_SECONDS = 30.0
 class Calibration:
     """Operations of a trial by stratum, the trial's length on the baseline, and the loop's own cost in ns.
 
+    ``rates`` are the arrivals a second of an open loop by stratum, none in a closed one; ``capacities`` what the
+    baseline did in a closed loop, for strata whose rate is a share of that.
     ``loop_cost_ns`` is for one statement, drawing, timing and recording included; ``loop_response_ns`` is what falls
     within the measured span of a transaction.
     """
@@ -46,6 +51,8 @@ class Calibration:
     trial_seconds: float
     loop_cost_ns: float
     loop_response_ns: float
+    rates: Mapping[int, float] = field(default_factory=dict)
+    capacities: Mapping[int, float] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, object]:
         """JSON values, from which `from_json` makes the same calibration."""
@@ -55,13 +62,29 @@ class Calibration:
             "trial_seconds": self.trial_seconds,
             "loop_cost_ns": self.loop_cost_ns,
             "loop_response_ns": self.loop_response_ns,
+            "rates": {str(stratum): rate for stratum, rate in self.rates.items()},
+            "capacities": {str(stratum): capacity for stratum, capacity in self.capacities.items()},
         }
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Calibration:
         """The calibration that `as_json` wrote."""
         operations = {int(stratum): int(count) for stratum, count in values["operations"].items()}
-        return cls(**{**values, "operations": operations})
+        rates, capacities = (
+            {int(stratum): float(rate) for stratum, rate in values.get(name, {}).items()}
+            for name in ("rates", "capacities")
+        )
+        return cls(**{**values, "operations": operations, "rates": rates, "capacities": capacities})
+
+
+@dataclass(frozen=True, slots=True)
+class _Filled:
+    """What fills a trial of one stratum."""
+
+    operations: int
+    seconds: float
+    rate: float | None = None
+    capacity: float | None = None
 
 
 def calibrate(plan: Plan, twins: Twins[Any], data_bytes: int, stored: Mapping[str, Any] | None) -> Calibration:
@@ -73,18 +96,40 @@ def calibrate(plan: Plan, twins: Twins[Any], data_bytes: int, stored: Mapping[st
     if stored is not None:
         return Calibration.from_json(stored)
     baselines = [condition for condition in plan.conditions if condition.role is Role.BASELINE]
-    found = {condition.stratum: _fill(plan, twins, condition, data_bytes) for condition in baselines}
+    capacity = _Capacity(plan, twins, data_bytes)
+    found = {condition.stratum: _fill(plan, twins, condition, data_bytes, capacity) for condition in baselines}
+    rates = {stratum: filled.rate for stratum, filled in found.items() if filled.rate is not None}
     loop = _job(plan, _STREAM, _LOOP_OPERATIONS, first_op=1, seconds=_DEADLINE_SECONDS)
     cost = twins.loop_cost(loop)
-    paced = cost if plan.request.rate is None else twins.loop_cost(_paced(plan, loop, plan.request.rate))
-    operations = {stratum: operations for stratum, (operations, _) in found.items()}
+    paced = cost if not rates else twins.loop_cost(_paced(plan, loop, max(rates.values())))
+    operations = {stratum: filled.operations for stratum, filled in found.items()}
     return Calibration(
         operations=operations,
         slices=_slices(plan, min(operations.values())),
-        trial_seconds=max(seconds for _, seconds in found.values()),
+        trial_seconds=max(filled.seconds for filled in found.values()),
         loop_cost_ns=cost.statement_ns,
         loop_response_ns=paced.transaction_ns,
+        rates=rates,
+        capacities={stratum: filled.capacity for stratum, filled in found.items() if filled.capacity is not None},
     )
+
+
+class _Capacity:
+    """What a baseline does in a closed loop, operations a second; found once for strata that differ in ``at`` only."""
+
+    def __init__(self, plan: Plan, twins: Twins[Any], data_bytes: int) -> None:
+        self._plan = plan
+        self._twins = twins
+        self._data_bytes = data_bytes
+        self._known: dict[tuple[tuple[str, Level], ...], float] = {}
+
+    def of(self, baseline: Condition) -> float:
+        """The capacity of a baseline's stratum, the level of ``at`` set aside."""
+        levels = tuple((name, level) for name, level in baseline.levels if name != "at")
+        if levels not in self._known:
+            found = _closed(self._plan, self._twins, baseline, self._data_bytes, _CAPACITY_SECONDS)
+            self._known[levels] = found.operations / found.seconds
+        return self._known[levels]
 
 
 def _paced(plan: Plan, loop: TrialJob, rate: float) -> TrialJob:
@@ -101,7 +146,7 @@ def discarded(operations: int, slices: int) -> int:
 def _slices(plan: Plan, operations: int) -> int:
     """Into how many slices a trial is cut. An open loop is not: its queue would be cut, too."""
     request = plan.request
-    if request.rate is not None or request.slice_seconds == 0:
+    if plan.is_open or request.slice_seconds == 0:
         return 1
     threads = max(int(condition.level("threads")) for condition in plan.conditions)
     by_time = round(request.trial_seconds / (request.slice_seconds * threads))
@@ -113,12 +158,24 @@ def trial_deadline_seconds(trial_seconds: float) -> float:
     return max(_DEADLINE_SECONDS, _DEADLINE_TRIALS * trial_seconds)
 
 
-def _fill(plan: Plan, twins: Twins[Any], baseline: Condition, data_bytes: int) -> tuple[int, float]:
+def _fill(plan: Plan, twins: Twins[Any], baseline: Condition, data_bytes: int, capacity: _Capacity) -> _Filled:
     """Operations that fill the wanted time on this baseline, and the time they took at last."""
     wanted = plan.request.trial_seconds
+    share = plan.share_of_capacity(baseline)
+    if share is not None:
+        at_most = capacity.of(baseline)
+        return _due(share * at_most, wanted, at_most)
     if plan.request.rate is not None:
-        operations = max(_FEWEST_OPERATIONS, round(plan.request.rate * wanted))
-        return operations, operations / plan.request.rate
+        return _due(plan.request.rate, wanted)
+    return _closed(plan, twins, baseline, data_bytes, wanted)
+
+
+def _due(rate: float, wanted: float, capacity: float | None = None) -> _Filled:
+    operations = max(_FEWEST_OPERATIONS, round(rate * wanted))
+    return _Filled(operations, operations / rate, rate, capacity)
+
+
+def _closed(plan: Plan, twins: Twins[Any], baseline: Condition, data_bytes: int, wanted: float) -> _Filled:
     twin = twins.start(plan.twin_settings(baseline, data_bytes), f"calibration-{baseline.stratum}")
     try:
         return _search(plan, twin, wanted)
@@ -126,7 +183,7 @@ def _fill(plan: Plan, twins: Twins[Any], baseline: Condition, data_bytes: int) -
         twin.end()
 
 
-def _search(plan: Plan, twin: Twin, wanted: float) -> tuple[int, float]:
+def _search(plan: Plan, twin: Twin, wanted: float) -> _Filled:
     """Grow the trial until it fills the wanted time, then take the median of a few, since one may meet a cold cache."""
     operations, first_op = _FIRST_OPERATIONS, 1
     settled: list[float] = []
@@ -142,7 +199,7 @@ def _search(plan: Plan, twin: Twin, wanted: float) -> tuple[int, float]:
         operations = max(_FEWEST_OPERATIONS, round(min(wanted / per_operation, operations * _MOST_GROWTH)))
     per_operation = statistics.median(settled or [per_operation])
     operations = max(_FEWEST_OPERATIONS, round(wanted / per_operation))
-    return operations, operations * per_operation
+    return _Filled(operations, operations * per_operation)
 
 
 def _job(plan: Plan, stream: int, operations: int, first_op: int, seconds: float) -> TrialJob:

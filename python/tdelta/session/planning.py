@@ -18,11 +18,12 @@ from tdelta.engines import SqliteEngine, TwinSettings, engine
 from tdelta.errors import UsageError
 from tdelta.records import Condition, Level, Metric, RunSettings
 from tdelta.session.request import RunRequest
-from tdelta.session.studies import study_workload
+from tdelta.session.studies import study
 from tdelta.workloads import Workload, load
 
 _DEFAULTS = RunRequest()
 _DEFAULT_CIPHER = "aes-256"
+_DEFAULT_WORKLOAD = "order-entry"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +41,16 @@ class Plan:
     def conditions(self) -> tuple[Condition, ...]:
         """Every condition, in the design's order."""
         return self.settings.conditions
+
+    @property
+    def is_open(self) -> bool:
+        """Whether operations fall due at a rate, given or found (``--at``)."""
+        return self.request.rate is not None or any(self.share_of_capacity(c) is not None for c in self.conditions)
+
+    def share_of_capacity(self, condition: Condition) -> float | None:
+        """The share of the baseline's capacity at which operations fall due; None where no such share was asked for."""
+        share = dict(condition.levels).get("at", self.request.at)
+        return None if share is None else float(share)
 
     @property
     def strata(self) -> dict[int, tuple[Condition, ...]]:
@@ -80,6 +91,7 @@ class Plan:
             reserved_bytes=reserved[str(levels["cipher"])],
             threads=int(levels["threads"]),
             cache_bytes=round(float(levels.get("cache", request.cache)) * data_bytes),
+            aes_instructions=str(levels.get("aes_instructions", "on")),
         )
 
     def load_kinds(self) -> dict[tuple[str, int], Condition]:
@@ -108,9 +120,9 @@ def plan(request: RunRequest, run_id: str) -> Plan:
         EngineUnavailable: the engine is not installed.
     """
     chosen = engine(request.engine)
-    workload = load(request.workload or study_workload(request.study))
     if request.study is not None:
-        study_workload(request.study)
+        study(request.study)  # it must exist; its settings are in the request already
+    workload = load(request.workload or _DEFAULT_WORKLOAD)
     vary = dict(request.vary) or {"cipher": (_DEFAULT_CIPHER,)}
     if not request.aa and not request.plant:
         vary.setdefault("cipher", (_DEFAULT_CIPHER,))
@@ -120,7 +132,7 @@ def plan(request: RunRequest, run_id: str) -> Plan:
     settings = RunSettings(
         run_id=run_id,
         seed=seed,
-        study=request.study or ("order-entry" if request.workload is None else "custom"),
+        study=request.study or "",
         engine=request.engine,
         workload=workload.name,
         conditions=conditions,
@@ -146,12 +158,14 @@ def _check(request: RunRequest, vary: Mapping[str, tuple[Level, ...]], chosen: S
         "cache": (float(request.cache),),
         "page_size": (request.page_size,),
         "journal_mode": (request.journal_mode,),
+        **({} if request.at is None else {"at": (float(request.at),)}),
     }
     levels = {**unvaried, **vary}
     checks: list[Callable[[], object]] = [
         *(partial(_check_level, factor, level) for factor in levels for level in levels[factor]),
         *(partial(chosen.check_ciphers, [str(cipher)]) for cipher in vary.get("cipher", ())),
         partial(_check_given_once, request, vary),
+        partial(_check_pace, request, vary),
         partial(chosen.check_synchronous, request.synchronous),
         partial(_check_numbers, request),
         partial(chosen.reserved_bytes, ["none"], request.reserve),
@@ -175,8 +189,13 @@ def _check_given_once(request: RunRequest, vary: Mapping[str, tuple[Level, ...]]
         raise UsageError(f"{both}: expected one of the two; list every level you want in --vary")
 
 
+def _check_pace(request: RunRequest, vary: Mapping[str, tuple[Level, ...]]) -> None:
+    if request.rate is not None and (request.at is not None or "at" in vary):
+        raise UsageError("--rate and --at: expected one of the two; --at finds the rate from the baseline's capacity")
+
+
 def _check_level(factor: str, level: Level) -> None:
-    is_share = factor == "cache" and isinstance(level, float)
+    is_share = factor in ("cache", "at") and isinstance(level, float)
     parse_level(factor, f"{100 * float(level):.12g}%" if is_share else str(level))
 
 

@@ -15,8 +15,9 @@ class RunRequest:
 
     Shares are quotients less one (``rope=0.02``), sizes are bytes, times seconds. ``vary`` maps a factor to its levels
     in the user's order; ``cipher`` always gains the level ``none``. ``cache`` is a share of the data size. ``rate`` (a
-    second, over all threads) makes the loop open. ``slice_seconds`` is how long a twin runs before another of its block
-    takes its turn (for each thread; 0: a whole trial). ``None`` means "the default, or what the study says".
+    second, over all threads) makes the loop open, and so does ``at``, a share of the baseline's capacity.
+    ``slice_seconds`` is how long a twin runs before another of its block takes its turn (for each thread; 0: a whole
+    trial). ``None`` means "the default". A study's settings are in here already (`tdelta.session.studies.request_for`).
     """
 
     study: str | None = None
@@ -31,6 +32,7 @@ class RunRequest:
     reserve: str = "equal"
     size_bytes: int = 50_000_000
     rate: float | None = None
+    at: float | None = None
     arrivals: str = "poisson"
     trial_seconds: float = 0.25
     slice_seconds: float = 0.0

@@ -182,8 +182,8 @@ class RoundRunner:
         return [dataclasses.replace(measurement, pressure=pressure) for measurement in measured]
 
     def _job(self, condition: Condition, stream: int, first_op: int) -> TrialJob:
-        request = self._plan.request
         operations, slices = self._calibration.operations[condition.stratum], self._calibration.slices
+        rate = self._calibration.rates.get(condition.stratum)
         return TrialJob(
             seed=self._plan.settings.seed,
             stream=stream,
@@ -191,9 +191,9 @@ class RoundRunner:
             first_op=first_op,
             deadline_seconds=trial_deadline_seconds(self._calibration.trial_seconds),
             slices=slices,
-            discard=discarded(operations, slices) if request.rate is None else 0,
-            rate=request.rate,
-            arrivals=request.arrivals,
+            discard=discarded(operations, slices) if rate is None else 0,
+            rate=rate,
+            arrivals=self._plan.request.arrivals,
             planted=condition.planted or 0.0,
         )
 

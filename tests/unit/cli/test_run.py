@@ -68,7 +68,7 @@ def test_every_option_reaches_the_request(session: FakeSession) -> None:
             study="order-entry",
             engine="sqlite",
             workload="./mine",
-            vary={"cipher": ("aes-128", "aes-256"), "threads": (1, 4)},
+            vary={"cipher": ("aes-128", "aes-256"), "aes_instructions": ("on", "off"), "threads": (1, 4)},
             threads=2,
             cache=0.2,
             page_size=8192,
@@ -100,7 +100,7 @@ def test_the_command_a_report_gives_to_repeat_a_run_asks_for_the_same_run(sessio
     options = {
         "study": "order-entry",
         "workload": "./my folder",
-        "vary": {"cipher": ["aes-128"], "cache": [0.1, 1.2], "page_size": [4096, 8192]},
+        "vary": {"cipher": ["aes-128"], "aes_instructions": ["on", "off"], "at": [0.25]},
         "threads": 3,
         "cache": 0.07,
         "page_size": 8192,

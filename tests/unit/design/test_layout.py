@@ -90,3 +90,37 @@ def test_the_largest_planted_share_is_accepted():
 def test_all_faults_of_planted_shares_are_told_at_once():
     with pytest.raises(UsageError, match=r"(?s)cost -1: .*cost 6: .*cost 0.05: given twice"):
         lay_out({}, aa=True, plant=(0.05, -1.0, 6.0, 0.05))
+
+
+def test_aes_instructions_are_compared_and_make_no_strata():
+    conditions = lay_out({"aes_instructions": ("off", "on"), "cipher": ("aes-128", "aes-256")}, threads=4)
+    assert {c.stratum for c in conditions} == {0}
+    assert [(c.role, c.level("cipher"), c.level("aes_instructions")) for c in conditions] == [
+        (Role.BASELINE, "none", "on"),
+        (Role.AA, "none", "on"),
+        (Role.TREATMENT, "aes-128", "on"),
+        (Role.TREATMENT, "aes-256", "on"),
+        (Role.TREATMENT, "none", "off"),
+        (Role.TREATMENT, "aes-128", "off"),
+        (Role.TREATMENT, "aes-256", "off"),
+    ]
+
+
+def test_with_the_instructions_off_throughout_the_baseline_is_without_them_too():
+    assert keys({"aes_instructions": ("off",), "cipher": ("aes-256",)}, aa_twin=False) == [
+        "cipher=none,aes_instructions=off,threads=1",
+        "cipher=aes-256,aes_instructions=off,threads=1",
+    ]
+
+
+def test_identical_twins_differ_in_no_instructions_either():
+    conditions = lay_out({"aes_instructions": ("on", "off"), "cipher": ("aes-256",)}, aa=True, plant=(0.05,))
+    assert {(c.level("cipher"), c.level("aes_instructions")) for c in conditions} == {("none", "on")}
+    assert [c.role for c in conditions] == [Role.BASELINE, Role.AA, Role.IDENTICAL, Role.PLANTED]
+
+
+def test_the_instructions_alone_can_be_compared():
+    assert keys({"aes_instructions": ("on", "off")}, aa_twin=False) == [
+        "cipher=none,aes_instructions=on,threads=1",
+        "cipher=none,aes_instructions=off,threads=1",
+    ]

@@ -17,7 +17,21 @@ from tdelta.report.command import next_command, repeat_command
         ({"min_rounds": 4, "max_rounds": None}, " --rounds 4"),
         ({"min_rounds": 3, "max_rounds": 5}, " --rounds 3..5"),
         ({"workload": "./my mix"}, " --workload './my mix'"),
-        ({"study": "order-entry", "aa_twin": False}, " order-entry --no-aa-twin"),
+        ({"study": "order-entry", "threads": 4, "cache": 0.5, "max_seconds": 300.0}, " order-entry"),
+        ({"study": "order-entry", "threads": 1, "cache": 0.5, "max_seconds": 300.0}, " order-entry --threads 1"),
+        (
+            {
+                "study": "order-entry",
+                "threads": 1,
+                "cache": 0.5,
+                "max_seconds": 300.0,
+                "vary": {"cipher": ["aes-128", "aes-256"], "aes_instructions": ["on", "off"], "threads": [1, 4]},
+            },
+            " order-entry --vary threads=1,4",
+        ),
+        ({"study": "a study of another version", "aa_twin": False}, " 'a study of another version' --no-aa-twin"),
+        ({"vary": {"at": [0.3, 0.6]}}, " --vary at=30%,60%"),
+        ({"at": 0.6}, " --at 60%"),
     ],
 )
 def test_a_run_is_repeated_with_its_seed_and_what_differs_from_the_defaults(

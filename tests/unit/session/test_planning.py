@@ -60,7 +60,7 @@ def test_without_anything_asked_plain_is_compared_with_aes_256() -> None:
     made = plan(RunRequest(), "r")
     found = [(condition.role, condition.level("cipher")) for condition in made.conditions]
     assert found == [(Role.BASELINE, "none"), (Role.AA, "none"), (Role.TREATMENT, "aes-256")]
-    assert (made.settings.study, made.settings.workload) == ("order-entry", "order-entry")
+    assert (made.settings.study, made.settings.workload) == ("", "order-entry")
 
 
 def test_varying_something_else_keeps_the_default_cipher() -> None:

@@ -1,0 +1,35 @@
+"""One condition over another that is not its baseline: what the AES instructions save, what a longer key costs.
+
+The same fit as the verdicts', no second one: both thetas come from the same blocks, and what they share (the baseline,
+the luck of rounds) cancels. Shown for orientation, never decided on.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+
+from tdelta.inference.fits import CostFit
+from tdelta.inference.posterior import Mixture, posterior
+from tdelta.records import Condition, Contrast, Metric, Role
+
+
+def contrast_data(fit: CostFit) -> Iterator[tuple[str, Condition, Condition, Mixture]]:
+    """Every pair of treatments of a stratum that differ in one factor: the factor, the later, the earlier, the data."""
+    for fitted, contrasts in fit.parts:
+        conditions = fitted.free(*fit.plain)
+        for first, second in itertools.combinations(range(len(conditions)), 2):
+            earlier, later = conditions[first], conditions[second]
+            factors = _apart(earlier, later)
+            if len(factors) == 1 and earlier.role is later.role is Role.TREATMENT:
+                yield factors[0], later, earlier, contrasts.between(second, first)
+
+
+def contrasts_of(fit: CostFit, metric: Metric, rope: float) -> Iterator[Contrast]:
+    """The contrasts of one metric, stratum by stratum; the ratio's prior is the verdicts', t3(0, 0.5) on its log."""
+    for factor, later, earlier, data in contrast_data(fit):
+        yield Contrast(factor, later, earlier, metric, posterior(data).estimate(rope))
+
+
+def _apart(one: Condition, other: Condition) -> Sequence[str]:
+    return [name for (name, level), (_, against) in zip(one.levels, other.levels, strict=True) if level != against]

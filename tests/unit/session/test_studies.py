@@ -1,0 +1,50 @@
+"""A study's settings, what is typed in front of them, and what the answer says of that."""
+
+from __future__ import annotations
+
+import pytest
+
+from tdelta.errors import UnknownName, UsageError
+from tdelta.session import RunRequest
+from tdelta.session.studies import overridden, request_for, studies
+
+
+def test_without_a_study_nothing_is_added() -> None:
+    assert request_for({"threads": 2}) == RunRequest(threads=2)
+    assert overridden(RunRequest(threads=2)) == ()
+
+
+def test_order_entry_is_the_published_factorial() -> None:
+    request = request_for({"study": "order-entry"})
+    assert request.vary == {"cipher": ("aes-128", "aes-256"), "aes_instructions": ("on", "off")}
+    assert (request.threads, request.workload) == (4, "order-entry")
+    assert request.max_seconds < 360, "the issue allows six minutes"
+    assert overridden(request) == ()
+
+
+def test_an_option_that_is_typed_goes_before_the_study_and_is_told() -> None:
+    request = request_for({"study": "order-entry", "threads": 1, "seed": 5})
+    assert request.threads == 1
+    assert overridden(request) == ("threads 1 instead of 4",)
+
+
+def test_a_factor_that_is_typed_replaces_the_studys_levels_of_that_factor_only() -> None:
+    request = request_for({"study": "order-entry", "vary": {"cipher": ("chacha20",)}})
+    assert request.vary == {"aes_instructions": ("on", "off"), "cipher": ("chacha20",)}
+    assert overridden(request) == ("cipher chacha20 instead of aes-128, aes-256",)
+
+
+def test_a_setting_of_the_study_can_be_varied_instead() -> None:
+    request = request_for({"study": "order-entry", "vary": {"threads": (1, 4)}})
+    assert request.threads == RunRequest().threads
+    assert request.vary["threads"] == (1, 4)
+    assert overridden(request) == ("threads 1, 4 instead of 4",)
+
+
+def test_unknown_and_planned_studies_are_refused() -> None:
+    with pytest.raises(UnknownName, match="order-entry"):
+        request_for({"study": "order_entry"})
+    planned = [study.name for study in studies() if not study.runs]
+    for name in planned:
+        with pytest.raises(UsageError, match="cannot run it yet"):
+            request_for({"study": name})
