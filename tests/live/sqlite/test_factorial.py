@@ -1,0 +1,82 @@
+"""The study order-entry: ciphers with and without the CPU's AES instructions, from one command to an answer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tdelta.measure.aes import CryptoKind, cannot_hide
+
+from .running import Place
+
+CANNOT = cannot_hide(CryptoKind.OWN)
+LEVELS = ("--vary", "cipher=aes-256", "--vary", "aes_instructions=on,off")
+
+
+def check(document: Any, name: str) -> Any:
+    (found,) = [entry for entry in document["validity"] if entry["check"] == name]
+    return found
+
+
+def contrast(document: Any, metric: str, **levels: str) -> Any:
+    """The contrast of one metric whose condition has these levels, over the same cipher with the instructions."""
+    return next(
+        c
+        for c in document["contrasts"]
+        if c["metric"] == metric and c["factor"] == "aes_instructions" and levels.items() <= c["condition"].items()
+    )
+
+
+@pytest.mark.skipif(CANNOT is not None, reason=f"the level off cannot be had: {CANNOT}")
+def test_the_study_compares_five_conditions_with_one_baseline(place: Place) -> None:
+    ran = place.tdelta(
+        "run", "order-entry", "--json", "--size", "3MB", "--trial-seconds", "0.05", "--blocks", "2", "--rounds", "2..2"
+    )
+    assert ran.code in (0, 3), ran.err
+    document = ran.document
+    primary = [v["condition"] for v in document["verdicts"] if v["primary"]]
+    assert [(c["cipher"], c["aes_instructions"], c["threads"]) for c in primary] == [
+        ("aes-128", "on", 4),
+        ("aes-256", "on", 4),
+        ("none", "off", 4),
+        ("aes-128", "off", 4),
+        ("aes-256", "off", 4),
+    ]
+    assert {v["baseline"]["aes_instructions"] for v in document["verdicts"]} == {"on"}
+    assert check(document, "AES instructions are as asked")["ok"]
+    # Read by CPU time: on small data and short trials the wall clock says little, and this much cannot be missed.
+    assert contrast(document, "cpu_per_operation", cipher="aes-256")["ratio"]["hdi95"][0] > 1.0
+    changed = " ".join(document["overridden"])
+    for word in ("size", "trial", "blocks", "rounds"):
+        assert word in changed
+
+
+@pytest.mark.skipif(CANNOT is not None, reason=f"the level off cannot be had: {CANNOT}")
+def test_a_worker_without_the_instructions_shows_it(place: Place) -> None:
+    document = place.answer(*LEVELS, "--workload", "point-select", "--no-aa-twin")
+    told = check(document, "AES instructions are as asked")
+    assert told["ok"]
+    assert "µs a page" in told["detail"]
+
+
+def test_where_the_instructions_cannot_be_hidden_the_level_is_left_out_and_told(place: Place, tmp_path: Path) -> None:
+    """A library whose crypto nobody can reach: simulated by an installation without the preload."""
+    program = (
+        "import pathlib; import tdelta.measure.aes as aes; aes.preload_path = lambda: pathlib.Path('/nowhere');from tdelta.cli.main import main; main()"
+    )
+    process = place.start("run", "--json", "--dry-run", *LEVELS, program=program)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 0, err
+    assert "aes_instructions=off is left out" in out
+
+
+def test_a_share_of_the_baselines_capacity_becomes_a_rate(place: Place) -> None:
+    document = place.answer(
+        "--vary", "at=20%,40%", "--workload", "point-select", "--no-aa-twin", "--trial-seconds", "0.2"
+    )
+    rates, capacities = document["arrival_rates"], document["capacities"]
+    assert [round(rates[key] / capacities[key], 6) for key in rates] == [0.2, 0.4]
+    assert len(set(capacities.values())) == 1
+    assert {v["condition"]["at"] for v in document["verdicts"] if v["primary"]} == {0.2, 0.4}
