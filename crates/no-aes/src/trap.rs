@@ -280,22 +280,75 @@ mod tests {
         // SAFETY: an all-zero siginfo is a valid one.
         let mut info: libc::siginfo_t = unsafe { std::mem::zeroed() };
         (info.si_signo, info.si_code) = (libc::SIGSEGV, libc::SI_KERNEL);
-        assert!(next_sigaction().is_some()); // looked up here: the child must not wait for a lock of the loader's
-                                             // SAFETY: the child calls what a signal handler may call, and leaves.
+        let status = in_child(Mode::Faulting, || {
+            let before = answered();
+            let own = std::process::id() as libc::pid_t;
+            let told = send_and_ask(own, own, libc::SIGSEGV, &info);
+            answered() == before + 1 && told == answer(0, 0).ebx
+        });
+        assert_eq!(status, 0, "an exit code times 256, or the signal that ended it");
+    }
+
+    #[test]
+    fn a_fault_that_is_no_cpuid_ends_the_process_by_its_own_signal() {
+        let halt = page_of(&[0xf4]); // reported like a CPUID that faults
+        let read_nothing = page_of(&[0x31, 0xc0, 0x8b, 0x00]); // xor eax, eax; mov eax, [rax]
+        let invalid = page_of(&[0x0f, 0x0b]);
+        let nowhere = 8;
+        for (mode, code, signal) in [
+            (Mode::Faulting, halt, libc::SIGSEGV),
+            (Mode::Faulting, read_nothing, libc::SIGSEGV),
+            (Mode::Faulting, nowhere, libc::SIGSEGV),
+            (Mode::Faulting, invalid, libc::SIGILL),
+            (Mode::Patching, invalid, libc::SIGILL),
+            (Mode::Patching, halt, libc::SIGSEGV),
+        ] {
+            // SAFETY: code that does not return.
+            let crash: extern "C" fn() = unsafe { std::mem::transmute(code) };
+            let status = in_child(mode, || {
+                exchange(Some(Action::DEFAULT));
+                crash();
+                false
+            });
+            assert_eq!(libc::WTERMSIG(status), signal, "{mode:?}, code at {code:x}: status {status:x}");
+        }
+    }
+
+    #[test]
+    fn a_fault_that_is_no_cpuid_reaches_the_programs_handler_as_it_is() {
+        extern "C" fn leave(signal: c_int, info: *mut libc::siginfo_t, _context: *mut c_void) {
+            // SAFETY: the kernel's own structure; leaves without a destructor.
+            unsafe { libc::_exit(if signal == libc::SIGSEGV && (*info).si_addr() as usize == 64 { 7 } else { 1 }) }
+        }
+        let handler = leave as extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void) as usize;
+        // SAFETY: `mov eax, [64]`, which does not return.
+        let crash: extern "C" fn() = unsafe { std::mem::transmute(page_of(&[0x8b, 0x04, 0x25, 64, 0, 0, 0])) };
+        let status = in_child(Mode::Faulting, || {
+            exchange(Some(Action { handler, flags: libc::SA_SIGINFO, mask: 0 }));
+            crash();
+            false
+        });
+        assert_eq!(status, 7 * 256);
+    }
+
+    /// How a child ends that has the handler of a mode: with 0 if `work` returns true. A process has one mode, and this
+    /// one keeps what it has. `work` may call what a signal handler may call: other threads' locks stay taken for ever.
+    fn in_child(mode: Mode, work: impl FnOnce() -> bool) -> c_int {
+        assert!(next_sigaction().is_some()); // looked up here, as the loader has a lock
+                                             // SAFETY: the child does what is said above, and leaves.
         let child = unsafe { libc::fork() };
         if child == 0 {
-            let before = answered();
-            let is_installed = install(Mode::Faulting);
-            let told =
-                send_and_ask(std::process::id() as libc::pid_t, std::process::id() as c_int, libc::SIGSEGV, &info);
-            let is_right = is_installed && answered() == before + 1 && told == answer(0, 0).ebx;
+            let none = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+            // SAFETY: no core is to be left by a crash.
+            unsafe { libc::setrlimit(libc::RLIMIT_CORE, &none) };
+            let is_right = install(mode) && work();
             // SAFETY: leaves without a destructor.
             unsafe { libc::_exit(c_int::from(!is_right)) };
         }
         let mut status = -1;
         // SAFETY: waits for the child made above.
         assert_eq!(unsafe { libc::waitpid(child, &mut status, 0) }, child);
-        assert_eq!(status, 0, "an exit code times 256, or the signal that ended it");
+        status
     }
 
     /// `push rbx; mov eax, edi; xor ecx, ecx` (5 bytes), `cpuid; mov eax, ecx; pop rbx; ret`.
