@@ -40,6 +40,7 @@ test-python: setup
 	$(BIN)/pytest
 
 wheel: setup ## Build the abi3 wheel into dist/
+	@scripts/preload
 	$(BIN)/maturin build --release --locked --out dist
 
 clean: ## Remove what was built

@@ -7,12 +7,14 @@ environment, and it dies with its parent.
 
 from tdelta.driver.files import TwinFolder, sweep
 from tdelta.driver.jobs import LoadJob, Mix, TrialJob
+from tdelta.driver.proof import CipherProof, prove
 from tdelta.driver.protocol import Checksums, LoopCost, MakeTwins, Tables, Twin, Twins
 from tdelta.driver.twins import SqliteTwin, SqliteTwins
 from tdelta.driver.workers import Worker
 
 __all__ = [
     "Checksums",
+    "CipherProof",
     "LoadJob",
     "LoopCost",
     "MakeTwins",
@@ -25,5 +27,6 @@ __all__ = [
     "TwinFolder",
     "Twins",
     "Worker",
+    "prove",
     "sweep",
 ]

@@ -19,6 +19,7 @@ from collections.abc import Callable
 from typing import Any, TextIO
 
 from tdelta import _native
+from tdelta.driver.pages import Files, page_costs
 
 _PR_SET_PDEATHSIG = 1
 _PR_SET_TIMERSLACK = 29
@@ -104,6 +105,13 @@ class Host:
         order["trial"]["stop_on_error"] = False
         given = (json.dumps(order[name]) for name in ("transactions", "constants", "trial"))
         return _told(*_native.loop_cost(*given))
+
+    def do_prove(self, order: Order) -> Order:
+        """Time a page cipher of the library under test, on two files of its own."""
+        if self.library is None:
+            self.library = load_library()
+        files = {name: Files(**options) for name, options in order["files"].items()}
+        return {"library": self.library, **page_costs(files["plain"], files["encrypted"])}
 
     def do_close(self, _order: Order) -> Order:
         """Close the twin's file."""

@@ -10,11 +10,13 @@ import signal
 import subprocess
 import sys
 import tempfile
+from collections.abc import Mapping
 from types import TracebackType
 from typing import Any
 
 from tdelta.driver import signals
 from tdelta.errors import StatementFault, StorageFault, TdeltaError, WorkerFault
+from tdelta.measure.aes import OPENSSL_VARIABLE
 
 _START_SECONDS = 60.0
 _END_SECONDS = 5.0
@@ -24,16 +26,21 @@ _LAST_WORDS = 2000
 class Worker:
     """One worker process. Use as a context manager, or call `end`.
 
-    Its environment is the parent's; nothing of the twin is in it or in the arguments.
+    Its environment is the parent's, less what would silently change the level of a factor, and what is given here.
+    Nothing of the twin is in it or in the arguments.
+
+    Args:
+        environment: variables to add. Others can read them, so nothing secret.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, environment: Mapping[str, str] | None = None) -> None:
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the process
         self._process = subprocess.Popen(
             [sys.executable, "-m", "tdelta.driver.worker", str(os.getpid())],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._errors,
+            env=_environment(environment or {}),
             start_new_session=True,  # Ctrl-C is the parent's to handle
         )
         self._buffer = b""
@@ -130,6 +137,12 @@ class Worker:
         """End it now, by process id."""
         self._process.kill()
         self._process.wait()
+
+
+def _environment(added: Mapping[str, str]) -> dict[str, str]:
+    """This process's environment for a worker. The user's own word for OpenSSL would hide AES from every twin."""
+    kept = {name: value for name, value in os.environ.items() if name != OPENSSL_VARIABLE}
+    return kept | dict(added)
 
 
 def _ending(status: int) -> str:

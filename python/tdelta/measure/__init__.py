@@ -4,6 +4,7 @@ Read from ``/proc`` and ``/sys``; what a kernel does not tell is None or left ou
 user name is ever read into a fact.
 """
 
+from tdelta.measure.aes import CryptoKind, cannot_hide, cpu_has_aes, hidden_environment
 from tdelta.measure.machine import machine_facts
 from tdelta.measure.pressure import PressureMeter
 from tdelta.measure.space import (
@@ -16,9 +17,13 @@ from tdelta.measure.space import (
 from tdelta.measure.versions import library_versions
 
 __all__ = [
+    "CryptoKind",
     "PressureMeter",
+    "cannot_hide",
+    "cpu_has_aes",
     "free_disk_bytes",
     "free_memory_bytes",
+    "hidden_environment",
     "library_versions",
     "machine_facts",
     "require_memory",

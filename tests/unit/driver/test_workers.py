@@ -18,6 +18,7 @@ from tdelta.driver import Worker
 from tdelta.driver.worker import Host, listen
 from tdelta.driver.workers import failure
 from tdelta.errors import StatementFault, StorageFault, TdeltaError, WorkerFault
+from tdelta.measure.aes import OPENSSL_VARIABLE, OPENSSL_WORD
 
 
 def is_running(pid: int) -> bool:
@@ -47,6 +48,29 @@ def test_the_arguments_of_a_worker_say_who_its_parent_is_and_nothing_else() -> N
         worker.ask("hello")
         words = Path(f"/proc/{worker.pid}/cmdline").read_bytes().split(b"\0")
     assert words[1:-1] == [b"-m", b"tdelta.driver.worker", str(os.getpid()).encode()]
+
+
+def environment_of(pid: int) -> dict[str, str]:
+    entries = Path(f"/proc/{pid}/environ").read_text().split("\0")
+    return dict(entry.split("=", 1) for entry in entries if entry)
+
+
+def test_a_worker_has_the_variables_that_it_was_given_and_those_of_its_parent(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TDELTA_TEST_INHERITED", "kept")
+    with Worker({"TDELTA_TEST_GIVEN": "added"}) as worker:
+        worker.ask("hello")
+        found = environment_of(worker.pid)
+    assert (found["TDELTA_TEST_INHERITED"], found["TDELTA_TEST_GIVEN"]) == ("kept", "added")
+    assert "TDELTA_TEST_GIVEN" not in os.environ
+
+
+def test_the_users_own_word_for_openssl_does_not_reach_a_worker(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(OPENSSL_VARIABLE, "~0x200000200000000")
+    with Worker() as plain, Worker({OPENSSL_VARIABLE: OPENSSL_WORD}) as told:
+        for worker in (plain, told):
+            worker.ask("hello")
+        found = [environment_of(worker.pid).get(OPENSSL_VARIABLE) for worker in (plain, told)]
+    assert found == [None, OPENSSL_WORD]
 
 
 def test_an_order_out_of_turn_is_an_error_and_not_the_end_of_the_worker() -> None:

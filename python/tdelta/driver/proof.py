@@ -1,0 +1,92 @@
+"""Proof that a worker's AES instructions are what its environment says: its own library decrypts pages, and is timed.
+
+A variable that is misspelt, a library that was linked otherwise, a preload that the loader could not load: each leaves
+the instructions on without a word. So every level is shown by what a page costs, in a worker like those that trials run
+in, with the library that they run on.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from tdelta.driver.files import TwinFolder
+from tdelta.driver.pages import PAGE_BYTES
+from tdelta.driver.workers import Worker
+from tdelta.engines import SqliteEngine, TwinSettings
+from tdelta.measure.aes import PreloadMode
+
+_SECONDS = 120.0
+_PLAIN = "none"
+_KEY_BYTES = 32
+
+
+@dataclass(frozen=True, slots=True)
+class CipherProof:
+    """What reading a page of 4096 bytes cost one library in one environment, µs of CPU.
+
+    ``cipher_us_per_page`` is what an encrypted page costs more than a plain one. ``mode``, ``patched``, ``unpatched``
+    and ``answered`` are of the worker's preload (`tdelta.measure.aes.Preload`).
+    """
+
+    cipher: str
+    library: str
+    plain_us_per_page: float
+    cipher_us_per_page: float
+    mode: PreloadMode
+    patched: int
+    unpatched: int
+    answered: int
+
+
+def prove(
+    engine: SqliteEngine, folder: TwinFolder, environment: Mapping[str, str], cipher: str = "aes-256"
+) -> CipherProof:
+    """Time a page cipher in a worker of its own. It takes some tenths of a second and 4 MB in the folder.
+
+    Args:
+        engine: whose library, and how it is told its cipher and key.
+        folder: where the two files are for so long; one proof at a time.
+        environment: what is added to the worker's environment.
+        cipher: a level of the factor ``cipher`` other than ``none``.
+
+    Raises:
+        StorageFault: the disk is full, or a file cannot be opened.
+        TdeltaError: the library cannot do it; the message is its own.
+        WorkerFault: the worker died.
+    """
+    paths = {name: folder.file(f"prove-{name}") for name in ("plain", "encrypted")}
+    settings = _settings(engine, cipher)
+    keys = {"plain": None, "encrypted": secrets.token_hex(_KEY_BYTES)}
+    files = {
+        name: {
+            "create": engine.create_options(str(path), settings[name], keys[name]),
+            "open": engine.open_options(str(path), settings[name], keys[name]),
+        }
+        for name, path in paths.items()
+    }
+    try:
+        with Worker(environment) as worker:
+            answer = worker.ask("prove", seconds=_SECONDS, files=files)
+    finally:
+        for path in paths.values():
+            folder.remove(path)
+    return CipherProof(cipher=cipher, **answer | {"mode": PreloadMode(answer["mode"])})
+
+
+def _settings(engine: SqliteEngine, cipher: str) -> dict[str, TwinSettings]:
+    """How the plain and the encrypted file are made: equal but for the cipher, with next to no cache."""
+    reserved = engine.reserved_bytes((_PLAIN, cipher), "equal")
+    return {
+        name: TwinSettings(
+            cipher=level,
+            page_size=PAGE_BYTES,
+            journal_mode="delete",
+            synchronous="off",
+            reserved_bytes=reserved[level],
+            threads=1,
+            cache_bytes=1024,
+        )
+        for name, level in (("plain", _PLAIN), ("encrypted", cipher))
+    }
