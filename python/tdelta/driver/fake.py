@@ -17,8 +17,10 @@ from typing import TypeAlias
 from tdelta.design import stream
 from tdelta.driver.files import TwinFolder
 from tdelta.driver.jobs import LoadJob, Mix, TrialJob
+from tdelta.driver.proof import CipherProof
 from tdelta.driver.protocol import Checksums, LoopCost, Tables
 from tdelta.engines import SqliteEngine, TwinSettings
+from tdelta.measure.aes import PreloadMode
 from tdelta.records import Measurement, SpanTotals
 
 _ROWS = 1000
@@ -61,6 +63,11 @@ class FakeTwin:
     def checksums(self, tables: Tables) -> Checksums:
         """Rows and checksum of each table, as the script tells them."""
         return self._twins.script.rows(self.settings, tables, len(self.jobs))
+
+    def prove(self) -> CipherProof:
+        """The cost of a page, as the script tells it."""
+        page_us = self._twins.script.page_us(self.settings)
+        return CipherProof("aes-256", self._twins.library, 0.5, page_us, PreloadMode.NONE, 0, 0, 0)
 
     def trial(self, job: TrialJob) -> Measurement:
         """Pretend to run one trial: the clock moves, and what the script says is raised or measured."""
@@ -135,13 +142,15 @@ class Script:
     """What fake twins do.
 
     ``rows`` is told how many trials a twin has run (0 for a loaded file); ``before_trial`` may raise what a statement
-    would, or send this process a signal; ``hides_header`` says whether a loaded file looks encrypted.
+    would, or send this process a signal; ``page_us`` is what a page's cipher costs in a twin's process;
+    ``hides_header`` says whether a loaded file looks encrypted.
     """
 
     cost_ns: Cost = field(default_factory=lambda: cost_by_cipher({"none": 100_000.0, "aes-256": 130_000.0}))
     rows: Callable[[TwinSettings, Tables, int], Checksums] = equal_rows
     facts: Callable[[TwinSettings], dict[str, str]] = plain_facts
     before_trial: Callable[[FakeTwin, TrialJob], None] = lambda _twin, _job: None
+    page_us: Callable[[TwinSettings], float] = lambda settings: 1.0 if settings.aes_instructions == "on" else 12.0
     hides_header: Callable[[TwinSettings], bool] = lambda settings: settings.cipher != "none"
 
 

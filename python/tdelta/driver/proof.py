@@ -43,12 +43,18 @@ class CipherProof:
 def prove(
     engine: SqliteEngine, folder: TwinFolder, environment: Mapping[str, str], cipher: str = "aes-256"
 ) -> CipherProof:
-    """Time a page cipher in a worker of its own. It takes some tenths of a second and 4 MB in the folder.
+    """Time a page cipher in a worker of its own; as `ask_proof`."""
+    with Worker(environment) as worker:
+        return ask_proof(worker, engine, folder, cipher)
+
+
+def ask_proof(worker: Worker, engine: SqliteEngine, folder: TwinFolder, cipher: str = "aes-256") -> CipherProof:
+    """Have a worker time a page cipher. It takes some tenths of a second and 4 MB in the folder.
 
     Args:
+        worker: the process that is to show its level.
         engine: whose library, and how it is told its cipher and key.
         folder: where the two files are for so long; one proof at a time.
-        environment: what is added to the worker's environment.
         cipher: a level of the factor ``cipher`` other than ``none``.
 
     Raises:
@@ -67,8 +73,7 @@ def prove(
         for name, path in paths.items()
     }
     try:
-        with Worker(environment) as worker:
-            answer = worker.ask("prove", seconds=_SECONDS, files=files)
+        answer = worker.ask("prove", seconds=_SECONDS, files=files)
     finally:
         for path in paths.values():
             folder.remove(path)

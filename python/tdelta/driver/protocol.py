@@ -9,6 +9,7 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 
 from tdelta.driver.files import TwinFolder
 from tdelta.driver.jobs import LoadJob, Mix, TrialJob
+from tdelta.driver.proof import CipherProof
 from tdelta.engines import SqliteEngine, TwinSettings
 from tdelta.records import Measurement
 
@@ -35,6 +36,9 @@ class Twin(Protocol):
 
     def checksums(self, tables: Tables) -> Checksums:
         """Rows and checksum of each table."""
+
+    def prove(self) -> CipherProof:
+        """What a page cipher of the library costs in this twin's own process."""
 
     def trial(self, job: TrialJob) -> Measurement:
         """Run one trial.

@@ -13,10 +13,12 @@ from typing import Any
 from tdelta import _native
 from tdelta.driver.files import TwinFolder
 from tdelta.driver.jobs import LoadJob, Mix, TrialJob
+from tdelta.driver.proof import CipherProof, ask_proof
 from tdelta.driver.protocol import Checksums, LoopCost, Tables
 from tdelta.driver.turns import take_turns
 from tdelta.driver.workers import Worker, failure
 from tdelta.engines import SqliteEngine, TwinSettings
+from tdelta.measure.aes import CryptoKind, hidden_environment
 from tdelta.records import Measurement, SpanTotals
 
 _LOAD_SECONDS = 24 * 3600.0
@@ -37,10 +39,11 @@ _FACTS = {
 class SqliteTwin:
     """One instance: a copy of a loaded file, open in a worker of its own."""
 
-    def __init__(self, folder: TwinFolder, path: Path, worker: Worker) -> None:
+    def __init__(self, engine: SqliteEngine, folder: TwinFolder, path: Path, worker: Worker) -> None:
         self._folder = folder
         self._path = path
         self._worker = worker
+        self._engine = engine
 
     @property
     def pid(self) -> int:
@@ -59,6 +62,10 @@ class SqliteTwin:
     def checksums(self, tables: Tables) -> Checksums:
         """Rows and checksum of each table."""
         return _checksums(self._worker, tables)
+
+    def prove(self) -> CipherProof:
+        """What a page cipher of the library costs in this twin's own process."""
+        return ask_proof(self._worker, self._engine, self._folder)
 
     def trial(self, job: TrialJob) -> Measurement:
         """Run one trial.
@@ -133,7 +140,7 @@ class SqliteTwins:
         """Copy the loaded file under an instance's name and open it in a new worker, its transactions prepared."""
         source = self._loads[(settings.cipher, settings.page_size, settings.reserved_bytes)]
         path = self._folder.copy(source, name)
-        worker = Worker()
+        worker = Worker(self._environment(settings))
         try:
             options = self._engine.open_options(str(path), settings, self._key(settings.cipher))
             seconds = _OPEN_SECONDS + settings.threads  # a key derivation each, at most about a tenth of that
@@ -143,7 +150,7 @@ class SqliteTwins:
             worker.kill()
             self._folder.remove(path)
             raise
-        return SqliteTwin(self._folder, path, worker)
+        return SqliteTwin(self._engine, self._folder, path, worker)
 
     def block(self, entries: Sequence[tuple[SqliteTwin, TrialJob]], order: Sequence[int]) -> tuple[Measurement, ...]:
         """Run one trial on each twin, slice by slice in the given order; see `take_turns`."""
@@ -170,6 +177,11 @@ class SqliteTwins:
         """Whether the file does not begin as a plain database does."""
         with path.open("rb") as file:
             return not self._engine.looks_plain(file.read(_HEAD_BYTES))
+
+    def _environment(self, settings: TwinSettings) -> dict[str, str]:
+        if settings.aes_instructions == "on":
+            return {}
+        return hidden_environment(CryptoKind(self._engine.crypto))
 
     def _key(self, cipher: str) -> str | None:
         if not self._engine.needs_key(cipher):

@@ -43,6 +43,9 @@ class SqliteEngine:
 
     name = "sqlite"
     dialect = "sqlite"
+    crypto = "own"
+    """Whose code encrypts, as `tdelta.measure.aes.CryptoKind` has it: this library asks CPUID itself."""
+
     ciphers: Mapping[str, Cipher] = {
         "none": Cipher(None, 0),
         "aes-128": Cipher("aes128cbc", 0),

@@ -117,6 +117,7 @@ def _dilution(trials: Sequence[Trial], calibration: Calibration) -> float:
 
 
 def _cautions(plan: Plan, trials: Sequence[Trial], ending: Ending, dilution: float) -> Iterator[str]:
+    yield from plan.cautions
     if ending.interrupted:
         yield "the run was interrupted: this is what was known by then"
     pressed = _median_pressure(trials, "cpu_some")

@@ -6,8 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from tdelta.driver import Checksums
+from tdelta.driver.proof import CipherProof
 from tdelta.errors import UnsoundTwins
 from tdelta.records import Condition, Trial, Validity
+from tdelta.session.instructions import FACTOR, instructions_check
 from tdelta.session.planning import Plan
 
 _VARIED_BY = {"cache": ("cache_size",), "journal_mode": ("journal_mode",), "threads": ("cache_size",)}
@@ -28,6 +30,7 @@ class Checks:
         self._ended: dict[int, tuple[str, Checksums]] = {}
         self._rounds_compared = 0
         self._facts: dict[int, tuple[str, dict[str, str]]] = {}
+        self._page_us: dict[str, list[float]] = {}
 
     def as_json(self) -> dict[str, object]:
         """What earlier rounds found, as JSON values, for the next sitting at the same run."""
@@ -35,6 +38,7 @@ class Checks:
             "after": self._after,
             "settings": self._settings,
             "ciphers": self._ciphers,
+            "page_us": self._page_us,
             "rounds_compared": self._rounds_compared,
         }
 
@@ -44,6 +48,7 @@ class Checks:
         self._settings = list(found["settings"])
         self._ciphers = list(found["ciphers"])
         self._rounds_compared = int(found["rounds_compared"])
+        self._page_us = {level: list(costs) for level, costs in found["page_us"].items()}
 
     def loaded(self, name: str, sums: Checksums, expected: Checksums) -> None:
         """A loaded file's rows, against the rows as generated."""
@@ -64,6 +69,10 @@ class Checks:
         for name, value in facts.items():
             if value != known[name] and name not in allowed:
                 self._settings.append(f"{name} is {value} on {condition.key} and {known[name]} on {first}")
+
+    def proved(self, condition: Condition, proof: CipherProof) -> None:
+        """What a page's cipher cost in a twin's own process, before its first trial."""
+        self._page_us.setdefault(str(condition.level(FACTOR)), []).append(proof.cipher_us_per_page)
 
     def before(self, condition: Condition, sums: Checksums) -> None:
         """A fresh twin's rows, against the rows as generated."""
@@ -95,6 +104,7 @@ class Checks:
             self._after_check(),
             _told("settings are the same", self._settings, self._settings_text()),
             _told("files are encrypted as asked", self._ciphers, self._ciphers_text()),
+            *instructions_check(self._page_us),
             _told("the same work was done", list(_unequal_work(trials)), _work_text(trials)),
         )
 

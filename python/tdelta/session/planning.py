@@ -16,7 +16,9 @@ from tdelta.design import fresh_seed, lay_out, parse_level
 from tdelta.driver import LoadJob, Mix
 from tdelta.engines import SqliteEngine, TwinSettings, engine
 from tdelta.errors import UsageError
+from tdelta.measure.aes import CryptoKind
 from tdelta.records import Condition, Level, Metric, RunSettings
+from tdelta.session.instructions import available
 from tdelta.session.request import RunRequest
 from tdelta.session.studies import study
 from tdelta.workloads import Workload, load
@@ -28,7 +30,11 @@ _DEFAULT_WORKLOAD = "order-entry"
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A run, laid out. ``scale`` is the workload's; ``base`` the folder under which the twins' folder goes."""
+    """A run, laid out.
+
+    ``scale`` is the workload's; ``base`` the folder under which the twins' folder goes; ``cautions`` says what was
+    asked for and cannot be had here.
+    """
 
     request: RunRequest
     engine: SqliteEngine
@@ -36,6 +42,7 @@ class Plan:
     scale: float
     settings: RunSettings
     base: Path
+    cautions: tuple[str, ...] = ()
 
     @property
     def conditions(self) -> tuple[Condition, ...]:
@@ -127,6 +134,7 @@ def plan(request: RunRequest, run_id: str) -> Plan:
     if not request.aa and not request.plant:
         vary.setdefault("cipher", (_DEFAULT_CIPHER,))
     _check(request, vary, chosen)
+    vary, left_out = available(vary, CryptoKind(chosen.crypto))
     conditions = lay_out(vary, threads=request.threads, aa=request.aa, aa_twin=request.aa_twin, plant=request.plant)
     seed = fresh_seed() if request.seed is None else request.seed
     settings = RunSettings(
@@ -142,7 +150,7 @@ def plan(request: RunRequest, run_id: str) -> Plan:
         options=request_to_json(dataclasses.replace(request, seed=seed)),
     )
     scale = workload.scale_for(request.size_bytes)
-    return Plan(request, chosen, workload, scale, settings, request.directory or default_base())
+    return Plan(request, chosen, workload, scale, settings, request.directory or default_base(), left_out)
 
 
 def default_base() -> Path:

@@ -51,7 +51,7 @@ def dry_run(request: RunRequest) -> DryRun:
     trial_seconds = request.trial_seconds * _SLOWDOWN + _TRIAL_GAP_SECONDS
     at_least = set_up + request.min_rounds * a_round + trials * trial_seconds
     first_block = set_up + a_round + conditions * trial_seconds  # these are always finished
-    cautions = []
+    cautions = list(made.cautions)
     if at_least > request.max_seconds:
         cautions.append(
             f"{request.min_rounds} rounds take about {at_least:.0f} s and --max-time is {request.max_seconds:.0f} s:"

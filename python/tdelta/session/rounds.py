@@ -16,6 +16,7 @@ from tdelta.measure import PressureMeter
 from tdelta.records import BlockDone, Condition, Event, Measurement, Phase, RoundStarted, Trial, TrialDone
 from tdelta.session.calibration import Calibration, discarded, trial_deadline_seconds
 from tdelta.session.checks import Checks
+from tdelta.session.instructions import FACTOR
 from tdelta.session.planning import Plan
 
 _WARM_UP = 1 << 41
@@ -135,6 +136,8 @@ class RoundRunner:
             stack.callback(twin.end)
             twins[condition] = (name, twin)
             self._checks.settled(condition, twin.facts())
+            if FACTOR in dict(condition.levels):
+                self._checks.proved(condition, twin.prove())
         self._observe(Phase("checksum", "the twins' rows before the first trial"))
         for condition, sums in self._checksums(twins).items():
             self._checks.before(condition, sums)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -61,10 +60,15 @@ def test_a_worker_without_the_instructions_shows_it(place: Place) -> None:
     assert "µs a page" in told["detail"]
 
 
-def test_where_the_instructions_cannot_be_hidden_the_level_is_left_out_and_told(place: Place, tmp_path: Path) -> None:
+def test_where_the_instructions_cannot_be_hidden_the_level_is_left_out_and_told(place: Place) -> None:
     """A library whose crypto nobody can reach: simulated by an installation without the preload."""
-    program = (
-        "import pathlib; import tdelta.measure.aes as aes; aes.preload_path = lambda: pathlib.Path('/nowhere');from tdelta.cli.main import main; main()"
+    program = "; ".join(
+        (
+            "import pathlib, tdelta.measure.aes as aes",
+            "aes.preload_path = lambda: pathlib.Path('/nowhere/libno_aes.so')",
+            "from tdelta.cli.main import main",
+            "main()",
+        )
     )
     process = place.start("run", "--json", "--dry-run", *LEVELS, program=program)
     out, err = process.communicate(timeout=60)

@@ -425,3 +425,42 @@ def test_a_planted_cost_is_recorded_as_it_was_realised(sitting: Sitting) -> None
     realised = {(v.metric.value, v.condition.role): v.realised for v in result.verdicts if v.transaction == "all"}
     assert realised["cpu_per_operation", Role.PLANTED] == pytest.approx(1.2, abs=0.02)
     assert realised["response_time", Role.IDENTICAL] is None
+
+
+FACTORIAL = {"vary": {"cipher": ("aes-256",), "aes_instructions": ("on", "off")}}
+
+
+def test_every_twin_shows_its_level_of_the_instructions_before_its_first_trial(sitting: Sitting) -> None:
+    result = sitting.conduct(**FACTORIAL)
+    told = check(result, "AES instructions are as asked")
+    assert told.ok
+    assert "on 1.00 µs a page, off 12.00 µs a page" in told.detail
+    assert [c.level("aes_instructions") for c in result.settings.conditions] == ["on", "on", "on", "off", "off"]
+
+
+def test_a_worker_that_kept_its_instructions_makes_the_run_unsound(sitting: Sitting) -> None:
+    result = sitting.scripted(page_us=lambda _settings: 1.0).conduct(**FACTORIAL)
+    assert not check(result, "AES instructions are as asked").ok
+    assert result.decision is Decision.UNSOUND
+
+
+def test_one_slow_worker_among_those_with_the_instructions_is_seen(sitting: Sitting) -> None:
+    costs = iter([1.0, 12.0] + [1.0, 1.0, 12.0, 12.0] * 10)
+    result = sitting.scripted(page_us=lambda _settings: next(costs)).conduct(**FACTORIAL)
+    assert not check(result, "AES instructions are as asked").ok
+
+
+def test_without_the_factor_nothing_is_proved(sitting: Sitting) -> None:
+    result = sitting.conduct()
+    assert "AES instructions are as asked" not in {validity.check for validity in result.validity}
+
+
+def test_a_level_that_cannot_be_had_is_left_out_with_a_caution(
+    sitting: Sitting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tdelta.session.instructions.cannot_hide", lambda _kind: "this CPU has none")
+    result = sitting.conduct(**FACTORIAL)
+    assert "aes_instructions=off is left out: this CPU has none" in result.cautions
+    assert all("aes_instructions" not in dict(c.levels) for c in result.settings.conditions)
+    with pytest.raises(UsageError, match="cannot be had here: this CPU has none"):
+        sitting.conduct(vary={"aes_instructions": ("off",)})

@@ -1,0 +1,71 @@
+"""Whether the CPU's AES instructions can be switched off here, and whether the workers show that they were.
+
+The level ``off`` of ``aes_instructions`` needs a library that can be kept from the instructions
+(`tdelta.measure.aes`). Where it cannot, the level is left out and the run says so; it is never run under a false name.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping, Sequence
+
+from tdelta.errors import UsageError
+from tdelta.measure.aes import CryptoKind, cannot_hide
+from tdelta.records import Level, Validity
+
+FACTOR = "aes_instructions"
+
+LEAST_SLOWDOWN = 2.0
+"""By how much a page's cipher must be slower without the instructions, for the level to count as off.
+
+aes-256 was found 11 times as slow (docs/aes-instructions.md); a worker that kept the instructions would show 1.
+"""
+
+
+def available(
+    vary: Mapping[str, tuple[Level, ...]], crypto: CryptoKind
+) -> tuple[dict[str, tuple[Level, ...]], tuple[str, ...]]:
+    """The levels that can be had, and a caution for what was left out.
+
+    Args:
+        vary: the levels that were asked for, by factor.
+        crypto: whose code the library under test encrypts with.
+
+    Raises:
+        UsageError: ``off`` is the only level asked for, and cannot be had.
+    """
+    levels = vary.get(FACTOR, ())
+    reason = cannot_hide(crypto) if "off" in levels else None
+    if reason is None:
+        return dict(vary), ()
+    kept = tuple(level for level in levels if level != "off")
+    if not kept:
+        raise UsageError(f"{FACTOR}=off cannot be had here: {reason}")
+    others = {factor: of for factor, of in vary.items() if factor != FACTOR}
+    return others, (f"{FACTOR}=off is left out: {reason}",)
+
+
+def instructions_check(page_us: Mapping[str, Sequence[float]]) -> tuple[Validity, ...]:
+    """Whether every worker showed its level by what its library's page cipher cost; empty if no level was varied.
+
+    Args:
+        page_us: by level, µs a page in each worker that was to have it.
+    """
+    on, off = (page_us.get(level, ()) for level in ("on", "off"))
+    if not on and not off:
+        return ()
+    name = "AES instructions are as asked"
+    if not (on and off):
+        (level,) = page_us
+        return (Validity(name, True, f"all {level}: {_span(page_us[level])}, NOT compared with the other level"),)
+    typical = statistics.median(on)
+    wrong = [cost for cost in off if cost < LEAST_SLOWDOWN * typical] + [cost for cost in on if cost > min(off)]
+    detail = f"on {_span(on)}, off {_span(off)}, in each worker before its first trial"
+    if wrong:
+        detail += f"; without them a page must cost at least {LEAST_SLOWDOWN:g} times the median with them"
+    return (Validity(name, not wrong, detail),)
+
+
+def _span(page_us: Sequence[float]) -> str:
+    least, most = min(page_us), max(page_us)
+    return f"{least:.2f} to {most:.2f} µs a page" if least < most else f"{least:.2f} µs a page"
