@@ -192,8 +192,9 @@ unsafe fn hand_on(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_voi
 /// Lets the signal end the process: an instruction that cannot go on raises it again when this handler is over, with
 /// its own registers for whoever looks at the remains; one that was sent is sent again.
 fn die(signal: c_int, is_sent: bool) {
-    let default = [0_u64; 4]; // the kernel's own structure: handler SIG_DFL, flags, restorer, mask
-                              // SAFETY: the kernel reads 32 bytes; the other calls take numbers. All can be called by a signal handler.
+    // The kernel's own structure: handler (SIG_DFL), flags, restorer, mask.
+    let default = [0_u64; 4];
+    // SAFETY: the kernel reads 32 bytes; the other calls take numbers. All can be called by a signal handler.
     unsafe {
         libc::syscall(libc::SYS_rt_sigaction, signal, default.as_ptr(), std::ptr::null::<u64>(), size_of::<u64>());
         if is_sent {
