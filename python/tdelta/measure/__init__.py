@@ -4,6 +4,7 @@ Read from ``/proc`` and ``/sys``; what a kernel does not tell is None or left ou
 user name is ever read into a fact.
 """
 
+from tdelta.measure.floor import Floor, FloorCell, floor_us_per_page, measure_floor, page_floor
 from tdelta.measure.machine import machine_facts
 from tdelta.measure.pressure import PressureMeter
 from tdelta.measure.space import (
@@ -16,11 +17,16 @@ from tdelta.measure.space import (
 from tdelta.measure.versions import library_versions
 
 __all__ = [
+    "Floor",
+    "FloorCell",
     "PressureMeter",
+    "floor_us_per_page",
     "free_disk_bytes",
     "free_memory_bytes",
     "library_versions",
     "machine_facts",
+    "measure_floor",
+    "page_floor",
     "require_memory",
     "require_space",
     "require_writable",
