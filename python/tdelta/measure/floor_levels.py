@@ -73,7 +73,7 @@ class FloorLevel:
 
 def level_child(level: str) -> Child:
     """Start the process of a level. OpenSSL there finds all the CPU's instructions, or all but AES's."""
-    return Child("tdelta.measure.floor_worker", _environment(level))
+    return Child("tdelta.measure.floor_worker", level_environment(level))
 
 
 def run_passes(running: Mapping[str, FloorLevel], deadline: float, observe: Callable[[Event], None]) -> int:
@@ -89,19 +89,19 @@ def run_passes(running: Mapping[str, FloorLevel], deadline: float, observe: Call
     """
     began, passes, left = time.monotonic(), 0, _FEWEST_PASSES
     detail = f"pages of encryption, AES instructions {' and '.join(running)}"
+    observe(Phase("measure", detail))
     while left > 0:
-        observe(Phase("measure", detail, passes, passes + left))
         turns = list(running.values())
         for process in turns if passes % 2 == 0 else reversed(turns):
             process.run_pass(passes)
         passes += 1
         now = time.monotonic()
-        left = max(_FEWEST_PASSES - passes, int((deadline - now) * passes / (now - began)))
-    observe(Phase("measure", detail, passes, passes))
+        left = max(0, _FEWEST_PASSES - passes, int((deadline - now) * passes / (now - began)))
+        observe(Phase("measure", detail, passes, passes + left))
     return passes
 
 
-def _environment(level: str) -> dict[str, str]:
+def level_environment(level: str) -> dict[str, str]:
     """This process's own, with or without the word that hides the instructions.
 
     The variable is removed for ``on``: an empty one would hide every instruction there is.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -102,17 +103,24 @@ def test_a_child_that_does_not_answer_is_a_fault():
     assert not is_running(process.pid)
 
 
-def test_a_child_dies_with_its_parent():
+@pytest.mark.parametrize("state", ["waiting", "stopped"])  # a stopped one cannot see that its input has ended
+def test_a_child_dies_with_its_parent(state):
     parent = (
         "import os, signal; from tdelta.measure.children import Child, Refusal\n"
         f"process = Child({MODULE!r}, os.environ); process.send('nonsense')\n"
         "try: process.answer()\n"
         "except Refusal: print(process.pid, flush=True)\n"
+        f"if {state!r} == 'stopped': os.kill(process.pid, signal.SIGSTOP)\n"
         "os.kill(os.getpid(), signal.SIGKILL)"
     )
     killed = subprocess.run([sys.executable, "-c", parent], capture_output=True, text=True, check=False)
     assert killed.returncode == -signal.SIGKILL
-    assert is_gone(int(killed.stdout))
+    pid = int(killed.stdout)
+    try:
+        assert is_gone(pid)
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
 
 
 def test_a_child_whose_parent_has_gone_already_leaves_at_once():
