@@ -28,9 +28,10 @@ macro_rules! functions {
             unsafe fn of(handle: *mut c_void) -> Result<Self, String> {
                 Ok(Self {
                     $($name: {
-                        let address = address(handle, concat!(stringify!($name), "\0"))?;
-                        // SAFETY: OpenSSL declares the function of this name with these arguments.
+                        // SAFETY: the handle is open, and OpenSSL declares the function of this name with these
+                        // arguments.
                         unsafe {
+                            let address = address(handle, concat!(stringify!($name), "\0"))?;
                             std::mem::transmute::<*mut c_void, unsafe extern "C" fn($($argument),*) $(-> $result)?>(address)
                         }
                     },)*
@@ -146,8 +147,11 @@ impl Library {
 }
 
 /// The address of a function whose `name` ends in a zero.
-fn address(handle: *mut c_void, name: &'static str) -> Result<*mut c_void, String> {
-    // SAFETY: the name ends in a zero, and any handle is allowed: a bad one makes dlsym answer null.
+///
+/// # Safety
+/// `handle` is open.
+unsafe fn address(handle: *mut c_void, name: &'static str) -> Result<*mut c_void, String> {
+    // SAFETY: the handle is open, and the name ends in a zero.
     let found = unsafe { libc::dlsym(handle, name.as_ptr().cast()) };
     if found.is_null() {
         return Err(format!("no OpenSSL libcrypto, it lacks {}", name.trim_end_matches('\0')));
