@@ -20,6 +20,8 @@ use tdelta_core::process::{cpu_seconds, monotonic_ns, Usage};
 use tdelta_sqlite::bare::PointSelects;
 use tdelta_sqlite::{initialise, is_initialised, Options, Twin};
 
+mod floor;
+
 create_exception!(_native, NativeError, PyException, "What a database or a plan answered: (kind, message).");
 
 /// Set by `request_stop`; every loop of this process looks at it after each operation.
@@ -285,6 +287,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("NativeError", module.py().get_type::<NativeError>())?;
     module.add_class::<PyTwin>()?;
     module.add_class::<PyBare>()?;
+    module.add_class::<floor::PyFloorMeter>()?;
     module.add_function(wrap_pyfunction!(loop_cost, module)?)?;
     module.add_function(wrap_pyfunction!(plan_checksums, module)?)?;
     module.add_function(wrap_pyfunction!(histogram_summary, module)?)?;

@@ -14,6 +14,7 @@ from tdelta import __version__
 from tdelta.cli.engines import engines
 from tdelta.cli.exit_codes import ExitCode
 from tdelta.cli.export import export
+from tdelta.cli.floor import floor
 from tdelta.cli.output import silence_stdout
 from tdelta.cli.run import run
 from tdelta.cli.show import show
@@ -30,7 +31,7 @@ def cli() -> None:
     """
 
 
-for _command in (run, engines, studies, show, export):
+for _command in (run, engines, studies, floor, show, export):
     cli.add_command(_command)
 
 

@@ -8,7 +8,6 @@ a trial runs; the end of the input ends the process. Started as ``python -m tdel
 from __future__ import annotations
 
 import base64
-import ctypes
 import json
 import os
 import queue
@@ -20,20 +19,9 @@ from typing import Any, TextIO
 
 from tdelta import _native
 from tdelta.driver.pages import Files, page_costs
-
-_PR_SET_PDEATHSIG = 1
-_PR_SET_TIMERSLACK = 29
+from tdelta.measure.children import die_with_parent
 
 Order = dict[str, Any]
-
-
-def die_with_parent(parent: int) -> None:
-    """Have the kernel kill this process when its parent goes, however it goes; leave now if it has gone already."""
-    libc = ctypes.CDLL(None, use_errno=True)
-    libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-    libc.prctl(_PR_SET_TIMERSLACK, 1, 0, 0, 0)
-    if os.getppid() != parent:
-        os._exit(0)
 
 
 def load_library() -> str:

@@ -1,10 +1,12 @@
 """What the machine is, how pressed it was, and whether there is room: facts that go with every run.
 
 Read from ``/proc`` and ``/sys``; what a kernel does not tell is None or left out, never guessed. No host name and no
-user name is ever read into a fact.
+user name is ever read into a fact. Beside the facts stands one measurement, `measure_floor`: what a page of AES costs
+on this CPU.
 """
 
 from tdelta.measure.aes import CryptoKind, cannot_hide, cpu_has_aes, hidden_environment
+from tdelta.measure.floor import Floor, FloorCell, floor_us_per_page, measure_floor, page_floor
 from tdelta.measure.machine import machine_facts
 from tdelta.measure.pressure import PressureMeter
 from tdelta.measure.space import (
@@ -18,14 +20,19 @@ from tdelta.measure.versions import library_versions
 
 __all__ = [
     "CryptoKind",
+    "Floor",
+    "FloorCell",
     "PressureMeter",
     "cannot_hide",
     "cpu_has_aes",
+    "floor_us_per_page",
     "free_disk_bytes",
     "free_memory_bytes",
     "hidden_environment",
     "library_versions",
     "machine_facts",
+    "measure_floor",
+    "page_floor",
     "require_memory",
     "require_space",
     "require_writable",

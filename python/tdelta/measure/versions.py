@@ -6,7 +6,6 @@ Nothing is imported to be asked: loading a database library into the parent proc
 from __future__ import annotations
 
 import platform
-import sqlite3
 from importlib.metadata import PackageNotFoundError, version
 
 from tdelta import __version__
@@ -17,6 +16,8 @@ DISTRIBUTIONS = ("apsw-sqlite3mc", "click", "numpy", "rich", "sqlglot")
 
 def library_versions() -> dict[str, str]:
     """The versions by name: Python, its C library, tdelta, each installed dependency, and the SQLite of the store."""
+    import sqlite3  # not earlier: a worker, which imports this package, is to hold no SQLite but the one under test
+
     libc, libc_version = platform.libc_ver()
     versions = {
         "python": platform.python_version(),

@@ -117,6 +117,12 @@ def test_ctrl_c_in_the_terminal_does_not_reach_a_worker() -> None:
         assert worker.ask("hello") == {"pid": worker.pid}
 
 
+def test_a_worker_holds_no_sqlite_but_the_one_it_loads() -> None:
+    program = "import sys, tdelta.driver.worker; print('sqlite3' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"
+
+
 def test_a_worker_dies_with_its_parent() -> None:
     parent = (
         "import os, signal; from tdelta.driver import Worker\n"

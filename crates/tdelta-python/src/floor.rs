@@ -1,0 +1,39 @@
+//! `tdelta floor`: a plan comes in, the batches of a pass go out. The GIL is released while pages are timed.
+
+use crate::{dump, parse, NativeError, STOP};
+use pyo3::prelude::*;
+use tdelta_floor::meter::{Meter, Plan};
+use tdelta_floor::Fault;
+
+fn refused(fault: Fault) -> PyErr {
+    NativeError::new_err((fault.kind, fault.message))
+}
+
+/// Pages of encryption by the machine's own OpenSSL, checked and ready to be timed.
+#[pyclass(name = "FloorMeter", module = "tdelta._native", unsendable)]
+pub(crate) struct PyFloorMeter {
+    meter: Meter,
+}
+
+#[pymethods]
+impl PyFloorMeter {
+    #[new]
+    fn new(py: Python<'_>, plan: &str) -> PyResult<Self> {
+        let plan: Plan = parse("plan", plan)?;
+        let meter = py.detach(|| Meter::new(&plan)).map_err(refused)?;
+        Ok(Self { meter })
+    }
+
+    /// Which library is measured, and what it sees of the CPU.
+    fn facts(&self) -> PyResult<String> {
+        let library = self.meter.library();
+        dump(&serde_json::json!({ "version": library.version(), "cpu": library.cpu() }))
+    }
+
+    /// One batch of every cell; fewer after `request_stop`.
+    fn run_pass(&mut self, py: Python<'_>, index: u64) -> PyResult<String> {
+        let meter = &mut self.meter;
+        let batches = py.detach(|| meter.pass(index, &STOP)).map_err(refused)?;
+        dump(&batches)
+    }
+}

@@ -1,0 +1,85 @@
+"""``tdelta floor``: what AES costs on this CPU, page by page, without a database."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+import click
+
+from tdelta.cli.output import can_draw, color, is_live, width, write
+from tdelta.cli.units import Duration, size_bytes
+from tdelta.report.document import to_json
+from tdelta.report.floor import floor_document, floor_text
+from tdelta.report.progress import progress
+
+_KIBIBYTES = re.compile(r"(\d+)\s*[kK]")
+
+
+class PageSizes(click.ParamType[tuple[int, ...]]):
+    """``4k,16k`` as bytes. Page sizes go by 1024, so that ``k`` alone is KiB here; other units are as everywhere."""
+
+    name = "sizes"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, ...]:
+        """Turn the text into bytes, in the order typed."""
+        if isinstance(value, tuple):
+            return value
+        words = [word.strip() for word in str(value).split(",")]
+        sizes = {word: _page_bytes(word) for word in words}
+        wrong = [word for word, size in sizes.items() if size is None]
+        if wrong:
+            listed = ", ".join(repr(word) for word in wrong)
+            self.fail(f"expected page sizes such as 4k,16k or 4096,64KiB, found {listed}", param, ctx)
+        return tuple(size for size in sizes.values() if size is not None)
+
+
+class Names(click.ParamType[tuple[str, ...]]):
+    """``cbc,gcm`` as names; which there are is for the measurement to say."""
+
+    name = "names"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, ...]:
+        """Turn the text into names, in the order typed and in small letters."""
+        if isinstance(value, tuple):
+            return value
+        names = tuple(word.strip().lower() for word in str(value).split(","))
+        if not all(names):
+            self.fail(f"expected names separated by commas, found {value!r}", param, ctx)
+        return names
+
+
+def _page_bytes(word: str) -> int | None:
+    match = _KIBIBYTES.fullmatch(word)
+    return 1024 * int(match[1]) if match else size_bytes(word)
+
+
+@click.command(short_help="Measure what AES costs on this CPU.")
+@click.option("--sizes", type=PageSizes(), metavar="SIZE,…", help="Pages to encrypt; k is KiB.  [4k,8k,16k,256k]")
+@click.option(
+    "--algorithms",
+    type=Names(),
+    metavar="NAME,…",
+    help="aes-128, aes-192, aes-256, hmac-sha1, hmac-sha256, hmac-sha512.  [all]",
+)
+@click.option("--modes", type=Names(), metavar="NAME,…", help="cbc, ctr, gcm, xts, for the AES among them.  [all]")
+@click.option("--max-time", "seconds", type=Duration(), help="Wall clock; three passes are made in any case.  [20s]")
+@click.option("--library", type=click.Path(path_type=Path), metavar="FILE", help="A libcrypto.  [the machine's]")
+@click.option("--seed", type=click.IntRange(0, 2**63 - 1), metavar="N", help="Draws keys, pages and order.  [drawn]")
+@click.option("--json", "as_json", is_flag=True, help="Print every figure as JSON (docs/json.md).")
+def floor(as_json: bool, library: Path | None, **given: object) -> None:
+    """Measure what AES and HMAC cost on this CPU, for each cipher, mode and page size.
+
+    The machine's own OpenSSL does the work, once with the CPU's AES instructions and once without. It is the floor
+    under what a database pays for a page: see docs/floor.md.
+
+    Example: tdelta floor --sizes 4k,16k
+    """
+    from tdelta.measure.floor import measure_floor
+
+    chosen = {name: value for name, value in given.items() if value is not None}
+    path = None if library is None else str(library)
+    with progress(sys.stderr, live=is_live(), color=can_draw()) as observer:
+        found = measure_floor(observe=observer, library=path, **chosen)  # type: ignore[arg-type]
+    write(to_json(floor_document(found)) if as_json else floor_text(found, width(), color=color()))

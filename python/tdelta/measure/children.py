@@ -1,0 +1,135 @@
+"""Processes of tdelta's own: they die with their parent, whatever ends it, and answer JSON lines with JSON lines."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Any
+
+from tdelta.errors import WorkerFault
+
+_PR_SET_PDEATHSIG = 1
+_PR_SET_TIMERSLACK = 29
+_ANSWER_SECONDS = 60.0
+_END_SECONDS = 5.0
+_LAST_WORDS = 2000
+
+
+def die_with_parent(parent: int) -> None:
+    """Have the kernel kill this process when its parent goes, however it goes; leave now if it has gone already."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    libc.prctl(_PR_SET_TIMERSLACK, 1, 0, 0, 0)
+    if os.getppid() != parent:
+        os._exit(0)
+
+
+class Refusal(Exception):
+    """What a child could not do: ``kind`` is for programs, the message for people."""
+
+    def __init__(self, kind: str, message: str) -> None:
+        super().__init__(message)
+        self.kind = kind
+
+
+class Child:
+    """One such process. Use as a context manager; at the end of the block it is ended, whatever it is at.
+
+    It is started as ``python -m MODULE PARENT_PID``, in a session of its own: Ctrl-C is the parent's to handle.
+
+    Args:
+        module: what it runs; calls `die_with_parent` first.
+        environment: its whole environment.
+    """
+
+    def __init__(self, module: str, environment: Mapping[str, str]) -> None:
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the process
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", module, str(os.getpid())],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._errors,
+            env=dict(environment),
+            start_new_session=True,
+        )
+        self._buffer = b""
+
+    def __enter__(self) -> Child:
+        return self
+
+    def __exit__(
+        self, _kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
+    ) -> None:
+        self.kill()
+        for pipe in (self._process.stdin, self._process.stdout):
+            if pipe is not None:
+                with contextlib.suppress(OSError):
+                    pipe.close()
+        self._errors.close()
+
+    @property
+    def pid(self) -> int:
+        """Process id."""
+        return self._process.pid
+
+    def send(self, do: str, **order: object) -> None:
+        """Send one order and do not wait.
+
+        Raises:
+            WorkerFault: the process is gone.
+        """
+        assert self._process.stdin is not None  # noqa: S101 - opened as a pipe above
+        try:
+            self._process.stdin.write(json.dumps({"do": do, **order}).encode() + b"\n")
+            self._process.stdin.flush()
+        except OSError as error:
+            raise self._died() from error
+
+    def answer(self, seconds: float = _ANSWER_SECONDS) -> Any:
+        """Wait for the answer to an order that was sent.
+
+        Raises:
+            Refusal: it could not do what it was asked.
+            WorkerFault: the process died, or did not answer within ``seconds``.
+        """
+        answer = json.loads(self._line(seconds))
+        if "error" in answer:
+            raise Refusal(*answer["error"])
+        return answer["ok"]
+
+    def kill(self) -> None:
+        """End it now, by process id."""
+        self._process.kill()
+        self._process.wait()
+
+    def _line(self, seconds: float) -> bytes:
+        assert self._process.stdout is not None  # noqa: S101 - opened as a pipe above
+        descriptor = self._process.stdout.fileno()
+        chunks = [self._buffer]
+        while b"\n" not in chunks[-1]:
+            if not select.select([descriptor], [], [], seconds)[0]:
+                raise WorkerFault(f"a process of tdelta's own did not answer within {seconds:.0f} s")
+            chunks.append(os.read(descriptor, 1 << 16))
+            if not chunks[-1]:
+                raise self._died()
+        line, _, self._buffer = b"".join(chunks).partition(b"\n")
+        return line
+
+    def _died(self) -> WorkerFault:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(_END_SECONDS)  # so that the status is its own
+        self.kill()
+        self._errors.seek(0)
+        words = self._errors.read()[-_LAST_WORDS:].decode(errors="replace").strip()
+        return WorkerFault(
+            f"a process of tdelta's own ended with status {self._process.returncode}: {words or 'it said nothing'}"
+        )

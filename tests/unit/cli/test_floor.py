@@ -1,0 +1,108 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import click
+import pytest
+from floor_samples import whole
+
+import tdelta.measure.floor
+from tdelta.cli.floor import Names, PageSizes
+from tdelta.errors import EngineUnavailable
+from tdelta.measure.floor import Floor
+from tdelta.records import Event, Phase
+
+from .calling import call
+
+
+class FakeFloor:
+    """Remembers what it was asked, announces one stage, and answers with a hand-built floor."""
+
+    def __init__(self) -> None:
+        self.requests: list[dict[str, object]] = []
+
+    def __call__(self, *, observe: Callable[[Event], None], **given: object) -> Floor:
+        self.requests.append(given)
+        observe(Phase("measure", "pages"))
+        return whole()
+
+
+@pytest.fixture
+def measured(monkeypatch: pytest.MonkeyPatch) -> FakeFloor:
+    fake = FakeFloor()
+    monkeypatch.setattr(tdelta.measure.floor, "measure_floor", fake)
+    return fake
+
+
+def test_without_options_the_measurement_keeps_its_own_defaults(measured: FakeFloor) -> None:
+    assert call("floor").code == 0
+    assert measured.requests == [{"library": None}]
+
+
+def test_every_option_reaches_the_measurement(measured: FakeFloor) -> None:
+    words = (
+        "floor --sizes 4k,16KiB,512 --algorithms aes-256,HMAC-SHA1 --modes cbc,gcm --max-time 5s --library /l --seed 3"
+    )
+    assert call(*words.split()).code == 0
+    assert measured.requests == [
+        {
+            "sizes": (4096, 16384, 512),
+            "algorithms": ("aes-256", "hmac-sha1"),
+            "modes": ("cbc", "gcm"),
+            "seconds": 5.0,
+            "library": "/l",
+            "seed": 3,
+        }
+    ]
+
+
+def test_the_answer_goes_to_standard_output_and_progress_to_standard_error(measured: FakeFloor) -> None:
+    done = call("floor")
+    assert done.out.startswith("aes-256-cbc, decrypt, a page of 4 KiB: ")
+    assert done.err == "measure: pages\n"
+
+
+def test_json_alone_is_on_standard_output(measured: FakeFloor) -> None:
+    values = json.loads(call("floor", "--json").out)
+    assert (values["schema"], len(values["cells"])) == ("tdelta.floor/1", 200)
+
+
+def test_what_the_measurement_refuses_is_a_message_and_not_a_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(**_: object) -> Floor:
+        raise EngineUnavailable("expected OpenSSL, found: nothing; apt-get install libssl3")
+
+    monkeypatch.setattr(tdelta.measure.floor, "measure_floor", refuse)
+    done = call("floor")
+    assert (done.code, done.err) == (2, "error: expected OpenSSL, found: nothing; apt-get install libssl3\n")
+
+
+def test_all_names_and_sizes_that_do_not_exist_are_told_at_once() -> None:
+    done = call("floor", "--modes", "cfb", "--algorithms", "des", "--sizes", "5")
+    assert done.code == 2
+    assert done.err.startswith("error: 3 faults\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "sizes"),
+    [("4k", (4096,)), ("4K, 16 k", (4096, 16384)), ("64KiB,1MiB", (65536, 2**20)), ("4kB", (4000,)), ("512", (512,))],
+)
+def test_page_sizes_go_by_1024_unless_the_unit_says_otherwise(text: str, sizes: tuple[int, ...]) -> None:
+    assert PageSizes().convert(text, None, None) == sizes
+
+
+@pytest.mark.parametrize("text", ["", "4q", "4k,", "4.5k", "k", "-4k", "4k 8k"])
+def test_sizes_that_could_be_misread_are_refused(text: str) -> None:
+    with pytest.raises(click.BadParameter, match="expected page sizes such as 4k,16k or 4096,64KiB, found"):
+        PageSizes().convert(text, None, None)
+
+
+def test_every_wrong_size_is_named() -> None:
+    with pytest.raises(click.BadParameter, match="found '4q', 'x'"):
+        PageSizes().convert("4q,8k,x", None, None)
+
+
+@pytest.mark.parametrize("text", ["", "cbc,,gcm", ","])
+def test_a_name_that_is_missing_is_refused(text: str) -> None:
+    with pytest.raises(click.BadParameter, match="separated by commas"):
+        Names().convert(text, None, None)

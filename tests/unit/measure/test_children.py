@@ -1,0 +1,128 @@
+"""Processes of tdelta's own: asked, refused, killed. No OpenSSL is needed to test that."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tdelta.errors import WorkerFault
+from tdelta.measure.children import Child, Refusal
+
+MODULE = "tdelta.measure.floor_worker"
+
+
+def child(**more: str) -> Child:
+    return Child(MODULE, {**os.environ, **more})
+
+
+def is_running(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def is_gone(pid: int) -> bool:
+    """Whether a process goes, given time: the kernel ends a child some moments after its parent."""
+    give_up = time.monotonic() + 20.0
+    while is_running(pid) and time.monotonic() < give_up:
+        time.sleep(0.01)
+    return not is_running(pid)
+
+
+def ask(process: Child) -> object:
+    process.send("nonsense")
+    return process.answer()
+
+
+def refused(process: Child) -> str:
+    with pytest.raises(Refusal) as caught:
+        ask(process)
+    return caught.value.kind
+
+
+def test_an_order_that_cannot_be_carried_out_is_a_refusal_and_not_the_end():
+    with child() as process:
+        assert [refused(process), refused(process)] == ["plan", "plan"]
+    assert not is_running(process.pid)
+
+
+def test_a_child_has_the_environment_it_was_given_and_its_arguments_say_who_its_parent_is():
+    with child(OPENSSL_ia32cap="~0x1") as process:
+        refused(process)
+        environment = Path(f"/proc/{process.pid}/environ").read_bytes().split(b"\0")
+        words = Path(f"/proc/{process.pid}/cmdline").read_bytes().split(b"\0")
+    assert b"OPENSSL_ia32cap=~0x1" in environment
+    assert words[1:-1] == [b"-m", MODULE.encode(), str(os.getpid()).encode()]
+
+
+def test_the_end_of_the_block_does_not_wait_for_what_a_child_is_at():
+    process = child()
+    os.kill(process.pid, signal.SIGSTOP)
+    with pytest.raises(KeyboardInterrupt), process:
+        raise KeyboardInterrupt
+    assert not is_running(process.pid)
+
+
+def test_ctrl_c_in_the_terminal_does_not_reach_a_child():
+    with child() as process:
+        refused(process)
+        assert os.getpgid(process.pid) != os.getpgid(0)
+        os.kill(process.pid, signal.SIGINT)
+        assert refused(process) == "plan"
+
+
+def test_a_child_that_is_killed_is_a_fault():
+    with child() as process:
+        refused(process)
+        os.kill(process.pid, signal.SIGKILL)
+        with pytest.raises(WorkerFault, match="ended with status -9"):
+            ask(process)
+
+
+def test_a_child_that_breaks_says_its_last_words():
+    with (
+        Child("tdelta.measure.no_such_module", os.environ) as process,
+        pytest.raises(WorkerFault, match="no_such_module"),
+    ):
+        ask(process)
+
+
+def test_a_child_that_does_not_answer_is_a_fault():
+    with child() as process:
+        os.kill(process.pid, signal.SIGSTOP)
+        with pytest.raises(WorkerFault, match="did not answer within 0 s"):
+            process.answer(0.01)
+    assert not is_running(process.pid)
+
+
+@pytest.mark.parametrize("state", ["waiting", "stopped"])  # a stopped one cannot see that its input has ended
+def test_a_child_dies_with_its_parent(state):
+    parent = (
+        "import os, signal; from tdelta.measure.children import Child, Refusal\n"
+        f"process = Child({MODULE!r}, os.environ); process.send('nonsense')\n"
+        "try: process.answer()\n"
+        "except Refusal: print(process.pid, flush=True)\n"
+        f"if {state!r} == 'stopped': os.kill(process.pid, signal.SIGSTOP)\n"
+        "os.kill(os.getpid(), signal.SIGKILL)"
+    )
+    killed = subprocess.run([sys.executable, "-c", parent], capture_output=True, text=True, check=False)
+    assert killed.returncode == -signal.SIGKILL
+    pid = int(killed.stdout)
+    try:
+        assert is_gone(pid)
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+
+
+def test_a_child_whose_parent_has_gone_already_leaves_at_once():
+    with subprocess.Popen([sys.executable, "-m", MODULE, "1"], stdin=subprocess.PIPE) as orphan:
+        assert orphan.wait(60) == 0  # while its input is open

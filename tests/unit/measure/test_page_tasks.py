@@ -1,0 +1,75 @@
+"""Which tasks there are."""
+
+from __future__ import annotations
+
+import pytest
+
+from tdelta.errors import UnknownName, UsageError
+from tdelta.measure.page_tasks import ALGORITHMS, MODES, PAGE_SIZES, PageTask, check_levels, page_tasks
+
+
+def test_there_are_a_hundred_tasks_by_default():
+    tasks = page_tasks(PAGE_SIZES, ALGORITHMS, MODES)
+    # three key sizes in three modes and two in XTS, both ways; three HMACs; each at four sizes
+    assert len(tasks) == len(set(tasks)) == 4 * ((3 * 3 + 2) * 2 + 3)
+
+
+def test_aes_has_both_directions_and_hmac_has_one_and_no_mode():
+    assert page_tasks([4096], ["aes-256", "hmac-sha1"], ["cbc"]) == (
+        PageTask("aes-256", "cbc", 4096, "decrypt"),
+        PageTask("aes-256", "cbc", 4096, "encrypt"),
+        PageTask("hmac-sha1", None, 4096, "authenticate"),
+    )
+
+
+def test_there_is_no_aes_192_xts():
+    assert {task.name for task in page_tasks([4096], ["aes-128", "aes-192"], ["xts"])} == {"aes-128-xts"}
+    with pytest.raises(UsageError, match=r"nothing to measure: .* AES-192 has no XTS"):
+        page_tasks([4096], ["aes-192"], ["xts"])
+
+
+def test_what_is_named_twice_is_measured_once():
+    assert len(page_tasks([4096, 4096], ["aes-128", "aes-128"], ["cbc", "cbc"])) == 2
+
+
+def test_an_hmac_needs_no_mode_and_aes_does():
+    assert len(page_tasks([4096], ["hmac-sha512"], [])) == 1
+    with pytest.raises(UsageError, match="AES needs at least one mode"):
+        page_tasks([4096], ["aes-128"], [])
+
+
+def test_one_fault_is_told_with_what_there_is():
+    with pytest.raises(UnknownName, match=r"unknown algorithm 'aes-257': expected one of aes-128, .*'aes-256'"):
+        page_tasks([4096], ["aes-257"], ["cbc"])
+
+
+def test_all_faults_are_told_at_once():
+    with pytest.raises(UsageError) as caught:
+        page_tasks([4095, 2**20 + 16], ["des"], ["cfb"])
+    lines = str(caught.value).splitlines()
+    assert lines[0] == "4 faults"
+    assert [line.split(":")[0] for line in lines[1:]] == [
+        "  unknown algorithm 'des'",
+        "  unknown mode 'cfb'",
+        "  page size 4095",
+        "  page size 1048592",
+    ]
+
+
+@pytest.mark.parametrize("size", [-16, 0, 8, 4095, 2**20 + 16])
+def test_a_page_is_whole_blocks_of_at_most_a_mebibyte(size):
+    with pytest.raises(UsageError, match="expected a multiple of 16 bytes, at most 1048576"):
+        page_tasks([size], ["aes-128"], ["cbc"])
+
+
+def test_nothing_to_measure_is_a_fault():
+    with pytest.raises(UsageError, match="expected at least one page size, found none"):
+        page_tasks([], ["aes-128"], ["cbc"])
+
+
+def test_levels_come_once_and_in_order():
+    assert check_levels(["off", "on", "off"]) == ("on", "off")
+    with pytest.raises(UnknownName, match="level of the AES instructions 'half'"):
+        check_levels(["on", "half"])
+    with pytest.raises(UsageError, match="at least one level"):
+        check_levels([])
