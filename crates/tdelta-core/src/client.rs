@@ -17,7 +17,7 @@ pub struct ClientError {
 
 /// One connection. Statements are named by (program, statement) as prepared.
 pub trait Client: Send {
-    /// Prepares every statement of every program, in order. Called once, before the first trial.
+    /// Prepares every statement of every program, in order. Called before the first trial.
     ///
     /// # Errors
     /// A statement that the engine does not take.
@@ -36,6 +36,13 @@ pub trait Client: Send {
         write: bool,
         slots: &mut [Value],
     ) -> Result<u64, ClientError>;
+
+    /// Closes the connection, opens it anew as it was opened at first, and prepares every program again. What the engine
+    /// counted on the old connection stays for the next [`Client::take_counters`].
+    ///
+    /// # Errors
+    /// As when it was opened. The connection may then be closed for good.
+    fn connect(&mut self, programs: &[Program]) -> Result<(), ClientError>;
 
     /// Leaves any open transaction, without failing.
     fn abandon(&mut self);
@@ -71,6 +78,10 @@ impl Client for Noop {
         }
         self.executed += 1;
         Ok(0)
+    }
+
+    fn connect(&mut self, _programs: &[Program]) -> Result<(), ClientError> {
+        Ok(())
     }
 
     fn abandon(&mut self) {}

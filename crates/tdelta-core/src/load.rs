@@ -11,7 +11,7 @@ use crate::draw::Rng;
 use crate::latency::{Histograms, Recorder, Totals};
 use crate::pace::{wait_until, Arrivals, Pace};
 use crate::process::{cores, cpu_seconds, monotonic_ns, thread_cpu_ns};
-use crate::script::{compile, is_true, Program, Step};
+use crate::script::{compile, is_true, Kind, Program, Step};
 use crate::value::Value;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -682,10 +682,14 @@ impl<'a> Worker<'a> {
         let slots = &mut self.slots[at.0];
         let statement = &program.statements[at.1];
         let span = mix.first_span[at.0] + at.1;
+        let mut run = || match statement.kind {
+            Kind::Connect => client.connect(&mix.programs).map(|()| 0),
+            _ => client.execute(at, statement, program.writes, slots),
+        };
         let (rows, last_ns) = if self.plant.share > 0.0 {
-            self.plant.around(span, start_ns, || client.execute(at, statement, program.writes, slots))
+            self.plant.around(span, start_ns, run)
         } else {
-            let rows = client.execute(at, statement, program.writes, slots);
+            let rows = run();
             (rows, monotonic_ns())
         };
         self.rows += rows?;
@@ -833,6 +837,7 @@ mod tests {
         fail_busy: u32,
         fail_hard: bool,
         abandoned: u32,
+        connected: u32,
     }
 
     impl Client for Probe {
@@ -864,6 +869,10 @@ mod tests {
             let began = thread_cpu_ns();
             while self.burn_ns > 0 && thread_cpu_ns() - began < self.burn_ns {}
             Ok(1)
+        }
+        fn connect(&mut self, programs: &[Program]) -> Result<(), ClientError> {
+            self.connected += u32::try_from(programs.len()).unwrap_or(u32::MAX);
+            Ok(())
         }
         fn abandon(&mut self) {
             self.abandoned += 1;
@@ -916,6 +925,17 @@ mod tests {
         let (outcome, _) = go([Probe::default()], &mix, &trial(10));
         let counts: Vec<u64> = outcome.totals.iter().map(|t| t.count).collect();
         assert_eq!(counts, [10, 30, 0, 10, 0]);
+    }
+
+    #[test]
+    fn a_connect_is_timed_as_a_statement_of_its_own_within_its_transaction() {
+        let mix = mix(&[("a", 1.0, "\\connect\nSELECT :op;"), ("b", 1e-9, "SELECT 1;")]);
+        assert_eq!(mix.span_names()[2..4], ["stmt:a/1", "stmt:a/2"]);
+        let (outcome, clients) = go([Probe::default()], &mix, &trial(5));
+        assert_eq!((clients[0].connected, clients[0].sum), (2 * 5, 15), "with every program, and the query is run");
+        let [whole, _, connects, queries] = outcome.totals[..4] else { panic!("four spans and more") };
+        assert_eq!((connects.count, queries.count), (5, 5));
+        assert!(whole.total_ns >= connects.total_ns + queries.total_ns);
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! Transaction scripts in pgbench's language, compiled once and interpreted by every client.
 //!
 //! `\set`, `\if`/`\elif`/`\else`/`\endif`, `\gset` and pgbench's functions mean what they mean there. Added here:
-//! `\repeat N` … `\endrepeat`, and `random_string(min, max)`. Unlike pgbench in simple mode, `:name` is always bound as a
-//! parameter and never pasted into the text, so that each statement is prepared once.
+//! `\repeat N` … `\endrepeat`, `\connect` (pgbench has `-C`) and `random_string(min, max)`. Unlike pgbench in simple
+//! mode, `:name` is always bound as a parameter and never pasted into the text, so that each statement is prepared once.
 
 use crate::draw::{mix64, permute, Rng};
 use crate::value::Value;
@@ -21,12 +21,14 @@ pub enum Kind {
     Query,
     /// A statement that changes rows.
     Write,
+    /// No SQL: the connection is closed and opened anew.
+    Connect,
 }
 
-/// One SQL statement of a script.
+/// One statement of a script: SQL, or `\connect`, which is numbered and timed among them.
 #[derive(Clone, Debug)]
 pub struct Statement {
-    /// The text with parameters numbered `?1`, `?2`, … in order of first use.
+    /// The text with parameters numbered `?1`, `?2`, … in order of first use; empty for `\connect`.
     pub sql: String,
     /// The variable slot of each parameter.
     pub parameters: Vec<usize>,
@@ -259,9 +261,20 @@ impl Compiler {
                 self.open.push(Open::Repeat { line, test });
             }
             "endrepeat" => self.end_repeat(line)?,
+            "connect" if rest.is_empty() => self.connect(line),
+            "connect" => return Err((line, format!("\\connect takes nothing, found '{rest}'"))),
             other => return Err((line, format!("unknown command '\\{other}'"))),
         }
         Ok(())
+    }
+
+    fn connect(&mut self, line: usize) {
+        self.run(Statement { sql: String::new(), parameters: Vec::new(), kind: Kind::Connect, into: None, line });
+    }
+
+    fn run(&mut self, statement: Statement) {
+        self.program.statements.push(statement);
+        self.program.steps.push(Step::Run(self.program.statements.len() - 1));
     }
 
     fn test(&mut self, text: &str, line: usize) -> Result<usize, Fault> {
@@ -334,8 +347,7 @@ impl Compiler {
         let parameters = names.iter().map(|name| self.slot(name)).collect();
         let into = into.map(|prefix| HashMap::from([(prefix.to_owned(), usize::MAX)]));
         self.program.writes |= kind == Kind::Write;
-        self.program.statements.push(Statement { sql, parameters, kind, into, line });
-        self.program.steps.push(Step::Run(self.program.statements.len() - 1));
+        self.run(Statement { sql, parameters, kind, into, line });
         Ok(())
     }
 
@@ -842,6 +854,16 @@ mod tests {
     fn a_comment_ahead_of_a_statement_does_not_hide_what_it_does() {
         let program = compile("t", "/* hint */ -- and more\n UPDATE t SET a = 1;").unwrap();
         assert_eq!(program.statements[0].kind, Kind::Write);
+    }
+
+    #[test]
+    fn a_connect_is_numbered_among_the_statements_and_takes_nothing() {
+        let program = compile("t", "SELECT 1;\n\\connect\nSELECT 2;").unwrap();
+        let kinds: Vec<_> = program.statements.iter().map(|s| s.kind).collect();
+        assert_eq!(kinds, [Kind::Query, Kind::Connect, Kind::Query]);
+        assert_eq!(program.statements[1].line, 2);
+        assert!(!program.writes);
+        assert_eq!(compile("t", "\\connect other\nSELECT 1;").unwrap_err().0, 1);
     }
 
     #[test]

@@ -5,6 +5,7 @@ use crate::connection::{Connection, Options, WriteQueue};
 use crate::statement::Prepared;
 use hdrhistogram::Histogram;
 use std::hint::black_box;
+use std::sync::Arc;
 use tdelta_core::client::ClientError;
 use tdelta_core::draw::Rng;
 use tdelta_core::latency::histogram;
@@ -24,7 +25,7 @@ impl PointSelects {
     /// # Errors
     /// What SQLite says.
     pub fn open(options: &Options, sql: &str) -> Result<Self, ClientError> {
-        let connection = Connection::open(options, WriteQueue::new())?;
+        let connection = Connection::open(Arc::new(options.clone()), WriteQueue::new())?;
         let statement = connection.prepare_one(sql)?;
         Ok(Self { statement, times: histogram(), _connection: connection })
     }

@@ -25,7 +25,7 @@ pub struct Options {
     /// Pragmas ahead of the key (the cipher and its parameters).
     #[serde(default)]
     pub cipher_pragmas: Vec<String>,
-    /// The passphrase; none for a plain file.
+    /// What `PRAGMA key` is given: a passphrase, or a key in the library's own notation; none for a plain file.
     #[serde(default)]
     pub key: Option<String>,
     /// On creation: bytes to reserve at the end of each page.
@@ -74,13 +74,18 @@ struct Slot {
 
 /// One open connection.
 pub struct Connection {
-    statements: Vec<Vec<Slot>>,
+    /// By program and statement; none for `\connect`, which has no SQL.
+    statements: Vec<Vec<Option<Slot>>>,
     queue: Arc<WriteQueue>,
     holds_queue: bool,
+    options: Arc<Options>,
+    /// What was counted on connections that `\connect` has closed, until it is taken.
+    counted: BTreeMap<String, i64>,
     /// Declared last of what it must outlive: statements are finalized before the connection closes.
     db: Handle,
 }
 
+/// A connection of SQLite's, or null once it is closed.
 struct Handle(*mut ffi::sqlite3);
 
 // SAFETY: SQLite is built for threads, and a connection belongs to one thread at a time.
@@ -88,8 +93,28 @@ unsafe impl Send for Handle {}
 
 impl Drop for Handle {
     fn drop(&mut self) {
-        // SAFETY: closed once, after its statements.
+        // SAFETY: closed once, after its statements; to close null does nothing.
         unsafe { ffi::sqlite3_close(self.0) };
+    }
+}
+
+impl Handle {
+    const CLOSED: Self = Self(std::ptr::null_mut());
+
+    fn open(options: &Options) -> Result<Self, ClientError> {
+        let path = CString::new(options.path.as_str()).map_err(|_| failure("path", "NUL in a path".into()))?;
+        let create = if options.create { ffi::SQLITE_OPEN_CREATE } else { 0 };
+        let flags = ffi::SQLITE_OPEN_READWRITE | ffi::SQLITE_OPEN_NOMUTEX | create;
+        let mut raw = std::ptr::null_mut();
+        // SAFETY: `path` ends in NUL; `raw` is written even on failure, and must be closed then too.
+        let code = unsafe { ffi::sqlite3_open_v2(path.as_ptr(), &mut raw, flags, std::ptr::null()) };
+        let handle = Self(raw);
+        if code != ffi::SQLITE_OK {
+            let mut error = error_of(raw, code);
+            error.message = format!("{}: {}", options.path, error.message);
+            return Err(error);
+        }
+        Ok(handle)
     }
 }
 
@@ -98,24 +123,21 @@ impl Connection {
     ///
     /// # Errors
     /// What SQLite says; the message never contains the key.
-    pub fn open(options: &Options, queue: Arc<WriteQueue>) -> Result<Self, ClientError> {
-        let path = CString::new(options.path.as_str()).map_err(|_| failure("path", "NUL in a path".into()))?;
-        let create = if options.create { ffi::SQLITE_OPEN_CREATE } else { 0 };
-        let flags = ffi::SQLITE_OPEN_READWRITE | ffi::SQLITE_OPEN_NOMUTEX | create;
-        let mut raw = std::ptr::null_mut();
-        // SAFETY: `path` ends in NUL; `raw` is written even on failure, and must be closed then too.
-        let code = unsafe { ffi::sqlite3_open_v2(path.as_ptr(), &mut raw, flags, std::ptr::null()) };
-        let connection = Self { statements: Vec::new(), queue, holds_queue: false, db: Handle(raw) };
-        if code != ffi::SQLITE_OK {
-            let mut error = error_of(raw, code);
-            error.message = format!("{}: {}", options.path, error.message);
-            return Err(error);
-        }
-        connection.configure(options)?;
+    pub fn open(options: Arc<Options>, queue: Arc<WriteQueue>) -> Result<Self, ClientError> {
+        let db = Handle::open(&options)?;
+        let statements = Vec::new();
+        let connection = Self { statements, queue, holds_queue: false, options, counted: BTreeMap::new(), db };
+        connection.configure()?;
         Ok(connection)
     }
 
-    fn configure(&self, options: &Options) -> Result<(), ClientError> {
+    /// Whether it is open: a `\connect` that failed leaves it closed.
+    pub(crate) fn is_open(&self) -> bool {
+        !self.db.0.is_null()
+    }
+
+    fn configure(&self) -> Result<(), ClientError> {
+        let options = &*self.options;
         // SAFETY: the connection is open.
         unsafe { ffi::sqlite3_busy_timeout(self.db.0, options.busy_timeout_ms) };
         options.cipher_pragmas.iter().try_for_each(|pragma| self.run(pragma))?;
@@ -213,8 +235,9 @@ impl Connection {
         }
     }
 
-    fn slot(&self, program: &Program, statement: &Statement) -> Result<Slot, ClientError> {
+    fn slot(&self, program: &Program, statement: &Statement) -> Result<Option<Slot>, ClientError> {
         let sql = match statement.kind {
+            Kind::Connect => return Ok(None),
             // A deferred transaction that turns into a writer can fail with a stale snapshot: take the lock at once.
             Kind::Begin if program.writes => "BEGIN IMMEDIATE",
             Kind::Begin => "BEGIN",
@@ -229,7 +252,14 @@ impl Connection {
             (0..prepared.columns()).filter_map(named).collect::<Vec<_>>()
         });
         let into = into.collect();
-        Ok(Slot { prepared, into })
+        Ok(Some(Slot { prepared, into }))
+    }
+
+    fn run_prepared(&self, at: (usize, usize), statement: &Statement, slots: &mut [Value]) -> Result<u64, ClientError> {
+        match self.statements.get(at.0).and_then(|program| program.get(at.1)) {
+            Some(Some(slot)) => slot.run(statement, slots),
+            _ => Err(failure("closed", "the connection is closed: a \\connect before this statement failed".into())),
+        }
     }
 }
 
@@ -273,7 +303,7 @@ impl Client for Connection {
     fn prepare(&mut self, programs: &[Program]) -> Result<(), ClientError> {
         let mut all = Vec::with_capacity(programs.len());
         for program in programs {
-            let slots: Result<Vec<Slot>, _> = program.statements.iter().map(|s| self.slot(program, s)).collect();
+            let slots: Result<Vec<_>, _> = program.statements.iter().map(|s| self.slot(program, s)).collect();
             all.push(slots?);
         }
         self.statements = all;
@@ -299,16 +329,29 @@ impl Client for Connection {
             }
             _ => false,
         };
-        let result = self.statements[at.0][at.1].run(statement, slots);
+        let result = self.run_prepared(at, statement, slots);
         if alone || (result.is_ok() && matches!(statement.kind, Kind::Commit | Kind::Rollback)) {
             self.leave();
         }
         result
     }
 
+    fn connect(&mut self, programs: &[Program]) -> Result<(), ClientError> {
+        self.leave();
+        self.counted = self.take_counters();
+        self.statements.clear();
+        self.db = Handle::CLOSED; // closes the old one, as an application does before it opens the next
+        self.db = Handle::open(&self.options)?;
+        self.configure().and_then(|()| self.prepare(programs)).inspect_err(|_| {
+            // Half opened is of no use to any statement.
+            self.statements.clear();
+            self.db = Handle::CLOSED;
+        })
+    }
+
     fn abandon(&mut self) {
         // SAFETY: the connection is open.
-        if unsafe { ffi::sqlite3_get_autocommit(self.db.0) } == 0 {
+        if self.is_open() && unsafe { ffi::sqlite3_get_autocommit(self.db.0) } == 0 {
             // A rollback fails only where SQLite has rolled back by itself.
             let _ = self.run("ROLLBACK");
         }
@@ -322,12 +365,15 @@ impl Client for Connection {
             ("cache_writes", ffi::SQLITE_DBSTATUS_CACHE_WRITE),
             ("cache_spills", ffi::SQLITE_DBSTATUS_CACHE_SPILL),
         ];
-        let read = |(name, counter): (&str, c_int)| {
-            let (mut current, mut highest) = (0, 0);
-            // SAFETY: the connection is open and both targets are ints; the last argument resets the counter.
-            unsafe { ffi::sqlite3_db_status(self.db.0, counter, &mut current, &mut highest, 1) };
-            (name.to_owned(), i64::from(current))
-        };
-        COUNTERS.into_iter().map(read).collect()
+        let mut counted = std::mem::take(&mut self.counted);
+        if self.is_open() {
+            for (name, counter) in COUNTERS {
+                let (mut current, mut highest) = (0, 0);
+                // SAFETY: the connection is open and both targets are ints; the last argument resets the counter.
+                unsafe { ffi::sqlite3_db_status(self.db.0, counter, &mut current, &mut highest, 1) };
+                *counted.entry(name.to_owned()).or_insert(0) += i64::from(current);
+            }
+        }
+        counted
     }
 }

@@ -6,6 +6,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
+use std::sync::Arc;
 use tdelta_core::client::{Client, ClientError};
 use tdelta_core::data::{Chunk, Plan, Table, TableChecksum};
 use tdelta_core::latency::Histograms;
@@ -36,9 +37,9 @@ impl Twin {
     /// # Errors
     /// What SQLite says.
     pub fn open(options: &Options, connections: usize) -> Result<Self, ClientError> {
-        let queue = WriteQueue::new();
+        let (queue, shared) = (WriteQueue::new(), Arc::new(options.clone()));
         let opened: Result<Vec<_>, _> =
-            (0..connections.max(1)).map(|_| Connection::open(options, queue.clone())).collect();
+            (0..connections.max(1)).map(|_| Connection::open(shared.clone(), queue.clone())).collect();
         Ok(Self { path: options.path.clone(), connections: Loop::new(opened?), mix: None })
     }
 
@@ -148,11 +149,15 @@ impl Twin {
         self.mix.as_ref().map(|(mix, histograms)| (mix, histograms))
     }
 
-    /// Moves the write-ahead log into the database file, so that the next trial does not pay for this one. Returns ns.
+    /// Moves the write-ahead log into the database file, so that the next trial does not pay for this one. Returns ns;
+    /// 0 where a `\connect` has failed, which the trial tells.
     ///
     /// # Errors
     /// What SQLite says.
     pub fn checkpoint(&mut self) -> Result<u64, ClientError> {
+        if !self.first().is_open() {
+            return Ok(0);
+        }
         let start = monotonic_ns();
         self.first().run("PRAGMA wal_checkpoint(TRUNCATE)")?;
         Ok(monotonic_ns() - start)

@@ -41,27 +41,28 @@ class CipherProof:
 
 
 def prove(
-    engine: SqliteEngine, folder: TwinFolder, environment: Mapping[str, str], cipher: str = "aes-256"
+    engine: SqliteEngine, folder: TwinFolder, environment: Mapping[str, str], cipher: str | None = None
 ) -> CipherProof:
     """Time a page cipher in a worker of its own; as `ask_proof`."""
     with Worker(environment) as worker:
         return ask_proof(worker, engine, folder, cipher)
 
 
-def ask_proof(worker: Worker, engine: SqliteEngine, folder: TwinFolder, cipher: str = "aes-256") -> CipherProof:
+def ask_proof(worker: Worker, engine: SqliteEngine, folder: TwinFolder, cipher: str | None = None) -> CipherProof:
     """Have a worker time a page cipher. It takes some tenths of a second and 4 MB in the folder.
 
     Args:
         worker: the process that is to show its level.
         engine: whose library, and how it is told its cipher and key.
         folder: where the two files are for so long; one proof at a time.
-        cipher: a level of the factor ``cipher`` other than ``none``.
+        cipher: a level of the factor ``cipher`` other than ``none``; the engine's ``proof_cipher`` if not given.
 
     Raises:
         StorageFault: the disk is full, or a file cannot be opened.
         TdeltaError: the library cannot do it; the message is its own.
         WorkerFault: the worker died.
     """
+    cipher = cipher or engine.proof_cipher
     paths = {name: folder.file(f"prove-{name}") for name in ("plain", "encrypted")}
     settings = _settings(engine, cipher)
     keys = {"plain": None, "encrypted": secrets.token_hex(_KEY_BYTES)}
@@ -73,7 +74,7 @@ def ask_proof(worker: Worker, engine: SqliteEngine, folder: TwinFolder, cipher: 
         for name, path in paths.items()
     }
     try:
-        answer = worker.ask("prove", seconds=_SECONDS, files=files)
+        answer = worker.ask("prove", seconds=_SECONDS, library=engine.library.name, files=files)
     finally:
         for path in paths.values():
             folder.remove(path)
@@ -92,6 +93,7 @@ def _settings(engine: SqliteEngine, cipher: str) -> dict[str, TwinSettings]:
             reserved_bytes=reserved[level],
             threads=1,
             cache_bytes=1024,
+            key_kind=engine.key_kind(None, connects=False),
         )
         for name, level in (("plain", _PLAIN), ("encrypted", cipher))
     }

@@ -17,6 +17,7 @@ from tdelta.session.studies import request_for
 
 _FLAGS: Mapping[str, str] = {
     "engine": "--engine",
+    "library": "--library",
     "workload": "--workload",
     "threads": "--threads",
     "cache": "--cache",
@@ -24,6 +25,7 @@ _FLAGS: Mapping[str, str] = {
     "journal_mode": "--journal-mode",
     "synchronous": "--synchronous",
     "reserve": "--reserve",
+    "key": "--key",
     "size_bytes": "--size",
     "rate": "--rate",
     "at": "--at",

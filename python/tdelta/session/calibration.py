@@ -13,11 +13,19 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tdelta.driver import TrialJob, Twin, Twins
-from tdelta.records import Condition, Level, Role
+from tdelta.records import Condition, Level, Measurement, Role
 from tdelta.session.planning import Plan
 
 _FIRST_OPERATIONS = 100
 _FEWEST_OPERATIONS = 10
+_FEWEST_SLOW_OPERATIONS = 5
+"""Where ten would make a trial longer than `LONGEST_TRIALS` allows."""
+
+LONGEST_TRIALS = 8.0
+"""How many times the wanted length a trial of slow operations may take: of the baseline's, where ten of its operations
+do not fit, or of an encrypted twin that opens connections, where deriving a key may cost a thousand times the rest."""
+
+_PROBED_OPERATIONS = 3
 _MOST_GROWTH = 20.0
 _TRIES = 12
 _SETTLED = 5
@@ -98,6 +106,8 @@ def calibrate(plan: Plan, twins: Twins[Any], data_bytes: int, stored: Mapping[st
     baselines = [condition for condition in plan.conditions if condition.role is Role.BASELINE]
     capacity = _Capacity(plan, twins, data_bytes)
     found = {condition.stratum: _fill(plan, twins, condition, data_bytes, capacity) for condition in baselines}
+    if plan.workload.connects and not plan.is_open:
+        found = {stratum: _bounded(plan, twins, stratum, data_bytes, filled) for stratum, filled in found.items()}
     rates = {stratum: filled.rate for stratum, filled in found.items() if filled.rate is not None}
     loop = _job(plan, _STREAM, _LOOP_OPERATIONS, first_op=1, seconds=_DEADLINE_SECONDS)
     cost = twins.loop_cost(loop)
@@ -196,10 +206,41 @@ def _search(plan: Plan, twin: Twin, wanted: float) -> _Filled:
             settled.append(per_operation)
         if len(settled) == _SETTLED:
             break
-        operations = max(_FEWEST_OPERATIONS, round(min(wanted / per_operation, operations * _MOST_GROWTH)))
+        fewest = _fewest(per_operation, wanted)
+        operations = max(fewest, round(min(wanted / per_operation, operations * _MOST_GROWTH)))
     per_operation = statistics.median(settled or [per_operation])
-    operations = max(_FEWEST_OPERATIONS, round(wanted / per_operation))
+    operations = max(_fewest(per_operation, wanted), round(wanted / per_operation))
     return _Filled(operations, operations * per_operation)
+
+
+def _fewest(per_operation: float, wanted: float) -> int:
+    """The fewest operations of a trial: ten, or as many as its time allows where operations are slow."""
+    return max(_FEWEST_SLOW_OPERATIONS, min(_FEWEST_OPERATIONS, int(LONGEST_TRIALS * wanted / per_operation)))
+
+
+def _bounded(plan: Plan, twins: Twins[Any], stratum: int, data_bytes: int, filled: _Filled) -> _Filled:
+    """As many operations as the slowest twin of the stratum does in the longest trial that is allowed, or all."""
+    operations = filled.operations
+    treatments = [condition for condition in plan.strata[stratum] if condition.role is Role.TREATMENT]
+    slowest = max((_probed(plan, twins, condition, data_bytes) for condition in treatments), default=0.0)
+    longest = LONGEST_TRIALS * plan.request.trial_seconds
+    if operations * slowest <= longest:
+        return filled
+    fewer = min(operations, max(_FEWEST_SLOW_OPERATIONS, int(longest / slowest)))
+    return _Filled(fewer, filled.seconds * fewer / operations)
+
+
+def _probed(plan: Plan, twins: Twins[Any], condition: Condition, data_bytes: int) -> float:
+    """About how long an operation takes under this condition, s, from very few of them."""
+    settings = plan.twin_settings(condition, data_bytes)
+    twin = twins.start(settings, f"calibration-{condition.stratum}-{settings.cipher}")
+    try:
+        operations = max(_PROBED_OPERATIONS, settings.threads)
+        deadline = trial_deadline_seconds(plan.request.trial_seconds)
+        measured: Measurement = twin.trial(_job(plan, _STREAM, operations, first_op=1, seconds=deadline))
+    finally:
+        twin.end()
+    return measured.elapsed_ns / 1e9 / max(1, measured.operations)
 
 
 def _job(plan: Plan, stream: int, operations: int, first_op: int, seconds: float) -> TrialJob:

@@ -23,19 +23,19 @@ aes-256 was found 11 times as slow (docs/aes-instructions.md); a worker that kep
 
 
 def available(
-    vary: Mapping[str, tuple[Level, ...]], crypto: CryptoKind
+    vary: Mapping[str, tuple[Level, ...]], crypto: str
 ) -> tuple[dict[str, tuple[Level, ...]], tuple[str, ...]]:
     """The levels that can be had, and a caution for what was left out.
 
     Args:
         vary: the levels that were asked for, by factor.
-        crypto: whose code the library under test encrypts with.
+        crypto: whose code the library under test encrypts with, as `tdelta.engines.Library` says.
 
     Raises:
         UsageError: ``off`` is the only level asked for, and cannot be had.
     """
     levels = vary.get(FACTOR, ())
-    reason = cannot_hide(crypto) if "off" in levels else None
+    reason = _cannot_hide(crypto) if "off" in levels else None
     if reason is None:
         return dict(vary), ()
     kept = tuple(level for level in levels if level != "off")
@@ -43,6 +43,12 @@ def available(
         raise UsageError(f"{FACTOR}=off cannot be had here: {reason}")
     others = {factor: of for factor, of in vary.items() if factor != FACTOR}
     return others, (f"{FACTOR}=off is left out: {reason}",)
+
+
+def _cannot_hide(crypto: str) -> str | None:
+    if crypto not in tuple(CryptoKind):
+        return f"the library under test encrypts with {crypto!r}, from which nothing can hide the instructions"
+    return cannot_hide(CryptoKind(crypto))
 
 
 def instructions_check(page_us: Mapping[str, Sequence[float]]) -> tuple[Validity, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tdelta.measure import free_disk_bytes, free_memory_bytes, require_memory, require_space, require_writable
+from tdelta.session.calibration import LONGEST_TRIALS
 from tdelta.session.planning import Plan, plan
 from tdelta.session.request import DryRun, RunRequest
 
@@ -36,6 +37,13 @@ def check_room(plan: Plan) -> None:
     require_memory(needed_memory_bytes(plan))
 
 
+def _block_seconds(plan: Plan) -> float:
+    """About how long a block takes. Twins that derive a key for each operation take the longest trials there are."""
+    usual = plan.request.trial_seconds * _SLOWDOWN + _TRIAL_GAP_SECONDS
+    longest = LONGEST_TRIALS * plan.request.trial_seconds if plan.workload.connects else usual
+    return sum(usual if condition.level("cipher") == "none" else longest for condition in plan.conditions)
+
+
 def dry_run(request: RunRequest) -> DryRun:
     """What a run would take. Makes nothing.
 
@@ -48,9 +56,9 @@ def dry_run(request: RunRequest) -> DryRun:
     trials = request.min_rounds * request.blocks_per_round * conditions
     set_up = len(made.load_kinds()) * size / _LOAD_BYTES_PER_SECOND
     a_round = conditions * (size / _COPY_BYTES_PER_SECOND + _WORKER_SECONDS)
-    trial_seconds = request.trial_seconds * _SLOWDOWN + _TRIAL_GAP_SECONDS
-    at_least = set_up + request.min_rounds * a_round + trials * trial_seconds
-    first_block = set_up + a_round + conditions * trial_seconds  # these are always finished
+    a_block = _block_seconds(made)
+    at_least = set_up + request.min_rounds * (a_round + request.blocks_per_round * a_block)
+    first_block = set_up + a_round + a_block  # these are always finished
     cautions = list(made.cautions)
     if at_least > request.max_seconds:
         cautions.append(

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tdelta.engines import SQLITE3MC
 from tdelta.records import Level, Metric
 
 
@@ -17,11 +18,14 @@ class RunRequest:
     in the user's order; ``cipher`` always gains the level ``none``. ``cache`` is a share of the data size. ``rate`` (a
     second, over all threads) makes the loop open, and so does ``at``, a share of the baseline's capacity.
     ``slice_seconds`` is how long a twin runs before another of its block takes its turn (for each thread; 0: a whole
-    trial). ``None`` means "the default". A study's settings are in here already (`tdelta.session.studies.request_for`).
+    trial). ``library`` is the name of a SQLite library or the path of one, ``key`` how it is given keys. ``None`` means
+    "the default". A study's settings are in here already (`tdelta.session.studies.request_for`).
     """
 
     study: str | None = None
     engine: str = "sqlite"
+    library: str = SQLITE3MC.name
+    key: str | None = None
     workload: str | None = None
     vary: Mapping[str, tuple[Level, ...]] = field(default_factory=dict)
     threads: int = 1

@@ -330,7 +330,7 @@ class _Reader:
             for line, fault in script.faults:
                 self.faults.add(f"{name}.sql", line, fault)
             checked.append((f"{name}.sql", script))
-            found.append(Transaction(name, title, float(weight), text, script.writes))
+            found.append(Transaction(name, title, float(weight), text, script.writes, script.connects))
         self.names(checked, schemas)
         return tuple(found)
 

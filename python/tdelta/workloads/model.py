@@ -38,13 +38,17 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Transaction:
-    """A transaction type: its share of the mix is ``weight`` over the sum of weights. ``writes``: it changes rows."""
+    """A transaction type: its share of the mix is ``weight`` over the sum of weights.
+
+    ``writes``: it changes rows. ``connects``: it opens its connection anew.
+    """
 
     name: str
     title: str
     weight: float
     text: str
     writes: bool
+    connects: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +68,11 @@ class Workload:
     bytes_per_scale: int
     fixed_bytes: int
     schemas: Mapping[str, Schema] = field(default_factory=dict, repr=False)
+
+    @property
+    def connects(self) -> bool:
+        """Whether opening connections is part of the work."""
+        return any(transaction.connects for transaction in self.transactions)
 
     def rows(self, scale: float) -> dict[str, int]:
         """Rows of each table at a scale, in load order. A scaled table has at least one row."""

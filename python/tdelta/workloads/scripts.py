@@ -1,7 +1,8 @@
 r"""Checks transaction scripts: every fault of a script at once, before anything runs.
 
-The language is pgbench's (``\set``, ``\if`` … ``\endif``, ``\gset``, ``:name``) with ``\repeat`` … ``\endrepeat``. The
-load loop compiles the same text in Rust and stops at the first fault; what passes here compiles there.
+The language is pgbench's (``\set``, ``\if`` … ``\endif``, ``\gset``, ``:name``) with ``\repeat`` … ``\endrepeat`` and
+``\connect``. The load loop compiles the same text in Rust and stops at the first fault; what passes here compiles
+there.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from tdelta.workloads.faults import hint
 from tdelta.workloads.scan import Piece, cut
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z", re.ASCII)
-_COMMANDS = ("set", "if", "elif", "else", "endif", "repeat", "endrepeat", "gset")
+_COMMANDS = ("set", "if", "elif", "else", "endif", "repeat", "endrepeat", "gset", "connect")
 _ENDS = {"if": r"\endif", "repeat": r"\endrepeat"}
 _GIVEN = ("op", "client", "scale")
 
@@ -65,6 +66,11 @@ class Script:
     def writes(self) -> bool:
         """Whether any statement changes rows."""
         return any(statement.writes for statement in self.statements)
+
+    @property
+    def connects(self) -> bool:
+        r"""Whether it opens its connection anew, with ``\connect``."""
+        return any(isinstance(step, Command) and step.word == "connect" for step in self.steps)
 
 
 def given_variables(tables: Iterable[str]) -> frozenset[str]:
@@ -140,6 +146,8 @@ class _Checker:
                 self.branch(piece.line, word, rest)
             case "endif" | "endrepeat":
                 self.end(piece.line, word)
+            case "connect":
+                self.connect(piece.line, rest)
             case _:
                 self.faults.append((piece.line, f"unknown command '\\{word}'.{hint(word, _COMMANDS)}"))
 
@@ -160,6 +168,13 @@ class _Checker:
         expression = self.expression(line, text.strip())
         self.assign(line, name)
         self.steps.append(Command(line, "set", name, expression))
+
+    def connect(self, line: int, rest: str) -> None:
+        if rest:
+            self.faults.append((line, rf"\connect takes nothing, found {rest!r}"))
+        if self.in_transaction:
+            self.faults.append((line, r"\connect inside a transaction would undo it: COMMIT it first"))
+        self.steps.append(Command(line, "connect"))
 
     def branch(self, line: int, word: str, rest: str) -> None:
         block = self.blocks[-1] if self.blocks else None

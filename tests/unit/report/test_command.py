@@ -32,6 +32,8 @@ from tdelta.report.command import next_command, repeat_command
         ({"study": "a study of another version", "aa_twin": False}, " 'a study of another version' --no-aa-twin"),
         ({"vary": {"at": [0.3, 0.6]}}, " --vary at=30%,60%"),
         ({"at": 0.6}, " --at 60%"),
+        ({"library": "sqlite3mc", "key": None}, ""),
+        ({"library": "sqlcipher", "key": "raw"}, " --library sqlcipher --key raw"),
     ],
 )
 def test_a_run_is_repeated_with_its_seed_and_what_differs_from_the_defaults(

@@ -33,10 +33,33 @@ def test_one_slow_trial_does_not_shrink_all_others(sitting: Sitting) -> None:
     assert sitting.fact("calibration")["operations"]["0"] == pytest.approx(2_500, rel=0.1)
 
 
-def test_an_operation_longer_than_a_trial_still_gets_ten_of_them(sitting: Sitting) -> None:
-    sitting = sitting.scripted(cost_ns=cost_by_cipher({"none": 2e9, "aes-256": 2e9}, 0.0))
+@pytest.mark.parametrize(("cost_ns", "operations"), [(1.0e8, 10), (2.5e8, 8), (2e9, 5)])
+def test_slow_operations_get_ten_of_them_or_as_many_as_eight_trials_hold_and_never_under_five(
+    sitting: Sitting, cost_ns: float, operations: int
+) -> None:
+    sitting = sitting.scripted(cost_ns=cost_by_cipher({"none": cost_ns, "aes-256": cost_ns}, 0.0))
     sitting.conduct(trial_seconds=0.25, max_seconds=1.0)
-    assert sitting.fact("calibration")["operations"]["0"] == 10
+    assert sitting.fact("calibration")["operations"]["0"] == operations
+
+
+@pytest.mark.parametrize(("encrypted_ns", "operations"), [(1.3e5, 2500), (1e6, 2000), (1e8, 20), (1.6e8, 12), (9e8, 5)])
+def test_where_connections_are_the_work_the_slowest_twin_bounds_a_trial(
+    sitting: Sitting, encrypted_ns: float, operations: int
+) -> None:
+    sitting = sitting.scripted(cost_ns=cost_by_cipher({"none": 1e5, "aes-256": encrypted_ns}, 0.0))
+    sitting.conduct(workload="connect", trial_seconds=0.25)
+    assert sitting.fact("calibration")["operations"]["0"] == pytest.approx(operations, abs=1)
+    probed = [twin for twin in sitting.twins.started if twin.name.startswith("calibration")]
+    assert [(twin.settings.cipher, twin.ended) for twin in probed] == [("none", True), ("aes-256", True)]
+    assert [job.operations for job in probed[1].jobs] == [3]
+
+
+def test_what_bounds_a_trial_of_connections_is_the_slowest_of_its_own_stratum(sitting: Sitting) -> None:
+    sitting = sitting.scripted(cost_ns=cost_by_cipher({"none": 1e5, "aes-128": 1e8, "aes-256": 2e8}, 0.0))
+    sitting.conduct(workload="connect", vary={"cipher": ("aes-128", "aes-256"), "threads": (1, 4)})
+    assert sitting.fact("calibration")["operations"] == {"0": 10, "1": 10}
+    probed = [twin for twin in sitting.twins.started if twin.name.startswith("calibration-1-")]
+    assert [(twin.settings.cipher, twin.jobs[0].operations) for twin in probed] == [("aes-128", 4), ("aes-256", 4)]
 
 
 def test_only_baselines_are_calibrated_each_on_an_instance_of_its_own(sitting: Sitting) -> None:

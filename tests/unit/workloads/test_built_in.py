@@ -106,6 +106,11 @@ def test_half_of_order_entry_browses_as_in_swingbench():
     assert browsing / sum(weights.values()) == pytest.approx(0.5, abs=0.1)
 
 
+@pytest.mark.parametrize("name", BUILT_IN)
+def test_only_connect_opens_connections_as_part_of_its_work(name):
+    assert load(name).connects == (name == "connect")
+
+
 def test_read_only_has_the_shape_of_sysbench():
     text = load("read-only").transactions[0].text
     assert text.count("WHERE id = ") == 10

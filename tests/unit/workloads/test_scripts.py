@@ -47,6 +47,15 @@ def test_a_script_that_only_reads_does_not_write():
     assert not check("BEGIN;\nSELECT a FROM t;\nCOMMIT;").writes
 
 
+@pytest.mark.parametrize(
+    ("text", "connects"),
+    [("\\connect\nSELECT 1;", True), ("BEGIN;\nSELECT 1;\nCOMMIT;\n\\connect", True), ("SELECT 1;", False)],
+)
+def test_a_script_says_whether_it_connects_anew(text, connects):
+    script = check(text)
+    assert (script.connects, script.writes, script.faults) == (connects, False, ())
+
+
 @pytest.mark.parametrize("statement", ["INSERT INTO t (a) VALUES (1)", "UPDATE t SET a = 1", "DELETE FROM t"])
 def test_each_kind_of_change_makes_a_script_a_writing_one(statement):
     assert check(f"{statement};").writes
@@ -81,6 +90,10 @@ def test_each_kind_of_change_makes_a_script_a_writing_one(statement):
         ("\\repeat 2\nSELECT 1;\n\\endif\n\\endrepeat", 3, "\\endif without an open \\if"),
         ("\\if 1\nSELECT 1;\n\\else\nSELECT 2;\n\\else\nSELECT 3;\n\\endif", 5, "\\else without an open \\if"),
         ("\\set a 1", 1, "at least one SQL statement"),
+        ("\\connect elsewhere\nSELECT 1;", 1, "\\connect takes nothing, found 'elsewhere'"),
+        ("BEGIN;\n\\connect\nSELECT 1;\nCOMMIT;", 2, "\\connect inside a transaction"),
+        ("\\conect\nSELECT 1;", 1, "Did you mean 'connect'?"),
+        ("\\connect", 1, "at least one SQL statement"),
         ("BEGIN;\nSELECT 1;", 1, "ends inside this transaction"),
         ("BEGIN;\nBEGIN;\nCOMMIT;", 2, "BEGIN inside a transaction"),
         ("SELECT 1;\nCOMMIT;", 2, "BEGIN first"),
@@ -145,6 +158,7 @@ def test_an_expression_that_cannot_be_meant_is_refused(text, said):
 
 BITS = (
     *("\\if 1", "\\else", "\\endif", "\\repeat 2", "\\endrepeat", "\\set a", ":a", ";", "\\gset", "SELECT", "BEGIN"),
+    "\\connect",
     *("'", "--", "/*", "*/", "(", "1", "\n", "\x00", "é"),
 )
 
