@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tdelta.errors import UnknownName, UsageError
+from tdelta.session.published import PUBLISHED, PublishedFigure
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,6 +17,11 @@ class Study:
     published: str
     runs: bool
     note: str = ""
+
+    @property
+    def figures(self) -> tuple[PublishedFigure, ...]:
+        """What was published, figure by figure, with its source; empty where nothing comparable was."""
+        return PUBLISHED.get(self.name, ())
 
 
 _LATER = "planned: this version of tdelta cannot run it yet"
