@@ -15,6 +15,7 @@ from tdelta.cli.engines import engines
 from tdelta.cli.exit_codes import ExitCode
 from tdelta.cli.export import export
 from tdelta.cli.output import silence_stdout
+from tdelta.cli.report import report
 from tdelta.cli.run import run
 from tdelta.cli.show import show
 from tdelta.cli.studies import studies
@@ -30,7 +31,7 @@ def cli() -> None:
     """
 
 
-for _command in (run, engines, studies, show, export):
+for _command in (run, engines, studies, show, report, export):
     cli.add_command(_command)
 
 
