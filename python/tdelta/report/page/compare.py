@@ -82,7 +82,7 @@ def _forest(metric: Metric, results: Sequence[RunResult]) -> Block:
         f"Overhead in {metric_name(metric)}, run by run",
         rows,
         limits,
-        axis=f"{metric_name(metric)} over the plain twins' of the same run",
+        axis=f"{metric_name(metric)} over the plain twins'",
         caption=(
             f"Each row is compared within its own run only. {words}±{share(min(ropes))}. Squares in grey: A/A twins,"
             f" each run's own noise floor.{truth}"

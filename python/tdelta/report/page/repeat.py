@@ -103,11 +103,13 @@ def _mapping_table(caption: str, values: Mapping[str, object]) -> Table:
 
 
 def value_text(name: str, value: object) -> str:
-    """A setting or fact for people: sizes in their unit, lists and mappings as JSON, nothing as a dash."""
+    """A setting or fact for people: sizes in their unit, yes and no, lists and mappings as JSON, nothing as a dash."""
     if value is None:
         return MISSING
     if name.endswith("_bytes") and isinstance(value, int):
         return amounts((value,), "bytes")[0]
+    if isinstance(value, bool):
+        return "yes" if value else "no"
     if isinstance(value, list | tuple | dict):
         return json.dumps(value, ensure_ascii=False)
     return str(value)
@@ -119,7 +121,7 @@ def _can_show() -> Iterator[str]:
         " library without a key: twins hold identical rows and do identical work."
     )
     yield "How far identical plain twins lie apart here, and so which differences this run could not have seen."
-    yield "That what it says of itself holds: rows, settings, work and files were checked, as listed above."
+    yield "Whether what it says of itself holds: rows, settings, work and files were checked, as listed above."
 
 
 def _cannot_show(result: RunResult) -> Iterator[str]:

@@ -291,7 +291,7 @@ def _cautions(result: RunResult) -> Iterator[Block]:
     if result.cautions:
         yield Listing([("", caution) for caution in result.cautions], "cautions")
     else:
-        yield Paragraph("None were raised.", "note")
+        yield Paragraph("No caution was raised.", "note")
     yield Paragraph(
         f"tdelta's own loop takes {small_share(result.dilution)} of the measured time; overheads read that much too"
         " small.",

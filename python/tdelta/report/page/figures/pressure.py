@@ -47,13 +47,16 @@ def pressure(trials: Sequence[Trial]) -> Figure | None:
     wide, narrow = (_layout(series, kind, title, description) for kind in ("wide", "narrow"))
     never = [_NAMES[name] for name in told if name not in series]
     caption = (
-        "Shares of each block's wall clock (and, for the last, of all CPU time). With more threads than idle CPUs the"
-        " load presses itself; at one thread, pressure is other programs'."
-        + (f" Never: {', '.join(never)}." if never else "")
+        "Shares of each block's wall clock (and, for the last, of all CPU time). The load's own waits are in them: its"
+        f" I/O, and its threads where they are more than the idle CPUs.{_never(never)}"
     )
     rows = [(_NAMES[name], *_cells(values)) for name, values in told.items()]
     columns = [Column(""), *(Column(t, is_number=True) for t in ("median", "most"))]
     return Figure("pressure", title, wide, narrow, caption, Table(f"Numbers: {title}", columns, rows, folded=True))
+
+
+def _never(names: Sequence[str]) -> str:
+    return f" Never: {', '.join(names)}." if names else ""
 
 
 def _series(trials: Sequence[Trial]) -> dict[str, list[tuple[float, float]]]:

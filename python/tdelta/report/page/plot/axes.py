@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from tdelta.report.page.plot.marks import line, rect, text
 from tdelta.report.page.plot.scale import Scale
-from tdelta.report.page.plot.text import SMALL, text_width
+from tdelta.report.page.plot.text import SMALL, text_width, wrapped
 from tdelta.report.page.plot.ticks import Tick
 
 _GAP = 10.0
@@ -107,6 +107,7 @@ def _ends(tick: Tick, scale: Scale) -> tuple[float, float]:
 def _bottom_title(frame: Frame, title: str, width: float) -> list[Markup]:
     if not title:
         return []
+    title = wrapped(title, width - 4, SMALL, most=1)[0]
     half = text_width(title, SMALL) / 2
     middle = min(max((frame.left + frame.right) / 2, half + 2), max(width - half - 2, half + 2))
     return [text(middle, frame.bottom + _TITLE_DROP, title, "axis-title", "middle")]
