@@ -7,7 +7,7 @@
 
 use crate::process::cores;
 use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
-use hdrhistogram::Histogram;
+use hdrhistogram::{Counter, Histogram};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// One hour, in ns: longer times are recorded as this.
@@ -118,7 +118,7 @@ impl<'a> Recorder<'a> {
 
 /// The interchange form: HdrHistogram V2, compressed.
 #[must_use]
-pub fn encode(histogram: &Histogram<u32>) -> Vec<u8> {
+pub fn encode<T: Counter>(histogram: &Histogram<T>) -> Vec<u8> {
     let mut out = Vec::new();
     V2DeflateSerializer::new().serialize(histogram, &mut out).expect("writing to memory does not fail");
     out
@@ -132,6 +132,18 @@ pub fn decode(bytes: &[u8]) -> Result<Histogram<u64>, String> {
     hdrhistogram::serialization::Deserializer::new()
         .deserialize(&mut &*bytes)
         .map_err(|why| format!("not an HdrHistogram V2 payload: {why:?}"))
+}
+
+/// Adds payloads of [`encode`] up; none at all are an empty histogram.
+///
+/// # Errors
+/// Bytes that are no such histogram.
+pub fn merge<'a>(payloads: impl IntoIterator<Item = &'a [u8]>) -> Result<Histogram<u64>, String> {
+    let mut all = Histogram::new_with_bounds(1, LONGEST_NS, DIGITS).expect("the bounds of every histogram");
+    for payload in payloads {
+        all.add(decode(payload)?).map_err(|why| format!("histograms that cannot be added: {why}"))?;
+    }
+    Ok(all)
 }
 
 #[cfg(test)]
@@ -165,5 +177,21 @@ mod tests {
         let back = decode(&encode(&h)).unwrap();
         assert_eq!(back.len(), 4);
         assert!(decode(b"nonsense").is_err());
+    }
+
+    #[test]
+    fn merged_payloads_hold_the_counts_of_all_and_merge_again() {
+        let payload = |values: &[u64]| {
+            let mut h = histogram();
+            values.iter().for_each(|ns| h.record(*ns).unwrap());
+            encode(&h)
+        };
+        let (few, many) = (payload(&[1_000, 2_000]), payload(&[3_000; 500]));
+        let once = merge([&few[..], &many[..]]).unwrap();
+        assert_eq!((once.len(), once.min()), (502, 1_000));
+        let again = merge([&encode(&once)[..], &few[..]]).unwrap();
+        assert_eq!((again.len(), again.count_at(3_000)), (504, 500));
+        assert_eq!(merge([]).unwrap().len(), 0);
+        assert!(merge([&few[..], b"nonsense"]).is_err());
     }
 }

@@ -6,6 +6,7 @@
 use pyo3::create_exception;
 use pyo3::exceptions::{PyException, PyValueError};
 use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyDict};
 use rusqlite::ffi;
 use serde::Deserialize;
@@ -14,7 +15,7 @@ use std::os::raw::{c_char, c_int};
 use std::sync::atomic::{AtomicBool, Ordering};
 use tdelta_core::client::{ClientError, Noop};
 use tdelta_core::data::{Plan, TableChecksum};
-use tdelta_core::latency::{decode, encode, Histograms};
+use tdelta_core::latency::{encode, merge, Histograms};
 use tdelta_core::load::{Loop, Mix, Outcome, Transaction, Trial, Turns};
 use tdelta_core::process::{cpu_seconds, monotonic_ns, Usage};
 use tdelta_sqlite::bare::PointSelects;
@@ -247,14 +248,26 @@ fn plan_checksums(py: Python<'_>, plan: &str, seed: u64, threads: usize) -> PyRe
 
 /// Merges histogram payloads: (count, mean ns, largest ns, the values at the quantiles).
 #[pyfunction]
-fn histogram_summary(payloads: Vec<Vec<u8>>, quantiles: Vec<f64>) -> PyResult<(u64, f64, u64, Vec<u64>)> {
-    let mut all = decode(&encode(&tdelta_core::latency::histogram())).map_err(PyValueError::new_err)?;
-    for payload in &payloads {
-        let part = decode(payload).map_err(PyValueError::new_err)?;
-        all.add(part).map_err(|error| PyValueError::new_err(error.to_string()))?;
-    }
-    let values = quantiles.iter().map(|q| all.value_at_quantile(*q)).collect();
-    Ok((all.len(), all.mean(), all.max(), values))
+fn histogram_summary(
+    py: Python<'_>,
+    payloads: Vec<PyBackedBytes>,
+    quantiles: Vec<f64>,
+) -> PyResult<(u64, f64, u64, Vec<u64>)> {
+    py.detach(|| {
+        let all = merge(payloads.iter().map(|payload| &payload[..]))?;
+        let values = quantiles.iter().map(|q| all.value_at_quantile(*q)).collect();
+        Ok((all.len(), all.mean(), all.max(), values))
+    })
+    .map_err(|why: String| PyValueError::new_err(why))
+}
+
+/// Merges histogram payloads into one, so that a long run's can be added up a few at a time.
+#[pyfunction]
+fn histogram_merge<'py>(py: Python<'py>, payloads: Vec<PyBackedBytes>) -> PyResult<Bound<'py, PyBytes>> {
+    let merged = py
+        .detach(|| merge(payloads.iter().map(|payload| &payload[..])).map(|all| encode(&all)))
+        .map_err(PyValueError::new_err)?;
+    Ok(PyBytes::new(py, &merged))
 }
 
 /// Ends the trial that runs in this process, if any, and every later one until `clear_stop`.
@@ -291,6 +304,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(loop_cost, module)?)?;
     module.add_function(wrap_pyfunction!(plan_checksums, module)?)?;
     module.add_function(wrap_pyfunction!(histogram_summary, module)?)?;
+    module.add_function(wrap_pyfunction!(histogram_merge, module)?)?;
     module.add_function(wrap_pyfunction!(request_stop, module)?)?;
     module.add_function(wrap_pyfunction!(clear_stop, module)?)?;
     module.add_function(wrap_pyfunction!(clock, module)?)?;

@@ -16,6 +16,7 @@ from tdelta.cli.exit_codes import ExitCode
 from tdelta.cli.export import export
 from tdelta.cli.floor import floor
 from tdelta.cli.output import silence_stdout
+from tdelta.cli.report import report
 from tdelta.cli.run import run
 from tdelta.cli.show import show
 from tdelta.cli.studies import studies
@@ -31,7 +32,7 @@ def cli() -> None:
     """
 
 
-for _command in (run, engines, studies, floor, show, export):
+for _command in (run, engines, studies, floor, show, report, export):
     cli.add_command(_command)
 
 

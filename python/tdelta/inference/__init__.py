@@ -7,6 +7,7 @@ costs and speaks in ratios; the unit of evidence is the trial in its block, neve
 
 from tdelta.inference.decisions import decide, decide_gate, worst
 from tdelta.inference.judging import Judgement, judge, look
+from tdelta.inference.pictures import Density, PairedRatios, complete_blocks, densities, paired_ratios
 from tdelta.inference.stopping import (
     LEAST_WIDTH,
     enough,
@@ -19,14 +20,19 @@ from tdelta.inference.stopping import (
 
 __all__ = [
     "LEAST_WIDTH",
+    "Density",
     "Judgement",
+    "PairedRatios",
+    "complete_blocks",
     "decide",
     "decide_gate",
+    "densities",
     "enough",
     "gate_decided",
     "is_gate_look",
     "judge",
     "look",
+    "paired_ratios",
     "precise_enough",
     "target_width",
     "width",

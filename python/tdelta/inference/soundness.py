@@ -15,8 +15,7 @@ AA_CHECK = "a/a twins differ by no more than the ROPE"
 
 def noise_floors(fit: CostFit, metric: Metric, rope: float) -> tuple[NoiseFloor, ...]:
     """Fit again with the A/A twin a condition of its own, not baseline; one for each stratum that has such a twin."""
-    strata = [fitted for fitted, _ in fit.parts if fitted.plain(Role.AA).any()]
-    apart = fit_strata(strata, Role.BASELINE)
+    apart = twins_apart(fit)
     return tuple(
         NoiseFloor(
             stratum=fitted.panel.stratum,
@@ -29,6 +28,12 @@ def noise_floors(fit: CostFit, metric: Metric, rope: float) -> tuple[NoiseFloor,
         for fitted, condition, data in apart.data()
         if condition.role is Role.AA
     )
+
+
+def twins_apart(fit: CostFit) -> CostFit:
+    """The same fit with the A/A twin a condition of its own, over the strata that have such a twin."""
+    strata = [fitted for fitted, _ in fit.parts if fitted.plain(Role.AA).any()]
+    return fit_strata(strata, Role.BASELINE)
 
 
 def aa_check(floor: NoiseFloor, settings: RunSettings, places: Mapping[int, str]) -> Validity:

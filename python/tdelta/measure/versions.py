@@ -10,7 +10,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 from tdelta import __version__
 
-DISTRIBUTIONS = ("apsw-sqlite3mc", "click", "numpy", "rich", "sqlglot")
+DISTRIBUTIONS = ("apsw-sqlite3mc", "click", "jinja2", "markupsafe", "numpy", "rich", "sqlglot")
 """What tdelta needs at run time, as ``pyproject.toml`` lists it (a test holds them together)."""
 
 

@@ -10,7 +10,17 @@ import math
 from collections.abc import Mapping
 from pathlib import Path
 
-from tdelta.records import Estimate, NoiseFloor, Role, RunResult, RunSettings, Validity, Verdict
+from tdelta.records import (
+    Contrast,
+    Estimate,
+    NoiseFloor,
+    PageCost,
+    Role,
+    RunResult,
+    RunSettings,
+    Validity,
+    Verdict,
+)
 from tdelta.report.command import repeat_command
 from tdelta.report.sentence import answer
 from tdelta.session.request import DryRun
@@ -35,6 +45,9 @@ def document(result: RunResult, exit_code: int) -> dict[str, object]:
         "answer": answer(result),
         "verdicts": [_verdict(v) for v in result.verdicts],
         "noise_floor": [_noise_floor(f, result.settings) for f in result.noise_floor],
+        "contrasts": [_contrast(c) for c in result.contrasts],
+        "page_costs": [_page_cost(c) for c in result.page_costs],
+        "overridden": list(result.overridden),
         "loop_cost_ns": result.loop_cost_ns,
         "dilution": result.dilution,
         "arrival_rates": dict(result.arrival_rates),
@@ -129,6 +142,27 @@ def _noise_floor(noise: NoiseFloor, settings: RunSettings) -> dict[str, object]:
         "instance_sd": noise.instance_sd,
         "rounds": noise.rounds,
         "blocks": noise.blocks,
+    }
+
+
+def _contrast(contrast: Contrast) -> dict[str, object]:
+    return {
+        "factor": contrast.factor,
+        "condition": contrast.condition.as_json(),
+        "versus": contrast.versus.as_json(),
+        "metric": contrast.metric.value,
+        "ratio": _estimate(contrast.ratio),
+    }
+
+
+def _page_cost(cost: PageCost) -> dict[str, object]:
+    return {
+        "condition": cost.condition.as_json(),
+        "pages_per_operation": cost.pages_per_operation,
+        "cpu_us_per_page": cost.cpu_us_per_page,
+        "hdi95": None if cost.hdi95 is None else list(cost.hdi95),
+        "floor_us_per_page": cost.floor_us_per_page,
+        "floor_of": cost.floor_of,
     }
 
 

@@ -6,7 +6,7 @@ Only factors that vary in the run are named: a run at one thread does not say "1
 from __future__ import annotations
 
 from tdelta.design.layout import COMPARED
-from tdelta.records import Condition, Level, Metric, Role, RunSettings
+from tdelta.records import Condition, Contrast, Level, Metric, Role, RunSettings
 from tdelta.report.quantities import amounts, share
 
 _METRICS = {
@@ -50,6 +50,23 @@ def surroundings(condition: Condition, settings: RunSettings) -> tuple[str, ...]
     return tuple(level_text(name, level) for name, level in condition.levels if name in varied)
 
 
+def contrast_label(contrast: Contrast, settings: RunSettings) -> str:
+    """A contrast as a row is called, under its factor's title: ``aes-256, 4 threads: off over on``."""
+    condition, versus = contrast.condition, contrast.versus
+    varied = _varying(settings) - {contrast.factor}
+    shared = [] if contrast.factor == "cipher" else [str(condition.level("cipher"))]
+    shared += [level_text(name, level) for name, level in condition.levels if name in varied]
+    levels = f"{condition.level(contrast.factor)} over {versus.level(contrast.factor)}"
+    return f"{', '.join(shared)}: {levels}" if shared else levels
+
+
+def contrast_title(factor: str) -> str:
+    """What the contrasts of one factor tell: ``what the AES instructions save``."""
+    if factor == "aes_instructions":
+        return "what the AES instructions save"
+    return f"what {_factor_name(factor)} changes by itself"
+
+
 def level_text(factor: str, level: Level) -> str:
     """A level of a factor in words: ``16 threads``, ``cache 10 %``, ``4 KiB pages``."""
     if factor == "threads":
@@ -60,7 +77,11 @@ def level_text(factor: str, level: Level) -> str:
         return f"{_page(level)} pages"
     if factor == "at" and isinstance(level, int | float):
         return f"{share(level)} of capacity"
-    return f"{factor.replace('_', ' ')} {level}"
+    return f"{_factor_name(factor)} {level}"
+
+
+def _factor_name(factor: str) -> str:
+    return "AES instructions" if factor == "aes_instructions" else factor.replace("_", " ")
 
 
 def _kind(condition: Condition) -> str:

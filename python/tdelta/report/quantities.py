@@ -113,6 +113,11 @@ def amounts(values: Iterable[float], unit: str) -> tuple[str, ...]:
     return tuple(f"{_figures(value / size, 4)} {name}" if math.isfinite(value) else MISSING for value in given)
 
 
+def microseconds(value: float) -> str:
+    """A cost of a page, always in the same unit, so that rows compare: ``0.842 µs``, ``28.4 µs``."""
+    return f"{_figures(value, 3)} µs" if math.isfinite(value) else MISSING
+
+
 def duration(seconds: float) -> str:
     """Wall-clock time for people: ``42 s``, ``1 min 25 s``, ``2 h 05 min``."""
     if not math.isfinite(seconds):

@@ -15,9 +15,16 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from tdelta.records import Decision, Estimate, Metric, RunResult, Verdict
+from tdelta.records import Decision, Estimate, Metric, PageCost, RunResult, Verdict
 from tdelta.report.command import next_command, repeat_command
-from tdelta.report.labels import condition_label, metric_label, metric_name, transaction_name
+from tdelta.report.labels import (
+    condition_label,
+    contrast_label,
+    contrast_title,
+    metric_label,
+    metric_name,
+    transaction_name,
+)
 from tdelta.report.quantities import (
     MISSING,
     amounts,
@@ -26,6 +33,7 @@ from tdelta.report.quantities import (
     duration,
     estimate_text,
     interval,
+    microseconds,
     multiple,
     percent,
     share,
@@ -68,6 +76,8 @@ def render(result: RunResult, width: int = DEFAULT_WIDTH, *, color: bool = False
         _headline(result, width),
         _table(result, width),
         _notes(result, width),
+        _contrasts(result, width),
+        _page_costs(result, width),
         _checks(result, width),
         _cautions(result, width),
         _footer(result, width),
@@ -110,7 +120,9 @@ def paragraph(text: str, width: int, style: str = "", indent: str = "") -> list[
 def _headline(result: RunResult, width: int) -> list[Text | Table]:
     noise = floor(result)
     lines: list[Text | Table] = [*paragraph(answer(result), width, _STYLES.get(result.decision, "bold"))]
-    return [*lines, *paragraph(noise, width)] if noise else lines
+    lines += paragraph(noise, width) if noise else []
+    changed = f"Settings of the study that were changed: {'; '.join(result.overridden)}."
+    return [*lines, *paragraph(changed, width)] if result.overridden else lines
 
 
 def _table(result: RunResult, width: int) -> list[Text | Table]:
@@ -186,10 +198,10 @@ def _decision(verdict: Verdict) -> Text:
 
 
 def _notes(result: RunResult, width: int) -> list[Text | Table]:
-    return [text for line in _priors(result) for text in paragraph(line, width, indent="  ")]
+    return [text for line in prior_lines(result) for text in paragraph(line, width, indent="  ")]
 
 
-def _priors(result: RunResult) -> list[str]:
+def prior_lines(result: RunResult) -> list[str]:
     """The pull of the prior: what changes if a speed-up is ruled out from the start."""
     bounds = limits(result.settings)
     given = [(v, v.no_speedup) for v in result.primary if v.no_speedup is not None]
@@ -202,6 +214,49 @@ def _priors(result: RunResult) -> list[str]:
 
 def _shown(estimate: Estimate, bounds: tuple[float, ...]) -> str:
     return estimate_text(estimate, bounds)
+
+
+def _contrasts(result: RunResult, width: int) -> list[Text | Table]:
+    """One condition over another, factor by factor: shown, never decided on."""
+    if not result.contrasts:
+        return []
+    table = plain_table((("", False), ("ratio", True), ("95 % HDI", True)))
+    for factor in dict.fromkeys(contrast.factor for contrast in result.contrasts):
+        table.add_row(Text(contrast_title(factor), style="bold"))
+        for contrast in (c for c in result.contrasts if c.factor == factor):
+            name = f"  {contrast_label(contrast, result.settings)}, {metric_label(contrast.metric)}"
+            table.add_row(name, *_contrast_cells(contrast.ratio, result))
+    note = "One condition over the other, in the same blocks; for orientation, nothing is decided on it."
+    return [table, Text(), *paragraph(note, width, "dim")]
+
+
+def _contrast_cells(ratio: Estimate, result: RunResult) -> tuple[str, str]:
+    places = decimals((ratio.median, *ratio.hdi95), limits(result.settings))
+    times = multiple(ratio.median)
+    return percent(ratio.median, places) + (f" ({times})" if times else ""), interval(ratio.hdi95, places)
+
+
+def _page_costs(result: RunResult, width: int) -> list[Text | Table]:
+    """The measured cost of a page beside what its cipher alone takes."""
+    if not result.page_costs:
+        return []
+    headings = (("cost of a page", False), ("pages an op", True), ("extra CPU", True), ("95 % HDI", True))
+    table = plain_table((*headings, ("cipher alone", True)))
+    for cost in result.page_costs:
+        table.add_row(condition_label(cost.condition, result.settings), *_page_cells(cost))
+    alone = dict.fromkeys(cost.floor_of for cost in result.page_costs if cost.floor_us_per_page is not None)
+    note = "Extra CPU time for each page read or written, beyond the plain twins'."
+    note += f" The cipher alone, measured on this machine: {'; '.join(alone)}." if alone else ""
+    return [table, Text(), *paragraph(note, width, "dim")]
+
+
+def _page_cells(cost: PageCost) -> tuple[str, ...]:
+    pages = f"{cost.pages_per_operation:.3g}"
+    alone = MISSING if cost.floor_us_per_page is None else microseconds(cost.floor_us_per_page)
+    if cost.cpu_us_per_page is None or cost.hdi95 is None:
+        return pages, MISSING, MISSING, alone
+    low, high = (microseconds(end) for end in cost.hdi95)
+    return pages, microseconds(cost.cpu_us_per_page), f"{low.removesuffix(' µs')} … {high}", alone
 
 
 def _checks(result: RunResult, width: int) -> list[Text | Table]:
@@ -229,7 +284,7 @@ def _footer(result: RunResult, width: int) -> list[Text | Table]:
         *(f"library: {name}" for name in (result.versions.get("library under test"),) if name),
         f"{counts} of {duration(result.trial_seconds)}, {_operations(result)}"
         f" and {counted(result.slices, 'turn')} each;"
-        f" {duration(result.elapsed_seconds)} in all; {_ended(result)}",
+        f" {duration(result.elapsed_seconds)} in all; {ended(result)}",
         f"tdelta's own loop: {_loop_cost(result.loop_cost_ns)} a statement,"
         f" {small_share(result.dilution)} of the measured time",
         *_open_loop(result),
@@ -266,7 +321,8 @@ def _loop_cost(nanoseconds: float) -> str:
     return f"{nanoseconds:.0f} ns" if math.isfinite(nanoseconds) else MISSING
 
 
-def _ended(result: RunResult) -> str:
+def ended(result: RunResult) -> str:
+    """Why no further round was run: ``ended at the aimed precision``."""
     if result.interrupted:
         return "interrupted"
     if result.stopped_by == "precision" and result.settings.budget is not None:
@@ -281,5 +337,6 @@ def _next_steps(result: RunResult) -> list[tuple[str, str]]:
         *go_on,
         ("repeat:", repeat_command(settings)),
         ("see again:", next_command("show", settings)),
+        ("HTML page:", next_command("report", settings)),
         ("raw data:", next_command("export", settings, "--format", "csv")),
     ]

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tdelta.errors import UnknownName, UsageError
+from tdelta.session.published import PUBLISHED, PublishedFigure
 from tdelta.session.request import RunRequest
 
 
@@ -28,6 +29,11 @@ class Study:
     runs: bool
     note: str = ""
     settings: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def figures(self) -> tuple[PublishedFigure, ...]:
+        """What was published, figure by figure, with its source; empty where nothing comparable was."""
+        return PUBLISHED.get(self.name, ())
 
 
 _LATER = "planned: this version of tdelta cannot run it yet"

@@ -175,7 +175,7 @@ def _opened(destination: Destination) -> Iterator[TextIO]:
             with destination.open("w", encoding="utf-8", newline="") as out:
                 yield out
         else:
-            with _replacing(destination.resolve()) as out:
+            with replacing(destination.resolve()) as out:
                 yield out
     except OSError as error:
         raise StorageFault(
@@ -184,7 +184,8 @@ def _opened(destination: Destination) -> Iterator[TextIO]:
 
 
 @contextlib.contextmanager
-def _replacing(path: Path) -> Iterator[TextIO]:
+def replacing(path: Path) -> Iterator[TextIO]:
+    """A stream to a file beside ``path``, which takes its place when the block ends well, and is removed otherwise."""
     beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
     try:
         with beside.open("x", encoding="utf-8", newline="") as out:

@@ -1,0 +1,74 @@
+"""``tdelta report``: the HTML page of a stored run, or of several side by side."""
+
+from __future__ import annotations
+
+import os
+import sys
+import webbrowser
+from pathlib import Path
+
+import click
+
+from tdelta.cli.output import can_draw, is_live, write
+from tdelta.report.progress import progress
+
+
+@click.command(short_help="Write the HTML page of a run.")
+@click.argument("runs", nargs=-1, metavar="[RUN]...")
+@click.option("--compare", "is_comparison", is_flag=True, help="Set several RUNs side by side.")
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="File to write.  [./tdelta-RUN.html, or ./tdelta-compare.html]",
+)
+@click.option("--open", "is_opened", is_flag=True, help="Open it in the browser, where there is a display.")
+@click.option("--force", is_flag=True, help="Overwrite a file that is no report of tdelta's.")
+@click.option("--store", type=click.Path(path_type=Path, dir_okay=False), help="File that keeps the results.")
+def report(
+    runs: tuple[str, ...], is_comparison: bool, output: Path | None, is_opened: bool, force: bool, store: Path | None
+) -> None:
+    """Write the HTML page of RUN (an id, the beginning of one, or `last`): one file that needs no network.
+
+    Example: tdelta report last --open
+
+    Example: tdelta report --compare kqmt zvwp
+    """
+    _check(runs, is_comparison=is_comparison)
+    page, name = _page(runs or ("last",), store, is_comparison=is_comparison)
+    path = Path(f"tdelta-{name}.html") if output is None else output
+    from tdelta.report.page import write_page
+
+    write_page(page, path, force=force)
+    if output is None or output.is_file():
+        write(f"{path}\n")
+    if is_opened:
+        _open(path)
+
+
+def _check(runs: tuple[str, ...], *, is_comparison: bool) -> None:
+    if len(runs) > 1 and not is_comparison:
+        raise click.UsageError(f"expected one RUN, found {', '.join(runs)}; --compare sets runs side by side")
+    if len(runs) < 2 and is_comparison:
+        raise click.UsageError(f"--compare: expected at least two RUNs, found {', '.join(runs) or 'none'}")
+
+
+def _page(runs: tuple[str, ...], store: Path | None, *, is_comparison: bool) -> tuple[str, str]:
+    """The page's text, and what it is called."""
+    from tdelta.report.page import compare, compose, gather, render
+    from tdelta.store import Store
+
+    with (
+        Store.open(store, must_exist=True) as opened,
+        progress(sys.stderr, live=is_live(), color=can_draw()) as observer,
+    ):
+        found = [gather(opened, opened.resolve(run), observer) for run in runs]
+        page = compare(found) if is_comparison else compose(found[0])
+    return render(page), "compare" if is_comparison else found[0].result.settings.run_id
+
+
+def _open(path: Path) -> None:
+    """Hand the file to the browser; without a display a text browser would take the terminal, so none is started."""
+    if not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
+        click.echo(f"no display here (DISPLAY, WAYLAND_DISPLAY): open {path} yourself", err=True)
+    elif not webbrowser.open(path.resolve().as_uri()):
+        click.echo(f"no browser could be started: open {path} yourself", err=True)

@@ -1,0 +1,142 @@
+"""What a picture of a run needs beyond its figures: the posteriors' densities, and each block's own ratio.
+
+Worked out again from the trials, with the same fits as the verdicts; a store keeps an estimate's figures, not its
+curve. Deterministic, so the curve is the one that the figures were taken from, as long as the model is the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tdelta.inference.costs import Panel, metric_costs, panels
+from tdelta.inference.fits import PLAIN, fit_metrics
+from tdelta.inference.posterior import FloatArray, Posterior, posterior
+from tdelta.inference.soundness import twins_apart
+from tdelta.records import Condition, Estimate, Role, RunSettings, Trial
+
+_POINTS = 240
+_MASS_SHOWN = 0.9999
+
+
+@dataclass(frozen=True, slots=True)
+class Density:
+    """The posterior of one ratio as a curve.
+
+    Attributes:
+        condition: a judged condition, or an A/A twin (then over the other plain twin, as for the noise floor).
+        ratio: shape (n,), increasing quotients that hold 99.99 % of the posterior.
+        density: shape (n,), of the ratio (not of its logarithm); the whole posterior's area is 1.
+        estimate: the figures of this very posterior.
+    """
+
+    condition: Condition
+    ratio: FloatArray
+    density: FloatArray
+    estimate: Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class PairedRatios:
+    """One condition's cost over the baseline's in every complete block: what was compared, before any model.
+
+    Attributes:
+        condition: a judged condition, over the geometric mean of the plain twins of its block; or an A/A twin, over
+            the other plain twin.
+        rounds: shape (b,), the round of each block, not decreasing.
+        blocks: shape (b,), its number in the run.
+        started_unix_seconds: shape (b,), when it began.
+        ratio: shape (b,), quotients.
+    """
+
+    condition: Condition
+    rounds: NDArray[np.intp]
+    blocks: NDArray[np.intp]
+    started_unix_seconds: FloatArray
+    ratio: FloatArray
+
+
+def densities(trials: Iterable[Trial], settings: RunSettings) -> tuple[Density, ...]:
+    """The posterior curves of the primary metric: judged conditions first, then A/A twins, each in the design's order.
+
+    A condition without a complete block has none, since its posterior is the prior.
+
+    Args:
+        trials: finished trials in any order.
+        settings: the run's.
+
+    Raises:
+        TdeltaError: if a stratum has not exactly one baseline.
+    """
+    fit = fit_metrics(panels(trials, settings), (settings.metric,))[settings.metric]
+    judged = {c.key: (c, data) for _, c, data in fit.data() if c.role.is_judged}
+    twins = {c.key: (c, data) for _, c, data in twins_apart(fit).data() if c.role is Role.AA}
+    ordered = [found[c.key] for found in (judged, twins) for c in settings.conditions if c.key in found]
+    return tuple(_density(condition, posterior(data), settings.rope) for condition, data in ordered)
+
+
+def paired_ratios(trials: Iterable[Trial], settings: RunSettings) -> tuple[PairedRatios, ...]:
+    """Each complete block's ratios of the primary metric, in the order of `densities`.
+
+    Conditions that cost nothing in some block have no ratio and are left out.
+
+    Args:
+        trials: finished trials in any order.
+        settings: the run's.
+
+    Raises:
+        TdeltaError: if a stratum has not exactly one baseline.
+    """
+    found = {p.condition.key: p for panel in panels(trials, settings) for p in _paired(panel, settings)}
+    judged = [c for c in settings.conditions if c.role.is_judged]
+    twins = [c for c in settings.conditions if c.role is Role.AA]
+    return tuple(found[c.key] for c in (*judged, *twins) if c.key in found)
+
+
+def complete_blocks(trials: Iterable[Trial], settings: RunSettings) -> frozenset[tuple[int, str]]:
+    """The (block, condition key) of every trial that the verdicts rest on: those of complete blocks.
+
+    Raises:
+        TdeltaError: if a stratum has not exactly one baseline.
+    """
+    used = (trial for panel in panels(trials, settings) for row in panel.trials for trial in row)
+    return frozenset((trial.block, trial.condition.key) for trial in used)
+
+
+def _density(condition: Condition, found: Posterior, rope: float) -> Density:
+    middle = 0.5 * (found.theta[1:] + found.theta[:-1])
+    of_log = np.diff(found.cumulative) / np.diff(found.theta)
+    tail = 0.5 * (1.0 - _MASS_SHOWN)
+    log_ratio = np.linspace(found.quantile(tail), found.quantile(1.0 - tail), _POINTS)
+    ratio = np.exp(log_ratio)
+    density = np.interp(log_ratio, middle, of_log) / ratio
+    return Density(condition, ratio, density, found.estimate(rope))
+
+
+def _paired(panel: Panel, settings: RunSettings) -> Iterator[PairedRatios]:
+    if not panel.trials:
+        return
+    costs = metric_costs(panel, settings.metric)
+    used = np.asarray((costs > 0).all(axis=0), dtype=np.bool_)
+    plain = panel.where(*PLAIN) & used
+    baseline = panel.where(Role.BASELINE)
+    if not used[baseline].all():
+        return
+    for at, condition in enumerate(panel.conditions):
+        if used[at] and condition.role is not Role.BASELINE:
+            over = baseline if condition.role is Role.AA else plain
+            yield _of_condition(panel, condition, np.log(costs[:, at]) - np.log(costs[:, over]).mean(axis=1))
+
+
+def _of_condition(panel: Panel, condition: Condition, log_ratio: FloatArray) -> PairedRatios:
+    first: Sequence[Trial] = [row[0] for row in panel.trials]
+    return PairedRatios(
+        condition=condition,
+        rounds=panel.rounds,
+        blocks=np.array([trial.block for trial in first], dtype=np.intp),
+        started_unix_seconds=np.array([trial.started_unix_seconds for trial in first], dtype=np.float64),
+        ratio=np.exp(log_ratio),
+    )

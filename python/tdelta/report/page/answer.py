@@ -1,0 +1,216 @@
+"""The first part of the page: the answer in words and figures, the noise floor, and what was published."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from tdelta.records import Decision, Estimate, NoiseFloor, RunResult, RunSettings, Verdict
+from tdelta.report.labels import contrast_label, contrast_title, metric_name, surroundings
+from tdelta.report.page.blocks import Block, Column, Figure, Heading, Paragraph, Section, Table, Tile, Tiles
+from tdelta.report.page.figures.forest import Limits, Look, Row, forest
+from tdelta.report.page.wording import (
+    bounds_of,
+    decided,
+    has_data,
+    hdi_text,
+    label,
+    limit_words,
+    mark,
+    median_text,
+    overhead,
+)
+from tdelta.report.quantities import MISSING, counted, percent
+from tdelta.report.sentence import answer, floor
+from tdelta.report.terminal import prior_lines
+from tdelta.session.studies import Study, studies
+
+UNRELIABLE = "The run is unsound: look here for what went wrong, not for what encryption costs. "
+"""What stands before figures that are shown although there is no answer."""
+
+_TILES = range(2, 7)
+"""With one condition the headline has its figure already; more than six are a figure's work."""
+
+
+def headline(result: RunResult) -> str:
+    """The answer in a few words: ``Costly: +66.6 % response time``, ``5 conditions: 3 costly, 2 undecided``."""
+    if is_unsound(result):
+        return "Unsound: no answer"
+    if not result.primary:
+        return "No answer"
+    what = metric_name(result.settings.metric)
+    if len(result.primary) == 1:
+        return _one(result.primary[0], result.settings, what)
+    counts = Counter(v.decision for v in result.primary)
+    words = ", ".join(f"{number}\u00a0{decision.value}" for decision, number in counts.most_common())
+    return f"{counted(len(result.primary), 'condition')}: {words}"
+
+
+def is_unsound(result: RunResult) -> bool:
+    """Whether the run as a whole gives no answer."""
+    return result.decision is Decision.UNSOUND or not all(check.ok for check in result.validity)
+
+
+def answer_section(result: RunResult) -> Section:
+    """What the run answers, with the forest plot of its primary verdicts and the A/A twins in the same picture."""
+    blocks: list[Block] = []
+    tiles = _tiles(result)
+    if tiles:
+        blocks.append(Tiles(tiles))
+    blocks.append(Paragraph(answer(result), "lead"))
+    noise = floor(result)
+    blocks += [Paragraph(noise)] if noise else []
+    blocks += _overridden(result)
+    if result.primary:
+        blocks.append(_primary_forest(result))
+    blocks += [] if is_unsound(result) else [Paragraph(line, "note") for line in prior_lines(result)]
+    return Section("answer", "The answer", [*blocks, *_published(result)])
+
+
+def forest_rows(result: RunResult) -> list[Row]:
+    """The primary verdicts and, in grey, the A/A twins of the same metric."""
+    judged = [verdict_row(v, label(v.condition, result.settings)) for v in result.primary]
+    noise = [f for f in result.noise_floor if f.metric is result.settings.metric]
+    return [*judged, *(Row(_noise_label(f, result.settings), f.ratio, "noise floor", Look.PLAIN) for f in noise)]
+
+
+def verdict_row(verdict: Verdict, name: str) -> Row:
+    """A verdict as a row of a forest plot."""
+    look = Look.ALARM if verdict.decision is Decision.UNSOUND else Look.JUDGED
+    if not has_data(verdict):
+        return Row(name, None, "no data", look)
+    return Row(name, verdict.ratio, decided(verdict), look, verdict.realised)
+
+
+def limits_of(settings: RunSettings, *, is_primary: bool = True) -> Limits:
+    """What verdicts are held against: the budget decides primary ones only."""
+    if is_primary and settings.budget is not None:
+        return Limits(budget=1 + settings.budget)
+    return Limits(rope=(1 - settings.rope, 1 + settings.rope))
+
+
+def _one(verdict: Verdict, settings: RunSettings, what: str) -> str:
+    word = verdict.decision.value.capitalize()
+    if not has_data(verdict):
+        return f"{word}: nothing to compare"
+    return f"{word}: {overhead(verdict.ratio, bounds_of(settings))} {what}"
+
+
+def _tiles(result: RunResult) -> list[Tile]:
+    """The answers to be seen from afar; none where a figure would be taken for one though the run is unsound."""
+    if is_unsound(result) or len(result.primary) not in _TILES:
+        return []
+    return [_tile(verdict, result.settings) for verdict in result.primary if has_data(verdict)]
+
+
+def _tile(verdict: Verdict, settings: RunSettings) -> Tile:
+    bounds = bounds_of(settings)
+    level, ends = ("99 %", verdict.ratio.hdi99) if settings.budget is not None else ("95 %", verdict.ratio.hdi95)
+    return Tile(
+        label=label(verdict.condition, settings),
+        figure=overhead(verdict.ratio, bounds),
+        interval=f"{metric_name(verdict.metric)}, {level} HDI {hdi_text(verdict.ratio, ends, bounds)} %",
+        decision=verdict.decision.value,
+        mark=mark(verdict.decision),
+        is_alarm=verdict.decision is Decision.UNSOUND,
+    )
+
+
+def _noise_label(noise: NoiseFloor, settings: RunSettings) -> str:
+    home = next((c for c in settings.conditions if c.stratum == noise.stratum), None)
+    return ", ".join(("A/A twin", *(surroundings(home, settings) if home else ())))
+
+
+def _overridden(result: RunResult) -> Iterator[Block]:
+    if result.overridden:
+        yield Paragraph(
+            f"Settings of the study that were changed for this run: {'; '.join(result.overridden)}.", "caution"
+        )
+
+
+def _primary_forest(result: RunResult) -> Figure:
+    settings = result.settings
+    has_truth = any(v.realised is not None for v in result.primary)
+    truth = " Diamonds: what planted twins really spun." if has_truth else ""
+    return forest(
+        "answer",
+        f"Overhead in {metric_name(settings.metric)}, by condition",
+        forest_rows(result),
+        limits_of(settings),
+        axis=f"{metric_name(settings.metric)} over the plain twins'",
+        caption=(
+            f"{UNRELIABLE if is_unsound(result) else ''}Circle: median; thick bar: 95 % HDI; thin bar: 99 % HDI;"
+            f" {limit_words(settings)}. Squares in grey: A/A twins, plain databases like the baseline, so their"
+            f" distance from 0 % is this instrument's noise.{truth}"
+        ),
+    )
+
+
+def _published(result: RunResult) -> Iterator[Block]:
+    study = _study(result.settings)
+    if study is None:
+        return
+    yield Heading("What the study is, and what was published")
+    yield Paragraph(f"{study.name}: {study.title}. Published: {study.published}.")
+    if not study.figures:
+        return
+    published = [
+        (figure.what, figure.said, MISSING if figure.ratio is None else percent(figure.ratio), figure.source)
+        for figure in study.figures
+    ]
+    columns = [Column("of what"), Column("finding"), Column("overhead", is_number=True), Column("source")]
+    yield Table("Published figures, and below them what was measured here", columns, [*published, *_here(result)])
+    yield Paragraph(
+        "Other products, machines and settings: published figures are here to be read beside this run's, and"
+        " neither is a check of the other.",
+        "note",
+    )
+
+
+def _here(result: RunResult) -> Iterator[tuple[str, str, str, str]]:
+    """This run's primary verdicts as rows of the same table."""
+    source = "this run"
+    if is_unsound(result):
+        yield metric_name(result.settings.metric), "unsound: no answer", MISSING, source
+        return
+    bounds = bounds_of(result.settings)
+    for verdict in (v for v in result.primary if has_data(v)):
+        what = f"{metric_name(verdict.metric)}, {label(verdict.condition, result.settings)}"
+        finding = f"{verdict.decision.value}, 95 % HDI {hdi_text(verdict.ratio, verdict.ratio.hdi95, bounds)} %"
+        yield what, finding, median_text(verdict.ratio, bounds), source
+
+
+def _study(settings: RunSettings) -> Study | None:
+    return next((study for study in studies() if study.name == settings.study), None)
+
+
+def contrast_blocks(result: RunResult) -> list[Block]:
+    """What one factor does by itself: one condition over another that is not its baseline, in the same blocks."""
+    if not result.contrasts:
+        return []
+    settings = result.settings
+    rows: list[Row] = []
+    for factor in dict.fromkeys(c.factor for c in result.contrasts):
+        rows.append(Row(contrast_title(factor)))
+        for contrast in (c for c in result.contrasts if c.factor == factor):
+            name = f"{contrast_label(contrast, settings)}, {metric_name(contrast.metric)}"
+            rows.append(Row(name, contrast.ratio, _side(contrast.ratio)))
+    figure = forest(
+        "contrasts",
+        "What one factor does by itself",
+        rows,
+        limits_of(settings, is_primary=False),
+        axis="one condition over the other",
+        caption=(
+            "Conditions of the same blocks that differ in one factor, one over the other: circle, median; thick bar,"
+            " 95 % HDI; thin bar, 99 %. Shown, never decided on."
+        ),
+        noted="the 95 % HDI",
+    )
+    return [figure]
+
+
+def _side(estimate: Estimate) -> str:
+    """Where the 95 % HDI lies, in two words; no decision."""
+    low, high = estimate.hdi95
+    return "above 0 %" if low > 1 else "below 0 %" if high < 1 else "holds 0 %"

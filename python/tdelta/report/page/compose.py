@@ -1,0 +1,52 @@
+"""The page of one run, part by part, in the order in which questions come up."""
+
+from __future__ import annotations
+
+from tdelta import __version__
+from tdelta.report.page.answer import answer_section, headline, is_unsound
+from tdelta.report.page.blocks import Page
+from tdelta.report.page.gather import RunData
+from tdelta.report.page.repeat import repeat_section
+from tdelta.report.page.sections import (
+    differences_section,
+    latency_section,
+    posterior_section,
+    resource_section,
+    transaction_section,
+    trust_section,
+)
+from tdelta.report.page.wording import date_text, run_words
+
+MARKER = "tdelta report"
+"""How the comment in the first line of every page begins."""
+
+
+def compose(data: RunData) -> Page:
+    """The page of a run.
+
+    Args:
+        data: as `tdelta.report.page.gather.gather` reads it.
+    """
+    result = data.result
+    sections = (
+        answer_section(result),
+        posterior_section(data),
+        differences_section(data),
+        latency_section(data),
+        resource_section(data),
+        transaction_section(data),
+        trust_section(data),
+        repeat_section(data),
+    )
+    return Page(
+        title=f"tdelta {result.settings.run_id}: {headline(result)}",
+        eyebrow=f"tdelta {run_words(result)}, {date_text(data.created_unix_seconds)}",
+        headline=headline(result),
+        is_alarm=is_unsound(result),
+        sections=[section for section in sections if section is not None],
+        marker=f"{MARKER}: run {result.settings.run_id}",
+        footer=(
+            f"Drawn by tdelta {__version__} from the stored run alone. This file holds everything it shows and asks"
+            " nothing of any network."
+        ),
+    )

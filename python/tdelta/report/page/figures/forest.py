@@ -1,0 +1,295 @@
+"""The forest plot: ratios with their intervals, one a row, against what would not matter.
+
+Thick bars are 95 % HDIs, thin ones 99 %, open circles medians; plain twins are grey with square medians, so that the
+instrument's noise stands in the same picture as what it measured. Where any ratio is beyond two-fold the axis is
+logarithmic, else it is linear in per cent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from markupsafe import Markup
+
+from tdelta.records import Estimate
+from tdelta.report.page.blocks import NARROW, WIDE, Column, Figure, Table
+from tdelta.report.page.plot import (
+    SIZE,
+    Frame,
+    Scale,
+    Tick,
+    band,
+    bottom_axis,
+    circle,
+    diamond,
+    drawing,
+    fitted,
+    group,
+    line,
+    overhead_ticks,
+    scale_over,
+    square,
+    text,
+    text_width,
+    vertical_line,
+    wrapped,
+)
+from tdelta.report.page.wording import hdi_text, is_known, median_text, overhead
+from tdelta.report.quantities import MISSING, percent
+
+_ROW = 34.0
+_DENSE_ROW = 27.0
+_DENSE_FROM = 12
+_GROUP = 32.0
+_NARROW_ROW = 58.0
+_LINE = 16.0
+_HEAD = 26.0
+_FOOT = 48.0
+_LOG_FROM = 2.0
+_LABEL_MOST = 156.0
+_PLOT_LEAST = 250.0
+_GAP = 18.0
+
+
+class Look(StrEnum):
+    """How a row is drawn: what is judged, plain twins (noise), and what must not be relied on."""
+
+    JUDGED = ""
+    PLAIN = "plain-"
+    ALARM = "alarm-"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A row; without an estimate it is the heading of those below it, or says in ``note`` why it has none.
+
+    ``note`` is what was decided, with its sign. ``truth`` is a ratio known from elsewhere, drawn as a diamond.
+    """
+
+    label: str
+    estimate: Estimate | None = None
+    note: str = ""
+    look: Look = Look.JUDGED
+    truth: float | None = None
+
+    @property
+    def is_heading(self) -> bool:
+        """Whether it only names the rows below."""
+        return self.estimate is None and not self.note
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What rows are held against: edges of a band, or a single line; and the quotients that figures must not cross."""
+
+    rope: tuple[float, float] | None = None
+    budget: float | None = None
+
+    @property
+    def values(self) -> tuple[float, ...]:
+        """All of them."""
+        return (*(self.rope or ()), *((self.budget,) if self.budget is not None else ()))
+
+
+def forest(
+    name: str, title: str, rows: Sequence[Row], limits: Limits, *, axis: str, caption: str, noted: str = "verdict"
+) -> Figure:
+    """A forest plot with the table of its numbers.
+
+    Args:
+        name: unique in the page.
+        title: above the figure.
+        rows: in order.
+        limits: the ROPE or the budget.
+        axis: what the ratios are of.
+        caption: below the figure; says what the marks mean.
+        noted: the heading of the rows' notes.
+    """
+    description = _description(rows, limits)
+    wide = drawing(*_wide(rows, limits, axis, noted, title, description), name=name, kind="wide")
+    narrow = drawing(*_narrow(rows, limits, axis, title, description), name=name, kind="narrow")
+    return Figure(name, title, wide, narrow, caption, _table(title, rows, limits, noted))
+
+
+def _known(rows: Iterable[Row]) -> list[Estimate]:
+    return [row.estimate for row in rows if row.estimate is not None and is_known(row.estimate)]
+
+
+def _scale(rows: Sequence[Row], limits: Limits, left: float, right: float) -> Scale:
+    ends = [end for e in _known(rows) for end in e.hdi99]
+    truths = [row.truth for row in rows if row.truth is not None]
+    values = [1.0, *limits.values, *ends, *truths]
+    return scale_over(values, left, right, is_log=max(values) >= _LOG_FROM or min(values) <= 1 / _LOG_FROM)
+
+
+def _wide(
+    rows: Sequence[Row], limits: Limits, axis: str, noted: str, title: str, description: str
+) -> tuple[float, float, str, str, list[Markup]]:
+    bounds = limits.values
+    medians = [overhead(e, bounds) for e in _known(rows)]
+    intervals = [hdi_text(e, e.hdi95, bounds) for e in _known(rows)]
+    notes_width = _widest([*(row.note for row in rows), noted], is_bold=any(row.look is Look.ALARM for row in rows))
+    hdi_width, median_width = _widest([*intervals, "95 % HDI"]), _widest([*medians, "median"], is_bold=True)
+    right = WIDE - notes_width - hdi_width - median_width - 3 * _GAP
+    labels = _widest([row.label for row in rows])
+    left = min(labels, _LABEL_MOST, right - _PLOT_LEAST) + _GAP
+    step = _DENSE_ROW if len(rows) > _DENSE_FROM else _ROW
+    folded = [wrapped(row.label, left - _GAP, most=2) for row in rows]
+    heights = [
+        _GROUP + _LINE * (len(f) - 1) if row.is_heading else max(step, _LINE * len(f) + 10)
+        for row, f in zip(rows, folded, strict=True)
+    ]
+    frame = Frame(left, _HEAD, right, _HEAD + sum(heights))
+    scale = _scale(rows, limits, left, right)
+    at = (right + _GAP + median_width, right + 2 * _GAP + median_width + hdi_width, WIDE - notes_width)
+    marks = [*_ground(frame, scale, limits, WIDE), *_heads(at, noted)]
+    marks += bottom_axis(frame, scale, _ticks(scale, WIDE), axis, width=WIDE, has_grid=False)
+    y = frame.top
+    for row, lines, height in zip(rows, folded, heights, strict=True):
+        middle = y + height / 2 + (4 if row.is_heading else 0)
+        first = middle + 4.5 - _LINE * (len(lines) - 1) / 2
+        style = "strong" if row.is_heading else "label"
+        marks += [text(0.0, first + _LINE * n, words, style) for n, words in enumerate(lines)]
+        marks += _interval(row, scale, middle)
+        marks += _figures(row, bounds, at, middle + 4.5)
+        y += height
+    return WIDE, frame.bottom + _FOOT, title, description, marks
+
+
+def _heads(at: tuple[float, float, float], noted: str) -> list[Markup]:
+    median, hdi, notes = at
+    return [
+        text(median, _HEAD - 10, "median", "head", "end"),
+        text(hdi, _HEAD - 10, "95 % HDI", "head", "end"),
+        text(notes, _HEAD - 10, noted, "head"),
+    ]
+
+
+def _figures(row: Row, bounds: Sequence[float], at: tuple[float, float, float], y: float) -> list[Markup]:
+    median, hdi, notes = at
+    if row.estimate is None:
+        return [text(notes, y, row.note, "faint")] if row.note else []
+    style = "warn" if row.look is Look.ALARM else "label"
+    shown = [text(notes, y, row.note, style)] if row.note else []
+    if not is_known(row.estimate):
+        return shown
+    return [
+        text(median, y, overhead(row.estimate, bounds), "strong" if row.look is Look.JUDGED else "label", "end"),
+        text(hdi, y, hdi_text(row.estimate, row.estimate.hdi95, bounds), "label", "end"),
+        *shown,
+    ]
+
+
+def _narrow(
+    rows: Sequence[Row], limits: Limits, axis: str, title: str, description: str
+) -> tuple[float, float, str, str, list[Markup]]:
+    bounds = limits.values
+    left, right = 10.0, NARROW - 10.0
+    folded = [wrapped(row.label, NARROW - 8, most=2) for row in rows]
+    heights = [
+        (_GROUP if row.is_heading else _NARROW_ROW) + _LINE * (len(f) - 1) for row, f in zip(rows, folded, strict=True)
+    ]
+    frame = Frame(left, 4.0, right, 4.0 + sum(heights))
+    scale = _scale(rows, limits, left, right)
+    marks: list[Markup] = []
+    y = frame.top
+    for row, lines, height in zip(rows, folded, heights, strict=True):
+        style = "strong" if row.is_heading or row.look is not Look.PLAIN else "label"
+        first = y + (_GROUP - 10 if row.is_heading else 14)
+        marks += [text(0.0, first + _LINE * n, words, style) for n, words in enumerate(lines)]
+        marks += _narrow_figures(row, bounds, first + _LINE * len(lines))
+        if not row.is_heading:
+            strip = Frame(left, y + height - 25, right, y + height - 1)
+            marks += [*_ground(strip, scale, limits, NARROW), *_interval(row, scale, y + height - 13)]
+        y += height
+    ticks = _ticks(scale, NARROW)
+    marks += bottom_axis(frame, scale, ticks, axis, width=NARROW, has_grid=False)
+    return NARROW, frame.bottom + _FOOT, title, description, marks
+
+
+def _narrow_figures(row: Row, bounds: Sequence[float], y: float) -> list[Markup]:
+    if row.is_heading:
+        return []
+    style = "warn" if row.look is Look.ALARM else "label"
+    note = [text(NARROW, y, row.note, style, "end")] if row.note else []
+    if row.estimate is None or not is_known(row.estimate):
+        return note
+    figures = f"{overhead(row.estimate, bounds)} ({hdi_text(row.estimate, row.estimate.hdi95, bounds)})"
+    note_width = text_width(row.note, is_bold=row.look is Look.ALARM)
+    room = NARROW - (note_width + 10 if row.note else 0)
+    size = "label" if text_width(figures, SIZE) <= room else "small"
+    return [text(0.0, y, figures, size), *note]
+
+
+def _ticks(scale: Scale, width: float) -> Sequence[Tick]:
+    return overhead_ticks(scale.low, scale.high, 7 if width > NARROW else 5)
+
+
+def _ground(frame: Frame, scale: Scale, limits: Limits, width: float) -> list[Markup]:
+    """What rows are drawn on: the ROPE, the grid, the line of no difference, the budget."""
+    marks = [band(frame, scale(limits.rope[0]), scale(limits.rope[1]), "rope")] if limits.rope else []
+    kept = fitted(_ticks(scale, width), scale, low=0.0, high=width)
+    marks += [vertical_line(frame, scale(tick.value), "grid") for tick in kept]
+    marks.append(vertical_line(frame, scale(1.0), "zero"))
+    if limits.budget is not None:
+        marks.append(vertical_line(frame, scale(limits.budget), "limit"))
+    return marks
+
+
+def _interval(row: Row, scale: Scale, y: float) -> list[Markup]:
+    truth = [diamond(scale(row.truth), y, 6.0, "truth")] if row.truth is not None else []
+    if row.estimate is None or not is_known(row.estimate):
+        return truth
+    (low95, high95), (low99, high99) = row.estimate.hdi95, row.estimate.hdi99
+    x = scale(row.estimate.median)
+    median = square(x, y, 3.6, f"{row.look}dot") if row.look is Look.PLAIN else circle(x, y, 4.2, f"{row.look}dot")
+    return [
+        group(
+            line(scale(low99), y, scale(high99), y, f"{row.look}hdi99"),
+            line(scale(low95), y, scale(high95), y, f"{row.look}hdi95"),
+            median,
+            *truth,
+        )
+    ]
+
+
+def _widest(words: Sequence[str], *, is_bold: bool = False) -> float:
+    return max((text_width(word, is_bold=is_bold) for word in words), default=0.0)
+
+
+def _description(rows: Sequence[Row], limits: Limits) -> str:
+    parts = [_row_words(row, limits.values) for row in rows if not row.is_heading]
+    return "; ".join(parts) + "."
+
+
+def _row_words(row: Row, bounds: Sequence[float]) -> str:
+    if row.estimate is None or not is_known(row.estimate):
+        return f"{row.label}: {row.note or 'no figure'}"
+    note = f", {row.note}" if row.note else ""
+    hdi = hdi_text(row.estimate, row.estimate.hdi95, bounds)
+    return f"{row.label}: {median_text(row.estimate, bounds)}, 95 % HDI {hdi}{note}"
+
+
+def _table(title: str, rows: Sequence[Row], limits: Limits, noted: str) -> Table:
+    has_truth = any(row.truth is not None for row in rows)
+    columns = [Column(""), Column("median", is_number=True), Column("95 % HDI", is_number=True)]
+    columns += [Column("99 % HDI", is_number=True), *([Column("realised", is_number=True)] if has_truth else [])]
+    cells: list[list[str]] = []
+    heading = ""
+    for row in rows:
+        if row.is_heading:
+            heading = f"{row.label}: "
+            continue
+        cells.append([f"{heading}{row.label}", *_cells(row, limits.values, has_truth=has_truth), row.note])
+    return Table(f"Numbers: {title}", [*columns, Column(noted)], cells, folded=True)
+
+
+def _cells(row: Row, bounds: Sequence[float], *, has_truth: bool) -> list[str]:
+    truth = [MISSING if row.truth is None else percent(row.truth)] if has_truth else []
+    estimate = row.estimate
+    if estimate is None or not is_known(estimate):
+        return [MISSING, MISSING, MISSING, *truth]
+    figures = [hdi_text(estimate, ends, bounds) for ends in (estimate.hdi95, estimate.hdi99)]
+    return [median_text(estimate, bounds), *figures, *truth]

@@ -1,0 +1,126 @@
+"""What a page of encrypted data cost beyond plain, beside what its cipher alone costs on this CPU.
+
+An interval for what was measured, an open diamond for the floor. The distance between the two is everything that is not
+the cipher itself: copies, checks, allocation, lost cache lines.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from markupsafe import Markup
+
+from tdelta.records import PageCost, RunSettings
+from tdelta.report.page.blocks import NARROW, WIDE, Column, Figure, Table
+from tdelta.report.page.plot import (
+    Frame,
+    Scale,
+    bottom_axis,
+    circle,
+    diamond,
+    drawing,
+    line,
+    plain_ticks,
+    scale_over,
+    text,
+    vertical_line,
+    wrapped,
+)
+from tdelta.report.page.wording import label
+from tdelta.report.quantities import MISSING, microseconds
+
+_ROW = 40.0
+_NARROW_ROW = 62.0
+_LABEL = 190.0
+_FOOT = 48.0
+_LINE = 16.0
+
+
+def page_costs(costs: Sequence[PageCost], settings: RunSettings) -> Figure | None:
+    """The figure of all conditions that moved pages; None where none has a cost."""
+    shown = [cost for cost in costs if cost.cpu_us_per_page is not None and math.isfinite(cost.cpu_us_per_page)]
+    if not shown:
+        return None
+    title = "What a page cost, and what its cipher alone costs"
+    description = "; ".join(_words(cost, settings) for cost in shown) + "."
+    wide, narrow = (_layout(shown, settings, kind, title, description) for kind in ("wide", "narrow"))
+    caption = (
+        "Circle and bar: extra CPU time for each page read or written, beyond the plain twins', posterior median"
+        " and 95 % HDI. Diamond: what the cipher alone takes for such a page on this machine, measured in a loop of"
+        " its own."
+    )
+    return Figure("page-costs", title, wide, narrow, caption, page_cost_table(costs, settings))
+
+
+def page_cost_table(costs: Sequence[PageCost], settings: RunSettings) -> Table:
+    """All page costs, those that hardly moved a page with a dash."""
+    titles = ("pages an operation", "extra CPU a page", "95 % HDI", "cipher alone", "the floor is of")
+    rows = [(label(cost.condition, settings), *_cells(cost)) for cost in costs]
+    columns = [Column(""), *(Column(title, is_number=title != titles[-1]) for title in titles)]
+    return Table("Numbers: cost of a page", columns, rows, folded=True)
+
+
+def _cells(cost: PageCost) -> tuple[str, ...]:
+    floor = MISSING if cost.floor_us_per_page is None else microseconds(cost.floor_us_per_page)
+    if cost.cpu_us_per_page is None:
+        return f"{cost.pages_per_operation:.3g}", "hardly a page moved", MISSING, floor, cost.floor_of
+    hdi = MISSING if cost.hdi95 is None else f"{microseconds(cost.hdi95[0])} … {microseconds(cost.hdi95[1])}"
+    return f"{cost.pages_per_operation:.3g}", microseconds(cost.cpu_us_per_page), hdi, floor, cost.floor_of
+
+
+def _values(costs: Sequence[PageCost]) -> list[float]:
+    values = [0.0]
+    for cost in costs:
+        values += [cost.cpu_us_per_page or 0.0, *(cost.hdi95 or ()), cost.floor_us_per_page or 0.0]
+    return values
+
+
+def _layout(costs: Sequence[PageCost], settings: RunSettings, kind: str, title: str, description: str) -> Markup:
+    is_wide = kind == "wide"
+    width, step = (WIDE, _ROW) if is_wide else (NARROW, _NARROW_ROW)
+    left, right = (_LABEL, WIDE - 20) if is_wide else (10.0, NARROW - 10)
+    frame = Frame(left, 6.0, right, 6.0 + step * len(costs))
+    scale = scale_over(_values(costs), left, right, margin=0.03)
+    ticks = plain_ticks(scale.low, scale.high, 6 if is_wide else 4, "µs")
+    marks = bottom_axis(frame, scale, ticks, "extra CPU time a page", width=width)
+    marks.append(vertical_line(frame, scale(0.0), "zero"))
+    for at, cost in enumerate(costs):
+        top = frame.top + step * at
+        middle = top + step / 2 if is_wide else top + step - 14
+        marks += _names(cost, settings, top, middle, is_wide=is_wide)
+        marks += _marks(cost, scale, middle)
+    return drawing(width, frame.bottom + _FOOT, title, description, marks, name="page-costs", kind=kind)
+
+
+def _names(cost: PageCost, settings: RunSettings, top: float, middle: float, *, is_wide: bool) -> list[Markup]:
+    name = label(cost.condition, settings)
+    if is_wide:
+        lines = wrapped(name, _LABEL - 14, most=2)
+        first = middle + 4.5 - _LINE * (len(lines) - 1) / 2
+        return [text(0.0, first + _LINE * n, words, "label") for n, words in enumerate(lines)]
+    floor = "" if cost.floor_us_per_page is None else f", cipher alone {microseconds(cost.floor_us_per_page)}"
+    return [
+        text(0.0, top + 14, wrapped(name, NARROW, most=1)[0], "strong"),
+        text(0.0, top + 14 + _LINE, f"{microseconds(cost.cpu_us_per_page or 0.0)}{floor}", "label"),
+    ]
+
+
+def _marks(cost: PageCost, scale: Scale, y: float) -> list[Markup]:
+    marks = []
+    if cost.hdi95 is not None:
+        marks.append(line(scale(cost.hdi95[0]), y, scale(cost.hdi95[1]), y, "hdi95"))
+    if cost.cpu_us_per_page is not None:
+        marks.append(circle(scale(cost.cpu_us_per_page), y, 4.8, "dot"))
+    if cost.floor_us_per_page is not None:
+        marks.append(diamond(scale(cost.floor_us_per_page), y, 6.0, "truth"))
+    return marks
+
+
+def _words(cost: PageCost, settings: RunSettings) -> str:
+    floor = (
+        "floor unknown"
+        if cost.floor_us_per_page is None
+        else f"the cipher alone {microseconds(cost.floor_us_per_page)}"
+    )
+    return f"{label(cost.condition, settings)}: {microseconds(cost.cpu_us_per_page or 0.0)} a page, {floor}"

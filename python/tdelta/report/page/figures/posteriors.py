@@ -1,0 +1,218 @@
+"""The posteriors: for each condition a curve, its 95 % HDI below it, and what share lies where.
+
+All curves share the axis and are drawn to the same height, since beside a sharp one a wide one would be a flat line:
+widths compare, heights do not. On a logarithmic axis the curve is the density of the logarithm, so that areas of one
+curve stay comparable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from markupsafe import Markup
+
+from tdelta.inference import Density
+from tdelta.records import Role, RunSettings
+from tdelta.report.page.blocks import NARROW, WIDE, Column, Figure, Table
+from tdelta.report.page.plot import (
+    SMALL,
+    Frame,
+    Scale,
+    Tick,
+    band,
+    bottom_axis,
+    drawing,
+    fitted,
+    line,
+    overhead_ticks,
+    path,
+    polyline,
+    scale_over,
+    text,
+    text_width,
+    vertical_line,
+    wrapped,
+)
+from tdelta.report.page.wording import bounds_of, chance, hdi_text, label, limit_words, median_text
+from tdelta.report.quantities import percent, share
+
+_CURVE = 58.0
+_ROW = 84.0
+_NARROW_ROW = 158.0
+_LINE = 16.0
+_FOOT = 48.0
+_LABEL = 150.0
+_GAP = 16.0
+_LOG_FROM = 2.0
+_LOOKS = {True: "", False: "plain-"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Drawn:
+    """One row: a density and where its shares lie, in words."""
+
+    density: Density
+    label: str
+    masses: tuple[str, str, str]
+    is_judged: bool
+
+
+def posteriors(found: Sequence[Density], settings: RunSettings, axis: str) -> Figure:
+    """The figure of all densities, A/A twins in grey, with the table of their figures and shares.
+
+    Args:
+        found: as `tdelta.inference.densities` gives them, at least one.
+        settings: of the run.
+        axis: what the ratios are of.
+    """
+    rows = [_drawn(density, settings) for density in found]
+    title = "What the run knows of each overhead"
+    description = "; ".join(_words(row, settings) for row in rows) + "."
+    wide, narrow = (_layout(rows, settings, axis, kind, title, description) for kind in ("wide", "narrow"))
+    return Figure("posteriors", title, wide, narrow, _caption(settings), _table(rows, settings))
+
+
+def _drawn(density: Density, settings: RunSettings) -> _Drawn:
+    estimate, rope = density.estimate, settings.rope
+    masses = (
+        f"{chance(estimate.mass_above_rope)} above {percent(1 + rope, _places(rope))}",
+        f"{chance(estimate.mass_in_rope)} within ±{share(rope)}",
+        f"{chance(estimate.mass_below_rope)} below {percent(1 - rope, _places(rope))}",
+    )
+    return _Drawn(density, label(density.condition, settings), masses, density.condition.role is not Role.AA)
+
+
+def _places(rope: float) -> int:
+    return 0 if abs(100 * rope - round(100 * rope)) < 1e-9 else 2
+
+
+def _scale(rows: Sequence[_Drawn], settings: RunSettings, left: float, right: float) -> Scale:
+    ends = [float(end) for row in rows for end in (row.density.ratio[0], row.density.ratio[-1])]
+    values = [1.0, *_edges(settings), *bounds_of(settings), *ends]
+    return scale_over(values, left, right, is_log=max(values) >= _LOG_FROM or min(values) <= 1 / _LOG_FROM, margin=0.02)
+
+
+def _edges(settings: RunSettings) -> tuple[float, float]:
+    return 1 - settings.rope, 1 + settings.rope
+
+
+def _layout(
+    rows: Sequence[_Drawn], settings: RunSettings, axis: str, kind: str, title: str, description: str
+) -> Markup:
+    is_wide = kind == "wide"
+    width = WIDE if is_wide else NARROW
+    masses = max(text_width(words, SMALL) for row in rows for words in row.masses)
+    left, right = (_LABEL + _GAP, WIDE - masses - _GAP) if is_wide else (10.0, NARROW - 10.0)
+    step = _ROW if is_wide else _NARROW_ROW
+    frame = Frame(left, 6.0, right, 6.0 + step * len(rows))
+    scale = _scale(rows, settings, left, right)
+    ticks = overhead_ticks(scale.low, scale.high, 7 if is_wide else 5)
+    marks: list[Markup] = [] if not is_wide else _ground(frame, scale, settings, ticks, width)
+    for at, row in enumerate(rows):
+        base = frame.top + step * (at + 1) - 14
+        if not is_wide:
+            marks += _ground(Frame(left, base - _CURVE - 4, right, base + 10), scale, settings, ticks, width)
+        marks += _curve(row, scale, base)
+        marks += _beside(row, base, settings) if is_wide else _above(row, base, settings)
+    marks += bottom_axis(frame, scale, ticks, axis, width=width, has_grid=False)
+    return drawing(width, frame.bottom + _FOOT, title, description, marks, name="posteriors", kind=kind)
+
+
+def _ground(frame: Frame, scale: Scale, settings: RunSettings, ticks: Sequence[Tick], width: float) -> list[Markup]:
+    """What curves are drawn on: the ROPE, the grid, the line of no difference, the budget."""
+    low, high = _edges(settings)
+    kept = fitted(ticks, scale, low=0.0, high=width)
+    marks = [band(frame, scale(low), scale(high), "rope")]
+    marks += [vertical_line(frame, scale(tick.value), "grid") for tick in kept]
+    marks.append(vertical_line(frame, scale(1.0), "zero"))
+    if settings.budget is not None:
+        marks.append(vertical_line(frame, scale(1 + settings.budget), "limit"))
+    return marks
+
+
+def _curve(row: _Drawn, scale: Scale, base: float) -> list[Markup]:
+    density, look = row.density, _LOOKS[row.is_judged]
+    heights = density.density * (density.ratio if scale.is_log else 1.0)
+    heights = heights / heights.max()
+    # What is within a pixel of a neighbour of the same height is not worth its bytes.
+    keep = np.unique(np.linspace(0, len(heights) - 1, 120).astype(int))
+    points = [(scale(float(density.ratio[i])), base - _CURVE * float(heights[i])) for i in keep]
+    outline = [(points[0][0], base), *points, (points[-1][0], base)]
+    estimate = density.estimate
+    x = scale(estimate.median)
+    top = base - _CURVE * float(np.interp(estimate.median, density.ratio, heights))
+    return [
+        path(polyline(outline, closed=True), f"{look}area"),
+        line(x, base, x, top, f"{look}median"),
+        line(scale(estimate.hdi95[0]), base + 5, scale(estimate.hdi95[1]), base + 5, f"{look}hdi95"),
+    ]
+
+
+def _beside(row: _Drawn, base: float, settings: RunSettings) -> list[Markup]:
+    lines = wrapped(row.label, _LABEL, most=2)
+    style = "strong" if row.is_judged else "label"
+    first = base - 28 - _LINE * (len(lines) - 1) / 2
+    names = [text(0.0, first + _LINE * n, words, style) for n, words in enumerate(lines)]
+    estimate = row.density.estimate
+    figure = text(0.0, first + _LINE * len(lines), median_text(estimate, bounds_of(settings)), "label")
+    shares = [text(WIDE, base - 34 + _LINE * n, words, "small", "end") for n, words in enumerate(row.masses)]
+    return [*names, figure, *shares]
+
+
+def _above(row: _Drawn, base: float, settings: RunSettings) -> list[Markup]:
+    top = base - _CURVE - 74
+    name = wrapped(row.label, NARROW - 90, most=1)[0]
+    figure = median_text(row.density.estimate, bounds_of(settings))
+    return [
+        text(0.0, top, name, "strong" if row.is_judged else "label"),
+        text(NARROW, top, figure, "label", "end"),
+        *(text(0.0, top + 18 + _LINE * n, words, "small") for n, words in enumerate(row.masses)),
+    ]
+
+
+def _words(row: _Drawn, settings: RunSettings) -> str:
+    estimate = row.density.estimate
+    bounds = bounds_of(settings)
+    hdi = hdi_text(estimate, estimate.hdi95, bounds)
+    return f"{row.label}: {median_text(estimate, bounds)}, 95 % HDI {hdi}; {', '.join(row.masses)}"
+
+
+def _caption(settings: RunSettings) -> str:
+    words = limit_words(settings)
+    rope = "" if settings.budget is None else f" The shaded band is ±{share(settings.rope)}."
+    return (
+        f"Posterior densities, each drawn to the same height; the line is the median, the bar below it the 95 % HDI;"
+        f" {words}.{rope} An A/A twin (grey) is a second plain database over the first: where its curve lies, this"
+        " instrument sees a difference where there is none."
+    )
+
+
+def _table(rows: Sequence[_Drawn], settings: RunSettings) -> Table:
+    bounds = bounds_of(settings)
+    edge = percent(1 + settings.rope, _places(settings.rope)), percent(1 - settings.rope, _places(settings.rope))
+    titles = (
+        "median",
+        "95 % HDI",
+        "99 % HDI",
+        f"above {edge[0]}",
+        f"within ±{share(settings.rope)}",
+        f"below {edge[1]}",
+    )
+    cells = [
+        (
+            row.label,
+            median_text(row.density.estimate, bounds),
+            hdi_text(row.density.estimate, row.density.estimate.hdi95, bounds),
+            hdi_text(row.density.estimate, row.density.estimate.hdi99, bounds),
+            chance(row.density.estimate.mass_above_rope),
+            chance(row.density.estimate.mass_in_rope),
+            chance(row.density.estimate.mass_below_rope),
+        )
+        for row in rows
+    ]
+    columns = [Column(""), *(Column(title, is_number=True) for title in titles)]
+    return Table(
+        "Numbers: posteriors and the shares that lie above, within and below the ROPE", columns, cells, folded=True
+    )

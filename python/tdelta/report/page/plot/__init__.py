@@ -1,0 +1,75 @@
+"""Plots as inline SVG, drawn from nothing but text: scales, ticks, marks, axes. Knows no run and no verdict.
+
+Colours and type come from the page's style sheet through class names, so that one drawing serves light, dark and
+print. Coordinates are pixels of the drawing's own viewBox, in which a label is as large as on the page.
+"""
+
+from tdelta.report.page.plot.axes import (
+    Frame,
+    band,
+    bottom_axis,
+    fitted,
+    left_axis,
+    vertical_line,
+)
+from tdelta.report.page.plot.marks import (
+    circle,
+    diamond,
+    drawing,
+    element,
+    group,
+    line,
+    path,
+    polyline,
+    rect,
+    square,
+    text,
+)
+from tdelta.report.page.plot.scale import Scale, scale_over
+from tdelta.report.page.plot.text import SIZE, SMALL, text_width, wrapped
+from tdelta.report.page.plot.ticks import (
+    Tick,
+    clock_ticks,
+    linear_steps,
+    log_steps,
+    nanosecond_ticks,
+    overhead_ticks,
+    plain_ticks,
+    quantile_ticks,
+    share_ticks,
+)
+
+__all__ = [
+    "SIZE",
+    "SMALL",
+    "Frame",
+    "Scale",
+    "Tick",
+    "band",
+    "bottom_axis",
+    "circle",
+    "clock_ticks",
+    "diamond",
+    "drawing",
+    "element",
+    "fitted",
+    "group",
+    "left_axis",
+    "line",
+    "linear_steps",
+    "log_steps",
+    "nanosecond_ticks",
+    "overhead_ticks",
+    "path",
+    "plain_ticks",
+    "polyline",
+    "quantile_ticks",
+    "rect",
+    "scale_over",
+    "share_ticks",
+    "square",
+    "text",
+    "text_width",
+    "vertical_line",
+    "wrapped",
+]

@@ -1,0 +1,138 @@
+"""The last part of the page: how to repeat the run, where the raw data are, how to cite it, and what it cannot show."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+
+from tdelta.records import Role, RunResult
+from tdelta.report.command import next_command, repeat_command
+from tdelta.report.page.blocks import Block, Code, Column, Heading, Listing, Paragraph, Section, Table
+from tdelta.report.page.gather import RunData
+from tdelta.report.page.wording import date_text, label, run_words
+from tdelta.report.quantities import MISSING, amounts, counted, duration
+from tdelta.report.terminal import ended
+
+_ROLES = {
+    Role.BASELINE: "baseline",
+    Role.AA: "A/A twin: noise floor",
+    Role.TREATMENT: "judged",
+    Role.IDENTICAL: "judged, though identical to the baseline",
+    Role.PLANTED: "judged, slowed on purpose",
+}
+
+
+def repeat_section(data: RunData) -> Section:
+    """Everything that, with the same versions, repeats the run."""
+    result = data.result
+    settings = result.settings
+    blocks: list[Block] = [
+        Paragraph("The command and its seed draw the same rows, operations and orders again; times are the machine's."),
+        Code(repeat_command(settings), "Repeat"),
+        Code(next_command("export", settings, "--format", "csv"), "Raw data: one row a trial"),
+        Code(citation(data), "Cite"),
+        _run_table(data),
+        _twins_table(result),
+        _mapping_table("Options of the run", settings.options),
+        _mapping_table("Machine", result.machine),
+        _mapping_table("Versions", result.versions),
+        Heading("What this design can show"),
+        Listing([("", words) for words in _can_show()]),
+        Heading("What it cannot show"),
+        Listing([("", words) for words in _cannot_show(result)]),
+    ]
+    return Section("repeat", "How to repeat it", blocks)
+
+
+def citation(data: RunData) -> str:
+    """One line that names the run well enough to find and repeat it."""
+    settings = data.result.settings
+    version = data.result.versions.get("tdelta", "of unknown version")
+    library = data.result.versions.get("library under test")
+    under_test = f" ({library})" if library else ""
+    return (
+        f"tdelta {version}, run {settings.run_id} of {date_text(data.created_unix_seconds)}, seed {settings.seed}:"
+        f" {settings.engine}{under_test}, workload {settings.workload}."
+    )
+
+
+def _run_table(data: RunData) -> Table:
+    result = data.result
+    settings = result.settings
+    each = f"{counted(result.operations_per_trial, 'operation')}, {counted(result.slices, 'turn')}"
+    rows = [
+        ("run", run_words(result)),
+        ("planned at", date_text(data.created_unix_seconds)),
+        ("seed", str(settings.seed)),
+        ("measured", f"{counted(result.rounds, 'round')}, {counted(result.blocks, 'block')}"),
+        ("trials", f"{result.trials:,} of {duration(result.trial_seconds)}, at least {each} each"),
+        ("took", f"{duration(result.elapsed_seconds)}, {ended(result)}"),
+        ("loop", _loop_words(result)),
+        ("tried again", _kinds(result.retries)),
+        ("errors", _kinds(result.errors)),
+    ]
+    return Table("The run", [Column(""), Column("")], rows)
+
+
+def _loop_words(result: RunResult) -> str:
+    rate = result.settings.options.get("rate")
+    if rate is None:
+        return "closed: as fast as the clients can"
+    late = counted(result.late_starts, "late start")
+    return f"open: {rate} operations due a second; {late}, backlog at most {result.backlog_max:,}"
+
+
+def _kinds(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{count:,} ({kind})" for kind, count in counts.items()) or "none"
+
+
+def _twins_table(result: RunResult) -> Table:
+    settings = result.settings
+    factors = list(dict.fromkeys(name for c in settings.conditions for name, _ in c.levels))
+    rows = [
+        (label(c, settings), _ROLES[c.role], *(str(dict(c.levels).get(name, MISSING)) for name in factors))
+        for c in settings.conditions
+    ]
+    columns = [Column("twin"), Column("part"), *(Column(name.replace("_", " ")) for name in factors)]
+    return Table("Every twin and its levels", columns, rows)
+
+
+def _mapping_table(caption: str, values: Mapping[str, object]) -> Table:
+    rows = [(name.replace("_", " "), value_text(name, value)) for name, value in values.items()]
+    return Table(caption, [Column("name"), Column("value")], rows, folded=True)
+
+
+def value_text(name: str, value: object) -> str:
+    """A setting or fact for people: sizes in their unit, yes and no, lists and mappings as JSON, nothing as a dash."""
+    if value is None:
+        return MISSING
+    if name.endswith("_bytes") and isinstance(value, int):
+        return amounts((value,), "bytes")[0]
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list | tuple | dict):
+        return json.dumps(value, ensure_ascii=False)
+    return str(value)
+
+
+def _can_show() -> Iterator[str]:
+    yield (
+        "What encryption cost this workload, at this size, on this machine and with these versions, against the same"
+        " library without a key: twins hold identical rows and do identical work."
+    )
+    yield "How far identical plain twins lie apart here, and so which differences this run could not have seen."
+    yield "Whether what it says of itself holds: rows, settings, work and files were checked, as listed above."
+
+
+def _cannot_show(result: RunResult) -> Iterator[str]:
+    yield "What another machine, version, workload or size would show; the cost is a property of all of them."
+    yield "Tails: percentiles are described, not judged."
+    yield "How safe a cipher, its key or their keeping is."
+    yield "What months of use do: fragmentation, growth, backups, key rotation."
+    if result.settings.options.get("rate") is None:
+        yield (
+            "What users feel below saturation: clients here ask again at once (closed loop), so the database is"
+            " always busy."
+        )
+    if result.rounds < 2:
+        yield "The luck of instances: a single round has only one instance of each twin."

@@ -1,0 +1,299 @@
+"""The parts of the page after the answer, each from the run's data to a `Section`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from tdelta.records import Condition, Estimate, EvidenceState, FileEvidence, Metric, Role, RunResult, Verdict
+from tdelta.report.labels import metric_name, transaction_name
+from tdelta.report.page.answer import UNRELIABLE, contrast_blocks, is_unsound, limits_of, verdict_row
+from tdelta.report.page.blocks import Block, Cell, Column, Figure, Heading, Listing, Paragraph, Section, Table
+from tdelta.report.page.figures.differences import differences
+from tdelta.report.page.figures.forest import Row, forest
+from tdelta.report.page.figures.latency import TAILS, latency_curves
+from tdelta.report.page.figures.page_costs import page_cost_table, page_costs
+from tdelta.report.page.figures.posteriors import posteriors
+from tdelta.report.page.figures.pressure import pressure
+from tdelta.report.page.figures.resources import resource_bars, resource_table, resource_values
+from tdelta.report.page.gather import RunData
+from tdelta.report.page.wording import bounds_of, decided, has_data, hdi_text, label, median_text
+from tdelta.report.quantities import amounts, estimate_text, small_share
+
+_ALL = "all"
+_STATES = {
+    EvidenceState.PLAIN: Cell("plain text found, as it must be", "quiet"),
+    EvidenceState.ENCRYPTED: Cell("none found", "good"),
+    EvidenceState.LEAK: Cell("LEAK: plain text found", "bad"),
+    EvidenceState.MISSING: Cell("MISSING: not found where it must be", "bad"),
+    EvidenceState.NOT_TESTED: Cell("not tested", "quiet"),
+}
+_CLASSES = ("database", "wal", "journal", "temp", "other")
+_TOLERANCE = 2e-3
+_MANY_ROWS = 40
+_LONG_TABLE = 12
+
+
+def posterior_section(data: RunData) -> Section:
+    """The curves behind the primary verdicts, and the contrasts."""
+    result = data.result
+    axis = f"{metric_name(result.settings.metric)} over the plain twins'"
+    blocks: list[Block] = [Paragraph(UNRELIABLE, "alarm")] if is_unsound(result) else []
+    blocks += [
+        Paragraph(
+            "Not one number but all that this run leaves possible: the posterior of each overhead, and how much of"
+            " it lies above, within and below what you said you would not care about."
+        )
+    ]
+    if data.densities:
+        blocks.append(posteriors(data.densities, result.settings, axis))
+    else:
+        blocks.append(Paragraph("No complete block was measured, so there is nothing to draw.", "note"))
+    blocks += _disagreements(data)
+    return Section("posteriors", "How sure is it", [*blocks, *contrast_blocks(result)])
+
+
+def _disagreements(data: RunData) -> Iterator[Block]:
+    """The curves are fitted anew; a store that another version of tdelta wrote may hold other figures."""
+    stored = estimates_of(data.result)
+    for density in data.densities:
+        was, now = stored.get(density.condition.key), density.estimate
+        if was is not None and abs(was.median - now.median) > _TOLERANCE * max(1.0, now.median):
+            yield Paragraph(
+                f"The curve of {label(density.condition, data.result.settings)} is fitted by this version of tdelta,"
+                f" which reads {estimate_text(now)}; the stored answer, {estimate_text(was)}, was fitted by version"
+                f" {data.result.versions.get('tdelta', 'unknown')}.",
+                "caution",
+            )
+
+
+def estimates_of(result: RunResult) -> dict[str, Estimate]:
+    """The estimates of judged conditions and A/A twins, by condition key."""
+    found = {v.condition.key: v.ratio for v in result.primary if has_data(v)}
+    for condition in result.settings.conditions:
+        for noise in result.noise_floor:
+            is_own = noise.stratum == condition.stratum and noise.metric is result.settings.metric
+            if condition.role is Role.AA and is_own:
+                found[condition.key] = noise.ratio
+    return found
+
+
+def differences_section(data: RunData) -> Section:
+    """What was compared, block by block."""
+    blocks: list[Block] = [
+        Paragraph(
+            "In each block every condition does the same work, close together in time and in a drawn order, so what"
+            " drifts cancels. A block's difference is one observation; rounds, with fresh databases, show the luck"
+            " of instances."
+        )
+    ]
+    if data.pairs:
+        blocks.append(differences(data.pairs, estimates_of(data.result), data.result.settings))
+    else:
+        blocks.append(Paragraph("No complete block was measured.", "note"))
+    return Section("differences", "Was it stable", blocks)
+
+
+def latency_section(data: RunData) -> Section:
+    """Percentiles, described."""
+    figure = latency_curves(data.latencies, data.result.settings)
+    shown: list[Block] = [figure] if figure else [Paragraph("No response times are stored for this run.", "note")]
+    return Section("latency", "Response times", [Paragraph(TAILS), *shown])
+
+
+def resource_section(data: RunData) -> Section:
+    """Where the cost is: CPU, I/O, cache, and what a page cost."""
+    result = data.result
+    blocks: list[Block] = [*_metric_forest(result)]
+    values = resource_values(data.trials, result.settings)
+    bars = resource_bars(values, result.settings)
+    blocks += [bars] if bars else []
+    blocks += [resource_table(values, result.settings)] if values else []
+    return Section("resources", "CPU, I/O and cache", [*blocks, *_page_cost_blocks(result)])
+
+
+def _metric_forest(result: RunResult) -> Iterator[Block]:
+    """The other metrics over the mix, judged by the same model."""
+    found = [v for v in result.verdicts if v.transaction == _ALL and not v.primary]
+    if not found:
+        return
+    rows: list[Row] = []
+    is_single = len({v.condition.key for v in found}) == 1
+    for metric in dict.fromkeys(v.metric for v in found):
+        of_metric = [v for v in found if v.metric is metric]
+        if is_single:
+            rows.append(verdict_row(of_metric[0], metric_name(metric)))
+        else:
+            rows.append(Row(metric_name(metric)))
+            rows += [verdict_row(v, label(v.condition, result.settings)) for v in of_metric]
+    yield forest(
+        "metrics",
+        "Other costs of an operation",
+        rows,
+        limits_of(result.settings, is_primary=False),
+        axis="over the plain twins'",
+        caption=(
+            f"By the same paired model as the answer. Only {metric_name(result.settings.metric)} over the mix"
+            " decides; these are for orientation. Circle: median; thick bar: 95 % HDI; thin bar: 99 % HDI."
+        ),
+        noted="reads",
+    )
+
+
+def _page_cost_blocks(result: RunResult) -> Iterator[Block]:
+    if not result.page_costs:
+        return
+    figure = page_costs(result.page_costs, result.settings)
+    if figure is not None:
+        yield figure
+    else:
+        yield Paragraph("Hardly a page moved between cache and file, so a cost for each cannot be told.", "note")
+        yield page_cost_table(result.page_costs, result.settings)
+
+
+def transaction_section(data: RunData) -> Section | None:
+    """Each transaction type, partially pooled; None where the workload has one type only."""
+    result = data.result
+    found = [v for v in result.verdicts if v.transaction != _ALL and v.metric is Metric.RESPONSE_TIME]
+    if not found:
+        return None
+    lead = Paragraph(
+        "Response time of each transaction type. Types lend each other strength (partial pooling): one that was"
+        " seen rarely is drawn towards the others, and its interval says how far. No type decides anything."
+    )
+    figures = [_type_forest(part, name, result) for name, part in _parts(found).items()]
+    return Section("transactions", "By transaction type", [lead, *figures, _type_table(found, result)])
+
+
+def _parts(found: list[Verdict]) -> dict[str, list[Verdict]]:
+    """All in one figure, or where that would be long one for each stratum."""
+    if len(found) <= _MANY_ROWS:
+        return {"": found}
+    strata = dict.fromkeys(v.condition.stratum for v in found)
+    return {f"-{stratum}": [v for v in found if v.condition.stratum == stratum] for stratum in strata}
+
+
+def _type_forest(found: list[Verdict], suffix: str, result: RunResult) -> Figure:
+    rows: list[Row] = []
+    is_single = len({v.condition.key for v in found}) == 1
+    for name in dict.fromkeys(v.transaction for v in found):
+        of_type = [v for v in found if v.transaction == name]
+        if is_single:
+            rows.append(verdict_row(of_type[0], transaction_name(name)))
+        else:
+            rows.append(Row(transaction_name(name)))
+            rows += [verdict_row(v, label(v.condition, result.settings)) for v in of_type]
+    return forest(
+        f"transactions{suffix}",
+        "Overhead in response time, by transaction type",
+        rows,
+        limits_of(result.settings, is_primary=False),
+        axis="response time over the plain twins'",
+        caption="Circle: median; thick bar: 95 % HDI; thin bar: 99 % HDI, after partial pooling over the types.",
+        noted="reads",
+    )
+
+
+def _type_table(found: list[Verdict], result: RunResult) -> Table:
+    bounds = bounds_of(result.settings)
+    rows = []
+    for verdict in found:
+        plain, twin = amounts((verdict.baseline_value, verdict.condition_value), verdict.unit)
+        name = f"{transaction_name(verdict.transaction)}, {label(verdict.condition, result.settings)}"
+        hdi = hdi_text(verdict.ratio, verdict.ratio.hdi95, bounds)
+        rows.append((name, plain, twin, median_text(verdict.ratio, bounds), hdi, decided(verdict)))
+    titles = ("baseline", "twin", "overhead", "95 % HDI")
+    columns = [Column(""), *(Column(title, is_number=True) for title in titles), Column("reads")]
+    return Table(
+        "Values of one transaction: plain twins' geometric mean, and that times the ratio",
+        columns,
+        rows,
+        folded=len(rows) > _LONG_TABLE,
+    )
+
+
+def trust_section(data: RunData) -> Section:
+    """Evidence of encryption, checks, cautions, and how pressed the machine was."""
+    result = data.result
+    blocks = [*_evidence(result), *_checks(result), *_cautions(result)]
+    strips = pressure(data.trials)
+    blocks += [strips] if strips else []
+    return Section("trust", "Can it be trusted", blocks)
+
+
+def _evidence(result: RunResult) -> Iterator[Block]:
+    yield Heading("Is it really encrypted")
+    if not result.evidence:
+        yield Paragraph(
+            "This run did not search its files for planted plain text. What is known is under the checks below.", "note"
+        )
+        return
+    yield from (Paragraph(_leak_words(found, result), "alarm") for found in result.evidence if found.leaking)
+    yield Paragraph(
+        "Incompressible markers stand in the rows of every twin. They must be found in the files of plain twins, and"
+        " nowhere in those of encrypted ones; where no plain twin shows them, their absence says nothing: not tested."
+    )
+    yield _evidence_table(result)
+    yield _evidence_files(result)
+
+
+def _leak_words(found: FileEvidence, result: RunResult) -> str:
+    where = ", ".join(found.leaking)
+    return f"{label(found.condition, result.settings)}: planted plain text was found in {where} ({found.file_class})."
+
+
+def _evidence_table(result: RunResult) -> Table:
+    known: dict[tuple[str, str], FileEvidence] = {(e.condition.key, e.file_class): e for e in result.evidence}
+    found = {e.file_class for e in result.evidence}
+    classes = [*(c for c in _CLASSES if c in found), *sorted(found - set(_CLASSES))]
+    conditions: Mapping[str, Condition] = {e.condition.key: e.condition for e in result.evidence}
+    rows: list[list[str | Cell]] = [
+        [label(condition, result.settings), *(_state(known.get((key, name))) for name in classes)]
+        for key, condition in conditions.items()
+    ]
+    return Table("What was found, by twin and class of file", [Column(""), *(Column(name) for name in classes)], rows)
+
+
+def _state(found: FileEvidence | None) -> Cell:
+    return Cell("no such file", "quiet") if found is None else _STATES[found.state]
+
+
+def _evidence_files(result: RunResult) -> Table:
+    rows = [
+        (
+            f"{label(e.condition, result.settings)}, {e.file_class}",
+            ", ".join(e.files) or "–",
+            amounts((e.scanned_bytes,), "bytes")[0],
+            f"{e.markers_found:,}",
+            ", ".join(e.leaking) or "–",
+        )
+        for e in result.evidence
+    ]
+    columns = [
+        Column(""),
+        Column("files"),
+        Column("searched", is_number=True),
+        Column("markers found", is_number=True),
+        Column("leaking"),
+    ]
+    return Table("Numbers: every file that was searched", columns, rows, folded=True)
+
+
+def _checks(result: RunResult) -> Iterator[Block]:
+    if result.validity:
+        yield Heading("Checks")
+        ordered = sorted(result.validity, key=lambda check: check.ok)
+        items = [("ok" if c.ok else "FAILED", f"{c.check}: {c.detail}" if c.detail else c.check) for c in ordered]
+        yield Listing(items, "checks")
+
+
+def _cautions(result: RunResult) -> Iterator[Block]:
+    yield Heading("Cautions")
+    if result.cautions:
+        yield Listing([("", caution) for caution in result.cautions], "cautions")
+    else:
+        yield Paragraph("No caution was raised.", "note")
+    yield Paragraph(
+        f"tdelta's own loop takes {small_share(result.dilution)} of the measured time; overheads read that much too"
+        " small.",
+        "note",
+    )

@@ -1,0 +1,102 @@
+"""Words and short figures that several parts of the page share. Nothing is decided here."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from tdelta.records import Condition, Decision, Estimate, Role, RunResult, RunSettings, Verdict
+from tdelta.report.labels import condition_label, surroundings
+from tdelta.report.quantities import MISSING, decimals, interval, multiple, percent, share
+from tdelta.report.sentence import limits
+
+_MARKS = {
+    Decision.COSTLY: "▲",
+    Decision.OVER: "▲",
+    Decision.NEGLIGIBLE: "●",
+    Decision.WITHIN: "●",
+    Decision.FASTER: "▼",
+    Decision.UNDECIDED: "?",
+    Decision.UNSOUND: "×",
+}
+
+
+def mark(decision: Decision) -> str:
+    """A sign that stands beside a decision's word, for those who look before they read."""
+    return _MARKS[decision]
+
+
+def decided(verdict: Verdict) -> str:
+    """A verdict's decision with its sign: ``▲ costly``."""
+    return f"{mark(verdict.decision)}\u00a0{verdict.decision.value}"
+
+
+def overhead(estimate: Estimate, bounds: Sequence[float] = ()) -> str:
+    """The median: ``+3.1 %``, or ``6.6 x`` where per cent mislead."""
+    places = decimals((estimate.median, *estimate.hdi95), bounds)
+    return multiple(estimate.median) or percent(estimate.median, places)
+
+
+def median_text(estimate: Estimate, bounds: Sequence[float] = ()) -> str:
+    """The median in per cent, whatever its size, as tables have it."""
+    return percent(estimate.median, decimals((estimate.median, *estimate.hdi95), bounds))
+
+
+def hdi_text(estimate: Estimate, ends: tuple[float, float], bounds: Sequence[float] = ()) -> str:
+    """The ends of an HDI of this estimate with its own decimals: ``+2.4 … +3.8``."""
+    return interval(ends, decimals((estimate.median, *estimate.hdi95), bounds))
+
+
+def chance(mass: float) -> str:
+    """A posterior probability: ``97.2 %``, ``> 99.9 %``, ``< 0.1 %``; never a certainty that is none."""
+    if not math.isfinite(mass):
+        return MISSING
+    if mass > 0.9995:
+        return "> 99.9 %"
+    return "< 0.1 %" if mass < 0.0005 else f"{100 * mass:.1f} %"
+
+
+def is_known(estimate: Estimate) -> bool:
+    """Whether an estimate has figures that can be drawn."""
+    return all(math.isfinite(v) and v > 0 for v in (estimate.median, *estimate.hdi95, *estimate.hdi99))
+
+
+def has_data(verdict: Verdict) -> bool:
+    """Whether a verdict rests on anything measured, and not on its prior alone."""
+    return bool(verdict.baseline_value) and is_known(verdict.ratio)
+
+
+def label(condition: Condition, settings: RunSettings) -> str:
+    """A condition as the page calls it; an A/A twin and a baseline with their surroundings."""
+    if condition.role is Role.BASELINE:
+        return ", ".join(("plain", *surroundings(condition, settings)))
+    return condition_label(condition, settings)
+
+
+def bounds_of(settings: RunSettings) -> tuple[float, ...]:
+    """The quotients that the primary verdicts are held against."""
+    return limits(settings)
+
+
+def limit_words(settings: RunSettings) -> str:
+    """What the shaded band or the dashed line of a figure stands for."""
+    if settings.budget is not None:
+        return f"the dashed line is the budget of {share(settings.budget)}"
+    return f"the shaded band is the ±{share(settings.rope)} that you would not care about (the ROPE)"
+
+
+def date_text(unix_seconds: float) -> str:
+    """A moment as UTC date and time: ``2026-11-21 23:12 UTC``."""
+    return datetime.fromtimestamp(unix_seconds, UTC).strftime("%Y-%m-%d %H:%M UTC")
+
+
+def listed(words: Sequence[str]) -> str:
+    """Words as a list in a sentence: ``a, b and c``."""
+    return " and ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))
+
+
+def run_words(result: RunResult) -> str:
+    """A run in a few words: ``run 20261121-zvwp: sqlite, workload order-entry``."""
+    settings = result.settings
+    return f"run {settings.run_id}: {settings.engine}, workload {settings.workload}"

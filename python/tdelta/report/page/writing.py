@@ -1,0 +1,46 @@
+"""Where a page goes: whole or not at all, and never over a file that tdelta did not write."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tdelta.errors import StorageFault, UsageError
+from tdelta.report.page.compose import MARKER
+from tdelta.store.export import replacing
+
+_FIRST_LINE_BYTES = 200
+
+
+def write_page(text: str, path: Path, *, force: bool = False) -> None:
+    """Write a page to a file, beside it first and then renamed; a device or a pipe is written to.
+
+    Args:
+        text: the whole page.
+        path: the file.
+        force: overwrite whatever is there.
+
+    Raises:
+        UsageError: something is there that is no report of tdelta's, and ``force`` is not given.
+        StorageFault: the file cannot be written.
+    """
+    try:
+        if path.exists() and not path.is_file():
+            path.write_text(text, encoding="utf-8")
+            return
+        if path.exists() and not force and not is_report(path):
+            raise UsageError(
+                f"report to {path}: expected no file or an older tdelta report, found another file;"
+                " name another with --output, or overwrite it with --force"
+            )
+        with replacing(path.resolve()) as out:
+            out.write(text)
+    except OSError as error:
+        reason = error.strerror or error
+        raise StorageFault(f"report to {path}: {reason}; name a file in a folder you can write to") from error
+
+
+def is_report(path: Path) -> bool:
+    """Whether a file's first line is that of a tdelta report."""
+    with path.open("rb") as file:
+        first = file.readline(_FIRST_LINE_BYTES)
+    return first.startswith(f"<!DOCTYPE html><!-- {MARKER}".encode())

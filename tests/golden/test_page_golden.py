@@ -1,0 +1,55 @@
+"""What is read on the HTML page, block by block; of a figure its description. A browser test looks at the drawings.
+
+``TDELTA_UPDATE_GOLDEN=1 pytest tests/golden`` writes the files anew.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+import tdelta_samples as s
+import tdelta_stored as t
+from tdelta_reading import outline
+
+from tdelta import __version__
+from tdelta.report.page import RunData, compare, compose, gather, render
+from tdelta.report.page.blocks import Page
+from tdelta.store import Store
+
+FILES = Path(__file__).parent / "page"
+
+
+def factorial(folder: Path, *, has_leak: bool) -> RunData:
+    with Store.open(t.store_factorial(folder / "runs.sqlite", has_leak=has_leak)) as store:
+        return gather(store, t.RUN_ID)
+
+
+def page(name: str, folder: Path) -> Page:
+    match name:
+        case "sound":
+            return compose(factorial(folder, has_leak=False))
+        case "leaking":
+            return compose(factorial(folder, has_leak=True))
+        case "compared":
+            return compare([factorial(folder, has_leak=False), RunData(s.undecided(), t.CREATED)])
+        case _:
+            return compose(RunData(s.SAMPLES[name](), t.CREATED))
+
+
+NAMES = ("sound", "leaking", "compared", "costly", "over_budget", "planted")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_page_reads_as_its_golden_file_says(name: str, tmp_path: Path) -> None:
+    path = FILES / f"{name}.txt"
+    text = outline(render(page(name, tmp_path))).replace(f"Drawn by tdelta {__version__}", "Drawn by tdelta …")
+    if os.environ.get("TDELTA_UPDATE_GOLDEN") == "1":
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    assert text == path.read_text(encoding="utf-8")
+
+
+def test_every_golden_page_belongs_to_a_run() -> None:
+    assert {path.name for path in FILES.iterdir()} == {f"{name}.txt" for name in NAMES}

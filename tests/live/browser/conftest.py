@@ -1,0 +1,76 @@
+"""These need a Chromium of the system and the package playwright; no browser is downloaded.
+
+The pages are of a real small run, of the made-up factorial (sound, and with a leak), and of both side by side.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "golden"))
+
+from sqlite.running import Place
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+PAGES = ("real", "sound", "leaking", "compared")
+_ENDED = (0, 3, 4)
+"""Answered, undecided, unsound: a busy machine may do any of these to a run of some seconds."""
+
+
+def executable() -> str:
+    """The system's Chromium; without one the tests skip, but never where TDELTA_REQUIRE_ENGINES is set."""
+    for name in BROWSERS:
+        if found := shutil.which(name):
+            return found
+    message = "no Chromium: apt-get install chromium"
+    if os.environ.get("TDELTA_REQUIRE_ENGINES") == "1":
+        pytest.fail(message)
+    pytest.skip(message)
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    path = executable()
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:
+        if os.environ.get("TDELTA_REQUIRE_ENGINES") == "1":
+            raise
+        pytest.skip("no playwright: pip install playwright")
+    flags = ["--no-sandbox"] if os.geteuid() == 0 else []
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=path, args=flags)
+        yield started
+        started.close()
+
+
+@pytest.fixture(scope="session")
+def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Every page as ``tdelta report`` writes it, by name."""
+    import tdelta_stored as t
+
+    place = Place(tmp_path_factory.mktemp("report"))
+    small = ("--size", "5MB", "--trial-seconds", "0.05", "--blocks", "3", "--rounds", "2..3", "--max-time", "15s")
+    ran = place.tdelta("run", *small, "--vary", "cipher=aes-128,aes-256", "--plant", "20%", "--seed", "7")
+    assert ran.code in _ENDED, ran.err
+    t.store_factorial(place.base / "sound.sqlite", has_leak=False)
+    t.store_factorial(place.base / "leaking.sqlite")
+    assert place.run("--vary", "cipher=aes-256").code in _ENDED
+    runs = [run_id for (run_id,) in place.query("SELECT run_id FROM runs ORDER BY number")]
+    words = {
+        "real": (runs[0],),
+        "sound": ("--store", "sound.sqlite"),
+        "leaking": ("--store", "leaking.sqlite"),
+        "compared": ("--compare", *runs),
+    }
+    for name, arguments in words.items():
+        written = place.tdelta("report", *arguments, "--output", f"{name}.html")
+        assert (written.code, written.out) == (0, f"{name}.html\n"), written.err
+    return {name: place.base / f"{name}.html" for name in words}

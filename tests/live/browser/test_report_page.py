@@ -1,0 +1,240 @@
+"""The HTML page in a real browser: it asks nothing of any network, every figure is drawn, and nothing overlaps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from .conftest import PAGES
+
+WIDE, PHONE = (1200, 900), (360, 740)
+
+_FIGURES = """
+() => [...document.querySelectorAll('figure')].map((figure) => {
+  const shown = [...figure.querySelectorAll('svg.figure')].filter((svg) => svg.getBoundingClientRect().width > 0);
+  const svg = shown[0];
+  const frame = svg.getBoundingClientRect();
+  const isSeen = (mark) => {
+    const style = getComputedStyle(mark);
+    const box = mark.getBoundingClientRect();
+    const isPainted = style.fill !== 'none' || style.stroke !== 'none';
+    return isPainted && style.visibility === 'visible' && box.width + box.height > 0;
+  };
+  const box = (element) => {
+    const r = element.getBoundingClientRect();
+    return { words: element.textContent, left: r.left, top: r.top, right: r.right, bottom: r.bottom };
+  };
+  return {
+    id: figure.id, shown: shown.length, left: frame.left, top: frame.top, right: frame.right, bottom: frame.bottom,
+    marks: [...svg.querySelectorAll('path,line,rect,circle')].filter(isSeen).length,
+    texts: [...svg.querySelectorAll('text')].map(box),
+    size: Math.min(...[...svg.querySelectorAll('text')].map((t) => parseFloat(getComputedStyle(t).fontSize)))
+      * frame.width / svg.viewBox.baseVal.width,
+  };
+})
+"""
+_GROUND = "() => getComputedStyle(document.body).backgroundColor"
+_FOCUS = """
+() => {
+  const e = document.activeElement;
+  const style = getComputedStyle(e);
+  return { tag: e.tagName, id: e.id, href: e.getAttribute('href'), outline: style.outlineStyle };
+}
+"""
+
+
+@dataclass
+class Opened:
+    """A page that is open, with everything it said and asked for."""
+
+    page: Any
+    said: list[str] = field(default_factory=list)
+    asked: list[str] = field(default_factory=list)
+
+
+@contextmanager
+def opened(browser: Any, path: Path, size: tuple[int, int] = WIDE, scheme: str = "light") -> Iterator[Opened]:
+    context = browser.new_context(viewport={"width": size[0], "height": size[1]}, color_scheme=scheme)
+    page = context.new_page()
+    found = Opened(page)
+    page.on("console", lambda message: found.said.append(f"{message.type}: {message.text}"))
+    page.on("pageerror", lambda error: found.said.append(str(error)))
+
+    def asked(route: Any) -> None:
+        url = route.request.url
+        found.asked.append(url)
+        if url == path.as_uri() or url.startswith("data:"):
+            route.continue_()
+        else:
+            route.abort()
+
+    context.route("**/*", asked)
+    page.goto(path.as_uri())
+    yield found
+    context.close()
+
+
+@pytest.fixture(params=PAGES)
+def path(request: pytest.FixtureRequest, files: dict[str, Path]) -> Path:
+    return files[request.param]
+
+
+@pytest.fixture(params=[WIDE, PHONE], ids=["wide", "phone"])
+def size(request: pytest.FixtureRequest) -> tuple[int, int]:
+    return tuple(request.param)
+
+
+def is_dark(color: str) -> bool:
+    channels = [int(part) for part in color.removeprefix("rgb(").removesuffix(")").split(",")]
+    return sum(channels) < 3 * 128
+
+
+def test_the_browser_has_nothing_to_complain_of_and_no_request_leaves_the_page(
+    browser: Any, path: Path, size: tuple[int, int]
+) -> None:
+    for scheme in ("light", "dark"):
+        with opened(browser, path, size, scheme) as found:
+            found.page.wait_for_load_state("networkidle")
+            found.page.locator("#theme").click()
+            for summary in found.page.locator("summary").all():
+                summary.click()
+            assert found.said == []
+            assert [url for url in found.asked if url != path.as_uri() and not url.startswith("data:")] == []
+            assert path.as_uri() in found.asked
+
+
+def test_every_figure_is_drawn_within_the_page_in_one_layout(browser: Any, path: Path, size: tuple[int, int]) -> None:
+    with opened(browser, path, size) as found:
+        figures = found.page.evaluate(_FIGURES)
+    assert len(figures) >= (1 if path.stem == "compared" else 6)
+    for figure in figures:
+        assert figure["shown"] == 1, figure["id"]
+        assert figure["marks"] >= 5, figure["id"]
+        assert figure["right"] - figure["left"] > 250, figure["id"]
+        assert figure["bottom"] - figure["top"] > 60, figure["id"]
+        assert figure["left"] >= 0, figure["id"]
+        assert figure["right"] <= size[0], figure["id"]
+
+
+def test_no_text_of_a_figure_leaves_it_or_lies_on_another(browser: Any, path: Path, size: tuple[int, int]) -> None:
+    with opened(browser, path, size) as found:
+        figures = found.page.evaluate(_FIGURES)
+    for figure in figures:
+        texts = figure["texts"]
+        assert texts, figure["id"]
+        outside = [
+            t["words"]
+            for t in texts
+            if t["left"] < figure["left"] - 1
+            or t["right"] > figure["right"] + 1
+            or t["top"] < figure["top"] - 2
+            or t["bottom"] > figure["bottom"] + 2
+        ]
+        assert outside == [], figure["id"]
+        pairs = [(a, b) for at, a in enumerate(texts) for b in texts[at + 1 :]]
+        assert [(a["words"], b["words"]) for a, b in pairs if overlap(a, b)] == [], figure["id"]
+
+
+def overlap(first: dict[str, float], second: dict[str, float]) -> bool:
+    """Whether two texts share more than the air above and below their letters."""
+    across = min(first["right"], second["right"]) - max(first["left"], second["left"])
+    down = min(first["bottom"], second["bottom"]) - max(first["top"], second["top"])
+    return across > 0.5 and down > 4.0
+
+
+def test_text_of_a_figure_can_be_read_on_a_phone(browser: Any, path: Path) -> None:
+    with opened(browser, path, PHONE) as found:
+        assert min(figure["size"] for figure in found.page.evaluate(_FIGURES)) >= 11.5
+
+
+def test_the_page_does_not_scroll_sideways_even_with_everything_opened(browser: Any, path: Path) -> None:
+    for width in (360, 414, 768, 1024, 1200):
+        with opened(browser, path, (width, 800)) as found:
+            found.page.evaluate("() => document.querySelectorAll('details').forEach((d) => { d.open = true; })")
+            assert found.page.evaluate("() => document.documentElement.scrollWidth") <= width
+
+
+def test_the_theme_is_the_systems_until_the_button_is_pressed_and_forgotten_with_the_page(
+    browser: Any, path: Path
+) -> None:
+    for scheme in ("light", "dark"):
+        with opened(browser, path, WIDE, scheme) as found:
+            ground = found.page.evaluate(_GROUND)
+            assert is_dark(ground) is (scheme == "dark")
+            button = found.page.locator("#theme")
+            assert button.inner_text() == f"Switch to {'light' if scheme == 'dark' else 'dark'}"
+            button.click()
+            assert is_dark(found.page.evaluate(_GROUND)) is not is_dark(ground)
+            assert button.inner_text() == f"Switch to {scheme}"
+            assert found.page.evaluate("() => document.cookie") == ""
+            found.page.reload()
+            assert found.page.evaluate(_GROUND) == ground
+
+
+def test_figures_follow_the_theme(browser: Any, path: Path) -> None:
+    colors = []
+    for scheme in ("light", "dark"):
+        with opened(browser, path, WIDE, scheme) as found:
+            get = "() => getComputedStyle(document.querySelector('svg.wide text')).fill"
+            colors.append(found.page.evaluate(get))
+    assert is_dark(colors[0])
+    assert not is_dark(colors[1])
+
+
+def test_print_is_light_without_controls_and_with_every_table_open(browser: Any, path: Path) -> None:
+    with opened(browser, path, WIDE, "dark") as found:
+        found.page.emulate_media(media="print", color_scheme="dark")
+        assert not is_dark(found.page.evaluate(_GROUND))
+        for hidden in ("#theme", ".contents", ".skip"):
+            assert not found.page.locator(hidden).is_visible()
+        seen = "() => [...document.querySelectorAll('details table')].map((table) => table.checkVisibility())"
+        assert set(found.page.evaluate(seen)) == {True}
+        assert {f["shown"] for f in found.page.evaluate(_FIGURES)} == {1}
+        assert found.page.locator("svg.narrow").first.is_hidden()
+        assert found.page.pdf(format="A4", print_background=True).startswith(b"%PDF-")
+        assert found.said == []
+
+
+def test_everything_is_reached_with_the_keyboard_and_shows_where_it_is(browser: Any, path: Path) -> None:
+    with opened(browser, path) as found:
+        page = found.page
+        summaries = page.locator("summary").count()
+        links = page.locator(".contents a").count()
+        stops = []
+        for _ in range(400):
+            page.keyboard.press("Tab")
+            focused = page.evaluate(_FOCUS)
+            if focused["tag"] == "BODY" or (stops and focused["href"] == "#main"):
+                break
+            stops.append(focused)
+    assert stops[0]["href"] == "#main"
+    assert [s["id"] for s in stops if s["tag"] == "BUTTON"] == ["theme"]
+    assert len([s for s in stops if s["tag"] == "A" and s["href"] != "#main"]) == links > 2
+    assert len([s for s in stops if s["tag"] == "SUMMARY"]) == summaries > 0
+    assert {s["outline"] for s in stops} == {"solid"}
+
+
+def test_the_skip_link_leads_to_the_answer_and_a_summary_opens_with_a_key(browser: Any, path: Path) -> None:
+    with opened(browser, path) as found:
+        page = found.page
+        page.keyboard.press("Tab")
+        assert page.locator(".skip").bounding_box()["y"] >= 0
+        page.keyboard.press("Enter")
+        assert page.evaluate("() => document.activeElement.id") == "main"
+        details = page.locator("details").first
+        details.locator("summary").focus()
+        page.keyboard.press("Enter")
+        assert details.evaluate("(d) => d.open")
+        assert details.locator("table").is_visible()
+
+
+def test_the_alarm_of_a_leak_is_seen_and_names_the_file(browser: Any, files: dict[str, Path]) -> None:
+    with opened(browser, files["leaking"]) as found:
+        assert found.page.locator("h1").inner_text() == "Unsound: no answer"
+        assert found.page.locator("p.alarm", has_text="etilqs_7f (unlinked)").is_visible()
+        assert found.page.locator("td .bad").count() == 1

@@ -1,0 +1,36 @@
+"""The made-up factorial of tests/golden, in a store, and the pages drawn from it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import tdelta_stored as t
+
+from tdelta.report.page import RunData, compose, gather, render
+from tdelta.store import Store
+
+
+def data_of(path: Path) -> RunData:
+    with Store.open(path, must_exist=True) as store:
+        return gather(store, store.resolve("last"))
+
+
+@pytest.fixture(scope="session")
+def sound(tmp_path_factory: pytest.TempPathFactory) -> RunData:
+    return data_of(t.store_factorial(tmp_path_factory.mktemp("sound") / "runs.sqlite", has_leak=False))
+
+
+@pytest.fixture(scope="session")
+def leaking(tmp_path_factory: pytest.TempPathFactory) -> RunData:
+    return data_of(t.store_factorial(tmp_path_factory.mktemp("leaking") / "runs.sqlite"))
+
+
+@pytest.fixture(scope="session")
+def sound_page(sound: RunData) -> str:
+    return render(compose(sound))
+
+
+@pytest.fixture(scope="session")
+def leaking_page(leaking: RunData) -> str:
+    return render(compose(leaking))

@@ -1,0 +1,194 @@
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import tdelta_samples as s
+import tdelta_stored as t
+
+from tdelta.inference import PairedRatios
+from tdelta.records import EvidenceState
+from tdelta.report.page import RunData
+from tdelta.report.page.blocks import Cell, Figure, Table
+from tdelta.report.page.figures.differences import differences
+from tdelta.report.page.figures.forest import Limits, Look, Row, forest
+from tdelta.report.page.figures.latency import latency_curves
+from tdelta.report.page.figures.posteriors import posteriors
+from tdelta.report.page.figures.pressure import pressure
+from tdelta.report.page.figures.resources import RESOURCES, resource_bars, resource_values
+from tdelta.report.page.sections import trust_section
+from tdelta.report.page.wording import chance
+
+ROPE = Limits(rope=(0.98, 1.02))
+
+
+def plot(rows: Sequence[Row], limits: Limits = ROPE) -> Figure:
+    return forest("f", "a title", rows, limits, axis="response time", caption="")
+
+
+def circles(drawing: str) -> list[float]:
+    return [float(x) for x in re.findall(r'<circle cx="([\d.]+)"', drawing)]
+
+
+def test_more_costly_rows_stand_further_to_the_right_in_both_layouts() -> None:
+    figure = plot([Row(f"c{m}", s.estimate(m, 0.01), "x") for m in (1.01, 1.05, 1.30)])
+    for drawing in (figure.wide, figure.narrow):
+        found = circles(drawing)
+        assert found == sorted(found)
+        assert len(set(found)) == 3
+
+
+@pytest.mark.parametrize(("median", "is_log"), [(1.4, False), (3.0, True)])
+def test_a_two_fold_cost_makes_the_axis_logarithmic(median: float, is_log: bool) -> None:
+    figure = plot([Row("a", s.estimate(median, 0.05), "x")])
+    assert (">2 x</text>" in figure.wide) is is_log
+    assert (">+20 %</text>" in figure.wide) is not is_log
+
+
+def test_plain_twins_are_squares_and_what_must_not_be_relied_on_is_marked() -> None:
+    rows = [Row("a", s.estimate(1.0, 0.01), "x", Look.PLAIN), Row("b", s.estimate(1.2, 0.01), "× unsound", Look.ALARM)]
+    figure = plot(rows)
+    assert 'class="plain-dot"' in figure.wide
+    assert len(circles(figure.wide)) == 1
+    assert 'class="warn"' in figure.wide
+
+
+def test_a_row_without_data_keeps_its_place_and_draws_nothing() -> None:
+    figure = plot([Row("a", s.estimate(1.1, 0.01), "x"), Row("b", None, "no data")])
+    assert len(circles(figure.wide)) == 1
+    assert "no data" in figure.wide
+    assert ("b", "–", "–", "–", "no data") in [tuple(row) for row in figure.table.rows]
+
+
+def test_numbers_below_a_forest_plot_are_those_above_and_carry_their_group() -> None:
+    figure = plot([Row("CPU"), Row("aes-256", s.estimate(1.031, 0.007), "▲ costly")])
+    assert [tuple(row) for row in figure.table.rows] == [
+        ("CPU: aes-256", "+3.1 %", "+2.4 … +3.8", "+2.2 … +4.0", "▲ costly")
+    ]
+
+
+def test_all_curves_of_posteriors_are_drawn_with_their_shares(sound: RunData) -> None:
+    figure = posteriors(sound.densities, sound.result.settings, "response time")
+    assert (figure.wide.count('class="area"'), figure.wide.count('class="plain-area"')) == (5, 1)
+    for row in figure.table.rows:
+        shares = [float(str(cell).strip("<> %")) for cell in row[4:]]
+        assert sum(shares) == pytest.approx(100.0, abs=0.4)
+
+
+@pytest.mark.parametrize(
+    ("mass", "words"), [(0.0, "< 0.1 %"), (0.5, "50.0 %"), (1.0, "> 99.9 %"), (0.9994, "99.9 %"), (math.nan, "–")]
+)
+def test_a_probability_is_never_a_certainty(mass: float, words: str) -> None:
+    assert chance(mass) == words
+
+
+def pairs(logs: Sequence[float], rounds: int = 2, of: int = 2) -> PairedRatios:
+    count = len(logs)
+    condition = t.factorial()[of]
+    return PairedRatios(
+        condition,
+        np.repeat(np.arange(rounds), count // rounds),
+        np.arange(count),
+        t.CREATED + 2.0 * np.arange(count),
+        np.exp(np.array(logs)),
+    )
+
+
+def test_every_block_is_a_point_discs_and_diamonds_by_turns() -> None:
+    figure = differences([pairs([0.01, 0.02, 0.0, 0.03])], {}, t.settings())
+    (discs,) = re.findall(r'<path d="([^"]*)" class="points"', figure.wide)
+    (diamonds,) = re.findall(r'<path d="([^"]*)" class="points-odd"', figure.wide)
+    assert (discs.count("h0"), diamonds.count("z")) == (2, 2)
+
+
+def test_a_point_far_outside_is_drawn_at_the_edge_and_counted() -> None:
+    logs = [0.01 * math.sin(k) for k in range(39)] + [3.0]
+    figure = differences([pairs(logs)], {}, t.settings())
+    assert 'class="beyond"' in figure.wide
+    assert "1 beyond it" in figure.caption
+
+
+def test_more_blocks_than_can_be_told_apart_are_drawn_as_means_within_a_round() -> None:
+    figure = differences([pairs([0.01] * 3000)], {}, t.settings())
+    drawn = figure.wide.count("h0") + figure.wide.count("l3.6")
+    assert 500 <= drawn <= 600
+    assert "up to 5 neighbouring blocks" in figure.caption
+
+
+def test_panels_are_at_one_scale_also_where_their_windows_are_moved() -> None:
+    small, large = [0.02 * math.sin(k) for k in range(20)], [1.5 + 0.02 * math.cos(k) for k in range(20)]
+    figure = differences([pairs(small), pairs(large, of=3)], {}, t.settings())
+    assert "window is moved" in figure.caption
+    together = differences([pairs(small), pairs([v + 0.01 for v in small], of=3)], {}, t.settings())
+    assert "window is moved" not in together.caption
+
+
+def test_curves_of_a_condition_stand_beside_both_plain_twins_of_its_stratum(sound: RunData) -> None:
+    figure = latency_curves(sound.latencies, sound.result.settings)
+    assert figure is not None
+    counts = [figure.wide.count(f'class="{style}"') for style in ("curve", "plain-curve", "twin-curve")]
+    assert counts == [5, 5, 5]
+    assert latency_curves({}, sound.result.settings) is None
+
+
+def test_percentiles_in_the_table_are_over_the_baselines_own(sound: RunData) -> None:
+    figure = latency_curves(sound.latencies, sound.result.settings)
+    assert figure is not None
+    plain, _, _, aes128_on, aes128_off, *_ = figure.table.rows
+    assert "(" not in "".join(map(str, plain))
+    assert re.fullmatch(r"[\d.]+ µs \(\+1\d\.\d %\)", str(aes128_on[3]))
+    assert re.fullmatch(r"[\d.]+ µs \(2\.\d x\)", str(aes128_off[3]))
+
+
+def test_resources_are_sums_divided_by_operations(sound: RunData) -> None:
+    values = resource_values(sound.trials, sound.result.settings)
+    plain = dict(zip((r.name for r in RESOURCES), values[t.factorial()[0].key], strict=True))
+    recorded = t.OPERATIONS // len(t.TYPES) * len(t.TYPES)
+    assert plain["CPU, system"] == pytest.approx(20.0 * t.OPERATIONS / recorded)
+    assert plain["bytes asked to write"] == pytest.approx(31_000 * t.OPERATIONS / recorded)
+    assert plain["page cache hits"] == pytest.approx(24_000 / 24_850)
+    assert plain["pages written"] == pytest.approx(2_160 / recorded)
+
+
+def test_bars_are_drawn_for_what_differs_and_the_rest_is_named(sound: RunData) -> None:
+    figure = resource_bars(resource_values(sound.trials, sound.result.settings), sound.result.settings)
+    assert figure is not None
+    assert ">CPU</text>" in figure.wide
+    assert ">bytes asked to write</text>" not in figure.wide
+    assert "The same on every twin, within half a per cent: bytes asked to write (30.35 KiB)" in figure.caption
+
+
+def test_an_engine_without_counters_has_no_page_counts_and_is_not_said_to_have_zero(sound: RunData) -> None:
+    bare = [replace(x, measurement=replace(x.measurement, engine_counters={})) for x in sound.trials]
+    values = resource_values(bare, sound.result.settings)
+    named = dict(zip((r.name for r in RESOURCES), values[t.factorial()[0].key], strict=True))
+    assert math.isnan(named["pages read"])
+    assert math.isnan(named["page cache hits"])
+
+
+def test_pressure_is_told_by_block_and_what_never_was_is_said(sound: RunData) -> None:
+    figure = pressure(sound.trials)
+    assert figure is not None
+    assert figure.wide.count('class="plain-area"') == 2
+    assert "Never: some task waited for memory, CPU time the host gave to others." in figure.caption
+    assert pressure([]) is None
+
+
+def test_every_state_of_evidence_reads_differently(leaking: RunData) -> None:
+    evidence = list(leaking.result.evidence)
+    evidence[0] = replace(evidence[0], state=EvidenceState.MISSING)
+    result = replace(leaking.result, evidence=tuple(evidence))
+    tables = [b for b in trust_section(replace(leaking, result=result)).blocks if isinstance(b, Table)]
+    cells = {cell for row in tables[0].rows for cell in row[1:] if isinstance(cell, Cell)}
+    assert {cell.text for cell in cells} == {
+        "plain text found, as it must be",
+        "none found",
+        "LEAK: plain text found",
+        "MISSING: not found where it must be",
+        "not tested",
+    }
+    assert {cell.text.split(":")[0] for cell in cells if cell.state == "bad"} == {"LEAK", "MISSING"}

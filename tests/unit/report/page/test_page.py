@@ -1,0 +1,260 @@
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from dataclasses import replace
+
+import pytest
+import tdelta_samples as s
+import tdelta_stored as t
+from tdelta_reading import read
+
+from tdelta.inference import densities, paired_ratios
+from tdelta.records import Condition, Decision, Role, RunResult, SpanTotals
+from tdelta.report.page import RunData, compose, render
+from tdelta.report.page.answer import headline
+from tdelta.report.page.blocks import Figure
+
+NORMAL_BYTES, MOST_BYTES = 400_000, 3_000_000
+
+
+def page_of(result: RunResult) -> str:
+    """A page of a result whose trials are gone: what has no data must say so, and break nothing."""
+    return render(compose(RunData(result, t.CREATED)))
+
+
+@pytest.fixture(params=["sound", "leaking"])
+def page(request: pytest.FixtureRequest) -> str:
+    return str(request.getfixturevalue(f"{request.param}_page"))
+
+
+def test_a_page_asks_nothing_of_any_network(page: str) -> None:
+    reading = read(page)
+    assert not re.search(r"https?:|//[a-z]|url\(|@import|srcset", page)
+    sources = [(e.name, v) for e in reading.elements for k, v in e.attributes.items() if k in ("src", "href", "data")]
+    assert all(value is not None and value.startswith(("#", "data:,")) for _, value in sources)
+    assert not {e.name for e in reading.elements} & {
+        "img",
+        "iframe",
+        "object",
+        "embed",
+        "form",
+        "base",
+        "audio",
+        "video",
+    }
+
+
+def test_a_page_allows_itself_only_its_own_style_and_script(page: str) -> None:
+    reading = read(page)
+    (policy,) = (e.attributes["content"] for e in reading.all("meta", http_equiv="Content-Security-Policy"))
+    assert policy is not None
+    assert "default-src 'none'" in policy
+    for name in ("style", "script"):
+        (found,) = reading.all(name)
+        digest = base64.b64encode(hashlib.sha256(found.words.encode()).digest()).decode()
+        assert f"'sha256-{digest}'" in policy
+    assert not [e for e in reading.elements if "style" in e.attributes or any(k.startswith("on") for k in e.attributes)]
+
+
+def test_a_page_closes_what_it_opens_and_says_no_name_twice(page: str) -> None:
+    reading = read(page)
+    assert reading.faults == []
+    ids = [e.attributes["id"] for e in reading.elements if "id" in e.attributes]
+    assert len(ids) == len(set(ids))
+    targets = [str(e.attributes["href"])[1:] for e in reading.all("a")]
+    assert set(targets) <= set(ids)
+    assert len(targets) > 5
+
+
+def test_names_that_a_user_chose_are_text_and_never_markup(page: str) -> None:
+    reading = read(page)
+    assert t.NASTY not in page
+    assert any(t.NASTY in words for words in reading.text("p"))
+    assert any(t.NASTY in " ".join(e.words.split()) for e in reading.all("th"))
+    assert any(t.NASTY.split()[0] in e.words for e in reading.all("text"))
+    assert len(reading.all("script")) == 1
+
+
+def test_every_figure_has_two_layouts_each_with_a_title_and_a_description_and_its_numbers(page: str) -> None:
+    reading = read(page)
+    drawings = reading.all("svg")
+    assert {e.attributes["class"] for e in drawings} == {"figure wide", "figure narrow"}
+    assert len(drawings) == 2 * len(reading.all("figure"))
+    ids = {str(e.attributes["id"]): e.words for e in reading.elements if "id" in e.attributes}
+    for drawing in drawings:
+        assert drawing.attributes["role"] == "img"
+        title, description = str(drawing.attributes["aria-labelledby"]).split()
+        assert len(ids[title]) > 5
+        assert len(ids[description]) > 15
+    assert len([e for e in reading.all("details") if "figure" in e.within]) == len(reading.all("figure"))
+
+
+def test_tables_say_what_their_rows_and_columns_are(page: str) -> None:
+    reading = read(page)
+    assert {e.attributes.get("scope") for e in reading.all("th")} == {"row", "col"}
+    assert len(reading.all("caption")) == len(reading.all("table"))
+
+
+def test_the_page_is_in_english_and_has_a_skip_link_first_and_a_button_for_the_theme(page: str) -> None:
+    reading = read(page)
+    (html,) = reading.all("html")
+    assert html.attributes["lang"] == "en"
+    links = reading.all("a")
+    assert (links[0].attributes["class"], links[0].attributes["href"]) == ("skip", "#main")
+    assert len(reading.all("button", id="theme")) == 1
+    assert len(reading.all("h1")) == 1
+
+
+def test_parts_come_in_the_order_in_which_questions_come_up(sound_page: str) -> None:
+    names = [e.attributes["id"] for e in read(sound_page).all("section")]
+    assert names == ["answer", "posteriors", "differences", "latency", "resources", "transactions", "trust", "repeat"]
+
+
+def test_the_same_run_gives_the_same_bytes(sound: RunData, sound_page: str) -> None:
+    assert render(compose(sound)) == sound_page
+
+
+def test_a_normal_page_is_small(page: str) -> None:
+    assert len(page.encode()) < NORMAL_BYTES
+
+
+def test_a_long_run_of_many_conditions_still_makes_a_page_that_can_be_mailed() -> None:
+    """1200 blocks of 13 conditions: over an hour of quarter-second trials."""
+    levels = (("none", Role.BASELINE), ("none", Role.AA), *((f"cipher-{n:02d}", Role.TREATMENT) for n in range(11)))
+    conditions = tuple(Condition((("cipher", cipher), ("threads", 1)), role) for cipher, role in levels)
+    given = t.settings(conditions)
+    base = t.trials(t.factorial()[:2], rounds=1, blocks=1)[0]
+    found = [
+        replace(
+            base,
+            round=block // 6,
+            block=block,
+            position=position,
+            condition=condition,
+            started_unix_seconds=t.CREATED + 3.0 * block,
+            measurement=replace(
+                base.measurement,
+                histograms={},
+                transactions={"a": SpanTotals(100, 10**7 + 1000 * ((block * 37 + position * 101) % 997))},
+            ),
+        )
+        for block in range(1200)
+        for position, condition in enumerate(conditions)
+    ]
+    result = t.sound_result(given, found)
+    data = RunData(result, t.CREATED, tuple(found), densities(found, given), paired_ratios(found, given))
+    page = render(compose(data))
+    assert len(page.encode()) < MOST_BYTES
+    assert "neighbouring blocks" in page
+
+
+def test_an_unsound_run_gets_a_headline_without_a_figure_and_names_the_leak(leaking_page: str) -> None:
+    reading = read(leaking_page)
+    assert reading.text("h1") == ["Unsound: no answer"]
+    assert "%" not in reading.text("title")[0]
+    assert not reading.all("ul", class_="tiles")
+    assert any("planted plain text was found in etilqs_7f (unlinked) (temp)" in p for p in reading.text("p"))
+    (leak,) = (e for e in reading.all("span") if e.words.startswith("LEAK"))
+    assert leak.attributes["class"] == "bad"
+    assert "FAILED" in [e.words for e in reading.all("span")]
+
+
+def test_a_sound_run_raises_no_alarm(sound_page: str) -> None:
+    reading = read(sound_page)
+    assert not [e for e in reading.elements if "alarm" in str(e.attributes.get("class", ""))]
+    assert not [e for e in reading.all("span") if e.words.startswith(("LEAK", "MISSING", "FAILED"))]
+
+
+def test_what_was_changed_of_the_study_and_what_was_published_stand_by_the_answer(sound_page: str) -> None:
+    reading = read(sound_page)
+    assert any("threads 1 instead of 4; size 50 MB instead of 6 GB" in p for p in reading.text("p"))
+    cells = reading.text("td")
+    assert "no difference beyond the standard deviations of 25–30 of each type" in cells
+    assert "recurrentnull blog, 2015; Oracle 12.1.0.2" in cells
+    assert cells.count("this run") == 5
+
+
+def test_each_factor_has_its_contrasts_and_each_page_its_floor(sound_page: str) -> None:
+    reading = read(sound_page)
+    (contrasts,) = (e.words for e in reading.all("desc", id="contrasts-wide-desc"))
+    assert "aes-256: off over on, response time: +154 %" in contrasts
+    (pages,) = (e.words for e in reading.all("desc", id="page-costs-wide-desc"))
+    assert "aes-128, AES instructions off: 21.0 µs a page, the cipher alone 17.1 µs" in pages
+    assert "hardly a page moved" in reading.text("td")
+
+
+def test_the_answer_draws_every_condition_and_the_noise_floor_beside_them(sound_page: str) -> None:
+    (words,) = (e.words for e in read(sound_page).all("desc", id="answer-wide-desc"))
+    rows = words.split("; ")
+    assert len(rows) == 6
+    assert rows[-1].startswith("A/A twin, AES instructions on: ")
+
+
+@pytest.mark.parametrize("name", s.SAMPLES)
+def test_a_result_without_its_trials_still_makes_a_whole_page(name: str) -> None:
+    page = page_of(s.SAMPLES[name]())
+    reading = read(page)
+    assert reading.faults == []
+    assert not re.search(r"\b(nan|inf|None)\b", " ".join(e.words for e in reading.all("body")))
+    assert any("nothing to draw" in p for p in reading.text("p"))
+    assert not re.search("significan", page, re.IGNORECASE)
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("costly", "Costly: +3.1 % response time"),
+        ("negligible", "Negligible: −0.2 % response time"),
+        ("undecided", "Undecided: +1.9 % response time"),
+        ("unsound", "Unsound: no answer"),
+        ("over_budget", "Over: 6.6 x response time"),
+        ("sweep", "4 conditions: 2\u00a0costly, 1\u00a0negligible, 1\u00a0undecided"),
+    ],
+)
+def test_the_headline_says_what_was_decided_and_no_more(name: str, words: str) -> None:
+    assert headline(s.SAMPLES[name]()) == words
+
+
+def test_a_run_that_ended_before_its_first_round_has_no_answer_to_head_the_page() -> None:
+    empty = s.result(Decision.UNDECIDED, (), interrupted=True)
+    assert headline(empty) == "No answer"
+    assert read(page_of(empty)).faults == []
+
+
+def test_a_budget_is_drawn_as_a_line_and_the_rope_is_not_shaded_beside_it() -> None:
+    page = page_of(s.over_budget())
+    answer = page.split('id="figure-answer"')[1].split("</figure>")[0]
+    assert answer.count('class="limit"') > 0
+    assert 'class="rope"' not in answer
+    assert "budget of 5 %" in answer
+
+
+def test_planted_twins_show_what_they_really_spun() -> None:
+    page = page_of(s.planted())
+    assert 'class="truth"' in page
+    assert "+5.2 %" in page
+
+
+def test_an_answer_that_another_version_fitted_is_not_passed_off_as_the_curves(sound: RunData) -> None:
+    verdicts = tuple(
+        replace(v, ratio=replace(v.ratio, median=v.ratio.median + 0.02)) if v.primary else v
+        for v in sound.result.verdicts
+    )
+    older = replace(sound, result=replace(sound.result, verdicts=verdicts, versions={"tdelta": "0.0.9"}))
+    notes = [p for p in read(render(compose(older))).text("p") if "fitted by version 0.0.9" in p]
+    assert len(notes) == 5
+    assert "fitted by" not in render(compose(sound))
+
+
+def test_no_figure_is_drawn_outside_its_own_frame(sound: RunData, leaking: RunData) -> None:
+    """Every x of every mark lies within the drawing; the browser test looks at what text really takes."""
+    for data in (sound, leaking):
+        figures = [b for section in compose(data).sections for b in section.blocks if isinstance(b, Figure)]
+        assert len(figures) >= 8
+        for figure in figures:
+            for drawing, width in ((figure.wide, 760.0), (figure.narrow, 320.0)):
+                xs = [float(x) for x in re.findall(r'\b(?:x|x1|x2|cx)="(-?[\d.]+)"', drawing)]
+                assert min(xs) >= 0
+                assert max(xs) <= width

@@ -1,0 +1,63 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import tdelta_samples as s
+import tdelta_stored as t
+
+from tdelta.errors import StorageFault, UsageError
+from tdelta.report.page import RunData, compose, render, write_page
+
+PAGE = render(compose(RunData(s.costly(), t.CREATED)))
+
+
+def test_a_page_is_written_and_replaced_by_a_newer_one(tmp_path: Path) -> None:
+    path = tmp_path / "run.html"
+    write_page(PAGE, path)
+    write_page(PAGE.replace("Costly", "Older"), path)
+    assert "Older" in path.read_text(encoding="utf-8")
+    assert [file.name for file in tmp_path.iterdir()] == ["run.html"]
+
+
+@pytest.mark.parametrize("there", ["", "mine", "<!DOCTYPE html>\n<html>", "<!DOCTYPE html><!-- another -->"])
+def test_another_file_is_left_as_it_is_unless_forced(tmp_path: Path, there: str) -> None:
+    path = tmp_path / "mine.html"
+    path.write_text(there, encoding="utf-8")
+    with pytest.raises(UsageError, match=r"expected no file or an older tdelta report.*--force"):
+        write_page(PAGE, path)
+    assert path.read_text(encoding="utf-8") == there
+    write_page(PAGE, path, force=True)
+    assert path.read_text(encoding="utf-8") == PAGE
+
+
+def test_a_link_keeps_pointing_to_the_file_that_is_written(tmp_path: Path) -> None:
+    target, link = tmp_path / "target.html", tmp_path / "link.html"
+    target.write_text(PAGE, encoding="utf-8")
+    link.symlink_to(target)
+    write_page(PAGE, link)
+    assert link.is_symlink()
+
+
+def test_a_folder_that_is_missing_is_a_message(tmp_path: Path) -> None:
+    with pytest.raises(StorageFault, match="No such file or directory; name a file"):
+        write_page(PAGE, tmp_path / "nowhere" / "run.html")
+
+
+def test_a_failure_half_way_leaves_what_was_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "run.html"
+    write_page(PAGE, path)
+
+    def full(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(StorageFault, match="No space left"):
+        write_page(PAGE.replace("Costly", "Newer"), path)
+    assert path.read_text(encoding="utf-8") == PAGE
+    assert [file.name for file in tmp_path.iterdir()] == ["run.html"]
+
+
+def test_a_device_is_written_to_and_never_replaced() -> None:
+    write_page(PAGE, Path("/dev/null"))
+    assert not Path("/dev/null").is_file()
