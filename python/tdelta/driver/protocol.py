@@ -28,6 +28,10 @@ class LoopCost:
     transaction_ns: float
 
 
+PagePrice: TypeAlias = Callable[[str, str, str], tuple[float, str] | None]
+"""By cipher, direction and level: µs a page and what they are of, or None where it is not known."""
+
+
 class Twin(Protocol):
     """One instance: a copy of a loaded file, open."""
 
@@ -85,6 +89,13 @@ class Twins(Protocol[TwinT]):
         Raises:
             StorageFault: the disk is full, or a file cannot be read or written.
             TdeltaError: a statement failed; the message is the engine's.
+        """
+
+    def page_floor(self, page_bytes: int, ciphers: Sequence[str], levels: Sequence[str]) -> PagePrice:
+        """Time what these ciphers take for a page here, at these levels of the AES instructions.
+
+        Raises:
+            EnvironmentFault: this machine cannot.
         """
 
     def loop_cost(self, job: TrialJob) -> LoopCost:

@@ -14,10 +14,11 @@ from tdelta import _native
 from tdelta.driver.files import TwinFolder
 from tdelta.driver.jobs import LoadJob, Mix, TrialJob
 from tdelta.driver.proof import CipherProof, ask_proof
-from tdelta.driver.protocol import Checksums, LoopCost, Tables
+from tdelta.driver.protocol import Checksums, LoopCost, PagePrice, Tables
 from tdelta.driver.turns import take_turns
 from tdelta.driver.workers import Worker, failure
 from tdelta.engines import SqliteEngine, TwinSettings
+from tdelta.measure import floor_us_per_page, page_floor
 from tdelta.measure.aes import CryptoKind, hidden_environment
 from tdelta.records import Measurement, SpanTotals
 
@@ -167,6 +168,11 @@ class SqliteTwins:
         for answer in answers:
             _raise_failed(answer)
         return tuple(_measurement(answer) for answer in answers)
+
+    def page_floor(self, page_bytes: int, ciphers: Sequence[str], levels: Sequence[str]) -> PagePrice:
+        """Time the machine's own OpenSSL, in processes that end with this; see `tdelta.measure.page_floor`."""
+        floor = page_floor(page_bytes, ciphers, levels)
+        return lambda cipher, direction, level: floor_us_per_page(floor, cipher, page_bytes, direction, level)
 
     def loop_cost(self, job: TrialJob) -> LoopCost:
         """Run the transactions on a client that does nothing, in a worker like any other."""

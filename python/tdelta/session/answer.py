@@ -7,11 +7,14 @@ import statistics
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from tdelta.inference import Judgement
+from tdelta.inference.pages import page_costs
 from tdelta.records import Decision, Role, RunResult, Trial, Validity, Verdict
 from tdelta.session.calibration import Calibration
 from tdelta.session.checks import Checks
+from tdelta.session.floors import floors_from_json
 from tdelta.session.planning import Plan
 from tdelta.session.studies import overridden
 
@@ -40,6 +43,7 @@ def assemble(
     checks: Checks,
     ending: Ending,
     *,
+    floors: Mapping[str, Any] | None = None,
     machine: Mapping[str, object],
     versions: Mapping[str, str],
 ) -> RunResult:
@@ -57,7 +61,7 @@ def assemble(
         verdicts=verdicts,
         noise_floor=judgement.noise_floor,
         validity=validity,
-        cautions=(*judgement.cautions, *_cautions(plan, trials, ending, dilution)),
+        cautions=(*judgement.cautions, *_cautions(plan, trials, ending, dilution), *(floors or {}).get("cautions", ())),
         rounds=len({trial.round for trial in trials}),
         blocks=len({trial.block for trial in trials}),
         trials=len(trials),
@@ -76,6 +80,7 @@ def assemble(
         errors=_by_kind(trial.measurement.errors for trial in trials),
         retries=_by_kind(trial.measurement.retries for trial in trials),
         contrasts=judgement.contrasts,
+        page_costs=page_costs(trials, verdicts, floors_from_json(floors)),
         overridden=overridden(plan.request),
         arrival_rates=_by_baseline(plan, ending.calibration.rates),
         capacities=_by_baseline(plan, ending.calibration.capacities),

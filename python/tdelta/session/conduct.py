@@ -25,6 +25,7 @@ from tdelta.records import Event, Look, Phase, RunPlanned, RunResult, Trial
 from tdelta.session.answer import Ending, assemble
 from tdelta.session.calibration import Calibration, calibrate
 from tdelta.session.checks import Checks
+from tdelta.session.floors import FACT, measure_floors
 from tdelta.session.planning import Plan, plan, request_from_json
 from tdelta.session.preflight import check_room
 from tdelta.session.request import RunRequest
@@ -187,6 +188,7 @@ class _Session:
         twins = self._make_twins(self._plan.engine, folder, self._plan.load_job(), self._plan.mix())
         data_bytes = self._load(twins)
         found = self._calibrate(twins, data_bytes)
+        self._measure_floors(twins)
         self._interruption.arm()
         stopped_by = self._rounds(twins, found, data_bytes)
         return Ending(
@@ -217,6 +219,11 @@ class _Session:
         found = calibrate(self._plan, twins, data_bytes, stored)
         self._store.put_fact(self._run_id, "calibration", found.as_json())
         return found
+
+    def _measure_floors(self, twins: Twins[Any]) -> None:
+        if self._store.get_fact(self._run_id, FACT) is None:
+            self._observe(Phase("floor", "what the cipher alone takes for a page"))
+            self._store.put_fact(self._run_id, FACT, measure_floors(self._plan, twins))
 
     def _rounds(self, twins: Twins[Any], found: Calibration, data_bytes: int) -> str:
         """Rounds until the answer is precise enough, the rounds are used up, or the time is. Returns which."""
@@ -283,6 +290,7 @@ class _Session:
             self._trials,
             self._checks,
             ending,
+            floors=self._store.get_fact(self._run_id, FACT),
             machine=self._store.machine(self._run_id),
             versions=self._store.versions(self._run_id),
         )

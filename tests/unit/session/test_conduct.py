@@ -5,15 +5,16 @@ from __future__ import annotations
 import shutil
 import signal
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import tdelta.workloads
 from tdelta.driver import TwinFolder
-from tdelta.driver.fake import cost_by_cipher, equal_rows, plain_facts
+from tdelta.driver.fake import FakeTwin, FakeTwins, cost_by_cipher, equal_rows, plain_facts
 from tdelta.engines import Library
-from tdelta.errors import StorageFault, TdeltaError, UsageError
+from tdelta.errors import EngineUnavailable, StorageFault, TdeltaError, UsageError
 from tdelta.inference import judge
 from tdelta.records import Decision, Look, Phase, Role, RunPlanned, TrialDone
 from tdelta.store import RunStatus, Store
@@ -489,3 +490,33 @@ def test_a_level_that_cannot_be_had_is_left_out_with_a_caution(
     assert all("aes_instructions" not in dict(c.levels) for c in result.settings.conditions)
     with pytest.raises(UsageError, match="cannot be had here: this CPU has none"):
         sitting.conduct(vary={"aes_instructions": ("off",)})
+
+
+def counting(misses: int):
+    """Fake trials whose cache read so many pages."""
+
+    def counted(twin, job):
+        measured = trial(twin, job)
+        return replace(measured, engine_counters={"cache_misses": misses, "cache_writes": 0})
+
+    trial = FakeTwin.trial
+    return counted
+
+
+def test_the_cost_of_a_page_stands_beside_the_ciphers_own(sitting: Sitting, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(FakeTwin, "trial", counting(misses=50_000))
+    costs = {cost.condition.level("aes_instructions"): cost for cost in sitting.conduct(**FACTORIAL).page_costs}
+    assert {level: cost.floor_us_per_page for level, cost in costs.items()} == {"on": 1.0, "off": 6.0}
+    assert all(cost.cpu_us_per_page is not None and cost.cpu_us_per_page > 0 for cost in costs.values())
+
+
+def test_without_openssl_the_run_goes_on_and_says_that_there_is_no_floor(
+    sitting: Sitting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_given):
+        raise EngineUnavailable("there is no libcrypto: apt-get install libssl3")
+
+    monkeypatch.setattr(FakeTwins, "page_floor", refuse)
+    result = sitting.conduct()
+    assert any("no floor beside the cost of a page: there is no libcrypto" in caution for caution in result.cautions)
+    assert [cost.floor_us_per_page for cost in result.page_costs] == [None]

@@ -1,0 +1,63 @@
+"""What the cipher of each condition takes for a page on this CPU, measured before the first trial: the floor.
+
+It stands beside what a page was found to cost (`tdelta.inference.pages`). Where it cannot be measured the run goes on
+without it, and says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from tdelta.driver import Twins
+from tdelta.errors import EnvironmentFault
+from tdelta.inference.pages import PageFloor
+from tdelta.records import Condition, Role
+from tdelta.session.planning import Plan
+
+FACT = "page floors"
+
+
+def measure_floors(plan: Plan, twins: Twins[Any]) -> dict[str, object]:
+    """The floors as JSON values: ``floors`` by the condition's key, and ``cautions``.
+
+    One short measurement for each page size, each level of the AES instructions in a process of its own.
+    """
+    floors: dict[str, object] = {}
+    try:
+        for page_size, conditions in _by_page_size(plan).items():
+            floors |= dict(_of_page_size(plan, twins, page_size, conditions))
+    except EnvironmentFault as fault:
+        return {"floors": {}, "cautions": [f"no floor beside the cost of a page: {fault}"]}
+    return {"floors": floors, "cautions": []}
+
+
+def floors_from_json(values: Mapping[str, Any] | None) -> dict[str, PageFloor]:
+    """The floors that `measure_floors` wrote; empty for a run that has none."""
+    found = (values or {}).get("floors", {})
+    return {key: PageFloor(**floor) for key, floor in found.items()}
+
+
+def _by_page_size(plan: Plan) -> dict[int, list[Condition]]:
+    """The encrypted conditions of each page size."""
+    found: dict[int, list[Condition]] = {}
+    for condition in plan.conditions:
+        if condition.role is Role.TREATMENT and plan.engine.needs_key(str(condition.level("cipher"))):
+            found.setdefault(plan.twin_settings(condition, 0).page_size, []).append(condition)
+    return found
+
+
+def _of_page_size(
+    plan: Plan, twins: Twins[Any], page_size: int, conditions: Iterable[Condition]
+) -> Iterator[tuple[str, dict[str, object]]]:
+    asked = {
+        c: (plan.engine.floor_cipher(str(c.level("cipher"))), plan.twin_settings(c, 0).aes_instructions)
+        for c in conditions
+    }
+    ciphers, levels = (tuple(dict.fromkeys(pair[i] for pair in asked.values())) for i in (0, 1))
+    price = twins.page_floor(page_size, ciphers, levels)
+    for condition, (cipher, level) in asked.items():
+        decrypt, encrypt = (price(cipher, direction, level) for direction in ("decrypt", "encrypt"))
+        if decrypt is not None and encrypt is not None:
+            words = decrypt[1]
+            yield condition.key, {"decrypt_us": decrypt[0], "encrypt_us": encrypt[0], "words": words}
