@@ -55,4 +55,4 @@ def ask_library(name: str) -> dict[str, str]:
         with Worker() as worker:
             return worker.ask("library", library=name)
     except WorkerFault as fault:
-        raise EngineUnavailable(f"--library {name}: to load it ended the process that tried: {fault}") from fault
+        raise EngineUnavailable(f"--library {name}: it could not be loaded: {fault}") from fault

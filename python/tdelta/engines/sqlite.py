@@ -1,8 +1,8 @@
 """The embedded engine: every cipher of one SQLite library, against the same library without a key.
 
 A page's reserved bytes can be raised on any twin, the plain one included, before the first page is written; that makes
-the twins' files equal in size and page count. Both encrypting libraries turn ``secure_delete`` on with the key; here it
-is on everywhere, or the plain twin would be spared a cost that is not encryption's.
+the twins' files equal in size and page count. SQLCipher turns ``secure_delete`` on with the key (SQLite3 Multiple
+Ciphers' wheel has it on anyway); here it is on everywhere, or the plain twin would be spared what is no encryption.
 """
 
 from __future__ import annotations

@@ -39,9 +39,11 @@ class Opened:
 
 
 @contextmanager
-def made(engine: SqliteEngine, path: Path, wanted: TwinSettings, *, reserve: bool = True) -> Iterator[Opened]:
-    """A new file; with ``reserve`` off, the library decides what it reserves."""
-    options = engine.create_options(str(path), wanted, _key(engine, wanted))
+def made(
+    engine: SqliteEngine, path: Path, wanted: TwinSettings, *, reserve: bool = True, **changes: Any
+) -> Iterator[Opened]:
+    """A new file; with ``reserve`` off, the library decides what it reserves. ``changes`` are to the options."""
+    options = engine.create_options(str(path), wanted, _key(engine, wanted)) | changes
     if not reserve:
         del options["reserve"]
     with Worker() as worker:

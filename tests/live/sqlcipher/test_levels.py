@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tdelta.engines import PASSPHRASE, RAW, SQLCIPHER, SqliteEngine
+from tdelta.engines import PASSPHRASE, RAW, SQLCIPHER, SQLITE3MC, Library, SqliteEngine
 from tdelta.errors import TdeltaError
 
 from .opening import KEY, made, opened, settings
@@ -96,10 +97,10 @@ _USABLE = [4096 - reserved for reserved in range(0, 256, 16)]
 _SIZES = [(usable - 8) // 2 - 11 for usable in _USABLE]
 
 
-def pages_by_size(level: str, path: Path, *, reserved_bytes: int, reserve: bool) -> list[str]:
+def pages_by_size(level: str, path: Path, *, reserved_bytes: int, reserve: bool, **changes: Any) -> list[str]:
     """Pages of tables whose rows just fit, each into pages with another number of reserved bytes."""
     counts = []
-    with made(ENGINE, path, settings(level, reserved_bytes=reserved_bytes), reserve=reserve) as file:
+    with made(ENGINE, path, settings(level, reserved_bytes=reserved_bytes), reserve=reserve, **changes) as file:
         for size in _SIZES:
             file.text(f"CREATE TABLE t{size} (id INTEGER PRIMARY KEY, bytes BLOB)")
             file.text(
@@ -123,6 +124,26 @@ def test_a_level_reserves_by_itself_what_it_is_said_to_reserve(tmp_path: Path, l
     said = ENGINE.ciphers[level].reserved_bytes
     by_itself = pages_by_size(level, tmp_path / "encrypted.db", reserved_bytes=0, reserve=False)
     assert by_itself == pages_by_size("none", tmp_path / "plain.db", reserved_bytes=said, reserve=True)
+
+
+def test_an_hmac_that_is_switched_off_behind_the_key_leaves_its_bytes_reserved(tmp_path: Path) -> None:
+    """Why the settings are given as defaults, ahead of the key."""
+    behind = {"cipher_pragmas": [], "pragmas": ["PRAGMA cipher_use_hmac=OFF"]}
+    late = pages_by_size("aes-256-no-hmac", tmp_path / "late.db", reserved_bytes=0, reserve=False, **behind)
+    assert late == pages_by_size("none", tmp_path / "plain.db", reserved_bytes=80, reserve=True)
+
+
+@pytest.mark.parametrize(("library", "plain"), [(SQLITE3MC, "1"), (SQLCIPHER, "0")])
+def test_an_encrypted_file_overwrites_what_is_deleted_and_a_plain_one_not_always(
+    tmp_path: Path, library: Library, plain: str
+) -> None:
+    """Why ``secure_delete`` is set on every twin."""
+    engine, found = SqliteEngine(library), {}
+    for cipher in ("none", "aes-256"):
+        wanted = settings(cipher, key_kind=PASSPHRASE)
+        with made(engine, tmp_path / f"{cipher}.db", wanted, pragmas=[]) as file:
+            found[cipher] = file.text("PRAGMA secure_delete")
+    assert found == {"none": plain, "aes-256": "1"}
 
 
 @pytest.mark.parametrize("level", LEVELS)

@@ -56,7 +56,9 @@ def test_a_library_that_ends_the_process_that_loads_it_is_refused(monkeypatch: p
         send(self, do, **order)
 
     monkeypatch.setattr(Worker, "send", killing)
-    with pytest.raises(EngineUnavailable, match="--library sqlcipher: to load it ended the process that tried"):
+    with pytest.raises(
+        EngineUnavailable, match="--library sqlcipher: it could not be loaded: a worker process was killed"
+    ):
         describe_library(SQLCIPHER)
 
 

@@ -109,7 +109,7 @@ def test_the_plain_twin_is_opened_without_a_word_about_ciphers(engine: SqliteEng
     assert (options["cipher_pragmas"], options["key"]) == ([], None)
 
 
-def test_deleted_content_is_overwritten_on_every_twin_since_encrypted_ones_always_do() -> None:
+def test_deleted_content_is_overwritten_on_every_twin_since_sqlcipher_does_with_a_key() -> None:
     for cipher, key in (("none", None), ("aes-256", KEY)):
         settings = dataclasses.replace(SETTINGS, cipher=cipher)
         for options in (ENGINE.create_options("t.db", settings, key), ENGINE.open_options("t.db", settings, key)):
