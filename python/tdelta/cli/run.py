@@ -27,6 +27,9 @@ _BESIDES_RESUME = frozenset({"resume_id", "store", "as_json"})
 _OPTIONS = (
     click.argument("study", required=False),
     click.option("--engine", metavar="NAME", help="Engine to test; see `tdelta engines`.  [sqlite]"),
+    click.option(
+        "--library", metavar="NAME|PATH", help="SQLite library: sqlite3mc, sqlcipher, or a path.  [sqlite3mc]"
+    ),
     click.option("--workload", metavar="NAME|DIR", help="Built-in workload, or a folder of your own.  [order-entry]"),
     click.option(
         "--vary",
@@ -46,6 +49,12 @@ _OPTIONS = (
         "--reserve",
         type=click.Choice(["equal", "natural"]),
         help="Reserved bytes a page: the same on every twin, or what each cipher needs.  [equal]",
+    ),
+    click.option(
+        "--key",
+        type=click.Choice(["passphrase", "raw"]),
+        help="How SQLCipher gets its keys: to derive them from, or as they are."
+        "  [raw; passphrase where connections are part of the work]",
     ),
     click.option("--size", "size_bytes", type=Size(), help="Data of each twin.  [50MB]"),
     click.option(

@@ -7,6 +7,7 @@ environment, and it dies with its parent.
 
 from tdelta.driver.files import TwinFolder, sweep
 from tdelta.driver.jobs import LoadJob, Mix, TrialJob
+from tdelta.driver.libraries import ask_library, describe_library, find_library
 from tdelta.driver.protocol import Checksums, LoopCost, MakeTwins, Tables, Twin, Twins
 from tdelta.driver.twins import SqliteTwin, SqliteTwins
 from tdelta.driver.workers import Worker
@@ -25,5 +26,8 @@ __all__ = [
     "TwinFolder",
     "Twins",
     "Worker",
+    "ask_library",
+    "describe_library",
+    "find_library",
     "sweep",
 ]

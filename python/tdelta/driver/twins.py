@@ -31,6 +31,7 @@ _FACTS = {
     "cache_size": "PRAGMA cache_size",
     "encoding": "PRAGMA encoding",
     "auto_vacuum": "PRAGMA auto_vacuum",
+    "secure_delete": "PRAGMA secure_delete",
 }
 
 
@@ -110,7 +111,7 @@ class SqliteTwins:
         path = self._folder.file(f"load-{len(self._loads)}")
         with Worker() as worker:
             options = self._engine.create_options(str(path), settings, self._key(settings.cipher))
-            self.library = worker.ask("open", options=options, connections=1)["library"]
+            self.library = self._open(worker, options)["library"]
             worker.ask(
                 "load",
                 seconds=_LOAD_SECONDS,
@@ -137,13 +138,20 @@ class SqliteTwins:
         try:
             options = self._engine.open_options(str(path), settings, self._key(settings.cipher))
             seconds = _OPEN_SECONDS + settings.threads  # a key derivation each, at most about a tenth of that
-            worker.ask("open", seconds=seconds, options=options, connections=settings.threads)
+            self._open(worker, options, connections=settings.threads, seconds=seconds)
             worker.ask("prepare", transactions=self._mix.transactions, constants=self._mix.constants)
         except BaseException:
             worker.kill()
             self._folder.remove(path)
             raise
         return SqliteTwin(self._folder, path, worker)
+
+    def _open(
+        self, worker: Worker, options: Mapping[str, object], *, connections: int = 1, seconds: float = _OPEN_SECONDS
+    ) -> dict[str, Any]:
+        """Have a worker load the library under test and open a file with it."""
+        library = self._engine.library.name
+        return worker.ask("open", seconds=seconds, library=library, options=options, connections=connections)
 
     def block(self, entries: Sequence[tuple[SqliteTwin, TrialJob]], order: Sequence[int]) -> tuple[Measurement, ...]:
         """Run one trial on each twin, slice by slice in the given order; see `take_turns`."""

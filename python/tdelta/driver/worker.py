@@ -19,6 +19,7 @@ from collections.abc import Callable
 from typing import Any, TextIO
 
 from tdelta import _native
+from tdelta.driver.loading import Loaded, library_digest, library_facts, load_library
 
 _PR_SET_PDEATHSIG = 1
 _PR_SET_TIMERSLACK = 29
@@ -35,23 +36,12 @@ def die_with_parent(parent: int) -> None:
         os._exit(0)
 
 
-def load_library() -> str:
-    """Let SQLite3 Multiple Ciphers load this module as an extension. Returns the library's names and versions."""
-    import apsw  # not earlier: a process that only asks for the loop's cost needs no database library
-
-    connection = apsw.Connection(":memory:")
-    connection.enable_load_extension(True)
-    connection.load_extension(_native.__file__, "sqlite3_tdelta_init")
-    multiple_ciphers = connection.execute("SELECT sqlite3mc_version()").get
-    return f"{multiple_ciphers}, SQLite {apsw.sqlite_lib_version()}"
-
-
 class Host:
-    """The state of one worker: its twin, once it is open."""
+    """The state of one worker: its library, once it is loaded, and its twin, once it is open."""
 
     def __init__(self) -> None:
         self.twin: _native.SqliteTwin | None = None
-        self.library: str | None = None
+        self.loaded: tuple[str, Loaded] | None = None
 
     def answer(self, order: Order) -> Order:
         """Carry out one order. What a database answers becomes ``{"error": [kind, message]}``."""
@@ -67,12 +57,16 @@ class Host:
         """Say who is there."""
         return {"pid": os.getpid()}
 
+    def do_library(self, order: Order) -> Order:
+        """Load a library and say what it is."""
+        loaded = self._load(order["library"])
+        return library_facts() | {"sha256": library_digest(loaded)}
+
     def do_open(self, order: Order) -> Order:
-        """Open (or make) the twin's file."""
-        if self.library is None:
-            self.library = load_library()
+        """Open (or make) the twin's file, with the library that is named."""
+        self._load(order["library"])
         self.twin = _native.SqliteTwin(json.dumps(order["options"]), order["connections"])
-        return {"library": self.library}
+        return {"library": library_facts()["text"]}
 
     def do_load(self, order: Order) -> Order:
         """Make the tables, fill them, build the indexes."""
@@ -111,6 +105,14 @@ class Host:
             self.twin.close()
             self.twin = None
         return {}
+
+    def _load(self, spec: str) -> Loaded:
+        if self.loaded is None:
+            self.loaded = spec, load_library(spec)
+        name, loaded = self.loaded
+        if name != spec:
+            raise ValueError(f"this worker has loaded {name} and cannot load {spec}, too")
+        return loaded
 
     def _open(self) -> _native.SqliteTwin:
         if self.twin is None:

@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import Any
 
 from tdelta.driver import signals
-from tdelta.errors import StatementFault, StorageFault, TdeltaError, WorkerFault
+from tdelta.errors import EngineUnavailable, StatementFault, StorageFault, TdeltaError, WorkerFault
 
 _START_SECONDS = 60.0
 _END_SECONDS = 5.0
@@ -139,11 +139,13 @@ def _ending(status: int) -> str:
 
 
 def failure(kind: str, message: str) -> TdeltaError:
-    """What a database answered, as an exception: about the disk, about a statement, or a defect of tdelta."""
+    """What a database answered, as an exception: about the disk, a library, a statement, or a defect of tdelta."""
     if kind in ("full", "io", "read_only"):
         return StorageFault(f"{message}: free some space, or choose another folder with --dir")
     if kind == "cannot_open":
         return StorageFault(f"{message}: choose another folder with --dir, or allow more open files (ulimit -n)")
+    if kind == "library":
+        return EngineUnavailable(message)
     if kind in ("sql", "constraint", "no_row", "script", "busy", "locked"):
         return StatementFault(f"{message}; the statement is the workload's: see its scripts")
     return TdeltaError(message)

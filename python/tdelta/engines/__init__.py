@@ -5,6 +5,22 @@ that happens in a worker process of the twin's own.
 """
 
 from tdelta.engines.catalogue import EngineInfo, catalogue, engine
-from tdelta.engines.sqlite import Cipher, SqliteEngine, TwinSettings
+from tdelta.engines.sqlite import SqliteEngine, TwinSettings
+from tdelta.engines.sqlite_libraries import KINDS, PASSPHRASE, RAW, SQLCIPHER, SQLITE3MC, WHEELS, Cipher, Kind, Library
 
-__all__ = ["Cipher", "EngineInfo", "SqliteEngine", "TwinSettings", "catalogue", "engine"]
+__all__ = [
+    "KINDS",
+    "PASSPHRASE",
+    "RAW",
+    "SQLCIPHER",
+    "SQLITE3MC",
+    "WHEELS",
+    "Cipher",
+    "EngineInfo",
+    "Kind",
+    "Library",
+    "SqliteEngine",
+    "TwinSettings",
+    "catalogue",
+    "engine",
+]

@@ -1,32 +1,31 @@
-"""SQLite3 Multiple Ciphers, the embedded engine: every cipher of one library, against the same library without a key.
+"""The embedded engine: every cipher of one SQLite library, against the same library without a key.
 
-Facts behind the table: the CBC ciphers have no MAC and reserve nothing; chacha20 and ascon128 keep 32 bytes a page for
-nonce and tag, aegis 64, sqlcipher 80 (IV and HMAC-SHA512). A page's reserved bytes can be raised on any of them, the
-plain one included, before the first page is written; that makes the twins' files equal in size and page count.
+A page's reserved bytes can be raised on any twin, the plain one included, before the first page is written; that makes
+the twins' files equal in size and page count. SQLCipher turns ``secure_delete`` on with the key (SQLite3 Multiple
+Ciphers' wheel has it on anyway); here it is on everywhere, or the plain twin would be spared what is no encryption.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
 
+from tdelta.engines.sqlite_libraries import PASSPHRASE, RAW, SQLITE3MC, Cipher, Library
 from tdelta.errors import UnknownName, UsageError
 
 _MAGIC = b"SQLite format 3\x00"
-
-
-@dataclass(frozen=True, slots=True)
-class Cipher:
-    """One level of the factor ``cipher``: the library's name for it, and the bytes it reserves at a page's end."""
-
-    library_name: str | None
-    reserved_bytes: int
+_SECURE_DELETE = "PRAGMA secure_delete=ON"
+_SMALLEST_PAGE = 512
+_MOST_RESERVED_THERE = 32
+"""SQLite needs 480 bytes of a page for itself (https://sqlite.org/fileformat.html, "reserved bytes per page")."""
 
 
 @dataclass(frozen=True, slots=True)
 class TwinSettings:
-    """What decides a twin's file and connections. ``cache_bytes`` is shared out among the connections."""
+    """What decides a twin's file and connections.
+
+    ``cache_bytes`` is shared out among the connections. ``key_kind`` is ``passphrase`` or ``raw``.
+    """
 
     cipher: str
     page_size: int
@@ -35,41 +34,80 @@ class TwinSettings:
     reserved_bytes: int
     threads: int
     cache_bytes: int
+    key_kind: str = PASSPHRASE
 
 
 class SqliteEngine:
-    """How twins of this engine are made and opened. Opens nothing itself."""
+    """How twins of this engine are made and opened, with one library. Opens nothing itself."""
 
     name = "sqlite"
     dialect = "sqlite"
-    ciphers: Mapping[str, Cipher] = {
-        "none": Cipher(None, 0),
-        "aes-128": Cipher("aes128cbc", 0),
-        "aes-256": Cipher("aes256cbc", 0),
-        "chacha20": Cipher("chacha20", 32),
-        "aegis": Cipher("aegis", 64),
-        "ascon128": Cipher("ascon128", 32),
-        "sqlcipher": Cipher("sqlcipher", 80),
-    }
     synchronous_levels = ("off", "normal", "full", "extra")
 
+    def __init__(self, library: Library = SQLITE3MC) -> None:
+        self.library = library
+
+    @property
+    def ciphers(self) -> Mapping[str, Cipher]:
+        """The levels of the factor ``cipher``, by name."""
+        return self.library.ciphers
+
     def version(self) -> str | None:
-        """The installed library's version, or None if it is not installed."""
-        try:
-            return version("apsw-sqlite3mc")
-        except PackageNotFoundError:
-            return None
+        """The library's version, or None if it is not installed."""
+        return self.library.installed_version()
 
     def check_ciphers(self, ciphers: Iterable[str]) -> None:
-        """Raise ``UnknownName`` for the first cipher this engine does not have."""
+        """Raise ``UsageError`` for the first cipher this library does not have."""
         for cipher in ciphers:
-            if cipher not in self.ciphers:
-                raise UnknownName("cipher", cipher, self.ciphers)
+            if cipher in self.ciphers:
+                continue
+            if not self.library.key_kinds:
+                raise UsageError(
+                    f"cipher {cipher!r}: {self.library.name} is plain SQLite, which encrypts nothing;"
+                    " compare identical twins with --aa, or name an encrypting library with --library"
+                )
+            raise UnknownName("cipher", cipher, self.ciphers)
 
     def check_synchronous(self, level: str) -> None:
         """Raise ``UnknownName`` for a level of ``PRAGMA synchronous`` that does not exist."""
         if level not in self.synchronous_levels:
             raise UnknownName("synchronous level", level, self.synchronous_levels)
+
+    def check_reserve(self, ciphers: Iterable[str], policy: str, page_size: int) -> None:
+        """Raise ``UsageError`` where pages of this size cannot hold what the ciphers reserve."""
+        reserved = max(self.reserved_bytes(ciphers, policy).values())
+        if page_size == _SMALLEST_PAGE and reserved > _MOST_RESERVED_THERE:
+            raise UsageError(
+                f"page_size={page_size}: expected 1024 or more, since a cipher of this run reserves {reserved} bytes a"
+                f" page and SQLite can spare at most {_MOST_RESERVED_THERE} of {_SMALLEST_PAGE}"
+            )
+
+    def key_kind(self, asked: str | None, *, connects: bool) -> str:
+        """How twins get their keys: as asked, else as the library does it best.
+
+        Args:
+            asked: ``passphrase``, ``raw``, or None for the default.
+            connects: whether opening connections is part of the work; then the key is a passphrase, as applications
+                give it.
+
+        Raises:
+            UsageError: the library takes no such key.
+        """
+        kinds = self.library.key_kinds
+        if asked is None:
+            return PASSPHRASE if connects or not kinds else kinds[0]
+        if not kinds:
+            raise UsageError(f"--key {asked}: {self.library.name} is plain SQLite, which takes no key; leave --key out")
+        if asked not in kinds:
+            raise UsageError(
+                f"--key {asked}: {self.library.product} is given a {' or '.join(kinds)} here;"
+                " a raw key can be tested with --library sqlcipher"
+            )
+        return asked
+
+    def has_choice_of_keys(self) -> bool:
+        """Whether ``--key`` makes a difference with this library."""
+        return len(self.library.key_kinds) > 1
 
     def reserved_bytes(self, ciphers: Iterable[str], policy: str) -> dict[str, int]:
         """Reserved bytes a page for each cipher: the most that any needs (``equal``), or its own (``natural``)."""
@@ -83,26 +121,39 @@ class SqliteEngine:
                 raise UsageError(f"--reserve {policy!r}: expected equal or natural")
 
     def create_options(self, path: str, settings: TwinSettings, key: str | None) -> dict[str, object]:
-        """Options by which a worker makes and loads a file, without a journal: a failed load is thrown away."""
+        """Options by which a worker makes and loads a file, without a journal: a failed load is thrown away.
+
+        Args:
+            path: the file.
+            settings: the twin's.
+            key: 64 hexadecimal digits; None for a plain file.
+        """
         pragmas = [f"PRAGMA page_size={settings.page_size}", "PRAGMA journal_mode=OFF", "PRAGMA synchronous=OFF"]
-        options = self._options(path, settings, key, [*pragmas, "PRAGMA cache_size=-65536"])
+        options = self._options(path, settings, key, [*pragmas, "PRAGMA cache_size=-65536", _SECURE_DELETE])
         return options | {"create": True, "reserve": settings.reserved_bytes}
 
     def open_options(self, path: str, settings: TwinSettings, key: str | None) -> dict[str, object]:
-        """Options by which a worker opens a loaded file for trials. The same pragmas on every twin."""
+        """Options by which a worker opens a loaded file for trials. The same pragmas on every twin.
+
+        Args:
+            path: the file.
+            settings: the twin's.
+            key: as for `create_options`.
+        """
         kibibytes = max(1, settings.cache_bytes // (1024 * settings.threads))
         pragmas = [
             f"PRAGMA journal_mode={settings.journal_mode}",
             f"PRAGMA synchronous={settings.synchronous}",
             f"PRAGMA cache_size=-{kibibytes}",
             "PRAGMA mmap_size=0",
+            _SECURE_DELETE,
         ]
         return self._options(path, settings, key, pragmas)
 
     def _options(self, path: str, settings: TwinSettings, key: str | None, pragmas: list[str]) -> dict[str, object]:
-        library_name = self.ciphers[settings.cipher].library_name
-        cipher_pragmas = [f"PRAGMA cipher='{library_name}'"] if library_name else []
-        return {"path": path, "cipher_pragmas": cipher_pragmas, "key": key, "pragmas": pragmas}
+        cipher_pragmas = [text.format(page_size=settings.page_size) for text in self.ciphers[settings.cipher].pragmas]
+        given = _raw(key) if key is not None and settings.key_kind == RAW else key
+        return {"path": path, "cipher_pragmas": cipher_pragmas, "key": given, "pragmas": pragmas}
 
     @staticmethod
     def needs_key(cipher: str) -> bool:
@@ -113,3 +164,8 @@ class SqliteEngine:
     def looks_plain(head: bytes) -> bool:
         """Whether a file that begins like this is a plain SQLite database."""
         return head.startswith(_MAGIC)
+
+
+def _raw(key: str) -> str:
+    """SQLCipher's notation of a key that is used as it is (https://www.zetetic.net/sqlcipher/sqlcipher-api/#key)."""
+    return f"x'{key}'"

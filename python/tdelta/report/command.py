@@ -15,6 +15,7 @@ from tdelta.session.request import RunRequest
 
 _FLAGS: Mapping[str, str] = {
     "engine": "--engine",
+    "library": "--library",
     "workload": "--workload",
     "threads": "--threads",
     "cache": "--cache",
@@ -22,6 +23,7 @@ _FLAGS: Mapping[str, str] = {
     "journal_mode": "--journal-mode",
     "synchronous": "--synchronous",
     "reserve": "--reserve",
+    "key": "--key",
     "size_bytes": "--size",
     "rate": "--rate",
     "arrivals": "--arrivals",

@@ -48,6 +48,14 @@ class Engine(Protocol):
     def notes(self) -> str:
         """What to know before one trusts it."""
 
+    @property
+    def option(self) -> str:
+        """What ``--library`` takes to test it; empty where there is no choice."""
+
+    @property
+    def crypto(self) -> str:
+        """Whose code encrypts; empty where that is not known."""
+
 
 class Study(Protocol):
     """What a listing needs to know of a built-in study."""
@@ -78,6 +86,7 @@ def engines_text(engines: Sequence[Engine], width: int, *, color: bool = False) 
     parts: list[Text | Table] = []
     for engine in sorted(engines, key=lambda e: not e.available):
         state = engine.version or "version unknown" if engine.available else "not available here"
+        state += f"  (--library {engine.option})" if engine.option else ""
         parts.append(Text(f"{engine.name:<12} {state}", style="bold" if engine.available else "dim"))
         for line in _engine_lines(engine):
             parts += paragraph(f"{_INDENT}{line}", width, indent=_INDENT * 2)
@@ -97,6 +106,8 @@ def engines_document(engines: Sequence[Engine]) -> dict[str, object]:
                 "library": engine.library,
                 "install": engine.install,
                 "notes": engine.notes,
+                "option": engine.option,
+                "crypto": engine.crypto,
             }
             for engine in engines
         ],

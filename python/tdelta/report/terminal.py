@@ -225,6 +225,7 @@ def _footer(result: RunResult, width: int) -> list[Text | Table]:
     )
     lines = (
         f"run {settings.run_id}, seed {settings.seed}: {settings.engine}, workload {settings.workload}",
+        *(f"library: {name}" for name in (result.versions.get("library under test"),) if name),
         f"{counts} of {duration(result.trial_seconds)}, {_operations(result)}"
         f" and {counted(result.slices, 'turn')} each;"
         f" {duration(result.elapsed_seconds)} in all; {_ended(result)}",

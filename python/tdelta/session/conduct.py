@@ -64,8 +64,9 @@ def conduct(
     with Store.open(request.store) as store:
         made = plan(request, store.fresh_run_id())
         _make_room(made)
-        store.create_run(made.settings, machine_facts(made.base), library_versions())
+        store.create_run(made.settings, machine_facts(made.base), library_versions() | made.engine.library.versions())
         store.put_fact(made.settings.run_id, "fingerprint", made.fingerprint())
+        store.put_fact(made.settings.run_id, "library", made.engine.library.identity())
         return _Session(made, store, observer, clock, make_twins).run()
 
 
@@ -90,7 +91,7 @@ def resume(
 
     Raises:
         UnknownName: there is no such run.
-        UsageError: it is complete, or its workload has changed since.
+        UsageError: it is complete, or its workload or the library under test has changed since.
     """
     with Store.open(store_path, must_exist=True) as store:
         found = store.resolve(run_id)
@@ -103,6 +104,7 @@ def resume(
         if store.get_fact(found, "fingerprint") not in (None, made.fingerprint()):
             raise UsageError(f"run {found}: its workload has changed since it began; start a new run")
         _require_same_versions(found, store.versions(found))
+        _require_same_library(found, store.get_fact(found, "library"), made.engine.library.identity())
         store.put_fact(found, "fingerprint", made.fingerprint())  # a run that was killed at once has none yet
         _make_room(made)
         return _Session(made, store, observer, Clock(request.max_seconds, now), make_twins).run()
@@ -114,6 +116,12 @@ def _require_same_versions(run_id: str, before: Mapping[str, str]) -> None:
     changed = [f"{name} {before.get(name)} → {now.get(name)}" for name in now if before.get(name) != now[name]]
     if changed:
         raise UsageError(f"run {run_id}: versions have changed since it began ({', '.join(changed)}); start a new run")
+
+
+def _require_same_library(run_id: str, before: str | None, now: str) -> None:
+    """A run without that fact was killed at once, or is of a version that knew one library only."""
+    if before not in (None, now):
+        raise UsageError(f"run {run_id}: the library under test was {before}, and is now {now}; start a new run")
 
 
 def _make_room(plan: Plan) -> None:

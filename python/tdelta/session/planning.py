@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from tdelta.design import fresh_seed, lay_out, parse_level
-from tdelta.driver import LoadJob, Mix
-from tdelta.engines import SqliteEngine, TwinSettings, engine
+from tdelta.driver import LoadJob, Mix, find_library
+from tdelta.engines import WHEELS, SqliteEngine, TwinSettings, engine
 from tdelta.errors import UsageError
 from tdelta.records import Condition, Level, Metric, RunSettings
 from tdelta.session.request import RunRequest
@@ -80,6 +80,7 @@ class Plan:
             reserved_bytes=reserved[str(levels["cipher"])],
             threads=int(levels["threads"]),
             cache_bytes=round(float(levels.get("cache", request.cache)) * data_bytes),
+            key_kind=self.engine.key_kind(request.key, connects=self.workload.connects),
         )
 
     def load_kinds(self) -> dict[tuple[str, int], Condition]:
@@ -107,13 +108,11 @@ def plan(request: RunRequest, run_id: str) -> Plan:
         UsageError: what was asked cannot be done; every fault that can be seen is named at once.
         EngineUnavailable: the engine is not installed.
     """
-    chosen = engine(request.engine)
+    chosen = engine(request.engine, find_library(request.library))
     workload = load(request.workload or study_workload(request.study))
     if request.study is not None:
         study_workload(request.study)
-    vary = dict(request.vary) or {"cipher": (_DEFAULT_CIPHER,)}
-    if not request.aa and not request.plant:
-        vary.setdefault("cipher", (_DEFAULT_CIPHER,))
+    vary = _varied(request, chosen)
     _check(request, vary, chosen)
     conditions = lay_out(vary, threads=request.threads, aa=request.aa, aa_twin=request.aa_twin, plant=request.plant)
     seed = fresh_seed() if request.seed is None else request.seed
@@ -127,7 +126,7 @@ def plan(request: RunRequest, run_id: str) -> Plan:
         rope=request.rope,
         budget=request.budget,
         metric=request.metric,
-        options=request_to_json(dataclasses.replace(request, seed=seed)),
+        options=request_to_json(dataclasses.replace(request, seed=seed, key=_recorded_key(request, chosen, workload))),
     )
     scale = workload.scale_for(request.size_bytes)
     return Plan(request, chosen, workload, scale, settings, request.directory or default_base())
@@ -137,6 +136,22 @@ def default_base() -> Path:
     """Where twins go by default: a cache folder of the user's, which is on a real disk more often than /tmp is."""
     cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(cache) / "tdelta"
+
+
+def _varied(request: RunRequest, chosen: SqliteEngine) -> dict[str, tuple[Level, ...]]:
+    """The factors and their levels, with the default cipher where nothing else is to be compared."""
+    vary = dict(request.vary)
+    has_default = _DEFAULT_CIPHER in chosen.ciphers
+    if not (request.aa or request.plant) or (not vary and has_default):
+        vary.setdefault("cipher", (_DEFAULT_CIPHER,))
+    return vary
+
+
+def _recorded_key(request: RunRequest, chosen: SqliteEngine, workload: Workload) -> str | None:
+    """How keys were given, where there was a choice: the default may be another one in another version."""
+    if not chosen.has_choice_of_keys():
+        return request.key
+    return chosen.key_kind(request.key, connects=workload.connects)
 
 
 def _check(request: RunRequest, vary: Mapping[str, tuple[Level, ...]], chosen: SqliteEngine) -> None:
@@ -154,7 +169,8 @@ def _check(request: RunRequest, vary: Mapping[str, tuple[Level, ...]], chosen: S
         partial(_check_given_once, request, vary),
         partial(chosen.check_synchronous, request.synchronous),
         partial(_check_numbers, request),
-        partial(chosen.reserved_bytes, ["none"], request.reserve),
+        partial(chosen.key_kind, request.key, connects=False),
+        partial(_check_reserve, chosen, levels, request.reserve),
     ]
     faults = []
     for check in checks:
@@ -178,6 +194,12 @@ def _check_given_once(request: RunRequest, vary: Mapping[str, tuple[Level, ...]]
 def _check_level(factor: str, level: Level) -> None:
     is_share = factor == "cache" and isinstance(level, float)
     parse_level(factor, f"{100 * float(level):.12g}%" if is_share else str(level))
+
+
+def _check_reserve(chosen: SqliteEngine, levels: Mapping[str, tuple[Level, ...]], policy: str) -> None:
+    known = [cipher for cipher in map(str, levels.get("cipher", ())) if cipher in chosen.ciphers]
+    for page_size in levels["page_size"]:
+        chosen.check_reserve(["none", *known], policy, page_size if isinstance(page_size, int) else 0)
 
 
 def _check_numbers(request: RunRequest) -> None:
@@ -207,6 +229,8 @@ def request_to_json(request: RunRequest) -> dict[str, object]:
         values[name] = None if values[name] is None else str(values[name].absolute())
     if request.workload is not None and Path(request.workload).is_dir():
         values["workload"] = str(Path(request.workload).resolve())
+    if request.library not in WHEELS:
+        values["library"] = str(Path(request.library).absolute())
     return values
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tdelta.engines import SQLITE3MC
 from tdelta.records import Level, Metric
 
 
@@ -16,11 +17,14 @@ class RunRequest:
     Shares are quotients less one (``rope=0.02``), sizes are bytes, times seconds. ``vary`` maps a factor to its levels
     in the user's order; ``cipher`` always gains the level ``none``. ``cache`` is a share of the data size. ``rate`` (a
     second, over all threads) makes the loop open. ``slice_seconds`` is how long a twin runs before another of its block
-    takes its turn (for each thread; 0: a whole trial). ``None`` means "the default, or what the study says".
+    takes its turn (for each thread; 0: a whole trial). ``library`` is the name of a SQLite library or the path of one,
+    ``key`` how it is given keys. ``None`` means "the default, or what the study says".
     """
 
     study: str | None = None
     engine: str = "sqlite"
+    library: str = SQLITE3MC.name
+    key: str | None = None
     workload: str | None = None
     vary: Mapping[str, tuple[Level, ...]] = field(default_factory=dict)
     threads: int = 1

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
 
-from tdelta.engines import SqliteEngine
+from tdelta.engines import SQLITE3MC
 
-from .running import Place
+from .running import Place, require
 
 
 @pytest.fixture(autouse=True, scope="session")
 def library() -> None:
-    if SqliteEngine().version() is None:
-        message = "apsw-sqlite3mc is not installed: pip install apsw-sqlite3mc"
-        if os.environ.get("TDELTA_REQUIRE_ENGINES") == "1":
-            pytest.fail(message)
-        pytest.skip(message)
+    require(SQLITE3MC.installed_version() is not None, SQLITE3MC.install)
 
 
 @pytest.fixture

@@ -14,10 +14,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 SMALL = ("--size", "3MB", "--trial-seconds", "0.03", "--blocks", "2", "--rounds", "2..2", "--max-time", "300s")
 ANSWERED = (0, 3)
 PATIENCE_SECONDS = 60.0
 PROGRAM = "from tdelta.cli.main import main; main()"
+
+
+def require(there: object, remedy: str) -> None:
+    """Skip a test that lacks what it drives; fail it where nothing may be lacking."""
+    if there:
+        return
+    if os.environ.get("TDELTA_REQUIRE_ENGINES") == "1":
+        pytest.fail(f"not installed: {remedy}")
+    pytest.skip(f"not installed: {remedy}")
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from tdelta.engines import SqliteEngine
 
 from .running import ANSWERED, SMALL, Place
 
-CIPHERS = [cipher for cipher in SqliteEngine.ciphers if cipher != "none"]
+CIPHERS = [cipher for cipher in SqliteEngine().ciphers if cipher != "none"]
 EXIT_CODES = {"costly": 0, "negligible": 0, "faster": 0, "undecided": 3, "over": 5, "within": 0, "unsound": 4}
 POINTS = ("--workload", "point-select", "--no-aa-twin")
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tdelta.engines import WHEELS
 from tdelta.errors import TdeltaError
 from tdelta.records import Event, TrialDone
 from tdelta.report.document import document, to_json
@@ -19,7 +20,7 @@ from tdelta.session import RunRequest, conduct
 from tdelta.store import Store
 from tdelta.store.export import write
 
-from .running import workers_of
+from .running import require, workers_of
 
 
 @pytest.fixture
@@ -46,10 +47,14 @@ def what_others_see_of(pid: int) -> Iterator[tuple[str, bytes]]:
         yield f"{name} of {pid}", Path(f"/proc/{pid}/{name}").read_bytes()
 
 
-def request(folder: Path, **options: object) -> RunRequest:
+def request(folder: Path, *, library: str = "sqlite3mc", **options: object) -> RunRequest:
+    """Two ciphers of that library."""
+    ciphers = {"sqlite3mc": ("aes-256", "sqlcipher"), "sqlcipher": ("aes-256", "aes-256-no-hmac")}
+    require(WHEELS[library].installed_version(), WHEELS[library].install)
     return RunRequest(
+        library=library,
         size_bytes=1_000_000,
-        vary={"cipher": ("aes-256", "sqlcipher")},
+        vary={"cipher": ciphers[library]},
         trial_seconds=0.03,
         blocks_per_round=2,
         min_rounds=1,
@@ -61,7 +66,13 @@ def request(folder: Path, **options: object) -> RunRequest:
     )
 
 
-def test_no_key_is_seen_anywhere_while_a_run_goes_on_or_after_it(tmp_path: Path, keys: list[str]) -> None:
+@pytest.mark.parametrize(
+    ("library", "workload", "key"),
+    [("sqlite3mc", None, None), ("sqlcipher", None, "raw"), ("sqlcipher", "connect", "passphrase")],
+)
+def test_no_key_is_seen_anywhere_while_a_run_goes_on_or_after_it(
+    tmp_path: Path, keys: list[str], library: str, workload: str | None, key: str | None
+) -> None:
     shown = io.StringIO()
     seen: list[tuple[str, bytes]] = []
 
@@ -77,7 +88,7 @@ def test_no_key_is_seen_anywhere_while_a_run_goes_on_or_after_it(tmp_path: Path,
                 files = [file for file in tmp_path.rglob("*") if file.is_file()]
                 seen.extend((str(file), file.read_bytes()) for file in files)
 
-        result = conduct(request(tmp_path), watch)
+        result = conduct(request(tmp_path, library=library, workload=workload, key=key), watch)
 
     exported = io.StringIO()
     with Store.open(tmp_path / "runs.sqlite") as store:
@@ -95,14 +106,17 @@ def test_no_key_is_seen_anywhere_while_a_run_goes_on_or_after_it(tmp_path: Path,
     assert [name for name, text in seen for key in keys for form in forms_of(key) if form in text] == []
 
 
-def test_no_key_is_in_the_message_of_a_statement_that_fails(tmp_path: Path, keys: list[str]) -> None:
+@pytest.mark.parametrize(("library", "workload"), [("sqlite3mc", None), ("sqlcipher", None), ("sqlcipher", "connect")])
+def test_no_key_is_in_the_message_of_a_statement_that_fails(
+    tmp_path: Path, keys: list[str], library: str, workload: str | None
+) -> None:
     def sabotage(event: Event) -> None:
         if isinstance(event, TrialDone):
             for file in (tmp_path / "twins").rglob("*.db"):
                 file.write_bytes(os.urandom(file.stat().st_size))
 
     with pytest.raises(TdeltaError) as raised:
-        conduct(request(tmp_path, cache=0.001), sabotage)
+        conduct(request(tmp_path, library=library, workload=workload, cache=0.001), sabotage)
     told = f"{raised.value!r} {raised.value.__cause__!r}"
     assert len(keys) == 2
     assert [key for key in keys if key in told] == []

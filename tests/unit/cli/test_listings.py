@@ -11,14 +11,22 @@ import tdelta.engines
 from .calling import call
 
 ENGINE = SimpleNamespace(
-    name="sqlite", available=True, version="3.51.0", ciphers=("none", "aes-256"), library="a", install="b", notes=""
+    name="sqlite",
+    available=True,
+    version="3.51.0",
+    ciphers=("none", "aes-256"),
+    library="a",
+    install="b",
+    notes="",
+    option="sqlite3mc",
+    crypto="own",
 )
 STUDY = SimpleNamespace(name="order-entry", title="users at a shop", published="Oracle 12c", runs=True, note="")
 
 
 @pytest.fixture(autouse=True)
 def lists(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tdelta.engines, "catalogue", lambda: (ENGINE,), raising=False)
+    monkeypatch.setattr(tdelta.engines, "catalogue", lambda _describe: (ENGINE,), raising=False)
     module = ModuleType("tdelta.session.studies")
     module.studies = lambda: (STUDY,)  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "tdelta.session.studies", module)

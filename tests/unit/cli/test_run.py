@@ -57,7 +57,8 @@ def test_without_options_the_request_keeps_its_own_defaults(session: FakeSession
 
 def test_every_option_reaches_the_request(session: FakeSession) -> None:
     words = (
-        "run order-entry --engine sqlite --workload ./mine --vary cipher=aes-128,aes-256 --vary threads=1,4 --threads 2"
+        "run order-entry --engine sqlite --library ./lib.so --key raw --workload ./mine"
+        " --vary cipher=aes-128,aes-256 --vary threads=1,4 --threads 2"
         " --cache 20% --page-size 8KiB --journal-mode delete --synchronous full --reserve natural --size 10MB --rate 50"
         " --arrivals constant --trial-seconds 0.5 --blocks 8 --rounds 4..9 --max-time 5m --rope 1% --budget 5%"
         " --metric cpu_per_operation --aa --no-aa-twin --plant 5% --plant 10% --seed 7 --dir /d --store /s.db"
@@ -67,6 +68,8 @@ def test_every_option_reaches_the_request(session: FakeSession) -> None:
         RunRequest(
             study="order-entry",
             engine="sqlite",
+            library="./lib.so",
+            key="raw",
             workload="./mine",
             vary={"cipher": ("aes-128", "aes-256"), "threads": (1, 4)},
             threads=2,
@@ -99,6 +102,8 @@ def test_every_option_reaches_the_request(session: FakeSession) -> None:
 def test_the_command_a_report_gives_to_repeat_a_run_asks_for_the_same_run(session: FakeSession) -> None:
     options = {
         "study": "order-entry",
+        "library": "/lib/my sqlite.so",
+        "key": "passphrase",
         "workload": "./my folder",
         "vary": {"cipher": ["aes-128"], "cache": [0.1, 1.2], "page_size": [4096, 8192]},
         "threads": 3,
@@ -201,6 +206,7 @@ def test_the_defaults_named_in_the_help_are_the_defaults_of_the_request() -> Non
     request = RunRequest()
     named = {
         "engine": request.engine,
+        "library": request.library,
         "threads": str(request.threads),
         "cache": f"{100 * request.cache:g}%",
         "page_size": str(request.page_size),

@@ -17,7 +17,7 @@ import pytest
 from tdelta.driver import Worker
 from tdelta.driver.worker import Host, listen
 from tdelta.driver.workers import failure
-from tdelta.errors import StatementFault, StorageFault, TdeltaError, WorkerFault
+from tdelta.errors import EngineUnavailable, StatementFault, StorageFault, TdeltaError, WorkerFault
 
 
 def is_running(pid: int) -> bool:
@@ -122,6 +122,11 @@ def test_a_statement_that_fails_is_the_workloads_fault() -> None:
     fault = failure("sql", "no such column: c")
     assert (type(fault), fault.exit_code) == (StatementFault, 2)
     assert str(fault) == "no such column: c; the statement is the workload's: see its scripts"
+
+
+def test_a_library_that_cannot_be_used_is_told_as_such() -> None:
+    fault = failure("library", "--library ./x.so: expected a SQLite shared library")
+    assert (type(fault), str(fault)) == (EngineUnavailable, "--library ./x.so: expected a SQLite shared library")
 
 
 def test_what_is_about_neither_disk_nor_statement_is_told_as_it_is() -> None:

@@ -2,13 +2,34 @@ from __future__ import annotations
 
 import pytest
 
-from tdelta.engines import SqliteEngine, catalogue, engine
+from tdelta.engines import SQLCIPHER, SQLITE3MC, Library, SqliteEngine, catalogue, engine
 from tdelta.errors import EngineUnavailable, UnknownName, UsageError
 
 
-def test_every_engine_of_the_design_is_listed_once_the_one_that_runs_first() -> None:
-    names = [info.name for info in catalogue()]
-    assert names == ["sqlite", "duckdb", "mariadb", "mysql", "postgres", "oracle", "sqlserver"]
+def test_every_engine_of_the_design_is_listed_the_libraries_of_the_one_that_runs_first() -> None:
+    listed = [(info.name, info.option) for info in catalogue()]
+    assert listed[:2] == [("sqlite", "sqlite3mc"), ("sqlite", "sqlcipher")]
+    planned = ["duckdb", "mariadb", "mysql", "postgres", "oracle", "sqlserver"]
+    assert listed[2:] == [(name, "") for name in planned]
+
+
+def test_a_library_is_listed_with_its_own_ciphers_and_whose_code_encrypts() -> None:
+    multiple_ciphers, sqlcipher = catalogue()[:2]
+    assert (multiple_ciphers.ciphers, multiple_ciphers.crypto) == (tuple(SQLITE3MC.ciphers), "own")
+    assert (sqlcipher.ciphers, sqlcipher.crypto) == (tuple(SQLCIPHER.ciphers), "openssl")
+
+
+def test_an_installed_library_says_itself_what_it_is() -> None:
+    listed = catalogue(lambda library: f"{library.product} 9.9")[0]
+    assert listed.library == "SQLite3 Multiple Ciphers 9.9, in the wheel apsw-sqlite3mc"
+
+
+def test_a_library_that_is_installed_and_cannot_be_loaded_is_not_available_and_says_why() -> None:
+    def refuse(_library: Library) -> str:
+        raise EngineUnavailable("it could not load tdelta's client: no threads")
+
+    listed = catalogue(refuse)[0]
+    assert (listed.available, listed.notes) == (False, "it could not load tdelta's client: no threads")
 
 
 def test_an_engine_that_is_not_available_says_what_to_install_or_that_it_is_planned() -> None:
@@ -29,3 +50,10 @@ def test_an_engine_without_its_library_says_what_to_install(monkeypatch: pytest.
     monkeypatch.setattr(SqliteEngine, "version", lambda _self: None)
     with pytest.raises(EngineUnavailable, match="pip install apsw-sqlite3mc"):
         engine("sqlite")
+    with pytest.raises(EngineUnavailable, match="SQLCipher, in the wheel sqlcipher3, is not installed: pip install"):
+        engine("sqlite", SQLCIPHER)
+
+
+def test_an_engine_has_the_library_that_was_named() -> None:
+    named = Library("/lib/other.so", "sqlite", "none", version="SQLite 3.40.1")
+    assert engine("sqlite", named).library is named

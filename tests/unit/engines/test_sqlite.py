@@ -7,10 +7,12 @@ import json
 
 import pytest
 
-from tdelta.engines import SqliteEngine, TwinSettings
+from tdelta.engines import PASSPHRASE, RAW, SQLCIPHER, Library, SqliteEngine, TwinSettings
 from tdelta.errors import UnknownName, UsageError
 
 ENGINE = SqliteEngine()
+SQLCIPHER_ENGINE = SqliteEngine(SQLCIPHER)
+PLAIN_ENGINE = SqliteEngine(Library("/lib/libsqlite3.so.0", "sqlite", "none", version="SQLite 3.40.1"))
 SETTINGS = TwinSettings("aes-256", 8192, "wal", "normal", 80, 4, 4 * 1024 * 1024)
 KEY = "0123456789abcdef"
 
@@ -22,6 +24,12 @@ def test_the_design_has_its_seven_ciphers() -> None:
 def test_an_unknown_cipher_is_refused_with_the_nearest_one() -> None:
     with pytest.raises(UnknownName, match="Did you mean 'chacha20'"):
         ENGINE.check_ciphers(["none", "chacha"])
+
+
+def test_a_library_that_encrypts_nothing_refuses_every_cipher_and_says_what_can_be_done() -> None:
+    PLAIN_ENGINE.check_ciphers(["none"])
+    with pytest.raises(UsageError, match=r"libsqlite3\.so\.0 is plain SQLite.*--aa.*--library"):
+        PLAIN_ENGINE.check_ciphers(["aes-256"])
 
 
 def test_an_unknown_synchronous_level_is_refused() -> None:
@@ -40,8 +48,72 @@ def test_an_unknown_reserve_policy_is_refused() -> None:
         ENGINE.reserved_bytes(["none"], "most")
 
 
+@pytest.mark.parametrize(("page_size", "cipher"), [(512, "chacha20"), (1024, "sqlcipher"), (512, "none")])
+def test_pages_that_can_hold_what_a_cipher_reserves_are_let_through(page_size: int, cipher: str) -> None:
+    ENGINE.check_reserve(["none", cipher], "equal", page_size)
+
+
+@pytest.mark.parametrize("policy", ["equal", "natural"])
+def test_pages_too_small_for_what_a_cipher_reserves_are_refused(policy: str) -> None:
+    with pytest.raises(UsageError, match="expected 1024 or more, since a cipher of this run reserves 80 bytes"):
+        ENGINE.check_reserve(["none", "sqlcipher"], policy, 512)
+
+
 def test_every_cipher_but_none_needs_a_key() -> None:
     assert [cipher for cipher in ENGINE.ciphers if not ENGINE.needs_key(cipher)] == ["none"]
+
+
+def test_keys_are_raw_where_the_library_takes_them_and_connections_are_not_the_work() -> None:
+    kinds = {
+        (engine.library.kind, connects): engine.key_kind(None, connects=connects)
+        for engine in (ENGINE, SQLCIPHER_ENGINE, PLAIN_ENGINE)
+        for connects in (False, True)
+    }
+    assert {where for where, kind in kinds.items() if kind == RAW} == {("sqlcipher", False)}
+
+
+@pytest.mark.parametrize("connects", [False, True])
+def test_the_key_that_was_asked_for_is_the_one_that_is_given(connects: bool) -> None:
+    assert [SQLCIPHER_ENGINE.key_kind(kind, connects=connects) for kind in (RAW, PASSPHRASE)] == [RAW, PASSPHRASE]
+
+
+def test_a_raw_key_is_refused_where_the_library_takes_none() -> None:
+    with pytest.raises(UsageError, match="SQLite3 Multiple Ciphers is given a passphrase here"):
+        ENGINE.key_kind(RAW, connects=False)
+    with pytest.raises(UsageError, match="takes no key"):
+        PLAIN_ENGINE.key_kind(PASSPHRASE, connects=False)
+
+
+@pytest.mark.parametrize(("kind", "given"), [(RAW, f"x'{KEY}'"), (PASSPHRASE, KEY)])
+def test_a_raw_key_is_written_as_the_library_reads_it(kind: str, given: str) -> None:
+    settings = dataclasses.replace(SETTINGS, key_kind=kind)
+    for options in (
+        SQLCIPHER_ENGINE.create_options("t.db", settings, KEY),
+        SQLCIPHER_ENGINE.open_options("t.db", settings, KEY),
+    ):
+        assert options["key"] == given
+
+
+def test_sqlcipher_is_told_page_size_and_hmac_ahead_of_the_key() -> None:
+    settings = dataclasses.replace(SETTINGS, cipher="aes-256-hmac-sha1")
+    assert SQLCIPHER_ENGINE.open_options("t.db", settings, KEY)["cipher_pragmas"] == [
+        "PRAGMA cipher_default_page_size=8192",
+        "PRAGMA cipher_default_use_hmac=ON",
+        "PRAGMA cipher_default_hmac_algorithm=HMAC_SHA1",
+    ]
+
+
+@pytest.mark.parametrize("engine", [ENGINE, SQLCIPHER_ENGINE])
+def test_the_plain_twin_is_opened_without_a_word_about_ciphers(engine: SqliteEngine) -> None:
+    options = engine.open_options("t.db", dataclasses.replace(SETTINGS, cipher="none"), None)
+    assert (options["cipher_pragmas"], options["key"]) == ([], None)
+
+
+def test_deleted_content_is_overwritten_on_every_twin_since_sqlcipher_does_with_a_key() -> None:
+    for cipher, key in (("none", None), ("aes-256", KEY)):
+        settings = dataclasses.replace(SETTINGS, cipher=cipher)
+        for options in (ENGINE.create_options("t.db", settings, key), ENGINE.open_options("t.db", settings, key)):
+            assert "PRAGMA secure_delete=ON" in options["pragmas"]
 
 
 def test_the_cache_is_shared_out_among_the_connections() -> None:

@@ -16,6 +16,8 @@ class FakeEngine:
     library: str
     install: str
     notes: str
+    option: str = ""
+    crypto: str = ""
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,8 @@ from tdelta.report.command import next_command, repeat_command
         ({"min_rounds": 3, "max_rounds": 5}, " --rounds 3..5"),
         ({"workload": "./my mix"}, " --workload './my mix'"),
         ({"study": "order-entry", "aa_twin": False}, " order-entry --no-aa-twin"),
+        ({"library": "sqlite3mc", "key": None}, ""),
+        ({"library": "sqlcipher", "key": "raw"}, " --library sqlcipher --key raw"),
     ],
 )
 def test_a_run_is_repeated_with_its_seed_and_what_differs_from_the_defaults(

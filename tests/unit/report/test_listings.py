@@ -1,8 +1,8 @@
 from __future__ import annotations
 
-from tdelta.report.listings import dry_run_text, engines_text, studies_text
+from tdelta.report.listings import dry_run_text, engines_document, engines_text, studies_text
 
-from .listed import ENGINES, PLAN, STUDIES
+from .listed import ENGINES, PLAN, STUDIES, FakeEngine
 
 
 def test_engines_that_can_be_tested_come_first_with_their_ciphers() -> None:
@@ -16,6 +16,15 @@ def test_an_engine_that_is_missing_says_what_to_install() -> None:
     assert "duckdb       not available here" in text
     assert "    to install: pip install duckdb" in text
     assert "to install: nothing" not in text
+
+
+def test_a_library_of_an_engine_is_listed_with_the_option_that_tests_it() -> None:
+    library = FakeEngine("sqlite", True, "0.6.4", ("none",), "SQLCipher", "", "", "sqlcipher", "openssl")
+    missing = FakeEngine("sqlite", False, None, ("none",), "SQLCipher", "pip install it", "", "sqlcipher", "openssl")
+    assert engines_text((library,), 100).splitlines()[0] == "sqlite       0.6.4  (--library sqlcipher)"
+    assert engines_text((missing,), 100).splitlines()[0] == "sqlite       not available here  (--library sqlcipher)"
+    (listed,) = engines_document((library,))["engines"]  # type: ignore[misc]
+    assert (listed["option"], listed["crypto"]) == ("sqlcipher", "openssl")
 
 
 def test_studies_name_the_published_experiment_and_whether_they_run_here() -> None:

@@ -12,6 +12,7 @@ import pytest
 import tdelta.workloads
 from tdelta.driver import TwinFolder
 from tdelta.driver.fake import cost_by_cipher, equal_rows, plain_facts
+from tdelta.engines import Library
 from tdelta.errors import StorageFault, TdeltaError, UsageError
 from tdelta.inference import judge
 from tdelta.records import Decision, Look, Phase, Role, RunPlanned, TrialDone
@@ -394,6 +395,30 @@ def test_resume_refuses_a_workload_that_has_changed(sitting: Sitting, tmp_path: 
         script.write("SELECT c FROM sbtest1 WHERE id = 1;\n")
     with pytest.raises(UsageError, match="its workload has changed since it began"):
         sitting.resume()
+
+
+def test_resume_refuses_a_library_that_has_changed(sitting: Sitting, monkeypatch: pytest.MonkeyPatch) -> None:
+    again = interrupted_at_block(sitting, 1)
+    before = again.fact("library")
+    monkeypatch.setattr(Library, "identity", lambda _self: "apsw-sqlite3mc 99.0")
+    with pytest.raises(UsageError, match=rf"the library under test was {before}, and is now apsw-sqlite3mc 99\.0"):
+        again.resume()
+    assert again.status() is RunStatus.INTERRUPTED
+
+
+def test_a_run_that_a_version_of_one_library_began_can_be_resumed(sitting: Sitting) -> None:
+    again = interrupted_at_block(sitting, 1)
+    with Store.open(again.store) as store, store._transaction() as db:
+        db.execute("DELETE FROM run_facts WHERE key = 'library'")
+    assert again.resume().decision is Decision.COSTLY
+
+
+def test_the_version_of_the_library_under_test_is_among_the_runs_versions(
+    sitting: Sitting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Library, "versions", lambda _self: {"sqlcipher3": "0.6.4"})
+    versions = sitting.conduct().versions
+    assert (versions["sqlcipher3"], versions["library under test"]) == ("0.6.4", "a fake engine")
 
 
 def test_resume_refuses_a_run_that_is_under_way_and_leaves_its_status(sitting: Sitting) -> None:

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tdelta.engines import SQLCIPHER, Library
 from tdelta.errors import UnknownName, UsageError, WorkloadError
 from tdelta.records import Metric, Role
 from tdelta.session import RunRequest, dry_run, plan
@@ -20,6 +21,8 @@ COUNTS = st.integers(1, 100)
 REQUESTS = st.builds(
     RunRequest,
     study=st.none() | st.just("order-entry"),
+    library=st.sampled_from(["sqlite3mc", "sqlcipher", "/somewhere/libsqlite3.so"]),
+    key=st.none() | st.sampled_from(["passphrase", "raw"]),
     workload=st.none() | st.just("read-only"),
     vary=st.dictionaries(st.sampled_from(["threads", "page_size"]), st.lists(COUNTS, max_size=3).map(tuple))
     | st.dictionaries(st.just("cipher"), st.just(("aes-128", "aegis")))
@@ -49,10 +52,10 @@ def test_paths_of_a_stored_request_do_not_depend_on_the_working_folder(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mine").mkdir()
-    given = RunRequest(directory=Path("twins"), store=Path("runs.sqlite"), workload="mine")
+    given = RunRequest(directory=Path("twins"), store=Path("runs.sqlite"), workload="mine", library="./lib.so")
     stored = request_to_json(given)
-    assert [stored[name] for name in ("directory", "store", "workload")] == [
-        str(tmp_path / name) for name in ("twins", "runs.sqlite", "mine")
+    assert [stored[name] for name in ("directory", "store", "workload", "library")] == [
+        str(tmp_path / name) for name in ("twins", "runs.sqlite", "mine", "lib.so")
     ]
 
 
@@ -89,6 +92,64 @@ def test_one_file_is_loaded_for_each_cipher_and_page_size_the_plain_ones_first()
     assert list(made.load_kinds()) == [("none", 4096), ("none", 8192), ("aes-256", 4096), ("aes-256", 8192)]
 
 
+@pytest.fixture
+def plain_library(monkeypatch: pytest.MonkeyPatch) -> str:
+    """A SQLite library by path that encrypts nothing."""
+    found = Library("/lib/libsqlite3.so.0", "sqlite", "none", version="SQLite 3.40.1", sha256="ab12")
+    monkeypatch.setattr("tdelta.session.planning.find_library", lambda _text: found)
+    return found.name
+
+
+@pytest.fixture
+def sqlcipher(monkeypatch: pytest.MonkeyPatch) -> str:
+    """SQLCipher, installed or not."""
+    found = dataclasses.replace(SQLCIPHER, distribution=None, version="SQLCipher 4.19.0")
+    monkeypatch.setattr("tdelta.session.planning.find_library", lambda _text: found)
+    return found.name
+
+
+@pytest.mark.parametrize("asked", [{"aa": True}, {"plant": (0.1,)}, {"aa": True, "vary": {"threads": (1, 2)}}])
+def test_a_library_without_ciphers_can_be_compared_with_itself(plain_library: str, asked: dict[str, object]) -> None:
+    made = plan(RunRequest(library=plain_library, **asked), "r")
+    assert {condition.level("cipher") for condition in made.conditions} == {"none"}
+
+
+@pytest.mark.parametrize("asked", [{}, {"vary": {"threads": (1, 2)}}, {"vary": {"cipher": ("aes-256",)}}])
+def test_a_library_without_ciphers_has_nothing_else_to_be_compared_with(
+    plain_library: str, asked: dict[str, object]
+) -> None:
+    with pytest.raises(UsageError, match="is plain SQLite, which encrypts nothing; compare identical twins with --aa"):
+        plan(RunRequest(library=plain_library, **asked), "r")
+
+
+@pytest.mark.parametrize(
+    ("asked", "kind"),
+    [({}, "raw"), ({"workload": "connect"}, "passphrase"), ({"workload": "connect", "key": "raw"}, "raw")],
+)
+def test_how_keys_are_given_is_decided_and_recorded(sqlcipher: str, asked: dict[str, object], kind: str) -> None:
+    made = plan(RunRequest(library=sqlcipher, **asked), "r")
+    assert {made.twin_settings(condition, 0).key_kind for condition in made.conditions} == {kind}
+    assert made.settings.options["key"] == kind
+
+
+def test_how_keys_are_given_is_not_recorded_where_there_is_no_choice() -> None:
+    assert plan(RunRequest(), "r").settings.options["key"] is None
+
+
+def test_ciphers_are_those_of_the_library_that_was_named(sqlcipher: str) -> None:
+    made = plan(RunRequest(library=sqlcipher, vary={"cipher": ("aes-256-no-hmac",)}, reserve="natural"), "r")
+    reserved = {c.level("cipher"): made.twin_settings(c, 0).reserved_bytes for c in made.conditions}
+    assert reserved == {"none": 0, "aes-256-no-hmac": 16}
+    with pytest.raises(UnknownName, match="expected one of aes-256, aes-256-hmac-sha1"):
+        plan(RunRequest(library=sqlcipher, vary={"cipher": ("aes-128",)}), "r")
+
+
+def test_a_dry_run_of_connections_expects_the_longest_trials_of_twins_that_derive_keys() -> None:
+    usual, connecting = (dry_run(RunRequest(workload=name)) for name in ("point-select", "connect"))
+    trials = usual.trials_at_least / 3  # of one condition
+    assert connecting.seconds_at_least - usual.seconds_at_least == pytest.approx(trials * (8 * 0.25 - 0.345))
+
+
 def test_several_faults_are_named_at_once() -> None:
     asked = RunRequest(
         vary={"cipher": ("aes-255", "none", "rot13")},
@@ -96,6 +157,7 @@ def test_several_faults_are_named_at_once() -> None:
         journal_mode="wall",
         synchronous="sometimes",
         reserve="most",
+        key="raw",
         threads=0,
         size_bytes=0,
         max_rounds=1,
@@ -110,6 +172,7 @@ def test_several_faults_are_named_at_once() -> None:
         "journal_mode=wall: expected one of wal",
         "'sometimes'",
         "'most'",
+        "--key raw",
         "threads=0: expected a whole number",
         "--size: expected a number above 0",
         "--rounds: expected MIN..MAX, found 3..1",
@@ -122,6 +185,11 @@ def test_several_faults_are_named_at_once() -> None:
     [
         ({"engine": "sqlit"}, UnknownName, "Did you mean 'sqlite'"),
         ({"engine": "mariadb"}, UsageError, "planned"),
+        ({"library": "sqlite3mcc"}, UsageError, "Did you mean 'sqlite3mc'"),
+        ({"library": "./missing.so"}, UsageError, "found no file there"),
+        ({"key": "raw"}, UsageError, "is given a passphrase here"),
+        ({"page_size": 512, "vary": {"cipher": ("aegis",)}}, UsageError, "expected 1024 or more"),
+        ({"vary": {"cipher": ("aegis",), "page_size": (512, 4096)}}, UsageError, "expected 1024 or more"),
         ({"study": "order-entri"}, UnknownName, "Did you mean 'order-entry'"),
         ({"study": "warehouse"}, UsageError, "cannot run it yet"),
         ({"study": "warehouse", "workload": "read-only"}, UsageError, "cannot run it yet"),

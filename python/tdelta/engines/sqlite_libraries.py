@@ -1,0 +1,165 @@
+"""The SQLite libraries that can be tested: two by name, from the wheels their users install, and any other by its path.
+
+What a library encrypts with depends on its kind. SQLite3 Multiple Ciphers has seven levels; its CBC ciphers have no MAC
+and reserve nothing, chacha20 and ascon128 keep 32 bytes a page for nonce and tag, aegis 64, sqlcipher 80 (IV and
+HMAC-SHA512). SQLCipher has AES-256-CBC with or without an HMAC behind it: an IV of 16 bytes and the HMAC, rounded up to
+whole AES blocks. Its settings are given as the library's defaults, ahead of the key, since what `PRAGMA key` reserves
+by the defaults then in force is never taken back. Plain SQLite has no cipher at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from types import MappingProxyType
+
+PASSPHRASE = "passphrase"  # noqa: S105 - the name of a way, and no key
+"""A key that the library derives its own from: what applications do, once for each connection."""
+
+RAW = "raw"
+"""A key that is used as it is. Opening a connection then costs no derivation."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cipher:
+    """One level of the factor ``cipher``.
+
+    ``library_name`` is the library's own name for it, ``reserved_bytes`` what it keeps at a page's end, ``pragmas``
+    what is set ahead of the key (``{page_size}`` stands for the page size in bytes).
+    """
+
+    library_name: str | None
+    reserved_bytes: int
+    pragmas: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """What libraries of one kind have in common. The first of ``key_kinds`` is the default."""
+
+    name: str
+    product: str
+    ciphers: Mapping[str, Cipher]
+    key_kinds: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Library:
+    """One library under test.
+
+    ``name`` is what ``--library`` takes: the name of a wheel's library, or an absolute path. ``crypto`` says whose code
+    encrypts: ``own`` (the library's, which asks CPUID for AES instructions), ``openssl`` or another provider's name, or
+    ``none``. ``distribution`` is the wheel it comes from; ``version`` and ``sha256`` are known of a library by path,
+    once it has been asked.
+    """
+
+    name: str
+    kind: str
+    crypto: str
+    distribution: str | None = None
+    version: str | None = None
+    sha256: str | None = None
+
+    @property
+    def ciphers(self) -> Mapping[str, Cipher]:
+        """The levels of the factor ``cipher``, by name."""
+        return KINDS[self.kind].ciphers
+
+    @property
+    def product(self) -> str:
+        """What it is, for people."""
+        return KINDS[self.kind].product
+
+    @property
+    def key_kinds(self) -> tuple[str, ...]:
+        """How it can be given a key; empty if it takes none."""
+        return KINDS[self.kind].key_kinds
+
+    @property
+    def install(self) -> str:
+        """How to get it; empty for a library by path, which is there."""
+        return f"pip install {self.distribution}" if self.distribution else ""
+
+    def installed_version(self) -> str | None:
+        """The version of its wheel, or its own; None if its wheel is not installed. Imports nothing."""
+        if self.distribution is None:
+            return self.version
+        try:
+            return version(self.distribution)
+        except PackageNotFoundError:
+            return None
+
+    def versions(self) -> dict[str, str]:
+        """What belongs among a run's versions, by name."""
+        found = self.installed_version()
+        return {} if self.distribution is None or found is None else {self.distribution: found}
+
+    def identity(self) -> str:
+        """What must be the same when a run is resumed: the wheel with its version, or the file with its digest."""
+        where = self.distribution or self.name
+        digest = f", sha256 {self.sha256}" if self.sha256 else ""
+        return f"{where} {self.installed_version()}{digest}"
+
+
+def _multiple_ciphers(library_name: str, reserved_bytes: int) -> Cipher:
+    return Cipher(library_name, reserved_bytes, (f"PRAGMA cipher='{library_name}'",))
+
+
+def _sqlcipher(hmac: str | None, reserved_bytes: int) -> Cipher:
+    """AES-256-CBC with that HMAC behind each page, or with none."""
+    pragmas = (
+        "PRAGMA cipher_default_page_size={page_size}",
+        f"PRAGMA cipher_default_use_hmac={'OFF' if hmac is None else 'ON'}",
+        *((f"PRAGMA cipher_default_hmac_algorithm={hmac}",) if hmac else ()),
+    )
+    return Cipher("aes-256-cbc", reserved_bytes, pragmas)
+
+
+_PLAIN = Cipher(None, 0)
+
+KINDS: Mapping[str, Kind] = MappingProxyType(
+    {
+        kind.name: kind
+        for kind in (
+            Kind(
+                "sqlite3mc",
+                "SQLite3 Multiple Ciphers",
+                MappingProxyType(
+                    {
+                        "none": _PLAIN,
+                        "aes-128": _multiple_ciphers("aes128cbc", 0),
+                        "aes-256": _multiple_ciphers("aes256cbc", 0),
+                        "chacha20": _multiple_ciphers("chacha20", 32),
+                        "aegis": _multiple_ciphers("aegis", 64),
+                        "ascon128": _multiple_ciphers("ascon128", 32),
+                        "sqlcipher": _multiple_ciphers("sqlcipher", 80),
+                    }
+                ),
+                (PASSPHRASE,),
+            ),
+            Kind(
+                "sqlcipher",
+                "SQLCipher",
+                MappingProxyType(
+                    {
+                        "none": _PLAIN,
+                        "aes-256": _sqlcipher("HMAC_SHA512", 80),
+                        "aes-256-no-hmac": _sqlcipher(None, 16),
+                        "aes-256-hmac-sha1": _sqlcipher("HMAC_SHA1", 48),
+                        "aes-256-hmac-sha256": _sqlcipher("HMAC_SHA256", 48),
+                    }
+                ),
+                (RAW, PASSPHRASE),
+            ),
+            Kind("sqlite", "SQLite", MappingProxyType({"none": _PLAIN})),
+        )
+    }
+)
+"""Every kind of library by its name."""
+
+SQLITE3MC = Library("sqlite3mc", "sqlite3mc", "own", "apsw-sqlite3mc")
+SQLCIPHER = Library("sqlcipher", "sqlcipher", "openssl", "sqlcipher3")
+
+WHEELS: Mapping[str, Library] = MappingProxyType({library.name: library for library in (SQLITE3MC, SQLCIPHER)})
+"""The libraries that come in wheels, by the names that ``--library`` takes; the default first."""

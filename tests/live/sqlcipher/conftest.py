@@ -1,0 +1,20 @@
+"""These need the wheel sqlcipher3, and a folder of their own for every file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from sqlite.running import Place, require
+
+from tdelta.engines import SQLCIPHER
+
+
+@pytest.fixture(autouse=True, scope="session")
+def library() -> None:
+    require(SQLCIPHER.installed_version(), SQLCIPHER.install)
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    return Place(tmp_path)

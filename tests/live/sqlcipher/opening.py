@@ -1,0 +1,64 @@
+"""Opens files in a worker, with the options that the engine gives for their settings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from tdelta.driver import Worker
+from tdelta.engines import RAW, SqliteEngine, TwinSettings
+
+KEY = "5e" * 32
+
+
+def settings(cipher: str, **changes: Any) -> TwinSettings:
+    given = {
+        "cipher": cipher,
+        "page_size": 4096,
+        "journal_mode": "wal",
+        "synchronous": "normal",
+        "reserved_bytes": 0,
+        "threads": 1,
+        "cache_bytes": 1_000_000,
+        "key_kind": RAW,
+    }
+    return TwinSettings(**{**given, **changes})
+
+
+class Opened:
+    """A file that is open in a worker."""
+
+    def __init__(self, worker: Worker) -> None:
+        self._worker = worker
+
+    def text(self, sql: str) -> str:
+        """The first value of a statement's answer."""
+        return self._worker.ask("facts", queries={"answer": sql})["answer"]
+
+
+@contextmanager
+def made(
+    engine: SqliteEngine, path: Path, wanted: TwinSettings, *, reserve: bool = True, **changes: Any
+) -> Iterator[Opened]:
+    """A new file; with ``reserve`` off, the library decides what it reserves. ``changes`` are to the options."""
+    options = engine.create_options(str(path), wanted, _key(engine, wanted)) | changes
+    if not reserve:
+        del options["reserve"]
+    with Worker() as worker:
+        worker.ask("open", library=engine.library.name, options=options, connections=1)
+        yield Opened(worker)
+
+
+@contextmanager
+def opened(engine: SqliteEngine, path: Path, wanted: TwinSettings, *, key: str = KEY) -> Iterator[Opened]:
+    """A file that is there."""
+    options = engine.open_options(str(path), wanted, _key(engine, wanted, key))
+    with Worker() as worker:
+        worker.ask("open", library=engine.library.name, options=options, connections=1)
+        yield Opened(worker)
+
+
+def _key(engine: SqliteEngine, wanted: TwinSettings, key: str = KEY) -> str | None:
+    return key if engine.needs_key(wanted.cipher) else None

@@ -1,0 +1,138 @@
+"""The workload ``connect`` on both libraries, and scripts that connect in the middle of other work."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from sqlite.running import Place
+from sqlite.test_answers import checks, trials_of
+
+import tdelta.workloads
+from tdelta.driver import TrialJob, Worker
+from tdelta.engines import SQLCIPHER, SqliteEngine
+from tdelta.errors import TdeltaError
+
+from .opening import KEY, made, settings
+
+CONNECT = ("--workload", "connect", "--size", "1MB")
+
+
+def mean_ns(trials: list, cipher: str, statement: str) -> float:
+    spans = [trial["statements"][statement] for trial in trials if trial["cipher"] == cipher]
+    return sum(span["total_ns"] for span in spans) / sum(span["count"] for span in spans)
+
+
+@pytest.mark.parametrize("library", ["sqlite3mc", "sqlcipher"])
+def test_a_connection_with_a_key_costs_more_than_one_without(place: Place, library: str) -> None:
+    document = place.answer("--library", library, *CONNECT)
+    assert all(ok for ok, _ in checks(document).values())
+    trials = trials_of(place)
+    assert {name for trial in trials for name in trial["statements"]} == {"connect/1", "connect/2"}
+    # Deriving a key from a passphrase is thousands of hashes, and the plain twin does none of them.
+    assert mean_ns(trials, "aes-256", "connect/1") > 2 * mean_ns(trials, "none", "connect/1")
+    spans = [(trial["transactions"]["connect"], trial["statements"].values()) for trial in trials]
+    assert all(whole["total_ns"] >= sum(part["total_ns"] for part in parts) for whole, parts in spans)
+
+
+def test_what_the_engine_counted_on_closed_connections_is_not_lost(place: Place) -> None:
+    place.answer(*CONNECT, "--no-aa-twin")
+    for trial in trials_of(place):
+        # Every connection starts with an empty cache: it misses the first page, the schema's, and a leaf at least.
+        assert trial["engine_counters"]["cache_misses"] >= 3 * trial["executed_operations"]
+
+
+def test_a_raw_key_spares_sqlcipher_the_derivation(place: Place) -> None:
+    costs = {}
+    for kind in ("raw", "passphrase"):
+        document = place.answer("--library", "sqlcipher", "--key", kind, *CONNECT)
+        assert document["settings"]["options"]["key"] == kind
+        latest = place.tdelta("export", "last", "--format", "json").document
+        costs[kind] = mean_ns(
+            [t["measurement"] | dict(t["condition"]["levels"]) for t in latest["trials"]], "aes-256", "connect/1"
+        )
+    assert costs["passphrase"] > 2 * costs["raw"]
+
+
+def test_the_default_key_of_the_workload_is_a_passphrase(place: Place) -> None:
+    document = place.answer("--library", "sqlcipher", *CONNECT, "--dry-run")
+    assert document["schema"] == "tdelta.dry-run/1"
+    assert place.answer("--library", "sqlcipher", *CONNECT)["settings"]["options"]["key"] == "passphrase"
+
+
+MINE = """
+\\set id random(1, :rows_sbtest1)
+BEGIN;
+UPDATE sbtest1 SET k = k + 1 WHERE id = :id;
+COMMIT;
+\\if :op % 3 = 0
+\\connect
+\\endif
+SELECT k FROM sbtest1 WHERE id = :id \\gset
+\\set next :k + 1
+BEGIN;
+UPDATE sbtest1 SET k = :next WHERE id = :id;
+COMMIT;
+"""
+
+
+@pytest.mark.parametrize("threads", [1, 4])
+@pytest.mark.parametrize("library", ["sqlite3mc", "sqlcipher"])
+def test_a_script_may_connect_between_its_transactions_whatever_the_threads(
+    place: Place, library: str, threads: int
+) -> None:
+    mine = place.base / "mine"
+    mine.mkdir()
+    for file in (Path(tdelta.workloads.__file__).parent / "point_select").iterdir():
+        (mine / file.name).write_text(file.read_text())
+    (mine / "point_select.sql").write_text(MINE)
+    document = place.answer(
+        *("--library", library, "--workload", "./mine", "--size", "1MB", "--threads", str(threads)),
+        *(("--key", "raw") if library == "sqlcipher" else ()),
+    )
+    assert all(ok for ok, _ in checks(document).values())
+    assert (document["errors"], document["counts"]["rounds"]) == ({}, 2)
+    for trial in trials_of(place):
+        assert 0 < trial["statements"]["point_select/4"]["count"] < trial["statements"]["point_select/1"]["count"]
+        assert trial["asked_written_bytes"] > 0
+
+
+def test_a_file_that_goes_away_between_connections_ends_the_run_with_what_the_database_says(place: Place) -> None:
+    process = place.start("run", *CONNECT, "--blocks", "200", "--rounds", "1..1", "--max-time", "300s")
+    assert process.stderr is not None
+    for line in process.stderr:
+        if line.startswith("round 1:"):
+            break
+    for file in place.twins.rglob("*.db"):
+        file.unlink()
+    _, err = process.communicate(timeout=60.0)
+    assert process.returncode == 2
+    assert "a statement failed during a trial: connect: " in err
+    assert "Traceback" not in err
+    assert list(place.twins.iterdir()) == []
+
+
+RECONNECT = {"name": "reconnect", "weight": 1.0, "text": "SELECT 1;\n\\connect\nSELECT :op;"}
+
+
+def test_a_connection_that_cannot_be_opened_again_ends_its_trial_and_the_worker_stays(tmp_path: Path) -> None:
+    engine, wanted, path = SqliteEngine(SQLCIPHER), settings("aes-256"), tmp_path / "t.db"
+    with made(engine, path, wanted) as file:
+        file.text("CREATE TABLE t (a)")
+    with Worker() as worker:
+        options = engine.open_options(str(path), wanted, KEY)
+        worker.ask("open", library="sqlcipher", options=options, connections=1)
+        worker.ask("prepare", transactions=[RECONNECT], constants={})
+        trial = TrialJob(seed=1, stream=1, operations=5, first_op=1, deadline_seconds=30.0).as_json()
+        assert worker.ask("trial", trial=trial)["report"]["outcome"]["operations"] == 5
+        path.unlink()
+        path.mkdir()
+        outcome = worker.ask("trial", trial=trial)["report"]["outcome"]
+        assert (outcome["stopped_by"], outcome["errors"]) == ("error", {"cannot_open": 1})
+        assert "unable to open database file" in outcome["first_error"]
+        outcome = worker.ask("trial", trial=trial)["report"]["outcome"]
+        assert outcome["errors"] == {"closed": 1}
+        path.rmdir()
+        with pytest.raises(TdeltaError):
+            worker.ask("facts", queries={"pages": "PRAGMA page_count"})
+        worker.ask("close")

@@ -1,0 +1,94 @@
+"""Libraries by path: the system's plain SQLite, and SQLCipher from the file of its wheel."""
+
+from __future__ import annotations
+
+import importlib.util
+import shutil
+import signal
+from pathlib import Path
+
+import pytest
+from sqlite.running import SMALL, Place, end, read_until, require
+from sqlite.test_answers import checks
+
+from tdelta.driver import find_library
+
+
+@pytest.fixture(scope="session")
+def system_sqlite() -> str:
+    """The system's SQLite, which encrypts nothing."""
+    folders = (Path("/usr/lib"), Path("/usr/lib64"), Path("/lib"), *Path("/usr/lib").glob("*-linux-*"))
+    found = [folder / "libsqlite3.so.0" for folder in folders if (folder / "libsqlite3.so.0").exists()]
+    require(found, "apt-get install libsqlite3-0")
+    return str(found[0])
+
+
+@pytest.fixture(scope="session")
+def sqlcipher_file() -> str:
+    """The wheel's module has the whole of SQLCipher in it, and shows its functions as a shared library does."""
+    spec = importlib.util.find_spec("sqlcipher3._sqlite3")
+    assert spec is not None
+    assert spec.origin is not None
+    return spec.origin
+
+
+def test_a_plain_library_by_path_says_what_it_is(system_sqlite: str) -> None:
+    found = find_library(system_sqlite)
+    assert (found.name, found.kind, found.crypto) == (system_sqlite, "sqlite", "none")
+    assert found.version is not None
+    assert found.version.startswith("SQLite 3.")
+    assert list(found.ciphers) == ["none"]
+
+
+def test_identical_twins_of_the_systems_sqlite_can_be_compared(place: Place, system_sqlite: str) -> None:
+    document = place.answer("--library", system_sqlite, "--aa")
+    assert all(ok for ok, _ in checks(document).values())
+    assert document["settings"]["options"]["library"] == system_sqlite
+    assert document["versions"]["library under test"] == find_library(system_sqlite).version
+    assert {c["levels"]["cipher"] for c in document["settings"]["conditions"]} == {"none"}
+
+
+def test_the_systems_sqlite_cannot_be_compared_with_a_cipher_and_the_message_says_so(
+    place: Place, system_sqlite: str
+) -> None:
+    ran = place.run("--library", system_sqlite)
+    assert (ran.code, ran.out) == (2, "")
+    assert f"{system_sqlite} is plain SQLite, which encrypts nothing; compare identical twins with --aa" in ran.err
+    assert not place.twins.exists()
+
+
+def test_sqlcipher_by_path_is_known_as_what_it_is_and_encrypts(place: Place, sqlcipher_file: str) -> None:
+    found = find_library(sqlcipher_file)
+    assert (found.kind, found.crypto) == ("sqlcipher", "openssl")
+    document = place.answer("--library", sqlcipher_file, "--workload", "read-only", "--vary", "cipher=aes-256")
+    told = checks(document)
+    assert all(ok for ok, _ in told.values())
+    assert told["files are encrypted as asked"][1] == "none shows its header, aes-256 hides its header"
+    assert document["settings"]["options"]["key"] == "raw"
+
+
+def test_a_run_is_not_resumed_with_a_file_that_has_changed(place: Place, sqlcipher_file: str) -> None:
+    mine = place.base / "libmine.so"
+    shutil.copy(sqlcipher_file, mine)
+    options = [option if option != "2..2" else "200..200" for option in SMALL]
+    process = place.start("run", "--json", "--library", "./libmine.so", *options)
+    read_until(process, "after round 1")
+    assert end(process, signal.SIGINT).code == 130
+    with mine.open("ab") as file:
+        file.write(b"another build")
+    ran = place.tdelta("run", "--resume", "last")
+    assert (ran.code, ran.out) == (2, "")
+    assert f"the library under test was {mine} SQLCipher 4." in ran.err
+    assert "start a new run" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [(b"", "expected a SQLite shared library"), (b"#!/bin/sh\n", "expected a SQLite shared library")],
+)
+def test_a_file_that_is_no_library_ends_in_a_message(place: Place, content: bytes, told: str) -> None:
+    (place.base / "other.so").write_bytes(content)
+    ran = place.run("--library", "./other.so")
+    assert (ran.code, ran.out) == (2, "")
+    assert told in ran.err
+    assert "Traceback" not in ran.err

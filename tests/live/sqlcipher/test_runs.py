@@ -1,0 +1,85 @@
+"""``tdelta run --library sqlcipher`` from command line to answer, on small data."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import signal
+
+import pytest
+from sqlite.running import SMALL, Place, end, read_until
+from sqlite.test_answers import checks, trials_of
+
+from tdelta.driver import ask_library
+from tdelta.engines import SQLCIPHER
+
+LEVELS = [name for name in SQLCIPHER.ciphers if name != "none"]
+
+
+def test_a_run_compares_levels_of_the_library_that_was_named(place: Place) -> None:
+    document = place.answer(
+        *("--library", "sqlcipher", "--workload", "read-only", "--size", "5MB"),
+        *("--vary", "cipher=aes-256,aes-256-no-hmac"),
+    )
+    primary = [verdict for verdict in document["verdicts"] if verdict["primary"]]
+    assert [verdict["condition"]["cipher"] for verdict in primary] == ["aes-256", "aes-256-no-hmac"]
+    assert all(ok for ok, _ in checks(document).values())
+    options = document["settings"]["options"]
+    assert (options["library"], options["key"]) == ("sqlcipher", "raw")
+    assert document["versions"]["library under test"].startswith("SQLCipher 4.")
+    assert document["versions"]["sqlcipher3"] == SQLCIPHER.installed_version()
+    assert "--library sqlcipher" in document["settings"]["repeat"]
+
+
+@pytest.mark.parametrize(("reserve", "grows"), [("equal", False), ("natural", True)])
+def test_files_are_equally_large_unless_each_level_reserves_what_it_needs(
+    place: Place, reserve: str, grows: bool
+) -> None:
+    document = place.answer(
+        *("--library", "sqlcipher", "--vary", f"cipher={','.join(LEVELS)}", "--reserve", reserve),
+        *("--workload", "point-select", "--no-aa-twin"),
+    )
+    assert all(ok for ok, _ in checks(document).values())
+    sizes = {trial["cipher"]: trial["files_bytes"]["database"] for trial in trials_of(place)}
+    assert sizes.keys() == {"none", *LEVELS}
+    assert (sizes["aes-256"] > sizes["aes-256-hmac-sha1"] > sizes["aes-256-no-hmac"] >= sizes["none"]) == grows
+    assert (len(set(sizes.values())) == 1) != grows
+
+
+def test_writes_leave_the_same_rows_on_every_twin(place: Place) -> None:
+    document = place.answer("--library", "sqlcipher", "--workload", "order-entry")
+    assert checks(document)["rows are the same after the last trial"] == (True, "by checksum, at the end of 2 rounds")
+    assert "secure_delete" in checks(document)["settings are the same"][1]
+
+
+def test_an_interrupted_run_is_resumed_with_its_library(place: Place) -> None:
+    options = [option if option != "2..2" else "3..3" for option in SMALL]
+    process = place.start("run", "--json", "--library", "sqlcipher", *options)
+    read_until(process, "round 1:")
+    assert end(process, signal.SIGINT).code == 130
+    ran = place.tdelta("run", "--resume", "last", "--json")
+    assert ran.code in (0, 3), ran.err
+    assert ran.document["settings"]["options"]["library"] == "sqlcipher"
+    (identity,) = place.query("SELECT value FROM run_facts WHERE key = 'library'")[0]
+    assert json.loads(identity) == SQLCIPHER.identity()
+
+
+def test_the_command_that_repeats_a_run_draws_the_same_run(place: Place) -> None:
+    first = place.answer(
+        "--library", "sqlcipher", "--workload", "point-select", "--key", "passphrase", "--rate", "2000"
+    )
+    second = place.tdelta(*shlex.split(first["settings"]["repeat"])[1:], "--json").document
+    assert second["settings"]["options"] == first["settings"]["options"]
+
+
+def test_the_list_of_engines_says_what_each_library_is_and_whose_code_encrypts(place: Place) -> None:
+    listed = {entry["option"]: entry for entry in place.tdelta("engines", "--json").document["engines"]}
+    assert listed["sqlcipher"]["available"]
+    assert listed["sqlcipher"]["library"].startswith("SQLCipher 4.")
+    assert "OpenSSL" in listed["sqlcipher"]["library"]
+    assert listed["sqlite3mc"]["library"].startswith("SQLite3 Multiple Ciphers 2.")
+
+
+def test_the_wheels_library_is_the_kind_and_has_the_cryptography_that_it_is_listed_with() -> None:
+    facts = ask_library(SQLCIPHER.name)
+    assert (facts["kind"], facts["crypto"]) == (SQLCIPHER.kind, SQLCIPHER.crypto)

@@ -1,0 +1,120 @@
+"""Which library a request means; what is said of files that are none. No database library is needed to test that."""
+
+from __future__ import annotations
+
+import ctypes
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tdelta import _native
+from tdelta.driver import Worker, describe_library, find_library
+from tdelta.driver.loading import Loaded
+from tdelta.driver.worker import Host
+from tdelta.engines import SQLCIPHER, WHEELS
+from tdelta.errors import EngineUnavailable, UsageError
+
+
+@pytest.mark.parametrize("name", WHEELS)
+def test_a_wheels_library_is_found_by_its_name(name: str) -> None:
+    assert find_library(name) is WHEELS[name]
+
+
+def test_a_name_that_does_not_exist_is_refused_with_the_nearest_one_and_the_other_way() -> None:
+    with pytest.raises(UsageError, match=r"unknown library 'sqlciper'.*Did you mean 'sqlcipher'\?.*by its path"):
+        find_library("sqlciper")
+
+
+@pytest.mark.parametrize("text", ["./missing.so", "/proc"])
+def test_a_path_without_a_file_is_refused(text: str) -> None:
+    with pytest.raises(UsageError, match=f"--library {text}: expected the path of a SQLite shared library, found no"):
+        find_library(text)
+
+
+def test_a_file_that_is_no_library_is_refused_with_what_the_loader_says(tmp_path: Path) -> None:
+    (tmp_path / "notes.so").write_text("not a library at all")
+    with pytest.raises(EngineUnavailable, match=r"notes\.so: expected a SQLite shared library, found: .*(short|ELF)"):
+        find_library(str(tmp_path / "notes.so"))
+
+
+def test_a_library_that_is_not_sqlite_is_refused_with_the_functions_it_lacks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copy(_native.__file__, tmp_path / "other.so")  # a library, and no SQLite
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(EngineUnavailable, match=r"/other\.so: expected .* load extensions, found no sqlite3_open_v2, "):
+        find_library("other.so")
+
+
+def test_a_library_that_ends_the_process_that_loads_it_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    send = Worker.send
+
+    def killing(self: Worker, do: str, **order: object) -> None:
+        self._process.kill()
+        self._process.wait()
+        send(self, do, **order)
+
+    monkeypatch.setattr(Worker, "send", killing)
+    with pytest.raises(
+        EngineUnavailable, match="--library sqlcipher: it could not be loaded: a worker process was killed"
+    ):
+        describe_library(SQLCIPHER)
+
+
+def test_a_wheel_that_is_not_installed_is_refused_by_its_worker_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "sqlcipher3").mkdir()
+    (tmp_path / "sqlcipher3" / "__init__.py").write_text("raise ImportError('no such wheel')\n")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    with pytest.raises(EngineUnavailable, match="--library sqlcipher: no such wheel; pip install sqlcipher3"):
+        describe_library(SQLCIPHER)
+
+
+def test_a_library_that_cannot_be_loaded_is_not_the_end_of_the_worker() -> None:
+    with Worker() as worker:
+        with pytest.raises(EngineUnavailable, match="expected a SQLite shared library, found: "):
+            worker.ask("library", library="/nowhere/libsqlite3.so")
+        assert worker.ask("hello") == {"pid": worker.pid}
+
+
+def test_a_worker_that_has_loaded_a_library_refuses_another() -> None:
+    host = Host()
+    host.loaded = "sqlite3mc", Loaded(Path("/lib/any.so"), None)
+    answer = host.answer({"do": "library", "library": "sqlcipher"})
+    assert answer == {"error": ["value", "this worker has loaded sqlite3mc and cannot load sqlcipher, too"]}
+
+
+# What the client asks of a library, on a table of functions like SQLite's own (the order of its entries never changes).
+
+ENTRIES = 280
+VERSION_NUMBER, MALLOC, THREADSAFE = 67, 68, 144
+TO_INT = ctypes.CFUNCTYPE(ctypes.c_int)
+
+
+def refusal(version: int, threadsafe: int) -> str:
+    """What the module answers a library of that version that would load it."""
+    module, libc = ctypes.PyDLL(_native.__file__), ctypes.CDLL(None)
+    functions = {VERSION_NUMBER: TO_INT(lambda: version), THREADSAFE: TO_INT(lambda: threadsafe), MALLOC: libc.malloc}
+    table = (ctypes.c_void_p * ENTRIES)()
+    for entry, function in functions.items():
+        table[entry] = ctypes.cast(function, ctypes.c_void_p)
+    message = ctypes.c_char_p()
+    code = module.sqlite3_tdelta_init(None, ctypes.byref(message), table)
+    assert code == 1
+    assert message.value is not None
+    return message.value.decode()
+
+
+def test_a_library_that_is_too_old_is_refused_with_the_oldest_that_will_do() -> None:
+    assert refusal(3_031_001, 1) == "expected SQLite 3.32.0 or newer, found 3.31.1"
+
+
+def test_a_library_that_was_built_without_threads_is_refused() -> None:
+    assert refusal(3_040_001, 0) == "expected a SQLite built for threads, found SQLITE_THREADSAFE=0"
+
+
+def test_a_refused_library_leaves_the_module_without_one() -> None:
+    refusal(3_000_000, 1)
+    assert not _native.library_loaded()

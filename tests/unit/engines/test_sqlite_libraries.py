@@ -1,0 +1,58 @@
+"""What is known of SQLite libraries before any is loaded."""
+
+from __future__ import annotations
+
+import dataclasses
+import tomllib
+from importlib.metadata import PackageNotFoundError
+from pathlib import Path
+
+import pytest
+
+import tdelta.engines.sqlite_libraries as libraries
+from tdelta.engines import KINDS, SQLCIPHER, SQLITE3MC, WHEELS, Library
+from tdelta.measure.versions import DISTRIBUTIONS
+
+PYPROJECT = tomllib.loads((Path(__file__).parents[3] / "pyproject.toml").read_text())["project"]
+BY_PATH = Library("/lib/libsqlite3.so.0", "sqlite", "none", version="SQLite 3.40.1", sha256="ab12")
+
+
+@pytest.mark.parametrize("kind", KINDS.values(), ids=str)
+def test_every_kind_has_a_plain_level_first_and_takes_keys_if_it_has_others(kind: libraries.Kind) -> None:
+    assert next(iter(kind.ciphers)) == "none"
+    assert bool(kind.key_kinds) == (len(kind.ciphers) > 1)
+    assert [name for name, cipher in kind.ciphers.items() if cipher.library_name is None] == ["none"]
+
+
+def test_sqlcipher_reserves_its_iv_and_its_hmac_in_whole_blocks_of_aes() -> None:
+    digests = {"aes-256": 64, "aes-256-no-hmac": 0, "aes-256-hmac-sha1": 20, "aes-256-hmac-sha256": 32}
+    expected = {name: -(-(16 + digest) // 16) * 16 for name, digest in digests.items()}
+    assert {name: c.reserved_bytes for name, c in SQLCIPHER.ciphers.items() if name != "none"} == expected
+
+
+def test_every_wheel_is_a_dependency_of_the_project_or_of_an_extra_of_that_name() -> None:
+    required = "\n".join(PYPROJECT["dependencies"])
+    for name, library in WHEELS.items():
+        extra = "\n".join(PYPROJECT["optional-dependencies"].get(name, ()))
+        assert library.distribution in (extra or required)
+    assert SQLITE3MC.distribution in DISTRIBUTIONS
+
+
+def test_a_wheel_that_is_not_installed_has_no_version(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(name: str) -> str:
+        raise PackageNotFoundError(name)
+
+    monkeypatch.setattr(libraries, "version", missing)
+    assert (SQLCIPHER.installed_version(), SQLCIPHER.versions()) == (None, {})
+
+
+def test_the_version_of_a_wheel_goes_with_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(libraries, "version", lambda _name: "0.6.4")
+    assert (SQLCIPHER.versions(), SQLCIPHER.identity()) == ({"sqlcipher3": "0.6.4"}, "sqlcipher3 0.6.4")
+
+
+@pytest.mark.parametrize("change", [{"version": "SQLite 3.40.2"}, {"sha256": "ab13"}, {"name": "/opt/libsqlite3.so.0"}])
+def test_a_library_by_path_is_the_same_only_with_the_same_path_version_and_bytes(change: dict[str, str]) -> None:
+    assert BY_PATH.identity() == "/lib/libsqlite3.so.0 SQLite 3.40.1, sha256 ab12"
+    assert dataclasses.replace(BY_PATH, **change).identity() != BY_PATH.identity()
+    assert BY_PATH.versions() == {}
