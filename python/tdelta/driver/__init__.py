@@ -5,6 +5,7 @@ crashes belong to a condition; orders and keys reach it through its standard inp
 environment, and it dies with its parent.
 """
 
+from tdelta.driver.exposure import with_markers
 from tdelta.driver.files import TwinFolder, sweep
 from tdelta.driver.jobs import LoadJob, Mix, TrialJob
 from tdelta.driver.protocol import Checksums, LoopCost, MakeTwins, Tables, Twin, Twins
@@ -26,4 +27,5 @@ __all__ = [
     "Twins",
     "Worker",
     "sweep",
+    "with_markers",
 ]

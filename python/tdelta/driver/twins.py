@@ -11,12 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from tdelta import _native
+from tdelta.driver.exposure import Exposure
 from tdelta.driver.files import TwinFolder
 from tdelta.driver.jobs import LoadJob, Mix, TrialJob
 from tdelta.driver.protocol import Checksums, LoopCost, Tables
 from tdelta.driver.turns import take_turns
 from tdelta.driver.workers import Worker, failure
 from tdelta.engines import SqliteEngine, TwinSettings
+from tdelta.evidence import Found
 from tdelta.records import Measurement, SpanTotals
 
 _LOAD_SECONDS = 24 * 3600.0
@@ -31,13 +33,15 @@ _FACTS = {
     "cache_size": "PRAGMA cache_size",
     "encoding": "PRAGMA encoding",
     "auto_vacuum": "PRAGMA auto_vacuum",
+    "temp_store": "PRAGMA temp_store",
 }
 
 
 class SqliteTwin:
     """One instance: a copy of a loaded file, open in a worker of its own."""
 
-    def __init__(self, folder: TwinFolder, path: Path, worker: Worker) -> None:
+    def __init__(self, engine: SqliteEngine, folder: TwinFolder, path: Path, worker: Worker) -> None:
+        self._engine = engine
         self._folder = folder
         self._path = path
         self._worker = worker
@@ -56,9 +60,31 @@ class SqliteTwin:
         """Settings in force, read back from the connection."""
         return self._worker.ask("facts", queries=_FACTS)
 
+    def cipher_facts(self) -> dict[str, str]:
+        """What the connection says of its cipher, and under ``header`` how the file begins."""
+        header = "plain" if _looks_plain(self._engine, self._path) else "hidden"
+        return {**self._worker.ask("facts", queries=self._engine.cipher_queries), "header": header}
+
     def checksums(self, tables: Tables) -> Checksums:
         """Rows and checksum of each table."""
         return _checksums(self._worker, tables)
+
+    def evidence(self, job: TrialJob, needles: Sequence[bytes]) -> tuple[Found, ...]:
+        """Run one trial that nobody measures, marker rows on their way through all files, and search these meanwhile.
+
+        Raises:
+            EnvironmentFault: a file cannot be searched.
+            StorageFault: the disk is full, or a file cannot be read or written.
+            TdeltaError: a statement failed; the message is the engine's.
+        """
+        exposure = Exposure(self._worker, self._path, needles)
+        with exposure.under_way():
+            # The checkpoint behind a trial would wait for the exposure's snapshot to end.
+            self._worker.send("trial", trial=job.as_json(), checkpoint=False)
+            exposure.look()
+            _raise_failed(self._worker.answer(job.deadline_seconds + _GRACE_SECONDS))
+        exposure.look_afterwards()
+        return exposure.found()
 
     def trial(self, job: TrialJob) -> Measurement:
         """Run one trial.
@@ -143,7 +169,7 @@ class SqliteTwins:
             worker.kill()
             self._folder.remove(path)
             raise
-        return SqliteTwin(self._folder, path, worker)
+        return SqliteTwin(self._engine, self._folder, path, worker)
 
     def block(self, entries: Sequence[tuple[SqliteTwin, TrialJob]], order: Sequence[int]) -> tuple[Measurement, ...]:
         """Run one trial on each twin, slice by slice in the given order; see `take_turns`."""
@@ -168,8 +194,7 @@ class SqliteTwins:
 
     def is_encrypted(self, path: Path) -> bool:
         """Whether the file does not begin as a plain database does."""
-        with path.open("rb") as file:
-            return not self._engine.looks_plain(file.read(_HEAD_BYTES))
+        return not _looks_plain(self._engine, path)
 
     def _key(self, cipher: str) -> str | None:
         if not self._engine.needs_key(cipher):
@@ -177,6 +202,11 @@ class SqliteTwins:
         if cipher not in self._keys:
             self._keys[cipher] = secrets.token_hex(32)
         return self._keys[cipher]
+
+
+def _looks_plain(engine: SqliteEngine, path: Path) -> bool:
+    with path.open("rb") as file:
+        return engine.looks_plain(file.read(_HEAD_BYTES))
 
 
 def _checksums(worker: Worker, tables: Tables) -> Checksums:

@@ -35,6 +35,7 @@ class TwinSettings:
     reserved_bytes: int
     threads: int
     cache_bytes: int
+    temp_store: str = "default"
 
 
 class SqliteEngine:
@@ -52,6 +53,9 @@ class SqliteEngine:
         "sqlcipher": Cipher("sqlcipher", 80),
     }
     synchronous_levels = ("off", "normal", "full", "extra")
+    temp_stores = ("default", "file", "memory")
+    cipher_queries: Mapping[str, str] = {"cipher": "PRAGMA cipher"}
+    """What to ask an open twin about its cipher. It tells the cipher that was chosen, with a key or without."""
 
     def version(self) -> str | None:
         """The installed library's version, or None if it is not installed."""
@@ -70,6 +74,29 @@ class SqliteEngine:
         """Raise ``UnknownName`` for a level of ``PRAGMA synchronous`` that does not exist."""
         if level not in self.synchronous_levels:
             raise UnknownName("synchronous level", level, self.synchronous_levels)
+
+    def check_temp_store(self, place: str) -> None:
+        """Raise ``UnknownName`` for a place of temporary tables and sorts that does not exist."""
+        if place not in self.temp_stores:
+            raise UnknownName("temporary store", place, self.temp_stores)
+
+    def cipher_fault(self, cipher: str, found: Mapping[str, str]) -> str | None:
+        """What is wrong with the cipher in force on a twin; None if it is the one asked for.
+
+        Args:
+            cipher: the level asked for.
+            found: the answers to `cipher_queries`, and under ``header`` how its file begins: ``plain`` or ``hidden``.
+        """
+        library_name = self.ciphers[cipher].library_name
+        if library_name is None:
+            return None if found["header"] == "plain" else "its file does not begin as a plain database does"
+        if found["cipher"].lower() != library_name:
+            return f"the library says {found['cipher'] or 'nothing'} and not {library_name}"
+        return (
+            None
+            if found["header"] == "hidden"
+            else f"the library says {library_name}, and its file begins as a plain one"
+        )
 
     def reserved_bytes(self, ciphers: Iterable[str], policy: str) -> dict[str, int]:
         """Reserved bytes a page for each cipher: the most that any needs (``equal``), or its own (``natural``)."""
@@ -97,6 +124,8 @@ class SqliteEngine:
             f"PRAGMA cache_size=-{kibibytes}",
             "PRAGMA mmap_size=0",
         ]
+        if settings.temp_store != "default":
+            pragmas.append(f"PRAGMA temp_store={settings.temp_store}")
         return self._options(path, settings, key, pragmas)
 
     def _options(self, path: str, settings: TwinSettings, key: str | None, pragmas: list[str]) -> dict[str, object]:

@@ -21,6 +21,7 @@ _FLAGS: Mapping[str, str] = {
     "page_size": "--page-size",
     "journal_mode": "--journal-mode",
     "synchronous": "--synchronous",
+    "temp_store": "--temp-store",
     "reserve": "--reserve",
     "size_bytes": "--size",
     "rate": "--rate",

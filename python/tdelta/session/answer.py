@@ -12,6 +12,7 @@ from tdelta.inference import Judgement
 from tdelta.records import Decision, Role, RunResult, Trial, Validity, Verdict
 from tdelta.session.calibration import Calibration
 from tdelta.session.checks import Checks
+from tdelta.session.evidence import Evidence
 from tdelta.session.planning import Plan
 
 _PRESSED = 0.10
@@ -37,16 +38,18 @@ def assemble(
     judgement: Judgement,
     trials: Sequence[Trial],
     checks: Checks,
+    evidence: Evidence,
     ending: Ending,
     *,
     machine: Mapping[str, object],
     versions: Mapping[str, str],
 ) -> RunResult:
     """Put the answer together. A failed check makes every primary verdict ``unsound``."""
-    validity = (*checks.validity(trials), *judgement.validity)
+    own = (*checks.validity(trials), *evidence.validity())
+    validity = (*own, *judgement.validity)
     verdicts, decision = judgement.verdicts, judgement.decision
     # The A/A check is the judgement's own: it has made the verdicts of its stratum unsound already, and only those.
-    failed = [check for check in checks.validity(trials) if not check.ok]
+    failed = [check for check in own if not check.ok]
     if failed:
         verdicts, decision = tuple(_unsound(verdicts, failed)), Decision.UNSOUND
     dilution = _dilution(trials, ending.calibration)
@@ -74,6 +77,7 @@ def assemble(
         backlog_max=max(trial.measurement.backlog_max for trial in trials),
         errors=_by_kind(trial.measurement.errors for trial in trials),
         retries=_by_kind(trial.measurement.retries for trial in trials),
+        evidence=evidence.records(),
     )
 
 

@@ -24,6 +24,8 @@ class Checks:
         self._settings: list[str] = []
         self._ciphers: list[str] = []
         self._ciphers_seen: dict[str, bool] = {}
+        self._in_force: list[str] = []
+        self._in_force_seen: dict[str, str] = {}
         self._expected: Checksums = {}
         self._ended: dict[int, tuple[str, Checksums]] = {}
         self._rounds_compared = 0
@@ -35,6 +37,7 @@ class Checks:
             "after": self._after,
             "settings": self._settings,
             "ciphers": self._ciphers,
+            "in_force": self._in_force,
             "rounds_compared": self._rounds_compared,
         }
 
@@ -43,6 +46,7 @@ class Checks:
         self._after = list(found["after"])
         self._settings = list(found["settings"])
         self._ciphers = list(found["ciphers"])
+        self._in_force = list(found.get("in_force", []))
         self._rounds_compared = int(found["rounds_compared"])
 
     def loaded(self, name: str, sums: Checksums, expected: Checksums) -> None:
@@ -56,6 +60,15 @@ class Checks:
         if is_encrypted is (cipher == "none"):
             found = "encrypted" if is_encrypted else "plain"
             self._ciphers.append(f"the file loaded with cipher {cipher} is {found}")
+
+    def in_force(self, condition: Condition, facts: Mapping[str, str]) -> None:
+        """What a twin says of its cipher, against the one it was asked for."""
+        cipher = str(condition.level("cipher"))
+        told = [value for name, value in facts.items() if name != "header"]
+        self._in_force_seen.setdefault(cipher, "a plain file" if cipher == "none" else ", ".join(told))
+        fault = self._plan.engine.cipher_fault(cipher, facts)
+        if fault is not None:
+            self._in_force.append(f"{condition.key}: {fault}")
 
     def settled(self, condition: Condition, facts: dict[str, str]) -> None:
         """Settings read back from a twin, against the first twin of the same stratum."""
@@ -95,6 +108,7 @@ class Checks:
             self._after_check(),
             _told("settings are the same", self._settings, self._settings_text()),
             _told("files are encrypted as asked", self._ciphers, self._ciphers_text()),
+            _told("the cipher in force is the one asked for", self._in_force, self._in_force_text()),
             _told("the same work was done", list(_unequal_work(trials)), _work_text(trials)),
         )
 
@@ -121,6 +135,9 @@ class Checks:
     def _ciphers_text(self) -> str:
         shown = {True: "hides", False: "shows"}
         return ", ".join(f"{cipher} {shown[hidden]} its header" for cipher, hidden in self._ciphers_seen.items())
+
+    def _in_force_text(self) -> str:
+        return ", ".join(f"{cipher}: {told}" for cipher, told in self._in_force_seen.items())
 
 
 def _told(check: str, faults: Sequence[str], fine: str) -> Validity:
