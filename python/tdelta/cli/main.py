@@ -18,6 +18,7 @@ from tdelta.cli.output import silence_stdout
 from tdelta.cli.run import run
 from tdelta.cli.show import show
 from tdelta.cli.studies import studies
+from tdelta.cli.verify import verify
 from tdelta.errors import TdeltaError
 
 
@@ -30,7 +31,7 @@ def cli() -> None:
     """
 
 
-for _command in (run, engines, studies, show, export):
+for _command in (run, engines, studies, show, export, verify):
     cli.add_command(_command)
 
 

@@ -17,8 +17,8 @@ from tdelta.report.labels import condition_label
 _NO_ROWS = "other"
 _STYLES = {EvidenceState.LEAK: "bold white on red", EvidenceState.MISSING: "bold white on red"}
 _NOTE = (
-    "Markers planted in every twin's rows, looked for in its files while it was at work. not found: plain twins show them"
-    " there, this one does not. not tested: no plain twin shows them there, so that their absence says nothing."
+    "Markers planted in every twin's rows, looked for in its files while it was at work. not found: plain twins show"
+    " them there, this one does not. not tested: no plain twin shows them there, so that their absence says nothing."
 )
 
 
