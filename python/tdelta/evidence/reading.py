@@ -86,6 +86,7 @@ class BlockKinds:
 class ByteStatistics:
     """What kind of bytes a file holds. ``by_block`` is for blocks of 4 KiB and of 64 KiB."""
 
+    zero_bytes: int
     entropy_bits: float | None
     chi_square: float | None
     printable_strings: int
@@ -233,6 +234,7 @@ def _reading(
     path: Path, counted: Mapping[str, Any], matches: Mapping[str, Any], markers: Sequence[Marker]
 ) -> FileReading:
     statistics = ByteStatistics(
+        zero_bytes=counted["zero_bytes"],
         entropy_bits=counted["entropy_bits"],
         chi_square=counted["chi_square"],
         printable_strings=counted["printable_strings"],
@@ -262,10 +264,8 @@ def _judge(
     kinds = statistics.by_block[0]
     if plain:
         return ReadState.PLAIN, plain
-    if statistics.entropy_bits is None:
-        return ReadState.EMPTY, ("no bytes",)
-    if kinds.zero and statistics.entropy_bits == 0:
-        return ReadState.EMPTY, ("zeros only",)
+    if statistics.zero_bytes == size_bytes:
+        return ReadState.EMPTY, ("zeros only" if size_bytes else "no bytes",)
     told = (f"header: {header.name}",) if header else ()
     if not kinds.judged:
         return ReadState.MIXED, (*told, f"{size_bytes:,} bytes are too few to judge")

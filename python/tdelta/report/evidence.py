@@ -13,6 +13,7 @@ from rich.text import Text
 from tdelta.records import EvidenceState, FileEvidence, RunSettings
 from tdelta.report.drawing import paragraph, plain_table
 from tdelta.report.labels import condition_label
+from tdelta.report.quantities import MISSING
 
 _NO_ROWS = "other"
 _STYLES = {EvidenceState.LEAK: "bold white on red", EvidenceState.MISSING: "bold white on red"}
@@ -29,7 +30,8 @@ def evidence_lines(evidence: Sequence[FileEvidence], settings: RunSettings, widt
         return []
     table = plain_table((("Evidence", False), *((name, False) for name in classes)))
     for condition in dict.fromkeys(one.condition for one in evidence):
-        cells = [_cell(one) for one in evidence if one.condition == condition and one.file_class in classes]
+        by_class = {one.file_class: _cell(one) for one in evidence if one.condition == condition}
+        cells = [by_class.get(name, Text(MISSING)) for name in classes]
         table.add_row(condition_label(condition, settings), *cells)
     leaks = [line for text in _leaks(evidence, settings) for line in paragraph(text, width, "bold red", indent="  ")]
     return [table, *leaks, *paragraph(_NOTE, width, "dim")]

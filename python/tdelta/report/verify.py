@@ -180,6 +180,7 @@ def _file(reading: FileReading) -> dict[str, object]:
         "header": None if header is None else {"name": header.name, "meaning": header.meaning.value},
         "markers": list(_markers(reading)),
         "statistics": {
+            "zero_bytes": statistics.zero_bytes,
             "entropy_bits": statistics.entropy_bits,
             "chi_square": statistics.chi_square,
             "printable_strings": statistics.printable_strings,

@@ -60,6 +60,8 @@ pub struct FileBytes {
     pub size_bytes: u64,
     /// Bytes looked at, holes (which are zeros) included.
     pub scanned_bytes: u64,
+    /// Zeros among them.
+    pub zero_bytes: u64,
     /// Shannon entropy of the whole file's bytes, bits a byte; none for an empty file.
     pub entropy_bits: Option<f64>,
     /// Chi-square of the whole file's bytes against a uniform law, 255 degrees of freedom.
@@ -209,6 +211,7 @@ impl Tally {
             let judged = kinds.random + kinds.low + kinds.between;
             kinds.entropy_mean_bits = (judged > 0).then(|| sum / judged as f64);
         }
+        file.zero_bytes = self.total[0];
         let count: u64 = self.total.iter().sum();
         if count > 0 {
             file.entropy_bits = Some(entropy_of(self.total.iter().map(|count| *count as f64), count as f64));
