@@ -58,6 +58,8 @@ def readings_text(
     target: Path, readings: Sequence[FileReading], markers: Sequence[Marker], width: int, *, color: bool = False
 ) -> str:
     """The files, plain ones first, and what is shown by them."""
+    if not readings:
+        return draw(paragraph(_summary(readings), width, "bold"), width, color=color)
     ordered = sorted(readings, key=lambda reading: (_ORDER.index(reading.state), reading.path))
     table = plain_table(
         (("file", False), ("bytes", True), ("state", False), ("bits a byte", True), ("what was seen", False))

@@ -137,7 +137,9 @@ class Checks:
         return ", ".join(f"{cipher} {shown[hidden]} its header" for cipher, hidden in self._ciphers_seen.items())
 
     def _in_force_text(self) -> str:
-        return ", ".join(f"{cipher}: {told}" for cipher, told in self._in_force_seen.items())
+        ciphers = dict.fromkeys(str(condition.level("cipher")) for condition in self._plan.conditions)
+        seen = ((cipher, self._in_force_seen[cipher]) for cipher in ciphers if cipher in self._in_force_seen)
+        return ", ".join(f"{cipher}: {told}" for cipher, told in seen)
 
 
 def _told(check: str, faults: Sequence[str], fine: str) -> Validity:

@@ -16,6 +16,8 @@ from tdelta.report.command import next_command, repeat_command
         ({"vary": {"cache": [0.1, 1.2]}}, " --vary cache=10%,120%"),
         ({"min_rounds": 4, "max_rounds": None}, " --rounds 4"),
         ({"min_rounds": 3, "max_rounds": 5}, " --rounds 3..5"),
+        ({"temp_store": "default"}, ""),
+        ({"temp_store": "file"}, " --temp-store file"),
         ({"workload": "./my mix"}, " --workload './my mix'"),
         ({"study": "order-entry", "aa_twin": False}, " order-entry --no-aa-twin"),
     ],
