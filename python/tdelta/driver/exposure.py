@@ -18,13 +18,14 @@ Rows are the same before and after. Limits: a statement journal under 64 KiB sta
 from __future__ import annotations
 
 import dataclasses
+import select
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from tdelta.driver.jobs import LoadJob
 from tdelta.driver.workers import Worker
-from tdelta.errors import UsageError
+from tdelta.errors import EnvironmentFault, UsageError
 from tdelta.evidence import COLUMNS, TABLE, TABLE_SQL, Found, Markers, files_of, merged, search
 from tdelta.evidence.markers import MARKER_BYTES, MARKER_ROWS
 
@@ -81,13 +82,24 @@ class Exposure:
         with self._exposed([*statements, self._spill()], [f"SELECT marker FROM {_SPILLED} ORDER BY n % 7, marker"]):
             yield
 
+    def look_until_answered(self) -> None:
+        """Search all files over and over, at least once, until the worker has answered what it was told last."""
+        self.look()
+        while not select.select([self._worker], [], [], 0)[0]:
+            self.look()
+
     def look(self) -> None:
         """Search every file that the twin has now.
 
         Raises:
             EnvironmentFault: a file cannot be read, or the worker's open files cannot be listed.
+            WorkerFault: the worker has died.
         """
-        self._looks += search(files_of(self._worker.pid, self._database), self._needles)
+        try:
+            self._looks += search(files_of(self._worker.pid, self._database), self._needles)
+        except EnvironmentFault:
+            self._worker.require_running()  # one that is gone has no files, and that is not what is wrong
+            raise
 
     def look_afterwards(self) -> None:
         """Search the rollback journal while a transaction fills it, then all files once the log is in the database."""

@@ -169,7 +169,8 @@ def test_files_are_searched_between_the_order_of_a_trial_and_its_answer(
     look, evidence = exposure.Exposure.look, SqliteTwin.evidence
 
     def heard_look(self: exposure.Exposure) -> None:
-        heard[-1].append("look")
+        if heard[-1][-1] != "look":  # as many as the trial is long
+            heard[-1].append("look")
         look(self)
 
     def heard_evidence(self: SqliteTwin, job: TrialJob, needles: Sequence[bytes]) -> tuple[Found, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -10,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from tdelta.driver import LoadJob, with_markers
+from tdelta.driver import LoadJob, Worker, with_markers
 from tdelta.driver.exposure import Exposure
-from tdelta.errors import UsageError
+from tdelta.errors import UsageError, WorkerFault
 from tdelta.evidence import TABLE_SQL, FileClass, Markers
 
 MARKERS = Markers.drawn(7)
@@ -107,6 +108,28 @@ def test_markers_reach_every_class_of_file_and_the_rows_stay_what_they_are(tmp_p
         assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
 
 
+def test_files_are_searched_over_and_over_until_there_is_an_answer(tmp_path: Path) -> None:
+    held = worker(tmp_path, "delete")
+    answers, pipe = os.pipe()
+    held.fileno = lambda: answers  # type: ignore[attr-defined]
+    exposure = Exposure(held, held.path, MARKERS.needles)  # type: ignore[arg-type]
+    looks = []
+
+    def look() -> None:
+        looks.append(len(looks))
+        if len(looks) == 3:
+            os.write(pipe, b"{}\n")
+
+    exposure.look = look  # type: ignore[method-assign]
+    exposure.look_until_answered()
+    os.write(pipe, b"{}\n")
+    exposure.look_until_answered()
+    os.close(answers)
+    os.close(pipe)
+    held.db.close()
+    assert looks == [0, 1, 2, 3]
+
+
 def test_the_log_keeps_its_markers_while_the_workload_commits_and_checkpoints(tmp_path: Path) -> None:
     held = worker(tmp_path, "wal")
     held.db.execute("CREATE TABLE work (a)")
@@ -131,6 +154,20 @@ def test_the_workload_may_write_while_markers_are_under_way_in_every_journal_mod
             held.db.execute("CREATE TABLE work (a)")
             held.db.execute("INSERT INTO work VALUES (1)")
         held.db.close()
+
+
+def test_a_worker_that_dies_under_search_is_told_as_that(tmp_path: Path) -> None:
+    held = worker(tmp_path, "delete")
+    exposure = Exposure(held, held.path, MARKERS.needles)  # type: ignore[arg-type]
+    with Worker() as dead:
+        os.kill(dead.pid, signal.SIGKILL)
+        with pytest.raises(WorkerFault):
+            dead.ask("hello")
+        held.pid = dead.pid
+        held.require_running = dead.require_running  # type: ignore[attr-defined]
+        with pytest.raises(WorkerFault, match="was killed from outside"):
+            exposure.look()
+    held.db.close()
 
 
 def test_a_journal_is_held_only_once_the_trial_is_over_and_nothing_is_left_held(tmp_path: Path) -> None:
