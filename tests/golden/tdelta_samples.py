@@ -10,6 +10,8 @@ from tdelta.records import (
     Contrast,
     Decision,
     Estimate,
+    EvidenceState,
+    FileEvidence,
     Level,
     Metric,
     NoiseFloor,
@@ -200,6 +202,42 @@ def unsound() -> RunResult:
     return result(Decision.UNSOUND, (head, *secondary()), noise_floor=(noise(estimate(1.041, 0.008)),), validity=checks)
 
 
+def file_evidence(of: Condition, file_class: str, state: EvidenceState, found: int = 0, *files: str) -> FileEvidence:
+    leaking = files if state is EvidenceState.LEAK else ()
+    return FileEvidence(of, file_class, state, files, leaking, 50_000_000 * len(files), found)
+
+
+def evidence(in_temp: EvidenceState, found: int) -> tuple[FileEvidence, ...]:
+    """What a search of three twins found: markers in all files of the plain ones; the encrypted one's temp may vary."""
+    plain, hidden, other = EvidenceState.PLAIN, EvidenceState.ENCRYPTED, EvidenceState.NOT_TESTED
+    return (
+        *(
+            file_evidence(of, name, state, count, *files)
+            for of in (PLAIN, TWIN)
+            for name, state, count, files in (
+                ("database", plain, 32, ("5a0f11c2.db",)),
+                ("wal", plain, 35, ("5a0f11c2.db-wal",)),
+                ("temp", plain, 4_017, ("#395564 (unlinked)", "#395570 (unlinked)")),
+                ("other", other, 0, ("5a0f11c2.db-shm",)),
+            )
+        ),
+        file_evidence(AES, "database", hidden, 0, "77e1b03d.db"),
+        file_evidence(AES, "wal", hidden, 0, "77e1b03d.db-wal"),
+        file_evidence(AES, "temp", in_temp, found, "#395580 (unlinked)"),
+        file_evidence(AES, "other", other, 0, "77e1b03d.db-shm"),
+    )
+
+
+def leaking() -> RunResult:
+    """A temporary store that spills in the clear."""
+    check = "no marker in any file of an encrypted twin"
+    detail = "plaintext in #395580 (unlinked) (temp) of cipher=aes-256,threads=1: 2,016 markers found"
+    head = verdict(estimate(1.031, 0.007), Decision.UNSOUND, primary=True, reasons=(f"{check}: no, {detail}",))
+    checks = (*SOUND[:2], Validity(check, False, detail))
+    found = evidence(EvidenceState.LEAK, 2_016)
+    return result(Decision.UNSOUND, (head, *secondary()), validity=checks, evidence=found)
+
+
 def over_budget() -> RunResult:
     head = verdict(estimate(6.62, 0.14), Decision.OVER, primary=True)
     given = settings(budget=0.05, options={"budget": 0.05, "vary": {"cipher": ["aes-256"]}})
@@ -295,6 +333,7 @@ SAMPLES = {
         negligible,
         undecided,
         unsound,
+        leaking,
         over_budget,
         planted,
         sweep,

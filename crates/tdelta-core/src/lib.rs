@@ -2,7 +2,7 @@
 //!
 //! `draw` makes every random number from the run's seed; `data` makes the rows; `script` reads transaction scripts;
 //! `baton` lets processes take turns; `pace` says when an operation is due; `latency` keeps the histograms; `process` reads clocks and the kernel's
-//! accounts; `load` is the loop that ties them together over a [`client::Client`].
+//! accounts; `load` is the loop that ties them together over a [`client::Client`]. `scan` reads files for what they give away.
 
 pub mod baton;
 pub mod client;
@@ -12,5 +12,6 @@ pub mod latency;
 pub mod load;
 pub mod pace;
 pub mod process;
+pub mod scan;
 pub mod script;
 pub mod value;

@@ -3,6 +3,9 @@
 //!
 //! The same shared object is a Python module (`tdelta._native`) and a SQLite extension (`sqlite3_tdelta_init`).
 
+mod exposure;
+mod scan;
+
 use pyo3::create_exception;
 use pyo3::exceptions::{PyException, PyValueError};
 use pyo3::prelude::*;
@@ -147,12 +150,13 @@ impl PyTwin {
         py.detach(|| twin.prepare(mix)).map_err(native)
     }
 
-    #[pyo3(signature = (trial, turns=None))]
+    #[pyo3(signature = (trial, turns=None, checkpoint=true))]
     fn trial<'py>(
         &mut self,
         py: Python<'py>,
         trial: &str,
         turns: Option<&str>,
+        checkpoint: bool,
     ) -> PyResult<(String, Bound<'py, PyDict>)> {
         let trial: Trial = parse("trial", trial)?;
         let turns: Option<Turns> = turns.map(|json| parse("turns", json)).transpose()?;
@@ -163,7 +167,7 @@ impl PyTwin {
                 let (mut outcome, counters) = twin.trial(&trial, turns.as_ref(), &STOP)?;
                 let files = twin.file_sizes();
                 let cpu_before = cpu_seconds();
-                let checkpoint_ns = twin.checkpoint()?;
+                let checkpoint_ns = if checkpoint { twin.checkpoint()? } else { 0 };
                 let cpu_after = cpu_seconds();
                 // What the trial left in the log is its own cost: the recorded operations' share of it.
                 let share = outcome.operations as f64 / outcome.executed_operations.max(1) as f64;
@@ -300,6 +304,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("NativeError", module.py().get_type::<NativeError>())?;
     module.add_class::<PyTwin>()?;
     module.add_class::<PyBare>()?;
+    module.add_class::<exposure::PyExposure>()?;
     module.add_class::<floor::PyFloorMeter>()?;
     module.add_function(wrap_pyfunction!(loop_cost, module)?)?;
     module.add_function(wrap_pyfunction!(plan_checksums, module)?)?;
@@ -309,5 +314,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(clear_stop, module)?)?;
     module.add_function(wrap_pyfunction!(clock, module)?)?;
     module.add_function(wrap_pyfunction!(library_loaded, module)?)?;
+    module.add_function(wrap_pyfunction!(scan::search_files, module)?)?;
+    module.add_function(wrap_pyfunction!(scan::search_bytes, module)?)?;
+    module.add_function(wrap_pyfunction!(scan::byte_statistics, module)?)?;
     Ok(())
 }

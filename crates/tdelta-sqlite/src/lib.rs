@@ -5,6 +5,7 @@
 //! busy-wait sleeps in steps, and a sleep hides cost.
 
 mod connection;
+mod exposure;
 mod library;
 mod statement;
 mod twin;
@@ -12,5 +13,6 @@ mod twin;
 pub mod bare;
 
 pub use connection::{Connection, Options};
+pub use exposure::Exposure;
 pub use library::{initialise, is_initialised};
 pub use twin::{FileSizes, Twin};

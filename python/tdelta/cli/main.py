@@ -20,6 +20,7 @@ from tdelta.cli.report import report
 from tdelta.cli.run import run
 from tdelta.cli.show import show
 from tdelta.cli.studies import studies
+from tdelta.cli.verify import verify
 from tdelta.errors import TdeltaError
 
 
@@ -32,7 +33,7 @@ def cli() -> None:
     """
 
 
-for _command in (run, engines, studies, floor, show, report, export):
+for _command in (run, engines, studies, floor, show, report, export, verify):
     cli.add_command(_command)
 
 

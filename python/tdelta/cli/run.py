@@ -47,6 +47,11 @@ _OPTIONS = (
     click.option("--journal-mode", metavar="MODE", help="wal, delete, truncate, persist, memory or off.  [wal]"),
     click.option("--synchronous", metavar="LEVEL", help="off, normal, full or extra.  [normal]"),
     click.option(
+        "--temp-store",
+        type=click.Choice(["default", "file", "memory"]),
+        help="Where temporary tables and sorts go.  [as the library was built]",
+    ),
+    click.option(
         "--reserve",
         type=click.Choice(["equal", "natural"]),
         help="Reserved bytes a page: the same on every twin, or what each cipher needs.  [equal]",

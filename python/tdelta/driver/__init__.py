@@ -5,6 +5,7 @@ crashes belong to a condition; orders and keys reach it through its standard inp
 environment, and it dies with its parent.
 """
 
+from tdelta.driver.exposure import with_markers
 from tdelta.driver.files import TwinFolder, sweep
 from tdelta.driver.jobs import LoadJob, Mix, TrialJob
 from tdelta.driver.libraries import ask_library, describe_library, find_library
@@ -33,4 +34,5 @@ __all__ = [
     "find_library",
     "prove",
     "sweep",
+    "with_markers",
 ]

@@ -20,6 +20,7 @@ from tdelta.driver.jobs import LoadJob, Mix, TrialJob
 from tdelta.driver.proof import CipherProof
 from tdelta.driver.protocol import Checksums, LoopCost, PagePrice, Tables
 from tdelta.engines import SqliteEngine, TwinSettings
+from tdelta.evidence import FileClass, Found
 from tdelta.measure.aes import PreloadMode
 from tdelta.records import Measurement, SpanTotals
 
@@ -46,7 +47,10 @@ class FakeClock:
 
 
 class FakeTwin:
-    """A twin that does nothing at the cost that its script says. ``jobs`` holds every trial it was asked for."""
+    """A twin that does nothing at the cost that its script says.
+
+    ``jobs`` holds every trial it was asked for, ``searched`` those during which its files were searched.
+    """
 
     def __init__(self, twins: FakeTwins, settings: TwinSettings, name: str) -> None:
         self._twins = twins
@@ -54,11 +58,23 @@ class FakeTwin:
         self.settings = settings
         self.name = name
         self.jobs: list[TrialJob] = []
+        self.searched: list[TrialJob] = []
         self.ended = False
 
     def facts(self) -> dict[str, str]:
         """Settings in force, as the script tells them."""
         return self._twins.script.facts(self.settings)
+
+    def cipher_facts(self) -> dict[str, str]:
+        """What it says of its cipher, as the script tells it."""
+        return self._twins.script.cipher_facts(self.settings)
+
+    def evidence(self, job: TrialJob, _needles: Sequence[bytes]) -> tuple[Found, ...]:
+        """Pretend to run one trial, and to have found what the script says."""
+        self.searched.append(job)
+        self._twins.script.before_trial(self, job)
+        self._measurement(job.operations, self._twins.script.cost_ns(self, job), 0.0, "count")
+        return self._twins.script.found(self.settings)
 
     def checksums(self, tables: Tables) -> Checksums:
         """Rows and checksum of each table, as the script tells them."""
@@ -137,13 +153,30 @@ def plain_facts(settings: TwinSettings) -> dict[str, str]:
     return {"page_size": str(settings.page_size), "journal_mode": settings.journal_mode}
 
 
+def cipher_as_asked(settings: TwinSettings) -> dict[str, str]:
+    """The cipher that was asked for, in force."""
+    engine = SqliteEngine()
+    told = dict.fromkeys(engine.cipher_queries, "") | dict(engine.ciphers[settings.cipher].in_force)
+    return told | {"header": "hidden" if engine.needs_key(settings.cipher) else "plain"}
+
+
+def markers_where_plain(settings: TwinSettings) -> tuple[Found, ...]:
+    """Markers in the database and the log of plain twins, and in no file of an encrypted one."""
+    markers = 32 if settings.cipher == "none" else 0
+    return (
+        Found("fake.db", FileClass.DATABASE, 3_000_000, markers),
+        Found("fake.db-wal", FileClass.WAL, 50_000, markers),
+        Found("fake.db-shm", FileClass.OTHER, 32_768, 0),
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Script:
     """What fake twins do.
 
     ``rows`` is told how many trials a twin has run (0 for a loaded file); ``before_trial`` may raise what a statement
     would, or send this process a signal; ``page_us`` is what a page's cipher costs in a twin's process;
-    ``hides_header`` says whether a loaded file looks encrypted.
+    ``hides_header`` says whether a loaded file looks encrypted; ``found`` is what a search of a twin's files brings.
     """
 
     cost_ns: Cost = field(default_factory=lambda: cost_by_cipher({"none": 100_000.0, "aes-256": 130_000.0}))
@@ -152,6 +185,8 @@ class Script:
     before_trial: Callable[[FakeTwin, TrialJob], None] = lambda _twin, _job: None
     page_us: Callable[[TwinSettings], float] = lambda settings: 1.0 if settings.aes_instructions == "on" else 12.0
     hides_header: Callable[[TwinSettings], bool] = lambda settings: settings.cipher != "none"
+    cipher_facts: Callable[[TwinSettings], dict[str, str]] = cipher_as_asked
+    found: Callable[[TwinSettings], tuple[Found, ...]] = markers_where_plain
 
 
 class FakeTwins:

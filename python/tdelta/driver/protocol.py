@@ -11,6 +11,7 @@ from tdelta.driver.files import TwinFolder
 from tdelta.driver.jobs import LoadJob, Mix, TrialJob
 from tdelta.driver.proof import CipherProof
 from tdelta.engines import SqliteEngine, TwinSettings
+from tdelta.evidence import Found
 from tdelta.records import Measurement
 
 Checksums: TypeAlias = Mapping[str, tuple[int, str]]
@@ -38,11 +39,30 @@ class Twin(Protocol):
     def facts(self) -> dict[str, str]:
         """Settings in force, read back from the twin."""
 
+    def cipher_facts(self) -> dict[str, str]:
+        """What the twin says of its cipher, and under ``header`` whether its file begins ``plain`` or ``hidden``."""
+
     def checksums(self, tables: Tables) -> Checksums:
         """Rows and checksum of each table."""
 
     def prove(self) -> CipherProof:
         """What a page cipher of the library costs in this twin's own process."""
+
+    def evidence(self, job: TrialJob, needles: Sequence[bytes]) -> tuple[Found, ...]:
+        """Run one trial that nobody measures, marker rows on their way through all files, and search these meanwhile.
+
+        Args:
+            job: the trial.
+            needles: what to search for.
+
+        Returns:
+            What was found in every file, during the trial and after it.
+
+        Raises:
+            EnvironmentFault: a file cannot be searched.
+            StorageFault: the disk is full, or a file cannot be read or written.
+            TdeltaError: a statement failed; the message is the engine's.
+        """
 
     def trial(self, job: TrialJob) -> Measurement:
         """Run one trial.

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from tdelta import _native
+from tdelta.driver.exposure import Exposure
 from tdelta.driver.files import TwinFolder
 from tdelta.driver.jobs import LoadJob, Mix, TrialJob
 from tdelta.driver.proof import CipherProof, ask_proof
@@ -18,6 +19,7 @@ from tdelta.driver.protocol import Checksums, LoopCost, PagePrice, Tables
 from tdelta.driver.turns import take_turns
 from tdelta.driver.workers import Worker, failure
 from tdelta.engines import SqliteEngine, TwinSettings
+from tdelta.evidence import Found
 from tdelta.measure import floor_us_per_page, page_floor
 from tdelta.measure.aes import CryptoKind, hidden_environment
 from tdelta.records import Measurement, SpanTotals
@@ -35,6 +37,7 @@ _FACTS = {
     "encoding": "PRAGMA encoding",
     "auto_vacuum": "PRAGMA auto_vacuum",
     "secure_delete": "PRAGMA secure_delete",
+    "temp_store": "PRAGMA temp_store",
 }
 
 
@@ -42,10 +45,10 @@ class SqliteTwin:
     """One instance: a copy of a loaded file, open in a worker of its own."""
 
     def __init__(self, engine: SqliteEngine, folder: TwinFolder, path: Path, worker: Worker) -> None:
+        self._engine = engine
         self._folder = folder
         self._path = path
         self._worker = worker
-        self._engine = engine
 
     @property
     def pid(self) -> int:
@@ -61,6 +64,11 @@ class SqliteTwin:
         """Settings in force, read back from the connection."""
         return self._worker.ask("facts", queries=_FACTS)
 
+    def cipher_facts(self) -> dict[str, str]:
+        """What the connection says of its cipher, and under ``header`` how the file begins."""
+        header = "plain" if _looks_plain(self._engine, self._path) else "hidden"
+        return {**self._worker.ask("facts", queries=self._engine.cipher_queries), "header": header}
+
     def checksums(self, tables: Tables) -> Checksums:
         """Rows and checksum of each table."""
         return _checksums(self._worker, tables)
@@ -68,6 +76,23 @@ class SqliteTwin:
     def prove(self) -> CipherProof:
         """What a page cipher of the library costs in this twin's own process."""
         return ask_proof(self._worker, self._engine, self._folder)
+
+    def evidence(self, job: TrialJob, needles: Sequence[bytes]) -> tuple[Found, ...]:
+        """Run one trial that nobody measures, marker rows on their way through all files, and search these meanwhile.
+
+        Raises:
+            EnvironmentFault: a file cannot be searched.
+            StorageFault: the disk is full, or a file cannot be read or written.
+            TdeltaError: a statement failed; the message is the engine's.
+        """
+        exposure = Exposure(self._worker, self._path, needles)
+        with exposure.under_way():
+            # The checkpoint behind a trial would wait for the exposure's snapshot to end.
+            self._worker.send("trial", trial=job.as_json(), checkpoint=False)
+            exposure.look_until_answered()
+            _raise_failed(self._worker.answer(job.deadline_seconds + _GRACE_SECONDS))
+        exposure.look_afterwards()
+        return exposure.found()
 
     def trial(self, job: TrialJob) -> Measurement:
         """Run one trial.
@@ -189,8 +214,7 @@ class SqliteTwins:
 
     def is_encrypted(self, path: Path) -> bool:
         """Whether the file does not begin as a plain database does."""
-        with path.open("rb") as file:
-            return not self._engine.looks_plain(file.read(_HEAD_BYTES))
+        return not _looks_plain(self._engine, path)
 
     def _environment(self, settings: TwinSettings) -> dict[str, str]:
         if settings.aes_instructions == "on":
@@ -203,6 +227,11 @@ class SqliteTwins:
         if cipher not in self._keys:
             self._keys[cipher] = secrets.token_hex(32)
         return self._keys[cipher]
+
+
+def _looks_plain(engine: SqliteEngine, path: Path) -> bool:
+    with path.open("rb") as file:
+        return engine.looks_plain(file.read(_HEAD_BYTES))
 
 
 def _checksums(worker: Worker, tables: Tables) -> Checksums:

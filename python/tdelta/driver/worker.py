@@ -31,6 +31,8 @@ class Host:
     def __init__(self) -> None:
         self.twin: _native.SqliteTwin | None = None
         self.loaded: tuple[str, Loaded] | None = None
+        self.options: Order = {}
+        self.exposure: _native.SqliteExposure | None = None
 
     def answer(self, order: Order) -> Order:
         """Carry out one order. What a database answers becomes ``{"error": [kind, message]}``."""
@@ -54,7 +56,8 @@ class Host:
     def do_open(self, order: Order) -> Order:
         """Open (or make) the twin's file, with the library that is named."""
         self._load(order["library"])
-        self.twin = _native.SqliteTwin(json.dumps(order["options"]), order["connections"])
+        self.options = order["options"]
+        self.twin = _native.SqliteTwin(json.dumps(self.options), order["connections"])
         return {"library": library_facts()["text"]}
 
     def do_load(self, order: Order) -> Order:
@@ -80,7 +83,21 @@ class Host:
     def do_trial(self, order: Order) -> Order:
         """Run one trial."""
         turns = order.get("turns")
-        return _told(*self._open().trial(json.dumps(order["trial"]), turns and json.dumps(turns)))
+        trial = json.dumps(order["trial"])
+        return _told(*self._open().trial(trial, turns and json.dumps(turns), order.get("checkpoint", True)))
+
+    def do_expose(self, order: Order) -> Order:
+        """Put rows on their way through files, on a connection of its own, and hold them there."""
+        self._open()
+        self.exposure = _native.SqliteExposure(json.dumps(self.options), order["statements"], order["cursors"])
+        return {}
+
+    def do_conceal(self, _order: Order) -> Order:
+        """Let go of them."""
+        if self.exposure is not None:
+            self.exposure.close()
+            self.exposure = None
+        return {}
 
     def do_loop_cost(self, order: Order) -> Order:
         """Run the transactions on a client that does nothing; scripts may fail on the rows it makes up."""
@@ -96,6 +113,7 @@ class Host:
 
     def do_close(self, _order: Order) -> Order:
         """Close the twin's file."""
+        self.do_conceal({})
         if self.twin is not None:
             self.twin.close()
             self.twin = None

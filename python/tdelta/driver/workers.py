@@ -100,6 +100,11 @@ class Worker:
         except OSError as error:
             raise self._died() from error
 
+    def require_running(self) -> None:
+        """Raise ``WorkerFault`` if the process has ended."""
+        if self._process.poll() is not None:
+            raise self._died()
+
     def _line(self, seconds: float) -> bytes:
         descriptor = self.fileno()
         chunks = [self._buffer]

@@ -36,6 +36,7 @@ class TwinSettings:
     cache_bytes: int
     aes_instructions: str = "on"
     key_kind: str = PASSPHRASE
+    temp_store: str = "default"
 
 
 class SqliteEngine:
@@ -44,6 +45,7 @@ class SqliteEngine:
     name = "sqlite"
     dialect = "sqlite"
     synchronous_levels = ("off", "normal", "full", "extra")
+    temp_stores = ("default", "file", "memory")
 
     def __init__(self, library: Library = SQLITE3MC) -> None:
         self.library = library
@@ -124,6 +126,31 @@ class SqliteEngine:
         """Whether ``--key`` makes a difference with this library."""
         return len(self.library.key_kinds) > 1
 
+    def check_temp_store(self, place: str) -> None:
+        """Raise ``UnknownName`` for a place of temporary tables and sorts that does not exist."""
+        if place not in self.temp_stores:
+            raise UnknownName("temporary store", place, self.temp_stores)
+
+    @property
+    def cipher_queries(self) -> Mapping[str, str]:
+        """What to ask an open twin about its cipher, by name."""
+        names = {name for cipher in self.ciphers.values() for name in cipher.in_force}
+        return {name: f"PRAGMA {name}" for name in sorted(names)}
+
+    def cipher_fault(self, cipher: str, found: Mapping[str, str]) -> str | None:
+        """What is wrong with the cipher in force on a twin; None if it is the one asked for.
+
+        Args:
+            cipher: the level asked for.
+            found: the answers to `cipher_queries`, and under ``header`` how its file begins: ``plain`` or ``hidden``.
+        """
+        if not self.needs_key(cipher):
+            return None if found["header"] == "plain" else "its file does not begin as a plain database does"
+        for name, wanted in self.ciphers[cipher].in_force.items():
+            if found[name].lower() != wanted.lower():
+                return f"the library says {name} {found[name] or 'nothing'} and not {wanted}"
+        return None if found["header"] == "hidden" else f"the library says {cipher}, and its file begins as a plain one"
+
     def reserved_bytes(self, ciphers: Iterable[str], policy: str) -> dict[str, int]:
         """Reserved bytes a page for each cipher: the most that any needs (``equal``), or its own (``natural``)."""
         natural = {cipher: self.ciphers[cipher].reserved_bytes for cipher in ciphers}
@@ -163,6 +190,8 @@ class SqliteEngine:
             "PRAGMA mmap_size=0",
             _SECURE_DELETE,
         ]
+        if settings.temp_store != "default":
+            pragmas.append(f"PRAGMA temp_store={settings.temp_store}")
         return self._options(path, settings, key, pragmas)
 
     def _options(self, path: str, settings: TwinSettings, key: str | None, pragmas: list[str]) -> dict[str, object]:

@@ -10,7 +10,7 @@ by the defaults then in force is never taken back. Plain SQLite has no cipher at
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from types import MappingProxyType
 
@@ -26,12 +26,14 @@ class Cipher:
     """One level of the factor ``cipher``.
 
     ``library_name`` is the library's own name for it, ``reserved_bytes`` what it keeps at a page's end, ``pragmas``
-    what is set ahead of the key (``{page_size}`` stands for the page size in bytes).
+    what is set ahead of the key (``{page_size}`` stands for the page size in bytes), ``in_force`` what pragmas tell of
+    a connection on which it is in force, by their names.
     """
 
     library_name: str | None
     reserved_bytes: int
     pragmas: tuple[str, ...] = ()
+    in_force: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +105,7 @@ class Library:
 
 
 def _multiple_ciphers(library_name: str, reserved_bytes: int) -> Cipher:
-    return Cipher(library_name, reserved_bytes, (f"PRAGMA cipher='{library_name}'",))
+    return Cipher(library_name, reserved_bytes, (f"PRAGMA cipher='{library_name}'",), {"cipher": library_name})
 
 
 def _sqlcipher(hmac: str | None, reserved_bytes: int) -> Cipher:
@@ -113,7 +115,8 @@ def _sqlcipher(hmac: str | None, reserved_bytes: int) -> Cipher:
         f"PRAGMA cipher_default_use_hmac={'OFF' if hmac is None else 'ON'}",
         *((f"PRAGMA cipher_default_hmac_algorithm={hmac}",) if hmac else ()),
     )
-    return Cipher("aes-256-cbc", reserved_bytes, pragmas)
+    told = {"cipher_status": "1", "cipher": "AES-256-CBC", "cipher_use_hmac": "1" if hmac else "0"}
+    return Cipher("aes-256-cbc", reserved_bytes, pragmas, told | ({"cipher_hmac_algorithm": hmac} if hmac else {}))
 
 
 _PLAIN = Cipher(None, 0)

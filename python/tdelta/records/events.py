@@ -24,8 +24,9 @@ class RunPlanned:
 
 @dataclass(frozen=True, slots=True)
 class Phase:
-    """A stage of set-up or end has begun: ``load``, ``calibrate``, ``copy``, ``warm-up``, ``checksum``, ``judge``.
+    """A stage other than measuring has begun.
 
+    ``load``, ``calibrate``, ``copy``, ``warm-up``, ``evidence``, ``checksum``, ``judge``;
     ``done`` of ``total`` steps (0 of 0 where it cannot be known); ``detail`` is for people.
     """
 

@@ -24,6 +24,7 @@ _FLAGS: Mapping[str, str] = {
     "page_size": "--page-size",
     "journal_mode": "--journal-mode",
     "synchronous": "--synchronous",
+    "temp_store": "--temp-store",
     "reserve": "--reserve",
     "key": "--key",
     "size_bytes": "--size",

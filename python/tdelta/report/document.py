@@ -22,6 +22,7 @@ from tdelta.records import (
     Verdict,
 )
 from tdelta.report.command import repeat_command
+from tdelta.report.evidence import evidence_json
 from tdelta.report.sentence import answer
 from tdelta.session.request import DryRun
 
@@ -57,6 +58,7 @@ def document(result: RunResult, exit_code: int) -> dict[str, object]:
         "errors": dict(result.errors),
         "retries": dict(result.retries),
         "validity": [_validity(v) for v in result.validity],
+        "evidence": evidence_json(result.evidence),
         "cautions": list(result.cautions),
         "counts": _counts(result),
         "stopped_by": result.stopped_by,

@@ -11,8 +11,9 @@ from rich.text import Text
 
 from tdelta.measure.floor import Floor, FloorCell
 from tdelta.measure.page_tasks import LEVELS
+from tdelta.report.drawing import draw, paragraph
 from tdelta.report.quantities import MISSING, duration, small_share
-from tdelta.report.terminal import NARROWEST, draw, paragraph
+from tdelta.report.terminal import NARROWEST
 
 FLOOR_SCHEMA = "tdelta.floor/1"
 

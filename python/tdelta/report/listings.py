@@ -8,8 +8,8 @@ from typing import Protocol
 from rich.table import Table
 from rich.text import Text
 
+from tdelta.report.drawing import draw, paragraph, plain_table
 from tdelta.report.quantities import amounts, counted, duration
-from tdelta.report.terminal import draw, paragraph, plain_table
 from tdelta.session.request import DryRun
 
 ENGINES_SCHEMA = "tdelta.engines/1"

@@ -6,9 +6,7 @@ terminal shows, less its colours.
 
 from __future__ import annotations
 
-import io
 import math
-from collections.abc import Iterable
 from itertools import groupby
 
 from rich.console import Console
@@ -17,6 +15,8 @@ from rich.text import Text
 
 from tdelta.records import Decision, Estimate, Metric, PageCost, RunResult, Verdict
 from tdelta.report.command import next_command, repeat_command
+from tdelta.report.drawing import draw, paragraph, plain_table
+from tdelta.report.evidence import evidence_lines
 from tdelta.report.labels import (
     condition_label,
     contrast_label,
@@ -38,7 +38,6 @@ from tdelta.report.quantities import (
     percent,
     share,
     small_share,
-    wrap,
 )
 from tdelta.report.sentence import answer, floor, limits
 
@@ -78,43 +77,12 @@ def render(result: RunResult, width: int = DEFAULT_WIDTH, *, color: bool = False
         _notes(result, width),
         _contrasts(result, width),
         _page_costs(result, width),
+        evidence_lines(result.evidence, result.settings, width),
         _checks(result, width),
         _cautions(result, width),
         _footer(result, width),
     )
     return draw([part for section in sections if section for part in (*section, Text())][:-1], width, color=color)
-
-
-def draw(parts: Iterable[Text | Table], width: int, *, color: bool) -> str:
-    """Turn rich parts into text of ``width`` columns without trailing blanks."""
-    stream = io.StringIO()
-    console = Console(
-        file=stream,
-        width=width,
-        force_terminal=color,
-        color_system="standard" if color else None,
-        highlight=False,
-        emoji=False,
-        markup=False,
-        legacy_windows=False,
-        _environ={},
-    )
-    for part in parts:
-        console.print(part, soft_wrap=isinstance(part, Text))
-    return "".join(f"{line.rstrip()}\n" for line in stream.getvalue().splitlines())
-
-
-def plain_table(headings: Iterable[tuple[str, bool]]) -> Table:
-    """A table without lines; each heading says whether its column holds numbers (to the right, never folded)."""
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim", show_edge=False)
-    for title, is_number in headings:
-        table.add_column(title, justify="right" if is_number else "left", no_wrap=is_number)
-    return table
-
-
-def paragraph(text: str, width: int, style: str = "", indent: str = "") -> list[Text]:
-    """A folded paragraph, one styled line an item."""
-    return [Text(line, style=style) for line in wrap(text, width, indent)]
 
 
 def _headline(result: RunResult, width: int) -> list[Text | Table]:

@@ -14,6 +14,7 @@ from tdelta.inference.pages import page_costs
 from tdelta.records import Decision, Role, RunResult, Trial, Validity, Verdict
 from tdelta.session.calibration import Calibration
 from tdelta.session.checks import Checks
+from tdelta.session.evidence import Evidence
 from tdelta.session.floors import floors_from_json
 from tdelta.session.planning import Plan
 from tdelta.session.studies import overridden
@@ -41,6 +42,7 @@ def assemble(
     judgement: Judgement,
     trials: Sequence[Trial],
     checks: Checks,
+    evidence: Evidence,
     ending: Ending,
     *,
     floors: Mapping[str, Any] | None = None,
@@ -48,10 +50,11 @@ def assemble(
     versions: Mapping[str, str],
 ) -> RunResult:
     """Put the answer together. A failed check makes every primary verdict ``unsound``."""
-    validity = (*checks.validity(trials), *judgement.validity)
+    own = (*checks.validity(trials), *evidence.validity())
+    validity = (*own, *judgement.validity)
     verdicts, decision = judgement.verdicts, judgement.decision
     # The A/A check is the judgement's own: it has made the verdicts of its stratum unsound already, and only those.
-    failed = [check for check in checks.validity(trials) if not check.ok]
+    failed = [check for check in own if not check.ok]
     if failed:
         verdicts, decision = tuple(_unsound(verdicts, failed)), Decision.UNSOUND
     dilution = _dilution(trials, ending.calibration)
@@ -84,6 +87,7 @@ def assemble(
         overridden=overridden(plan.request),
         arrival_rates=_by_baseline(plan, ending.calibration.rates),
         capacities=_by_baseline(plan, ending.calibration.capacities),
+        evidence=evidence.records(),
     )
 
 

@@ -26,6 +26,8 @@ class Checks:
         self._settings: list[str] = []
         self._ciphers: list[str] = []
         self._ciphers_seen: dict[str, bool] = {}
+        self._in_force: list[str] = []
+        self._in_force_seen: dict[str, str] = {}
         self._expected: Checksums = {}
         self._ended: dict[int, tuple[str, Checksums]] = {}
         self._rounds_compared = 0
@@ -39,6 +41,7 @@ class Checks:
             "settings": self._settings,
             "ciphers": self._ciphers,
             "page_us": self._page_us,
+            "in_force": self._in_force,
             "rounds_compared": self._rounds_compared,
         }
 
@@ -47,6 +50,7 @@ class Checks:
         self._after = list(found["after"])
         self._settings = list(found["settings"])
         self._ciphers = list(found["ciphers"])
+        self._in_force = list(found.get("in_force", []))
         self._rounds_compared = int(found["rounds_compared"])
         self._page_us = {level: list(costs) for level, costs in found["page_us"].items()}
 
@@ -61,6 +65,15 @@ class Checks:
         if is_encrypted is (cipher == "none"):
             found = "encrypted" if is_encrypted else "plain"
             self._ciphers.append(f"the file loaded with cipher {cipher} is {found}")
+
+    def in_force(self, condition: Condition, facts: Mapping[str, str]) -> None:
+        """What a twin says of its cipher, against the one it was asked for."""
+        cipher = str(condition.level("cipher"))
+        told = [value for name, value in facts.items() if name != "header"]
+        self._in_force_seen.setdefault(cipher, "a plain file" if cipher == "none" else ", ".join(told))
+        fault = self._plan.engine.cipher_fault(cipher, facts)
+        if fault is not None:
+            self._in_force.append(f"{condition.key}: {fault}")
 
     def settled(self, condition: Condition, facts: dict[str, str]) -> None:
         """Settings read back from a twin, against the first twin of the same stratum."""
@@ -105,6 +118,7 @@ class Checks:
             _told("settings are the same", self._settings, self._settings_text()),
             _told("files are encrypted as asked", self._ciphers, self._ciphers_text()),
             *instructions_check(self._page_us),
+            _told("the cipher in force is the one asked for", self._in_force, self._in_force_text()),
             _told("the same work was done", list(_unequal_work(trials)), _work_text(trials)),
         )
 
@@ -131,6 +145,11 @@ class Checks:
     def _ciphers_text(self) -> str:
         shown = {True: "hides", False: "shows"}
         return ", ".join(f"{cipher} {shown[hidden]} its header" for cipher, hidden in self._ciphers_seen.items())
+
+    def _in_force_text(self) -> str:
+        ciphers = dict.fromkeys(str(condition.level("cipher")) for condition in self._plan.conditions)
+        seen = ((cipher, self._in_force_seen[cipher]) for cipher in ciphers if cipher in self._in_force_seen)
+        return ", ".join(f"{cipher}: {told}" for cipher, told in seen)
 
 
 def _told(check: str, faults: Sequence[str], fine: str) -> Validity:

@@ -25,6 +25,7 @@ from tdelta.records import Event, Look, Phase, RunPlanned, RunResult, Trial
 from tdelta.session.answer import Ending, assemble
 from tdelta.session.calibration import Calibration, calibrate
 from tdelta.session.checks import Checks
+from tdelta.session.evidence import Evidence
 from tdelta.session.floors import FACT, measure_floors
 from tdelta.session.planning import Plan, plan, request_from_json
 from tdelta.session.preflight import check_room
@@ -149,10 +150,12 @@ class _Session:
         self._run_id = plan.settings.run_id
         self._trials: list[Trial] = list(store.trials(self._run_id, histograms=False))
         self._checks = Checks(plan)
+        self._evidence = Evidence(plan)
         self._interruption = Interruption()
         earlier = store.get_fact(self._run_id, "checks")
         if earlier is not None:
             self._checks.restore(earlier)
+        self._evidence.restore(store.get_fact(self._run_id, "evidence") or [])
 
     def run(self) -> RunResult:
         """All stages. Whatever ends them, the store says how far the run came."""
@@ -235,6 +238,7 @@ class _Session:
             keep=self._keep,
             observe=self._observe,
             checks=self._checks,
+            evidence=self._evidence,
             clock=self._clock,
             interruption=self._interruption,
         )
@@ -248,7 +252,8 @@ class _Session:
             began = self._clock.elapsed()
             block = runner.run(number, block)
             self._store.put_fact(self._run_id, "checks", self._checks.as_json())
-            longest = max(longest, self._clock.elapsed() - began)
+            self._store.put_fact(self._run_id, "evidence", self._evidence.as_json())
+            longest = max(longest, self._clock.elapsed() - began - runner.search_seconds)
             done, number = done + 1, number + 1
             ended = "interrupt" if self._interruption.requested else self._look(number - 1, done, longest)
         return ended
@@ -289,6 +294,7 @@ class _Session:
             judgement,
             self._trials,
             self._checks,
+            self._evidence,
             ending,
             floors=self._store.get_fact(self._run_id, FACT),
             machine=self._store.machine(self._run_id),

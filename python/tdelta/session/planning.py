@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from tdelta.design import fresh_seed, lay_out, parse_level
-from tdelta.driver import LoadJob, Mix, find_library
+from tdelta.driver import LoadJob, Mix, find_library, with_markers
 from tdelta.engines import WHEELS, SqliteEngine, TwinSettings, engine
 from tdelta.errors import UsageError
+from tdelta.evidence import Markers
 from tdelta.records import Condition, Level, Metric, RunSettings
 from tdelta.session.instructions import available
 from tdelta.session.request import RunRequest
@@ -67,13 +68,18 @@ class Plan:
     def load_job(self) -> LoadJob:
         """How rows are made: the same for every twin."""
         tables = tuple((t.name, tuple(c.name for c in t.columns)) for t in self.workload.tables)
-        return LoadJob(
+        job = LoadJob(
             plan=self.workload.plan(self.scale),
             seed=self.settings.seed,
             tables_sql=self.workload.tables_sql(self.engine.dialect),
             indexes_sql=self.workload.indexes_sql(self.engine.dialect),
             tables=tables,
         )
+        return with_markers(job, self.markers())
+
+    def markers(self) -> Markers:
+        """The rows by which plaintext is recognised."""
+        return Markers.drawn(self.settings.seed)
 
     def mix(self) -> Mix:
         """The transactions and the variables that every script is given."""
@@ -99,6 +105,7 @@ class Plan:
             cache_bytes=round(float(levels.get("cache", request.cache)) * data_bytes),
             key_kind=self.engine.key_kind(request.key, connects=self.workload.connects),
             aes_instructions=str(levels.get("aes_instructions", "on")),
+            temp_store=request.temp_store,
         )
 
     def load_kinds(self) -> dict[tuple[str, int], Condition]:
@@ -189,6 +196,7 @@ def _check(request: RunRequest, vary: Mapping[str, tuple[Level, ...]], chosen: S
         partial(_check_given_once, request, vary),
         partial(_check_pace, request, vary),
         partial(chosen.check_synchronous, request.synchronous),
+        partial(chosen.check_temp_store, request.temp_store),
         partial(_check_numbers, request),
         partial(chosen.key_kind, request.key, connects=False),
         partial(_check_reserve, chosen, levels, request.reserve),

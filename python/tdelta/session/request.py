@@ -33,6 +33,7 @@ class RunRequest:
     page_size: int = 4096
     journal_mode: str = "wal"
     synchronous: str = "normal"
+    temp_store: str = "default"
     reserve: str = "equal"
     size_bytes: int = 50_000_000
     rate: float | None = None

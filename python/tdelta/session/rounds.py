@@ -16,11 +16,15 @@ from tdelta.measure import PressureMeter
 from tdelta.records import BlockDone, Condition, Event, Measurement, Phase, RoundStarted, Trial, TrialDone
 from tdelta.session.calibration import Calibration, discarded, trial_deadline_seconds
 from tdelta.session.checks import Checks
+from tdelta.session.evidence import Evidence
 from tdelta.session.instructions import FACTOR
 from tdelta.session.planning import Plan
 
 _WARM_UP = 1 << 41
 """Streams of operations from here on are the rounds' warm-ups; calibration's lie below."""
+
+_SEARCH = 1 << 42
+"""Streams of operations from here on run while files are searched."""
 
 
 class Clock:
@@ -83,6 +87,7 @@ class RoundRunner:
         keep: Callable[[Trial], int],
         observe: Callable[[Event], None],
         checks: Checks,
+        evidence: Evidence,
         clock: Clock,
         interruption: Interruption,
     ) -> None:
@@ -93,11 +98,14 @@ class RoundRunner:
         self._keep = keep
         self._observe = observe
         self._checks = checks
+        self._evidence = evidence
         self._clock = clock
         self._interruption = interruption
         self._meter = PressureMeter()
         self._longest_block = 0.0
         self._longest_compare = 0.0
+        self.search_seconds = 0.0
+        """What the search of the last round took; no later round will."""
 
     def run(self, number: int, first_block: int) -> int:
         """Run round ``number`` with blocks from ``first_block``. Returns the number of the next block.
@@ -115,6 +123,7 @@ class RoundRunner:
                 self._block(number, block, block - first_block, twins)
                 self._longest_block = max(self._longest_block, self._clock.elapsed() - began)
                 block += 1
+            self._search(number, block - first_block, twins)
             if not self._interruption.requested:
                 began = self._clock.elapsed()
                 self._compare_rows(twins)
@@ -136,6 +145,7 @@ class RoundRunner:
             stack.callback(twin.end)
             twins[condition] = (name, twin)
             self._checks.settled(condition, twin.facts())
+            self._checks.in_force(condition, twin.cipher_facts())
             if FACTOR in dict(condition.levels):
                 self._checks.proved(condition, twin.prove())
         self._observe(Phase("checksum", "the twins' rows before the first trial"))
@@ -183,6 +193,21 @@ class RoundRunner:
             measured = self._twins.block(list(zip(twins, jobs, strict=True)), order)
         pressure = self._meter.stop()
         return [dataclasses.replace(measurement, pressure=pressure) for measurement in measured]
+
+    def _search(self, number: int, blocks: int, twins: Mapping[Condition, tuple[str, Twin]]) -> None:
+        """Search the files of all twins for planted markers, in one round of the run."""
+        self.search_seconds = 0.0
+        if self._interruption.requested or not self._evidence.is_due:
+            return
+        began = self._clock.elapsed()
+        self._evidence.gather(
+            twins,
+            lambda c: self._job(c, _SEARCH + number, 1 + self._calibration.operations[c.stratum] * (1 + blocks)),
+            watching=self._interruption.watching,
+            is_interrupted=lambda: self._interruption.requested,
+            observe=self._observe,
+        )
+        self.search_seconds = self._clock.elapsed() - began
 
     def _job(self, condition: Condition, stream: int, first_op: int) -> TrialJob:
         operations, slices = self._calibration.operations[condition.stratum], self._calibration.slices

@@ -27,7 +27,7 @@ def test_every_option_of_a_command_is_documented_and_no_other(name: str) -> None
     assert documented == options
 
 
-@pytest.mark.parametrize("name", ["run", "show", "export"])
+@pytest.mark.parametrize("name", ["run", "show", "export", "verify"])
 def test_the_arguments_of_a_command_are_documented(name: str) -> None:
     arguments = [p.human_readable_name for p in cli.commands[name].params if isinstance(p, click.Argument)]
     assert all(f"[{argument}]" in sections()[name] for argument in arguments)

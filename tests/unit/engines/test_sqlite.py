@@ -38,6 +38,37 @@ def test_an_unknown_synchronous_level_is_refused() -> None:
         ENGINE.check_synchronous("fulll")
 
 
+def test_an_unknown_temporary_store_is_refused() -> None:
+    ENGINE.check_temp_store("memory")
+    with pytest.raises(UnknownName, match="unknown temporary store 'ram'"):
+        ENGINE.check_temp_store("ram")
+
+
+def test_the_temporary_store_is_left_as_the_library_was_built_unless_it_was_asked_for() -> None:
+    assert not any("temp_store" in pragma for pragma in ENGINE.open_options("t.db", SETTINGS, KEY)["pragmas"])
+    asked = dataclasses.replace(SETTINGS, temp_store="file")
+    assert "PRAGMA temp_store=file" in ENGINE.open_options("t.db", asked, KEY)["pragmas"]
+
+
+@pytest.mark.parametrize(
+    ("cipher", "found", "fault"),
+    [
+        ("none", {"cipher": "chacha20", "header": "plain"}, None),
+        ("none", {"cipher": "chacha20", "header": "hidden"}, "its file does not begin as a plain database does"),
+        ("aes-256", {"cipher": "aes256cbc", "header": "hidden"}, None),
+        ("aes-256", {"cipher": "AES256CBC", "header": "hidden"}, None),
+        ("aes-256", {"cipher": "aes128cbc", "header": "hidden"}, "the library says aes128cbc and not aes256cbc"),
+        ("aes-256", {"cipher": "", "header": "hidden"}, "the library says nothing and not aes256cbc"),
+        ("aes-256", {"cipher": "aes256cbc", "header": "plain"}, "the library says aes256cbc, and its file begins"),
+    ],
+)
+def test_a_cipher_in_force_that_is_not_the_one_asked_for_is_told(
+    cipher: str, found: dict[str, str], fault: str | None
+) -> None:
+    told = ENGINE.cipher_fault(cipher, found)
+    assert told is None if fault is None else told is not None and told.startswith(fault)
+
+
 def test_equal_reserve_is_the_most_that_any_cipher_of_the_run_needs() -> None:
     assert ENGINE.reserved_bytes(["none", "aegis", "aes-256"], "equal") == {"none": 64, "aegis": 64, "aes-256": 64}
     assert ENGINE.reserved_bytes(["none", "aegis", "aes-256"], "natural") == {"none": 0, "aegis": 64, "aes-256": 0}

@@ -16,6 +16,8 @@ from tdelta.report.command import next_command, repeat_command
         ({"vary": {"cache": [0.1, 1.2]}}, " --vary cache=10%,120%"),
         ({"min_rounds": 4, "max_rounds": None}, " --rounds 4"),
         ({"min_rounds": 3, "max_rounds": 5}, " --rounds 3..5"),
+        ({"temp_store": "default"}, ""),
+        ({"temp_store": "file"}, " --temp-store file"),
         ({"workload": "./my mix"}, " --workload './my mix'"),
         ({"study": "order-entry", "threads": 4, "cache": 0.5, "max_seconds": 300.0}, " order-entry"),
         ({"study": "order-entry", "threads": 1, "cache": 0.5, "max_seconds": 300.0}, " order-entry --threads 1"),

@@ -16,7 +16,7 @@ from .listed import ENGINES, PLAN, STUDIES
 
 DOCS = Path(__file__).parents[3] / "docs" / "json.md"
 _FREE_FORM = {"verdicts[].condition", "verdicts[].baseline", "noise_floor[].baseline", "settings.conditions[].levels"}
-_FREE_FORM |= {"contrasts[].condition", "contrasts[].versus", "page_costs[].condition"}
+_FREE_FORM |= {"contrasts[].condition", "contrasts[].versus", "page_costs[].condition", "evidence[].condition"}
 _FREE_FORM |= {"settings.options", "machine", "versions"}
 
 

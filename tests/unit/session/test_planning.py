@@ -31,6 +31,7 @@ REQUESTS = st.builds(
     cache=SHARES,
     size_bytes=st.integers(1, 10**12),
     rate=st.none() | st.floats(0.1, 1e6),
+    temp_store=st.sampled_from(["default", "file", "memory"]),
     max_rounds=st.none() | COUNTS,
     budget=st.none() | SHARES,
     metric=st.sampled_from(Metric),

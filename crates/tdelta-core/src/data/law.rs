@@ -71,6 +71,10 @@ pub(super) enum Spec {
         start: i64,
         end: i64,
     },
+    /// Given row by row, as hexadecimal digits: planted markers must be the same bytes wherever they are looked for.
+    Bytes {
+        hex: Vec<String>,
+    },
 }
 
 /// How a reference picks a key of its table.
@@ -99,6 +103,7 @@ pub(super) enum Law {
     Words { min: usize, max: usize },
     Pattern(Vec<u8>),
     Choice { values: Vec<Value>, cumulative: Vec<f64> },
+    Given(Vec<Value>),
 }
 
 impl Law {
@@ -145,13 +150,22 @@ impl Law {
             }
             Spec::Pattern { template } => Self::Pattern(ascii(template)?),
             Spec::Choice { values, weights } => choice(values, weights)?,
+            Spec::Bytes { hex } => given(&hex, rows)?,
         })
     }
 
     /// Whether the law draws; the others are functions of the row index alone, and need no generator.
     #[inline]
     fn draws(&self) -> bool {
-        !matches!(self, Self::Serial | Self::Const(_) | Self::Sequence { .. } | Self::Parent { .. } | Self::Line { .. })
+        !matches!(
+            self,
+            Self::Serial
+                | Self::Const(_)
+                | Self::Sequence { .. }
+                | Self::Parent { .. }
+                | Self::Line { .. }
+                | Self::Given(_)
+        )
     }
 }
 
@@ -186,6 +200,7 @@ impl Column {
             Law::Parent { fanout } => (index / fanout) as i64 + 1,
             Law::Line { fanout } => (index % fanout) as i64 + 1,
             Law::Const(value) => return copy(value, slot),
+            Law::Given(values) => return copy(&values[index as usize], slot),
             _ => unreachable!("the law draws"),
         });
     }
@@ -333,6 +348,17 @@ fn choice(values: Vec<serde_json::Value>, weights: Option<Vec<f64>>) -> Result<L
         })
         .collect();
     Ok(Law::Choice { values: values.into_iter().map(scalar).collect::<Result<_, _>>()?, cumulative })
+}
+
+fn given(hex: &[String], rows: u64) -> Result<Law, String> {
+    require(hex.len() as u64 == rows, || format!("{} values given for {rows} rows", hex.len()))?;
+    let bytes = |text: &String| {
+        let digits: Option<Vec<u8>> = text.chars().map(|digit| digit.to_digit(16).map(|value| value as u8)).collect();
+        let digits = digits.filter(|digits| digits.len() % 2 == 0);
+        let digits = digits.ok_or_else(|| format!("expected pairs of hexadecimal digits, found {text:?}"))?;
+        Ok(Value::Blob(digits.chunks(2).map(|pair| pair[0] << 4 | pair[1]).collect()))
+    };
+    hex.iter().map(bytes).collect::<Result<_, String>>().map(Law::Given)
 }
 
 fn scalar(value: serde_json::Value) -> Result<Value, String> {

@@ -172,6 +172,22 @@ fn a_choice_follows_its_weights() {
 }
 
 #[test]
+fn given_bytes_are_the_rows_in_their_order_and_digits_that_are_none_are_refused() {
+    let plan = |hex: &str| {
+        Plan::from_json(&format!(
+            r#"{{"tables": [{{"name": "t", "rows": 3, "columns": [{{"name": "a", "law": "bytes", "hex": [{hex}]}}]}}]}}"#
+        ))
+    };
+    let made = rows(&plan(r#""", "00fF", "80""#).expect("the plan is sound"), 0, 9, 2);
+    let blobs = [vec![], vec![0, 0xff], vec![0x80]].map(|bytes| vec![Value::Blob(bytes)]);
+    assert_eq!(made, blobs);
+    for wrong in ["0", "0g", "00 f", "é1"] {
+        let fault = plan(&format!(r#""00", "{wrong}", "00""#)).expect_err("these are no pairs of digits");
+        assert!(fault.starts_with("t.a: expected pairs of hexadecimal digits"), "{fault}");
+    }
+}
+
+#[test]
 fn columns_seeds_and_rows_draw_independently() {
     let plan = Plan::from_json(
         r#"{"tables": [{"name": "t", "rows": 2000, "columns": [
@@ -227,6 +243,7 @@ fn faults_name_their_table_and_column() {
         (r#"{"name": "a", "law": "choice", "values": []}"#, "t.a: values"),
         (r#"{"name": "a", "law": "choice", "values": [1], "weights": [0]}"#, "t.a: weights"),
         (r#"{"name": "a", "law": "choice", "values": [[1]]}"#, "t.a: [1] is neither"),
+        (r#"{"name": "a", "law": "bytes", "hex": ["00", "ff"]}"#, "t.a: 2 values given for 30 rows"),
         (r#"{"law": "serial"}"#, "t: column 1 has no name"),
         ("", "t: has no columns"),
     ] {

@@ -1,0 +1,105 @@
+"""``tdelta verify``: is there plaintext in these files, or: what did a run's search find?"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import click
+
+from tdelta.cli.output import can_draw, color, is_live, width, write
+from tdelta.errors import TdeltaError, UsageError
+from tdelta.records import Event, Phase
+from tdelta.report.document import to_json
+from tdelta.report.progress import progress
+from tdelta.report.quantities import amounts, counted
+from tdelta.report.verify import (
+    reading_exit_code,
+    readings_document,
+    readings_text,
+    run_document,
+    run_exit_code,
+    run_text,
+)
+
+_QUIET_SECONDS = 1.0
+_STAGES = {"bytes": "reading", "search": "searching"}
+
+
+@click.command(short_help="Search files for plaintext, or show what a run's search found.")
+@click.argument("target", metavar="PATH|RUN")
+@click.option(
+    "--marker",
+    "markers",
+    multiple=True,
+    metavar="TEXT|hex:…",
+    help="What you know to be in the rows, at least 6 bytes; repeatable.",
+)
+@click.option("--store", type=click.Path(path_type=Path, dir_okay=False), help="File that keeps the results.")
+@click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON (docs/json.md).")
+def verify(target: str, markers: tuple[str, ...], store: Path | None, as_json: bool) -> int:
+    """Say whether files hold plaintext, as far as bytes can tell. Files are only read.
+
+    PATH is a file or a folder; RUN (an id, the beginning of one, or `last`) shows the evidence of a run again.
+
+    Example: tdelta verify /var/lib/app --marker "Jane Q. Example"
+    """
+    if _is_path(target):
+        return _files(Path(target), markers, as_json=as_json)
+    if markers:
+        raise UsageError(f"--marker: expected a file or a folder to search, found {target!r}, which is neither")
+    return _run(target, store, as_json=as_json)
+
+
+def _files(target: Path, texts: tuple[str, ...], *, as_json: bool) -> int:
+    from tdelta.evidence.reading import parse_markers, read_files, regular_files
+
+    markers = parse_markers(texts)
+    paths = regular_files(target)
+    with progress(sys.stderr, live=is_live(), color=can_draw()) as observer:
+        readings = read_files(paths, markers, _told(observer, paths))
+    code = reading_exit_code(readings, markers)
+    if as_json:
+        write(to_json(readings_document(target, readings, markers, code)))
+    else:
+        write(readings_text(target, readings, markers, width(), color=color()))
+    return code
+
+
+def _run(run: str, store: Path | None, *, as_json: bool) -> int:
+    from tdelta.store import Store
+
+    try:
+        with Store.open(store, must_exist=True) as opened:
+            result = opened.result(opened.resolve(run))
+    except TdeltaError as error:
+        raise UsageError(f"{run!r} is no file or folder here, and no run with a result: {error}") from error
+    code = run_exit_code(result)
+    write(to_json(run_document(result, code)) if as_json else run_text(result, width(), color=color()))
+    return code
+
+
+def _is_path(target: str) -> bool:
+    """A file or folder of that name comes before a run of that name."""
+    try:
+        Path(target).stat()
+    except OSError as error:
+        if "/" in target:
+            raise UsageError(f"{target}: expected a file, a folder or a run: {error.strerror}") from error
+        return False
+    return True
+
+
+def _told(observer: Callable[[Event], None], paths: tuple[Path, ...]) -> Callable[[str, int], None]:
+    """Tells how far the reading is, once it takes longer than a moment."""
+    began = time.monotonic()
+    total = sum(path.stat().st_size for path in paths if path.exists())
+    what = f"{counted(len(paths), 'file')}, {amounts((total,), 'bytes')[0]}"
+
+    def tick(stage: str, done_bytes: int) -> None:
+        if time.monotonic() - began > _QUIET_SECONDS:
+            observer(Phase(_STAGES[stage], what, min(done_bytes, total) // 10**6, max(1, total // 10**6)))
+
+    return tick

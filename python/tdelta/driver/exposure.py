@@ -1,0 +1,129 @@
+"""Marker rows on their way through every kind of file a twin has, and the search of all its files meanwhile.
+
+At rest, a database's rows lie in one file. Under way they lie in others: in the write-ahead log, in the rollback
+journal, in the temporary files of sorts and temporary tables. So a connection of its own puts the markers there and
+keeps them there while a trial of the workload runs, and everything that the worker has open is searched:
+
+- With a write-ahead log, a transaction rewrites the marker rows and commits (by changing them twice, back to what they
+  were: SQLite leaves pages alone whose bytes do not change), and a snapshot keeps the log from being reset.
+- With a rollback journal, a transaction that has changed the rows is held open, and rolled back in the end. It would
+  shut the workload out, so this is done once the trial is over.
+- A temporary table of markers larger than its cache, and a sort of it larger than SQLite sorts in memory, spill, unless
+  temporary data is kept in memory.
+
+Rows are the same before and after. Limits: a statement journal under 64 KiB stays in memory and is not tested, nor is
+``VACUUM``.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import select
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from tdelta.driver.jobs import LoadJob
+from tdelta.driver.workers import Worker
+from tdelta.errors import EnvironmentFault, UsageError
+from tdelta.evidence import COLUMNS, TABLE, TABLE_SQL, Found, Markers, files_of, merged, search
+from tdelta.evidence.markers import MARKER_BYTES, MARKER_ROWS
+
+_LOOK_SECONDS = 600.0
+_JOURNALS = ("delete", "truncate", "persist")
+_CACHE_PAGES = 10
+_SORTED_PAGES = 250
+"""SQLite sorts so many pages in memory before it spills, or as many as its cache holds (SQLITE_SORTER_PMASZ)."""
+
+_HALF = MARKER_BYTES // 2
+_CHANGE = (
+    f"UPDATE {TABLE} SET marker ="
+    f" CAST(substr(marker, {_HALF + 1}) || substr(marker, 1, {_HALF}) AS BLOB)"  # halves change places, and stay whole
+)
+_SPILLED = "temp.tdelta_spill"
+
+
+def with_markers(job: LoadJob, markers: Markers) -> LoadJob:
+    """A load with the markers' table behind all others, whose rows stay what they are without it.
+
+    Raises:
+        UsageError: the workload has a table of that name itself.
+    """
+    if any(name == TABLE for name, _ in job.tables):
+        raise UsageError(f"the workload has a table {TABLE}, a name that tdelta keeps for its own: rename the table")
+    tables = job.plan["tables"]
+    assert isinstance(tables, list)  # noqa: S101 - a data plan is made by the workload
+    return dataclasses.replace(
+        job,
+        plan={**job.plan, "tables": [*tables, markers.table_plan()]},
+        tables_sql=(*job.tables_sql, TABLE_SQL),
+        tables=(*job.tables, (TABLE, COLUMNS)),
+    )
+
+
+class Exposure:
+    """The markers of one twin on their way, and what every look at its files found."""
+
+    def __init__(self, worker: Worker, database: Path, needles: Sequence[bytes]) -> None:
+        self._worker = worker
+        self._database = database
+        self._needles = needles
+        self._looks: list[Found] = []
+        modes = worker.ask("facts", queries={"journal_mode": "PRAGMA journal_mode", "page_size": "PRAGMA page_size"})
+        self._journal_mode: str = modes["journal_mode"]
+        self._page_bytes = int(modes["page_size"])
+
+    @contextmanager
+    def under_way(self) -> Iterator[None]:
+        """Within the block, markers are in the log and in temporary files, and the workload may run."""
+        statements = [f"PRAGMA cache_size={_CACHE_PAGES}", f"PRAGMA temp.cache_size={_CACHE_PAGES}"]
+        if self._journal_mode == "wal":
+            statements += ["BEGIN IMMEDIATE", _CHANGE, _CHANGE, "COMMIT", "BEGIN", f"SELECT count(*) FROM {TABLE}"]
+        with self._exposed([*statements, self._spill()], [f"SELECT marker FROM {_SPILLED} ORDER BY n % 7, marker"]):
+            yield
+
+    def look_until_answered(self) -> None:
+        """Search all files over and over, at least once, until the worker has answered what it was told last."""
+        self.look()
+        while not select.select([self._worker], [], [], 0)[0]:
+            self.look()
+
+    def look(self) -> None:
+        """Search every file that the twin has now.
+
+        Raises:
+            EnvironmentFault: a file cannot be read, or the worker's open files cannot be listed.
+            WorkerFault: the worker has died.
+        """
+        try:
+            self._looks += search(files_of(self._worker.pid, self._database), self._needles)
+        except EnvironmentFault:
+            self._worker.require_running()  # one that is gone has no files, and that is not what is wrong
+            raise
+
+    def look_afterwards(self) -> None:
+        """Search the rollback journal while a transaction fills it, then all files once the log is in the database."""
+        if self._journal_mode in _JOURNALS:
+            with self._exposed(["BEGIN IMMEDIATE", _CHANGE], []):
+                self.look()
+        self._worker.ask("facts", seconds=_LOOK_SECONDS, queries={"checkpoint": "PRAGMA wal_checkpoint(TRUNCATE)"})
+        self.look()
+
+    def found(self) -> tuple[Found, ...]:
+        """What all looks found, file by file."""
+        return merged(self._looks)
+
+    @contextmanager
+    def _exposed(self, statements: list[str], cursors: list[str]) -> Iterator[None]:
+        self._worker.ask("expose", seconds=_LOOK_SECONDS, statements=statements, cursors=cursors)
+        yield  # what fails in here ends the run and the worker with it, so nothing is put back then
+        self._worker.ask("conceal", seconds=_LOOK_SECONDS)
+
+    def _spill(self) -> str:
+        """Twice as many bytes of markers as are sorted in memory."""
+        copies = -(-2 * _SORTED_PAGES * self._page_bytes // (MARKER_ROWS * MARKER_BYTES))
+        return (
+            f"CREATE TEMP TABLE {_SPILLED.removeprefix('temp.')} AS"
+            f" WITH RECURSIVE copy(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM copy WHERE n < {copies})"
+            f" SELECT n, marker FROM copy, main.{TABLE}"
+        )

@@ -1,0 +1,36 @@
+"""Which class a file of a twin belongs to. Encryption may reach one class and miss another: each counts by itself."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class FileClass(StrEnum):
+    """What a file is for. ``other`` holds no rows by design: shared memory, an error stream."""
+
+    DATABASE = "database"
+    WAL = "wal"
+    JOURNAL = "journal"
+    TEMP = "temp"
+    OTHER = "other"
+
+
+_BY_SUFFIX = {"": FileClass.DATABASE, "-wal": FileClass.WAL, "-journal": FileClass.JOURNAL, "-shm": FileClass.OTHER}
+_TEMP_PREFIX = "etilqs_"
+"""How SQLite names temporary files where the system has no unnamed ones."""
+
+
+def file_class(name: str, database: str, *, is_unlinked: bool = False, is_stream: bool = False) -> FileClass:
+    """The class of a file.
+
+    Args:
+        name: its name, without folder.
+        database: the name of the database file that it belongs to.
+        is_unlinked: whether it is open and has no name any more, as temporary files do.
+        is_stream: whether it is a standard stream of the process that has it open.
+    """
+    if is_stream:
+        return FileClass.OTHER
+    if name.startswith(database) and name.removeprefix(database) in _BY_SUFFIX:
+        return _BY_SUFFIX[name.removeprefix(database)]
+    return FileClass.TEMP if is_unlinked or name.startswith(_TEMP_PREFIX) else FileClass.OTHER

@@ -1,0 +1,45 @@
+"""The rows by which plaintext is recognised: 512 of 64 random bytes, drawn from the run's seed, the same on every twin.
+
+They are incompressible, so that no compression of columns or pages hides them, and no two begin alike, so that no
+dictionary swallows what is searched for. That is the first 16 bytes of 32 of them; the chance that random bytes read
+like one of these is 2^-123 a place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from tdelta.design import stream
+
+TABLE = "tdelta_marker"
+"""The name of the table; no workload may have one of that name."""
+
+COLUMNS = ("id", "marker")
+TABLE_SQL = f"CREATE TABLE {TABLE} (id INTEGER PRIMARY KEY, marker BLOB NOT NULL)"
+MARKER_BYTES = 64
+MARKER_ROWS = 512
+
+_NEEDLE_BYTES = 16
+_NEEDLES = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Markers:
+    """The planted rows in the order of their ids (from 1), and the bytes that are searched for."""
+
+    rows: tuple[bytes, ...]
+    needles: tuple[bytes, ...]
+
+    @classmethod
+    def drawn(cls, seed: int) -> Markers:
+        """The markers of a run."""
+        rng = stream(seed, "markers")
+        rows = tuple(rng.bytes(MARKER_BYTES) for _ in range(MARKER_ROWS))
+        sample = rng.permutation(MARKER_ROWS)[:_NEEDLES]
+        return cls(rows, tuple(rows[number][:_NEEDLE_BYTES] for number in sorted(sample)))
+
+    def table_plan(self) -> Mapping[str, object]:
+        """The table as the data plan of a load takes it."""
+        marker = {"name": "marker", "law": "bytes", "hex": [row.hex() for row in self.rows]}
+        return {"name": TABLE, "rows": len(self.rows), "columns": [{"name": "id", "law": "serial"}, marker]}

@@ -1,0 +1,144 @@
+"""What it means that markers were found, or not found, in a class of files.
+
+Finding nothing says something only where there was something to find: in each class the plain twins are the positive
+control. An encrypted twin's class is ``encrypted`` only if a plain twin's files of that class did show markers; else it
+is ``not tested``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from tdelta.evidence.classes import FileClass
+from tdelta.evidence.search import Found
+from tdelta.records import Condition, EvidenceState, FileEvidence, Validity
+
+NO_MARKER = "no marker in any file of an encrypted twin"
+FINDS = "the search finds what is there"
+
+
+@dataclass(frozen=True, slots=True)
+class Searched:
+    """What the search of one twin found."""
+
+    condition: Condition
+    found: tuple[Found, ...]
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether this twin's rows are there to be found."""
+        return self.condition.level("cipher") == "none"
+
+    def markers_in(self, file_class: FileClass) -> int:
+        """Markers in all files of one class."""
+        return sum(found.markers_found for found in self.found if found.file_class is file_class)
+
+
+def weigh(searched: Sequence[Searched]) -> tuple[FileEvidence, ...]:
+    """A record for every twin and every class of files that any twin has, and always one of temporary files."""
+    seen = {found.file_class for one in searched for found in one.found} | {FileClass.DATABASE, FileClass.TEMP}
+    classes = [file_class for file_class in FileClass if file_class in seen]
+    return tuple(_evidence(one, file_class, searched) for one in searched for file_class in classes)
+
+
+def _evidence(one: Searched, file_class: FileClass, searched: Sequence[Searched]) -> FileEvidence:
+    files = [found for found in one.found if found.file_class is file_class]
+    return FileEvidence(
+        condition=one.condition,
+        file_class=file_class.value,
+        state=_state(one, file_class, searched),
+        files=tuple(found.name for found in files),
+        leaking=() if one.is_plain else tuple(found.name for found in files if found.markers_found),
+        scanned_bytes=sum(found.scanned_bytes for found in files),
+        markers_found=one.markers_in(file_class),
+    )
+
+
+def _state(one: Searched, file_class: FileClass, searched: Sequence[Searched]) -> EvidenceState:
+    if one.markers_in(file_class):
+        return EvidenceState.PLAIN if one.is_plain else EvidenceState.LEAK
+    if one.is_plain:
+        return EvidenceState.MISSING if file_class is FileClass.DATABASE else EvidenceState.NOT_TESTED
+    was_read = any(found.scanned_bytes for found in one.found if found.file_class is file_class)
+    is_shown = any(control.markers_in(file_class) for control in _controls(one, searched))
+    return EvidenceState.ENCRYPTED if was_read and is_shown else EvidenceState.NOT_TESTED
+
+
+def _controls(one: Searched, searched: Sequence[Searched]) -> list[Searched]:
+    """The plain twins of the same stratum; of the whole run, if its own has none."""
+    plain = [other for other in searched if other.is_plain]
+    return [other for other in plain if other.condition.stratum == one.condition.stratum] or plain
+
+
+def validity(evidence: Sequence[FileEvidence], not_searched: str = "") -> tuple[Validity, ...]:
+    """Both checks of a run: that nothing leaks, and that the search would have seen it.
+
+    Args:
+        evidence: what was found, maybe on some twins only.
+        not_searched: why the rest was not searched; empty if all was.
+    """
+    return (_no_marker(evidence, not_searched), _finds(evidence, not_searched))
+
+
+def _no_marker(evidence: Sequence[FileEvidence], not_searched: str) -> Validity:
+    leaks = [one for one in evidence if one.state is EvidenceState.LEAK]
+    if leaks:
+        told = (f"{_files(one.leaking)} ({one.file_class}) of {one.condition.key}: {_found(one)}" for one in leaks)
+        return Validity(NO_MARKER, False, f"plaintext in {'; '.join(told)}")
+    encrypted = [one for one in evidence if one.state is EvidenceState.ENCRYPTED]
+    if not encrypted:
+        return Validity(
+            NO_MARKER, True, not_searched or "NOT tested: no twin is encrypted, or no plain twin shows markers"
+        )
+    read = sum(one.scanned_bytes for one in encrypted)
+    fine = f"not found in {', '.join(_classes(encrypted))} of {_twins(encrypted)}, {read:,} bytes read"
+    return Validity(NO_MARKER, True, "; ".join((fine, *_left_open(evidence), *filter(None, (not_searched,)))))
+
+
+def _finds(evidence: Sequence[FileEvidence], not_searched: str) -> Validity:
+    missing = [one for one in evidence if one.state is EvidenceState.MISSING]
+    if missing:
+        told = "; ".join(f"no marker in the database file of {one.condition.key}" for one in missing)
+        return Validity(FINDS, False, f"{told}, whose rows hold them: absence elsewhere says nothing")
+    plain = [one for one in evidence if one.state is EvidenceState.PLAIN]
+    if not plain:
+        return Validity(FINDS, True, not_searched or "NOT tested: no plain twin was searched")
+    fine = f"markers in {', '.join(_classes(plain))} of {_twins(plain)}"
+    return Validity(FINDS, True, "; ".join((fine, *filter(None, (not_searched,)))))
+
+
+def _left_open(evidence: Sequence[FileEvidence]) -> Iterator[str]:
+    """The classes in which some encrypted twin could not be tested, but for those that hold no rows by design."""
+    is_open = [
+        one
+        for one in evidence
+        if one.state is EvidenceState.NOT_TESTED
+        and one.condition.level("cipher") != "none"
+        and one.file_class != FileClass.OTHER
+    ]
+    names = _classes(is_open)
+    if names:
+        told = (name if _has_files(evidence, name) else f"{name} (no such file)" for name in names)
+        yield f"not tested: {', '.join(told)}"
+
+
+def _has_files(evidence: Sequence[FileEvidence], file_class: str) -> bool:
+    return any(one.files for one in evidence if one.file_class == file_class)
+
+
+def _classes(evidence: Iterable[FileEvidence]) -> list[str]:
+    return list(dict.fromkeys(one.file_class for one in evidence))
+
+
+def _twins(evidence: Iterable[FileEvidence]) -> str:
+    number = len({one.condition for one in evidence})
+    return f"{number} twin{'' if number == 1 else 's'}"
+
+
+def _files(names: Sequence[str]) -> str:
+    return ", ".join(names)
+
+
+def _found(one: FileEvidence) -> str:
+    return f"{one.markers_found:,} marker{'' if one.markers_found == 1 else 's'} found"

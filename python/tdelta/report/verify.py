@@ -1,0 +1,217 @@
+"""What ``tdelta verify`` prints: file by file what the bytes show, and in plain words what they cannot.
+
+The limits are part of the answer, in the text and in the document: a reader who skips them would read *looks random* as
+*encrypted*, and *not found* as *absent*.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from rich.table import Table
+from rich.text import Text
+
+from tdelta.evidence import FINDS, NO_MARKER
+from tdelta.evidence.reading import BlockKinds, FileReading, Marker, ReadState
+from tdelta.records import EvidenceState, RunResult, Validity
+from tdelta.report.drawing import draw, paragraph, plain_table
+from tdelta.report.evidence import evidence_json, evidence_lines
+from tdelta.report.quantities import MISSING, amounts, counted
+
+VERIFY_SCHEMA = "tdelta.verify/1"
+ANSWERED, UNDECIDED, UNSOUND = 0, 3, 4
+
+_SHOWN = 40
+_ORDER = (ReadState.PLAIN, ReadState.MIXED, ReadState.LOOKS_RANDOM, ReadState.EMPTY)
+_STYLES = {ReadState.PLAIN: "bold red", ReadState.LOOKS_RANDOM: "green"}
+_COMPRESSED = (
+    "Bytes that look random are encrypted or compressed: they cannot tell which, nor by which cipher, nor whether the"
+    " key is safe."
+)
+_ABSENT = (
+    "No marker was found. If it is known to be in the rows, it is not in the clear in these files; where rows are"
+    " compressed or stored in another encoding, its absence says nothing."
+)
+_NO_MARKER = (
+    "No marker was given: only one that is known to be in the rows (--marker) can show that they are not in the clear."
+)
+
+
+def reading_exit_code(readings: Sequence[FileReading], markers: Sequence[Marker]) -> int:
+    """4 if anything is plain, 0 if something can be said, 3 if nothing can."""
+    if any(reading.state is ReadState.PLAIN for reading in readings):
+        return UNSOUND
+    was_searched = bool(markers) and any(reading.state is not ReadState.EMPTY for reading in readings)
+    return ANSWERED if was_searched or any(reading.says_something for reading in readings) else UNDECIDED
+
+
+def run_exit_code(result: RunResult) -> int:
+    """4 if a check of the evidence failed, 0 if some class of an encrypted twin was shown encrypted, else 3."""
+    if any(not check.ok for check in _checks(result)):
+        return UNSOUND
+    is_shown = any(one.state is EvidenceState.ENCRYPTED for one in result.evidence)
+    return ANSWERED if is_shown else UNDECIDED
+
+
+def readings_text(
+    target: Path, readings: Sequence[FileReading], markers: Sequence[Marker], width: int, *, color: bool = False
+) -> str:
+    """The files, plain ones first, and what is shown by them."""
+    if not readings:
+        return draw(paragraph(_summary(readings), width, "bold"), width, color=color)
+    ordered = sorted(readings, key=lambda reading: (_ORDER.index(reading.state), reading.path))
+    table = plain_table(
+        (("file", False), ("bytes", True), ("state", False), ("bits a byte", True), ("what was seen", False))
+    )
+    for reading in ordered[:_SHOWN]:
+        state = Text(reading.state.value, style=_STYLES.get(reading.state, ""))
+        size, bits = amounts((reading.size_bytes,), "bytes")[0], _bits(reading.statistics.by_block[0])
+        table.add_row(_name(reading.path, target), size, state, bits, "; ".join(reading.reasons))
+    parts: list[Text | Table] = [*paragraph(_summary(readings), width, "bold"), Text(), table]
+    if len(ordered) > _SHOWN:
+        parts += paragraph(f"… and {counted(len(ordered) - _SHOWN, 'more file')}: --json lists them all", width, "dim")
+    sentences = [text for limit in limits(readings, markers) for text in paragraph(f"- {limit}", width, indent="  ")]
+    return draw([*parts, Text(), *sentences], width, color=color)
+
+
+def run_text(result: RunResult, width: int, *, color: bool = False) -> str:
+    """The evidence of a stored run, with its two checks."""
+    lines = evidence_lines(result.evidence, result.settings, width)
+    if not lines:
+        lines = [*paragraph(f"Run {result.settings.run_id} holds no evidence: its files were not searched.", width)]
+    checks = [
+        text
+        for check in _checks(result)
+        for text in paragraph(
+            f"{'ok    ' if check.ok else 'FAILED'}  {check.check}: {check.detail}",
+            width,
+            "" if check.ok else "bold red",
+            indent=" " * 8,
+        )
+    ]
+    return draw([*lines, Text(), *checks], width, color=color)
+
+
+def limits(readings: Sequence[FileReading], markers: Sequence[Marker]) -> list[str]:
+    """What the bytes cannot show, as far as it matters here."""
+    told = []
+    if markers and not any(reading.markers for reading in readings):
+        told.append(_ABSENT)
+    if not markers:
+        told.append(_NO_MARKER)
+    if any(reading.state in (ReadState.LOOKS_RANDOM, ReadState.MIXED) for reading in readings):
+        told.append(_COMPRESSED)
+    return told
+
+
+def readings_document(
+    target: Path, readings: Sequence[FileReading], markers: Sequence[Marker], exit_code: int
+) -> dict[str, object]:
+    """The same as JSON values, every file of it."""
+    return {
+        "schema": VERIFY_SCHEMA,
+        "exit_code": exit_code,
+        "path": str(target),
+        "run_id": None,
+        "answer": _summary(readings),
+        "markers": [
+            {"text": one.text, "searched": [{"encoding": name, "hex": data.hex()} for name, data in one.needles]}
+            for one in markers
+        ],
+        "files": [_file(reading) for reading in readings],
+        "evidence": [],
+        "validity": [],
+        "limits": limits(readings, markers),
+    }
+
+
+def run_document(result: RunResult, exit_code: int) -> dict[str, object]:
+    """The evidence of a stored run as JSON values."""
+    return {
+        "schema": VERIFY_SCHEMA,
+        "exit_code": exit_code,
+        "path": None,
+        "run_id": result.settings.run_id,
+        "answer": "; ".join(check.detail for check in _checks(result)),
+        "markers": [],
+        "files": [],
+        "evidence": evidence_json(result.evidence),
+        "validity": [{"check": one.check, "ok": one.ok, "detail": one.detail} for one in _checks(result)],
+        "limits": [],
+    }
+
+
+def _checks(result: RunResult) -> tuple[Validity, ...]:
+    return tuple(check for check in result.validity if check.check in (NO_MARKER, FINDS))
+
+
+def _summary(readings: Sequence[FileReading]) -> str:
+    if not readings:
+        return "There is no regular file to read, so nothing is said."
+    counts = [(state, sum(reading.state is state for reading in readings)) for state in _ORDER]
+    told = ", ".join(f"{number:,} {_words(state)}" for state, number in counts if number)
+    return f"{counted(len(readings), 'file')}: {told}."
+
+
+def _words(state: ReadState) -> str:
+    match state:
+        case ReadState.PLAIN:
+            return "plain (readable without a key)"
+        case ReadState.LOOKS_RANDOM:
+            return "looking random (encrypted or compressed)"
+        case _:
+            return state.value
+
+
+def _bits(kinds: BlockKinds) -> str:
+    return MISSING if kinds.entropy_mean_bits is None else f"{kinds.entropy_mean_bits:.2f}"
+
+
+def _name(path: Path, target: Path) -> str:
+    return path.name if path == target else str(path.relative_to(target))
+
+
+def _file(reading: FileReading) -> dict[str, object]:
+    header, statistics = reading.header, reading.statistics
+    return {
+        "path": str(reading.path),
+        "size_bytes": reading.size_bytes,
+        "state": reading.state.value,
+        "reasons": list(reading.reasons),
+        "header": None if header is None else {"name": header.name, "meaning": header.meaning.value},
+        "markers": list(_markers(reading)),
+        "statistics": {
+            "zero_bytes": statistics.zero_bytes,
+            "entropy_bits": statistics.entropy_bits,
+            "chi_square": statistics.chi_square,
+            "printable_strings": statistics.printable_strings,
+            "printable_bytes": statistics.printable_bytes,
+            "longest_printable_bytes": statistics.longest_printable_bytes,
+            "by_block": [_block_kinds(kinds) for kinds in statistics.by_block],
+        },
+    }
+
+
+def _markers(reading: FileReading) -> Iterator[dict[str, object]]:
+    for one in reading.markers:
+        yield {
+            "marker": one.marker,
+            "encoding": one.encoding,
+            "count": one.count,
+            "first_offset": one.first_offset,
+        }
+
+
+def _block_kinds(kinds: BlockKinds) -> dict[str, object]:
+    return {
+        "block_bytes": kinds.block_bytes,
+        "blocks": kinds.blocks,
+        "random": kinds.random,
+        "zero": kinds.zero,
+        "low": kinds.low,
+        "between": kinds.between,
+        "short": kinds.short,
+        "entropy_least_bits": kinds.entropy_least_bits,
+        "entropy_mean_bits": kinds.entropy_mean_bits,
+    }

@@ -1,0 +1,101 @@
+"""The search of a run's twins for planted markers: once, behind the blocks of a round, while nothing is measured.
+
+A run that is interrupted before keeps what was searched by then and says so; its next sitting searches all twins again.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import Any
+
+from tdelta.driver import TrialJob, Twin
+from tdelta.evidence import FileClass, Found, Searched, validity, weigh
+from tdelta.records import Condition, Event, FileEvidence, Phase, Validity
+from tdelta.session.planning import Plan
+
+_TRIAL_SECONDS = 0.1
+"""The log cannot be reset while markers are held in it, so the trial meanwhile is short."""
+
+_INTERRUPTED = "NOT searched: the run ended before the search"
+
+
+class Evidence:
+    """What a search of all twins found, whichever sitting made it."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+        self._searched: list[Searched] = []
+
+    @property
+    def is_due(self) -> bool:
+        """Whether some twin was not searched yet."""
+        return len(self._searched) < len(self._plan.conditions)
+
+    def as_json(self) -> list[dict[str, object]]:
+        """What was found so far, as JSON values, for the next sitting at the same run."""
+        return [
+            {"condition": one.condition.key, "found": [dataclasses.asdict(found) for found in one.found]}
+            for one in self._searched
+        ]
+
+    def restore(self, found: Sequence[Mapping[str, Any]]) -> None:
+        """Take over what `as_json` of an earlier sitting wrote."""
+        conditions = {condition.key: condition for condition in self._plan.conditions}
+        self._searched = [
+            Searched(conditions[one["condition"]], tuple(_found(values) for values in one["found"])) for one in found
+        ]
+
+    def gather(
+        self,
+        twins: Mapping[Condition, tuple[str, Twin]],
+        job: Callable[[Condition], TrialJob],
+        *,
+        watching: Callable[[Twin], AbstractContextManager[None]],
+        is_interrupted: Callable[[], bool],
+        observe: Callable[[Event], None],
+    ) -> None:
+        """Search all twins of a round, one after another, each while it runs a trial that nobody measures or stores.
+
+        Args:
+            twins: the round's, each with its name.
+            job: the trial that would be next, for a condition; the same operations for all of a stratum.
+            watching: within what it returns, a Ctrl-C ends the twin's trial.
+            is_interrupted: whether there was a Ctrl-C; then the twins that are left are not searched.
+            observe: told what happens.
+        """
+        needles = self._plan.markers().needles
+        self._searched = []
+        for done, (condition, (_, twin)) in enumerate(twins.items()):
+            if is_interrupted():
+                return
+            observe(Phase("evidence", "files are searched for planted markers", done, len(twins)))
+            with watching(twin):
+                found = twin.evidence(self._short(job(condition)), needles)
+            self._searched.append(Searched(condition, found))
+
+    def records(self) -> tuple[FileEvidence, ...]:
+        """What it means, in the design's order."""
+        order = {condition: number for number, condition in enumerate(self._plan.conditions)}
+        return weigh(sorted(self._searched, key=lambda one: order[one.condition]))
+
+    def validity(self) -> tuple[Validity, ...]:
+        """Whether nothing leaks, and whether the search would have seen it."""
+        return validity(self.records(), self._not_searched())
+
+    def _not_searched(self) -> str:
+        if not self._searched:
+            return _INTERRUPTED
+        left = len(self._plan.conditions) - len(self._searched)
+        return f"{left} of {len(self._plan.conditions)} twins NOT searched: the run was interrupted" if left else ""
+
+    def _short(self, job: TrialJob) -> TrialJob:
+        share = min(1.0, _TRIAL_SECONDS / self._plan.request.trial_seconds)
+        return dataclasses.replace(
+            job, operations=max(1, round(job.operations * share)), slices=1, discard=0, planted=0.0
+        )
+
+
+def _found(values: Mapping[str, Any]) -> Found:
+    return Found(**{**values, "file_class": FileClass(values["file_class"])})

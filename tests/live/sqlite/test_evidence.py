@@ -1,0 +1,238 @@
+"""What a run's search finds on a real database: honest twins, planted leaks, every journal, temporary files."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tdelta.driver import SqliteTwin, TrialJob, exposure
+from tdelta.engines import SqliteEngine
+from tdelta.evidence import FINDS, NO_MARKER, Found
+from tdelta.evidence.reading import ReadState, parse_markers, read_files, regular_files
+from tdelta.records import Decision, EvidenceState, RunResult
+from tdelta.session import RunRequest, conduct
+
+from .running import ANSWERED, SMALL, Place, end, read_until
+from .test_answers import CIPHERS, checks, trials_of
+
+IN_FORCE = "the cipher in force is the one asked for"
+
+
+def states(document: Any, cipher: str) -> dict[str, str]:
+    """The states of the classes that hold rows, of the twins of one cipher."""
+    found: dict[str, str] = {}
+    for one in document["evidence"]:
+        if one["condition"]["cipher"] == cipher and one["file_class"] != "other":
+            assert found.setdefault(one["file_class"], one["state"]) == one["state"]
+    return found
+
+
+def small(folder: Path, **options: Any) -> RunRequest:
+    small_run = {
+        "size_bytes": 1_000_000,
+        "trial_seconds": 0.03,
+        "blocks_per_round": 1,
+        "min_rounds": 1,
+        "max_rounds": 1,
+    }
+    places = {"directory": folder / "twins", "store": folder / "runs.sqlite", "max_seconds": 300.0}
+    return RunRequest(**{**small_run, **places, **options})
+
+
+def run_here(folder: Path, **options: Any) -> RunResult:
+    return conduct(small(folder, **options), lambda _event: None)
+
+
+def detail(result: RunResult, name: str) -> tuple[bool, str]:
+    (found,) = [check for check in result.validity if check.check == name]
+    return found.ok, found.detail
+
+
+def test_a_default_run_shows_database_and_log_encrypted_and_keeps_temporary_data_in_memory(place: Place) -> None:
+    document = place.answer()
+    assert states(document, "none") == {"database": "plain", "wal": "plain", "temp": "not tested"}
+    assert states(document, "aes-256") == {"database": "encrypted", "wal": "encrypted", "temp": "not tested"}
+    assert not any(one["files"] for one in document["evidence"] if one["file_class"] == "temp")
+    found = checks(document)
+    assert found[NO_MARKER][0]
+    assert found[FINDS] == (True, "markers in database, wal of 2 twins")
+    assert found[IN_FORCE] == (True, "none: a plain file, aes-256: aes256cbc")
+    assert found["rows are the same after the last trial"] == (True, "by checksum, at the end of 2 rounds")
+
+
+def test_temporary_files_are_seen_though_they_have_no_name(place: Place) -> None:
+    document = place.answer("--temp-store", "file")
+    assert states(document, "none")["temp"] == "plain"
+    names = {name for one in document["evidence"] if one["file_class"] == "temp" for name in one["files"]}
+    assert names
+    assert all(name.endswith(" (unlinked)") for name in names)
+    # SQLite3 Multiple Ciphers encrypts temporary files from 2.6.0 on.
+    assert states(document, "aes-256")["temp"] == "encrypted"
+    assert checks(document)[NO_MARKER][0]
+
+
+def test_temporary_data_that_was_asked_into_memory_leaves_no_file(place: Place) -> None:
+    document = place.answer("--temp-store", "memory", "--no-aa-twin")
+    assert states(document, "aes-256")["temp"] == "not tested"
+
+
+@pytest.mark.parametrize("mode", ["delete", "truncate", "persist"])
+def test_the_journal_of_every_rollback_mode_is_shown(place: Place, mode: str) -> None:
+    document = place.answer("--journal-mode", mode, "--no-aa-twin")
+    assert states(document, "none") == {"database": "plain", "journal": "plain", "temp": "not tested"}
+    assert states(document, "aes-256")["journal"] == "encrypted"
+    assert checks(document)["rows are the same after the last trial"][0]
+
+
+def test_each_stratum_is_searched_with_its_own_journal(place: Place) -> None:
+    document = place.answer("--vary", "journal_mode=wal,memory", "--no-aa-twin")
+    by_mode = {
+        mode: {
+            one["file_class"]: one["state"]
+            for one in document["evidence"]
+            if one["condition"] == {"cipher": "aes-256", "threads": 1, "journal_mode": mode}
+        }
+        for mode in ("wal", "memory")
+    }
+    assert (by_mode["wal"]["wal"], by_mode["memory"]["wal"]) == ("encrypted", "not tested")
+    assert (by_mode["wal"]["database"], by_mode["memory"]["database"]) == ("encrypted", "encrypted")
+
+
+def test_every_cipher_hides_the_markers_in_every_class(place: Place) -> None:
+    document = place.answer(
+        "--vary", f"cipher={','.join(CIPHERS)}", "--size", "1MB", "--no-aa-twin", "--temp-store", "file"
+    )
+    hidden = {"database": "encrypted", "wal": "encrypted", "temp": "encrypted"}
+    assert {cipher: states(document, cipher) for cipher in CIPHERS} == dict.fromkeys(CIPHERS, hidden)
+    assert checks(document)[IN_FORCE][0]
+
+
+def test_the_trial_under_search_is_no_trial_of_the_run(place: Place) -> None:
+    document = place.answer("--threads", "2")
+    assert document["counts"]["trials"] == len(trials_of(place)) == 2 * 2 * 3
+    assert states(document, "aes-256")["database"] == "encrypted"
+
+
+def test_a_twin_that_is_really_plain_makes_the_run_unsound_and_names_its_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(SqliteEngine, "needs_key", staticmethod(lambda _cipher: False))
+    result = run_here(tmp_path, aa_twin=False)
+    assert result.decision is Decision.UNSOUND
+    leaks = [one for one in result.evidence if one.state is EvidenceState.LEAK]
+    assert {one.file_class for one in leaks} == {"database", "wal"}
+    ok, told = detail(result, NO_MARKER)
+    assert (ok, f"plaintext in {leaks[0].leaking[0]} (database) of cipher=aes-256" in told) == (False, True)
+    assert leaks[0].leaking[0].endswith(".db")
+    assert any(leaks[0].leaking[0] in reason for verdict in result.primary for reason in verdict.reasons)
+    assert not detail(result, IN_FORCE)[0]
+
+
+def test_a_temporary_file_in_the_clear_makes_the_run_unsound_and_names_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a build would spill that keeps sorts in files and does not encrypt them."""
+    look = exposure.Exposure.look
+    held = []
+
+    def spilling(self: exposure.Exposure) -> None:
+        if not self._database.read_bytes().startswith(b"SQLite"):
+            spilled = self._database.with_name(f"{self._database.name}-etilqs_spill")
+            spilled.write_bytes(os.urandom(4000) + self._needles[3] + os.urandom(4000))
+            held.append(spilled.name)
+        look(self)
+
+    monkeypatch.setattr(exposure.Exposure, "look", spilling)
+    result = run_here(tmp_path, aa_twin=False)
+    ok, told = detail(result, NO_MARKER)
+    assert (ok, result.decision) == (False, Decision.UNSOUND)
+    assert f"{held[0]} (other) of cipher=aes-256,threads=1: 1 marker found" in told
+
+
+def test_a_search_that_is_blind_makes_the_run_unsound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    search = exposure.search
+    monkeypatch.setattr(exposure, "search", lambda files, needles: search(files, [needle[::-1] for needle in needles]))
+    result = run_here(tmp_path, aa_twin=False)
+    assert (detail(result, FINDS)[0], result.decision) == (False, Decision.UNSOUND)
+    assert detail(result, NO_MARKER)[1].startswith("NOT tested")
+
+
+def test_files_are_searched_between_the_order_of_a_trial_and_its_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    heard: list[list[str]] = []
+    look, evidence = exposure.Exposure.look, SqliteTwin.evidence
+
+    def heard_look(self: exposure.Exposure) -> None:
+        if heard[-1][-1] != "look":  # as many as the trial is long
+            heard[-1].append("look")
+        look(self)
+
+    def heard_evidence(self: SqliteTwin, job: TrialJob, needles: Sequence[bytes]) -> tuple[Found, ...]:
+        heard.append([])
+        worker, order = self._worker, heard[-1]
+        send, answer = worker.send, worker.answer
+        with monkeypatch.context() as patched:
+            patched.setattr(worker, "send", lambda do, **more: (order.append(do), send(do, **more))[1])
+            patched.setattr(worker, "answer", lambda *given: (order.append("answer"), answer(*given))[1])
+            return evidence(self, job, needles)
+
+    monkeypatch.setattr(exposure.Exposure, "look", heard_look)
+    monkeypatch.setattr(SqliteTwin, "evidence", heard_evidence)
+    run_here(tmp_path, aa_twin=False)
+    asked = [
+        "facts",
+        "answer",
+        "expose",
+        "answer",
+        "trial",
+        "look",
+        "answer",
+        "conceal",
+        "answer",
+        "facts",
+        "answer",
+        "look",
+    ]
+    assert heard == [asked, asked]
+
+
+def test_a_run_that_is_interrupted_and_resumed_has_been_searched(place: Place) -> None:
+    options = [option if option != "2..2" else "3..3" for option in SMALL]
+    process = place.start("run", "--json", *options)
+    read_until(process, "round 1:")
+    assert end(process, signal.SIGINT).code == 130
+    ran = place.tdelta("run", "--resume", "last", "--json")
+    assert ran.code in ANSWERED, ran.err
+    assert states(ran.document, "aes-256")["database"] == "encrypted"
+    assert "NOT searched" not in checks(ran.document)[FINDS][1]
+
+
+def test_verify_shows_a_run_again_and_finds_the_markers_in_its_plain_file_only(place: Place) -> None:
+    document = place.answer("--no-aa-twin")
+    shown = place.tdelta("verify", "last", "--json")
+    assert (shown.code, shown.document["evidence"]) == (0, document["evidence"])
+
+
+def test_verify_tells_plain_files_of_a_twin_from_encrypted_ones(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: dict[str, dict[str, ReadState]] = {}
+    take = exposure.Exposure.look_afterwards
+
+    def read_as_well(self: exposure.Exposure) -> None:
+        files = [path for path in regular_files(self._database.parent) if path.name.startswith(self._database.name)]
+        readings = read_files(files, parse_markers([f"hex:{self._needles[0].hex()}"]))
+        kind = "plain" if self._database.read_bytes().startswith(b"SQLite") else "encrypted"
+        seen[kind] = {one.path.name.removeprefix(self._database.name): one.state for one in readings}
+        take(self)
+
+    monkeypatch.setattr(exposure.Exposure, "look_afterwards", read_as_well)
+    run_here(tmp_path, aa_twin=False)
+    assert seen["plain"] == {"": ReadState.PLAIN, "-wal": ReadState.PLAIN, "-shm": ReadState.MIXED}
+    assert seen["encrypted"] == {"": ReadState.LOOKS_RANDOM, "-wal": ReadState.LOOKS_RANDOM, "-shm": ReadState.MIXED}

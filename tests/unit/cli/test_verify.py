@@ -1,0 +1,142 @@
+"""``tdelta verify`` on files of a test's own, and on a stored run."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+from pathlib import Path
+
+import pytest
+import tdelta_samples as s
+
+from tdelta.cli import verify as command
+from tdelta.design import stream
+from tdelta.records import Phase
+from tdelta.report.progress import PlainProgress
+from tdelta.store import Store
+
+from .calling import call
+
+
+def noise(length: int) -> bytes:
+    return stream(7, "verify").bytes(length)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    made = tmp_path / "data"
+    made.mkdir()
+    (made / "app.db").write_bytes(noise(100_000))
+    return made
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    path = tmp_path / "runs.sqlite"
+    run = s.leaking()
+    with Store.open(path) as opened:
+        opened.create_run(run.settings, run.machine, run.versions)
+        opened.finish(s.RUN_ID, run)
+    return path
+
+
+def test_files_that_look_random_are_answered_with_what_bytes_cannot_tell(folder: Path) -> None:
+    done = call("verify", str(folder))
+    assert (done.code, done.err) == (0, "")
+    assert "1 file: 1 looking random (encrypted or compressed)." in done.out
+    assert "No marker was given" in done.out
+
+
+def test_a_marker_that_is_found_ends_in_4_and_names_the_file(folder: Path) -> None:
+    (folder / "app.db-journal").write_bytes(noise(5000) + "account 4711".encode("utf-16le"))
+    done = call("verify", str(folder), "--marker", "account 4711")
+    assert done.code == 4
+    assert "marker 'account 4711' (utf-16le) once, first at byte 5,000" in " ".join(done.out.split())
+
+
+def test_a_marker_that_is_in_no_file_ends_in_0_and_says_what_that_rests_on(folder: Path) -> None:
+    done = call("verify", str(folder), "--marker", "hex:00112233445566")
+    assert done.code == 0
+    assert "If it is known to be in the rows" in done.out
+
+
+def test_an_empty_folder_says_nothing(tmp_path: Path) -> None:
+    done = call("verify", str(tmp_path))
+    assert (done.code, done.out.strip().splitlines()[0]) == (
+        3,
+        "There is no regular file to read, so nothing is said.",
+    )
+
+
+def test_the_document_has_every_file_and_the_exit_code(folder: Path) -> None:
+    done = call("verify", str(folder / "app.db"), "--json", "--marker", "account 4711")
+    document = json.loads(done.out)
+    assert (document["schema"], document["exit_code"], done.code) == ("tdelta.verify/1", 0, 0)
+    (one,) = document["files"]
+    assert (one["path"], one["state"], one["markers"]) == (str(folder / "app.db"), "looks random", [])
+    assert one["statistics"]["by_block"][0]["random"] == 25
+    assert [found["encoding"] for found in document["markers"][0]["searched"]] == ["utf-8", "utf-16le"]
+
+
+def test_a_run_shows_its_evidence_again_and_ends_in_what_it_says(store: Path) -> None:
+    done = call("verify", s.RUN_ID[:8], "--store", str(store))
+    assert done.code == 4
+    assert "LEAK 2,016" in done.out
+    assert "FAILED  no marker in any file of an encrypted twin" in done.out
+    document = json.loads(call("verify", "last", "--store", str(store), "--json").out)
+    assert (document["run_id"], document["path"], document["exit_code"]) == (s.RUN_ID, None, 4)
+    assert [one["state"] for one in document["evidence"]].count("leak") == 1
+
+
+def test_a_file_comes_before_a_run_of_that_name(store: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
+    (folder / "last").write_bytes(noise(5000))
+    assert "last" in call("verify", "last", "--store", str(store)).out
+    assert call("verify", "last", "--store", str(store)).code == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("/no/such/thing",), "/no/such/thing: expected a file, a folder or a run: No such file or directory"),
+        (("1999",), "'1999' is no file or folder here, and no run with a result: unknown run '1999'"),
+        (("last", "--marker", "account 4711"), "--marker: expected a file or a folder to search, found 'last'"),
+        (("/dev/null",), "/dev/null: expected a file or a folder"),
+    ],
+)
+def test_what_is_neither_file_nor_run_is_told(store: Path, words: tuple[str, ...], told: str) -> None:
+    done = call("verify", *words, "--store", str(store))
+    assert (done.code, done.out) == (2, "")
+    assert told in done.err
+    assert "Traceback" not in done.err
+
+
+def test_markers_that_are_none_are_named_before_anything_is_read(folder: Path) -> None:
+    done = call("verify", str(folder), "--marker", "a", "--marker", "hex:0")
+    assert (done.code, done.out) == (2, "")
+    assert len([line for line in done.err.splitlines() if "--marker" in line]) == 2
+
+
+def test_nothing_is_changed_by_it(folder: Path) -> None:
+    path = folder / "app.db"
+    os.utime(path, ns=(1_000_000_000, 2_000_000_000))
+    call("verify", str(folder), "--marker", "account 4711")
+    assert (path.stat().st_atime_ns, path.stat().st_mtime_ns) == (1_000_000_000, 2_000_000_000)
+    assert [one.name for one in folder.iterdir()] == ["app.db"]
+
+
+def test_a_long_reading_says_how_far_it_is_and_a_short_one_does_not(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seconds = iter([0.0, 0.5, 1.5, 2.5])
+    monkeypatch.setattr(command.time, "monotonic", lambda: next(seconds))
+    events: list[Phase] = []
+    tick = command._told(events.append, (folder / "app.db",))
+    for done in (10, 50_000, 100_000):
+        tick("bytes", done)
+    assert [(event.name, event.detail) for event in events] == [("reading", "1 file, 97.66 KiB")] * 2
+    stream_ = io.StringIO()
+    for event in events:
+        PlainProgress(stream_)(event)
+    assert stream_.getvalue().startswith("reading: 1 file, 97.66 KiB\n")

@@ -1,0 +1,181 @@
+"""The markers on their way: what a worker is told, in which order; the statements run on the SQLite of Python."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tdelta.driver import LoadJob, Worker, with_markers
+from tdelta.driver.exposure import Exposure
+from tdelta.errors import UsageError, WorkerFault
+from tdelta.evidence import TABLE_SQL, FileClass, Markers
+
+MARKERS = Markers.drawn(7)
+LOAD = LoadJob(
+    {"tables": [{"name": "t", "rows": 1, "columns": []}], "more": 1}, 7, ("CREATE t",), ("INDEX",), (("t", ("id",)),)
+)
+
+
+class SqliteWorker:
+    """Does what a worker would, with the SQLite of Python in this process."""
+
+    def __init__(self, path: Path, mode: str) -> None:
+        self.pid = os.getpid()
+        self.path = path
+        self.db = sqlite3.connect(path, isolation_level=None)
+        self.db.execute(f"PRAGMA journal_mode={mode}")
+        self.extra: list[Any] = []
+        self.told: list[str] = []
+
+    def ask(self, do: str, *, seconds: float = 0.0, **order: Any) -> dict[str, Any]:
+        self.told.append(do)
+        return getattr(self, f"do_{do}")(**order) or {}
+
+    def do_facts(self, queries):
+        return {name: str(self.db.execute(sql).fetchone()[0]) for name, sql in queries.items()}
+
+    def do_expose(self, statements, cursors):
+        extra = sqlite3.connect(self.path, isolation_level=None)
+        extra.execute("PRAGMA temp_store=file")
+        for sql in statements:
+            extra.execute(sql).fetchall()
+        opened = [extra.execute(sql) for sql in cursors]
+        assert all(cursor.fetchone() for cursor in opened)
+        self.extra = [opened, extra]
+
+    def do_conceal(self):
+        opened, extra = self.extra
+        for cursor in opened:
+            cursor.close()
+        extra.close()
+
+    def rows(self):
+        return self.db.execute("SELECT id, marker FROM tdelta_marker ORDER BY id").fetchall()
+
+
+def worker(folder: Path, mode: str) -> SqliteWorker:
+    path = folder / "a.db"
+    with closing(sqlite3.connect(path)) as db:
+        db.execute(TABLE_SQL)
+        db.executemany("INSERT INTO tdelta_marker VALUES (?, ?)", enumerate(MARKERS.rows, 1))
+        db.commit()
+    return SqliteWorker(path, mode)
+
+
+def found_by(exposure: Exposure) -> dict[FileClass, int]:
+    counts: dict[FileClass, int] = {}
+    for one in exposure.found():
+        counts[one.file_class] = counts.get(one.file_class, 0) + one.markers_found
+    return counts
+
+
+def test_the_markers_table_stands_behind_all_others_of_a_load() -> None:
+    job = with_markers(LOAD, MARKERS)
+    assert [table["name"] for table in job.plan["tables"]] == ["t", "tdelta_marker"]  # type: ignore[index,union-attr]
+    assert (job.plan["more"], job.tables_sql, job.indexes_sql) == (1, ("CREATE t", TABLE_SQL), ("INDEX",))
+    assert job.tables == (("t", ("id",)), ("tdelta_marker", ("id", "marker")))
+    assert LOAD.plan["tables"] == [{"name": "t", "rows": 1, "columns": []}]
+
+
+def test_a_workload_with_a_table_of_that_name_is_refused() -> None:
+    with pytest.raises(UsageError, match="a name that tdelta keeps for its own: rename the table"):
+        with_markers(with_markers(LOAD, MARKERS), MARKERS)
+
+
+@pytest.mark.parametrize("mode", ["wal", "delete", "truncate", "persist", "memory"])
+def test_markers_reach_every_class_of_file_and_the_rows_stay_what_they_are(tmp_path: Path, mode: str) -> None:
+    held = worker(tmp_path, mode)
+    before = held.rows()
+    exposure = Exposure(held, held.path, MARKERS.needles)  # type: ignore[arg-type]
+    with exposure.under_way():
+        exposure.look()
+        during = found_by(exposure)
+    exposure.look_afterwards()
+    after = found_by(exposure)
+    held.db.close()
+    assert during[FileClass.DATABASE] == after[FileClass.DATABASE] == 32
+    assert during[FileClass.TEMP] > 32
+    assert (during.get(FileClass.WAL, 0) >= 32) is (mode == "wal")
+    assert (after.get(FileClass.JOURNAL, 0) >= 32) is (mode in ("delete", "truncate", "persist"))
+    with closing(sqlite3.connect(held.path)) as db:
+        assert db.execute("SELECT id, marker FROM tdelta_marker ORDER BY id").fetchall() == before
+        assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+
+
+def test_files_are_searched_over_and_over_until_there_is_an_answer(tmp_path: Path) -> None:
+    held = worker(tmp_path, "delete")
+    answers, pipe = os.pipe()
+    held.fileno = lambda: answers  # type: ignore[attr-defined]
+    exposure = Exposure(held, held.path, MARKERS.needles)  # type: ignore[arg-type]
+    looks = []
+
+    def look() -> None:
+        looks.append(len(looks))
+        if len(looks) == 3:
+            os.write(pipe, b"{}\n")
+
+    exposure.look = look  # type: ignore[method-assign]
+    exposure.look_until_answered()
+    os.write(pipe, b"{}\n")
+    exposure.look_until_answered()
+    os.close(answers)
+    os.close(pipe)
+    held.db.close()
+    assert looks == [0, 1, 2, 3]
+
+
+def test_the_log_keeps_its_markers_while_the_workload_commits_and_checkpoints(tmp_path: Path) -> None:
+    held = worker(tmp_path, "wal")
+    held.db.execute("CREATE TABLE work (a)")
+    held.db.execute("PRAGMA wal_autocheckpoint=5")
+    exposure = Exposure(held, held.path, MARKERS.needles)  # type: ignore[arg-type]
+    with exposure.under_way():
+        for _ in range(300):
+            held.db.execute("INSERT INTO work VALUES (randomblob(3000))")
+        exposure.look()
+    assert found_by(exposure)[FileClass.WAL] >= 32
+    held.db.close()
+
+
+def test_the_workload_may_write_while_markers_are_under_way_in_every_journal_mode(tmp_path: Path) -> None:
+    for mode in ("wal", "delete", "persist", "memory"):
+        folder = tmp_path / mode
+        folder.mkdir()
+        held = worker(folder, mode)
+        held.db.execute("PRAGMA busy_timeout=0")
+        exposure = Exposure(held, held.path, MARKERS.needles)  # type: ignore[arg-type]
+        with exposure.under_way():
+            held.db.execute("CREATE TABLE work (a)")
+            held.db.execute("INSERT INTO work VALUES (1)")
+        held.db.close()
+
+
+def test_a_worker_that_dies_under_search_is_told_as_that(tmp_path: Path) -> None:
+    held = worker(tmp_path, "delete")
+    exposure = Exposure(held, held.path, MARKERS.needles)  # type: ignore[arg-type]
+    with Worker() as dead:
+        os.kill(dead.pid, signal.SIGKILL)
+        with pytest.raises(WorkerFault):
+            dead.ask("hello")
+        held.pid = dead.pid
+        held.require_running = dead.require_running  # type: ignore[attr-defined]
+        with pytest.raises(WorkerFault, match="was killed from outside"):
+            exposure.look()
+    held.db.close()
+
+
+def test_a_journal_is_held_only_once_the_trial_is_over_and_nothing_is_left_held(tmp_path: Path) -> None:
+    held = worker(tmp_path, "delete")
+    exposure = Exposure(held, held.path, MARKERS.needles)  # type: ignore[arg-type]
+    with exposure.under_way():
+        held.told.append("trial")
+    exposure.look_afterwards()
+    assert held.told == ["facts", "expose", "trial", "conceal", "expose", "conceal", "facts"]
+    held.db.execute("BEGIN EXCLUSIVE")
+    held.db.close()

@@ -1,0 +1,122 @@
+"""The files of a process are seen with and without a name, and searched as they are."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tdelta.errors import EnvironmentFault
+from tdelta.evidence import FileClass, Found, TwinFile, files_of, merged, search
+
+NEEDLE = bytes(range(100, 116))
+HOLDER = """
+import os, sys, tempfile
+folder, needle = sys.argv[1], bytes.fromhex(sys.argv[2])
+database = open(f"{folder}/a.db", "wb"); database.write(b"x" * 5000 + needle); database.flush()
+again = open(f"{folder}/a.db", "rb")
+gone = open(f"{folder}/a.db-journal", "w+b"); gone.write(needle * 2); gone.flush(); os.unlink(gone.name)
+temp = tempfile.TemporaryFile(dir=folder); temp.write(b"y" + needle); temp.flush()
+memory = os.memfd_create("in memory"); os.write(memory, needle)
+pipe = os.pipe()
+print("ready", flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.fixture
+def pid(tmp_path: Path) -> Iterator[int]:
+    """A process that holds a database, a journal that was unlinked, a temporary file, and its own error stream."""
+    with tempfile.TemporaryFile() as errors:
+        process = subprocess.Popen(
+            [sys.executable, "-c", HOLDER, str(tmp_path), NEEDLE.hex()],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+        )
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"ready\n"
+        yield process.pid
+        process.communicate()
+
+
+def by_class(files: tuple[TwinFile, ...]) -> dict[FileClass, list[str]]:
+    found: dict[FileClass, list[str]] = {}
+    for file in files:
+        found.setdefault(file.file_class, []).append(file.name)
+    return found
+
+
+def test_files_beside_the_database_and_those_without_a_name_are_all_seen_once(tmp_path: Path, pid: int) -> None:
+    (tmp_path / "a.db-wal").write_bytes(b"")
+    (tmp_path / "b.db").write_bytes(b"")
+    files = by_class(files_of(pid, tmp_path / "a.db"))
+    assert files[FileClass.DATABASE] == ["a.db"]
+    assert files[FileClass.WAL] == ["a.db-wal"]
+    assert files[FileClass.JOURNAL] == ["a.db-journal (unlinked)"]
+    assert [name.endswith(" (unlinked)") for name in files[FileClass.TEMP]] == [True]
+    assert len(files[FileClass.OTHER]) == 1  # the error stream; neither pipe nor memory nor another's file
+
+
+def test_what_is_soonest_gone_is_searched_first(tmp_path: Path, pid: int) -> None:
+    classes = [file.file_class for file in files_of(pid, tmp_path / "a.db")]
+    assert (classes[0], classes[-1]) == (FileClass.TEMP, FileClass.DATABASE)
+
+
+def test_markers_are_found_in_files_that_have_no_name(tmp_path: Path, pid: int) -> None:
+    found = {one.file_class: one for one in search(files_of(pid, tmp_path / "a.db"), [NEEDLE, b"0" * 16])}
+    counts = {file_class: (one.markers_found, one.scanned_bytes) for file_class, one in found.items()}
+    assert counts == {
+        FileClass.TEMP: (1, 17),
+        FileClass.JOURNAL: (2, 32),
+        FileClass.DATABASE: (1, 5016),
+        FileClass.OTHER: (0, 0),
+    }
+
+
+def test_a_file_that_is_gone_before_it_is_read_is_left_out(tmp_path: Path) -> None:
+    here, gone = tmp_path / "here", tmp_path / "gone"
+    here.write_bytes(NEEDLE)
+    files = [TwinFile(path.name, str(path), FileClass.WAL) for path in (gone, here)]
+    assert search(files, [NEEDLE]) == (Found("here", FileClass.WAL, 16, 1),)
+    assert search([], [NEEDLE]) == ()
+
+
+def test_all_files_that_cannot_be_read_are_named(tmp_path: Path) -> None:
+    folders = [tmp_path / name for name in ("one", "other")]
+    for folder in folders:
+        folder.mkdir()
+    files = [TwinFile(folder.name, str(folder), FileClass.TEMP) for folder in folders]
+    with pytest.raises(EnvironmentFault, match=r"one: .*; other: "):
+        search(files, [NEEDLE])
+
+
+def test_a_process_whose_files_cannot_be_listed_is_a_fault_and_not_an_absence(tmp_path: Path) -> None:
+    (tmp_path / "a.db").write_bytes(b"")
+    child = subprocess.Popen([sys.executable, "-c", "pass"])
+    child.wait()
+    with pytest.raises(EnvironmentFault, match="unlinked ones cannot be searched"):
+        files_of(child.pid, tmp_path / "a.db")
+
+
+def test_several_looks_at_a_file_count_what_the_best_one_saw_and_all_that_was_read() -> None:
+    looks = [
+        Found("a.db", FileClass.DATABASE, 100, 3),
+        Found("a.db-wal", FileClass.WAL, 10, 4),
+        Found("a.db", FileClass.DATABASE, 120, 2),
+        Found("a.db-wal", FileClass.WAL, 0, 0),
+    ]
+    assert merged(looks) == (Found("a.db", FileClass.DATABASE, 220, 3), Found("a.db-wal", FileClass.WAL, 10, 4))
+
+
+def test_reading_a_file_leaves_its_access_time_alone(tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    path.write_bytes(NEEDLE)
+    os.utime(path, ns=(1_000_000_000, 2_000_000_000))
+    search([TwinFile("a.db", str(path), FileClass.DATABASE)], [NEEDLE])
+    assert (path.stat().st_atime_ns, path.stat().st_mtime_ns) == (1_000_000_000, 2_000_000_000)

@@ -1,0 +1,113 @@
+"""What a search shows, and what it does not."""
+
+from __future__ import annotations
+
+import pytest
+
+from tdelta.evidence import validity, weigh
+from tdelta.records import EvidenceState, FileEvidence, Role
+
+from .finds import AES, PLAIN, condition, searched
+
+ENCRYPTED, LEAK, MISSING = EvidenceState.ENCRYPTED, EvidenceState.LEAK, EvidenceState.MISSING
+NOT_TESTED, FOUND = EvidenceState.NOT_TESTED, EvidenceState.PLAIN
+
+
+def states(evidence: tuple[FileEvidence, ...], cipher: str, stratum: int = 0) -> dict[str, EvidenceState]:
+    return {
+        one.file_class: one.state
+        for one in evidence
+        if one.condition.level("cipher") == cipher and one.condition.stratum == stratum
+    }
+
+
+def test_a_class_is_encrypted_where_the_plain_twin_shows_markers_and_this_one_does_not() -> None:
+    evidence = weigh([searched(PLAIN, database=32, wal=30), searched(AES, database=0, wal=0)])
+    assert states(evidence, "none") == {"database": FOUND, "wal": FOUND, "temp": NOT_TESTED}
+    assert states(evidence, "aes-256") == {"database": ENCRYPTED, "wal": ENCRYPTED, "temp": NOT_TESTED}
+
+
+def test_a_class_that_no_plain_twin_shows_markers_in_is_not_tested() -> None:
+    evidence = weigh([searched(PLAIN, database=32, journal=0), searched(AES, database=0, journal=0, other=0)])
+    assert states(evidence, "aes-256")["journal"] is NOT_TESTED
+    assert states(evidence, "none")["journal"] is NOT_TESTED
+    assert states(evidence, "aes-256")["other"] is NOT_TESTED
+
+
+def test_markers_in_a_file_of_an_encrypted_twin_leak_with_or_without_a_control() -> None:
+    evidence = weigh([searched(PLAIN, database=32), searched(AES, database=0, temp=5, other=1)])
+    assert states(evidence, "aes-256") == {"database": ENCRYPTED, "temp": LEAK, "other": LEAK}
+    (temp,) = [one for one in evidence if one.condition == AES and one.file_class == "temp"]
+    assert (temp.leaking, temp.files, temp.markers_found, temp.scanned_bytes) == (("x.temp",), ("x.temp",), 5, 1000)
+
+
+def test_a_plain_twin_whose_database_shows_nothing_is_missing_and_nothing_else_is() -> None:
+    evidence = weigh([searched(PLAIN, database=0, wal=0), searched(AES, database=0, wal=0)])
+    assert states(evidence, "none") == {"database": MISSING, "wal": NOT_TESTED, "temp": NOT_TESTED}
+    assert set(states(evidence, "aes-256").values()) == {NOT_TESTED}
+
+
+def test_each_stratum_has_its_own_control() -> None:
+    plain, aes = condition("none", 1), condition("aes-256", 1)
+    evidence = weigh([
+        searched(PLAIN, database=32, wal=32), searched(AES, database=0, wal=0),
+        searched(plain, database=32, wal=0), searched(aes, database=0, wal=0),
+    ])  # fmt: skip
+    assert states(evidence, "aes-256", 0)["wal"] is ENCRYPTED
+    assert states(evidence, "aes-256", 1)["wal"] is NOT_TESTED
+
+
+def test_a_stratum_without_a_plain_twin_is_held_against_those_of_the_others() -> None:
+    evidence = weigh([searched(PLAIN, database=32), searched(condition("aes-256", 1), database=0)])
+    assert states(evidence, "aes-256", 1)["database"] is ENCRYPTED
+
+
+def test_a_file_of_which_nothing_was_read_shows_nothing() -> None:
+    evidence = weigh([searched(PLAIN, database=32, temp=9), searched(AES, database=0)])
+    assert states(evidence, "aes-256")["temp"] is NOT_TESTED
+
+
+def test_any_plain_twin_is_a_control_the_planted_one_too() -> None:
+    slowed = condition("none", role=Role.PLANTED)
+    evidence = weigh([searched(slowed, database=32), searched(AES, database=0)])
+    assert states(evidence, "aes-256")["database"] is ENCRYPTED
+
+
+def test_a_sound_run_passes_both_checks_and_says_what_was_read() -> None:
+    evidence = weigh([searched(PLAIN, database=32, wal=32), searched(AES, database=0, wal=0)])
+    nothing_leaks, finds = validity(evidence)
+    assert (nothing_leaks.ok, finds.ok) == (True, True)
+    assert nothing_leaks.detail == (
+        "not found in database, wal of 1 twin, 2,000 bytes read; not tested: temp (no such file)"
+    )
+    assert finds.detail == "markers in database, wal of 1 twin"
+
+
+def test_a_leak_fails_its_check_and_names_file_class_and_twin() -> None:
+    evidence = weigh([searched(PLAIN, database=32), searched(AES, database=1, temp=5)])
+    nothing_leaks, finds = validity(evidence)
+    assert (nothing_leaks.ok, finds.ok) == (False, True)
+    assert nothing_leaks.detail == (
+        "plaintext in x.database (database) of cipher=aes-256,threads=1: 1 marker found;"
+        " x.temp (temp) of cipher=aes-256,threads=1: 5 markers found"
+    )
+
+
+def test_a_search_that_does_not_find_what_is_there_fails_its_check() -> None:
+    evidence = weigh([searched(PLAIN, database=0), searched(AES, database=0)])
+    nothing_leaks, finds = validity(evidence)
+    assert (nothing_leaks.ok, finds.ok) == (True, False)
+    assert nothing_leaks.detail.startswith("NOT tested")
+    assert "no marker in the database file of cipher=none,threads=1" in finds.detail
+
+
+@pytest.mark.parametrize("evidence", [(), weigh([searched(PLAIN, database=32)])])
+def test_what_was_not_searched_is_said(evidence: tuple[FileEvidence, ...]) -> None:
+    told = [check.detail for check in validity(evidence, "NOT searched: it ended before")]
+    assert all("NOT searched" in detail for detail in told)
+
+
+def test_a_run_without_an_encrypted_twin_has_nothing_to_leak() -> None:
+    nothing_leaks, finds = validity(weigh([searched(PLAIN, database=32)]))
+    assert (nothing_leaks.ok, nothing_leaks.detail.startswith("NOT tested: no twin is encrypted")) == (True, True)
+    assert finds.ok

@@ -1,0 +1,83 @@
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import tdelta_readings as r
+import tdelta_samples as s
+
+from tdelta.evidence.reading import ReadState
+from tdelta.records import EvidenceState, Validity
+from tdelta.report.document import to_json
+from tdelta.report.verify import (
+    reading_exit_code,
+    readings_document,
+    readings_text,
+    run_document,
+    run_exit_code,
+    run_text,
+)
+
+from .test_document import documented, produced
+
+
+def test_the_documentation_names_exactly_the_fields_of_both_documents() -> None:
+    files = [readings_document(r.FOLDER, *made(), 0) for made in r.READINGS.values()]
+    assert produced(*files, run_document(s.leaking(), 4)) == documented("tdelta.verify/1")
+
+
+@pytest.mark.parametrize(("name", "code"), [("one_of_each", 4), ("absent", 0), ("without_marker", 0), ("nothing", 3)])
+def test_the_exit_code_says_what_was_shown(name: str, code: int) -> None:
+    assert reading_exit_code(*r.READINGS[name]()) == code
+
+
+def test_mixed_files_without_a_marker_say_nothing_and_with_one_that_is_absent_they_do() -> None:
+    mixed = tuple(one for one in r.one_of_each()[0] if one.state is ReadState.MIXED)
+    empty = tuple(one for one in r.one_of_each()[0] if one.state is ReadState.EMPTY)
+    markers = r.absent()[1]
+    assert [reading_exit_code(mixed, ()), reading_exit_code(mixed, markers)] == [3, 0]
+    assert [reading_exit_code(empty, ()), reading_exit_code(empty, markers)] == [3, 3]
+
+
+def test_a_run_that_leaks_or_searches_in_vain_is_unsound_and_one_that_shows_nothing_undecided() -> None:
+    shown = s.evidence(EvidenceState.ENCRYPTED, 0)
+    sound = replace(s.costly(), evidence=shown, validity=())
+    blind = replace(sound, validity=(Validity("the search finds what is there", False, "no"),))
+    assert [run_exit_code(one) for one in (s.leaking(), blind, sound, s.costly())] == [4, 4, 0, 3]
+
+
+def test_other_checks_of_a_run_are_not_its_evidence() -> None:
+    other = Validity("settings are the same", False, "no")
+    assert run_exit_code(replace(s.costly(), validity=(other,))) == 3
+    assert "settings" not in run_text(replace(s.leaking(), validity=(other,)), 100)
+
+
+@pytest.mark.parametrize("name", r.READINGS)
+@pytest.mark.parametrize("width", [80, 100])
+def test_no_line_is_wider_than_asked_for(name: str, width: int) -> None:
+    lines = readings_text(r.FOLDER, *r.READINGS[name](), width).splitlines()
+    assert [line for line in lines if len(line) > width] == []
+
+
+def test_a_folder_of_many_files_shows_the_plain_ones_first_and_says_how_many_are_left_out() -> None:
+    random, plain = r.one_of_each()[0][:2]
+    many = tuple(replace(random, path=r.FOLDER / f"{number:03}") for number in range(60))
+    text = readings_text(r.FOLDER, (*many, plain), (), 100)
+    assert text.index("app.db-wal") < text.index("000")
+    assert "and 21 more files: --json lists them all" in text
+    document = readings_document(r.FOLDER, (*many, plain), (), 4)
+    assert len(json.loads(to_json(document))["files"]) == 61
+
+
+def test_a_single_file_is_called_by_its_name() -> None:
+    reading = r.one_of_each()[0][0]
+    assert "app.db " in readings_text(reading.path, [reading], (), 100)
+    assert str(Path("/srv")) not in readings_text(reading.path, [reading], (), 100)
+
+
+def test_looks_random_is_never_called_encrypted_without_its_other_reading() -> None:
+    for made in r.READINGS.values():
+        text = " ".join(readings_text(r.FOLDER, *made(), 100).split())
+        assert text.count("encrypted") == text.count("encrypted or compressed")
