@@ -18,7 +18,7 @@ impl PyExposure {
             return Err(crate::NativeError::new_err(("library", "no SQLite library has loaded this module yet")));
         }
         let options: Options = parse("options", options)?;
-        let exposure = py.detach(|| Exposure::open(&options, &statements, &cursors)).map_err(native)?;
+        let exposure = py.detach(|| Exposure::open(options, &statements, &cursors)).map_err(native)?;
         Ok(Self { exposure: Some(exposure) })
     }
 

@@ -5,6 +5,7 @@
 
 use crate::connection::{Connection, Options, WriteQueue};
 use crate::statement::{failure, Prepared};
+use std::sync::Arc;
 use tdelta_core::client::ClientError;
 
 /// An extra connection with open statements.
@@ -19,8 +20,8 @@ impl Exposure {
     ///
     /// # Errors
     /// What SQLite says, or that a cursor has no row to stop at.
-    pub fn open(options: &Options, statements: &[String], cursors: &[String]) -> Result<Self, ClientError> {
-        let connection = Connection::open(options, WriteQueue::new())?;
+    pub fn open(options: Options, statements: &[String], cursors: &[String]) -> Result<Self, ClientError> {
+        let connection = Connection::open(Arc::new(options), WriteQueue::new())?;
         statements.iter().try_for_each(|sql| connection.run(sql))?;
         let stopped = |sql: &String| {
             let cursor = connection.prepare_one(sql)?;

@@ -57,9 +57,9 @@ def test_the_temporary_store_is_left_as_the_library_was_built_unless_it_was_aske
         ("none", {"cipher": "chacha20", "header": "hidden"}, "its file does not begin as a plain database does"),
         ("aes-256", {"cipher": "aes256cbc", "header": "hidden"}, None),
         ("aes-256", {"cipher": "AES256CBC", "header": "hidden"}, None),
-        ("aes-256", {"cipher": "aes128cbc", "header": "hidden"}, "the library says aes128cbc and not aes256cbc"),
-        ("aes-256", {"cipher": "", "header": "hidden"}, "the library says nothing and not aes256cbc"),
-        ("aes-256", {"cipher": "aes256cbc", "header": "plain"}, "the library says aes256cbc, and its file begins"),
+        ("aes-256", {"cipher": "aes128cbc", "header": "hidden"}, "the library says cipher aes128cbc and not aes256cbc"),
+        ("aes-256", {"cipher": "", "header": "hidden"}, "the library says cipher nothing and not aes256cbc"),
+        ("aes-256", {"cipher": "aes256cbc", "header": "plain"}, "the library says aes-256, and its file begins"),
     ],
 )
 def test_a_cipher_in_force_that_is_not_the_one_asked_for_is_told(

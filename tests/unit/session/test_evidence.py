@@ -87,7 +87,7 @@ def test_a_cipher_that_is_not_the_one_asked_for_makes_the_run_unsound(sitting: S
     result = sitting.scripted(cipher_facts=weaker).conduct()
     found = check(result, IN_FORCE)
     assert (found.ok, result.decision) == (False, Decision.UNSOUND)
-    assert found.detail == "cipher=aes-256,threads=1: the library says aes128cbc and not aes256cbc"
+    assert found.detail == "cipher=aes-256,threads=1: the library says cipher aes128cbc and not aes256cbc"
 
 
 def test_a_twin_that_is_really_plain_is_seen_by_its_file_as_well(sitting: Sitting) -> None:
