@@ -36,6 +36,11 @@ def condition_label(condition: Condition, settings: RunSettings) -> str:
     return ", ".join((_kind(condition), *surroundings(condition, settings)))
 
 
+def kind_label(condition: Condition) -> str:
+    """A condition without its surroundings: ``aes-256``, ``identical twin``."""
+    return _kind(condition)
+
+
 def surroundings(condition: Condition, settings: RunSettings) -> tuple[str, ...]:
     """The levels of a condition, other than its cipher, that vary in the run: ``("16 threads", "cache 10 %")``."""
     varied = _varying(settings)

@@ -42,8 +42,20 @@ def headline(result: RunResult) -> str:
     if len(result.primary) == 1:
         return _one(result.primary[0], result.settings, what)
     counts = Counter(v.decision for v in result.primary)
+    if len(counts) == 1:
+        return f"All {len(result.primary)} {result.primary[0].decision.value}: {_span(result, what)}"
     words = ", ".join(f"{number}\u00a0{decision.value}" for decision, number in counts.most_common())
     return f"{counted(len(result.primary), 'condition')}: {words}"
+
+
+def _span(result: RunResult, what: str) -> str:
+    """The least and the most: ``+42.1 % to +77.3 % response time``."""
+    known = [v.ratio for v in result.primary if has_data(v)]
+    if not known:
+        return "nothing to compare"
+    least, most = (pick(known, key=lambda ratio: ratio.median) for pick in (min, max))
+    bounds = bounds_of(result.settings)
+    return f"{overhead(least, bounds)} to {overhead(most, bounds)} {what}"
 
 
 def is_unsound(result: RunResult) -> bool:

@@ -217,6 +217,28 @@ def test_the_headline_says_what_was_decided_and_no_more(name: str, words: str) -
     assert headline(s.SAMPLES[name]()) == words
 
 
+def test_conditions_that_are_all_decided_alike_share_a_headline_with_the_least_and_the_most() -> None:
+    heads = tuple(replace(v, decision=Decision.COSTLY) for v in s.sweep().primary)
+    given = replace(s.sweep(), verdicts=heads, decision=Decision.COSTLY)
+    assert headline(given) == "All 4 costly: +0.3 % to +9.1 % response time"
+
+
+def test_types_of_many_strata_are_drawn_stratum_by_stratum_and_named_by_their_own() -> None:
+    run = s.sweep()
+    types = [
+        replace(v, transaction=f"type_{n}")
+        for v in run.verdicts
+        if v.transaction == "browse_products"
+        for n in range(11)
+    ]
+    reading = read(page_of(replace(run, verdicts=(*run.primary, *types))))
+    assert {"figure-transactions-0", "figure-transactions-1"} <= {e.attributes["id"] for e in reading.all("figure")}
+    titles = [
+        words for words in reading.text("p") if words.startswith("Overhead in response time, by transaction type")
+    ]
+    assert [title.rpartition(": ")[2] for title in titles] == ["1 thread", "16 threads"]
+
+
 def test_a_run_that_ended_before_its_first_round_has_no_answer_to_head_the_page() -> None:
     empty = s.result(Decision.UNDECIDED, (), interrupted=True)
     assert headline(empty) == "No answer"
@@ -228,13 +250,13 @@ def test_a_budget_is_drawn_as_a_line_and_the_rope_is_not_shaded_beside_it() -> N
     answer = page.split('id="figure-answer"')[1].split("</figure>")[0]
     assert answer.count('class="limit"') > 0
     assert 'class="rope"' not in answer
-    assert "budget of 5 %" in answer
+    assert "budget of 5\u00a0%" in answer
 
 
 def test_planted_twins_show_what_they_really_spun() -> None:
     page = page_of(s.planted())
     assert 'class="truth"' in page
-    assert "+5.2 %" in page
+    assert "+5.2\u00a0%" in page
 
 
 def test_an_answer_that_another_version_fitted_is_not_passed_off_as_the_curves(sound: RunData) -> None:
