@@ -11,7 +11,7 @@ import tdelta_stored as t
 from tdelta_reading import read
 
 from tdelta.inference import densities, paired_ratios
-from tdelta.records import Condition, Decision, Role, RunResult, SpanTotals
+from tdelta.records import Condition, Decision, Role, RunResult, SpanTotals, Validity
 from tdelta.report.page import RunData, compose, render
 from tdelta.report.page.answer import headline
 from tdelta.report.page.blocks import Figure
@@ -221,6 +221,24 @@ def test_conditions_that_are_all_decided_alike_share_a_headline_with_the_least_a
     heads = tuple(replace(v, decision=Decision.COSTLY) for v in s.sweep().primary)
     given = replace(s.sweep(), verdicts=heads, decision=Decision.COSTLY)
     assert headline(given) == "All 4 costly: +0.3 % to +9.1 % response time"
+
+
+def test_two_conditions_decided_alike_are_both() -> None:
+    assert headline(s.factorial()) == "Both costly: +21.3 % to 3.2 x response time"
+
+
+def test_where_one_stratum_lost_its_answer_the_others_keep_theirs_and_the_headline_says_so() -> None:
+    run = s.sweep()
+    heads = tuple(
+        replace(v, decision=Decision.UNSOUND, reasons=("a/a twins: no",)) if v.condition.stratum == 0 else v
+        for v in run.primary
+    )
+    checks = (Validity("a/a twins agree", False, "at 1 thread"),)
+    mixed = replace(run, verdicts=heads, decision=Decision.UNSOUND, validity=checks)
+    assert headline(mixed) == "4 conditions: 2\u00a0unsound, 1\u00a0negligible, 1\u00a0undecided"
+    page = page_of(mixed)
+    assert page.count('class="alarm-dot"') == page.count('class="dot"') == 4
+    assert "no figure of this run" not in page.lower()
 
 
 def test_types_of_many_strata_are_drawn_stratum_by_stratum_and_named_by_their_own() -> None:
