@@ -37,6 +37,11 @@ def condition_label(condition: Condition, settings: RunSettings) -> str:
     return ", ".join((_kind(condition), *surroundings(condition, settings)))
 
 
+def kind_label(condition: Condition) -> str:
+    """A condition without its surroundings: ``aes-256``, ``identical twin``."""
+    return _kind(condition)
+
+
 def compared_label(condition: Condition) -> str:
     """The levels that are compared: ``aes-256``, ``aes-256 without AES instructions``."""
     levels = dict(condition.levels)

@@ -137,6 +137,11 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun if number == 1 else noun + 's'}"
 
 
+def glued(text: str) -> str:
+    """The same text with no break between a number and its unit or inside an HDI, for those who fold it elsewhere."""
+    return _GLUE.sub(_NO_BREAK, text).replace("… ", f"…{_NO_BREAK}")
+
+
 def wrap(text: str, width: int, indent: str = "") -> list[str]:
     """Fold a paragraph to ``width`` columns, never between a number and its unit or inside an HDI.
 
@@ -147,9 +152,8 @@ def wrap(text: str, width: int, indent: str = "") -> list[str]:
     """
     lines: list[str] = []
     for paragraph in text.splitlines() or [""]:
-        glued = _GLUE.sub(_NO_BREAK, paragraph).replace("… ", f"…{_NO_BREAK}")
         folded = textwrap.wrap(
-            glued, max(20, width), subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+            glued(paragraph), max(20, width), subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
         )
         lines += [line.replace(_NO_BREAK, " ") for line in folded or [""]]
     return lines

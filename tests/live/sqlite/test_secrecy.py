@@ -14,6 +14,8 @@ from tdelta.engines import WHEELS
 from tdelta.errors import TdeltaError
 from tdelta.records import Event, TrialDone
 from tdelta.report.document import document, to_json
+from tdelta.report.page import compose, gather
+from tdelta.report.page import render as page
 from tdelta.report.progress import progress
 from tdelta.report.terminal import render
 from tdelta.session import RunRequest, conduct
@@ -93,6 +95,7 @@ def test_no_key_is_seen_anywhere_while_a_run_goes_on_or_after_it(
     exported = io.StringIO()
     with Store.open(tmp_path / "runs.sqlite") as store:
         write(store, result.settings.run_id, "json", exported)
+        seen.append(("page", page(compose(gather(store, result.settings.run_id))).encode()))
     seen.append(("progress", shown.getvalue().encode()))
     seen.append(("document", to_json(document(result, 0)).encode()))
     seen.append(("terminal", render(result, 100, color=False).encode()))

@@ -42,13 +42,28 @@ def headline(result: RunResult) -> str:
     if len(result.primary) == 1:
         return _one(result.primary[0], result.settings, what)
     counts = Counter(v.decision for v in result.primary)
+    if len(counts) == 1:
+        every = "Both" if len(result.primary) == 2 else f"All {len(result.primary)}"
+        return f"{every} {result.primary[0].decision.value}: {_span(result, what)}"
     words = ", ".join(f"{number}\u00a0{decision.value}" for decision, number in counts.most_common())
     return f"{counted(len(result.primary), 'condition')}: {words}"
 
 
+def _span(result: RunResult, what: str) -> str:
+    """The least and the most: ``+42.1 % to +77.3 % response time``."""
+    known = [v.ratio for v in result.primary if has_data(v)]
+    if not known:
+        return "nothing to compare"
+    least, most = (pick(known, key=lambda ratio: ratio.median) for pick in (min, max))
+    bounds = bounds_of(result.settings)
+    return f"{overhead(least, bounds)} to {overhead(most, bounds)} {what}"
+
+
 def is_unsound(result: RunResult) -> bool:
-    """Whether the run as a whole gives no answer."""
-    return result.decision is Decision.UNSOUND or not all(check.ok for check in result.validity)
+    """Whether the run as a whole gives no answer; where only some strata lost theirs, the others keep it."""
+    has_failed = result.decision is Decision.UNSOUND or not all(check.ok for check in result.validity)
+    lost = {v.decision is Decision.UNSOUND for v in result.primary}
+    return has_failed and len(lost) <= 1
 
 
 def answer_section(result: RunResult) -> Section:
@@ -176,6 +191,9 @@ def _here(result: RunResult) -> Iterator[tuple[str, str, str, str]]:
     bounds = bounds_of(result.settings)
     for verdict in (v for v in result.primary if has_data(v)):
         what = f"{metric_name(verdict.metric)}, {label(verdict.condition, result.settings)}"
+        if verdict.decision is Decision.UNSOUND:
+            yield what, "unsound: no answer", MISSING, source
+            continue
         finding = f"{verdict.decision.value}, 95 % HDI {hdi_text(verdict.ratio, verdict.ratio.hdi95, bounds)} %"
         yield what, finding, median_text(verdict.ratio, bounds), source
 

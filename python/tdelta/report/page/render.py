@@ -17,6 +17,7 @@ from markupsafe import Markup
 from tdelta import __version__
 from tdelta.report.page.blocks import Page
 from tdelta.report.page.palette import DARK, LIGHT, properties
+from tdelta.report.quantities import glued
 
 _TEMPLATES = Path(__file__).with_name("templates")
 
@@ -38,6 +39,7 @@ def _environment() -> Environment:
     )
     environment.filters["kind"] = lambda block: type(block).__name__.lower()
     environment.filters["digest"] = _digest
+    environment.filters["glued"] = glued
     return environment
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from tdelta.records import Condition, Estimate, EvidenceState, FileEvidence, Metric, Role, RunResult, Verdict
-from tdelta.report.labels import metric_name, transaction_name
+from tdelta.report.labels import kind_label, metric_name, surroundings, transaction_name
 from tdelta.report.page.answer import UNRELIABLE, contrast_blocks, is_unsound, limits_of, verdict_row
 from tdelta.report.page.blocks import Block, Cell, Column, Figure, Heading, Listing, Paragraph, Section, Table
 from tdelta.report.page.figures.differences import differences
@@ -160,37 +160,46 @@ def transaction_section(data: RunData) -> Section | None:
         "Response time of each transaction type. Types lend each other strength (partial pooling): one that was"
         " seen rarely is drawn towards the others, and its interval says how far. No type decides anything."
     )
-    figures = [_type_forest(part, name, result) for name, part in _parts(found).items()]
+    figures = [_type_forest(name, place, part, result) for name, place, part in _parts(found, result)]
     return Section("transactions", "By transaction type", [lead, *figures, _type_table(found, result)])
 
 
-def _parts(found: list[Verdict]) -> dict[str, list[Verdict]]:
-    """All in one figure, or where that would be long one for each stratum."""
+def _parts(found: list[Verdict], result: RunResult) -> list[tuple[str, str, list[Verdict]]]:
+    """All in one figure, or where that would be long one for each stratum: each with its name, place and verdicts."""
     if len(found) <= _MANY_ROWS:
-        return {"": found}
-    strata = dict.fromkeys(v.condition.stratum for v in found)
-    return {f"-{stratum}": [v for v in found if v.condition.stratum == stratum] for stratum in strata}
+        return [("transactions", "", found)]
+    parts = []
+    for stratum in dict.fromkeys(v.condition.stratum for v in found):
+        of_stratum = [v for v in found if v.condition.stratum == stratum]
+        place = ", ".join(surroundings(of_stratum[0].condition, result.settings))
+        parts.append((f"transactions-{stratum}", place, of_stratum))
+    return parts
 
 
-def _type_forest(found: list[Verdict], suffix: str, result: RunResult) -> Figure:
+def _type_forest(name: str, place: str, found: list[Verdict], result: RunResult) -> Figure:
     rows: list[Row] = []
     is_single = len({v.condition.key for v in found}) == 1
-    for name in dict.fromkeys(v.transaction for v in found):
-        of_type = [v for v in found if v.transaction == name]
+    for transaction in dict.fromkeys(v.transaction for v in found):
+        of_type = [v for v in found if v.transaction == transaction]
         if is_single:
-            rows.append(verdict_row(of_type[0], transaction_name(name)))
+            rows.append(verdict_row(of_type[0], transaction_name(transaction)))
         else:
-            rows.append(Row(transaction_name(name)))
-            rows += [verdict_row(v, label(v.condition, result.settings)) for v in of_type]
+            rows.append(Row(transaction_name(transaction)))
+            rows += [verdict_row(v, _within(v.condition, place, result)) for v in of_type]
     return forest(
-        f"transactions{suffix}",
-        "Overhead in response time, by transaction type",
+        name,
+        f"Overhead in response time, by transaction type{f': {place}' if place else ''}",
         rows,
         limits_of(result.settings, is_primary=False),
         axis="response time over the plain twins'",
         caption="Circle: median; thick bar: 95 % HDI; thin bar: 99 % HDI, after partial pooling over the types.",
         noted="reads",
     )
+
+
+def _within(condition: Condition, place: str, result: RunResult) -> str:
+    """A condition's label, without what the figure's title says of all of them."""
+    return kind_label(condition) if place else label(condition, result.settings)
 
 
 def _type_table(found: list[Verdict], result: RunResult) -> Table:

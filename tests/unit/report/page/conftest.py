@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import hypothesis
 import pytest
 import tdelta_stored as t
 
 from tdelta.report.page import RunData, compose, gather, render
 from tdelta.store import Store
+
+hypothesis.settings.register_profile("untimed", deadline=None)
+hypothesis.settings.load_profile("untimed")  # a busy machine must not fail a property
 
 
 def data_of(path: Path) -> RunData:

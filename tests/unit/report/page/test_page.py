@@ -11,7 +11,7 @@ import tdelta_stored as t
 from tdelta_reading import read
 
 from tdelta.inference import densities, paired_ratios
-from tdelta.records import Condition, Decision, Role, RunResult, SpanTotals
+from tdelta.records import Condition, Decision, Role, RunResult, SpanTotals, Validity
 from tdelta.report.page import RunData, compose, render
 from tdelta.report.page.answer import headline
 from tdelta.report.page.blocks import Figure
@@ -217,6 +217,46 @@ def test_the_headline_says_what_was_decided_and_no_more(name: str, words: str) -
     assert headline(s.SAMPLES[name]()) == words
 
 
+def test_conditions_that_are_all_decided_alike_share_a_headline_with_the_least_and_the_most() -> None:
+    heads = tuple(replace(v, decision=Decision.COSTLY) for v in s.sweep().primary)
+    given = replace(s.sweep(), verdicts=heads, decision=Decision.COSTLY)
+    assert headline(given) == "All 4 costly: +0.3 % to +9.1 % response time"
+
+
+def test_two_conditions_decided_alike_are_both() -> None:
+    assert headline(s.factorial()) == "Both costly: +21.3 % to 3.2 x response time"
+
+
+def test_where_one_stratum_lost_its_answer_the_others_keep_theirs_and_the_headline_says_so() -> None:
+    run = s.sweep()
+    heads = tuple(
+        replace(v, decision=Decision.UNSOUND, reasons=("a/a twins: no",)) if v.condition.stratum == 0 else v
+        for v in run.primary
+    )
+    checks = (Validity("a/a twins agree", False, "at 1 thread"),)
+    mixed = replace(run, verdicts=heads, decision=Decision.UNSOUND, validity=checks)
+    assert headline(mixed) == "4 conditions: 2\u00a0unsound, 1\u00a0negligible, 1\u00a0undecided"
+    page = page_of(mixed)
+    assert page.count('class="alarm-dot"') == page.count('class="dot"') == 4
+    assert "no figure of this run" not in page.lower()
+
+
+def test_types_of_many_strata_are_drawn_stratum_by_stratum_and_named_by_their_own() -> None:
+    run = s.sweep()
+    types = [
+        replace(v, transaction=f"type_{n}")
+        for v in run.verdicts
+        if v.transaction == "browse_products"
+        for n in range(11)
+    ]
+    reading = read(page_of(replace(run, verdicts=(*run.primary, *types))))
+    assert {"figure-transactions-0", "figure-transactions-1"} <= {e.attributes["id"] for e in reading.all("figure")}
+    titles = [
+        words for words in reading.text("p") if words.startswith("Overhead in response time, by transaction type")
+    ]
+    assert [title.rpartition(": ")[2] for title in titles] == ["1 thread", "16 threads"]
+
+
 def test_a_run_that_ended_before_its_first_round_has_no_answer_to_head_the_page() -> None:
     empty = s.result(Decision.UNDECIDED, (), interrupted=True)
     assert headline(empty) == "No answer"
@@ -228,13 +268,13 @@ def test_a_budget_is_drawn_as_a_line_and_the_rope_is_not_shaded_beside_it() -> N
     answer = page.split('id="figure-answer"')[1].split("</figure>")[0]
     assert answer.count('class="limit"') > 0
     assert 'class="rope"' not in answer
-    assert "budget of 5 %" in answer
+    assert "budget of 5\u00a0%" in answer
 
 
 def test_planted_twins_show_what_they_really_spun() -> None:
     page = page_of(s.planted())
     assert 'class="truth"' in page
-    assert "+5.2 %" in page
+    assert "+5.2\u00a0%" in page
 
 
 def test_an_answer_that_another_version_fitted_is_not_passed_off_as_the_curves(sound: RunData) -> None:

@@ -19,6 +19,8 @@ from tdelta.report.page.plot import (
     element,
     fitted,
     left_axis,
+    overhead_ticks,
+    roomy,
     scale_over,
     text_width,
     wrapped,
@@ -78,6 +80,20 @@ def test_labels_of_an_axis_never_touch_nor_leave_the_drawing(values: list[float]
     ]
     assert all(low >= 0 and high <= width for low, high in spans)
     assert all(a[1] < b[0] for a, b in pairwise(spans))
+
+
+@given(st.floats(min_value=0.3, max_value=0.99), st.floats(min_value=1.01, max_value=30.0), st.floats(120.0, 500.0))
+def test_marks_are_thinned_by_taking_coarser_steps_so_that_they_stay_even(
+    low: float, high: float, width: float
+) -> None:
+    scale = scale_over([low, high], 30.0, width - 30.0)
+    kept = roomy(lambda n: overhead_ticks(scale.low, scale.high, n, in_multiples=False), scale, 8, high=width)
+    spans = [
+        (scale(t.value) - text_width(t.label, SMALL) / 2, scale(t.value) + text_width(t.label, SMALL) / 2) for t in kept
+    ]
+    assert all(a[1] < b[0] for a, b in pairwise(spans))
+    gaps = [b.value - a.value for a, b in pairwise(kept)]
+    assert all(gap == pytest.approx(gaps[0]) for gap in gaps)
 
 
 def test_no_difference_keeps_its_mark_however_little_room_there_is() -> None:

@@ -52,21 +52,21 @@ def test_logarithmic_steps_rise_within_the_range_and_are_no_more_than_asked_for(
 
 @given(st.floats(min_value=0.05, max_value=0.999), st.floats(min_value=1.001, max_value=50.0))
 def test_labels_of_an_axis_of_ratios_are_distinct_and_no_difference_is_among_them(low: float, high: float) -> None:
-    ticks = overhead_ticks(low, high, 7)
+    ticks = overhead_ticks(low, high, 7, in_multiples=high >= 2)
     labels = [t.label for t in ticks]
     assert len(labels) == len(set(labels))
     assert any(t.value == pytest.approx(1.0) for t in ticks)
-    assert {"0 %", "1 x", "0.0 %", "0.00 %", "0.000 %"} & set(labels)
 
 
 def test_ratios_near_one_are_marked_in_per_cent_and_wide_ones_in_multiples() -> None:
-    assert [t.label for t in overhead_ticks(0.96, 1.11, 5)] == ["0 %", "+5 %", "+10 %"]
-    assert [t.label for t in overhead_ticks(0.9, 3.3, 4)] == ["1 x", "1.5 x", "2 x", "3 x"]
-    assert [t.label for t in overhead_ticks(0.4, 60.0, 7)] == ["0.5 x", "1 x", "2 x", "5 x", "10 x", "20 x", "50 x"]
+    assert [t.label for t in overhead_ticks(0.96, 1.11, 5, in_multiples=False)] == ["0 %", "+5 %", "+10 %"]
+    assert [t.label for t in overhead_ticks(0.9, 3.3, 4, in_multiples=True)] == ["1 x", "1.5 x", "2 x", "3 x"]
+    far = overhead_ticks(0.4, 60.0, 7, in_multiples=True)
+    assert [t.label for t in far] == ["0.5 x", "1 x", "2 x", "5 x", "10 x", "20 x", "50 x"]
 
 
 def test_far_apart_multiples_end_in_powers_of_ten() -> None:
-    assert len(overhead_ticks(0.01, 9000.0, 7)) <= 8
+    assert len(overhead_ticks(0.01, 9000.0, 7, in_multiples=True)) <= 8
 
 
 @given(ends, spans)

@@ -18,6 +18,7 @@ from markupsafe import Markup
 from tdelta.inference import PairedRatios
 from tdelta.records import Estimate, Role, RunSettings
 from tdelta.report.page.blocks import NARROW, WIDE, Column, Figure, Table
+from tdelta.report.page.clock import Clock, clock
 from tdelta.report.page.plot import (
     SMALL,
     Frame,
@@ -48,6 +49,7 @@ _MOST_POINTS = 600
 _REACH_SDS = 5.0
 _SQUEEZE = 2.5
 _LEAST_HALF = 0.01
+_MULTIPLE_FROM = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,13 +72,13 @@ def differences(pairs: Sequence[PairedRatios], estimates: Mapping[str, Estimate]
         estimates: of judged conditions and A/A twins, by condition key.
         settings: of the run.
     """
-    start = min(float(p.started_unix_seconds.min()) for p in pairs)
+    time = clock([float(moment) for p in pairs for moment in p.started_unix_seconds])
     together = max(1, math.ceil(max(len(p.ratio) for p in pairs) / _MOST_POINTS))
-    panels = [_points(p, estimates.get(p.condition.key), settings, start, together) for p in pairs]
+    panels = [_points(p, estimates.get(p.condition.key), settings, time, together) for p in pairs]
     windows = _windows(panels)
     title = "Every block's own difference, by the clock"
     description = "; ".join(_words(panel) for panel in panels) + "."
-    wide, narrow = (_layout(panels, windows, kind, title, description) for kind in ("wide", "narrow"))
+    wide, narrow = (_layout(panels, windows, time.title, kind, title, description) for kind in ("wide", "narrow"))
     beyond = sum(_beyond(panel, window) for panel, window in zip(panels, windows, strict=True))
     moved = len(set(windows)) > 1
     caption = _caption(together, beyond, moved=moved)
@@ -84,13 +86,13 @@ def differences(pairs: Sequence[PairedRatios], estimates: Mapping[str, Estimate]
 
 
 def _points(
-    pair: PairedRatios, estimate: Estimate | None, settings: RunSettings, start: float, together: int
+    pair: PairedRatios, estimate: Estimate | None, settings: RunSettings, time: Clock, together: int
 ) -> _Points:
     seconds, logs, rounds = [], [], []
     for round_ in np.unique(pair.rounds):
         here = np.flatnonzero(pair.rounds == round_)
         for part in np.array_split(here, max(1, math.ceil(len(here) / together))):
-            seconds.append(float(pair.started_unix_seconds[part].mean()) - start)
+            seconds.append(float(np.mean([time.at(float(moment)) for moment in pair.started_unix_seconds[part]])))
             logs.append(float(np.log(pair.ratio[part]).mean()))
             rounds.append(int(round_))
     shown = estimate if estimate is not None and is_known(estimate) else None
@@ -126,7 +128,12 @@ def _beyond(panel: _Points, window: tuple[float, float]) -> int:
 
 
 def _layout(
-    panels: Sequence[_Points], windows: Sequence[tuple[float, float]], kind: str, title: str, description: str
+    panels: Sequence[_Points],
+    windows: Sequence[tuple[float, float]],
+    axis: str,
+    kind: str,
+    title: str,
+    description: str,
 ) -> Markup:
     width = WIDE if kind == "wide" else NARROW
     last = max(max(panel.seconds) for panel in panels)
@@ -141,7 +148,7 @@ def _layout(
         marks += _round_names(panel, frame, across) if at == 0 else []
         y = frame.bottom + 8
     ticks = clock_ticks(last, 8 if kind == "wide" else 4)
-    marks += bottom_axis(frame, across, ticks, "since the first block", width=width, has_grid=False)
+    marks += bottom_axis(frame, across, ticks, axis, width=width, has_grid=False)
     return drawing(width, y - 8 + _FOOT, title, description, marks, name="differences", kind=kind)
 
 
@@ -151,13 +158,13 @@ def _panel(panel: _Points, frame: Frame, across: Scale, up: Scale, title_y: floa
     if panel.estimate is not None:
         top, bottom = up(panel.estimate.hdi95[1]), up(panel.estimate.hdi95[0])
         marks.append(rect(frame.left, top, frame.width, max(1.0, bottom - top), f"{look}band"))
-    marks += left_axis(frame, up, overhead_ticks(up.low, up.high, 5))
+    marks += left_axis(frame, up, overhead_ticks(up.low, up.high, 5, in_multiples=up.high >= _MULTIPLE_FROM))
     if up.holds(1.0):
         marks.append(line(frame.left, up(1.0), frame.right, up(1.0), "zero"))
     if panel.estimate is not None:
         y = up(panel.estimate.median)
         marks.append(line(frame.left, y, frame.right, y, f"{look}median"))
-    figure = "" if panel.estimate is None else f"  {median_text(panel.estimate)}"
+    figure = "" if panel.estimate is None else f": {median_text(panel.estimate)}"
     return [*marks, *_dots(panel, across, up, look), text(0.0, title_y, f"{panel.label}{figure}", "strong")]
 
 

@@ -25,10 +25,10 @@ from tdelta.report.page.plot import (
     circle,
     diamond,
     drawing,
-    fitted,
     group,
     line,
     overhead_ticks,
+    roomy,
     scale_over,
     square,
     text,
@@ -144,8 +144,9 @@ def _wide(
     frame = Frame(left, _HEAD, right, _HEAD + sum(heights))
     scale = _scale(rows, limits, left, right)
     at = (right + _GAP + median_width, right + 2 * _GAP + median_width + hdi_width, WIDE - notes_width)
-    marks = [*_ground(frame, scale, limits, WIDE), *_heads(at, noted)]
-    marks += bottom_axis(frame, scale, _ticks(scale, WIDE), axis, width=WIDE, has_grid=False)
+    ticks = _ticks(scale, WIDE)
+    marks = [*_ground(frame, scale, limits, ticks), *_heads(at, noted)]
+    marks += bottom_axis(frame, scale, ticks, axis, width=WIDE, has_grid=False)
     y = frame.top
     for row, lines, height in zip(rows, folded, heights, strict=True):
         middle = y + height / 2 + (4 if row.is_heading else 0)
@@ -193,6 +194,7 @@ def _narrow(
     ]
     frame = Frame(left, 4.0, right, 4.0 + sum(heights))
     scale = _scale(rows, limits, left, right)
+    ticks = _ticks(scale, NARROW)
     marks: list[Markup] = []
     y = frame.top
     for row, lines, height in zip(rows, folded, heights, strict=True):
@@ -202,9 +204,8 @@ def _narrow(
         marks += _narrow_figures(row, bounds, first + _LINE * len(lines))
         if not row.is_heading:
             strip = Frame(left, y + height - 25, right, y + height - 1)
-            marks += [*_ground(strip, scale, limits, NARROW), *_interval(row, scale, y + height - 13)]
+            marks += [*_ground(strip, scale, limits, ticks), *_interval(row, scale, y + height - 13)]
         y += height
-    ticks = _ticks(scale, NARROW)
     marks += bottom_axis(frame, scale, ticks, axis, width=NARROW, has_grid=False)
     return NARROW, frame.bottom + _FOOT, title, description, marks
 
@@ -223,15 +224,17 @@ def _narrow_figures(row: Row, bounds: Sequence[float], y: float) -> list[Markup]
     return [text(0.0, y, figures, size), *note]
 
 
-def _ticks(scale: Scale, width: float) -> Sequence[Tick]:
-    return overhead_ticks(scale.low, scale.high, 7 if width > NARROW else 5)
+def _ticks(scale: Scale, width: float) -> list[Tick]:
+    def make(about: int) -> Sequence[Tick]:
+        return overhead_ticks(scale.low, scale.high, about, in_multiples=scale.is_log)
+
+    return roomy(make, scale, 8 if width > NARROW else 6, high=width)
 
 
-def _ground(frame: Frame, scale: Scale, limits: Limits, width: float) -> list[Markup]:
+def _ground(frame: Frame, scale: Scale, limits: Limits, ticks: Sequence[Tick]) -> list[Markup]:
     """What rows are drawn on: the ROPE, the grid, the line of no difference, the budget."""
     marks = [band(frame, scale(limits.rope[0]), scale(limits.rope[1]), "rope")] if limits.rope else []
-    kept = fitted(_ticks(scale, width), scale, low=0.0, high=width)
-    marks += [vertical_line(frame, scale(tick.value), "grid") for tick in kept]
+    marks += [vertical_line(frame, scale(tick.value), "grid") for tick in ticks]
     marks.append(vertical_line(frame, scale(1.0), "zero"))
     if limits.budget is not None:
         marks.append(vertical_line(frame, scale(limits.budget), "limit"))

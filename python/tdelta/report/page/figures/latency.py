@@ -147,7 +147,7 @@ def _layout(panels: Sequence[tuple[str, list[_Curve]]], kind: str, title: str, d
         top = row * (_TITLE + height + _BETWEEN) + _TITLE
         frame = Frame(column * cell + _LEFT, top, (column + 1) * cell - 14, top + height)
         across = Scale(1.0, max(furthest, 2.0), frame.left, frame.right, is_log=True)
-        up = scale_over(values, frame.bottom, frame.top, is_log=True)
+        up = scale_over(values, frame.bottom, frame.top, is_log=True, margin=0.1)
         marks += _panel(name if len(panels) > 1 else "", curves, frame, across, up, (column + 1) * cell)
         bottom = frame.bottom
     return drawing(width, bottom + _FOOT, title, description, marks, name="latency", kind=kind)

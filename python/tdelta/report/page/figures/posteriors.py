@@ -24,11 +24,11 @@ from tdelta.report.page.plot import (
     band,
     bottom_axis,
     drawing,
-    fitted,
     line,
     overhead_ticks,
     path,
     polyline,
+    roomy,
     scale_over,
     text,
     text_width,
@@ -108,24 +108,30 @@ def _layout(
     step = _ROW if is_wide else _NARROW_ROW
     frame = Frame(left, 6.0, right, 6.0 + step * len(rows))
     scale = _scale(rows, settings, left, right)
-    ticks = overhead_ticks(scale.low, scale.high, 7 if is_wide else 5)
-    marks: list[Markup] = [] if not is_wide else _ground(frame, scale, settings, ticks, width)
+    ticks = _ticks(scale, width)
+    marks: list[Markup] = _ground(frame, scale, settings, ticks) if is_wide else []
     for at, row in enumerate(rows):
         base = frame.top + step * (at + 1) - 14
         if not is_wide:
-            marks += _ground(Frame(left, base - _CURVE - 4, right, base + 10), scale, settings, ticks, width)
+            marks += _ground(Frame(left, base - _CURVE - 4, right, base + 10), scale, settings, ticks)
         marks += _curve(row, scale, base)
         marks += _beside(row, base, settings) if is_wide else _above(row, base, settings)
     marks += bottom_axis(frame, scale, ticks, axis, width=width, has_grid=False)
     return drawing(width, frame.bottom + _FOOT, title, description, marks, name="posteriors", kind=kind)
 
 
-def _ground(frame: Frame, scale: Scale, settings: RunSettings, ticks: Sequence[Tick], width: float) -> list[Markup]:
+def _ticks(scale: Scale, width: float) -> list[Tick]:
+    def make(about: int) -> Sequence[Tick]:
+        return overhead_ticks(scale.low, scale.high, about, in_multiples=scale.is_log)
+
+    return roomy(make, scale, 8 if width > NARROW else 6, high=width)
+
+
+def _ground(frame: Frame, scale: Scale, settings: RunSettings, ticks: Sequence[Tick]) -> list[Markup]:
     """What curves are drawn on: the ROPE, the grid, the line of no difference, the budget."""
     low, high = _edges(settings)
-    kept = fitted(ticks, scale, low=0.0, high=width)
     marks = [band(frame, scale(low), scale(high), "rope")]
-    marks += [vertical_line(frame, scale(tick.value), "grid") for tick in kept]
+    marks += [vertical_line(frame, scale(tick.value), "grid") for tick in ticks]
     marks.append(vertical_line(frame, scale(1.0), "zero"))
     if settings.budget is not None:
         marks.append(vertical_line(frame, scale(1 + settings.budget), "limit"))

@@ -8,6 +8,7 @@ from markupsafe import Markup
 
 from tdelta.records import Trial
 from tdelta.report.page.blocks import NARROW, WIDE, Column, Figure, Table
+from tdelta.report.page.clock import Clock, clock
 from tdelta.report.page.plot import (
     Frame,
     Scale,
@@ -38,13 +39,16 @@ _MOST_POINTS = 400
 
 def pressure(trials: Sequence[Trial]) -> Figure | None:
     """The shares over time, one strip each on the same scale; None where the kernel told nothing."""
-    told = _series(trials)
+    if not trials:
+        return None
+    time = clock([trial.started_unix_seconds for trial in trials])
+    told = _series(trials, time)
     series = {name: values for name, values in told.items() if max(share for _, share in values) > 0}
     if not series:
         return None
     title = "How pressed the machine was"
     description = "; ".join(f"{_NAMES[name]}: {_summary(values)}" for name, values in series.items()) + "."
-    wide, narrow = (_layout(series, kind, title, description) for kind in ("wide", "narrow"))
+    wide, narrow = (_layout(series, time.title, kind, title, description) for kind in ("wide", "narrow"))
     never = [_NAMES[name] for name in told if name not in series]
     caption = (
         "Shares of each block's wall clock (and, for the last, of all CPU time). The load's own waits are in them: its"
@@ -59,19 +63,16 @@ def _never(names: Sequence[str]) -> str:
     return f" Never: {', '.join(names)}." if names else ""
 
 
-def _series(trials: Sequence[Trial]) -> dict[str, list[tuple[float, float]]]:
+def _series(trials: Sequence[Trial], time: Clock) -> dict[str, list[tuple[float, float]]]:
     """By name, seconds since the first block and the block's share; one trial speaks for its block."""
     blocks = {trial.block: trial for trial in trials}
-    if not blocks:
-        return {}
-    start = min(trial.started_unix_seconds for trial in blocks.values())
     ordered = sorted(blocks.values(), key=lambda trial: trial.started_unix_seconds)
     return {
         name: _thinned(values)
         for name in _NAMES
         if (
             values := [
-                (trial.started_unix_seconds - start, trial.measurement.pressure[name])
+                (time.at(trial.started_unix_seconds), trial.measurement.pressure[name])
                 for trial in ordered
                 if name in trial.measurement.pressure
             ]
@@ -86,7 +87,9 @@ def _thinned(values: list[tuple[float, float]]) -> list[tuple[float, float]]:
     return [(group[0][0], max(share for _, share in group)) for group in groups]
 
 
-def _layout(series: Mapping[str, Sequence[tuple[float, float]]], kind: str, title: str, description: str) -> Markup:
+def _layout(
+    series: Mapping[str, Sequence[tuple[float, float]]], axis: str, kind: str, title: str, description: str
+) -> Markup:
     width = WIDE if kind == "wide" else NARROW
     last = max(1.0, max(seconds for values in series.values() for seconds, _ in values))
     top_share = max(_LEAST_TOP, 1.05 * max(share for values in series.values() for _, share in values))
@@ -105,7 +108,7 @@ def _layout(series: Mapping[str, Sequence[tuple[float, float]]], kind: str, titl
         ]
         y = frame.bottom + 4
     ticks = clock_ticks(last, 8 if kind == "wide" else 4)
-    marks += bottom_axis(frame, across, ticks, "since the first block", width=width, has_grid=False)
+    marks += bottom_axis(frame, across, ticks, axis, width=width, has_grid=False)
     return drawing(width, y - 4 + _FOOT, title, description, marks, name="pressure", kind=kind)
 
 

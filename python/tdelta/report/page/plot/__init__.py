@@ -10,6 +10,7 @@ from tdelta.report.page.plot.axes import (
     bottom_axis,
     fitted,
     left_axis,
+    roomy,
     vertical_line,
 )
 from tdelta.report.page.plot.marks import (
@@ -65,6 +66,7 @@ __all__ = [
     "polyline",
     "quantile_ticks",
     "rect",
+    "roomy",
     "scale_over",
     "share_ticks",
     "square",

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from markupsafe import Markup
 
@@ -54,6 +55,25 @@ def fitted(ticks: Sequence[Tick], scale: Scale, *, low: float = 0.0, high: float
         if _ends(tick, scale)[1] + _GAP <= _ends(kept[0], scale)[0]:
             kept.insert(0, tick)
     return kept
+
+
+def roomy(
+    make: Callable[[int], Sequence[Tick]], scale: Scale, about: int, *, low: float = 0.0, high: float = float("inf")
+) -> list[Tick]:
+    """The densest ticks, of at most ``about``, all of whose labels have room; `fitted` where even the coarsest do not.
+
+    Args:
+        make: the ticks of an axis, by how many are wanted.
+        scale: horizontal.
+        about: how many at most.
+        low: pixels that labels may not leave.
+        high: the same at the other end.
+    """
+    for count in range(about, 1, -1):
+        ticks = [t for t in make(count) if low <= _ends(t, scale)[0] and _ends(t, scale)[1] <= high]
+        if all(_ends(a, scale)[1] + _GAP <= _ends(b, scale)[0] for a, b in pairwise(ticks)):
+            return ticks
+    return fitted(make(2), scale, low=low, high=high)
 
 
 def bottom_axis(

@@ -6,6 +6,8 @@ out with them, so that they do not run into each other whichever face a reader h
 
 from __future__ import annotations
 
+from tdelta.report.quantities import glued
+
 SIZE = 13.0
 """The size of a figure's labels, px; the style sheet sets the same."""
 
@@ -39,7 +41,7 @@ def wrapped(text: str, width: float, size: float = SIZE, most: int = 3) -> tuple
         most: lines at most.
     """
     lines: list[str] = []
-    for word in text.split():
+    for word in glued(" ".join(text.split())).split(" "):
         joined = f"{lines[-1]} {word}" if lines else word
         if lines and text_width(joined, size) <= width:
             lines[-1] = joined

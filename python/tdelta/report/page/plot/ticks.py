@@ -22,7 +22,6 @@ _MULTIPLES = (
     (1.0,),
     (0.001, 1000.0),
 )
-_MULTIPLE_FROM = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +59,9 @@ def log_steps(low: float, high: float, about: int) -> tuple[float, ...]:
     return found[:: math.ceil(len(found) / (about + 1))]
 
 
-def overhead_ticks(low: float, high: float, about: int) -> tuple[Tick, ...]:
-    """Marks of an axis of ratios: ``+5 %`` where they are all near 1, ``3 x`` where one is two-fold or more."""
-    if high < _MULTIPLE_FROM and low > 1 / _MULTIPLE_FROM:
+def overhead_ticks(low: float, high: float, about: int, *, in_multiples: bool) -> tuple[Tick, ...]:
+    """Marks of an axis of ratios: ``+5 %``, or in multiples ``3 x``, which suit a logarithmic axis."""
+    if not in_multiples:
         steps = linear_steps(100 * (low - 1), 100 * (high - 1), about)
         places = _places(steps)
         return tuple(Tick(1 + step / 100, percent(1 + step / 100, places)) for step in steps)
