@@ -6,13 +6,14 @@ environment, and it dies with its parent.
 """
 
 from tdelta.driver.files import TwinFolder, sweep
-from tdelta.driver.jobs import LoadJob, Mix, TrialJob
+from tdelta.driver.jobs import DatabaseJob, LoadJob, Mix, TrialJob
 from tdelta.driver.protocol import Checksums, LoopCost, MakeTwins, Tables, Twin, Twins
 from tdelta.driver.twins import SqliteTwin, SqliteTwins
 from tdelta.driver.workers import Worker
 
 __all__ = [
     "Checksums",
+    "DatabaseJob",
     "LoadJob",
     "LoopCost",
     "MakeTwins",

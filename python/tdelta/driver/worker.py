@@ -19,6 +19,7 @@ from collections.abc import Callable
 from typing import Any, TextIO
 
 from tdelta import _native
+from tdelta.driver.database_orders import DatabaseOrders
 
 _PR_SET_PDEATHSIG = 1
 _PR_SET_TIMERSLACK = 29
@@ -46,7 +47,7 @@ def load_library() -> str:
     return f"{multiple_ciphers}, SQLite {apsw.sqlite_lib_version()}"
 
 
-class Host:
+class Host(DatabaseOrders):
     """The state of one worker: its twin, once it is open."""
 
     def __init__(self) -> None:

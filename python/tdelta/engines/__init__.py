@@ -5,6 +5,16 @@ that happens in a worker process of the twin's own.
 """
 
 from tdelta.engines.catalogue import EngineInfo, catalogue, engine
+from tdelta.engines.conversion import Conversion, Layout
 from tdelta.engines.sqlite import Cipher, SqliteEngine, TwinSettings
 
-__all__ = ["Cipher", "EngineInfo", "SqliteEngine", "TwinSettings", "catalogue", "engine"]
+__all__ = [
+    "Cipher",
+    "Conversion",
+    "EngineInfo",
+    "Layout",
+    "SqliteEngine",
+    "TwinSettings",
+    "catalogue",
+    "engine",
+]

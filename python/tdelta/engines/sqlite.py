@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 
+from tdelta.engines.conversion import Conversion, Layout, Target, conversion
 from tdelta.errors import UnknownName, UsageError
 
 _MAGIC = b"SQLite format 3\x00"
@@ -42,6 +43,8 @@ class SqliteEngine:
 
     name = "sqlite"
     dialect = "sqlite"
+    kind = "sqlite3mc"
+    """Whose conversion makes a twin of a database that is there (`tdelta.engines.conversion`)."""
     ciphers: Mapping[str, Cipher] = {
         "none": Cipher(None, 0),
         "aes-128": Cipher("aes128cbc", 0),
@@ -99,10 +102,39 @@ class SqliteEngine:
         ]
         return self._options(path, settings, key, pragmas)
 
+    def conversion(self, path: str, settings: TwinSettings, found: Layout) -> Conversion:
+        """How a plain copy of that layout becomes the file of a twin at ``path``."""
+        cipher = self.ciphers[settings.cipher]
+        wanted = Target(
+            path=path,
+            page_size=settings.page_size,
+            reserved_bytes=settings.reserved_bytes,
+            is_encrypted=self.needs_key(settings.cipher),
+            own_reserved_bytes=cipher.reserved_bytes,
+            cipher_pragmas=tuple(self._cipher_pragmas(settings)),
+        )
+        return conversion(self.kind, found, wanted)
+
+    def conversion_options(self, path: str) -> dict[str, object]:
+        """Options by which a worker opens a plain copy to work on it, without a journal: a failed one is thrown away.
+
+        Leaving the journal mode of the original comes first; it is what folds a write-ahead log in. Temporary files are
+        files: the library would rebuild a large database in memory otherwise.
+        """
+        pragmas = ["PRAGMA journal_mode=DELETE", "PRAGMA journal_mode=OFF", "PRAGMA synchronous=OFF"]
+        pragmas += ["PRAGMA temp_store=FILE", "PRAGMA cache_size=-65536"]
+        return {"path": path, "cipher_pragmas": [], "key": None, "pragmas": pragmas}
+
+    def reading_options(self, path: str, settings: TwinSettings, key: str | None) -> dict[str, object]:
+        """Options by which a worker opens a converted file to read it, before any twin is made of it."""
+        return self._options(path, settings, key, ["PRAGMA journal_mode=OFF", "PRAGMA cache_size=-65536"])
+
     def _options(self, path: str, settings: TwinSettings, key: str | None, pragmas: list[str]) -> dict[str, object]:
+        return {"path": path, "cipher_pragmas": self._cipher_pragmas(settings), "key": key, "pragmas": pragmas}
+
+    def _cipher_pragmas(self, settings: TwinSettings) -> list[str]:
         library_name = self.ciphers[settings.cipher].library_name
-        cipher_pragmas = [f"PRAGMA cipher='{library_name}'"] if library_name else []
-        return {"path": path, "cipher_pragmas": cipher_pragmas, "key": key, "pragmas": pragmas}
+        return [f"PRAGMA cipher='{library_name}'"] if library_name else []
 
     @staticmethod
     def needs_key(cipher: str) -> bool:

@@ -16,6 +16,7 @@ from tdelta.session.request import RunRequest
 _FLAGS: Mapping[str, str] = {
     "engine": "--engine",
     "workload": "--workload",
+    "database": "--database",
     "threads": "--threads",
     "cache": "--cache",
     "page_size": "--page-size",

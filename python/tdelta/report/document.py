@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping
 from pathlib import Path
 
-from tdelta.records import Condition, Estimate, NoiseFloor, RunResult, RunSettings, Validity, Verdict
+from tdelta.records import Condition, DatabaseFacts, Estimate, NoiseFloor, RunResult, RunSettings, Validity, Verdict
 from tdelta.report.command import repeat_command
 from tdelta.report.sentence import answer
 from tdelta.session.request import DryRun
@@ -66,6 +66,13 @@ def dry_run_document(plan: DryRun) -> dict[str, object]:
         "directory": plan.directory,
         "trials_at_least": plan.trials_at_least,
         "cautions": list(plan.cautions),
+        "database": _database(plan.database),
+        "tables": [{"name": t.name, "rows": t.rows, "size_bytes": t.size_bytes} for t in plan.tables],
+        "transactions": [
+            {"name": t.name, "title": t.title, "share": t.share, "script": t.script} for t in plan.transactions
+        ],
+        "notes": list(plan.notes),
+        "written": plan.written,
     }
 
 
@@ -135,6 +142,20 @@ def _surroundings(condition: Condition) -> dict[str, object]:
     return {name: "none" if name == "cipher" else level for name, level in condition.levels}
 
 
+def _database(facts: DatabaseFacts | None) -> dict[str, object] | None:
+    """What is told of a user's database; None where the rows are generated."""
+    if facts is None:
+        return None
+    return {
+        "file": facts.file,
+        "size_bytes": facts.size_bytes,
+        "page_size": facts.page_size,
+        "tables": facts.tables,
+        "rows": facts.rows,
+        "proposed": facts.proposed,
+    }
+
+
 def _validity(check: Validity) -> dict[str, object]:
     return {"check": check.check, "ok": check.ok, "detail": check.detail}
 
@@ -162,6 +183,7 @@ def _settings(settings: RunSettings) -> dict[str, object]:
         "rope": settings.rope,
         "budget": settings.budget,
         "metric": settings.metric.value,
+        "database": _database(settings.database),
         "options": settings.options,
         "repeat": repeat_command(settings),
     }

@@ -17,7 +17,7 @@ from rich.text import Text
 
 from tdelta.records import Decision, Estimate, Metric, RunResult, Verdict
 from tdelta.report.command import next_command, repeat_command
-from tdelta.report.labels import condition_label, metric_label, metric_name, transaction_name
+from tdelta.report.labels import condition_label, database_text, metric_label, metric_name, transaction_name
 from tdelta.report.quantities import (
     MISSING,
     amounts,
@@ -225,6 +225,7 @@ def _footer(result: RunResult, width: int) -> list[Text | Table]:
     )
     lines = (
         f"run {settings.run_id}, seed {settings.seed}: {settings.engine}, workload {settings.workload}",
+        *(() if settings.database is None else (f"{database_text(settings.database)}; only read, twins are copies",)),
         f"{counts} of {duration(result.trial_seconds)}, {_operations(result)}"
         f" and {counted(result.slices, 'turn')} each;"
         f" {duration(result.elapsed_seconds)} in all; {_ended(result)}",

@@ -109,6 +109,8 @@ def _dilution(trials: Sequence[Trial], calibration: Calibration) -> float:
 def _cautions(plan: Plan, trials: Sequence[Trial], ending: Ending, dilution: float) -> Iterator[str]:
     if ending.interrupted:
         yield "the run was interrupted: this is what was known by then"
+    if plan.source is not None:
+        yield from plan.source.cautions
     pressed = _median_pressure(trials, "cpu_some")
     if pressed > _PRESSED and plan.request.rate is None and _threads(plan) == 1:
         yield f"other programs wanted the CPU during {pressed:.0%} of the trials' time"

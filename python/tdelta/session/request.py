@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tdelta.records import Level, Metric
+from tdelta.records import DatabaseFacts, Level, Metric
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,15 +17,19 @@ class RunRequest:
     in the user's order; ``cipher`` always gains the level ``none``. ``cache`` is a share of the data size. ``rate`` (a
     second, over all threads) makes the loop open. ``slice_seconds`` is how long a twin runs before another of its block
     takes its turn (for each thread; 0: a whole trial). ``None`` means "the default, or what the study says".
+
+    With ``database``, a file of the user's, twins are copies of it: ``workload`` is then a folder of transactions, or
+    None for a proposal, and ``page_size`` is the file's own where it is None.
     """
 
     study: str | None = None
     engine: str = "sqlite"
     workload: str | None = None
+    database: Path | None = None
     vary: Mapping[str, tuple[Level, ...]] = field(default_factory=dict)
     threads: int = 1
     cache: float = 0.10
-    page_size: int = 4096
+    page_size: int | None = None
     journal_mode: str = "wal"
     synchronous: str = "normal"
     reserve: str = "equal"
@@ -50,8 +54,31 @@ class RunRequest:
 
 
 @dataclass(frozen=True, slots=True)
+class TableLine:
+    """A table of a user's database, in a dry run."""
+
+    name: str
+    rows: int
+    size_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class TransactionLine:
+    """A transaction type on a user's database, in a dry run. ``share`` is its share of all transactions."""
+
+    name: str
+    title: str
+    share: float
+    script: str
+
+
+@dataclass(frozen=True, slots=True)
 class DryRun:
-    """What a run would take, before anything is made (``--dry-run``)."""
+    """What a run would take, before anything is made (``--dry-run``).
+
+    What follows the cautions is of a user's database only: its tables, the transactions on it, what a proposal left
+    out, and the folder to which the proposal was written.
+    """
 
     conditions: tuple[str, ...]
     seconds_at_least: float
@@ -63,3 +90,8 @@ class DryRun:
     directory: str
     trials_at_least: int
     cautions: tuple[str, ...] = ()
+    database: DatabaseFacts | None = None
+    tables: tuple[TableLine, ...] = ()
+    transactions: tuple[TransactionLine, ...] = ()
+    notes: tuple[str, ...] = ()
+    written: str | None = None
