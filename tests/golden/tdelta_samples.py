@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from tdelta.records import (
     Condition,
+    DatabaseFacts,
     Decision,
     Estimate,
     Level,
@@ -159,6 +160,14 @@ def costly() -> RunResult:
     return result(Decision.COSTLY, (head, *secondary()))
 
 
+def own_database() -> RunResult:
+    """A run on a user's database, with a workload that tdelta proposed."""
+    facts = DatabaseFacts("app.db", 25_270_000, 4096, tables=30, rows=207_192, proposed=True)
+    given = settings(workload="proposed", study="custom", database=facts, options={"database": "/data/app.db"})
+    cautions = ("the workload is tdelta's proposal from the schema alone; your application's own mix would say more",)
+    return replace(costly(), settings=given, cautions=cautions)
+
+
 def negligible() -> RunResult:
     head = verdict(
         estimate(0.998, 0.009),
@@ -262,5 +271,8 @@ def without_numbers() -> RunResult:
 
 SAMPLES = {
     sample.__name__: sample
-    for sample in (costly, negligible, undecided, unsound, over_budget, planted, sweep, interrupted, without_numbers)
+    for sample in (
+        *(costly, own_database, negligible, undecided, unsound, over_budget, planted, sweep, interrupted),
+        without_numbers,
+    )
 }

@@ -137,6 +137,8 @@ def copy_original(
         if attempt:
             sleep(_PAUSE_SECONDS * 2 ** (attempt - 1))
         before = _settled(original, sleep)
+        if before is None:
+            continue
         if _copy_all(original, before, target, told) and _look(original.path) == before:
             copied = Original(original.named, original.path, before)
             _require_whole_journal(copied, target)
@@ -161,16 +163,17 @@ def _seen(path: Path) -> Seen | None:
     return Seen(found.st_size, found.st_mtime_ns, found.st_ino)
 
 
-def _settled(original: Original, sleep: Callable[[float], None]) -> dict[str, Seen | None]:
-    """A look that no write of the same tick of the clock can hide behind."""
-    seen = _look(original.path)
-    newest = max((file.modified_ns for file in seen.values() if file is not None), default=0)
-    if 0 <= time.time_ns() - newest < _SETTLED_NS:
-        sleep(_SETTLED_NS / 1e9)
+def _settled(original: Original, sleep: Callable[[float], None]) -> dict[str, Seen | None] | None:
+    """A look that no write of the same tick of the clock can hide behind; None while writes go on."""
+    for wait_seconds in (_SETTLED_NS / 1e9, 0.0):
         seen = _look(original.path)
-    if seen[""] is None:
-        raise DatabaseFault(original.named, "expected a SQLite database that can be read, found: it has gone")
-    return seen
+        if seen[""] is None:
+            raise DatabaseFault(original.named, "expected a SQLite database that can be read, found: it has gone")
+        newest = max(file.modified_ns for file in seen.values() if file is not None)
+        if not 0 <= time.time_ns() - newest < _SETTLED_NS:
+            return seen
+        sleep(wait_seconds)
+    return None
 
 
 def _copy_all(original: Original, seen: Mapping[str, Seen | None], target: Path, told: Told) -> bool:

@@ -100,8 +100,13 @@ class Checks:
 
     def _rows_text(self) -> str:
         rows = sum(count for count, _ in self._expected.values())
-        origin = "as generated" if self._plan.source is None else "as in the original"
-        return f"{rows:,} rows in {len(self._expected)} tables, by checksum, {origin}"
+        return f"{rows:,} rows in {len(self._expected)} tables, by checksum, {self._origin_text()}"
+
+    def _origin_text(self) -> str:
+        if self._plan.source is None:
+            return "as generated"
+        own = len(self._plan.workload.keys)
+        return "as in the original" + (f" ({own} of them tdelta's own, of keys)" if own else "")
 
     def _after_check(self) -> Validity:
         name = "rows are the same after the last trial"
