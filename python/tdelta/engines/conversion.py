@@ -12,7 +12,7 @@ step ``:key`` stands for the key, which is nowhere in here.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tdelta.errors import UsageError
@@ -117,24 +117,22 @@ def _rekeyed(found: Layout, wanted: Target) -> Iterator[Step]:
 def _exported(found: Layout, wanted: Target) -> Iterator[Step]:
     attach = f"ATTACH DATABASE '{_escaped(wanted.path)}' AS {_ATTACHED} KEY "
     if wanted.is_encrypted:
+        # As defaults, ahead of the file: once attached, it keeps at least what the usual HMAC takes of a page.
+        yield from (
+            Step(pragma.replace("PRAGMA cipher_", "PRAGMA cipher_default_", 1)) for pragma in wanted.cipher_pragmas
+        )
+        yield Step(f"PRAGMA cipher_default_page_size = {wanted.page_size}")
         yield Step(f"{attach}:key", is_keyed=True)
-        yield from (Step(pragma) for pragma in _of_attached(wanted.cipher_pragmas))
-        yield Step(f"PRAGMA {_ATTACHED}.cipher_page_size = {wanted.page_size}")
     else:
         yield Step(f"{attach}''")
         yield Step(f"PRAGMA {_ATTACHED}.page_size = {wanted.page_size}")
-        yield Step(schema=_ATTACHED, reserved_bytes=wanted.reserved_bytes)
+    yield Step(schema=_ATTACHED, reserved_bytes=wanted.reserved_bytes)
     yield Step(f"PRAGMA {_ATTACHED}.journal_mode = OFF")
     yield Step(f"PRAGMA {_ATTACHED}.auto_vacuum = {found.auto_vacuum}")
     yield Step(f"SELECT sqlcipher_export('{_ATTACHED}')")
     yield Step(f"PRAGMA {_ATTACHED}.user_version = {found.user_version}")
     yield Step(f"PRAGMA {_ATTACHED}.application_id = {found.application_id}")
     yield Step(f"DETACH DATABASE {_ATTACHED}")
-
-
-def _of_attached(pragmas: Sequence[str]) -> Iterator[str]:
-    for pragma in pragmas:
-        yield f"PRAGMA {_ATTACHED}.{pragma.removeprefix('PRAGMA ')}"
 
 
 def _escaped(text: str) -> str:

@@ -119,11 +119,12 @@ class SqliteEngine:
         """Options by which a worker opens a plain copy to work on it, without a journal: a failed one is thrown away.
 
         Leaving the journal mode of the original comes first; it is what folds a write-ahead log in. Temporary files are
-        files: the library would rebuild a large database in memory otherwise.
+        files: the library would rebuild a large database in memory otherwise. Files may be made, because an attached
+        file is opened as this one is, and SQLCipher exports into a new one.
         """
         pragmas = ["PRAGMA journal_mode=DELETE", "PRAGMA journal_mode=OFF", "PRAGMA synchronous=OFF"]
         pragmas += ["PRAGMA temp_store=FILE", "PRAGMA cache_size=-65536"]
-        return {"path": path, "cipher_pragmas": [], "key": None, "pragmas": pragmas}
+        return {"path": path, "create": True, "cipher_pragmas": [], "key": None, "pragmas": pragmas}
 
     def reading_options(self, path: str, settings: TwinSettings, key: str | None) -> dict[str, object]:
         """Options by which a worker opens a converted file to read it, before any twin is made of it."""

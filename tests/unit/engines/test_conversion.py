@@ -54,21 +54,22 @@ def test_the_page_size_changes_before_the_encryption_and_a_shared_reserve_after_
 
 def test_sqlcipher_exports_plain_and_encrypted_twins_alike_and_sets_what_the_export_leaves_out() -> None:
     pragmas = ("PRAGMA cipher_use_hmac=OFF",)
-    encrypted = conversion("sqlcipher", FOUND, dataclasses.replace(ENCRYPTED, cipher_pragmas=pragmas))
+    without_hmac = dataclasses.replace(ENCRYPTED, cipher_pragmas=pragmas, own_reserved_bytes=16, reserved_bytes=80)
+    encrypted = conversion("sqlcipher", FOUND, without_hmac)
     plain = conversion("sqlcipher", FOUND, dataclasses.replace(PLAIN, reserved_bytes=80))
     assert not encrypted.is_in_place
     assert not plain.is_in_place
     assert texts(encrypted)[:3] == [
+        "PRAGMA cipher_default_use_hmac=OFF",
+        "PRAGMA cipher_default_page_size = 4096",
         "ATTACH DATABASE '/twins/it''s.db' AS twin KEY :key",
-        "PRAGMA twin.cipher_use_hmac=OFF",
-        "PRAGMA twin.cipher_page_size = 4096",
     ]
-    assert texts(plain)[:3] == [
+    assert texts(plain)[:2] == [
         "ATTACH DATABASE '/twins/it''s.db' AS twin KEY ''",
         "PRAGMA twin.page_size = 4096",
-        "reserve 80 in twin",
     ]
-    assert texts(encrypted)[3:] == texts(plain)[3:]
+    assert texts(encrypted)[3:] == texts(plain)[2:]
+    assert texts(plain)[2] == "reserve 80 in twin"
     for told in ("auto_vacuum = 2", "sqlcipher_export('twin')", "user_version = 7", "application_id = -5", "DETACH"):
         assert any(told in text for text in texts(plain)), told
 
