@@ -6,6 +6,7 @@
     ├── UsageError                   2   what was asked cannot be done as asked
     │   ├── UnknownName              2   a study, engine, cipher, factor, … that does not exist
     │   ├── WorkloadError            2   a workload folder with faults (all of them at once)
+    │   ├── DatabaseFault            2   a database of the user's that cannot be used as it is
     │   └── StatementFault           2   a statement that the database does not take, or that fails under load
     ├── EnvironmentFault             2   the machine cannot do it now
     │   ├── StorageFault             2   disk full, folder not writable, …
@@ -60,6 +61,18 @@ class WorkloadError(UsageError):
         plural = "fault" if len(self.faults) == 1 else "faults"
         listed = "\n".join(f"  {fault}" for fault in self.faults)
         super().__init__(f"workload {folder}: {len(self.faults)} {plural}\n{listed}")
+
+
+class DatabaseFault(UsageError):
+    """A database of the user's that cannot be used as it is; the message says what was found and what to do.
+
+    Args:
+        file: the file, as the user named it.
+        said: what was expected, what was found, and the remedy.
+    """
+
+    def __init__(self, file: object, said: str) -> None:
+        super().__init__(f"database {file}: {said}")
 
 
 class StatementFault(UsageError):

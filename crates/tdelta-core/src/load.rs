@@ -45,7 +45,7 @@ impl Mix {
     ///
     /// # Errors
     /// The first script fault, as `name, line N: what`.
-    pub fn new(transactions: &[Transaction], constants: &BTreeMap<String, f64>) -> Result<Self, String> {
+    pub fn new(transactions: &[Transaction], constants: &BTreeMap<String, Constant>) -> Result<Self, String> {
         let total: f64 = transactions.iter().map(|t| t.weight).sum();
         if transactions.is_empty() || !total.is_finite() || total <= 0.0 {
             return Err("a mix needs at least one transaction with a weight above 0".into());
@@ -94,16 +94,28 @@ impl Mix {
     }
 }
 
-fn constants_of(program: &Program, constants: &BTreeMap<String, f64>) -> Vec<(usize, Value)> {
+fn constants_of(program: &Program, constants: &BTreeMap<String, Constant>) -> Vec<(usize, Value)> {
     let known = |name: &String| constants.get(name).copied();
-    program.slots.iter().filter_map(|(name, slot)| known(name).map(|value| (*slot, number(value)))).collect()
+    program.slots.iter().filter_map(|(name, slot)| known(name).map(|value| (*slot, value.into()))).collect()
 }
 
-fn number(value: f64) -> Value {
-    if value.fract() == 0.0 && value.abs() < 9e15 {
-        Value::Int(value as i64)
-    } else {
-        Value::Real(value)
+/// A variable that holds throughout. Whole numbers are kept whole: a key may be larger than a double can tell apart.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(untagged)]
+pub enum Constant {
+    /// A whole number, written without a point.
+    Int(i64),
+    /// Any other number; one that is whole becomes an integer too.
+    Real(f64),
+}
+
+impl From<Constant> for Value {
+    fn from(constant: Constant) -> Self {
+        match constant {
+            Constant::Int(value) => Self::Int(value),
+            Constant::Real(value) if value.fract() == 0.0 && value.abs() < 9e15 => Self::Int(value as i64),
+            Constant::Real(value) => Self::Real(value),
+        }
     }
 }
 
@@ -818,7 +830,7 @@ mod tests {
             .iter()
             .map(|(name, weight, text)| Transaction { name: (*name).into(), weight: *weight, text: (*text).into() })
             .collect();
-        Mix::new(&transactions, &BTreeMap::from([("rows_t".into(), 1000.0)])).unwrap()
+        Mix::new(&transactions, &BTreeMap::from([("rows_t".into(), Constant::Int(1000))])).unwrap()
     }
 
     fn trial(operations: u64) -> Trial {
@@ -913,6 +925,20 @@ mod tests {
         let (outcome, _) = go([Noop::default()], &mix, &trial(40_000));
         let share = outcome.totals[1].count as f64 / 40_000.0;
         assert!((share - 0.75).abs() < 0.01, "{share}");
+    }
+
+    #[test]
+    fn a_constant_beyond_the_whole_numbers_of_a_double_reaches_a_statement_exactly() {
+        let scripts = [Transaction { name: "a".into(), weight: 1.0, text: "SELECT :max_t;".into() }];
+        for (json, bound) in [
+            ("{\"max_t\": 9223372036854775807}", i64::MAX),
+            ("{\"max_t\": 9007199254740993}", 9_007_199_254_740_993),
+            ("{\"max_t\": 1000.0}", 1000),
+        ] {
+            let constants: BTreeMap<String, Constant> = serde_json::from_str(json).unwrap();
+            let (_, clients) = go([Probe::default()], &Mix::new(&scripts, &constants).unwrap(), &trial(1));
+            assert_eq!(clients[0].sum, bound);
+        }
     }
 
     #[test]

@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use tdelta_core::client::{ClientError, Noop};
 use tdelta_core::data::{Plan, TableChecksum};
 use tdelta_core::latency::{encode, merge, Histograms};
-use tdelta_core::load::{Loop, Mix, Outcome, Transaction, Trial, Turns};
+use tdelta_core::load::{Constant, Loop, Mix, Outcome, Transaction, Trial, Turns};
 use tdelta_core::process::{cpu_seconds, monotonic_ns, Usage};
 use tdelta_sqlite::bare::PointSelects;
 use tdelta_sqlite::{initialise, is_initialised, Options, Twin};
@@ -63,7 +63,7 @@ fn dump(value: &impl serde::Serialize) -> PyResult<String> {
 
 fn mix_of(transactions: &str, constants: &str) -> PyResult<Mix> {
     let transactions: Vec<Transaction> = parse("transactions", transactions)?;
-    let constants: BTreeMap<String, f64> = parse("constants", constants)?;
+    let constants: BTreeMap<String, Constant> = parse("constants", constants)?;
     Mix::new(&transactions, &constants).map_err(PyValueError::new_err)
 }
 
@@ -122,6 +122,17 @@ impl PyTwin {
     fn text(&mut self, py: Python<'_>, sql: &str) -> PyResult<String> {
         let twin = self.twin()?;
         py.detach(|| twin.text(sql)).map_err(native)
+    }
+
+    /// Runs one SQL statement in which `:key` stands for the key; no message of its failure holds the key.
+    fn keyed(&mut self, py: Python<'_>, sql: &str, key: &str) -> PyResult<()> {
+        let twin = self.twin()?;
+        py.detach(|| twin.keyed(sql, key)).map_err(native)
+    }
+
+    /// Sets how many bytes the pages of one schema keep back, from its next VACUUM on.
+    fn reserve(&mut self, schema: &str, reserved_bytes: u8) -> PyResult<()> {
+        self.twin()?.reserve(schema, reserved_bytes).map_err(native)
     }
 
     fn load(

@@ -142,24 +142,30 @@ impl Connection {
         unsafe { ffi::sqlite3_busy_timeout(self.db.0, options.busy_timeout_ms) };
         options.cipher_pragmas.iter().try_for_each(|pragma| self.run(pragma))?;
         if let Some(key) = &options.key {
-            self.run(&format!("PRAGMA key='{}'", key.replace('\'', "''")))
+            self.run(&format!("PRAGMA key={}", literal(key)))
                 .map_err(|_| failure("key", "the library refused the key".into()))?;
         }
         if let Some(reserve) = options.reserve {
-            self.reserve(reserve)?;
+            self.reserve("main", reserve)?;
         }
         options.pragmas.iter().try_for_each(|pragma| self.run(pragma))?;
         self.run("SELECT count(*) FROM sqlite_master")
     }
 
-    fn reserve(&self, bytes: u8) -> Result<(), ClientError> {
+    /// Sets how many bytes the pages of `schema` keep back at their ends: of a new file at once, of one that is there
+    /// from its next VACUUM on.
+    ///
+    /// # Errors
+    /// What SQLite says.
+    pub fn reserve(&self, schema: &str, bytes: u8) -> Result<(), ClientError> {
+        let schema = CString::new(schema).map_err(|_| failure("schema", "NUL in the name of a schema".into()))?;
         let mut bytes = c_int::from(bytes);
         let argument: *mut c_int = &mut bytes;
-        // SAFETY: this file control reads and writes one int; "main" ends in NUL.
+        // SAFETY: this file control reads and writes one int; the name ends in NUL.
         let code = unsafe {
             ffi::sqlite3_file_control(
                 self.db.0,
-                c"main".as_ptr(),
+                schema.as_ptr(),
                 ffi::SQLITE_FCNTL_RESERVE_BYTES,
                 argument.cast::<c_void>(),
             )
@@ -177,6 +183,21 @@ impl Connection {
     /// What SQLite says.
     pub fn run(&self, sql: &str) -> Result<(), ClientError> {
         self.query(sql, |_| Ok(())).map(|_| ())
+    }
+
+    /// Runs one statement in which the last `:key` stands for the key.
+    ///
+    /// # Errors
+    /// That it failed, and SQLite's code. Its words are left out: they may quote the statement, and so the key.
+    pub fn run_keyed(&self, sql: &str, key: &str) -> Result<(), ClientError> {
+        let Some(at) = sql.rfind(":key") else {
+            return Err(failure("key", "the statement has no place for the key".into()));
+        };
+        let keyed = format!("{}{}{}", &sql[..at], literal(key), &sql[at + ":key".len()..]);
+        self.run(&keyed).map_err(|error| {
+            let code = error.message.rfind(" (SQLite code ").map_or("", |start| &error.message[start..]);
+            failure(&error.kind, format!("the library refused a statement with a key{code}"))
+        })
     }
 
     /// The first column of the first row as text (numbers in digits; empty for NULL or no row).
@@ -261,6 +282,11 @@ impl Connection {
             _ => Err(failure("closed", "the connection is closed: a \\connect before this statement failed".into())),
         }
     }
+}
+
+/// A text as SQL writes it.
+fn literal(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "''"))
 }
 
 impl Drop for Connection {

@@ -55,6 +55,22 @@ impl Twin {
         self.first().text(sql)
     }
 
+    /// Runs one statement in which `:key` stands for the key.
+    ///
+    /// # Errors
+    /// What SQLite says, less its words, which might quote the key.
+    pub fn keyed(&mut self, sql: &str, key: &str) -> Result<(), ClientError> {
+        self.first().run_keyed(sql, key)
+    }
+
+    /// Sets how many bytes the pages of `schema` keep back, from its next rebuild on.
+    ///
+    /// # Errors
+    /// What SQLite says.
+    pub fn reserve(&mut self, schema: &str, bytes: u8) -> Result<(), ClientError> {
+        self.first().reserve(schema, bytes)
+    }
+
     /// Makes the tables, fills them with the plan's rows in one order, then builds the indexes.
     ///
     /// # Errors

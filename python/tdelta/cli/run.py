@@ -33,6 +33,18 @@ _OPTIONS = (
     ),
     click.option("--workload", metavar="NAME|DIR", help="Built-in workload, or a folder of your own.  [order-entry]"),
     click.option(
+        "--database",
+        type=click.Path(path_type=Path),
+        metavar="FILE",
+        help="SQLite file of your own, which is only read: twins are copies of it.  [generated rows]",
+    ),
+    click.option(
+        "--write-workload",
+        type=click.Path(path_type=Path),
+        metavar="DIR",
+        help="Write the workload that is proposed for --database as a folder to edit; run nothing.",
+    ),
+    click.option(
         "--vary",
         "varied",
         type=Vary(),
@@ -43,7 +55,7 @@ _OPTIONS = (
     ),
     click.option("--threads", type=click.IntRange(min=1), metavar="N", help="Clients at work at once.  [1]"),
     click.option("--cache", type=Percent(), help="Page cache, as a share of the data.  [10%]"),
-    click.option("--page-size", type=Size(), help="Database page.  [4096]"),
+    click.option("--page-size", type=Size(), help="Database page.  [4096; with --database its own]"),
     click.option("--journal-mode", metavar="MODE", help="wal, delete, truncate, persist, memory or off.  [wal]"),
     click.option("--synchronous", metavar="LEVEL", help="off, normal, full or extra.  [normal]"),
     click.option(
@@ -134,7 +146,7 @@ def _with_options(command: _Command) -> _Command:
 
 @click.command(short_help="Measure what encryption costs.")
 @_with_options
-def run(resume_id: str | None, dry_run: bool, as_json: bool, **given: object) -> int:
+def run(resume_id: str | None, dry_run: bool, as_json: bool, write_workload: Path | None, **given: object) -> int:
     """Measure what encryption costs, and answer in a sentence.
 
     Without STUDY: embedded SQLite, the order-entry mix, plain against AES-256.
@@ -142,12 +154,16 @@ def run(resume_id: str | None, dry_run: bool, as_json: bool, **given: object) ->
     Example: tdelta run
 
     Example: tdelta run --vary cipher=aes-128,aes-256 --threads 4 --budget 5%
+
+    Example: tdelta run --database app.db
     """
     if resume_id is not None:
         _refuse_settings(click.get_current_context())
         return _resume(resume_id, given, as_json=as_json)
     request = _request(given)
-    return _dry_run(request, as_json=as_json) if dry_run else _conduct(request, as_json=as_json)
+    if dry_run or write_workload is not None:
+        return _dry_run(request, write_workload, as_json=as_json)
+    return _conduct(request, as_json=as_json)
 
 
 def _conduct(request: RunRequest, *, as_json: bool) -> int:
@@ -167,10 +183,11 @@ def _resume(run_id: str, given: dict[str, object], *, as_json: bool) -> int:
     return show_result(result, as_json=as_json)
 
 
-def _dry_run(request: RunRequest, *, as_json: bool) -> int:
+def _dry_run(request: RunRequest, write_workload: Path | None, *, as_json: bool) -> int:
     from tdelta.session import dry_run
 
-    plan = dry_run(request)
+    with progress(sys.stderr, live=is_live(), color=can_draw()) as observer:
+        plan = dry_run(request, observer, write_workload)
     write(to_json(dry_run_document(plan)) if as_json else dry_run_text(plan, width(), color=color()))
     return 0
 
@@ -182,6 +199,10 @@ def _request(given: dict[str, object]) -> RunRequest:
         fields["vary"] = _factors(fields.pop("varied"))
     if "rounds" in fields:
         fields["min_rounds"], fields["max_rounds"] = fields.pop("rounds")  # type: ignore[misc]
+    if "database" in fields and "size_bytes" in fields:
+        raise click.UsageError(
+            "--size and --database: expected one of the two, since twins are as large as the database"
+        )
     if "metric" in fields:
         fields["metric"] = Metric(str(fields["metric"]))
     if "rate" in fields or "at" in fields or "at" in fields.get("vary", ()):  # type: ignore[operator]

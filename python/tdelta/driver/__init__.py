@@ -7,7 +7,7 @@ environment, and it dies with its parent.
 
 from tdelta.driver.exposure import with_markers
 from tdelta.driver.files import TwinFolder, sweep
-from tdelta.driver.jobs import LoadJob, Mix, TrialJob
+from tdelta.driver.jobs import DatabaseJob, LoadJob, Mix, TrialJob
 from tdelta.driver.libraries import ask_library, describe_library, find_library
 from tdelta.driver.proof import CipherProof, prove
 from tdelta.driver.protocol import Checksums, LoopCost, MakeTwins, Tables, Twin, Twins
@@ -17,6 +17,7 @@ from tdelta.driver.workers import Worker
 __all__ = [
     "Checksums",
     "CipherProof",
+    "DatabaseJob",
     "LoadJob",
     "LoopCost",
     "MakeTwins",

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import dataclasses
 import select
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -43,14 +43,19 @@ _CHANGE = (
 _SPILLED = "temp.tdelta_spill"
 
 
+def require_no_markers(tables: Iterable[str]) -> None:
+    """Raise ``UsageError`` if there is a table of the markers' name already."""
+    if any(name.lower() == TABLE for name in tables):
+        raise UsageError(f"there is a table {TABLE} already, a name that tdelta keeps for its own: rename the table")
+
+
 def with_markers(job: LoadJob, markers: Markers) -> LoadJob:
     """A load with the markers' table behind all others, whose rows stay what they are without it.
 
     Raises:
         UsageError: the workload has a table of that name itself.
     """
-    if any(name == TABLE for name, _ in job.tables):
-        raise UsageError(f"the workload has a table {TABLE}, a name that tdelta keeps for its own: rename the table")
+    require_no_markers(name for name, _ in job.tables)
     tables = job.plan["tables"]
     assert isinstance(tables, list)  # noqa: S101 - a data plan is made by the workload
     return dataclasses.replace(

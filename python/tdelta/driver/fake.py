@@ -16,7 +16,7 @@ from typing import TypeAlias
 
 from tdelta.design import stream
 from tdelta.driver.files import TwinFolder
-from tdelta.driver.jobs import LoadJob, Mix, TrialJob
+from tdelta.driver.jobs import DatabaseJob, LoadJob, Mix, TrialJob
 from tdelta.driver.proof import CipherProof
 from tdelta.driver.protocol import Checksums, LoopCost, PagePrice, Tables
 from tdelta.engines import SqliteEngine, TwinSettings
@@ -216,7 +216,7 @@ class FakeTwins:
         self._data_bytes = data_bytes
         self._start_seconds = start_seconds
 
-    def __call__(self, _engine: SqliteEngine, folder: TwinFolder, job: LoadJob, _mix: Mix) -> FakeTwins:
+    def __call__(self, _engine: SqliteEngine, folder: TwinFolder, job: LoadJob | DatabaseJob, _mix: Mix) -> FakeTwins:
         """Stand in for the factory of a real engine's twins."""
         self._folder = folder
         self._job = job

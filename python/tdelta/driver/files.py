@@ -31,6 +31,7 @@ class TwinFolder:
         self.path = base / f"{_PREFIX}{run_id}"
         try:
             self.path.mkdir(parents=True, exist_ok=True)
+            self.path.chmod(0o700)  # twins may hold the rows of a database that only its owner may read
             self._lock = os.open(self.path / _LOCK, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
         except OSError as error:
             raise StorageFault(

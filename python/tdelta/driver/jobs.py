@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
+
+from tdelta.engines import Layout
 
 _SECOND_NS = 1_000_000_000
 
@@ -17,6 +20,21 @@ class LoadJob:
     tables_sql: tuple[str, ...]
     indexes_sql: tuple[str, ...]
     tables: tuple[tuple[str, tuple[str, ...]], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DatabaseJob:
+    """How a twin's rows come out of a user's database: ``path`` is a plain copy of tdelta's own, laid out so.
+
+    ``tables`` are compared, by the ``checksums`` of the copy as it was read (rows and digest); ``file`` is the database
+    as its owner named it.
+    """
+
+    file: str
+    path: Path
+    layout: Layout
+    tables: tuple[tuple[str, tuple[str, ...]], ...]
+    checksums: Mapping[str, tuple[int, str]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypeAlias, TypeVar
 
 from tdelta.driver.files import TwinFolder
-from tdelta.driver.jobs import LoadJob, Mix, TrialJob
+from tdelta.driver.jobs import DatabaseJob, LoadJob, Mix, TrialJob
 from tdelta.driver.proof import CipherProof
 from tdelta.engines import SqliteEngine, TwinSettings
 from tdelta.evidence import Found
@@ -91,7 +91,7 @@ class Twins(Protocol[TwinT]):
         """Load the file that instances of these settings are copied from. Returns it with its checksums."""
 
     def expected_checksums(self) -> Checksums:
-        """The checksums of the rows as generated, before any database had them."""
+        """The checksums of the rows as generated, before any database had them, or as read from a user's database."""
 
     def start(self, settings: TwinSettings, name: str) -> TwinT:
         """Copy the loaded file under an instance's name and open it, ready for trials."""
@@ -125,4 +125,4 @@ class Twins(Protocol[TwinT]):
         """Whether the file does not begin as a plain database does."""
 
 
-MakeTwins: TypeAlias = Callable[[SqliteEngine, TwinFolder, LoadJob, Mix], Twins[Any]]
+MakeTwins: TypeAlias = Callable[[SqliteEngine, TwinFolder, LoadJob | DatabaseJob, Mix], Twins[Any]]

@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from tdelta import _native
+from tdelta.driver.conversions import convert
 from tdelta.driver.exposure import Exposure
 from tdelta.driver.files import TwinFolder
-from tdelta.driver.jobs import LoadJob, Mix, TrialJob
+from tdelta.driver.jobs import DatabaseJob, LoadJob, Mix, TrialJob
 from tdelta.driver.proof import CipherProof, ask_proof
 from tdelta.driver.protocol import Checksums, LoopCost, PagePrice, Tables
 from tdelta.driver.turns import take_turns
@@ -129,7 +130,7 @@ class SqliteTwin:
 class SqliteTwins:
     """Makes twins of one run. Keys are drawn here, kept in memory, and sent through the workers' pipes only."""
 
-    def __init__(self, engine: SqliteEngine, folder: TwinFolder, job: LoadJob, mix: Mix) -> None:
+    def __init__(self, engine: SqliteEngine, folder: TwinFolder, job: LoadJob | DatabaseJob, mix: Mix) -> None:
         self._engine = engine
         self._folder = folder
         self._job = job
@@ -141,25 +142,34 @@ class SqliteTwins:
     def load(self, settings: TwinSettings) -> tuple[Path, Checksums]:
         """Load the file that instances of these settings are copied from. Returns it with its checksums."""
         kind = (settings.cipher, settings.page_size, settings.reserved_bytes)
-        path = self._folder.file(f"load-{len(self._loads)}")
+        name, key = f"load-{len(self._loads)}", self._key(settings.cipher)
+        if isinstance(self._job, DatabaseJob):
+            path, self.library, sums = convert(self._engine, self._folder, self._job, settings, name, key)
+        else:
+            path, sums = self._generate(self._job, settings, name, key)
+        self._loads[kind] = path
+        return path, sums
+
+    def _generate(self, job: LoadJob, settings: TwinSettings, name: str, key: str | None) -> tuple[Path, Checksums]:
+        path = self._folder.file(name)
         with Worker() as worker:
-            options = self._engine.create_options(str(path), settings, self._key(settings.cipher))
+            options = self._engine.create_options(str(path), settings, key)
             self.library = self._open(worker, options)["library"]
             worker.ask(
                 "load",
                 seconds=_LOAD_SECONDS,
-                plan=self._job.plan,
-                seed=self._job.seed,
+                plan=job.plan,
+                seed=job.seed,
                 threads=os.cpu_count() or 1,
-                tables=self._job.tables_sql,
-                indexes=self._job.indexes_sql,
+                tables=job.tables_sql,
+                indexes=job.indexes_sql,
             )
-            sums = _checksums(worker, self._job.tables)
-        self._loads[kind] = path
-        return path, sums
+            return path, _checksums(worker, job.tables)
 
     def expected_checksums(self) -> Checksums:
-        """The checksums of the rows as generated, before any database had them."""
+        """The checksums of the rows as generated, before any database had them, or as read from a user's database."""
+        if isinstance(self._job, DatabaseJob):
+            return self._job.checksums
         text = _native.plan_checksums(json.dumps(self._job.plan), self._job.seed, os.cpu_count() or 1)
         return _as_checksums(json.loads(text))
 

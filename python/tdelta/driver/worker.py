@@ -18,6 +18,7 @@ from collections.abc import Callable
 from typing import Any, TextIO
 
 from tdelta import _native
+from tdelta.driver.database_orders import DatabaseOrders
 from tdelta.driver.loading import Loaded, library_digest, library_facts, load_library
 from tdelta.driver.pages import Files, page_costs
 from tdelta.measure.children import die_with_parent
@@ -25,7 +26,7 @@ from tdelta.measure.children import die_with_parent
 Order = dict[str, Any]
 
 
-class Host:
+class Host(DatabaseOrders):
     """The state of one worker: its library, once it is loaded, and its twin, once it is open."""
 
     def __init__(self) -> None:

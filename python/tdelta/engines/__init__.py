@@ -5,6 +5,7 @@ that happens in a worker process of the twin's own.
 """
 
 from tdelta.engines.catalogue import EngineInfo, catalogue, engine
+from tdelta.engines.conversion import Conversion, Layout
 from tdelta.engines.sqlite import SqliteEngine, TwinSettings
 from tdelta.engines.sqlite_libraries import KINDS, PASSPHRASE, RAW, SQLCIPHER, SQLITE3MC, WHEELS, Cipher, Kind, Library
 
@@ -16,8 +17,10 @@ __all__ = [
     "SQLITE3MC",
     "WHEELS",
     "Cipher",
+    "Conversion",
     "EngineInfo",
     "Kind",
+    "Layout",
     "Library",
     "SqliteEngine",
     "TwinSettings",

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from tdelta.engines.conversion import Conversion, Layout, Target, conversion
 from tdelta.engines.sqlite_libraries import PASSPHRASE, RAW, SQLITE3MC, Cipher, Library
 from tdelta.errors import UnknownName, UsageError
 
@@ -194,10 +195,44 @@ class SqliteEngine:
             pragmas.append(f"PRAGMA temp_store={settings.temp_store}")
         return self._options(path, settings, key, pragmas)
 
+    def conversion(self, path: str, settings: TwinSettings, found: Layout) -> Conversion:
+        """How a plain copy of that layout becomes the file of a twin at ``path``."""
+        cipher = self.ciphers[settings.cipher]
+        wanted = Target(
+            path=path,
+            page_size=settings.page_size,
+            reserved_bytes=settings.reserved_bytes,
+            is_encrypted=self.needs_key(settings.cipher),
+            own_reserved_bytes=cipher.reserved_bytes,
+            cipher_pragmas=tuple(self._cipher_pragmas(settings)),
+        )
+        return conversion(self.library.kind, found, wanted)
+
+    def conversion_options(self, path: str) -> dict[str, object]:
+        """Options by which a worker opens a plain copy to work on it, without a journal: a failed one is thrown away.
+
+        Leaving the journal mode of the original comes first; it is what folds a write-ahead log in. Temporary files are
+        files: the library would rebuild a large database in memory otherwise. Files may be made, because an attached
+        file is opened as this one is, and SQLCipher exports into a new one.
+        """
+        pragmas = ["PRAGMA journal_mode=DELETE", "PRAGMA journal_mode=OFF", "PRAGMA synchronous=OFF"]
+        pragmas += ["PRAGMA temp_store=FILE", "PRAGMA cache_size=-65536"]
+        return {"path": path, "create": True, "cipher_pragmas": [], "key": None, "pragmas": pragmas}
+
+    def reading_options(self, path: str, settings: TwinSettings, key: str | None) -> dict[str, object]:
+        """Options by which a worker opens a converted file to read it, before any twin is made of it."""
+        return self._options(path, settings, key, ["PRAGMA journal_mode=OFF", "PRAGMA cache_size=-65536"])
+
     def _options(self, path: str, settings: TwinSettings, key: str | None, pragmas: list[str]) -> dict[str, object]:
-        cipher_pragmas = [text.format(page_size=settings.page_size) for text in self.ciphers[settings.cipher].pragmas]
-        given = _raw(key) if key is not None and settings.key_kind == RAW else key
-        return {"path": path, "cipher_pragmas": cipher_pragmas, "key": given, "pragmas": pragmas}
+        given = self.given_key(settings, key)
+        return {"path": path, "cipher_pragmas": self._cipher_pragmas(settings), "key": given, "pragmas": pragmas}
+
+    def given_key(self, settings: TwinSettings, key: str | None) -> str | None:
+        """A key as the library is given it: to derive its own from, or in its notation of one that is used as it is."""
+        return _raw(key) if key is not None and settings.key_kind == RAW else key
+
+    def _cipher_pragmas(self, settings: TwinSettings) -> list[str]:
+        return [text.format(page_size=settings.page_size) for text in self.ciphers[settings.cipher].pragmas]
 
     @staticmethod
     def needs_key(cipher: str) -> bool:

@@ -39,6 +39,11 @@ class Markers:
         sample = rng.permutation(MARKER_ROWS)[:_NEEDLES]
         return cls(rows, tuple(rows[number][:_NEEDLE_BYTES] for number in sorted(sample)))
 
+    def table_sql(self) -> tuple[str, str]:
+        """The statements that make the table and fill it, where rows are not made by a load."""
+        rows = ", ".join(f"({number}, x'{row.hex()}')" for number, row in enumerate(self.rows, start=1))
+        return TABLE_SQL, f"INSERT INTO {TABLE} (id, marker) VALUES {rows}"
+
     def table_plan(self) -> Mapping[str, object]:
         """The table as the data plan of a load takes it."""
         marker = {"name": "marker", "law": "bytes", "hex": [row.hex() for row in self.rows]}

@@ -42,8 +42,15 @@ def free_memory_bytes(root: Path = Path("/")) -> int | None:
     return min((size for size in (available, left) if size is not None), default=None)
 
 
-def require_space(directory: Path, needed_bytes: int) -> None:
+def require_space(
+    directory: Path, needed_bytes: int, *, remedy: str = "take less data (--size), or another folder (--dir)"
+) -> None:
     """Make sure a directory has room.
+
+    Args:
+        directory: where the files go.
+        needed_bytes: how much they take.
+        remedy: what else to do than to free space.
 
     Raises:
         StorageFault: it has less than ``needed_bytes``; says how much is missing and what to do.
@@ -52,16 +59,22 @@ def require_space(directory: Path, needed_bytes: int) -> None:
     if free < needed_bytes:
         raise StorageFault(
             f"{directory}: expected {_size(needed_bytes)} of free disk space, found {_size(free)}; "
-            f"free {_size(needed_bytes - free)}, take less data (--size), or another folder (--dir)"
+            f"free {_size(needed_bytes - free)}, {remedy}"
         )
 
 
-def require_memory(needed_bytes: int, root: Path = Path("/")) -> None:
+def require_memory(
+    needed_bytes: int,
+    root: Path = Path("/"),
+    *,
+    remedy: str = "take less data (--size), a smaller --cache or fewer --threads",
+) -> None:
     """Make sure there is memory; where the kernel does not tell, there is.
 
     Args:
         needed_bytes: what the run will take.
         root: as for :func:`free_memory_bytes`.
+        remedy: what else to do than to close other programs.
 
     Raises:
         EnvironmentFault: there is less than ``needed_bytes``.
@@ -69,8 +82,7 @@ def require_memory(needed_bytes: int, root: Path = Path("/")) -> None:
     free = free_memory_bytes(root)
     if free is not None and free < needed_bytes:
         raise EnvironmentFault(
-            f"expected {_size(needed_bytes)} of free memory, found {_size(free)}; "
-            "close other programs, or take less data (--size), a smaller --cache or fewer --threads"
+            f"expected {_size(needed_bytes)} of free memory, found {_size(free)}; close other programs, or {remedy}"
         )
 
 

@@ -16,6 +16,7 @@ from tdelta.records.events import (
 )
 from tdelta.records.results import (
     Contrast,
+    DatabaseFacts,
     Decision,
     Estimate,
     EvidenceState,
@@ -34,6 +35,7 @@ __all__ = [
     "BlockDone",
     "Condition",
     "Contrast",
+    "DatabaseFacts",
     "Decision",
     "Estimate",
     "Event",

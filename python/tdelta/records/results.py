@@ -160,8 +160,27 @@ class Validity:
 
 
 @dataclass(frozen=True, slots=True)
+class DatabaseFacts:
+    """The user's database that the twins are copies of: what it is called and how large, and nothing of its contents.
+
+    ``file`` is its name without a folder, ``size_bytes`` that of the file with its log. ``tables`` and ``rows`` are
+    those that are compared by checksum. ``proposed`` says whether the workload is tdelta's proposal.
+    """
+
+    file: str
+    size_bytes: int
+    page_size: int
+    tables: int
+    rows: int
+    proposed: bool
+
+
+@dataclass(frozen=True, slots=True)
 class RunSettings:
-    """Everything that, with the same versions, repeats a run; ``options`` are JSON values by option name."""
+    """Everything that, with the same versions, repeats a run; ``options`` are JSON values by option name.
+
+    ``database`` is None where the rows are generated.
+    """
 
     run_id: str
     seed: int
@@ -173,6 +192,7 @@ class RunSettings:
     budget: float | None
     metric: Metric
     options: Mapping[str, object] = field(default_factory=dict)
+    database: DatabaseFacts | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ _FLAGS: Mapping[str, str] = {
     "engine": "--engine",
     "library": "--library",
     "workload": "--workload",
+    "database": "--database",
     "threads": "--threads",
     "cache": "--cache",
     "page_size": "--page-size",

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from tdelta.records import (
     Contrast,
+    DatabaseFacts,
     Estimate,
     NoiseFloor,
     PageCost,
@@ -83,6 +84,13 @@ def dry_run_document(plan: DryRun) -> dict[str, object]:
         "directory": plan.directory,
         "trials_at_least": plan.trials_at_least,
         "cautions": list(plan.cautions),
+        "database": _database(plan.database),
+        "tables": [{"name": t.name, "rows": t.rows, "size_bytes": t.size_bytes} for t in plan.tables],
+        "transactions": [
+            {"name": t.name, "title": t.title, "share": t.share, "script": t.script} for t in plan.transactions
+        ],
+        "notes": list(plan.notes),
+        "written": plan.written,
     }
 
 
@@ -168,6 +176,20 @@ def _page_cost(cost: PageCost) -> dict[str, object]:
     }
 
 
+def _database(facts: DatabaseFacts | None) -> dict[str, object] | None:
+    """What is told of a user's database; None where the rows are generated."""
+    if facts is None:
+        return None
+    return {
+        "file": facts.file,
+        "size_bytes": facts.size_bytes,
+        "page_size": facts.page_size,
+        "tables": facts.tables,
+        "rows": facts.rows,
+        "proposed": facts.proposed,
+    }
+
+
 def _validity(check: Validity) -> dict[str, object]:
     return {"check": check.check, "ok": check.ok, "detail": check.detail}
 
@@ -195,6 +217,7 @@ def _settings(settings: RunSettings) -> dict[str, object]:
         "rope": settings.rope,
         "budget": settings.budget,
         "metric": settings.metric.value,
+        "database": _database(settings.database),
         "options": settings.options,
         "repeat": repeat_command(settings),
     }

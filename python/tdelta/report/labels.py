@@ -6,8 +6,8 @@ Only factors that vary in the run are named: a run at one thread does not say "1
 from __future__ import annotations
 
 from tdelta.design.layout import COMPARED
-from tdelta.records import Condition, Contrast, Level, Metric, Role, RunSettings
-from tdelta.report.quantities import amounts, share
+from tdelta.records import Condition, Contrast, DatabaseFacts, Level, Metric, Role, RunSettings
+from tdelta.report.quantities import amounts, counted, share
 
 _METRICS = {
     Metric.RESPONSE_TIME: "response time",
@@ -30,6 +30,12 @@ def metric_label(metric: Metric) -> str:
 def transaction_name(transaction: str) -> str:
     """A transaction type in words: ``browse products``."""
     return transaction.replace("_", " ")
+
+
+def database_text(facts: DatabaseFacts) -> str:
+    """A user's database by its name and size: ``database app.db: 24.10 MiB, 30 tables, 123,456 rows``."""
+    size = amounts((facts.size_bytes,), "bytes")[0]
+    return f"database {facts.file}: {size}, {counted(facts.tables, 'table')}, {counted(facts.rows, 'row')}"
 
 
 def condition_label(condition: Condition, settings: RunSettings) -> str:

@@ -9,12 +9,15 @@ from rich.table import Table
 from rich.text import Text
 
 from tdelta.report.drawing import draw, paragraph, plain_table
+from tdelta.report.labels import database_text
 from tdelta.report.quantities import amounts, counted, duration
 from tdelta.session.request import DryRun
 
 ENGINES_SCHEMA = "tdelta.engines/1"
 STUDIES_SCHEMA = "tdelta.studies/1"
 _INDENT = "    "
+_DEEP = " " * 9
+_MOST_TABLES = 10
 
 
 class Engine(Protocol):
@@ -159,7 +162,43 @@ def dry_run_text(plan: DryRun, width: int, *, color: bool = False) -> str:
     ]
     cautions = [text for caution in plan.cautions for text in paragraph(f"- {caution}", width, "yellow", indent="  ")]
     texts = [text for line in lines for text in paragraph(line, width, indent="  ")]
-    return draw([*texts, Text(), table, *([Text(), *cautions] if cautions else [])], width, color=color)
+    own = _own_database(plan, width)
+    return draw([*texts, Text(), table, *own, *([Text(), *cautions] if cautions else [])], width, color=color)
+
+
+def _own_database(plan: DryRun, width: int) -> list[Text | Table]:
+    """The tables of a user's database and the transactions on it; nothing where the rows are generated."""
+    if plan.database is None:
+        return []
+    kind = "proposed" if plan.database.proposed else "given"
+    parts: list[Text | Table] = [Text(), *paragraph(f"{database_text(plan.database)}; only read", width)]
+    parts += [Text(), *_tables(plan), Text(), Text(f"transactions ({kind})", style="dim"), *_transactions(plan, width)]
+    if plan.notes:
+        notes = [text for note in plan.notes for text in paragraph(f"- {note}", width, "dim", indent="  ")]
+        parts += [Text(), Text("not proposed", style="dim"), *notes]
+    if plan.written is not None:
+        told = f"written to {plan.written}: edit it, then give it with --database and --workload {plan.written}"
+        parts += [Text(), *paragraph(told, width, indent="  ")]
+    return parts
+
+
+def _tables(plan: DryRun) -> list[Text | Table]:
+    """The biggest tables, and how many are smaller."""
+    table = plain_table((("biggest tables", False), ("rows", True), ("size", True)))
+    for line in plan.tables[:_MOST_TABLES]:
+        table.add_row(line.name, f"{line.rows:,}", amounts((line.size_bytes,), "bytes")[0])
+    smaller = len(plan.tables) - _MOST_TABLES
+    return [table, *([Text(f"and {counted(smaller, 'smaller table')}", style="dim")] if smaller > 0 else [])]
+
+
+def _transactions(plan: DryRun, width: int) -> list[Text | Table]:
+    parts: list[Text | Table] = []
+    for transaction in plan.transactions:
+        parts += paragraph(f"{100 * transaction.share:5.1f} %  {transaction.name}: {transaction.title}", width)
+        for line in transaction.script.splitlines():
+            if line and not line.startswith("--"):
+                parts += paragraph(f"{_DEEP}{line}", width, "dim", indent=_DEEP + _INDENT)
+    return parts
 
 
 def _span(plan: DryRun) -> str:

@@ -170,11 +170,15 @@ def planned_text(event: RunPlanned) -> str:
     """What was laid out, in one line."""
     settings = event.settings
     return (
-        f"run {settings.run_id}: {settings.engine}, {settings.workload},"
+        f"run {settings.run_id}: {settings.engine}, {settings.workload}{_on(settings)},"
         f" {counted(len(settings.conditions), 'condition')},"
         f" at least {counted(event.rounds_min, 'round')} of {counted(event.blocks_per_round, 'block')},"
         f" at most {duration(event.deadline_seconds)}; seed {settings.seed}"
     )
+
+
+def _on(settings: RunSettings) -> str:
+    return "" if settings.database is None else f" on {settings.database.file}"
 
 
 def look_text(look: Look, settings: RunSettings | None) -> str:

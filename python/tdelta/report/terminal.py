@@ -21,6 +21,7 @@ from tdelta.report.labels import (
     condition_label,
     contrast_label,
     contrast_title,
+    database_text,
     metric_label,
     metric_name,
     transaction_name,
@@ -250,6 +251,7 @@ def _footer(result: RunResult, width: int) -> list[Text | Table]:
     lines = (
         f"run {settings.run_id}, seed {settings.seed}: {settings.engine}, workload {settings.workload}",
         *(f"library: {name}" for name in (result.versions.get("library under test"),) if name),
+        *(() if settings.database is None else (f"{database_text(settings.database)}; only read, twins are copies",)),
         f"{counts} of {duration(result.trial_seconds)}, {_operations(result)}"
         f" and {counted(result.slices, 'turn')} each;"
         f" {duration(result.elapsed_seconds)} in all; {ended(result)}",

@@ -129,6 +129,8 @@ def _cautions(plan: Plan, trials: Sequence[Trial], ending: Ending, dilution: flo
     yield from plan.cautions
     if ending.interrupted:
         yield "the run was interrupted: this is what was known by then"
+    if plan.source is not None:
+        yield from plan.source.cautions
     pressed = _median_pressure(trials, "cpu_some")
     if pressed > _PRESSED and not plan.is_open and _threads(plan) == 1:
         yield f"other programs wanted the CPU during {pressed:.0%} of the trials' time"

@@ -55,9 +55,9 @@ class Checks:
         self._page_us = {level: list(costs) for level, costs in found["page_us"].items()}
 
     def loaded(self, name: str, sums: Checksums, expected: Checksums) -> None:
-        """A loaded file's rows, against the rows as generated."""
+        """A loaded file's rows, against the rows as generated, or as read from the user's database."""
         self._expected = expected
-        self._before += _differences(f"the load for {name}", sums, "the generated rows", expected)
+        self._before += _differences(f"the load for {name}", sums, self._plan.rows_are, expected)
 
     def ciphered(self, cipher: str, *, is_encrypted: bool) -> None:
         """Whether a loaded file begins as its cipher says it must."""
@@ -88,8 +88,8 @@ class Checks:
         self._page_us.setdefault(str(condition.level(FACTOR)), []).append(proof.cipher_us_per_page)
 
     def before(self, condition: Condition, sums: Checksums) -> None:
-        """A fresh twin's rows, against the rows as generated."""
-        self._before += _differences(condition.key, sums, "the generated rows", self._expected)
+        """A fresh twin's rows, against the rows as generated, or as read from the user's database."""
+        self._before += _differences(condition.key, sums, self._plan.rows_are, self._expected)
 
     def after(self, condition: Condition, sums: Checksums) -> None:
         """A twin's rows after its round, against the first twin of the same stratum."""
@@ -124,7 +124,13 @@ class Checks:
 
     def _rows_text(self) -> str:
         rows = sum(count for count, _ in self._expected.values())
-        return f"{rows:,} rows in {len(self._expected)} tables, by checksum, as generated"
+        return f"{rows:,} rows in {len(self._expected)} tables, by checksum, {self._origin_text()}"
+
+    def _origin_text(self) -> str:
+        if self._plan.source is None:
+            return "as generated"
+        own = len(self._plan.workload.keys)
+        return "as in the original" + (f" ({own} of them tdelta's own, of keys)" if own else "")
 
     def _after_check(self) -> Validity:
         name = "rows are the same after the last trial"

@@ -17,6 +17,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+from tdelta.design import fresh_seed
 from tdelta.driver import MakeTwins, SqliteTwins, TwinFolder, Twins, signals, sweep
 from tdelta.errors import StorageFault, TdeltaError, UsageError
 from tdelta.inference import enough, judge, look
@@ -25,6 +26,7 @@ from tdelta.records import Event, Look, Phase, RunPlanned, RunResult, Trial
 from tdelta.session.answer import Ending, assemble
 from tdelta.session.calibration import Calibration, calibrate
 from tdelta.session.checks import Checks
+from tdelta.session.database import staged
 from tdelta.session.evidence import Evidence
 from tdelta.session.floors import FACT, measure_floors
 from tdelta.session.planning import Plan, plan, request_from_json
@@ -63,13 +65,16 @@ def conduct(
         KeyboardInterrupt: before there was anything to say.
     """
     clock = Clock(request.max_seconds, now)
-    with Store.open(request.store) as store:
-        made = plan(request, store.fresh_run_id())
-        _make_room(made)
-        store.create_run(made.settings, machine_facts(made.base), library_versions() | made.engine.library.versions())
-        store.put_fact(made.settings.run_id, "fingerprint", made.fingerprint())
-        store.put_fact(made.settings.run_id, "library", made.engine.library.identity())
-        return _Session(made, store, observer, clock, make_twins).run()
+    request = dataclasses.replace(request, seed=fresh_seed() if request.seed is None else request.seed)
+    with Store.open(request.store) as store, _interruptible(Interruption()):
+        run_id = store.fresh_run_id()
+        with staged(request, run_id, observer) as source:
+            made = plan(request, run_id, source)
+            _make_room(made)
+            versions = library_versions() | made.engine.library.versions()
+            store.create_run(made.settings, machine_facts(made.base), versions)
+            _keep_work(made, store)
+            return _Session(made, store, observer, clock, make_twins).run()
 
 
 def resume(
@@ -101,15 +106,26 @@ def resume(
             raise UsageError(f"run {found} is complete: `tdelta show {found}` repeats its answer")
         settings = store.settings(found)
         request = request_from_json(settings.options)
-        made = plan(request, found)
-        made = dataclasses.replace(made, settings=settings)
-        if store.get_fact(found, "fingerprint") not in (None, made.fingerprint()):
-            raise UsageError(f"run {found}: its workload has changed since it began; start a new run")
         _require_same_versions(found, store.versions(found))
-        _require_same_library(found, store.get_fact(found, "library"), made.engine.library.identity())
-        store.put_fact(found, "fingerprint", made.fingerprint())  # a run that was killed at once has none yet
-        _make_room(made)
-        return _Session(made, store, observer, Clock(request.max_seconds, now), make_twins).run()
+        clock = Clock(request.max_seconds, now)
+        with _interruptible(Interruption()), staged(request, found, observer) as source:
+            made = dataclasses.replace(plan(request, found, source), settings=settings)
+            if store.get_fact(found, "fingerprint") not in (None, made.fingerprint()):
+                changed = "workload" if source is None else "database or its workload"
+                raise UsageError(f"run {found}: its {changed} has changed since it began; start a new run")
+            _require_same_library(found, store.get_fact(found, "library"), made.engine.library.identity())
+            _keep_work(made, store)  # a run that was killed at once has none yet
+            _make_room(made)
+            return _Session(made, store, observer, clock, make_twins).run()
+
+
+def _keep_work(plan: Plan, store: Store) -> None:
+    """What the run does, by its digest, and with what; on a user's database also in full, since it may be a proposal."""
+    run_id = plan.settings.run_id
+    store.put_fact(run_id, "fingerprint", plan.fingerprint())
+    store.put_fact(run_id, "library", plan.engine.library.identity())
+    if plan.source is not None:
+        store.put_fact(run_id, "database", plan.source.as_json())
 
 
 def _require_same_versions(run_id: str, before: Mapping[str, str]) -> None:
@@ -213,6 +229,8 @@ class _Session:
             self._checks.loaded(f"{cipher}/{page_size}", sums, expected)
             self._checks.ciphered(cipher, is_encrypted=twins.is_encrypted(path))
             data_bytes = data_bytes or path.stat().st_size
+        if self._plan.source is not None:
+            self._plan.source.path.unlink(missing_ok=True)  # every kind of twin has been made of it
         self._checks.raise_if_rows_differ()
         return data_bytes
 

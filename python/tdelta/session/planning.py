@@ -13,19 +13,22 @@ from pathlib import Path
 from typing import Any
 
 from tdelta.design import fresh_seed, lay_out, parse_level
-from tdelta.driver import LoadJob, Mix, find_library, with_markers
+from tdelta.driver import DatabaseJob, LoadJob, Mix, find_library, with_markers
 from tdelta.engines import WHEELS, SqliteEngine, TwinSettings, engine
 from tdelta.errors import UsageError
 from tdelta.evidence import Markers
 from tdelta.records import Condition, Level, Metric, RunSettings
 from tdelta.session.instructions import available
 from tdelta.session.request import RunRequest
+from tdelta.session.source import DatabaseSource
 from tdelta.session.studies import study
-from tdelta.workloads import Workload, load
+from tdelta.workloads import BUILT_IN, Workload, load
 
 _DEFAULTS = RunRequest()
 _DEFAULT_CIPHER = "aes-256"
 _DEFAULT_WORKLOAD = "order-entry"
+_DEFAULT_PAGE_SIZE = 4096
+_PATHS = ("database", "directory", "store")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +36,8 @@ class Plan:
     """A run, laid out.
 
     ``scale`` is the workload's; ``base`` the folder under which the twins' folder goes; ``cautions`` says what was
-    asked for and cannot be had here.
+    asked for and cannot be had here. ``source`` is the user's database that the twins are copies of; None where the
+    rows are generated.
     """
 
     request: RunRequest
@@ -43,6 +47,17 @@ class Plan:
     settings: RunSettings
     base: Path
     cautions: tuple[str, ...] = ()
+    source: DatabaseSource | None = None
+
+    @property
+    def size_bytes(self) -> int:
+        """About how many bytes a plain twin's file takes."""
+        return self.workload.size_at(self.scale) if self.source is None else self.source.size_bytes
+
+    @property
+    def rows_are(self) -> str:
+        """What the rows of every twin must be the same as, in words."""
+        return "the generated rows" if self.source is None else "the rows of the original"
 
     @property
     def conditions(self) -> tuple[Condition, ...]:
@@ -65,8 +80,11 @@ class Plan:
         numbers = dict.fromkeys(condition.stratum for condition in self.conditions)
         return {n: tuple(c for c in self.conditions if c.stratum == n) for n in numbers}
 
-    def load_job(self) -> LoadJob:
-        """How rows are made: the same for every twin."""
+    def load_job(self) -> LoadJob | DatabaseJob:
+        """Where rows come from: the same for every twin."""
+        return self._generating_job() if self.source is None else self.source.job()
+
+    def _generating_job(self) -> LoadJob:
         tables = tuple((t.name, tuple(c.name for c in t.columns)) for t in self.workload.tables)
         job = LoadJob(
             plan=self.workload.plan(self.scale),
@@ -88,25 +106,36 @@ class Plan:
             for name, script in self.workload.scripts().items()
         )
         rows = {f"rows_{table}": float(count) for table, count in self.workload.rows(self.scale).items()}
-        return Mix(transactions, {**rows, "scale": self.scale})
+        given = {} if self.source is None else self.source.constants
+        return Mix(transactions, {**rows, **given, "scale": self.scale})
 
     def twin_settings(self, condition: Condition, data_bytes: int) -> TwinSettings:
         """What a condition's twins are opened with, the cache being a share of ``data_bytes``."""
         levels = dict(condition.levels)
         request = self.request
-        reserved = self.engine.reserved_bytes(self._ciphers(), request.reserve)
+        cipher = str(levels["cipher"])
         return TwinSettings(
-            cipher=str(levels["cipher"]),
-            page_size=int(levels.get("page_size", request.page_size)),
+            cipher=cipher,
+            page_size=int(levels.get("page_size", self._page_size())),
             journal_mode=str(levels.get("journal_mode", request.journal_mode)),
             synchronous=request.synchronous,
-            reserved_bytes=reserved[str(levels["cipher"])],
+            reserved_bytes=self._reserved_bytes(cipher),
             threads=int(levels["threads"]),
             cache_bytes=round(float(levels.get("cache", request.cache)) * data_bytes),
             key_kind=self.engine.key_kind(request.key, connects=self.workload.connects),
             aes_instructions=str(levels.get("aes_instructions", "on")),
             temp_store=request.temp_store,
         )
+
+    def _page_size(self) -> int:
+        own = _DEFAULT_PAGE_SIZE if self.source is None else self.source.layout.page_size
+        return own if self.request.page_size is None else self.request.page_size
+
+    def _reserved_bytes(self, cipher: str) -> int:
+        wanted = self.engine.reserved_bytes(self._ciphers(), self.request.reserve)[cipher]
+        if self.source is None:
+            return wanted
+        return self.source.reserved_bytes(wanted, is_shared=self.request.reserve == "equal" or cipher == "none")
 
     def load_kinds(self) -> dict[tuple[str, int], Condition]:
         """One condition for each kind of file that must be loaded, by (cipher, page size); plain ones first."""
@@ -117,8 +146,10 @@ class Plan:
         return kinds
 
     def fingerprint(self) -> str:
-        """A digest of the work: of the data plan, the schema and the scripts."""
-        job = self.load_job()
+        """A digest of the work: of the data plan, the schema and the scripts, or of a user's database."""
+        if self.source is not None:
+            return self.source.fingerprint()
+        job = self._generating_job()
         text = json.dumps([job.plan, job.tables_sql, job.indexes_sql, self.workload.scripts()], sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()
 
@@ -126,8 +157,13 @@ class Plan:
         return tuple(dict.fromkeys(str(c.level("cipher")) for c in self.conditions))
 
 
-def plan(request: RunRequest, run_id: str) -> Plan:
+def plan(request: RunRequest, run_id: str, source: DatabaseSource | None = None) -> Plan:
     """Lay a run out.
+
+    Args:
+        request: what was asked.
+        run_id: the run's name.
+        source: the user's database of the request, staged; None where the rows are generated.
 
     Raises:
         UsageError: what was asked cannot be done; every fault that can be seen is named at once.
@@ -136,7 +172,7 @@ def plan(request: RunRequest, run_id: str) -> Plan:
     chosen = engine(request.engine, find_library(request.library))
     if request.study is not None:
         study(request.study)  # it must exist; its settings are in the request already
-    workload = load(request.workload or _DEFAULT_WORKLOAD)
+    workload = load(request.workload or _DEFAULT_WORKLOAD) if source is None else source.workload
     vary = _varied(request, chosen)
     _check(request, vary, chosen)
     vary, left_out = available(vary, chosen.crypto)
@@ -153,9 +189,24 @@ def plan(request: RunRequest, run_id: str) -> Plan:
         budget=request.budget,
         metric=request.metric,
         options=request_to_json(dataclasses.replace(request, seed=seed, key=_recorded_key(request, chosen, workload))),
+        database=None if source is None else source.facts(),
     )
-    scale = workload.scale_for(request.size_bytes)
-    return Plan(request, chosen, workload, scale, settings, request.directory or default_base(), left_out)
+    scale = workload.scale_for(request.size_bytes) if source is None else 1.0
+    return Plan(request, chosen, workload, scale, settings, request.directory or default_base(), left_out, source)
+
+
+def check(request: RunRequest) -> None:
+    """See what is wrong with a request before a user's database is copied for it.
+
+    Raises:
+        UsageError: what was asked cannot be done; every fault that can be seen is named at once.
+        EngineUnavailable: the engine is not installed.
+    """
+    chosen = engine(request.engine, find_library(request.library))
+    vary = _varied(request, chosen)
+    _check(request, vary, chosen)
+    vary, _ = available(vary, chosen.crypto)
+    lay_out(vary, threads=request.threads, aa=request.aa, aa_twin=request.aa_twin, plant=request.plant)
 
 
 def default_base() -> Path:
@@ -185,7 +236,7 @@ def _check(request: RunRequest, vary: Mapping[str, tuple[Level, ...]], chosen: S
     unvaried: dict[str, tuple[Level, ...]] = {
         "threads": (request.threads,),
         "cache": (float(request.cache),),
-        "page_size": (request.page_size,),
+        "page_size": (_DEFAULT_PAGE_SIZE if request.page_size is None else request.page_size,),
         "journal_mode": (request.journal_mode,),
         **({} if request.at is None else {"at": (float(request.at),)}),
     }
@@ -195,6 +246,7 @@ def _check(request: RunRequest, vary: Mapping[str, tuple[Level, ...]], chosen: S
         *(partial(chosen.check_ciphers, [str(cipher)]) for cipher in vary.get("cipher", ())),
         partial(_check_given_once, request, vary),
         partial(_check_pace, request, vary),
+        partial(_check_database, request),
         partial(chosen.check_synchronous, request.synchronous),
         partial(chosen.check_temp_store, request.temp_store),
         partial(_check_numbers, request),
@@ -223,6 +275,26 @@ def _check_given_once(request: RunRequest, vary: Mapping[str, tuple[Level, ...]]
 def _check_pace(request: RunRequest, vary: Mapping[str, tuple[Level, ...]]) -> None:
     if request.rate is not None and (request.at is not None or "at" in vary):
         raise UsageError("--rate and --at: expected one of the two; --at finds the rate from the baseline's capacity")
+
+
+def _check_database(request: RunRequest) -> None:
+    """What does not go with rows that are there already."""
+    if request.database is None:
+        return
+    wrong = []
+    if request.study is not None:
+        wrong.append(f"STUDY {request.study} and --database: expected one of the two, since a study makes its own rows")
+    if request.size_bytes != _DEFAULTS.size_bytes:
+        wrong.append("--size and --database: expected one of the two, since twins are as large as the database")
+    if request.workload in BUILT_IN:
+        wrong.append(
+            f"--workload {request.workload} and --database: it makes its own tables; leave it out for a proposal, or"
+            " give a folder of transactions (--write-workload makes one to begin with)"
+        )
+    elif request.workload is not None and not Path(request.workload).is_dir():
+        wrong.append(f"--workload {request.workload}: expected a folder of transactions, found none of that name")
+    if wrong:
+        raise UsageError("\n".join(wrong))
 
 
 def _check_level(factor: str, level: Level) -> None:
@@ -259,7 +331,7 @@ def request_to_json(request: RunRequest) -> dict[str, object]:
     values["vary"] = {factor: list(levels) for factor, levels in request.vary.items()}
     values["plant"] = list(request.plant)
     values["metric"] = request.metric.value
-    for name in ("directory", "store"):
+    for name in _PATHS:
         values[name] = None if values[name] is None else str(values[name].absolute())
     if request.workload is not None and Path(request.workload).is_dir():
         values["workload"] = str(Path(request.workload).resolve())
@@ -274,6 +346,6 @@ def request_from_json(values: Mapping[str, Any]) -> RunRequest:
     made["vary"] = {factor: tuple(levels) for factor, levels in values["vary"].items()}
     made["plant"] = tuple(values["plant"])
     made["metric"] = Metric(values["metric"])
-    for name in ("directory", "store"):
-        made[name] = None if values[name] is None else Path(values[name])
+    for name in _PATHS:
+        made[name] = Path(values[name]) if values.get(name) is not None else None
     return RunRequest(**made)

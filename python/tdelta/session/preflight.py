@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
+import dataclasses
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+from tdelta.design import fresh_seed
+from tdelta.errors import UsageError
 from tdelta.measure import free_disk_bytes, free_memory_bytes, require_memory, require_space, require_writable
+from tdelta.records import Event
 from tdelta.session.calibration import LONGEST_TRIALS
+from tdelta.session.database import staged
 from tdelta.session.planning import Plan, plan
-from tdelta.session.request import DryRun, RunRequest
+from tdelta.session.request import DryRun, RunRequest, TableLine, TransactionLine
+from tdelta.session.source import DatabaseSource
+from tdelta.workloads.own_folder import require_free_folder, write_own_folder
 
 # Rough on purpose, and said to be estimates: a load of 50 MB took 1 to 3 s a cipher, a worker 0.15 s to start.
 _LOAD_BYTES_PER_SECOND = 20e6
@@ -21,20 +32,24 @@ _FILE_GROWTH = 1.3
 def needed_disk_bytes(plan: Plan) -> int:
     """Bytes that all files of a run take at once: a load for each kind, an instance for each condition."""
     files = len(plan.load_kinds()) + len(plan.conditions) * _FILE_GROWTH
-    return round(plan.workload.size_at(plan.scale) * files)
+    return round(plan.size_bytes * files)
 
 
 def needed_memory_bytes(plan: Plan) -> int:
     """Bytes that the workers of a round take at once, page caches included."""
-    size = plan.workload.size_at(plan.scale)
+    size = plan.size_bytes
     return sum(_WORKER_BYTES + plan.twin_settings(c, size).cache_bytes for c in plan.conditions)
 
 
 def check_room(plan: Plan) -> None:
     """Raise ``StorageFault`` or ``EnvironmentFault`` where the run cannot fit, naming what is missing."""
     require_writable(plan.base)
-    require_space(plan.base, needed_disk_bytes(plan))
-    require_memory(needed_memory_bytes(plan))
+    if plan.source is None:
+        require_space(plan.base, needed_disk_bytes(plan))
+        require_memory(needed_memory_bytes(plan))
+    else:
+        require_space(plan.base, needed_disk_bytes(plan), remedy="or name another folder (--dir)")
+        require_memory(needed_memory_bytes(plan), remedy="take a smaller --cache or fewer --threads")
 
 
 def _block_seconds(plan: Plan) -> float:
@@ -44,14 +59,44 @@ def _block_seconds(plan: Plan) -> float:
     return sum(usual if condition.level("cipher") == "none" else longest for condition in plan.conditions)
 
 
-def dry_run(request: RunRequest) -> DryRun:
-    """What a run would take. Makes nothing.
+def dry_run(
+    request: RunRequest, observe: Callable[[Event], None] = lambda _event: None, write_workload: Path | None = None
+) -> DryRun:
+    """What a run would take. Makes nothing, but for a copy of a user's database, which is gone at the end.
+
+    Args:
+        request: what was asked.
+        observe: told how far the copy is.
+        write_workload: where to write the workload that is proposed for a user's database.
 
     Raises:
-        UsageError: as `tdelta.session.plan`.
+        UsageError: as `tdelta.session.plan`; there is nothing to write, or the folder is taken.
+        DatabaseFault: as `tdelta.session.database.staged`.
     """
-    made = plan(request, run_id="dry-run")
-    size = made.workload.size_at(made.scale)
+    if write_workload is not None:
+        _require_proposal(request)
+        require_free_folder(write_workload)
+    if request.seed is None:
+        request = dataclasses.replace(request, seed=fresh_seed())
+    with staged(request, f"dry-run-{os.getpid()}", observe) as source:
+        outlook = _outlook(request, source)
+        if source is not None and write_workload is not None:
+            write_own_folder(source.workload, write_workload, source.notes)
+            outlook = dataclasses.replace(outlook, written=str(write_workload))
+    return outlook
+
+
+def _require_proposal(request: RunRequest) -> None:
+    if request.database is None or request.workload is not None:
+        found = "no --database" if request.database is None else "--workload"
+        raise UsageError(
+            f"--write-workload writes what is proposed for --database FILE without --workload; found {found}"
+        )
+
+
+def _outlook(request: RunRequest, source: DatabaseSource | None) -> DryRun:
+    made = plan(request, "dry-run", source)
+    size = made.size_bytes
     conditions = len(made.conditions)
     trials = request.min_rounds * request.blocks_per_round * conditions
     set_up = len(made.load_kinds()) * size / _LOAD_BYTES_PER_SECOND
@@ -75,5 +120,22 @@ def dry_run(request: RunRequest) -> DryRun:
         memory_free_bytes=free_memory_bytes() or 0,
         directory=str(made.base),
         trials_at_least=trials,
-        cautions=tuple(cautions),
+        cautions=(*cautions, *(() if source is None else source.cautions)),
+        database=made.settings.database,
+        tables=() if source is None else _table_lines(source),
+        transactions=() if source is None else _transaction_lines(source),
+        notes=() if source is None else source.notes,
+    )
+
+
+def _table_lines(source: DatabaseSource) -> tuple[TableLine, ...]:
+    ordered = sorted(source.database.tables, key=lambda table: (-table.size_bytes, table.name))
+    return tuple(TableLine(table.name, table.rows, table.size_bytes) for table in ordered)
+
+
+def _transaction_lines(source: DatabaseSource) -> tuple[TransactionLine, ...]:
+    total = sum(transaction.weight for transaction in source.workload.transactions)
+    return tuple(
+        TransactionLine(transaction.name, transaction.title, transaction.weight / total, transaction.text)
+        for transaction in source.workload.transactions
     )

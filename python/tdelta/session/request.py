@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tdelta.engines import SQLITE3MC
-from tdelta.records import Level, Metric
+from tdelta.records import DatabaseFacts, Level, Metric
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +20,9 @@ class RunRequest:
     ``slice_seconds`` is how long a twin runs before another of its block takes its turn (for each thread; 0: a whole
     trial). ``library`` is the name of a SQLite library or the path of one, ``key`` how it is given keys. ``None`` means
     "the default". A study's settings are in here already (`tdelta.session.studies.request_for`).
+
+    With ``database``, a file of the user's, twins are copies of it: ``workload`` is then a folder of transactions, or
+    None for a proposal, and ``page_size`` is the file's own where it is None.
     """
 
     study: str | None = None
@@ -27,10 +30,11 @@ class RunRequest:
     library: str = SQLITE3MC.name
     key: str | None = None
     workload: str | None = None
+    database: Path | None = None
     vary: Mapping[str, tuple[Level, ...]] = field(default_factory=dict)
     threads: int = 1
     cache: float = 0.10
-    page_size: int = 4096
+    page_size: int | None = None
     journal_mode: str = "wal"
     synchronous: str = "normal"
     temp_store: str = "default"
@@ -57,8 +61,31 @@ class RunRequest:
 
 
 @dataclass(frozen=True, slots=True)
+class TableLine:
+    """A table of a user's database, in a dry run."""
+
+    name: str
+    rows: int
+    size_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class TransactionLine:
+    """A transaction type on a user's database, in a dry run. ``share`` is its share of all transactions."""
+
+    name: str
+    title: str
+    share: float
+    script: str
+
+
+@dataclass(frozen=True, slots=True)
 class DryRun:
-    """What a run would take, before anything is made (``--dry-run``)."""
+    """What a run would take, before anything is made (``--dry-run``).
+
+    What follows the cautions is of a user's database only: its tables, the transactions on it, what a proposal left
+    out, and the folder to which the proposal was written.
+    """
 
     conditions: tuple[str, ...]
     seconds_at_least: float
@@ -70,3 +97,8 @@ class DryRun:
     directory: str
     trials_at_least: int
     cautions: tuple[str, ...] = ()
+    database: DatabaseFacts | None = None
+    tables: tuple[TableLine, ...] = ()
+    transactions: tuple[TransactionLine, ...] = ()
+    notes: tuple[str, ...] = ()
+    written: str | None = None

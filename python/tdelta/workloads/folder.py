@@ -25,6 +25,9 @@ _NAME = re.compile(r"[a-z][a-z0-9_]*\Z")
 _POSITION = re.compile(r"\s*\(at line (\d+), column (\d+)\)")
 _TOP = ("name", "version", "title", "description", "size", "tables", "transactions")
 _ROWS = ("rows", "rows_per_scale", "rows_per")
+_NO_SCHEMA = (
+    "is missing: it defines the tables in generic SQL (a workload on a database of your own has none: --database)"
+)
 
 
 def read_folder(folder: Path) -> Workload:
@@ -33,14 +36,22 @@ def read_folder(folder: Path) -> Workload:
     Raises:
         WorkloadError: all faults of the folder, each with file and line.
     """
-    reader = _Reader(folder)
+    return read_by(FolderReader(folder))
+
+
+def read_by(reader: FolderReader) -> Workload:
+    """What a reader reads.
+
+    Raises:
+        WorkloadError: all faults of the folder, each with file and line.
+    """
     workload = reader.read()
     if workload is None or reader.faults:
-        raise WorkloadError(str(folder), reader.faults.texts())
+        raise WorkloadError(str(reader.folder), reader.faults.texts())
     return workload
 
 
-class _Reader:
+class FolderReader:
     """One reading of one folder."""
 
     def __init__(self, folder: Path) -> None:
@@ -51,6 +62,7 @@ class _Reader:
     # ------------------------------------------------------------------------------------------------ the stages
 
     def read(self) -> Workload | None:
+        """Reads the whole folder; None where there is too little to make a workload of."""
         if not self.folder.is_dir():
             self.faults.add(str(self.folder), 0, f"is no folder: a workload is a folder with {TOML} and {SCHEMA}")
             return None
@@ -86,6 +98,7 @@ class _Reader:
         return None
 
     def document(self) -> dict[str, object] | None:
+        """The content of ``workload.toml``; a fault if it is no TOML."""
         text = self.text(TOML, "is missing: it says tables, laws and transactions")
         if text is None:
             return None
@@ -102,7 +115,7 @@ class _Reader:
         """The generic schema under ``""``, overrides such as ``schema.mysql.sql`` under their engine's name."""
         schemas: dict[str, Schema] = {}
         defined: dict[str, SchemaTable] = {}
-        if (text := self.text(SCHEMA, "is missing: it defines the tables in generic SQL")) is not None:
+        if (text := self.text(SCHEMA, _NO_SCHEMA)) is not None:
             schemas[""], defined = read_schema(text, SCHEMA, self.faults)
         for path in sorted(self.folder.glob("schema.*.sql")):
             engine = path.name.split(".")[1]
@@ -114,6 +127,7 @@ class _Reader:
         return schemas, defined
 
     def same_columns(self, file: str, own: Mapping[str, SchemaTable], generic: Mapping[str, SchemaTable]) -> None:
+        """Faults where an override has other tables or columns than the generic schema."""
         for name in sorted(own.keys() | generic.keys()):
             if name not in own:
                 self.faults.add(file, 0, f"lacks table {name}, which {SCHEMA} defines")
@@ -123,6 +137,7 @@ class _Reader:
     # ------------------------------------------------------------------------------------------- reading of TOML
 
     def fault(self, text: str, *path: str) -> None:
+        """A fault at the line of a key of ``workload.toml``."""
         self.faults.add(TOML, line_of(self.lines, *path), text)
 
     def typed(self, document: Mapping[str, object], kind: type[_T], *path: str) -> _T | None:
@@ -140,6 +155,7 @@ class _Reader:
         return None
 
     def unknown_keys(self, table: Mapping[str, object], known: Iterable[str], *path: str) -> None:
+        """Faults for the keys that nobody reads."""
         names = tuple(known)
         for key in table.keys() - set(names):
             self.fault(f"unknown key {'.'.join((*path, key))!r}.{hint(key, names)}", *path, key)
@@ -159,6 +175,7 @@ class _Reader:
         return found
 
     def size(self, document: Mapping[str, object]) -> tuple[int, int]:
+        """Bytes a unit of scale and fixed bytes, of ``[size]``."""
         remedy = "load scale 1 and scale 11 into a plain SQLite file; a tenth of the difference is bytes_per_scale"
         size = document.get("size")
         if not isinstance(size, dict):
@@ -179,6 +196,7 @@ class _Reader:
     # ---------------------------------------------------------------------------------------------------- tables
 
     def tables(self, document: Mapping[str, object], defined: Mapping[str, SchemaTable]) -> tuple[Table, ...]:
+        """The tables, in load order, held against the schema."""
         entries = self.named_tables(document, "tables")
         tables: list[Table] = []
         for name, entry in entries.items():
@@ -197,6 +215,7 @@ class _Reader:
         return tuple(tables)
 
     def row_count(self, table: Table, entry: Mapping[str, object], earlier: Iterable[str]) -> Table:
+        """The table with how many rows it has."""
         path = ("tables", table.name)
         given = [key for key in _ROWS if key in entry]
         if len(given) != 1:
@@ -216,6 +235,7 @@ class _Reader:
         return replace(table, fixed_rows=int(value)) if key == "rows" else replace(table, rows_per_scale=float(value))
 
     def rows_per(self, name: str, value: object, earlier: set[str]) -> tuple[str, int]:
+        """The parent table and the rows for each of its rows."""
         path = ("tables", name, "rows_per")
         if not (isinstance(value, dict) and isinstance(value.get("table"), str) and type(value.get("count")) is int):
             self.fault(f'rows_per must be {{ table = "…", count = … }}, found {value!r}', *path)
@@ -228,6 +248,7 @@ class _Reader:
         return value["table"], value["count"]
 
     def columns(self, table: Table, entry: Mapping[str, object], tables: Iterable[str]) -> tuple[Column, ...]:
+        """The columns of a table."""
         path = ("tables", table.name, "columns")
         entries = entry.get("columns")
         if not isinstance(entries, dict) or not entries:
@@ -237,6 +258,7 @@ class _Reader:
         return tuple(column for column in found if column is not None)
 
     def column(self, table: Table, name: str, value: object, tables: set[str]) -> Column | None:
+        """A column with its law; None where it has faults that leave none."""
         path = ("tables", table.name, "columns", name)
         if not isinstance(value, dict) or not isinstance(value.get("law"), str):
             self.fault(f'column {name} must be {{ law = "…", … }}, found {value!r}', *path)
@@ -255,6 +277,7 @@ class _Reader:
         return Column(name, law, values, self.null_share(value, law, *path))
 
     def null_share(self, value: Mapping[str, object], law: str, *path: str) -> float:
+        """The share of values that are NULL."""
         share = value.get("null_share", 0.0)
         if isinstance(share, bool) or not isinstance(share, int | float) or not 0 <= share <= 1:
             self.fault(f"column {path[-1]}: null_share must be 0 to 1, found {share!r}", *path)
@@ -264,6 +287,7 @@ class _Reader:
         return float(share)
 
     def match_schema(self, name: str, columns: tuple[Column, ...], defined: SchemaTable) -> None:
+        """Faults where laws and schema do not fit each other."""
         path = ("tables", name, "columns")
         for column in columns:
             wanted = defined.columns.get(column.name)
@@ -313,6 +337,7 @@ class _Reader:
     def transactions(
         self, document: Mapping[str, object], given: frozenset[str], schemas: Mapping[str, Schema]
     ) -> tuple[Transaction, ...]:
+        """The transactions, their scripts checked."""
         found: list[Transaction] = []
         checked: list[tuple[str, Script]] = []
         for name, entry in self.named_tables(document, "transactions").items():

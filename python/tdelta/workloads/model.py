@@ -52,11 +52,23 @@ class Transaction:
 
 
 @dataclass(frozen=True, slots=True)
+class KeyTable:
+    """A table of sampled keys that tdelta makes in each copy of a user's database, for scripts to draw rows by.
+
+    It is called ``tdelta_key_NAME`` and holds keys of ``table``, see `tdelta.workloads.keys`.
+    """
+
+    name: str
+    table: str
+
+
+@dataclass(frozen=True, slots=True)
 class Workload:
     """A workload that has passed every check. Made by :func:`tdelta.workloads.load`.
 
     ``bytes_per_scale`` and ``fixed_bytes`` say how large a plain SQLite file of scale s is, indexes included:
-    ``fixed_bytes + s * bytes_per_scale``.
+    ``fixed_bytes + s * bytes_per_scale``. A workload on a user's database has no ``tables`` and no size of its own, but
+    may have ``keys``.
     """
 
     name: str
@@ -68,6 +80,7 @@ class Workload:
     bytes_per_scale: int
     fixed_bytes: int
     schemas: Mapping[str, Schema] = field(default_factory=dict, repr=False)
+    keys: tuple[KeyTable, ...] = ()
 
     @property
     def connects(self) -> bool:

@@ -14,6 +14,7 @@ from tdelta.cli.run import run
 from tdelta.errors import UnknownName
 from tdelta.records import Event, Metric, Phase, RunResult
 from tdelta.report.command import repeat_command
+from tdelta.session import plan
 from tdelta.session.request import DryRun, RunRequest
 
 from .calling import Called, call
@@ -33,8 +34,9 @@ class FakeSession:
         observer(Phase("load", "aes-256"))
         return self.result
 
-    def dry_run(self, request: RunRequest) -> DryRun:
-        self.requests.append(request)
+    def dry_run(self, request: RunRequest, observer: Callable[[Event], None], written: Path | None) -> DryRun:
+        self.requests.append(request if written is None else (request, written))
+        observer(Phase("copy", "app.db"))
         return PLAN
 
     def resume(self, run_id: str, store: Path | None, observer: Callable[[Event], None]) -> RunResult:
@@ -165,6 +167,26 @@ def test_a_dry_run_measures_nothing(session: FakeSession) -> None:
     assert json.loads(call("run", "--dry-run", "--json").out)["schema"] == "tdelta.dry-run/1"
 
 
+def test_a_run_on_a_database_is_asked_for_and_repeated_by_its_path(session: FakeSession) -> None:
+    repeat = repeat_command(replace(s.settings(), options={"database": "/d/my app.db", "workload": "./mine"}))
+    assert repeat == "tdelta run --workload ./mine --database '/d/my app.db' --seed 7301"
+    assert call(*shlex.split(repeat)[1:]).code == 0
+    assert session.requests == [RunRequest(workload="./mine", database=Path("/d/my app.db"), seed=7301)]
+
+
+def test_writing_a_proposal_measures_nothing_and_shows_how_far_it_is(session: FakeSession) -> None:
+    done = call("run", "--database", "app.db", "--write-workload", "./mine")
+    assert (done.code, done.err) == (0, "copy: app.db\n")
+    assert session.requests == [(RunRequest(database=Path("app.db")), Path("mine"))]
+
+
+def test_a_size_that_is_typed_does_not_go_with_a_database_even_if_it_is_the_default(session: FakeSession) -> None:
+    done = call("run", "--database", "app.db", "--size", "50MB")
+    assert done.code == 2
+    assert "--size and --database: expected one of the two" in done.err
+    assert session.requests == []
+
+
 def test_a_run_resumes_by_its_id_from_the_store_that_was_named(session: FakeSession) -> None:
     assert call("run", "--resume", "2026", "--store", "/s.db").code == 0
     assert call("run", "--resume", "last").code == 0
@@ -209,7 +231,7 @@ def test_the_defaults_named_in_the_help_are_the_defaults_of_the_request() -> Non
         "library": request.library,
         "threads": str(request.threads),
         "cache": f"{100 * request.cache:g}%",
-        "page_size": str(request.page_size),
+        "page_size": str(plan(request, "r").twin_settings(plan(request, "r").conditions[0], 0).page_size),
         "journal_mode": request.journal_mode,
         "synchronous": request.synchronous,
         "reserve": request.reserve,

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from tdelta.session.request import DryRun
+from tdelta.records import DatabaseFacts
+from tdelta.session.request import DryRun, TableLine, TransactionLine
 
 
 @dataclass(frozen=True)
@@ -48,4 +49,15 @@ PLAN = DryRun(
     directory="/somewhere",
     trials_at_least=54,
     cautions=("the disk is nearly full",),
+)
+OWN_PLAN = replace(
+    PLAN,
+    database=DatabaseFacts("app.db", 25 * 2**20, 4096, tables=12, rows=123_456, proposed=True),
+    tables=tuple(TableLine(f"t{n}", 10_000 - n, 2**20 - n) for n in range(12)),
+    transactions=(
+        TransactionLine("read_t0", "Read t0 by key", 0.7, "-- One row.\n\\set id random(1, 9)\nSELECT * FROM t0;\n"),
+        TransactionLine("insert_t0", "Insert into t0", 0.3, "INSERT INTO t0 VALUES (:op);\n"),
+    ),
+    notes=("no update of table 't0'",),
+    written="./mine",
 )

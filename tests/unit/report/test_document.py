@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
 from collections.abc import Iterator
@@ -12,7 +13,7 @@ from tdelta.report.document import document, dry_run_document, to_json
 from tdelta.report.listings import engines_document, studies_document
 from tdelta.session.request import DryRun
 
-from .listed import ENGINES, PLAN, STUDIES
+from .listed import ENGINES, OWN_PLAN, PLAN, STUDIES
 
 DOCS = Path(__file__).parents[3] / "docs" / "json.md"
 _FREE_FORM = {"verdicts[].condition", "verdicts[].baseline", "noise_floor[].baseline", "settings.conditions[].levels"}
@@ -47,7 +48,7 @@ def test_the_documentation_of_a_run_names_exactly_its_fields() -> None:
 
 
 def test_the_documentation_of_the_other_documents_names_exactly_their_fields() -> None:
-    assert produced(dry_run_document(PLAN)) == documented("tdelta.dry-run/1")
+    assert produced(dry_run_document(PLAN), dry_run_document(OWN_PLAN)) == documented("tdelta.dry-run/1")
     assert produced(engines_document(ENGINES)) == documented("tdelta.engines/1")
     assert produced(studies_document(STUDIES)) == documented("tdelta.studies/1")
 
@@ -87,8 +88,15 @@ def test_figures_are_passed_on_unrounded() -> None:
     assert ratio["hdi95"] == [1.031 - 0.007, 1.031 + 0.007]
 
 
-def test_a_dry_run_is_passed_on_field_by_field() -> None:
-    values = dry_run_document(PLAN)
-    assert {name: values[name] for name in DryRun.__slots__} == {
-        name: list(value) if isinstance(value := getattr(PLAN, name), tuple) else value for name in DryRun.__slots__
-    }
+@pytest.mark.parametrize("plan", [PLAN, OWN_PLAN])
+def test_a_dry_run_is_passed_on_field_by_field(plan: DryRun) -> None:
+    values = json.loads(to_json(dry_run_document(plan)))
+    del values["schema"]
+    assert values == json.loads(json.dumps(dataclasses.asdict(plan)))
+
+
+def test_a_database_is_told_by_its_name_and_size_and_is_null_where_rows_are_generated() -> None:
+    assert document(s.own_database(), 0)["settings"]["database"] == {
+        "file": "app.db", "size_bytes": 25_270_000, "page_size": 4096, "tables": 30, "rows": 207_192, "proposed": True,
+    }  # fmt: skip
+    assert document(s.costly(), 0)["settings"]["database"] is None

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from tdelta.report.listings import dry_run_text, engines_document, engines_text, studies_text
 
-from .listed import ENGINES, PLAN, STUDIES, FakeEngine
+from .listed import ENGINES, OWN_PLAN, PLAN, STUDIES, FakeEngine
 
 
 def test_engines_that_can_be_tested_come_first_with_their_ciphers() -> None:
@@ -40,3 +40,26 @@ def test_a_dry_run_says_minutes_disk_and_memory_with_what_is_free() -> None:
     assert lines[4].split() == ["disk", "450.0", "MiB", "20.00", "GiB"]
     assert lines[5].split() == ["memory", "60.00", "MiB", "3.000", "GiB"]
     assert lines[-1] == "- the disk is nearly full"
+
+
+def test_a_dry_run_on_a_database_shows_its_biggest_tables_and_each_transaction_with_its_share() -> None:
+    lines = dry_run_text(OWN_PLAN, 100).splitlines()
+    assert "database app.db: 25.00 MiB, 12 tables, 123,456 rows; only read" in lines
+    assert [line.split() for line in lines if line.startswith("t0 ")] == [["t0", "10,000", "1.000", "MiB"]]
+    assert "and 2 smaller tables" in lines
+    assert not any(line.startswith("t11 ") for line in lines)
+    at = lines.index("transactions (proposed)")
+    assert lines[at + 1 : at + 6] == [
+        " 70.0 %  read_t0: Read t0 by key",
+        "         \\set id random(1, 9)",
+        "         SELECT * FROM t0;",
+        " 30.0 %  insert_t0: Insert into t0",
+        "         INSERT INTO t0 VALUES (:op);",
+    ]
+    assert lines[lines.index("not proposed") + 1] == "- no update of table 't0'"
+    assert "written to ./mine: edit it, then give it with --database and --workload ./mine" in lines
+
+
+def test_a_dry_run_of_generated_rows_shows_no_database() -> None:
+    assert "database" not in dry_run_text(PLAN, 100)
+    assert "transactions" not in dry_run_text(PLAN, 100)

@@ -24,6 +24,8 @@ REQUESTS = st.builds(
     library=st.sampled_from(["sqlite3mc", "sqlcipher", "/somewhere/libsqlite3.so"]),
     key=st.none() | st.sampled_from(["passphrase", "raw"]),
     workload=st.none() | st.just("read-only"),
+    database=st.none() | st.just(Path("/somewhere/app.db")),
+    page_size=st.none() | st.just(8192),
     vary=st.dictionaries(st.sampled_from(["threads", "page_size"]), st.lists(COUNTS, max_size=3).map(tuple))
     | st.dictionaries(st.just("cipher"), st.just(("aes-128", "aegis")))
     | st.dictionaries(st.just("cache"), st.lists(SHARES, max_size=3).map(tuple)),
@@ -53,11 +55,23 @@ def test_paths_of_a_stored_request_do_not_depend_on_the_working_folder(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mine").mkdir()
-    given = RunRequest(directory=Path("twins"), store=Path("runs.sqlite"), workload="mine", library="./lib.so")
+    given = RunRequest(
+        directory=Path("twins"),
+        store=Path("runs.sqlite"),
+        workload="mine",
+        library="./lib.so",
+        database=Path("app.db"),
+    )
     stored = request_to_json(given)
-    assert [stored[name] for name in ("directory", "store", "workload", "library")] == [
-        str(tmp_path / name) for name in ("twins", "runs.sqlite", "mine", "lib.so")
+    assert [stored[name] for name in ("directory", "store", "workload", "library", "database")] == [
+        str(tmp_path / name) for name in ("twins", "runs.sqlite", "mine", "lib.so", "app.db")
     ]
+
+
+def test_a_request_from_before_there_were_databases_is_read() -> None:
+    stored = request_to_json(RunRequest())
+    del stored["database"]
+    assert request_from_json({**stored, "page_size": 4096}) == RunRequest(page_size=4096)
 
 
 def test_without_anything_asked_plain_is_compared_with_aes_256() -> None:

@@ -1,0 +1,79 @@
+"""What a worker can be told about a copy of a user's database.
+
+A refusal of the library is an answer here, not a fault: whoever asks knows what the user can do about it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any
+
+from tdelta import _native
+
+Order = dict[str, Any]
+
+
+class DatabaseOrders:
+    """Orders of a worker's host, kept in a file of their own."""
+
+    def do_open(self, order: Order) -> Order:
+        """Open a file; the host's."""
+        raise NotImplementedError
+
+    def _open(self) -> _native.SqliteTwin:
+        raise NotImplementedError
+
+    def do_temporary(self, order: Order) -> Order:
+        """Say where the library puts what does not fit into memory: beside the twins, not into the system's folder."""
+        os.environ["SQLITE_TMPDIR"] = order["folder"]  # SQLite reads it when it starts, at the first `do_open`
+        return {}
+
+    def do_examine(self, order: Order) -> Order:
+        """Open a copy of a user's database, which recovers it."""
+        try:
+            return self.do_open(order)
+        except _native.NativeError as error:
+            return _refused(error)
+
+    def do_query(self, order: Order) -> Order:
+        """Run one statement; the first value of its first row."""
+        try:
+            return {"text": self._open().text(order["sql"])}
+        except _native.NativeError as error:
+            return _refused(error)
+
+    def do_convert(self, order: Order) -> Order:
+        """Run the steps of a conversion; the key is in the order and nowhere else."""
+        try:
+            for step in order["steps"]:
+                self._step(step, order["key"])
+        except _native.NativeError as error:
+            return _refused(error)
+        return {}
+
+    def _step(self, step: Order, key: str | None) -> None:
+        if step["schema"] is not None:
+            self._open().reserve(step["schema"], step["reserved_bytes"])
+        elif step["is_keyed"]:
+            self._open().keyed(step["sql"], key or "")
+        else:
+            self._open().text(step["sql"])
+
+    def do_try(self, order: Order) -> Order:
+        """Prepare a transaction by itself, and run it as often as the trial says: what the library said against it."""
+        try:
+            self._open().prepare(json.dumps([order["transaction"]]), json.dumps(order["constants"]))
+            if order["trial"] is None:
+                return {"said": None}
+            report, _ = self._open().trial(json.dumps(order["trial"]))
+        except _native.NativeError as error:
+            return {"said": error.args[1]}
+        outcome = json.loads(report)["outcome"]
+        if outcome["stopped_by"] == "deadline":
+            return {"said": f"{outcome['executed_operations']} of {order['trial']['operations']} took too long"}
+        return {"said": outcome["first_error"]}
+
+
+def _refused(error: _native.NativeError) -> Order:
+    return {"refused": list(error.args)}

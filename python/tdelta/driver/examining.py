@@ -1,0 +1,231 @@
+"""tdelta's own copy of a user's database, looked at and prepared in a worker: recovered, checked, described, rebuilt.
+
+What the library refuses here is about the user's database, and is told so (`DatabaseFault`); or about the disk.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from tdelta.driver.describing import bounded, describe, virtual_tables
+from tdelta.driver.jobs import TrialJob
+from tdelta.driver.protocol import Checksums, Tables
+from tdelta.driver.staging import HEADER_BYTES
+from tdelta.driver.workers import Worker, failure
+from tdelta.engines import Layout, SqliteEngine
+from tdelta.errors import DatabaseFault, StorageFault, TdeltaError
+from tdelta.workloads.database import Database, DatabaseTable, quoted
+
+_PATIENCE_SECONDS = 24 * 3600.0
+_GRACE_SECONDS = 60.0
+_LONGEST_LIST = 10
+
+
+class Refused(Exception):
+    """What the library said against a statement; ``kind`` is its class in short."""
+
+    def __init__(self, kind: str, said: str) -> None:
+        super().__init__(said)
+        self.kind = kind
+
+
+class CopyExaminer:
+    """Works on a copy of a user's database. Use as a context manager; the worker ends with it.
+
+    Args:
+        engine: the engine whose library opens the copy.
+        path: the copy; it is changed.
+        folder: where the library puts temporary files.
+        file: the database as the user named it, for messages.
+    """
+
+    def __init__(self, engine: SqliteEngine, path: Path, folder: Path, file: object) -> None:
+        self._engine = engine
+        self._path = path
+        self._folder = folder
+        self._file = file
+        self._worker = Worker()
+
+    def __enter__(self) -> CopyExaminer:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._worker.__exit__(kind, error, trace)
+
+    def recover(self) -> None:
+        """Open the copy: a log is folded in, a transaction that was cut short is undone.
+
+        Raises:
+            DatabaseFault: the library cannot read it.
+        """
+        self._worker.ask("temporary", folder=str(self._folder))
+        try:
+            options = self._engine.conversion_options(str(self._path))
+            self._ask("examine", library=self._engine.library.name, options=options, connections=1)
+        except Refused as refusal:
+            raise DatabaseFault(self._file, f"the library cannot read it: {refusal}{_remedy(refusal)}") from refusal
+
+    def check(self) -> None:
+        """See that the library knows every module it needs, and that the file is whole.
+
+        Raises:
+            DatabaseFault: names every table that needs an unknown module, or what quick_check found.
+        """
+        refused = [f"table {name!r}: {said}" for name in self._told(virtual_tables) if (said := self._loads(name))]
+        if refused:
+            raise DatabaseFault(
+                self._file,
+                f"it needs extensions that the library under test lacks: {'; '.join(_first(refused))}; give a copy"
+                " without these tables",
+            )
+        found = self._must("PRAGMA quick_check(1)", "cannot be checked")
+        if found != "ok":
+            raise DatabaseFault(
+                self._file, f"quick_check of a copy says: {found}; repair it (sqlite3 FILE .recover) or give a backup"
+            )
+
+    def describe(self) -> Database:
+        """What is in it.
+
+        Raises:
+            DatabaseFault: it has no table, or one that cannot be read.
+        """
+        database: Database = self._told(describe)
+        if not database.tables:
+            raise DatabaseFault(self._file, "it holds no table, so there is nothing to measure")
+        return database
+
+    def bounded(self, tables: Iterable[DatabaseTable]) -> tuple[DatabaseTable, ...]:
+        """The tables with their rows and row numbers as they are now."""
+        return tuple(self._told(lambda query, table=table: bounded(query, table)) for table in tables)
+
+    def checksums(self, tables: Tables) -> Checksums:
+        """Rows and checksum of each table."""
+        sums = self._worker.ask("checksums", seconds=_PATIENCE_SECONDS, tables=tables)
+        return {table: (int(rows), str(digest)) for table, (rows, digest) in sums.items()}
+
+    def add(self, statements: Sequence[str]) -> None:
+        """Add what tdelta owns: tables of keys."""
+        for statement in statements:
+            self._must(statement, "cannot take a table of sampled keys")
+
+    def rebuild(self) -> None:
+        """Write the copy anew, table by table: the twins' layout, and their row numbers.
+
+        Raises:
+            DatabaseFault: the rows do not fit their own schema.
+        """
+        self._must("VACUUM", "cannot be rebuilt (VACUUM); PRAGMA integrity_check on a copy of yours may say more")
+
+    def layout(self) -> Layout:
+        """How the copy is laid out; ends the work on it."""
+        version, application, vacuum = (
+            int(self._must(f"PRAGMA {name}", "cannot be read"))
+            for name in ("user_version", "application_id", "auto_vacuum")
+        )
+        page_size = int(self._must("PRAGMA page_size", "cannot be read"))
+        self._worker.ask("close")
+        with self._path.open("rb") as file:
+            header = file.read(HEADER_BYTES)
+        return Layout(page_size, header[20], vacuum, version, application)
+
+    def _loads(self, table: str) -> str | None:
+        try:
+            self._query(f"SELECT 1 FROM {quoted(table)} LIMIT 0")
+        except Refused as refusal:
+            return str(refusal)
+        return None
+
+    def _told(self, read: Any) -> Any:
+        """What a reader of `tdelta.driver.describing` reads."""
+        try:
+            return read(self._query)
+        except Refused as refusal:
+            raise DatabaseFault(self._file, f"the library cannot read its schema or a table: {refusal}") from refusal
+
+    def _must(self, sql: str, otherwise: str) -> str:
+        try:
+            return self._query(sql)
+        except Refused as refusal:
+            raise DatabaseFault(self._file, f"a copy of it {otherwise}: {refusal}") from refusal
+
+    def _query(self, sql: str) -> str:
+        return str(self._ask("query", sql=sql)["text"])
+
+    def _ask(self, do: str, **order: object) -> dict[str, Any]:
+        return answered(self._worker.ask(do, seconds=_PATIENCE_SECONDS, **order))
+
+
+class Trier:
+    """Tries transactions on a scratch copy, which is changed. Use as a context manager."""
+
+    def __init__(
+        self, engine: SqliteEngine, path: Path, options: Mapping[str, object], constants: Mapping[str, int]
+    ) -> None:
+        self._constants = constants
+        self._worker = Worker()
+        try:
+            self._worker.ask("temporary", folder=str(path.parent))
+            self._worker.ask("open", library=engine.library.name, options=options, connections=1)
+        except BaseException:
+            self._worker.kill()
+            raise
+
+    def __enter__(self) -> Trier:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._worker.__exit__(kind, error, trace)
+
+    def said(self, transaction: Mapping[str, object], trial: TrialJob | None) -> str | None:
+        """What the library says against a transaction, if anything.
+
+        Args:
+            transaction: its name, weight and text.
+            trial: how often to run it, with which draws; None only prepares it.
+        """
+        answer = self._worker.ask(
+            "try",
+            seconds=_GRACE_SECONDS + (trial.deadline_seconds if trial is not None else 0.0),
+            transaction=transaction,
+            constants=self._constants,
+            trial=None if trial is None else trial.as_json(),
+        )
+        said: str | None = answer["said"]
+        return said
+
+
+def answered(answer: dict[str, Any]) -> dict[str, Any]:
+    """An answer that is no refusal.
+
+    Raises:
+        Refused: it is one.
+        StorageFault: it is one of the disk's.
+    """
+    if "refused" not in answer:
+        return answer
+    kind, said = answer["refused"]
+    fault: TdeltaError = failure(kind, said)
+    if isinstance(fault, StorageFault):
+        raise fault
+    raise Refused(kind, said)
+
+
+def _remedy(refusal: Refused) -> str:
+    if refusal.kind == "corrupt":
+        return "; repair it (sqlite3 FILE .recover) or give a backup"
+    if "no such collation" in str(refusal) or "no such function" in str(refusal):
+        return "; its application registers what the library lacks: give a copy without it"
+    return ""
+
+
+def _first(listed: Sequence[str]) -> Sequence[str]:
+    more = len(listed) - _LONGEST_LIST
+    return [*listed[:_LONGEST_LIST], f"and {more} more"] if more > 0 else listed

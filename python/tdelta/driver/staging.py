@@ -1,0 +1,312 @@
+"""Copies a user's database without opening it as one: plain reads, nothing else.
+
+A database library must not come near the original: even to read a database with a write-ahead log it makes files
+beside it, and may fold the log into it at its close. So the file, its log (``-wal``) and its rollback journal
+(``-journal``) are read as bytes into a folder of tdelta's own, and what a crash would leave to be recovered is
+recovered there, in the copy. No lock is taken, so a file that is being written is told by its size, its time of
+modification and its inode: those of all three must be the same before and after. Access times are left alone where the
+kernel allows it (``O_NOATIME``: to the owner of a file, and to root).
+
+Limits: a writer that leaves size and time as they were is not seen. ``-shm`` is not copied: it is made anew.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from tdelta.errors import DatabaseFault, StorageFault
+
+Told = Callable[[int, int], None]
+"""Told how many bytes of how many are copied."""
+
+SUFFIXES = ("", "-wal", "-journal")
+"""The files that make a database: itself, the write-ahead log, the rollback journal."""
+
+HEADER_BYTES = 100
+"""What a SQLite file begins with (https://sqlite.org/fileformat2.html#the_database_header)."""
+
+_MAGIC = b"SQLite format 3\x00"
+_JOURNAL_MAGIC = bytes.fromhex("d9d505f920a163d7")
+_CHUNK_BYTES = 1 << 22
+_TRIES = 5
+_PAUSE_SECONDS = 0.2
+_SETTLED_NS = 50_000_000
+"""Longer than a tick of the clock that stamps files (at most 10 ms): a later write gets another time."""
+
+_SHOWN_BYTES = 16
+_FOREIGN = (
+    (0, b"** This file contains an SQLite 2", "a database of SQLite 2"),
+    (8, b"DUCK", "a DuckDB database"),
+    (0, b"\x1f\x8b", "a gzip file"),
+    (0, b"PK\x03\x04", "a zip file"),
+    (0, b"\x28\xb5\x2f\xfd", "a zstd file"),
+    (0, b"\xfd7zXZ", "an xz file"),
+    (0, b"\x37\x7f\x06\x82", "a write-ahead log: name the database itself"),
+    (0, b"\x37\x7f\x06\x83", "a write-ahead log: name the database itself"),
+    (0, _JOURNAL_MAGIC, "a rollback journal: name the database itself"),
+)
+_PLAIN_COPY = (
+    "give a plain copy (SQLCipher: sqlcipher_export into a file attached with KEY ''; SQLite3 Multiple Ciphers: PRAGMA"
+    " rekey='' on a copy)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What tells that a file has not changed."""
+
+    size_bytes: int
+    modified_ns: int
+    inode: int
+
+
+@dataclass(frozen=True, slots=True)
+class Original:
+    """A user's database as it was found: how it was named, where it is, and what its files looked like by suffix."""
+
+    named: Path
+    path: Path
+    files: Mapping[str, Seen | None]
+
+    @property
+    def file_name(self) -> str:
+        """The file's name without folder, as text that can be written anywhere."""
+        return os.fsencode(self.named.name).decode("utf-8", "replace")
+
+    @property
+    def size_bytes(self) -> int:
+        """The size of the database with its log and journal."""
+        return sum(seen.size_bytes for seen in self.files.values() if seen is not None)
+
+    def as_json(self) -> dict[str, list[int] | None]:
+        """What it looked like, as JSON values: size and time of modification by suffix."""
+        return {
+            suffix: None if seen is None else [seen.size_bytes, seen.modified_ns] for suffix, seen in self.files.items()
+        }
+
+
+def find_original(named: Path) -> Original:
+    """Look at a database's files, and at the first bytes of the database.
+
+    Args:
+        named: the file as the user named it; symbolic links are followed.
+
+    Raises:
+        DatabaseFault: there is no file, or it is no plain SQLite database; says what was found and what to do.
+    """
+    try:
+        path = named.resolve(strict=True)
+        found = Original(named, path, _look(path))
+        _require_regular(named, path)
+        header = _read_header(path)
+    except (OSError, RuntimeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "its symbolic links go round in circles"
+        raise DatabaseFault(named, f"expected a SQLite database that can be read, found: {why}") from error
+    _require_plain(named, header)
+    return found
+
+
+def copy_original(
+    original: Original,
+    target: Path,
+    told: Told = lambda _done, _total: None,
+    *,
+    sleep: Callable[[float], None] = time.sleep,
+) -> Original:
+    """Copy a database with its log and journal under one new name, as they are at one moment.
+
+    Args:
+        original: what was found.
+        target: the copy's path; log and journal go beside it.
+        told: hears of the progress.
+        sleep: how to wait before trying again.
+
+    Returns:
+        The original as it was when it was copied.
+
+    Raises:
+        DatabaseFault: it is being written, or cannot be read.
+        StorageFault: the copy cannot be written.
+    """
+    for attempt in range(_TRIES):
+        if attempt:
+            sleep(_PAUSE_SECONDS * 2 ** (attempt - 1))
+        before = _settled(original, sleep)
+        if before is None:
+            continue
+        if _copy_all(original, before, target, told) and _look(original.path) == before:
+            copied = Original(original.named, original.path, before)
+            _require_whole_journal(copied, target)
+            return copied
+        _remove(target)
+    raise DatabaseFault(
+        original.named,
+        f"it was written to during each of {_TRIES} attempts to read it: stop the application for a moment, or give a"
+        " backup (sqlite3 FILE \".backup 'copy.db'\", or VACUUM INTO 'copy.db')",
+    )
+
+
+def _look(path: Path) -> dict[str, Seen | None]:
+    return {suffix: _seen(Path(f"{path}{suffix}")) for suffix in SUFFIXES}
+
+
+def _seen(path: Path) -> Seen | None:
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return None
+    return Seen(found.st_size, found.st_mtime_ns, found.st_ino)
+
+
+def _settled(original: Original, sleep: Callable[[float], None]) -> dict[str, Seen | None] | None:
+    """A look that no write of the same tick of the clock can hide behind; None while writes go on."""
+    for wait_seconds in (_SETTLED_NS / 1e9, 0.0):
+        seen = _look(original.path)
+        if seen[""] is None:
+            raise DatabaseFault(original.named, "expected a SQLite database that can be read, found: it has gone")
+        newest = max(file.modified_ns for file in seen.values() if file is not None)
+        if not 0 <= time.time_ns() - newest < _SETTLED_NS:
+            return seen
+        sleep(wait_seconds)
+    return None
+
+
+def _copy_all(original: Original, seen: Mapping[str, Seen | None], target: Path, told: Told) -> bool:
+    """Copy every file that was seen. Returns False if one has gone since."""
+    progress = _Progress(sum(file.size_bytes for file in seen.values() if file is not None), told)
+    for suffix, file in seen.items():
+        if file is None:
+            continue
+        source = Path(f"{original.path}{suffix}")
+        try:
+            descriptor = _open(source)
+        except FileNotFoundError:
+            return False
+        except OSError as error:
+            raise DatabaseFault(original.named, f"{source.name} cannot be read: {error.strerror}") from error
+        try:
+            _copy(original, descriptor, Path(f"{target}{suffix}"), progress)
+        finally:
+            os.close(descriptor)
+    return True
+
+
+class _Progress:
+    """Adds up what is copied, and tells."""
+
+    def __init__(self, total_bytes: int, told: Told) -> None:
+        self._total_bytes = total_bytes
+        self._told = told
+        self._done_bytes = 0
+
+    def add(self, size_bytes: int) -> None:
+        self._done_bytes += size_bytes
+        self._told(self._done_bytes, self._total_bytes)
+
+
+def _copy(original: Original, descriptor: int, target: Path, progress: _Progress) -> None:
+    try:
+        with target.open("wb") as writer:
+            while chunk := _read(original, descriptor):
+                writer.write(chunk)
+                progress.add(len(chunk))
+    except OSError as error:
+        raise StorageFault(
+            f"cannot copy database {original.named} to {target}: {error.strerror}; free some space, or use --dir"
+        ) from error
+
+
+def _read(original: Original, descriptor: int) -> bytes:
+    try:
+        return os.read(descriptor, _CHUNK_BYTES)
+    except OSError as error:
+        raise DatabaseFault(original.named, f"it cannot be read: {error.strerror}") from error
+
+
+def _open(path: Path) -> int:
+    """Open for reading, without a trace in the time of access where that is allowed."""
+    flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
+    try:
+        return os.open(path, flags | os.O_NOATIME)
+    except PermissionError:  # O_NOATIME is the owner's; whether the file may be read at all shows now
+        return os.open(path, flags)
+
+
+def _remove(target: Path) -> None:
+    for suffix in SUFFIXES:
+        Path(f"{target}{suffix}").unlink(missing_ok=True)
+
+
+def _require_regular(named: Path, path: Path) -> None:
+    mode = path.stat().st_mode
+    if not stat.S_ISREG(mode):
+        found = "a folder" if stat.S_ISDIR(mode) else "no regular file"
+        raise DatabaseFault(named, f"expected a SQLite database, found: {found}")
+
+
+def _read_header(path: Path) -> bytes:
+    descriptor = _open(path)
+    try:
+        return os.read(descriptor, HEADER_BYTES)
+    finally:
+        os.close(descriptor)
+
+
+def _require_plain(named: Path, header: bytes) -> None:
+    if not header:
+        raise DatabaseFault(named, "it is empty, so there is nothing to measure")
+    if header.startswith(_MAGIC) and len(header) == HEADER_BYTES:
+        return
+    shown = header[:_SHOWN_BYTES].hex(" ")
+    raise DatabaseFault(
+        named,
+        f"expected a plain SQLite database, which begins with {_MAGIC[:-1].decode()!r}, found {shown}: {_what(header)}",
+    )
+
+
+def _what(header: bytes) -> str:
+    """What a file that is no plain SQLite database seems to be, and what to do."""
+    for at, magic, name in _FOREIGN:
+        if header[at:].startswith(magic):
+            return name
+    if header.startswith(_MAGIC):
+        return "it ends within its header"
+    if _has_clear_page_size(header):
+        return f"a SQLite database that is encrypted already, as SQLite3 Multiple Ciphers does: {_PLAIN_COPY}"
+    return f"if this is a database that is encrypted already, {_PLAIN_COPY}"
+
+
+def _has_clear_page_size(header: bytes) -> bool:
+    """Whether bytes 16 to 23 are those of a SQLite header, which SQLite3 Multiple Ciphers leaves readable."""
+    if len(header) < HEADER_BYTES:
+        return False
+    size = int.from_bytes(header[16:18], "big")
+    is_size = size == 1 or (size >= 512 and size & (size - 1) == 0)  # 1 stands for 65,536
+    return is_size and set(header[18:20]) <= {1, 2} and header[21:24] == b"\x40\x20\x20"
+
+
+def _require_whole_journal(original: Original, target: Path) -> None:
+    """Refuse a journal that names others.
+
+    A transaction over several databases ends its journals with the name of a file beside the originals; to recover the
+    copy, SQLite would look at that file, and could remove it.
+    """
+    journal = Path(f"{target}-journal")
+    if not journal.exists() or journal.stat().st_size <= 2 * len(_JOURNAL_MAGIC):
+        return
+    with journal.open("rb") as file:
+        begins = file.read(len(_JOURNAL_MAGIC))
+        file.seek(-len(_JOURNAL_MAGIC), os.SEEK_END)
+        ends = file.read()
+    if begins == ends == _JOURNAL_MAGIC:
+        _remove(target)
+        raise DatabaseFault(
+            original.named,
+            "a transaction over several databases was cut short, and its journal is there still: open it once with its"
+            " application, which recovers it, or give a backup",
+        )

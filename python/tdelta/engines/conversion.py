@@ -1,0 +1,137 @@
+"""How a plain copy of a user's database becomes the file of a twin: by the library's own conversion, told as steps.
+
+Two kinds. SQLite3 Multiple Ciphers encrypts a copy in place (``PRAGMA rekey``); when the cipher keeps another number of
+bytes a page than the copy has, it rebuilds the file on the way (`sqlite3_rekey_v2`), to its own number and no other, so
+where twins share a larger one, a rebuild with that follows. SQLCipher exports into an attached file
+(``sqlcipher_export``), and the plain twin is exported likewise, so that the layouts are the same; the export leaves out
+``user_version``, ``application_id`` and ``auto_vacuum``, which are set by hand.
+
+The order ``page_size``, reserve, ``VACUUM`` matters: ``PRAGMA page_size`` forgets the reserve that was asked for. In a
+step ``:key`` stands for the key, which is nowhere in here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tdelta.errors import UsageError
+
+_ATTACHED = "twin"
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """What a file's header says that a twin of it shares. ``auto_vacuum`` is 0 none, 1 full, 2 incremental."""
+
+    page_size: int
+    reserved_bytes: int
+    auto_vacuum: int = 0
+    user_version: int = 0
+    application_id: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step: a statement, perhaps with ``:key`` in it, or the reserved bytes of a schema."""
+
+    sql: str = ""
+    is_keyed: bool = False
+    schema: str | None = None
+    reserved_bytes: int = 0
+
+    def as_json(self) -> dict[str, object]:
+        """As a worker reads it."""
+        return {
+            "sql": self.sql,
+            "is_keyed": self.is_keyed,
+            "schema": self.schema,
+            "reserved_bytes": self.reserved_bytes,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Conversion:
+    """The steps, run on a connection to a copy (``is_in_place``) or to the plain file itself, which they only read."""
+
+    is_in_place: bool
+    steps: tuple[Step, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What is wanted: the file of a twin.
+
+    ``cipher_pragmas`` choose the cipher and its parameters (none for a plain twin); ``own_reserved_bytes`` is what the
+    cipher keeps of a page by itself, ``reserved_bytes`` what it is to keep.
+    """
+
+    path: str
+    page_size: int
+    reserved_bytes: int
+    is_encrypted: bool = False
+    own_reserved_bytes: int = 0
+    cipher_pragmas: tuple[str, ...] = ()
+
+
+def conversion(kind: str, found: Layout, wanted: Target) -> Conversion:
+    """How to get from a plain file to a twin's.
+
+    Args:
+        kind: whose conversion, ``sqlite3mc`` or ``sqlcipher``.
+        found: the plain file's layout.
+        wanted: the twin's.
+
+    Raises:
+        UsageError: a library of that kind has no conversion.
+    """
+    match kind:
+        case "sqlite3mc":
+            return Conversion(True, tuple(_rekeyed(found, wanted) if wanted.is_encrypted else _rebuilt(found, wanted)))
+        case "sqlcipher":
+            return Conversion(False, tuple(_exported(found, wanted)))
+        case _ if not wanted.is_encrypted:
+            return Conversion(True, tuple(_rebuilt(found, wanted)))
+    raise UsageError(f"--database: a SQLite library of kind {kind!r} cannot encrypt a database that is there")
+
+
+def _rebuilt(found: Layout, wanted: Target) -> Iterator[Step]:
+    if (found.page_size, found.reserved_bytes) == (wanted.page_size, wanted.reserved_bytes):
+        return  # the copy was rebuilt when it was made
+    yield Step(f"PRAGMA page_size={wanted.page_size}")
+    yield Step(schema="main", reserved_bytes=wanted.reserved_bytes)
+    yield Step("VACUUM")
+
+
+def _rekeyed(found: Layout, wanted: Target) -> Iterator[Step]:
+    if found.page_size != wanted.page_size:  # not possible any more once the file is encrypted
+        yield Step(f"PRAGMA page_size={wanted.page_size}")
+        yield Step("VACUUM")
+    yield from (Step(pragma) for pragma in wanted.cipher_pragmas)
+    yield Step("PRAGMA rekey = :key", is_keyed=True)
+    if wanted.own_reserved_bytes != wanted.reserved_bytes:
+        yield Step(schema="main", reserved_bytes=wanted.reserved_bytes)
+        yield Step("VACUUM")
+
+
+def _exported(found: Layout, wanted: Target) -> Iterator[Step]:
+    attach = f"ATTACH DATABASE '{_escaped(wanted.path)}' AS {_ATTACHED} KEY "
+    if wanted.is_encrypted:
+        # As defaults, ahead of the file: once attached, it keeps at least what the usual HMAC takes of a page.
+        yield from (Step(pragma) for pragma in wanted.cipher_pragmas)
+        yield Step(f"PRAGMA cipher_default_page_size = {wanted.page_size}")
+        yield Step(f"{attach}:key", is_keyed=True)
+    else:
+        yield Step(f"{attach}''")
+        yield Step(f"PRAGMA {_ATTACHED}.page_size = {wanted.page_size}")
+    yield Step(schema=_ATTACHED, reserved_bytes=wanted.reserved_bytes)
+    yield Step(f"PRAGMA {_ATTACHED}.journal_mode = OFF")
+    yield Step(f"PRAGMA {_ATTACHED}.auto_vacuum = {found.auto_vacuum}")
+    yield Step(f"SELECT sqlcipher_export('{_ATTACHED}')")
+    yield Step(f"PRAGMA {_ATTACHED}.user_version = {found.user_version}")
+    yield Step(f"PRAGMA {_ATTACHED}.application_id = {found.application_id}")
+    yield Step(f"DETACH DATABASE {_ATTACHED}")
+
+
+def _escaped(text: str) -> str:
+    return text.replace("'", "''")

@@ -1,0 +1,186 @@
+r"""Workload folders for a database of the user's own: transactions only, since tables and rows are there already.
+
+``workload.toml`` has ``[transactions.NAME]`` as any workload has, and perhaps ``[keys.NAME]``: a table of sampled keys
+(`tdelta.workloads.keys`). There is no ``schema.sql`` and no ``[tables]``. Scripts are given ``:rows_T``, ``:min_T`` and
+``:max_T`` of the tables, and ``:keys_NAME``.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from tdelta.errors import StorageFault, UsageError
+from tdelta.workloads.database import Database
+from tdelta.workloads.faults import hint
+from tdelta.workloads.folder import SCHEMA, TOML, FolderReader, read_by
+from tdelta.workloads.keys import key_table_name, key_variables
+from tdelta.workloads.model import KeyTable, Workload
+from tdelta.workloads.scripts import given_variables
+
+_TOP = ("name", "version", "title", "description", "keys", "transactions")
+_OF_GENERATED_ROWS = ("tables", "size")
+
+
+def read_own_folder(folder: Path, database: Database) -> Workload:
+    """Reads and checks a folder of transactions on a database of the user's.
+
+    Whether the database takes the statements is for the database to say, later, on a copy.
+
+    Raises:
+        WorkloadError: all faults of the folder, each with file and line.
+    """
+    return read_by(_OwnReader(folder, database))
+
+
+class _OwnReader(FolderReader):
+    """One reading of a folder for a database that is there."""
+
+    def __init__(self, folder: Path, database: Database) -> None:
+        super().__init__(folder)
+        self.database = database
+
+    def read(self) -> Workload | None:
+        if not self.folder.is_dir():
+            self.faults.add(str(self.folder), 0, f"is no folder: with --database, a workload is a folder with {TOML}")
+            return None
+        for path in sorted((*self.folder.glob(SCHEMA), *self.folder.glob("schema.*.sql"))):
+            self.faults.add(path.name, 0, "does not go with --database, whose tables are there already: take it away")
+        document = self.document()
+        if document is None:
+            return None
+        for key in document.keys() & set(_OF_GENERATED_ROWS):
+            line = next((line for path, line in self.lines.items() if path[0] == key), 0)
+            self.faults.add(
+                TOML, line, f"[{key}] does not go with --database, whose rows are there already: take it out"
+            )
+        self.unknown_keys(document, (*_TOP, *_OF_GENERATED_ROWS))
+        keys = self.keys(document)
+        given = given_variables(()) | self.database.variables().keys() | key_variables(keys, self.database).keys()
+        return Workload(
+            name=self.typed(document, str, "name") or "",
+            version=self.typed(document, int, "version") or 0,
+            title=self.typed(document, str, "title") or "",
+            description=(self.typed(document, str, "description") or "").strip(),
+            tables=(),
+            transactions=self.transactions(document, given, {}),
+            bytes_per_scale=1,
+            fixed_bytes=0,
+            keys=keys,
+        )
+
+    def keys(self, document: Mapping[str, object]) -> tuple[KeyTable, ...]:
+        """The tables of sampled keys that the folder asks for."""
+        if "keys" not in document:
+            return ()
+        found: list[KeyTable] = []
+        for name, entry in self.named_tables(document, "keys").items():
+            self.unknown_keys(entry, ("table",), "keys", name)
+            wanted = self.typed(document, str, "keys", name, "table")
+            if wanted is not None and self.has_keys(name, wanted):
+                found.append(KeyTable(name, wanted))
+        return tuple(found)
+
+    def has_keys(self, name: str, wanted: str) -> bool:
+        """Whether that table is there and has keys, and nothing in the database is called as its key table would be."""
+        path = ("keys", name, "table")
+        table = self.database.table(wanted)
+        if table is None:
+            self.fault(f"no table {wanted!r} in the database.{hint(wanted, self.database.stems)}", *path)
+        elif table.key is None:
+            self.fault(f"table {wanted!r} has no key: no primary key, and columns with all names of its rowid", *path)
+        elif key_table_name(name) in self.database.names:
+            self.fault(f"the database has a {key_table_name(name)} already: choose another name", *path[:2])
+        else:
+            return True
+        return False
+
+
+def write_own_folder(workload: Workload, folder: Path, notes: Sequence[str]) -> tuple[Path, ...]:
+    """Writes a workload on a user's database as a folder to be edited. Returns the files.
+
+    Raises:
+        UsageError: the folder is there and not empty.
+        StorageFault: it cannot be written.
+    """
+    texts = {TOML: _toml(workload, notes)} | {f"{t.name}.sql": t.text for t in workload.transactions}
+    require_free_folder(folder)
+    target = folder.resolve()
+    unfinished = target.with_name(f".{target.name}.{os.getpid()}")
+    try:
+        unfinished.mkdir(parents=True)
+        for name, text in texts.items():
+            (unfinished / name).write_text(text, encoding="utf-8", newline="\n")
+        unfinished.rename(target)  # in one step, also over an empty folder: never half of a workload
+    except OSError as error:
+        shutil.rmtree(unfinished, ignore_errors=True)
+        raise StorageFault(
+            f"--write-workload {folder}: {error.strerror}; choose a folder that can be written"
+        ) from error
+    return tuple(folder / name for name in texts)
+
+
+def require_free_folder(folder: Path) -> None:
+    """See that a workload can be written there without writing over anything.
+
+    Raises:
+        UsageError: it is a file, or a folder with something in it.
+    """
+    if folder.exists() and not folder.is_dir():
+        raise UsageError(f"--write-workload {folder}: expected a new or empty folder, found a file")
+    if folder.is_dir() and any(folder.iterdir()):
+        raise UsageError(f"--write-workload {folder}: expected a new or empty folder, found files in it")
+
+
+def _toml(workload: Workload, notes: Sequence[str]) -> str:
+    return "\n".join((*_head(workload), *_key_lines(workload), *_transaction_lines(workload), *_note_lines(notes)))
+
+
+def _head(workload: Workload) -> Iterator[str]:
+    yield "# Edit the weights and the scripts until they are what your application does, then:"
+    yield "# tdelta run --database FILE --workload THIS_FOLDER"
+    yield "# Scripts are given :rows_T, :min_T and :max_T of each table (docs/own-database.md)."
+    yield f"name = {_text(workload.name)}"
+    yield f"version = {workload.version}"
+    yield f"title = {_text(workload.title)}"
+    yield f"description = {_text(workload.description)}"
+
+
+def _key_lines(workload: Workload) -> Iterator[str]:
+    if workload.keys:
+        yield ""
+        yield "# tdelta makes these tables in each copy: tdelta_key_NAME(n, k1, k2, …), up to 10,000 keys of a table,"
+        yield "# evenly spread over it and numbered from 1 to :keys_NAME."
+    for key in workload.keys:
+        yield f"[keys.{key.name}]"
+        yield f"table = {_text(key.table)}"
+
+
+def _transaction_lines(workload: Workload) -> Iterator[str]:
+    total = sum(transaction.weight for transaction in workload.transactions)
+    for transaction in workload.transactions:
+        yield ""
+        yield f"[transactions.{transaction.name}]"
+        yield f"title = {_text(transaction.title)}"
+        yield f"weight = {transaction.weight!r} # {100 * transaction.weight / total:.1f} % of the transactions"
+    yield ""
+
+
+def _note_lines(notes: Sequence[str]) -> Iterator[str]:
+    if notes:
+        yield "# Not proposed:"
+        yield from (f"# - {_one_line(note)}" for note in notes)
+        yield ""
+
+
+def _text(text: str) -> str:
+    """A TOML basic string. JSON's escapes are TOML's, but for DEL, which TOML wants escaped as well."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _one_line(text: str) -> str:
+    return re.sub(r"[\x00-\x1f\x7f]", "?", text)

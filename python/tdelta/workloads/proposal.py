@@ -1,0 +1,372 @@
+r"""A workload that is proposed from nothing but the schema of a user's database and the sizes of its tables.
+
+On up to five of the biggest tables: point reads by key, ranges of 100 rows by key and by an index, an update of one
+column, and the insert of a copy of a row where no unique index stands in the way; 70, 15, 10 and 5 in 100. It is a
+guess, and says so: the real mix of an application is always better. The same database gives the same proposal.
+
+What is written changes values and keeps them valid as far as that can be known: a text is turned by one character, the
+last bit of an integer is flipped, a real moves by its last digit, so lengths stay. (Setting a column to itself would
+write nothing: SQLite leaves a page alone whose bytes do not change.) Whether constraints and triggers agree is found by
+trying: an update has several scripts where there are several columns, and the first one that works is taken.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from tdelta.workloads.database import (
+    ColumnSample,
+    Database,
+    DatabaseIndex,
+    DatabaseTable,
+    IndexColumn,
+    is_writable_name,
+    quoted,
+)
+from tdelta.workloads.keys import key_columns, key_table_name, key_variables
+from tdelta.workloads.model import KeyTable, Transaction, Workload
+from tdelta.workloads.scripts import check_script, given_variables
+
+MOST_TABLES = 5
+SMALLEST_SHARE = 0.01
+"""A table under this share of the biggest one's bytes is left out: its few pages are always in the cache."""
+
+RANGE_ROWS = 100
+MOST_SAMPLED_COLUMNS = 30
+_MOST_UPDATES = 3
+_LARGEST_KEY = 2**62
+"""Beyond it there may be no room for keys above the highest one."""
+
+_WORTH_UPDATING = 0.5
+_SIMPLE_COLLATIONS = frozenset({"BINARY", "NOCASE", "RTRIM"})
+_TURNED = {
+    "text": "substr({column}, 2) || substr({column}, 1, 1)",
+    "integer": "({column} | 1) - ({column} & 1)",
+    "real": "{column} * 1.0000000000000002",
+}
+"""Another value of the same length, by storage class. The factor is the least double above 1."""
+
+
+class Kind(StrEnum):
+    """What a proposed transaction does."""
+
+    READ = "read"
+    RANGE = "range"
+    UPDATE = "update"
+    INSERT = "insert"
+
+
+WEIGHTS: Mapping[Kind, float] = {Kind.READ: 70.0, Kind.RANGE: 15.0, Kind.UPDATE: 10.0, Kind.INSERT: 5.0}
+"""The share of each kind in 100 transactions, divided equally among its types."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A transaction type to try. The first of its ``scripts`` that works is taken."""
+
+    name: str
+    title: str
+    kind: Kind
+    table: str
+    scripts: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """What to try, the key tables that it needs, and what was left out and why."""
+
+    choices: tuple[Choice, ...]
+    keys: tuple[KeyTable, ...]
+    notes: tuple[str, ...]
+
+
+def biggest(database: Database) -> tuple[DatabaseTable, ...]:
+    """The tables that a proposal is about: with rows and a key, the biggest first, up to five."""
+    usable = [table for table in database.tables if table.rows and table.key is not None and _is_writable(table)]
+    ordered = sorted(usable, key=lambda table: (-table.size_bytes, -table.rows, table.name))
+    least = SMALLEST_SHARE * ordered[0].size_bytes if ordered else 0.0
+    return tuple(table for table in ordered[:MOST_TABLES] if table.size_bytes >= least)
+
+
+def updatable(table: DatabaseTable) -> tuple[str, ...]:
+    """The columns that an update may change: of no key, no unique index, no foreign key, and not computed.
+
+    Those that no index holds come first.
+    """
+    held = {column.name for index in table.indexes if index.is_unique for column in index.columns}
+    indexed = {column.name for index in table.indexes for column in index.columns}
+    free = [
+        column.name
+        for column in table.columns
+        if not column.key_place and not column.is_generated and is_writable_name(column.name)
+        if column.name not in held and column.name not in table.foreign_key_columns
+    ]
+    return tuple(sorted(free, key=lambda name: name in indexed)[:MOST_SAMPLED_COLUMNS])
+
+
+def rangeable(table: DatabaseTable) -> tuple[DatabaseIndex, ...]:
+    """The indexes that hold all rows and begin with a column that the key does not begin with."""
+    first_of_key = table.key.names[0] if table.key is not None else ""
+    return tuple(
+        index
+        for index in table.indexes
+        if not index.is_of_key and not index.is_partial
+        if (first := index.columns[0].name) is not None and first != first_of_key and is_writable_name(first)
+    )
+
+
+def propose(database: Database) -> Proposal:
+    """Propose transactions for the biggest tables of a database.
+
+    Every script has passed the checks of a user's own; one that does not (a name that looks like a call of the clock)
+    is left out with a note.
+    """
+    notes: list[str] = []
+    choices: list[Choice] = []
+    keys: list[KeyTable] = []
+    for table in biggest(database):
+        writer = _Writer(table, database, {key_table_name(key.name) for key in keys})
+        keys += writer.key_tables()
+        choices += writer.choices(notes)
+    for left in (table for table in database.tables if table.rows and (table.key is None or not _is_writable(table))):
+        why = "it has no key to find a row by" if left.key is None else "its name has a character that scripts lack"
+        notes.append(f"table {left.name!r} is left out: {why}")
+    given = given_variables(()) | database.variables().keys() | key_variables(keys, database).keys()
+    kept = tuple(checked for choice in choices if (checked := _checked(choice, given, notes)))
+    return Proposal(kept, tuple(keys), tuple(notes))
+
+
+def settle(proposal: Proposal, works: Mapping[str, str], file: str) -> Workload:
+    """The workload of the choices that were found to work.
+
+    Args:
+        proposal: what was proposed.
+        works: the script that worked, by the choice's name.
+        file: the database's name, for the title.
+    """
+    settled = [choice for choice in proposal.choices if choice.name in works]
+    counts = Counter(choice.kind for choice in settled)
+    return Workload(
+        name="proposed",
+        version=1,
+        title=f"Proposed for {file}",
+        description=DESCRIPTION,
+        tables=(),
+        transactions=tuple(
+            Transaction(
+                choice.name,
+                choice.title,
+                round(WEIGHTS[choice.kind] / counts[choice.kind], 4),
+                works[choice.name],
+                choice.kind in (Kind.UPDATE, Kind.INSERT),
+            )
+            for choice in settled
+        ),
+        bytes_per_scale=1,
+        fixed_bytes=0,
+        keys=proposal.keys,
+    )
+
+
+DESCRIPTION = (
+    "Proposed by tdelta from the schema and the sizes of the tables, and from nothing else: point reads, ranges,"
+    " updates and inserts on the biggest tables, 70, 15, 10 and 5 in 100. Your application's own mix is better."
+)
+
+
+def _is_writable(table: DatabaseTable) -> bool:
+    key = table.key
+    return is_writable_name(table.name) and key is not None and all(is_writable_name(name) for name in key.names)
+
+
+def _checked(choice: Choice, given: frozenset[str], notes: list[str]) -> Choice | None:
+    """The choice with those of its scripts that pass the checks."""
+    faults = {text: [fault for _, fault in check_script(text, given).faults] for text in choice.scripts}
+    sound = tuple(text for text in choice.scripts if not faults[text])
+    if not sound:
+        notes.append(f"{choice.name} is left out: {faults[choice.scripts[0]][0]}")
+    return replace(choice, scripts=sound) if sound else None
+
+
+class _Writer:
+    """Writes the scripts of one table."""
+
+    def __init__(self, table: DatabaseTable, database: Database, made: Set[str]) -> None:
+        key = table.key
+        assert key is not None  # noqa: S101 - `biggest` takes tables with a key only
+        self.table = table
+        self.key = key
+        self.stem = database.stems[table.name]
+        self.is_drawn_directly = key.is_integer and table.is_dense
+        self.key_name = _key_name(self.stem.lower(), database.names | made)
+
+    def key_tables(self) -> list[KeyTable]:
+        """The table of sampled keys, where numbers cannot be drawn directly."""
+        return [] if self.is_drawn_directly else [KeyTable(self.key_name, self.table.name)]
+
+    def choices(self, notes: list[str]) -> Iterator[Choice]:
+        """Every transaction type of this table; what cannot be had goes to the notes."""
+        name = self.table.name
+        yield self._choice(Kind.READ, "read", f"Read {name} by key", (self._read(),))
+        yield self._choice(Kind.RANGE, "range", f"Range of {name} by key", (self._range(),))
+        if index := self._range_index():
+            yield self._choice(
+                Kind.RANGE, "index", f"Range of {name} by index {index.name}", (self._index_range(index),)
+            )
+        if updates := tuple(self._update(*column) for column in _columns_to_update(self.table)):
+            yield self._choice(Kind.UPDATE, "update", f"Update {name}", updates)
+        else:
+            notes.append(f"no update of table {name!r}: every column is part of a key, computed or empty")
+        if why := self._no_insert():
+            notes.append(f"no insert into table {name!r}: {why}")
+        else:
+            yield self._choice(Kind.INSERT, "insert", f"Insert into {name}", (self._insert(),))
+
+    def _choice(self, kind: Kind, word: str, title: str, scripts: tuple[str, ...]) -> Choice:
+        return Choice(f"{word}_{self.stem.lower()}", title, kind, self.table.name, scripts)
+
+    # ------------------------------------------------------------------------------------------- parts of scripts
+
+    @property
+    def _name(self) -> str:
+        return quoted(self.table.name)
+
+    def _script(self, about: str, *lines: str) -> str:
+        return "\n".join((f"-- {about}", *lines, ""))
+
+    def _draw(self, rows_from_there: int = 1) -> str:
+        """Draws a row: its number, or the number of its key among the sampled ones."""
+        if not self.is_drawn_directly:
+            return rf"\set n random(1, :keys_{self.key_name})"
+        lowest, highest = f":min_{self.stem}", f":max_{self.stem}"
+        if rows_from_there > 1:
+            highest = f"max({lowest}, {highest} - {rows_from_there - 1})"
+        return rf"\set id random({lowest}, {highest})"
+
+    def _drawn(self) -> str:
+        """The key that was drawn, as a value (or a row of values)."""
+        if self.is_drawn_directly:
+            return ":id"
+        return f"(SELECT {', '.join(key_columns(self.key))} FROM {key_table_name(self.key_name)} WHERE n = :n)"
+
+    def _key(self) -> str:
+        """The key, as a column (or a row of columns)."""
+        columns = [_collated(column) for column in self.key.columns]
+        return columns[0] if len(columns) == 1 else f"({', '.join(columns)})"
+
+    def _where(self) -> str:
+        return f"{self._key()} = {self._drawn()}"
+
+    # ---------------------------------------------------------------------------------------------------- scripts
+
+    def _read(self) -> str:
+        about = f"One row of {self.table.name}, by its key."
+        if self.is_drawn_directly:
+            return self._script(about, self._draw(), f"SELECT * FROM {self._name} WHERE {self._where()};")
+        pairs = zip(self.key.columns, key_columns(self.key), strict=True)
+        joined = " AND ".join(f"{_collated(column, 't.')} = k.{sampled}" for column, sampled in pairs)
+        statement = (
+            f"SELECT t.* FROM {key_table_name(self.key_name)} AS k JOIN {self._name} AS t ON {joined} WHERE k.n = :n;"
+        )
+        return self._script(about, self._draw(), statement)
+
+    def _range(self) -> str:
+        ordered = ", ".join(_collated(column) for column in self.key.columns)
+        return self._script(
+            f"{RANGE_ROWS} rows of {self.table.name} in the order of its key.",
+            self._draw(RANGE_ROWS),
+            f"SELECT * FROM {self._name} WHERE {self._key()} >= {self._drawn()} ORDER BY {ordered} LIMIT {RANGE_ROWS};",
+        )
+
+    def _range_index(self) -> DatabaseIndex | None:
+        """The index with the most different values, so that ranges lie in many places."""
+        return min(rangeable(self.table), key=lambda index: (-index.distinct, index.name), default=None)
+
+    def _index_range(self, index: DatabaseIndex) -> str:
+        column = _collated(index.columns[0])
+        start = f"(SELECT {quoted(index.columns[0].name or '')} FROM {self._name} WHERE {self._where()})"
+        return self._script(
+            f"{RANGE_ROWS} rows of {self.table.name} in the order of an index, from the place of a row.",
+            self._draw(),
+            f"SELECT * FROM {self._name} WHERE {column} >= {start} ORDER BY {column} LIMIT {RANGE_ROWS};",
+        )
+
+    def _update(self, name: str, storage: str) -> str:
+        column = quoted(name)
+        turned = _TURNED[storage].format(column=column)
+        return self._script(
+            f"Another value of the same length in one column of {self.table.name}: to set it to itself writes nothing.",
+            self._draw(),
+            f"UPDATE {self._name} SET {column} = CASE typeof({column}) WHEN '{storage}' THEN {turned} ELSE {column} END"
+            f" WHERE {self._where()};",
+        )
+
+    def _no_insert(self) -> str | None:
+        """Why no copy of a row can be inserted, if so."""
+        table = self.table
+        if not self.key.is_integer:
+            return "its primary key is not one integer"
+        if unique := next((index.name for index in table.indexes if index.is_unique), None):
+            return f"the unique index {unique} would refuse a copy of a row"
+        if (table.highest or 0) > _LARGEST_KEY:
+            return "there is no room for keys above the highest one"
+        if not all(is_writable_name(column) for column in self._copied()):
+            return "a column's name has a character that scripts lack"
+        return None
+
+    def _insert(self) -> str:
+        copied = [quoted(name) for name in self._copied()]
+        into, values = list(copied), list(copied)
+        if self.table.row_number_column is not None:
+            into.insert(0, quoted(self.table.row_number_column))
+            values.insert(0, f":max_{self.stem} + :op")
+        return self._script(
+            f"A copy of a row of {self.table.name} under a new key.",
+            self._draw(),
+            f"INSERT INTO {self._name} ({', '.join(into)})"
+            f" SELECT {', '.join(values)} FROM {self._name} WHERE {self._where()};",
+        )
+
+    def _copied(self) -> tuple[str, ...]:
+        own = self.table.row_number_column
+        return tuple(column.name for column in self.table.columns if not column.is_generated and column.name != own)
+
+
+def _columns_to_update(table: DatabaseTable) -> Sequence[tuple[str, str]]:
+    """Columns to try, each with the storage class that most of its values have: texts, then integers, then reals."""
+    samples = {sample.column: sample for sample in table.samples}
+    found = [
+        (storage, name)
+        for name in updatable(table)
+        if name in samples and (storage := _storage_to_turn(samples[name])) is not None
+    ]
+    in_order = sorted(found, key=lambda pair: list(_TURNED).index(pair[0]))
+    return [(name, storage) for storage, name in in_order[:_MOST_UPDATES]]
+
+
+def _storage_to_turn(sample: ColumnSample) -> str | None:
+    """The storage class of at least half of the values, if turning them makes other values."""
+    counts = {"text": sample.changing_texts, "integer": sample.integers, "real": sample.reals}
+    storage = max(counts, key=lambda name: counts[name])
+    return storage if counts[storage] >= max(1.0, _WORTH_UPDATING * sample.values) else None
+
+
+def _collated(column: IndexColumn, table: str = "") -> str:
+    """A column with the collation of its index where that is not the usual one, so that the index can serve."""
+    name = f"{table}{quoted(column.name or '')}"
+    if column.collation.upper() == "BINARY":
+        return name
+    collation = column.collation if column.collation.upper() in _SIMPLE_COLLATIONS else quoted(column.collation)
+    return f"{name} COLLATE {collation}"
+
+
+def _key_name(stem: str, names: Set[str]) -> str:
+    """A name for the key table that begins with a letter, as names in a folder do, and that no object has."""
+    first = stem if stem[0].isalpha() else f"t_{stem}"
+    number, free = 2, first
+    while key_table_name(free) in names:
+        free, number = f"{first}_{number}", number + 1
+    return free

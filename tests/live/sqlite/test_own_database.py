@@ -1,0 +1,516 @@
+"""``tdelta run --database``: a database as users have it, measured on copies, and left exactly as it was."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import apsw
+import pytest
+
+import tdelta.workloads
+from tdelta.driver import Mix, SqliteTwins, TwinFolder, Worker
+from tdelta.driver.conversions import convert
+from tdelta.driver.examining import Refused, answered
+from tdelta.engines import SqliteEngine, TwinSettings
+from tdelta.errors import StorageFault
+from tdelta.session import RunRequest
+from tdelta.session.database import staged
+from tdelta.session.source import DatabaseSource
+
+from .own import DETAILS_TABLE, SHOP_ROWS, SHOP_TABLES, left_open, state
+from .running import ANSWERED, Place, Ran, end, read_until, workers_left
+
+BRIEF = ("--trial-seconds", "0.03", "--blocks", "2", "--rounds", "2..2", "--max-time", "300s")
+KEY = "f00d" * 16
+CIPHERS = list(SqliteEngine.ciphers)
+
+
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """About 20 MB in 30 tables with foreign keys, indexes, triggers and a view, in WAL mode with rows in its log."""
+    path = left_open(tmp_path_factory.mktemp("users") / "shop.db")
+    assert 15_000_000 < path.stat().st_size < 40_000_000
+    assert path.with_name("shop.db-wal").stat().st_size > 0
+    return path
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Path:
+    """A few rows, closed."""
+    path = tmp_path / "users" / "small.db"
+    path.parent.mkdir()
+    with contextlib.closing(sqlite3.connect(path)) as database:
+        database.execute("CREATE TABLE t (id INTEGER PRIMARY KEY, x TEXT)")
+        database.executemany("INSERT INTO t (x) VALUES (?)", ((f"row number {i}",) for i in range(2000)))
+        database.commit()
+    return path
+
+
+def run(place: Place, database: Path, *options: str) -> Ran:
+    return place.tdelta("run", "--json", *BRIEF, "--database", str(database), *options)
+
+
+def answer(place: Place, database: Path, *options: str) -> Any:
+    ran = run(place, database, *options)
+    assert ran.code in ANSWERED, ran.err
+    found = ran.document
+    assert all(check["ok"] for check in found["validity"]), found["validity"]
+    return found
+
+
+def refused(ran: Ran, *told: str) -> None:
+    assert (ran.code, ran.out) == (2, ""), ran.err
+    for words in told:
+        assert words in ran.err
+    assert "Traceback" not in ran.err
+
+
+def checks(document: Any) -> dict[str, str]:
+    return {found["check"]: found["detail"] for found in document["validity"]}
+
+
+def mine(place: Place, *scripts: tuple[str, str], keys: str = "") -> Path:
+    """A folder of transactions."""
+    folder = place.base / "mine"
+    folder.mkdir()
+    head = f'name = "mine"\nversion = 1\ntitle = "Mine"\ndescription = "Ours."\n{keys}'
+    listed = "".join(f'[transactions.{name}]\ntitle = "{name}"\nweight = 1\n' for name, _ in scripts)
+    (folder / "workload.toml").write_text(head + listed, encoding="utf-8")
+    for name, text in scripts:
+        (folder / f"{name}.sql").write_text(text, encoding="utf-8")
+    return folder
+
+
+# The whole way
+
+
+def test_a_database_is_measured_on_copies_and_left_exactly_as_it_was(place: Place, shop: Path) -> None:
+    before = state(shop.parent)
+    document = answer(place, shop)
+    assert state(shop.parent) == before
+    assert set(before) == {"shop.db", "shop.db-wal", "shop.db-shm"}
+    (primary,) = [verdict for verdict in document["verdicts"] if verdict["primary"]]
+    assert primary["condition"] == {"cipher": "aes-256", "threads": 1}
+    assert primary["baseline_value"] > 0 < primary["condition_value"]
+    told = document["settings"]["database"]
+    assert (told["file"], told["tables"], told["rows"], told["proposed"]) == ("shop.db", SHOP_TABLES, SHOP_ROWS, True)
+    assert told["size_bytes"] == sum(len(before[name][0]) for name in ("shop.db", "shop.db-wal"))
+    found = checks(document)
+    assert "as in the original (2 of them tdelta's own, of keys)" in found["rows are the same before the first trial"]
+    assert found["rows are the same after the last trial"] == "by checksum, at the end of 2 rounds"
+    assert "page_count" in found["settings are the same"]
+    assert list(place.twins.iterdir()) == []
+
+
+def test_every_kind_of_transaction_is_proposed_and_run(place: Place, shop: Path) -> None:
+    document = answer(place, shop, "--no-aa-twin")
+    ran = {verdict["transaction"] for verdict in document["verdicts"]}
+    tables = {"customers", "orders", "lines", "order_details_x_quoted_2", "logs"}
+    assert {f"read_{table}" for table in tables} <= ran
+    assert {"range_orders", "index_orders", "index_customers", "update_lines", "insert_orders"} <= ran
+    assert not {"insert_customers", "insert_lines"} & ran
+    # The trigger refuses one row in ten, so the copy of a row fails sooner or later.
+    assert "insert_logs" not in ran
+    dropped = [
+        caution for caution in document["cautions"] if caution.startswith("insert_logs was proposed and left out")
+    ]
+    assert len(dropped) == 1
+    assert "too loud" in dropped[0]
+    fact = json.loads(place.query("SELECT value FROM run_facts WHERE key = 'database'")[0][0])
+    assert ran - {"all"} == set(fact["workload"])
+
+
+LOOK = """\
+SELECT name AS found FROM customers WHERE id = 20001 AND name = 'in the log only' \\gset
+SELECT :found, :max_customers;
+"""
+DETAIL = """\
+SELECT "a b" AS found FROM "Order Details; :x ""quoted"" (2)"
+WHERE "select" = (SELECT k1 FROM tdelta_key_details WHERE n = :keys_details) \\gset
+SELECT :found;
+"""
+
+
+def test_rows_that_are_in_the_log_only_and_sampled_keys_are_in_every_twin(place: Place, shop: Path) -> None:
+    keys = f"[keys.details]\ntable = {json.dumps(DETAILS_TABLE)}\n"
+    folder = mine(place, ("look", LOOK), ("detail", DETAIL), keys=keys)  # \\gset fails where it finds no row
+    document = answer(place, shop, "--workload", str(folder), "--no-aa-twin")
+    assert document["settings"]["workload"] == "mine"
+    assert not document["settings"]["database"]["proposed"]
+    assert not any("proposal" in caution for caution in document["cautions"])
+    assert document["errors"] == {}
+
+
+def test_a_written_proposal_is_edited_and_given_back(place: Place, shop: Path) -> None:
+    before = state(shop.parent)
+    folder = place.base / "mine"
+    wrote = place.tdelta("run", "--database", str(shop), "--write-workload", str(folder))
+    assert wrote.code == 0, wrote.err
+    assert f"written to {folder}" in wrote.out
+    assert not place.store.exists()
+    for script in folder.glob("*_logs.sql"):
+        script.unlink()
+    text = (folder / "workload.toml").read_text(encoding="utf-8")
+    kept = [part for part in text.split("\n[") if "_logs]" not in part.splitlines()[0]]
+    (folder / "workload.toml").write_text("\n[".join(kept), encoding="utf-8")
+    document = answer(place, shop, "--workload", str(folder), "--no-aa-twin")
+    ran = {verdict["transaction"] for verdict in document["verdicts"]}
+    assert "read_orders" in ran
+    assert not [name for name in ran if name.endswith("_logs")]
+    assert state(shop.parent) == before
+
+
+def test_a_dry_run_shows_the_proposal_and_leaves_nothing(place: Place, shop: Path) -> None:
+    before = state(shop.parent)
+    ran = place.tdelta("run", "--database", str(shop), "--dry-run", "--json")
+    assert ran.code == 0, ran.err
+    assert state(shop.parent) == before
+    document = ran.document
+    assert [table["name"] for table in document["tables"][:2]] == ["lines", "orders"]
+    assert sum(transaction["share"] for transaction in document["transactions"]) == pytest.approx(1.0)
+    again = place.tdelta("run", "--database", str(shop), "--dry-run", "--json").document
+    assert again["transactions"] == document["transactions"]
+    assert not place.twins.exists() or list(place.twins.iterdir()) == []
+    assert not place.store.exists()
+
+
+def test_several_writers_run_on_a_database_and_each_number_of_threads_has_its_baseline(
+    place: Place, shop: Path
+) -> None:
+    document = answer(place, shop, "--vary", "threads=1,4", "--no-aa-twin")
+    primary = [verdict for verdict in document["verdicts"] if verdict["primary"]]
+    assert [(v["condition"]["threads"], v["baseline"]["threads"]) for v in primary] == [(1, 1), (4, 4)]
+
+
+def test_every_cipher_converts_a_database_and_holds_the_same_rows(place: Place, small: Path) -> None:
+    ciphers = [cipher for cipher in CIPHERS if cipher != "none"]
+    document = answer(place, small, "--vary", f"cipher={','.join(ciphers)}", "--no-aa-twin")
+    hidden = ", ".join(f"{cipher} hides its header" for cipher in ciphers)
+    assert checks(document)["files are encrypted as asked"] == f"none shows its header, {hidden}"
+
+
+@pytest.mark.parametrize(
+    "options", [("--page-size", "8192"), ("--vary", "page_size=1024,16384"), ("--reserve", "natural")]
+)
+def test_pages_and_their_reserve_can_be_others_than_the_originals(
+    place: Place, small: Path, options: tuple[str, ...]
+) -> None:
+    before = state(small.parent)
+    answer(place, small, *options, "--vary", "cipher=sqlcipher", "--no-aa-twin")
+    assert state(small.parent) == before
+
+
+def test_a_run_that_was_interrupted_is_resumed_on_the_same_database_and_refused_on_a_changed_one(
+    place: Place, small: Path
+) -> None:
+    four = [option if option != "2..2" else "4..4" for option in BRIEF]
+    process = place.start("run", "--json", *four, "--database", str(small))
+    read_until(process, "after round 1")
+    assert end(process, signal.SIGINT).code == 130
+    before, trials = small.stat(), place.query("SELECT * FROM trials ORDER BY trial")
+    os.utime(small)
+    changed = place.tdelta("run", "--resume", "last", "--json")
+    refused(changed, "its database or its workload has changed since it began")
+    os.utime(small, ns=(before.st_atime_ns, before.st_mtime_ns))
+    resumed = place.tdelta("run", "--resume", "last", "--json")
+    assert resumed.code in ANSWERED, resumed.err
+    assert resumed.document["counts"]["rounds"] == 4
+    assert place.query("SELECT * FROM trials ORDER BY trial")[: len(trials)] == trials
+    assert list(place.twins.iterdir()) == []
+
+
+@pytest.mark.parametrize("stage", ["examine: recovering", "checksum: the rows", "rebuild", "propose"])
+def test_ctrl_c_while_a_database_is_staged_leaves_nothing(place: Place, shop: Path, stage: str) -> None:
+    before = state(shop.parent)
+    process = place.start("run", *BRIEF, "--database", str(shop))
+    read_until(process, stage)
+    ran = end(process, signal.SIGINT)
+    assert (ran.code, ran.out) == (130, "")
+    assert ran.err.splitlines()[-1] == "error: interrupted"
+    assert workers_left(process.pid) == []
+    assert list(place.twins.iterdir()) == []
+    assert state(shop.parent) == before
+
+
+# What a conversion keeps
+
+
+@contextlib.contextmanager
+def sourced(folder: Path, database: Path, **options: Any) -> Iterator[DatabaseSource]:
+    request = RunRequest(database=database, directory=folder / "twins", store=folder / "runs.sqlite", **options)
+    with staged(request, "r", lambda _event: None) as source:
+        assert source is not None
+        yield source
+
+
+@pytest.mark.parametrize("cipher", CIPHERS)
+@pytest.mark.parametrize(("page_size", "reserved_bytes"), [(1024, 80), (4096, 80), (2048, 100)])
+def test_a_conversion_keeps_rows_numbers_encoding_and_versions(
+    tmp_path: Path, cipher: str, page_size: int, reserved_bytes: int
+) -> None:
+    path = tmp_path / "users" / "kept.db"
+    path.parent.mkdir()
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as database:
+        for pragma in (
+            "encoding = 'UTF-16le'",
+            "auto_vacuum = 2",
+            "page_size = 2048",
+            "user_version = 7",
+            "application_id = -9",
+        ):
+            database.execute(f"PRAGMA {pragma}")
+        database.executescript(
+            "CREATE TABLE bare (x); CREATE TABLE indexed (x); CREATE INDEX i ON indexed (x);"
+            "CREATE TABLE kinds (id TEXT PRIMARY KEY, v) WITHOUT ROWID;"
+            "INSERT INTO bare WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3000)"
+            " SELECT i FROM n; INSERT INTO indexed SELECT x FROM bare;"
+            "DELETE FROM bare WHERE x % 5 = 0; DELETE FROM indexed WHERE x % 5 = 0;"
+            "INSERT INTO kinds VALUES ('n', NULL), ('i', 1), ('r', 1.0), ('t', 'ü' || char(0) || 'x'), ('b', x'00ff');"
+        )  # fmt: skip
+    engine, settings = SqliteEngine(), TwinSettings(cipher, page_size, "wal", "normal", reserved_bytes, 1, 1_000_000)
+    with sourced(tmp_path, path) as source, TwinFolder(tmp_path / "twins", "run") as folder:
+        key = KEY if engine.needs_key(cipher) else None
+        made, _, sums = convert(engine, folder, source.job(), settings, "load-0", key)
+        assert sums == source.checksums
+        with Worker() as worker:
+            worker.ask("open", options=engine.reading_options(str(made), settings, key), connections=1)
+            names = (
+                "page_size",
+                "encoding",
+                "auto_vacuum",
+                "user_version",
+                "application_id",
+                "quick_check",
+                "page_count",
+            )
+            queries = {name: f"PRAGMA {name}" for name in names}
+            queries |= {"bare": "SELECT max(rowid) FROM bare", "indexed": "SELECT max(rowid) FROM indexed"}
+            found = worker.ask("facts", queries=queries)
+        pages = int(found.pop("page_count"))
+        assert made.stat().st_size == pages * page_size
+    assert found == {
+        "page_size": str(page_size), "encoding": "UTF-16le", "auto_vacuum": "2", "user_version": "7",
+        "application_id": "-9", "quick_check": "ok", "bare": "2400", "indexed": "2999",
+    }  # fmt: skip
+    assert source.constants["max_bare"] == 2400
+    assert source.constants["max_indexed"] == 2999
+
+
+def test_twins_of_all_ciphers_have_as_many_pages_where_they_share_a_reserve(tmp_path: Path, small: Path) -> None:
+    engine = SqliteEngine()
+    with sourced(tmp_path, small) as source, TwinFolder(tmp_path / "twins", "run") as folder:
+        sizes = {}
+        for cipher in CIPHERS:
+            settings = TwinSettings(cipher, 4096, "wal", "normal", 80, 1, 1_000_000)
+            key = KEY if engine.needs_key(cipher) else None
+            path, _, _ = convert(engine, folder, source.job(), settings, f"load-{cipher}", key)
+            head = path.read_bytes()[:100]
+            assert engine.looks_plain(head) is (cipher == "none")
+            assert head[20] == 80 or cipher in ("sqlcipher",)  # its header is salt
+            sizes[cipher] = path.stat().st_size
+    assert len(set(sizes.values())) == 1, sizes
+
+
+def test_no_answer_of_a_worker_holds_the_key_of_a_conversion_that_fails(tmp_path: Path, small: Path) -> None:
+    step = {"sql": "", "is_keyed": True, "schema": None, "reserved_bytes": 0}
+    with Worker() as worker:
+        worker.ask("open", options=SqliteEngine().conversion_options(str(small)), connections=1)
+        for sql in (
+            "ATTACH DATABASE '/nowhere/x.db' AS twin KEY :key",
+            "PRAGMA rekey = :key nonsense",
+            "SELECT :key.x",
+        ):
+            given = worker.ask("convert", steps=[{**step, "sql": sql}], key=KEY)
+            with pytest.raises((Refused, StorageFault)) as raised:
+                answered(given)
+            assert KEY not in json.dumps(given) + str(raised.value)
+            assert "the library refused a statement with a key (SQLite code" in str(raised.value)
+        words = Path(f"/proc/{worker.pid}/cmdline").read_bytes() + Path(f"/proc/{worker.pid}/environ").read_bytes()
+        assert KEY.encode() not in words
+
+
+def test_the_twins_of_a_database_can_be_read_by_their_owner_only(tmp_path: Path, small: Path) -> None:
+    with sourced(tmp_path, small) as source:
+        assert source.path.parent.stat().st_mode & 0o777 == 0o700
+
+
+# Any database at all
+
+
+def test_a_database_with_hostile_names_runs_through_the_load_loop(place: Place, tmp_path: Path) -> None:
+    names = ["select", "a'b", 'a"b', "a;b", ":x", "--", "/* x", "数据 ü", "[a]", "{{a}}", "\\gset", "%s", "1"]
+    path = tmp_path / "users" / "hostile.db"
+    path.parent.mkdir()
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as database:
+        for number, name in enumerate(names):
+            quoted = '"' + name.replace('"', '""') + '"'
+            key = ("INTEGER PRIMARY KEY", "TEXT PRIMARY KEY")[number % 2]
+            database.execute(f'CREATE TABLE {quoted} ({quoted} {key}, "n" TEXT, "k1" TEXT, "{number}" TEXT)')
+            database.executemany(
+                f"INSERT INTO {quoted} VALUES (?, ?, ?, ?)",
+                ((i if number % 2 == 0 else f"k{i}", f"text {i}", "x", "y" * (500 - number)) for i in range(1, 400)),
+            )
+            database.execute(f'CREATE INDEX "by {number}" ON {quoted} ("n")')
+    document = answer(place, path, "--no-aa-twin")
+    ran = {verdict["transaction"] for verdict in document["verdicts"]}
+    assert len([name for name in ran if name.startswith("read_")]) == 5
+    assert not [caution for caution in document["cautions"] if "left out" in caution]
+
+
+def test_a_link_is_followed_and_told(place: Place, small: Path) -> None:
+    link = place.base / "link.db"
+    link.symlink_to(small)
+    document = answer(place, link, "--no-aa-twin")
+    assert document["settings"]["database"]["file"] == "link.db"
+    assert any(f"is a symbolic link: what was read is {small}" in caution for caution in document["cautions"])
+
+
+def test_virtual_tables_that_the_library_knows_are_left_as_they_are(place: Place, small: Path) -> None:
+    with contextlib.closing(sqlite3.connect(small)) as database:
+        database.execute("CREATE VIRTUAL TABLE words USING fts5 (body)")
+        database.execute("INSERT INTO words VALUES ('some text')")
+        database.commit()
+    document = answer(place, small, "--no-aa-twin")
+    assert document["settings"]["database"]["tables"] == 1
+    assert any(caution.endswith("their rows are not compared: words") for caution in document["cautions"])
+
+
+def schema_edited(path: Path, old: str, new: str) -> None:
+    with contextlib.closing(sqlite3.connect(path)) as database:
+        database.execute("PRAGMA writable_schema = on")
+        database.execute("UPDATE sqlite_schema SET sql = replace(sql, ?, ?)", (old, new))
+        database.commit()
+
+
+def test_a_table_of_an_unknown_module_is_refused_by_its_name(place: Place, small: Path) -> None:
+    with contextlib.closing(sqlite3.connect(small)) as database:
+        database.execute('CREATE VIRTUAL TABLE "my words" USING fts5 (body)')
+        database.commit()
+    schema_edited(small, "fts5", "spellfix99")
+    refused(run(place, small), "needs extensions", "table 'my words': no such module: spellfix99")
+    assert list(place.twins.iterdir()) == []
+
+
+def test_a_collation_of_the_applications_own_is_refused_by_its_name(place: Place, small: Path) -> None:
+    with contextlib.closing(sqlite3.connect(small)) as database:
+        database.create_collation("swedish", lambda a, b: (a > b) - (a < b))
+        database.execute("CREATE TABLE sorted (x TEXT COLLATE swedish PRIMARY KEY)")
+        database.execute("INSERT INTO sorted VALUES ('a'), ('b')")
+        database.commit()
+    refused(run(place, small), "no such collation sequence: swedish")
+
+
+def test_a_function_of_the_applications_own_drops_what_needs_it_aloud(place: Place, small: Path) -> None:
+    with contextlib.closing(sqlite3.connect(small)) as database:
+        database.create_function("mine", 1, lambda x: x, deterministic=True)
+        database.execute("CREATE TRIGGER own AFTER UPDATE ON t BEGIN SELECT mine(1); END")
+        database.commit()
+    document = answer(place, small, "--no-aa-twin")
+    (dropped,) = [caution for caution in document["cautions"] if "left out" in caution]
+    assert dropped.startswith("update_t was proposed and left out, because it failed when it was tried:")
+    assert "no such function: mine" in dropped
+
+
+def encrypted(path: Path, cipher: str) -> None:
+    with contextlib.closing(apsw.Connection(str(path))) as database:
+        database.execute(f"PRAGMA cipher = '{cipher}'")
+        database.execute("PRAGMA key = 'secret'")
+        database.execute("CREATE TABLE t (x)")
+
+
+def emptied(path: Path, *statements: str) -> None:
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as database:
+        for statement in statements:
+            database.execute(statement)
+
+
+def damaged(path: Path) -> None:
+    emptied(path, "CREATE TABLE t (x)", "CREATE INDEX i ON t (x)")
+    with contextlib.closing(sqlite3.connect(path)) as database:
+        database.executemany("INSERT INTO t VALUES (?)", ((f"{i:0100}",) for i in range(1000)))
+        database.commit()
+    content = bytearray(path.read_bytes())
+    for page in range(8, 12):
+        content[page * 4096 : page * 4096 + 400] = os.urandom(400)
+    path.write_bytes(content)
+
+
+@pytest.mark.parametrize(
+    ("make", "told"),
+    [
+        (lambda path: None, "No such file or directory"),
+        (lambda path: path.mkdir(), "found: a folder"),
+        (lambda path: path.touch(), "it is empty"),
+        (lambda path: path.write_text("id,name\n" * 100), "found 69 64 2c"),
+        (lambda path: encrypted(path, "aes256cbc"), "as SQLite3 Multiple Ciphers does: give a plain copy"),
+        (lambda path: encrypted(path, "sqlcipher"), "give a plain copy (SQLCipher: sqlcipher_export"),
+        (lambda path: emptied(path, "CREATE VIEW v AS SELECT 1"), "it holds no table"),
+        (lambda path: emptied(path, "CREATE TABLE t (x)"), "its tables hold no rows"),
+        (
+            lambda path: emptied(path, "CREATE TABLE t (rowid, _rowid_, oid)", "INSERT INTO t VALUES (1, 2, 3)"),
+            "no workload can be",
+        ),
+        (damaged, "quick_check of a copy says"),
+    ],
+    ids=[
+        "missing",
+        "folder",
+        "empty",
+        "text",
+        "multiple ciphers",
+        "sqlcipher",
+        "no table",
+        "no rows",
+        "no key",
+        "damaged",
+    ],
+)
+def test_what_cannot_be_measured_is_refused_with_what_was_found(place: Place, make: Any, told: str) -> None:
+    path = place.base / "users" / "app.db"
+    path.parent.mkdir()
+    make(path)
+    before = state(path.parent) if path.is_file() else None
+    refused(run(place, path), f"database {path}: ", told)
+    if before is not None:
+        assert state(path.parent) == before
+    assert not place.twins.exists() or list(place.twins.iterdir()) == []
+    assert place.query("SELECT count(*) FROM runs") == [(0,)]
+
+
+def test_every_statement_that_the_database_does_not_take_is_named_with_script_and_line(
+    place: Place, small: Path
+) -> None:
+    folder = mine(
+        place,
+        ("good", "SELECT x FROM t WHERE id = :min_t;\n"),
+        ("wrong_column", "-- the second line\nSELECT y FROM t;\n"),
+        ("wrong_table", "SELECT 1;\n\nSELECT x FROM tt;\n"),
+    )
+    ran = run(place, small, "--workload", str(folder))
+    refused(ran, "2 faults", "wrong_column.sql:2: no such column: y", "wrong_table.sql:3: no such table: tt")
+
+
+def test_a_folder_that_makes_its_own_rows_is_refused_on_a_database(place: Place, small: Path) -> None:
+    folder = shutil.copytree(Path(tdelta.workloads.__file__).parent / "point_select", place.base / "mine")
+    ran = run(place, small, "--workload", str(folder))
+    refused(
+        ran, "schema.sql: does not go with --database", "[tables] does not go with --database", "[size] does not go"
+    )
+
+
+def test_the_library_makes_twins_of_a_database_as_of_generated_rows(tmp_path: Path, small: Path) -> None:
+    with sourced(tmp_path, small) as source, TwinFolder(tmp_path / "twins", "run") as folder:
+        twins = SqliteTwins(SqliteEngine(), folder, source.job(), Mix((), {}))
+        settings = TwinSettings("aes-128", 4096, "wal", "normal", 0, 1, 1_000_000)
+        path, sums = twins.load(settings)
+        assert sums == twins.expected_checksums() == source.checksums
+        assert "SQLite3 Multiple Ciphers" in twins.library
+        assert twins.is_encrypted(path)

@@ -1,0 +1,56 @@
+"""A user's database as a staging would hand it over, without any database."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tdelta.driver.staging import Original, Seen
+from tdelta.engines import Layout
+from tdelta.records import Event
+from tdelta.session import RunRequest
+from tdelta.session.source import DatabaseSource
+from tdelta.workloads import Transaction, Workload
+from tdelta.workloads.database import Database, DatabaseColumn, DatabaseTable
+from tdelta.workloads.model import KeyTable
+
+LOOK = Transaction("look", "Look", 3.0, "SELECT x FROM work WHERE id = :min_work;\n", writes=False)
+WORKLOAD = Workload("mine", 1, "Mine", "", (), (LOOK,), 1, 0, keys=(KeyTable("work", "work"),))
+TABLE = DatabaseTable("work", 1000, 40_000, (DatabaseColumn("id", 1), DatabaseColumn("x")), lowest=1, highest=2**60)
+CAUTION = "the workload is tdelta's proposal"
+
+
+def source(folder: Path, **changes: object) -> DatabaseSource:
+    """A database of one table, with a copy of 50,000 bytes in ``folder``."""
+    path = folder / "original.db"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(bytes(50_000))
+    named = folder / "users" / "app.db"
+    made = DatabaseSource(
+        original=Original(named, named, {"": Seen(40_000, 1, 2), "-wal": Seen(2_000, 3, 4), "-journal": None}),
+        path=path,
+        layout=Layout(page_size=1024, reserved_bytes=12),
+        database=Database((TABLE,), frozenset({"work"})),
+        workload=WORKLOAD,
+        constants={"rows_work": 1000, "min_work": 1, "max_work": 2**60, "keys_work": 1000},
+        tables=(("work", ("id", "x")), ("tdelta_key_work", ("n", "k1"))),
+        checksums={"work": (1000, "5eed" * 8), "tdelta_key_work": (1000, "5eed" * 8)},
+        is_proposed=True,
+        notes=("no insert into 'work'",),
+        cautions=(CAUTION,),
+    )
+    return dataclasses.replace(made, **changes)  # type: ignore[arg-type]
+
+
+def staging(
+    made: Callable[[], DatabaseSource],
+) -> Callable[[RunRequest, str, Callable[[Event], None]], object]:
+    """Stands in for `tdelta.session.database.staged`."""
+
+    @contextmanager
+    def staged(request: RunRequest, _run_id: str, _observe: Callable[[Event], None]) -> Iterator[DatabaseSource | None]:
+        yield None if request.database is None else made()
+
+    return staged

@@ -1,0 +1,252 @@
+"""A run on a user's database: what it plans, refuses, checks and keeps. Staging itself is for the live tests."""
+
+from __future__ import annotations
+
+import dataclasses
+import signal
+import sys
+from pathlib import Path
+
+import pytest
+
+import tdelta.workloads
+from tdelta.driver import DatabaseJob
+from tdelta.driver.fake import equal_rows
+from tdelta.engines import Layout
+from tdelta.errors import DatabaseFault, TdeltaError, UsageError
+from tdelta.records import DatabaseFacts
+from tdelta.session import RunRequest, dry_run, plan
+from tdelta.session.database import staged
+from tdelta.session.request import TableLine, TransactionLine
+from tdelta.session.source import DatabaseSource
+
+from .conducting import Sitting, check
+from .sources import CAUTION, LOOK, source, staging
+
+OWN = {"workload": None, "size_bytes": 50_000_000}
+
+
+@pytest.fixture
+def database(sitting: Sitting, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The path of a database, whose staging is a fake; the copy lies in the test's own folder."""
+    for name in ("conduct", "preflight"):
+        module = sys.modules[f"tdelta.session.{name}"]  # the package's attribute of that name is the function
+        monkeypatch.setattr(module, "staged", staging(lambda: source(sitting.base)))
+    return sitting.base / "users" / "app.db"
+
+
+def refused(request: RunRequest) -> str:
+    with pytest.raises(UsageError) as raised, staged(request, "r", lambda _event: None):
+        pass
+    return str(raised.value)
+
+
+# What is planned
+
+
+def planned(folder: Path, *, layout: Layout | None = None, **options: object):
+    made = source(folder)
+    made = made if layout is None else dataclasses.replace(made, layout=layout)
+    return plan(RunRequest(database=made.original.named, **options), "r", made)
+
+
+def test_twins_have_the_pages_of_the_original_unless_others_are_asked_for(tmp_path: Path) -> None:
+    def sizes(**options: object) -> set[int]:
+        made = planned(tmp_path, **options)
+        return {made.twin_settings(condition, 0).page_size for condition in made.conditions}
+
+    assert sizes() == {1024}
+    assert sizes(page_size=4096) == {4096}
+    assert sizes(vary={"page_size": (8192, 16384)}) == {8192, 16384}
+
+
+@pytest.mark.parametrize(
+    ("reserve", "cipher", "found"),
+    [
+        ("equal", "aes-256", {"none": 12, "aes-256": 12}),
+        ("natural", "aes-256", {"none": 12, "aes-256": 0}),
+        ("equal", "sqlcipher", {"none": 80, "sqlcipher": 80}),
+        ("natural", "sqlcipher", {"none": 12, "sqlcipher": 80}),
+    ],
+)
+def test_bytes_that_the_original_keeps_of_a_page_stay_kept(
+    tmp_path: Path, reserve: str, cipher: str, found: dict[str, int]
+) -> None:
+    made = planned(tmp_path, reserve=reserve, vary={"cipher": (cipher,)})
+    settings = [made.twin_settings(condition, 0) for condition in made.conditions]
+    assert {one.cipher: one.reserved_bytes for one in settings} == found
+
+
+def test_rows_come_from_the_copy_and_scripts_get_its_variables(tmp_path: Path) -> None:
+    made = planned(tmp_path)
+    job = made.load_job()
+    assert isinstance(job, DatabaseJob)
+    assert job.path == tmp_path / "original.db"
+    assert [table for table, _ in job.tables] == ["work", "tdelta_key_work"]
+    mix = made.mix()
+    assert [(entry["name"], entry["text"]) for entry in mix.transactions] == [("look", LOOK.text)]
+    assert mix.constants == {"rows_work": 1000, "min_work": 1, "max_work": 2**60, "keys_work": 1000, "scale": 1.0}
+    assert isinstance(mix.constants["max_work"], int)
+
+
+def test_what_is_told_of_a_database_is_its_name_and_size(tmp_path: Path) -> None:
+    settings = planned(tmp_path).settings
+    assert (settings.study, settings.workload) == ("custom", "mine")
+    assert settings.database == DatabaseFacts("app.db", 42_000, 1024, tables=1, rows=1000, proposed=True)
+
+
+def test_the_digest_of_the_work_changes_with_the_file_the_rows_and_the_scripts(tmp_path: Path) -> None:
+    made = source(tmp_path)
+    touched = dataclasses.replace(made.original, files={**made.original.files, "-wal": None})
+    others = (
+        dataclasses.replace(made, original=touched),
+        dataclasses.replace(made, checksums={**made.checksums, "work": (1000, "bad")}),
+        dataclasses.replace(made, constants={**made.constants, "max_work": 7}),
+        dataclasses.replace(made, workload=dataclasses.replace(made.workload, transactions=())),
+    )
+    prints = {one.fingerprint() for one in (made, source(tmp_path), *others)}
+    assert len(prints) == 1 + len(others)
+
+
+# What is refused, before a byte is copied
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"study": "order-entry"}, "STUDY order-entry and --database: expected one of the two"),
+        ({"size_bytes": 1_000_000}, "--size and --database: expected one of the two"),
+        ({"workload": "read-only"}, "--workload read-only and --database: it makes its own tables"),
+        ({"workload": "./nowhere"}, "--workload ./nowhere: expected a folder of transactions"),
+        ({"vary": {"cipher": ("aes-265",)}}, "Did you mean 'aes-256'?"),
+        ({"vary": {"cipher": ("none",)}}, "nothing to compare"),
+        ({"engine": "mariadb"}, "planned"),
+    ],
+)
+def test_what_does_not_go_with_a_database_is_refused(tmp_path: Path, options: dict[str, object], told: str) -> None:
+    assert told in refused(RunRequest(database=tmp_path / "missing.db", directory=tmp_path / "twins", **options))
+    assert not (tmp_path / "twins").exists()
+
+
+def test_several_faults_are_named_at_once(tmp_path: Path) -> None:
+    told = refused(RunRequest(database=tmp_path / "a.db", study="order-entry", workload="read-only", reserve="most"))
+    for words in ("STUDY order-entry", "--workload read-only", "'most'"):
+        assert words in told
+
+
+def test_a_file_that_is_missing_is_refused_before_a_folder_is_made(tmp_path: Path) -> None:
+    request = RunRequest(database=tmp_path / "missing.db", directory=tmp_path / "twins")
+    with pytest.raises(DatabaseFault, match="No such file"), staged(request, "r", lambda _event: None):
+        pass
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_store_of_the_run_is_no_database_to_measure(sitting: Sitting) -> None:
+    sitting.conduct()
+    request = sitting.request(**OWN, database=sitting.store)
+    assert "this run keeps its results in it; give a copy, or use --store" in refused(request)
+
+
+def test_a_folder_of_generated_rows_does_not_become_a_workload_on_a_database(tmp_path: Path) -> None:
+    folder = Path(tdelta.workloads.__file__).parent / "point_select"
+    request = RunRequest(database=tmp_path / "missing.db", workload=str(folder))
+    with pytest.raises(DatabaseFault, match="No such file"), staged(request, "r", lambda _event: None):
+        pass  # the folder is there; what is in it is read once the tables are known
+
+
+def test_a_workload_is_written_only_where_one_is_proposed(tmp_path: Path) -> None:
+    for options in ({}, {"database": tmp_path / "a.db", "workload": str(tmp_path)}):
+        with pytest.raises(UsageError, match="--write-workload writes what is proposed for --database FILE"):
+            dry_run(RunRequest(**options), write_workload=tmp_path / "mine")
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "file").touch()
+    with pytest.raises(UsageError, match="new or empty folder"):
+        dry_run(RunRequest(database=tmp_path / "a.db"), write_workload=tmp_path / "full")
+
+
+# What a run does with it
+
+
+def test_a_run_on_a_database_answers_says_what_it_was_and_keeps_what_it_did(sitting: Sitting, database: Path) -> None:
+    result = sitting.conduct(**OWN, database=database)
+    assert result.settings.database == DatabaseFacts("app.db", 42_000, 1024, tables=1, rows=1000, proposed=True)
+    assert CAUTION in result.cautions
+    found = check(result, "rows are the same before the first trial")
+    assert (found.ok, found.detail) == (
+        True,
+        "2,000 rows in 2 tables, by checksum, as in the original (1 of them tdelta's own, of keys)",
+    )
+    kept = sitting.fact("database")
+    assert kept["workload"] == {"look": {"weight": 3.0, "text": LOOK.text, "writes": False}}
+    assert (kept["keys"], kept["variables"]["max_work"]) == ({"work": "work"}, 2**60)
+
+
+def test_the_copy_is_gone_once_every_kind_of_twin_has_been_made_of_it(sitting: Sitting, database: Path) -> None:
+    seen = []
+    sitting = sitting.scripted(before_trial=lambda _twin, _job: seen.append((sitting.base / "original.db").exists()))
+    sitting.conduct(**OWN, database=database)
+    assert set(seen) == {False}
+
+
+def test_twins_with_other_rows_than_the_original_end_the_run(sitting: Sitting, database: Path) -> None:
+    def rows(settings, tables, trials):
+        found = equal_rows(settings, tables, trials)
+        return found if settings.cipher == "none" else {**found, "work": (999, found["work"][1])}
+
+    with pytest.raises(TdeltaError, match=r"table work: .* has 999 rows and the rows of the original 1,000"):
+        sitting.scripted(rows=rows).conduct(**OWN, database=database)
+
+
+def interrupted(sitting: Sitting, database: Path) -> Sitting:
+    pressed = []
+
+    def press(_twin, job):
+        if job.stream == 1 and not pressed:
+            pressed.append(job)
+            signal.raise_signal(signal.SIGINT)
+
+    sitting.scripted(before_trial=press).conduct(**OWN, database=database)
+    return Sitting(sitting.base)
+
+
+def test_a_run_on_the_same_database_is_resumed(sitting: Sitting, database: Path) -> None:
+    again = interrupted(sitting, database)
+    before = again.trials()
+    result = again.resume()
+    assert again.trials()[: len(before)] == before
+    assert result.settings.database is not None
+
+
+def test_a_run_on_a_database_that_has_changed_since_is_not_resumed(
+    sitting: Sitting, database: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    again = interrupted(sitting, database)
+
+    def changed() -> DatabaseSource:
+        made = source(sitting.base)
+        return dataclasses.replace(made, checksums={**made.checksums, "work": (1001, "5eed" * 8)})
+
+    monkeypatch.setattr(sys.modules["tdelta.session.conduct"], "staged", staging(changed))
+    with pytest.raises(UsageError, match="its database or its workload has changed since it began"):
+        again.resume()
+
+
+# What a dry run tells of it
+
+
+def test_a_dry_run_tells_tables_transactions_and_what_was_left_out(sitting: Sitting, database: Path) -> None:
+    told = dry_run(sitting.request(**OWN, database=database))
+    assert told.tables == (TableLine("work", 1000, 40_000),)
+    assert told.transactions == (TransactionLine("look", "Look", 1.0, LOOK.text),)
+    assert told.notes == ("no insert into 'work'",)
+    assert told.written is None
+    assert CAUTION in told.cautions
+    assert told.disk_bytes == pytest.approx(50_000 * (2 + 3 * 1.3), rel=0.01)
+
+
+def test_a_dry_run_writes_the_proposal_where_it_was_told_to(sitting: Sitting, database: Path) -> None:
+    folder = sitting.base / "mine"
+    told = dry_run(sitting.request(**OWN, database=database), write_workload=folder)
+    assert told.written == str(folder)
+    assert {path.name for path in folder.iterdir()} == {"workload.toml", "look.sql"}
+    assert "no insert into 'work'" in (folder / "workload.toml").read_text(encoding="utf-8")

@@ -1,0 +1,146 @@
+"""A folder of transactions on a user's database: read with all faults at once, written whole or not at all."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tdelta.errors import StorageFault, UsageError, WorkloadError
+from tdelta.workloads import load
+from tdelta.workloads.model import KeyTable, Workload
+from tdelta.workloads.own_folder import read_own_folder, require_free_folder, write_own_folder
+from tdelta.workloads.proposal import propose, settle
+
+from .own import built, described
+
+TOML = """\
+name = "mine"
+version = 1
+title = "Mine"
+description = "What the application does."
+
+[keys.details]
+table = "Order Details"
+
+[transactions.look]
+title = "Look"
+weight = 2.5
+"""
+LOOK = """\
+\\set n random(1, :keys_details)
+\\set id random(:min_t, :max_t)
+\\set odd :rows_Order_Details
+SELECT * FROM t WHERE id = :id;
+SELECT * FROM "Order Details" WHERE k = (SELECT k1 FROM tdelta_key_details WHERE n = :n);
+"""
+DATABASE = described(
+    built(
+        "CREATE TABLE t (id INTEGER PRIMARY KEY, x TEXT); INSERT INTO t(x) VALUES ('a'), ('bc');"
+        'CREATE TABLE "Order Details" (k TEXT PRIMARY KEY); INSERT INTO "Order Details" VALUES (\'a\');'
+        "CREATE TABLE nokey (rowid, _rowid_, oid); CREATE TABLE tdelta_key_taken (x);"
+    )
+)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    (mine / "workload.toml").write_text(TOML, encoding="utf-8")
+    (mine / "look.sql").write_text(LOOK, encoding="utf-8")
+    return mine
+
+
+def faults(folder: Path) -> tuple[str, ...]:
+    with pytest.raises(WorkloadError) as raised:
+        read_own_folder(folder, DATABASE)
+    return raised.value.faults
+
+
+def test_a_folder_has_transactions_and_keys_and_neither_tables_nor_a_size(folder: Path) -> None:
+    workload = read_own_folder(folder, DATABASE)
+    assert (workload.tables, workload.keys) == ((), (KeyTable("details", "Order Details"),))
+    assert workload.scripts() == {"look": {"weight": 2.5, "text": LOOK, "writes": False}}
+    assert workload.rows(1.0) == {}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "fault"),
+    [
+        ('table = "Order Details"', 'table = "Details"', "workload.toml:7: no table 'Details' in the database. Did"),
+        ('table = "Order Details"', 'table = "nokey"', "workload.toml:7: table 'nokey' has no key"),
+        ("[keys.details]", "[keys.taken]", "workload.toml:6: the database has a tdelta_key_taken already"),
+        ("[keys.details]", "[keys.Details]", "workload.toml:6: 'Details' is no name"),
+        ('table = "Order Details"', "count = 3", "workload.toml:7: unknown key 'keys.details.count'"),
+        ('table = "Order Details"', "", "workload.toml:6: keys.details.table is missing"),
+        ("[keys.details]", "[tables.t]\nrows = 1\n[keys.details]", "workload.toml:6: [tables] does not go with"),
+        ("[keys.details]", "[size]\nbytes_per_scale = 1\n[keys.details]", "workload.toml:6: [size] does not go"),
+        ('name = "mine"', 'nane = "mine"', "workload.toml:1: unknown key 'nane'. Did you mean 'name'?"),
+        ("weight = 2.5", "weight = 0", "workload.toml:11: weight must be above 0, found 0"),
+    ],
+)  # fmt: skip
+def test_a_fault_of_the_toml_is_named_with_its_line(folder: Path, old: str, new: str, fault: str) -> None:
+    assert TOML.count(old) == 1
+    (folder / "workload.toml").write_text(TOML.replace(old, new), encoding="utf-8")
+    found = faults(folder)
+    assert any(text.startswith(fault) for text in found), found
+
+
+def test_a_variable_that_no_table_gives_is_named_with_the_nearest(folder: Path) -> None:
+    (folder / "look.sql").write_text(LOOK.replace(":max_t", ":max_tt"), encoding="utf-8")
+    assert faults(folder) == ("look.sql:2: unknown variable :max_tt. Did you mean 'max_t'?",)
+
+
+def test_a_schema_does_not_go_with_a_database_and_all_faults_come_at_once(folder: Path) -> None:
+    (folder / "schema.sql").write_text("CREATE TABLE t (x);", encoding="utf-8")
+    (folder / "schema.mysql.sql").write_text("CREATE TABLE t (x);", encoding="utf-8")
+    (folder / "look.sql").write_text("SELECT :nobody;", encoding="utf-8")
+    assert [text.partition(" ")[0] for text in faults(folder)] == ["look.sql:1:", "schema.mysql.sql:", "schema.sql:"]
+
+
+def test_a_folder_of_transactions_alone_says_that_it_needs_a_database(folder: Path) -> None:
+    with pytest.raises(WorkloadError, match=r"schema\.sql: is missing.*a database of your own has none: --database"):
+        load(folder)
+
+
+def test_a_path_without_a_folder_is_a_fault(tmp_path: Path) -> None:
+    assert "is no folder: with --database" in faults(tmp_path / "nowhere")[0]
+
+
+def proposed() -> Workload:
+    proposal = propose(DATABASE)
+    return settle(proposal, {choice.name: choice.scripts[0] for choice in proposal.choices}, 'a "b".db')
+
+
+def test_what_is_written_is_read_again_as_it_was_and_says_what_was_left_out(tmp_path: Path) -> None:
+    workload = proposed()
+    files = write_own_folder(workload, tmp_path / "new" / "mine", ("no insert into 't'",))
+    assert {file.name for file in files} == {"workload.toml", *(f"{t.name}.sql" for t in workload.transactions)}
+    assert read_own_folder(tmp_path / "new" / "mine", DATABASE) == workload
+    text = (tmp_path / "new" / "mine" / "workload.toml").read_text(encoding="utf-8")
+    assert "# Not proposed:\n# - no insert into 't'\n" in text
+    assert "70.0 %" not in text
+    assert [path.name for path in (tmp_path / "new").iterdir()] == ["mine"]
+
+
+def test_an_empty_folder_is_written_to_and_one_with_files_is_not(tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    write_own_folder(proposed(), tmp_path / "empty", ())
+    before = {path: path.read_bytes() for path in (tmp_path / "empty").iterdir()}
+    with pytest.raises(UsageError, match="expected a new or empty folder, found files in it"):
+        write_own_folder(proposed(), tmp_path / "empty", ())
+    assert {path: path.read_bytes() for path in (tmp_path / "empty").iterdir()} == before
+
+
+def test_a_file_in_the_place_of_the_folder_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("mine")
+    with pytest.raises(UsageError, match="found a file"):
+        require_free_folder(tmp_path / "file")
+
+
+def test_a_folder_that_cannot_be_made_is_a_fault_and_nothing_of_it_is_left(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(StorageFault, match="--write-workload"):
+        write_own_folder(proposed(), tmp_path / "file" / "mine", ())
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
