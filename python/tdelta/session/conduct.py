@@ -120,7 +120,7 @@ def resume(
 
 
 def _keep_work(plan: Plan, store: Store) -> None:
-    """What the run does, by its digest, and with what; on a user's database also in full, since it may be a proposal."""
+    """What the run does, by its digest, and with what; on a user's database in full, since it may be a proposal."""
     run_id = plan.settings.run_id
     store.put_fact(run_id, "fingerprint", plan.fingerprint())
     store.put_fact(run_id, "library", plan.engine.library.identity())
