@@ -200,6 +200,17 @@ def test_print_is_light_without_controls_and_with_every_table_open(browser: Any,
         assert found.said == []
 
 
+def test_no_table_is_cut_off_on_paper(browser: Any, path: Path) -> None:
+    paper_width = 680  # A4 less the margins, CSS pixels
+    with opened(browser, path, (paper_width, 900)) as found:
+        found.page.emulate_media(media="print")
+        cut = found.page.evaluate(
+            "() => [...document.querySelectorAll('table')]"
+            ".filter((t) => t.getBoundingClientRect().right > innerWidth + 1).map((t) => t.caption.textContent)"
+        )
+        assert cut == []
+
+
 def test_everything_is_reached_with_the_keyboard_and_shows_where_it_is(browser: Any, path: Path) -> None:
     with opened(browser, path) as found:
         page = found.page

@@ -14,7 +14,7 @@ from tdelta.report.page.figures.latency import TAILS, latency_curves
 from tdelta.report.page.figures.page_costs import page_cost_table, page_costs
 from tdelta.report.page.figures.posteriors import posteriors
 from tdelta.report.page.figures.pressure import pressure
-from tdelta.report.page.figures.resources import resource_bars, resource_table, resource_values
+from tdelta.report.page.figures.resources import resource_bars, resource_tables, resource_values
 from tdelta.report.page.gather import RunData
 from tdelta.report.page.wording import bounds_of, decided, has_data, hdi_text, label, median_text
 from tdelta.report.quantities import amounts, estimate_text, small_share
@@ -107,7 +107,7 @@ def resource_section(data: RunData) -> Section:
     values = resource_values(data.trials, result.settings)
     bars = resource_bars(values, result.settings)
     blocks += [bars] if bars else []
-    blocks += [resource_table(values, result.settings)] if values else []
+    blocks += resource_tables(values, result.settings)
     return Section("resources", "CPU, I/O and cache", [*blocks, *_page_cost_blocks(result)])
 
 

@@ -19,7 +19,7 @@ from tdelta.report.page.figures.forest import Limits, Look, Row, forest
 from tdelta.report.page.figures.latency import latency_curves
 from tdelta.report.page.figures.posteriors import posteriors
 from tdelta.report.page.figures.pressure import pressure
-from tdelta.report.page.figures.resources import RESOURCES, resource_bars, resource_values
+from tdelta.report.page.figures.resources import RESOURCES, resource_bars, resource_tables, resource_values
 from tdelta.report.page.sections import trust_section
 from tdelta.report.page.wording import chance
 
@@ -152,6 +152,18 @@ def test_resources_are_sums_divided_by_operations(sound: RunData) -> None:
     assert plain["bytes asked to write"] == pytest.approx(31_000 * t.OPERATIONS / recorded)
     assert plain["page cache hits"] == pytest.approx(24_000 / 24_850)
     assert plain["pages written"] == pytest.approx(2_160 / recorded)
+
+
+def test_a_table_of_many_conditions_is_cut_by_stratum_and_never_broader_than_paper(sound: RunData) -> None:
+    settings = sound.result.settings
+    values = resource_values(sound.trials, settings)
+    assert [len(table.columns) for table in resource_tables(values, settings)] == [8]
+    levels = [replace(c, levels=(*c.levels, ("threads", n)), stratum=n) for n in range(2) for c in settings.conditions]
+    first = next(iter(values.values()))
+    many = resource_tables(dict.fromkeys((c.key for c in levels), first), replace(settings, conditions=tuple(levels)))
+    assert [len(table.columns) for table in many] == [8, 8]
+    assert {column.title.rpartition(", ")[2] for column in many[1].columns[1:]} == {"1 thread"}
+    assert resource_tables({}, settings) == []
 
 
 def test_bars_are_drawn_for_what_differs_and_the_rest_is_named(sound: RunData) -> None:

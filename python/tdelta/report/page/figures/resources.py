@@ -28,6 +28,7 @@ _LABEL = 190.0
 _VALUE = 92.0
 _LINE = 15.0
 _ALIKE = 0.005
+_MOST_COLUMNS = 7
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,9 +100,17 @@ def resource_values(trials: Sequence[Trial], settings: RunSettings) -> dict[str,
     return {key: tuple(resource.of(found) for resource in RESOURCES) for key, found in measured.items()}
 
 
-def resource_table(values: Mapping[str, tuple[float, ...]], settings: RunSettings) -> Table:
-    """All resources of all conditions, of one operation."""
+def resource_tables(values: Mapping[str, tuple[float, ...]], settings: RunSettings) -> list[Table]:
+    """All resources of all conditions, of one operation: one table, or where that would be broad one a stratum."""
     shown = [condition for condition in settings.conditions if condition.key in values]
+    if len(shown) <= _MOST_COLUMNS:
+        return [_table(values, shown, settings)] if shown else []
+    strata = [[c for c in shown if c.stratum == n] for n in dict.fromkeys(c.stratum for c in shown)]
+    parts = (of[at : at + _MOST_COLUMNS] for of in strata for at in range(0, len(of), _MOST_COLUMNS))
+    return [_table(values, part, settings) for part in parts]
+
+
+def _table(values: Mapping[str, tuple[float, ...]], shown: Sequence[Condition], settings: RunSettings) -> Table:
     rows = []
     for at, resource in enumerate(RESOURCES):
         cells = [values[condition.key][at] for condition in shown]
