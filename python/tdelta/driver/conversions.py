@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tdelta.driver.examining import Refused, answered
 from tdelta.driver.files import TwinFolder
 from tdelta.driver.jobs import DatabaseJob
 from tdelta.driver.protocol import Checksums
+from tdelta.driver.refusals import Refused, answered
 from tdelta.driver.workers import Worker
 from tdelta.engines import SqliteEngine, TwinSettings
 from tdelta.errors import DatabaseFault

@@ -13,23 +13,16 @@ from typing import Any
 from tdelta.driver.describing import bounded, describe, virtual_tables
 from tdelta.driver.jobs import TrialJob
 from tdelta.driver.protocol import Checksums, Tables
+from tdelta.driver.refusals import Refused, answered
 from tdelta.driver.staging import HEADER_BYTES
-from tdelta.driver.workers import Worker, failure
+from tdelta.driver.workers import Worker
 from tdelta.engines import Layout, SqliteEngine
-from tdelta.errors import DatabaseFault, StorageFault, TdeltaError
+from tdelta.errors import DatabaseFault
 from tdelta.workloads.database import Database, DatabaseTable, quoted
 
 _PATIENCE_SECONDS = 24 * 3600.0
 _GRACE_SECONDS = 60.0
 _LONGEST_LIST = 10
-
-
-class Refused(Exception):
-    """What the library said against a statement; ``kind`` is its class in short."""
-
-    def __init__(self, kind: str, said: str) -> None:
-        super().__init__(said)
-        self.kind = kind
 
 
 class CopyExaminer:
@@ -200,22 +193,6 @@ class Trier:
         )
         said: str | None = answer["said"]
         return said
-
-
-def answered(answer: dict[str, Any]) -> dict[str, Any]:
-    """An answer that is no refusal.
-
-    Raises:
-        Refused: it is one.
-        StorageFault: it is one of the disk's.
-    """
-    if "refused" not in answer:
-        return answer
-    kind, said = answer["refused"]
-    fault: TdeltaError = failure(kind, said)
-    if isinstance(fault, StorageFault):
-        raise fault
-    raise Refused(kind, said)
 
 
 def _remedy(refusal: Refused) -> str:

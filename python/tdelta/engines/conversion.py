@@ -62,8 +62,9 @@ class Conversion:
 class Target:
     """What is wanted: the file of a twin.
 
-    ``cipher_pragmas`` choose the cipher and its parameters (none for a plain twin); ``own_reserved_bytes`` is what the
-    cipher keeps of a page by itself, ``reserved_bytes`` what it is to keep.
+    ``cipher_pragmas`` choose the cipher and its parameters, the page size among them where the library asks for it
+    (none for a plain twin); ``own_reserved_bytes`` is what the cipher keeps of a page by itself, ``reserved_bytes``
+    what it is to keep.
     """
 
     path: str
@@ -117,9 +118,8 @@ def _rekeyed(found: Layout, wanted: Target) -> Iterator[Step]:
 def _exported(found: Layout, wanted: Target) -> Iterator[Step]:
     attach = f"ATTACH DATABASE '{_escaped(wanted.path)}' AS {_ATTACHED} KEY "
     if wanted.is_encrypted:
-        # As defaults, ahead of the file: once attached, it keeps at least what the usual HMAC takes of a page.
+        # Defaults, ahead of the file: once attached, it keeps at least what the usual HMAC takes of a page.
         yield from (Step(pragma) for pragma in wanted.cipher_pragmas)
-        yield Step(f"PRAGMA cipher_default_page_size = {wanted.page_size}")
         yield Step(f"{attach}:key", is_keyed=True)
     else:
         yield Step(f"{attach}''")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sqlite3
 from collections.abc import Iterable, Mapping
 
 import sqlglot
@@ -76,7 +75,10 @@ class NameCheck:
     """Finds unknown tables and columns by preparing statements in an empty in-memory SQLite with the same schema."""
 
     def __init__(self) -> None:
+        import sqlite3  # not earlier: a worker, which imports this package, is to hold no SQLite but the one under test
+
         self._database = sqlite3.connect(":memory:")
+        self._error = sqlite3.Error
 
     def __enter__(self) -> NameCheck:
         return self
@@ -88,7 +90,7 @@ class NameCheck:
         """Runs a statement of the schema; what SQLite says against it, or None."""
         try:
             self._database.execute(statement)
-        except sqlite3.Error as error:
+        except self._error as error:
             return str(error)
         return None
 
@@ -96,6 +98,6 @@ class NameCheck:
         """What is wrong with the names in a statement, or None."""
         try:
             self._database.execute(f"EXPLAIN {piece.text}", dict.fromkeys(piece.variables))
-        except sqlite3.Error as error:
+        except self._error as error:
             return str(error) if _NAME_FAULTS.search(str(error)) else None
         return None

@@ -53,15 +53,15 @@ def test_the_page_size_changes_before_the_encryption_and_a_shared_reserve_after_
 
 
 def test_sqlcipher_exports_plain_and_encrypted_twins_alike_and_sets_what_the_export_leaves_out() -> None:
-    pragmas = ("PRAGMA cipher_use_hmac=OFF",)
+    pragmas = ("PRAGMA cipher_default_page_size=4096", "PRAGMA cipher_default_use_hmac=OFF")
     without_hmac = dataclasses.replace(ENCRYPTED, cipher_pragmas=pragmas, own_reserved_bytes=16, reserved_bytes=80)
     encrypted = conversion("sqlcipher", FOUND, without_hmac)
     plain = conversion("sqlcipher", FOUND, dataclasses.replace(PLAIN, reserved_bytes=80))
     assert not encrypted.is_in_place
     assert not plain.is_in_place
     assert texts(encrypted)[:3] == [
+        "PRAGMA cipher_default_page_size=4096",
         "PRAGMA cipher_default_use_hmac=OFF",
-        "PRAGMA cipher_default_page_size = 4096",
         "ATTACH DATABASE '/twins/it''s.db' AS twin KEY :key",
     ]
     assert texts(plain)[:2] == [

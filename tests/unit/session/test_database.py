@@ -91,7 +91,7 @@ def test_rows_come_from_the_copy_and_scripts_get_its_variables(tmp_path: Path) -
 
 def test_what_is_told_of_a_database_is_its_name_and_size(tmp_path: Path) -> None:
     settings = planned(tmp_path).settings
-    assert (settings.study, settings.workload) == ("custom", "mine")
+    assert (settings.study, settings.workload) == ("", "mine")
     assert settings.database == DatabaseFacts("app.db", 42_000, 1024, tables=1, rows=1000, proposed=True)
 
 

@@ -41,6 +41,11 @@ def linear_steps(low: float, high: float, about: int) -> tuple[float, ...]:
         about: how many are wanted, at least 2.
     """
     step = _nice_step((high - low) / max(2, about))
+    # A range that is little wider than the step may lie between two of its multiples.
+    return _steps_of(step, low, high) or _steps_of(_nice_step(step / 2.5), low, high)
+
+
+def _steps_of(step: float, low: float, high: float) -> tuple[float, ...]:
     first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
     return tuple(index * step for index in range(first, last + 1))
 
