@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import dataclasses
 import select
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -87,10 +88,11 @@ class Exposure:
         with self._exposed([*statements, self._spill()], [f"SELECT marker FROM {_SPILLED} ORDER BY n % 7, marker"]):
             yield
 
-    def look_until_answered(self) -> None:
-        """Search all files over and over, at least once, until the worker has answered what it was told last."""
+    def look_until_answered(self, seconds: float) -> None:
+        """Search all files over and over, at least once, until the worker answers; not beyond so many seconds."""
+        until = time.monotonic() + seconds
         self.look()
-        while not select.select([self._worker], [], [], 0)[0]:
+        while not select.select([self._worker], [], [], 0)[0] and time.monotonic() < until:
             self.look()
 
     def look(self) -> None:

@@ -90,7 +90,7 @@ class SqliteTwin:
         with exposure.under_way():
             # The checkpoint behind a trial would wait for the exposure's snapshot to end.
             self._worker.send("trial", trial=job.as_json(), checkpoint=False)
-            exposure.look_until_answered()
+            exposure.look_until_answered(job.deadline_seconds)
             _raise_failed(self._worker.answer(job.deadline_seconds + _GRACE_SECONDS))
         exposure.look_afterwards()
         return exposure.found()

@@ -22,6 +22,7 @@ from typing import Any
 from tdelta import _native
 from tdelta.errors import EnvironmentFault, UsageError
 from tdelta.evidence.headers import Header, Meaning, Read, header_of
+from tdelta.evidence.opening import open_quietly
 
 BLOCK_BYTES = 4096
 LEAST_MARKER_BYTES = 6
@@ -162,7 +163,7 @@ def regular_files(target: Path) -> tuple[Path, ...]:
     paths = [target] if stat.S_ISREG(kind) else sorted(_below(target, faults))
     for path in paths:
         try:
-            os.close(_open(path))
+            os.close(open_quietly(path))
         except OSError as error:
             faults.append(error)
     unreadable = [error for error in faults if error.errno != errno.ENOENT]  # gone since it was listed
@@ -291,19 +292,10 @@ def _plain_reasons(
         yield f"{statistics.printable_bytes / size_bytes:.0%} of it is printable text"
 
 
-def _open(path: Path) -> int:
-    """Open for reading, without touching the access time where the owner may ask for that; never wait for a pipe."""
-    flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK
-    try:
-        return os.open(path, flags | os.O_NOATIME)
-    except PermissionError:
-        return os.open(path, flags)
-
-
 @contextmanager
 def _reader(path: Path) -> Iterator[Read]:
     try:
-        descriptor = _open(path)
+        descriptor = open_quietly(path)
     except FileNotFoundError:  # gone since its bytes were counted
         yield lambda _offset, _count: b""
         return

@@ -2,7 +2,7 @@
 
 A file that a process has open can be read through ``/proc/PID/fd`` even when it never had a name or has lost it, which
 is how SQLite keeps its temporary files. Files come and go while a twin is at work; one that is gone before it is read
-is left out.
+is left out, and so is one whose descriptor has become another's: what is read is what was listed.
 """
 
 from __future__ import annotations
@@ -11,28 +11,37 @@ import errno
 import json
 import os
 import stat
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tdelta import _native
 from tdelta.errors import EnvironmentFault
 from tdelta.evidence.classes import FileClass, file_class
+from tdelta.evidence.opening import open_quietly
 
 _DELETED = " (deleted)"
 _IN_MEMORY = "/memfd:"
 _STREAMS = ("0", "1", "2")
+_GONE = (errno.ENOENT, errno.ESRCH, errno.ENXIO)
+"""What opening says of a file, or of a descriptor, that is no more (the last: it is a socket's by now)."""
+
 _READ_FIRST = (FileClass.TEMP, FileClass.JOURNAL, FileClass.WAL, FileClass.OTHER, FileClass.DATABASE)
 """What is soonest gone is read first."""
 
 
 @dataclass(frozen=True, slots=True)
 class TwinFile:
-    """One file of a twin. ``name`` is for people, without folder; ``path`` is by what it can be opened."""
+    """One file of a twin.
+
+    ``name`` is for people, without folder; ``path`` is by what it can be opened, ``identity`` its device and inode.
+    """
 
     name: str
     path: str
     file_class: FileClass
+    identity: tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +65,8 @@ def files_of(pid: int, database: Path) -> tuple[TwinFile, ...]:
         EnvironmentFault: the files that the worker has open cannot be listed.
     """
     files: dict[tuple[int, int], TwinFile] = {}
-    for identity, file in (*_beside(database), *_open_in(pid, database)):
-        files.setdefault(identity, file)
+    for file in (*_beside(database), *_open_in(pid, database)):
+        files.setdefault(file.identity, file)
     return tuple(sorted(files.values(), key=lambda file: (_READ_FIRST.index(file.file_class), file.name)))
 
 
@@ -67,18 +76,40 @@ def search(files: Sequence[TwinFile], needles: Sequence[bytes]) -> tuple[Found, 
     Raises:
         EnvironmentFault: some cannot be read; all of them are named.
     """
-    if not files:
-        return ()
-    answers = json.loads(_native.search_files([file.path for file in files], needles, os.cpu_count() or 1))
-    pairs = list(zip(files, answers, strict=True))
-    faults = [f"{file.name}: {answer['fault']['message']}" for file, answer in pairs if _is_fault(answer["fault"])]
+    with ExitStack() as stack:
+        opened = _opened(files, stack)
+        if not opened:
+            return ()
+        paths = [f"/proc/self/fd/{descriptor}" for _, descriptor in opened]
+        answers = json.loads(_native.search_files(paths, needles, os.cpu_count() or 1))
+    pairs = [(file, answer) for (file, _), answer in zip(opened, answers, strict=True)]
+    _refuse([f"{file.name}: {answer['fault']['message']}" for file, answer in pairs if answer["fault"] is not None])
+    return tuple(
+        Found(file.name, file.file_class, answer["scanned_bytes"], sum(answer["matches"])) for file, answer in pairs
+    )
+
+
+def _opened(files: Iterable[TwinFile], stack: ExitStack) -> list[tuple[TwinFile, int]]:
+    """The files that are still what they were listed as, open until the stack ends."""
+    opened, faults = [], []
+    for file in files:
+        try:
+            descriptor = open_quietly(file.path)
+        except OSError as error:
+            if error.errno not in _GONE:
+                faults.append(f"{file.name}: {error.strerror}")
+            continue
+        stack.callback(os.close, descriptor)
+        found = os.fstat(descriptor)
+        if stat.S_ISREG(found.st_mode) and (found.st_dev, found.st_ino) == file.identity:
+            opened.append((file, descriptor))
+    _refuse(faults)
+    return opened
+
+
+def _refuse(faults: Sequence[str]) -> None:
     if faults:
         raise EnvironmentFault(f"files of a twin cannot be searched for plaintext: {'; '.join(faults)}")
-    return tuple(
-        Found(file.name, file.file_class, answer["scanned_bytes"], sum(answer["matches"]))
-        for file, answer in pairs
-        if answer["fault"] is None
-    )
 
 
 def merged(looks: Iterable[Found]) -> tuple[Found, ...]:
@@ -94,26 +125,19 @@ def merged(looks: Iterable[Found]) -> tuple[Found, ...]:
     return tuple(files.values())
 
 
-def _is_fault(fault: Mapping[str, object] | None) -> bool:
-    return fault is not None and fault["errno"] not in (errno.ENOENT, errno.ESRCH)
-
-
-_Identified = tuple[tuple[int, int], TwinFile]
-
-
-def _beside(database: Path) -> Iterator[_Identified]:
-    for entry in os.scandir(database.parent):
-        if entry.name.startswith(database.name):
+def _beside(database: Path) -> Iterator[TwinFile]:
+    for path in database.parent.iterdir():
+        if path.name.startswith(database.name):
             try:
-                found = entry.stat(follow_symlinks=False)
+                found = path.lstat()
             except FileNotFoundError:
                 continue
             if stat.S_ISREG(found.st_mode):
-                file = TwinFile(entry.name, entry.path, file_class(entry.name, database.name))
-                yield (found.st_dev, found.st_ino), file
+                of = file_class(path.name, database.name)
+                yield TwinFile(path.name, str(path), of, (found.st_dev, found.st_ino))
 
 
-def _open_in(pid: int, database: Path) -> Iterator[_Identified]:
+def _open_in(pid: int, database: Path) -> Iterator[TwinFile]:
     folder = f"/proc/{pid}/fd"
     try:
         numbers = os.listdir(folder)  # noqa: PTH208 - these are no paths to walk
@@ -129,11 +153,8 @@ def _open_in(pid: int, database: Path) -> Iterator[_Identified]:
         except FileNotFoundError:
             continue
         if stat.S_ISREG(found.st_mode) and not target.startswith(_IN_MEMORY):
-            yield (found.st_dev, found.st_ino), _open_file(str(path), target, database, is_stream=number in _STREAMS)
-
-
-def _open_file(path: str, target: str, database: Path, *, is_stream: bool) -> TwinFile:
-    is_unlinked = target.endswith(_DELETED)
-    name = Path(target.removesuffix(_DELETED)).name
-    found = file_class(name, database.name, is_unlinked=is_unlinked, is_stream=is_stream)
-    return TwinFile(f"{name} (unlinked)" if is_unlinked else name, path, found)
+            is_unlinked = target.endswith(_DELETED)
+            name = Path(target.removesuffix(_DELETED)).name
+            of = file_class(name, database.name, is_unlinked=is_unlinked, is_stream=number in _STREAMS)
+            told = f"{name} (unlinked)" if is_unlinked else name
+            yield TwinFile(told, str(path), of, (found.st_dev, found.st_ino))

@@ -16,6 +16,7 @@ from tdelta.records import Condition, EvidenceState, FileEvidence, Validity
 
 NO_MARKER = "no marker in any file of an encrypted twin"
 FINDS = "the search finds what is there"
+_NAMED = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +138,8 @@ def _twins(evidence: Iterable[FileEvidence]) -> str:
 
 
 def _files(names: Sequence[str]) -> str:
-    return ", ".join(names)
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return ", ".join(names[:_NAMED]) + more
 
 
 def _found(one: FileEvidence) -> str:

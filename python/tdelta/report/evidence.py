@@ -16,6 +16,7 @@ from tdelta.report.labels import condition_label
 from tdelta.report.quantities import MISSING
 
 _NO_ROWS = "other"
+_NAMED = 3
 _STYLES = {EvidenceState.LEAK: "bold white on red", EvidenceState.MISSING: "bold white on red"}
 _NOTE = (
     "Markers planted in every twin's rows, looked for in its files while it was at work. not found: plain twins show"
@@ -75,7 +76,13 @@ def _cell(one: FileEvidence) -> Text:
 
 def _leaks(evidence: Sequence[FileEvidence], settings: RunSettings) -> list[str]:
     return [
-        f"plaintext in {', '.join(one.leaking)} ({one.file_class}) of {condition_label(one.condition, settings)}"
+        f"plaintext in {_names(one.leaking)} ({one.file_class}) of {condition_label(one.condition, settings)}"
         for one in evidence
         if one.state is EvidenceState.LEAK
     ]
+
+
+def _names(names: Sequence[str]) -> str:
+    """Some of them: a workload that spills in every statement leaves many."""
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return ", ".join(names[:_NAMED]) + more

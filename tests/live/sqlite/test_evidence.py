@@ -71,7 +71,7 @@ def test_temporary_files_are_seen_though_they_have_no_name(place: Place) -> None
     names = {name for one in document["evidence"] if one["file_class"] == "temp" for name in one["files"]}
     assert names
     assert all(name.endswith(" (unlinked)") for name in names)
-    # SQLite3 Multiple Ciphers encrypts temporary files from 2.6.0 on.
+    # SQLite3 Multiple Ciphers 2.6.1 encrypts temporary files; builds before its pull request 273 did not.
     assert states(document, "aes-256")["temp"] == "encrypted"
     assert checks(document)[NO_MARKER][0]
 

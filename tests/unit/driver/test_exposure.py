@@ -121,13 +121,15 @@ def test_files_are_searched_over_and_over_until_there_is_an_answer(tmp_path: Pat
             os.write(pipe, b"{}\n")
 
     exposure.look = look  # type: ignore[method-assign]
-    exposure.look_until_answered()
-    os.write(pipe, b"{}\n")
-    exposure.look_until_answered()
+    exposure.look_until_answered(60.0)
+    exposure.look_until_answered(60.0)
+    assert looks == [0, 1, 2, 3]
+    os.read(answers, 100)
+    exposure.look_until_answered(0.0)  # a worker that is stuck is not waited for here
     os.close(answers)
     os.close(pipe)
     held.db.close()
-    assert looks == [0, 1, 2, 3]
+    assert looks == [0, 1, 2, 3, 4]
 
 
 def test_the_log_keeps_its_markers_while_the_workload_commits_and_checkpoints(tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import importlib
 import os
 import subprocess
 import sys
@@ -14,6 +16,7 @@ import pytest
 from tdelta.errors import EnvironmentFault
 from tdelta.evidence import FileClass, Found, TwinFile, files_of, merged, search
 
+looking = importlib.import_module("tdelta.evidence.search")  # the package has a function of that name
 NEEDLE = bytes(range(100, 116))
 HOLDER = """
 import os, sys, tempfile
@@ -43,6 +46,11 @@ def pid(tmp_path: Path) -> Iterator[int]:
         assert process.stdout.readline() == b"ready\n"
         yield process.pid
         process.communicate()
+
+
+def listed(path: Path, file_class: FileClass) -> TwinFile:
+    found = path.stat() if path.exists() else Path().stat()
+    return TwinFile(path.name, str(path), file_class, (found.st_dev, found.st_ino))
 
 
 def by_class(files: tuple[TwinFile, ...]) -> dict[FileClass, list[str]]:
@@ -82,18 +90,35 @@ def test_markers_are_found_in_files_that_have_no_name(tmp_path: Path, pid: int) 
 def test_a_file_that_is_gone_before_it_is_read_is_left_out(tmp_path: Path) -> None:
     here, gone = tmp_path / "here", tmp_path / "gone"
     here.write_bytes(NEEDLE)
-    files = [TwinFile(path.name, str(path), FileClass.WAL) for path in (gone, here)]
+    files = [listed(path, FileClass.WAL) for path in (gone, here)]
     assert search(files, [NEEDLE]) == (Found("here", FileClass.WAL, 16, 1),)
     assert search([], [NEEDLE]) == ()
 
 
-def test_all_files_that_cannot_be_read_are_named(tmp_path: Path) -> None:
-    folders = [tmp_path / name for name in ("one", "other")]
-    for folder in folders:
-        folder.mkdir()
-    files = [TwinFile(folder.name, str(folder), FileClass.TEMP) for folder in folders]
-    with pytest.raises(EnvironmentFault, match=r"one: .*; other: "):
-        search(files, [NEEDLE])
+def test_a_descriptor_that_has_become_another_files_is_not_read_for_it(tmp_path: Path) -> None:
+    path = tmp_path / "a.db-journal"
+    path.write_bytes(b"")
+    was = listed(path, FileClass.JOURNAL)
+    kept = path.open("rb")  # or its inode could be used again
+    path.unlink()
+    path.write_bytes(NEEDLE)
+    assert search([was], [NEEDLE]) == ()
+    kept.close()
+    path.unlink()
+    path.mkdir()  # SQLite opens the folder itself, to sync it
+    assert search([was], [NEEDLE]) == ()
+
+
+def test_all_files_that_cannot_be_read_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(path: str) -> int:
+        raise PermissionError(errno.EACCES, "Permission denied", path)
+
+    paths = [tmp_path / name for name in ("one", "other")]
+    for path in paths:
+        path.write_bytes(b"")
+    monkeypatch.setattr(looking, "open_quietly", refuse)
+    with pytest.raises(EnvironmentFault, match="one: Permission denied; other: Permission denied"):
+        search([listed(path, FileClass.TEMP) for path in paths], [NEEDLE])
 
 
 def test_a_process_whose_files_cannot_be_listed_is_a_fault_and_not_an_absence(tmp_path: Path) -> None:
@@ -118,5 +143,5 @@ def test_reading_a_file_leaves_its_access_time_alone(tmp_path: Path) -> None:
     path = tmp_path / "a.db"
     path.write_bytes(NEEDLE)
     os.utime(path, ns=(1_000_000_000, 2_000_000_000))
-    search([TwinFile("a.db", str(path), FileClass.DATABASE)], [NEEDLE])
+    search([listed(path, FileClass.DATABASE)], [NEEDLE])
     assert (path.stat().st_atime_ns, path.stat().st_mtime_ns) == (1_000_000_000, 2_000_000_000)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from tdelta.evidence import validity, weigh
+from tdelta.evidence import Found, Searched, validity, weigh
 from tdelta.records import EvidenceState, FileEvidence, Role
 
-from .finds import AES, PLAIN, condition, searched
+from .finds import AES, PLAIN, TEMP, condition, searched
 
 ENCRYPTED, LEAK, MISSING = EvidenceState.ENCRYPTED, EvidenceState.LEAK, EvidenceState.MISSING
 NOT_TESTED, FOUND = EvidenceState.NOT_TESTED, EvidenceState.PLAIN
@@ -91,6 +91,12 @@ def test_a_leak_fails_its_check_and_names_file_class_and_twin() -> None:
         "plaintext in x.database (database) of cipher=aes-256,threads=1: 1 marker found;"
         " x.temp (temp) of cipher=aes-256,threads=1: 5 markers found"
     )
+
+
+def test_of_many_leaking_files_some_are_named_and_the_rest_counted() -> None:
+    many = Searched(AES, tuple(Found(f"etilqs_{number}", TEMP, 10, 1) for number in range(9)))
+    (nothing_leaks, _) = validity(weigh([searched(PLAIN, database=32), many]))
+    assert "etilqs_0, etilqs_1, etilqs_2 and 6 more (temp)" in nothing_leaks.detail
 
 
 def test_a_search_that_does_not_find_what_is_there_fails_its_check() -> None:
