@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tdelta.driver.examining import Refused, answered
+from tdelta.driver.examining import Refused, answered, checksums_of
 from tdelta.driver.files import TwinFolder
 from tdelta.driver.jobs import DatabaseJob
 from tdelta.driver.protocol import Checksums
@@ -50,5 +50,5 @@ def convert(
             ) from refusal
         worker.ask("close")
         worker.ask("open", options=engine.reading_options(str(path), settings, key), connections=1)
-        sums = worker.ask("checksums", seconds=_PATIENCE_SECONDS, tables=job.tables)
-    return path, str(library), {table: (int(rows), str(digest)) for table, (rows, digest) in sums.items()}
+        sums = checksums_of(worker, job.tables)
+    return path, str(library), sums

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tdelta.driver.describing import bounded, describe, virtual_tables
+from tdelta.driver.describing import bounded, depends_on_the_moment, describe, virtual_tables
 from tdelta.workloads.database import ColumnSample, DatabaseColumn, IndexColumn
 
 SCHEMA = """
@@ -113,6 +113,21 @@ def test_row_numbers_that_a_rebuild_would_change_are_told_as_it_will_make_them()
         opened.execute("VACUUM")
         found = {name: opened.execute(f"SELECT min(rowid), max(rowid) FROM {name}").fetchone() for name in told}
         assert found == told
+
+
+@pytest.mark.parametrize(
+    ("statement", "depends"),
+    [
+        ("CREATE TABLE t (at TEXT DEFAULT CURRENT_TIMESTAMP)", True),
+        ("CREATE TABLE t (at TEXT DEFAULT (datetime('now')))", True),
+        ("CREATE TABLE t (x); CREATE TRIGGER r AFTER UPDATE ON t BEGIN INSERT INTO t VALUES (Random()); END", True),
+        ("CREATE TABLE t (birth_date TEXT, time_zone TEXT, randomness INT)", False),
+    ],
+)
+def test_a_schema_that_may_read_the_clock_is_told_by_its_words(statement: str, depends: bool) -> None:
+    with contextlib.closing(sqlite3.connect(":memory:", isolation_level=None)) as opened:
+        opened.executescript(statement)
+        assert depends_on_the_moment(asking(opened)) is depends
 
 
 def test_what_the_library_refuses_is_passed_on() -> None:
