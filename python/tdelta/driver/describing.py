@@ -195,6 +195,7 @@ def _counts(column: str) -> str:
         f"typeof({column}) = 'real' AND {column} <> 0",
         f"typeof({column}) = 'text'",
         f"typeof({column}) = 'text' AND {column} COLLATE BINARY <> {turned}",
+        f"CASE typeof({column}) WHEN 'text' THEN length({column}) END",
     )
     return f"json_array(count(*), {', '.join(f'coalesce(sum({test}), 0)' for test in sums)})"
 

@@ -75,7 +75,9 @@ def test_a_table_is_described_with_columns_key_indexes_and_rows(connection: sqli
 
 def test_columns_that_could_be_updated_are_sampled(connection: sqlite3.Connection) -> None:
     children = describe(asking(connection)).tables[0]
-    assert children.samples == (ColumnSample("note", values=2, integers=0, reals=0, texts=2, changing_texts=1),)
+    assert children.samples == (
+        ColumnSample("note", values=2, integers=0, reals=0, texts=2, changing_texts=1, characters=6),
+    )
 
 
 def test_a_sample_lies_evenly_over_a_long_table(connection: sqlite3.Connection) -> None:
@@ -84,7 +86,9 @@ def test_a_sample_lies_evenly_over_a_long_table(connection: sqlite3.Connection) 
         " SELECT i + 1 FROM n WHERE i < 4000) SELECT i, CASE WHEN i > 2000 THEN i ELSE 'ab' END FROM n;"
     )
     long = next(table for table in describe(asking(connection)).tables if table.name == "long")
-    assert long.samples == (ColumnSample("x", values=1000, integers=500, reals=0, texts=500, changing_texts=500),)
+    assert long.samples == (
+        ColumnSample("x", 1000, integers=500, reals=0, texts=500, changing_texts=500, characters=1000),
+    )
 
 
 def test_where_pages_cannot_be_counted_the_size_is_estimated_from_rows(connection: sqlite3.Connection) -> None:
