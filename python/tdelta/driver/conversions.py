@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tdelta.driver.database_answers import Refused, answered, checksums_of
 from tdelta.driver.files import TwinFolder
 from tdelta.driver.jobs import DatabaseJob
 from tdelta.driver.protocol import Checksums
-from tdelta.driver.refusals import Refused, answered
 from tdelta.driver.workers import Worker
 from tdelta.engines import SqliteEngine, TwinSettings
 from tdelta.errors import DatabaseFault
@@ -53,5 +53,5 @@ def convert(
         worker.ask("close")
         options = engine.reading_options(str(path), settings, key)
         worker.ask("open", library=under_test, options=options, connections=1)
-        sums = worker.ask("checksums", seconds=_PATIENCE_SECONDS, tables=job.tables)
-    return path, str(library), {table: (int(rows), str(digest)) for table, (rows, digest) in sums.items()}
+        sums = checksums_of(worker, job.tables)
+    return path, str(library), sums

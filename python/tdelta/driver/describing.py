@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -41,6 +42,11 @@ _INDEXES = (
     " FROM pragma_index_list({table}) AS l"
 )
 _FOREIGN_KEYS = 'SELECT json_group_array("from") FROM pragma_foreign_key_list({table})'
+_MOMENT = re.compile(
+    r"\bcurrent_(?:time|date|timestamp)\b"
+    r"|\b(?:date|time|datetime|julianday|unixepoch|strftime|timediff|random|randomblob|uuid)\s*\(",
+    re.IGNORECASE,
+)
 _SIZES = "SELECT json_group_object(name, pgsize) FROM dbstat WHERE aggregate = 1"
 
 
@@ -65,6 +71,11 @@ def describe(query: Query) -> Database:
         virtual_tables=tuple(found["name"] for found in objects if found["type"] == "virtual"),
     )
     return _with_samples(query, database)
+
+
+def depends_on_the_moment(query: Query) -> bool:
+    """Whether the schema has words by which a trigger or a default may read the clock or draw by chance."""
+    return _MOMENT.search(query("SELECT group_concat(sql, char(10)) FROM sqlite_schema")) is not None
 
 
 def bounded(query: Query, table: DatabaseTable) -> DatabaseTable:
@@ -184,6 +195,7 @@ def _counts(column: str) -> str:
         f"typeof({column}) = 'real' AND {column} <> 0",
         f"typeof({column}) = 'text'",
         f"typeof({column}) = 'text' AND {column} COLLATE BINARY <> {turned}",
+        f"CASE typeof({column}) WHEN 'text' THEN length({column}) END",
     )
     return f"json_array(count(*), {', '.join(f'coalesce(sum({test}), 0)' for test in sums)})"
 

@@ -10,10 +10,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from tdelta.driver.describing import bounded, describe, virtual_tables
+from tdelta.driver.database_answers import Refused, answered, checksums_of
+from tdelta.driver.describing import bounded, depends_on_the_moment, describe, virtual_tables
 from tdelta.driver.jobs import TrialJob
 from tdelta.driver.protocol import Checksums, Tables
-from tdelta.driver.refusals import Refused, answered
 from tdelta.driver.staging import HEADER_BYTES
 from tdelta.driver.workers import Worker
 from tdelta.engines import Layout, SqliteEngine
@@ -90,8 +90,13 @@ class CopyExaminer:
         """
         database: Database = self._told(describe)
         if not database.tables:
-            raise DatabaseFault(self._file, "it holds no table, so there is nothing to measure")
+            virtual = " but virtual ones, whose rows are their module's" if database.virtual_tables else ""
+            raise DatabaseFault(self._file, f"it holds no table{virtual}, so there is nothing to measure")
         return database
+
+    def depends_on_the_moment(self) -> bool:
+        """Whether a trigger or a default may read the clock or draw by chance, by the words of the schema."""
+        return bool(self._told(depends_on_the_moment))
 
     def bounded(self, tables: Iterable[DatabaseTable]) -> tuple[DatabaseTable, ...]:
         """The tables with their rows and row numbers as they are now."""
@@ -99,11 +104,14 @@ class CopyExaminer:
 
     def checksums(self, tables: Tables) -> Checksums:
         """Rows and checksum of each table."""
-        sums = self._worker.ask("checksums", seconds=_PATIENCE_SECONDS, tables=tables)
-        return {table: (int(rows), str(digest)) for table, (rows, digest) in sums.items()}
+        return checksums_of(self._worker, tables)
 
     def add(self, statements: Sequence[str]) -> None:
-        """Add what tdelta owns: tables of keys."""
+        """Add what tdelta owns: tables of keys.
+
+        Raises:
+            DatabaseFault: the library refuses.
+        """
         for statement in statements:
             self._must(statement, "cannot take a table of sampled keys")
 
@@ -139,13 +147,15 @@ class CopyExaminer:
         try:
             return read(self._query)
         except Refused as refusal:
-            raise DatabaseFault(self._file, f"the library cannot read its schema or a table: {refusal}") from refusal
+            raise DatabaseFault(
+                self._file, f"the library cannot read its schema or a table: {refusal}{_remedy(refusal)}"
+            ) from refusal
 
     def _must(self, sql: str, otherwise: str) -> str:
         try:
             return self._query(sql)
         except Refused as refusal:
-            raise DatabaseFault(self._file, f"a copy of it {otherwise}: {refusal}") from refusal
+            raise DatabaseFault(self._file, f"a copy of it {otherwise}: {refusal}{_remedy(refusal)}") from refusal
 
     def _query(self, sql: str) -> str:
         return str(self._ask("query", sql=sql)["text"])
@@ -193,6 +203,10 @@ class Trier:
         )
         said: str | None = answer["said"]
         return said
+
+    def checksums(self, tables: Tables) -> Checksums:
+        """Rows and checksum of each table, as the transactions have left them."""
+        return checksums_of(self._worker, tables)
 
 
 def _remedy(refusal: Refused) -> str:

@@ -93,8 +93,10 @@ class Checks:
 
     def after(self, condition: Condition, sums: Checksums) -> None:
         """A twin's rows after its round, against the first twin of the same stratum."""
-        first, known = self._ended.setdefault(condition.stratum, (condition.key, sums))
-        self._after += _differences(condition.key, sums, first, known)
+        left_out = () if self._plan.source is None else self._plan.source.unrepeatable
+        compared = {table: found for table, found in sums.items() if table not in left_out}
+        first, known = self._ended.setdefault(condition.stratum, (condition.key, compared))
+        self._after += _differences(condition.key, compared, first, known)
 
     def round_over(self) -> None:
         """The next round's twins are compared among themselves."""
@@ -141,7 +143,9 @@ class Checks:
 
     def _left_out(self) -> str:
         threaded = sum(condition.level("threads") != 1 for condition in self._plan.conditions)
-        return f"; not on the {threaded} twins with more than one thread" if threaded else ""
+        twins = f"; not on the {threaded} twins with more than one thread" if threaded else ""
+        tables = () if self._plan.source is None else self._plan.source.unrepeatable
+        return twins + (f"; not of {', '.join(tables)}, which the clock or chance writes to" if tables else "")
 
     def _settings_text(self) -> str:
         varied = {name for factor in self._plan.request.vary for name in _VARIED_BY.get(factor, ())}

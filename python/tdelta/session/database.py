@@ -7,6 +7,7 @@ folder of the run's own, which is gone at its end.
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -39,6 +40,10 @@ _COPIES = 3
 
 _TRIES = {Kind.READ: 100, Kind.RANGE: 50, Kind.UPDATE: 1000, Kind.INSERT: 1000}
 """How often a proposed transaction is tried, with other rows each time: a trigger may refuse few rows only."""
+
+_REPEATED = 100
+_MOMENT_SECONDS = 1.1
+"""Longer than the second in which most clocks of SQL count."""
 
 _TRY_SECONDS = 60.0
 _TRY_SEED = 20261122
@@ -130,9 +135,11 @@ class _Staging:
             examiner.rebuild()
             database = replace(database, tables=examiner.bounded(database.tables))
             checksums = self._with_keys(examiner, wanted, database, tables, checksums)
+            may_vary = examiner.depends_on_the_moment()
             layout = examiner.layout()
         constants = {**database.variables(), **key_variables(wanted.keys, database)}
         chosen = self._settled(wanted, layout, constants)
+        unrepeatable = self._unrepeatable(chosen.workload, layout, constants, tables) if may_vary else ()
         return DatabaseSource(
             original=self._original,
             path=self._path,
@@ -144,7 +151,8 @@ class _Staging:
             checksums=checksums,
             is_proposed=isinstance(wanted, Proposal),
             notes=chosen.notes,
-            cautions=(*self._cautions(database), *chosen.cautions),
+            cautions=(*self._cautions(database), *chosen.cautions, *_moment_cautions(unrepeatable)),
+            unrepeatable=unrepeatable,
         )
 
     def _markers(self) -> Markers:
@@ -191,13 +199,39 @@ class _Staging:
             WorkloadError: statements of the user's that the database does not take, all of them.
             DatabaseFault: nothing that was proposed works.
         """
+        with self._scratch(layout, constants) as trier:
+            return self._proposed(wanted, trier) if isinstance(wanted, Proposal) else self._given(wanted, trier)
+
+    @contextmanager
+    def _scratch(self, layout: Layout, constants: Mapping[str, int]) -> Iterator[Trier]:
+        """A scratch copy to try on, gone at the end."""
         scratch = self._folder.copy(self._path, "scratch")
         try:
             options = self._engine.open_options(str(scratch), _plain(layout), None)
             with Trier(self._engine, scratch, options, constants) as trier:
-                return self._proposed(wanted, trier) if isinstance(wanted, Proposal) else self._given(wanted, trier)
+                yield trier
         finally:
             self._folder.remove(scratch)
+
+    def _unrepeatable(
+        self, workload: Workload, layout: Layout, constants: Mapping[str, int], tables: Tables
+    ) -> tuple[str, ...]:
+        """The tables that hold other rows when the same work is done a moment later.
+
+        A trigger that stamps rows with the time is common; twins under it do the same work and differ all the same.
+        """
+        writing = [transaction for transaction in workload.transactions if transaction.writes]
+        if not writing:
+            return ()
+        self._observe(Phase("compare", "whether the same writes leave the same rows a moment later"))
+        found = []
+        for wait_seconds in (_MOMENT_SECONDS, 0.0):
+            with self._scratch(layout, constants) as trier:
+                for t in writing:
+                    trier.said({"name": t.name, "weight": 1.0, "text": t.text}, _trial(_REPEATED))
+                found.append(trier.checksums(tables))
+            time.sleep(wait_seconds)
+        return tuple(table for table, _ in tables if found[0][table] != found[1][table])
 
     def _given(self, workload: Workload, trier: Trier) -> _Chosen:
         faults = []
@@ -243,6 +277,14 @@ class _Staging:
                 "the workload is tdelta's proposal from the schema alone; your application's own mix would say more"
                 " (--write-workload, --workload)"
             )
+
+
+def _moment_cautions(unrepeatable: tuple[str, ...]) -> Iterator[str]:
+    if unrepeatable:
+        yield (
+            "a trigger or a default writes what depends on the clock or on chance, so these tables are not compared"
+            f" after the trials: {', '.join(unrepeatable)}"
+        )
 
 
 def _first_that_works(choice: Choice, trier: Trier) -> tuple[str | None, str | None]:

@@ -28,6 +28,7 @@ _DEFAULTS = RunRequest()
 _DEFAULT_CIPHER = "aes-256"
 _DEFAULT_WORKLOAD = "order-entry"
 _DEFAULT_PAGE_SIZE = 4096
+_LEAST_USABLE_BYTES = 480
 _PATHS = ("database", "directory", "store")
 
 
@@ -192,7 +193,10 @@ def plan(request: RunRequest, run_id: str, source: DatabaseSource | None = None)
         database=None if source is None else source.facts(),
     )
     scale = workload.scale_for(request.size_bytes) if source is None else 1.0
-    return Plan(request, chosen, workload, scale, settings, request.directory or default_base(), left_out, source)
+    made = Plan(request, chosen, workload, scale, settings, request.directory or default_base(), left_out, source)
+    if source is not None:
+        _check_pages(made)
+    return made
 
 
 def check(request: RunRequest) -> None:
@@ -282,6 +286,8 @@ def _check_database(request: RunRequest) -> None:
     if request.database is None:
         return
     wrong = []
+    if not _is_text(request.database):
+        wrong.append("--database: expected a path in UTF-8; rename the file, or name a link to it")
     if request.study is not None:
         wrong.append(f"STUDY {request.study} and --database: expected one of the two, since a study makes its own rows")
     if request.size_bytes != _DEFAULTS.size_bytes:
@@ -295,6 +301,27 @@ def _check_database(request: RunRequest) -> None:
         wrong.append(f"--workload {request.workload}: expected a folder of transactions, found none of that name")
     if wrong:
         raise UsageError("\n".join(wrong))
+
+
+def _is_text(path: Path) -> bool:
+    """Whether a path can be stored and shown as text; POSIX allows any bytes."""
+    try:
+        str(path.absolute()).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _check_pages(plan: Plan) -> None:
+    """A page must leave SQLite 480 bytes to use (https://sqlite.org/fileformat2.html, offset 20 of the header)."""
+    kinds = {plan.twin_settings(condition, 0) for condition in plan.conditions}
+    narrow = sorted({k.page_size for k in kinds if k.page_size - k.reserved_bytes < _LEAST_USABLE_BYTES})
+    if narrow:
+        kept = max(kind.reserved_bytes for kind in kinds)
+        raise UsageError(
+            f"pages of {narrow[0]} bytes: expected at least {_LEAST_USABLE_BYTES} usable bytes, found"
+            f" {narrow[0] - kept} beside the {kept} that the ciphers keep; take a larger --page-size"
+        )
 
 
 def _check_level(factor: str, level: Level) -> None:

@@ -23,7 +23,8 @@ class DatabaseSource:
 
     ``path`` is the copy, recovered, with its key tables, rebuilt; ``tables`` and ``checksums`` are of the copy as it
     was read, and of the key tables. ``constants`` are the variables that scripts are given. ``notes`` say what a
-    proposal left out and why; ``cautions`` go with the answer.
+    proposal left out and why; ``cautions`` go with the answer. ``unrepeatable`` are the tables into which transactions
+    write what depends on the clock or on chance, so that they cannot be compared after trials.
     """
 
     original: Original
@@ -37,6 +38,7 @@ class DatabaseSource:
     is_proposed: bool
     notes: tuple[str, ...] = ()
     cautions: tuple[str, ...] = ()
+    unrepeatable: tuple[str, ...] = ()
 
     @property
     def size_bytes(self) -> int:

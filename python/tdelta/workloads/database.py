@@ -1,8 +1,8 @@
 """A user's database, described: its tables with their keys, columns and indexes. Values only; the driver reads them.
 
-The key of a table is what its rows are found by: the integer primary key, else the declared primary key, else the
-rowid by a name that no column has taken. A table without any of them (all of ``rowid``, ``_rowid_`` and ``oid`` are
-columns of its own) has no key.
+The key of a table is what its rows are found by: the integer primary key, else the declared primary key (unless it is
+NULL in most rows, which SQLite allows), else the rowid by a name that no column has taken. A table without any of them
+(all of ``rowid``, ``_rowid_`` and ``oid`` are columns of its own) has no key.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ ROWID_NAMES = ("rowid", "_rowid_", "oid")
 DENSE_SHARE = 0.99
 """From this share of used numbers on, integer keys are drawn directly: at most 1 in 100 finds no row."""
 
+_KEYED_SHARE = 0.5
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9_]+\Z")
 _LONGEST_STEM = 48
 _EMPTY_RANGE = (1, 0)
@@ -58,7 +59,11 @@ class DatabaseIndex:
 
 @dataclass(frozen=True, slots=True)
 class ColumnSample:
-    """What a sample of a column's values is: how many there are by storage class, and how many texts a turn changes."""
+    """What a sample of a column's values is.
+
+    How many values there are, NULL included, and how many by storage class; how many texts a turn changes, and how many
+    characters the texts have together.
+    """
 
     column: str
     values: int
@@ -66,6 +71,7 @@ class ColumnSample:
     reals: int
     texts: int
     changing_texts: int
+    characters: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,9 +134,9 @@ class DatabaseTable:
     def key(self) -> TableKey | None:
         """What rows are found by, if anything."""
         declared = next((index for index in self.indexes if index.is_of_key), None)
-        if declared is not None:
-            return TableKey(declared.columns[: len(self.declared_key)], is_integer=False)
         name = self.integer_key
+        if declared is not None and (name is None or self.keyed_rows >= _KEYED_SHARE * self.rows):
+            return TableKey(declared.columns[: len(self.declared_key)], is_integer=False)
         return None if name is None else TableKey((IndexColumn(name),), is_integer=True)
 
     @property

@@ -419,6 +419,18 @@ def test_a_function_of_the_applications_own_drops_what_needs_it_aloud(place: Pla
     assert "no such function: mine" in dropped
 
 
+def test_a_trigger_that_stamps_rows_with_the_time_does_not_make_twins_differ(place: Place, small: Path) -> None:
+    with contextlib.closing(sqlite3.connect(small)) as database:
+        database.execute("CREATE TABLE audit (at TEXT DEFAULT CURRENT_TIMESTAMP, id INTEGER)")
+        database.execute("CREATE TRIGGER stamps AFTER UPDATE ON t BEGIN INSERT INTO audit (id) VALUES (new.id); END")
+        database.execute("CREATE TABLE steady (x TEXT)")
+        database.commit()
+    document = answer(place, small, "--no-aa-twin", "--trial-seconds", "0.6")
+    after = checks(document)["rows are the same after the last trial"]
+    assert after == "by checksum, at the end of 2 rounds; not of audit, which the clock or chance writes to"
+    assert any(caution.endswith("not compared after the trials: audit") for caution in document["cautions"])
+
+
 def encrypted(path: Path, cipher: str) -> None:
     with contextlib.closing(apsw.Connection(str(path))) as database:
         database.execute(f"PRAGMA cipher = '{cipher}'")

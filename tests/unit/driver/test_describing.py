@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tdelta.driver.describing import bounded, describe, virtual_tables
+from tdelta.driver.describing import bounded, depends_on_the_moment, describe, virtual_tables
 from tdelta.workloads.database import ColumnSample, DatabaseColumn, IndexColumn
 
 SCHEMA = """
@@ -75,7 +75,9 @@ def test_a_table_is_described_with_columns_key_indexes_and_rows(connection: sqli
 
 def test_columns_that_could_be_updated_are_sampled(connection: sqlite3.Connection) -> None:
     children = describe(asking(connection)).tables[0]
-    assert children.samples == (ColumnSample("note", values=2, integers=0, reals=0, texts=2, changing_texts=1),)
+    assert children.samples == (
+        ColumnSample("note", values=2, integers=0, reals=0, texts=2, changing_texts=1, characters=6),
+    )
 
 
 def test_a_sample_lies_evenly_over_a_long_table(connection: sqlite3.Connection) -> None:
@@ -84,7 +86,9 @@ def test_a_sample_lies_evenly_over_a_long_table(connection: sqlite3.Connection) 
         " SELECT i + 1 FROM n WHERE i < 4000) SELECT i, CASE WHEN i > 2000 THEN i ELSE 'ab' END FROM n;"
     )
     long = next(table for table in describe(asking(connection)).tables if table.name == "long")
-    assert long.samples == (ColumnSample("x", values=1000, integers=500, reals=0, texts=500, changing_texts=500),)
+    assert long.samples == (
+        ColumnSample("x", 1000, integers=500, reals=0, texts=500, changing_texts=500, characters=1000),
+    )
 
 
 def test_where_pages_cannot_be_counted_the_size_is_estimated_from_rows(connection: sqlite3.Connection) -> None:
@@ -113,6 +117,21 @@ def test_row_numbers_that_a_rebuild_would_change_are_told_as_it_will_make_them()
         opened.execute("VACUUM")
         found = {name: opened.execute(f"SELECT min(rowid), max(rowid) FROM {name}").fetchone() for name in told}
         assert found == told
+
+
+@pytest.mark.parametrize(
+    ("statement", "depends"),
+    [
+        ("CREATE TABLE t (at TEXT DEFAULT CURRENT_TIMESTAMP)", True),
+        ("CREATE TABLE t (at TEXT DEFAULT (datetime('now')))", True),
+        ("CREATE TABLE t (x); CREATE TRIGGER r AFTER UPDATE ON t BEGIN INSERT INTO t VALUES (Random()); END", True),
+        ("CREATE TABLE t (birth_date TEXT, time_zone TEXT, randomness INT)", False),
+    ],
+)
+def test_a_schema_that_may_read_the_clock_is_told_by_its_words(statement: str, depends: bool) -> None:
+    with contextlib.closing(sqlite3.connect(":memory:", isolation_level=None)) as opened:
+        opened.executescript(statement)
+        assert depends_on_the_moment(asking(opened)) is depends
 
 
 def test_what_the_library_refuses_is_passed_on() -> None:

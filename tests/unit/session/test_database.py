@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import signal
 import sys
 from pathlib import Path
@@ -121,10 +122,12 @@ def test_the_digest_of_the_work_changes_with_the_file_the_rows_and_the_scripts(t
         ({"vary": {"cipher": ("aes-265",)}}, "Did you mean 'aes-256'?"),
         ({"vary": {"cipher": ("none",)}}, "nothing to compare"),
         ({"engine": "mariadb"}, "planned"),
+        ({"database": Path(os.fsdecode(b"/data/\xff.db"))}, "--database: expected a path in UTF-8"),
     ],
 )
 def test_what_does_not_go_with_a_database_is_refused(tmp_path: Path, options: dict[str, object], told: str) -> None:
-    assert told in refused(RunRequest(database=tmp_path / "missing.db", directory=tmp_path / "twins", **options))
+    asked = {"database": tmp_path / "missing.db", "directory": tmp_path / "twins", **options}
+    assert told in refused(RunRequest(**asked))
     assert not (tmp_path / "twins").exists()
 
 
@@ -195,6 +198,33 @@ def test_twins_with_other_rows_than_the_original_end_the_run(sitting: Sitting, d
 
     with pytest.raises(TdeltaError, match=r"table work: .* has 999 rows and the rows of the original 1,000"):
         sitting.scripted(rows=rows).conduct(**OWN, database=database)
+
+
+def test_a_table_that_the_clock_writes_to_is_not_compared_after_the_trials(
+    sitting: Sitting, database: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def rows(settings, tables, trials):
+        found = equal_rows(settings, tables, trials)
+        return found if settings.cipher == "none" or not trials else {**found, "work": (1000, "later")}
+
+    name = "rows are the same after the last trial"
+    differing = sitting.scripted(rows=rows).conduct(**OWN, database=database)
+    assert not check(differing, name).ok
+    made = staging(lambda: source(sitting.base, unrepeatable=("work",)))
+    monkeypatch.setattr(sys.modules["tdelta.session.conduct"], "staged", made)
+    found = check(sitting.scripted(rows=rows).conduct(**OWN, database=database), name)
+    assert (found.ok, found.detail) == (
+        True,
+        "by checksum, at the end of 2 rounds; not of work, which the clock or chance writes to",
+    )
+
+
+def test_pages_too_small_for_what_ciphers_keep_are_refused(tmp_path: Path) -> None:
+    small = Layout(page_size=512, reserved_bytes=0)
+    planned(tmp_path, layout=small)
+    with pytest.raises(UsageError, match=r"pages of 512 bytes: expected at least 480 .* found 432 beside the 80"):
+        planned(tmp_path, layout=small, vary={"cipher": ("sqlcipher",)})
+    planned(tmp_path, layout=small, vary={"cipher": ("sqlcipher",)}, page_size=1024)
 
 
 def interrupted(sitting: Sitting, database: Path) -> Sitting:

@@ -174,7 +174,24 @@ def test_an_update_takes_texts_before_numbers_and_leaves_keys_unique_and_compute
         filled("t (id, parent, code, n, looked, note)", "i, 1, 'code ' || i, i, 'look ' || i, 'note ' || i"),
     )
     columns = [script.split('SET "')[1].split('"')[0] for script in choice(proposal, "update_t").scripts]
-    assert columns == ["note", "looked", "n"]
+    assert columns == ["note", "looked", "n"]  # texts first, and of them those without an index
+
+
+def test_the_longest_text_is_updated_rather_than_a_code() -> None:
+    _, _, proposal = proposed(
+        "CREATE TABLE t (id INTEGER PRIMARY KEY, lang TEXT, body TEXT);", filled("t", "i, 'eng', 'a longer text ' || i")
+    )
+    assert 'SET "body" =' in choice(proposal, "update_t").scripts[0]
+
+
+def test_a_key_that_is_null_in_most_rows_gives_way_to_the_rowid() -> None:
+    connection, database, proposal = proposed(
+        "CREATE TABLE t (a TEXT, b TEXT, x TEXT, PRIMARY KEY (a, b));",
+        filled("t", "CASE WHEN i % 3 = 0 THEN 'a' END, i, 'row ' || i"),
+    )
+    assert '"rowid" = :id' in choice(proposal, "read_t").scripts[0]
+    runner = OwnRunner(connection, prepared(connection, database, proposal))
+    assert all(len(runner.once(choice(proposal, "read_t").scripts[0])) == 1 for _ in range(30))
 
 
 def test_a_column_of_equal_letters_is_no_text_to_turn() -> None:

@@ -1,4 +1,4 @@
-"""What a library says against an order on a user's database: an answer, not a fault, until whoever asked says so.
+"""What a worker answers about a user's database. A refusal is an answer, not a fault, until whoever asked says so.
 
 A module of its own, since every worker imports what makes twins, and the rest of what examines databases is heavy.
 """
@@ -7,8 +7,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from tdelta.driver.workers import failure
+from tdelta.driver.protocol import Checksums, Tables
+from tdelta.driver.workers import Worker, failure
 from tdelta.errors import StorageFault, TdeltaError
+
+_PATIENCE_SECONDS = 24 * 3600.0
 
 
 class Refused(Exception):
@@ -33,3 +36,9 @@ def answered(answer: dict[str, Any]) -> dict[str, Any]:
     if isinstance(fault, StorageFault):
         raise fault
     raise Refused(kind, said)
+
+
+def checksums_of(worker: Worker, tables: Tables) -> Checksums:
+    """Rows and checksum of each table of the file that a worker has open."""
+    sums = worker.ask("checksums", seconds=_PATIENCE_SECONDS, tables=tables)
+    return {table: (int(rows), str(digest)) for table, (rows, digest) in sums.items()}
