@@ -89,7 +89,7 @@ def _require_room(base: Path, original: Original) -> None:
     sweep(base)
     require_writable(base)
     needed = _COPIES * original.size_bytes
-    require_space(base, needed, remedy="name another folder (--dir)")
+    require_space(base, needed, remedy="or name another folder (--dir)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +151,7 @@ class _Staging:
         )
 
     def _told_copied(self, done_bytes: int, total_bytes: int) -> None:
-        detail = f"{self._original.file_name}, which is only read (MB)"
+        detail = f"{self._original.file_name}, which is only read"
         self._observe(Phase("copy", detail, done_bytes // _MEGABYTE, -(-total_bytes // _MEGABYTE)))
 
     def _wanted(self, database: Database) -> Workload | Proposal:
