@@ -145,7 +145,7 @@ class SqliteEngine:
             cipher: the level asked for.
             found: the answers to `cipher_queries`, and under ``header`` how its file begins: ``plain`` or ``hidden``.
         """
-        if not self.needs_key(cipher):
+        if self.ciphers[cipher].library_name is None:
             return None if found["header"] == "plain" else "its file does not begin as a plain database does"
         for name, wanted in self.ciphers[cipher].in_force.items():
             if found[name].lower() != wanted.lower():

@@ -174,7 +174,7 @@ def _own_database(plan: DryRun, width: int) -> list[Text | Table]:
     parts: list[Text | Table] = [Text(), *paragraph(f"{database_text(plan.database)}; only read", width)]
     parts += [Text(), *_tables(plan), Text(), Text(f"transactions ({kind})", style="dim"), *_transactions(plan, width)]
     if plan.notes:
-        notes = [text for note in plan.notes for text in paragraph(f"- {note}", width, "dim", indent="  ")]
+        notes = [text for note in plan.notes for text in paragraph(f"- {_printable(note)}", width, "dim", indent="  ")]
         parts += [Text(), Text("not proposed", style="dim"), *notes]
     if plan.written is not None:
         told = f"written to {plan.written}: edit it, then give it with --database and --workload {plan.written}"
@@ -186,7 +186,7 @@ def _tables(plan: DryRun) -> list[Text | Table]:
     """The biggest tables, and how many are smaller."""
     table = plain_table((("biggest tables", False), ("rows", True), ("size", True)))
     for line in plan.tables[:_MOST_TABLES]:
-        table.add_row(line.name, f"{line.rows:,}", amounts((line.size_bytes,), "bytes")[0])
+        table.add_row(_printable(line.name), f"{line.rows:,}", amounts((line.size_bytes,), "bytes")[0])
     smaller = len(plan.tables) - _MOST_TABLES
     return [table, *([Text(f"and {counted(smaller, 'smaller table')}", style="dim")] if smaller > 0 else [])]
 
@@ -194,11 +194,17 @@ def _tables(plan: DryRun) -> list[Text | Table]:
 def _transactions(plan: DryRun, width: int) -> list[Text | Table]:
     parts: list[Text | Table] = []
     for transaction in plan.transactions:
-        parts += paragraph(f"{100 * transaction.share:5.1f} %  {transaction.name}: {transaction.title}", width)
+        title = _printable(transaction.title)
+        parts += paragraph(f"{100 * transaction.share:5.1f} %  {transaction.name}: {title}", width)
         for line in transaction.script.splitlines():
             if line and not line.startswith("--"):
                 parts += paragraph(f"{_DEEP}{line}", width, "dim", indent=_DEEP + _INDENT)
     return parts
+
+
+def _printable(text: str) -> str:
+    """Names are their owner's; no character of one is to move the cursor."""
+    return "".join(character if character.isprintable() else "?" for character in text)
 
 
 def _span(plan: DryRun) -> str:

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from tdelta.design import fresh_seed
 from tdelta.driver import Checksums, TrialJob, TwinFolder, find_library, sweep
 from tdelta.driver.examining import CopyExaminer, Trier
 from tdelta.driver.exposure import require_no_markers
@@ -91,7 +92,7 @@ def _require_room(base: Path, original: Original) -> None:
     sweep(base)
     require_writable(base)
     needed = _COPIES * original.size_bytes
-    require_space(base, needed, remedy="name another folder (--dir)")
+    require_space(base, needed, remedy="or name another folder (--dir)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,11 +157,11 @@ class _Staging:
         )
 
     def _markers(self) -> Markers:
-        assert self._request.seed is not None  # noqa: S101 - drawn before anything is staged
-        return Markers.drawn(self._request.seed)
+        """The run's, which has drawn its seed by now; without one (a staging alone) any will do."""
+        return Markers.drawn(fresh_seed() if self._request.seed is None else self._request.seed)
 
     def _told_copied(self, done_bytes: int, total_bytes: int) -> None:
-        detail = f"{self._original.file_name}, which is only read (MB)"
+        detail = f"{self._original.file_name}, which is only read"
         self._observe(Phase("copy", detail, done_bytes // _MEGABYTE, -(-total_bytes // _MEGABYTE)))
 
     def _wanted(self, database: Database) -> Workload | Proposal:

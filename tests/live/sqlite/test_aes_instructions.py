@@ -137,7 +137,7 @@ def test_rows_written_without_the_instructions_are_read_with_them_and_the_other_
     for number, (writes, reads) in enumerate([(HIDDEN, {}), ({}, HIDDEN)]):
         path = str(tmp_path / f"{number}.db")
         with Worker(writes) as worker:
-            worker.ask("open", options=ENGINE.create_options(path, settings, KEY), connections=1)
+            worker.ask("open", library="sqlite3mc", options=ENGINE.create_options(path, settings, KEY), connections=1)
             make = "CREATE TABLE t (id INTEGER PRIMARY KEY, body TEXT)"
             rows = (
                 "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2000) "
@@ -145,7 +145,7 @@ def test_rows_written_without_the_instructions_are_read_with_them_and_the_other_
             )
             worker.ask("facts", queries={"make": make, "rows": rows})
         with Worker(reads) as worker:
-            worker.ask("open", options=ENGINE.open_options(path, settings, KEY), connections=4)
+            worker.ask("open", library="sqlite3mc", options=ENGINE.open_options(path, settings, KEY), connections=4)
             queries = {str(row): f"SELECT body FROM t WHERE id = {row}" for row in (1, 999, 2000)}
             found = worker.ask("facts", queries=queries)
             intact = worker.ask("facts", queries={"check": "PRAGMA integrity_check"})

@@ -30,7 +30,7 @@ from .running import ANSWERED, Place, Ran, end, read_until, workers_left
 
 BRIEF = ("--trial-seconds", "0.03", "--blocks", "2", "--rounds", "2..2", "--max-time", "300s")
 KEY = "f00d" * 16
-CIPHERS = list(SqliteEngine.ciphers)
+CIPHERS = list(SqliteEngine().ciphers)
 
 
 @pytest.fixture(scope="module")
@@ -281,7 +281,9 @@ def test_a_conversion_keeps_rows_numbers_encoding_and_versions(
         made, _, sums = convert(engine, folder, source.job(), settings, "load-0", key)
         assert sums == source.checksums
         with Worker() as worker:
-            worker.ask("open", options=engine.reading_options(str(made), settings, key), connections=1)
+            worker.ask(
+                "open", library="sqlite3mc", options=engine.reading_options(str(made), settings, key), connections=1
+            )
             names = (
                 "page_size",
                 "encoding",
@@ -322,7 +324,7 @@ def test_twins_of_all_ciphers_have_as_many_pages_where_they_share_a_reserve(tmp_
 def test_no_answer_of_a_worker_holds_the_key_of_a_conversion_that_fails(tmp_path: Path, small: Path) -> None:
     step = {"sql": "", "is_keyed": True, "schema": None, "reserved_bytes": 0}
     with Worker() as worker:
-        worker.ask("open", options=SqliteEngine().conversion_options(str(small)), connections=1)
+        worker.ask("open", library="sqlite3mc", options=SqliteEngine().conversion_options(str(small)), connections=1)
         for sql in (
             "ATTACH DATABASE '/nowhere/x.db' AS twin KEY :key",
             "PRAGMA rekey = :key nonsense",

@@ -1,6 +1,9 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tdelta.report.listings import dry_run_text, engines_document, engines_text, studies_text
+from tdelta.session.request import TableLine
 
 from .listed import ENGINES, OWN_PLAN, PLAN, STUDIES, FakeEngine
 
@@ -63,3 +66,11 @@ def test_a_dry_run_on_a_database_shows_its_biggest_tables_and_each_transaction_w
 def test_a_dry_run_of_generated_rows_shows_no_database() -> None:
     assert "database" not in dry_run_text(PLAN, 100)
     assert "transactions" not in dry_run_text(PLAN, 100)
+
+
+def test_a_name_cannot_move_the_cursor() -> None:
+    hostile = replace(OWN_PLAN, tables=(TableLine("red\x1b[31m\n", 1, 1),), notes=("no insert into 'a\rb'",))
+    text = dry_run_text(hostile, 100)
+    assert "red?[31m?" in text
+    assert "no insert into 'a?b'" in text
+    assert "\x1b" not in text
