@@ -50,7 +50,7 @@ def with_markers(job: LoadJob, markers: Markers) -> LoadJob:
     Raises:
         UsageError: the workload has a table of that name itself.
     """
-    if any(name == TABLE for name, _ in job.tables):
+    if any(name.lower() == TABLE for name, _ in job.tables):
         raise UsageError(f"the workload has a table {TABLE}, a name that tdelta keeps for its own: rename the table")
     tables = job.plan["tables"]
     assert isinstance(tables, list)  # noqa: S101 - a data plan is made by the workload
