@@ -240,6 +240,20 @@ def test_ctrl_c_while_a_database_is_staged_leaves_nothing(place: Place, shop: Pa
     assert state(shop.parent) == before
 
 
+def test_what_a_run_that_was_killed_while_it_staged_has_left_is_gone_after_the_next(place: Place, shop: Path) -> None:
+    before = state(shop.parent)
+    process = place.start("run", *BRIEF, "--database", str(shop))
+    read_until(process, "rebuild")
+    process.kill()
+    process.communicate(timeout=60)
+    assert workers_left(process.pid) == []
+    (stale,) = place.twins.iterdir()
+    assert list(stale.glob("original.db"))
+    assert place.tdelta("run", "--database", str(shop), "--dry-run").code == 0
+    assert list(place.twins.iterdir()) == []
+    assert state(shop.parent) == before
+
+
 # What a conversion keeps
 
 
