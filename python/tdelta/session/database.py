@@ -128,7 +128,7 @@ class _Staging:
             self._observe(Phase("checksum", "the rows of the copy"))
             checksums = examiner.checksums(tables)
             wanted = self._wanted(database)
-            require_no_markers(name for name, _ in tables)
+            require_no_markers(database.names)
             examiner.add(
                 [*(sql for key in wanted.keys for sql in key_sql(key, database)), *self._markers().table_sql()]
             )

@@ -15,7 +15,7 @@ from tdelta.errors import TdeltaError
 
 from .opening import KEY, made, settings
 
-CONNECT = ("--workload", "connect", "--size", "1MB")
+CONNECT = ("--workload", "connect", "--size", "1MB", "--no-aa-twin")
 
 
 def mean_ns(trials: list, cipher: str, statement: str) -> float:
@@ -36,7 +36,7 @@ def test_a_connection_with_a_key_costs_more_than_one_without(place: Place, libra
 
 
 def test_what_the_engine_counted_on_closed_connections_is_not_lost(place: Place) -> None:
-    place.answer(*CONNECT, "--no-aa-twin")
+    place.answer(*CONNECT)
     for trial in trials_of(place):
         # Every connection starts with an empty cache: it misses the first page, the schema's, and a leaf at least.
         assert trial["engine_counters"]["cache_misses"] >= 3 * trial["executed_operations"]
@@ -87,7 +87,7 @@ def test_a_script_may_connect_between_its_transactions_whatever_the_threads(
         (mine / file.name).write_text(file.read_text())
     (mine / "point_select.sql").write_text(MINE)
     document = place.answer(
-        *("--library", library, "--workload", "./mine", "--size", "1MB", "--threads", str(threads)),
+        *("--library", library, "--workload", "./mine", "--size", "1MB", "--threads", str(threads), "--no-aa-twin"),
         *(("--key", "raw") if library == "sqlcipher" else ()),
     )
     assert all(ok for ok, _ in checks(document).values())
