@@ -5,10 +5,11 @@ Only factors that vary in the run are named: a run at one thread does not say "1
 
 from __future__ import annotations
 
-from tdelta.design.layout import COMPARED
+from tdelta.design.layout import COMPARED, PLAIN
 from tdelta.records import Condition, Contrast, DatabaseFacts, Level, Metric, Role, RunSettings
 from tdelta.report.quantities import amounts, counted, share
 
+_WITHOUT = "without AES instructions"
 _METRICS = {
     Metric.RESPONSE_TIME: "response time",
     Metric.CPU_PER_OPERATION: "CPU an operation",
@@ -52,7 +53,9 @@ def compared_label(condition: Condition) -> str:
     """The levels that are compared: ``aes-256``, ``aes-256 without AES instructions``."""
     levels = dict(condition.levels)
     cipher = str(levels.get("cipher", condition.key))
-    return f"{cipher} without AES instructions" if levels.get("aes_instructions") == "off" else cipher
+    if levels.get("aes_instructions") != "off":
+        return cipher
+    return f"{'plain' if cipher == PLAIN else cipher} {_WITHOUT}"
 
 
 def surroundings(condition: Condition, settings: RunSettings) -> tuple[str, ...]:
@@ -65,10 +68,18 @@ def contrast_label(contrast: Contrast, settings: RunSettings) -> str:
     """A contrast as a row is called, under its factor's title: ``aes-256, 4 threads: off over on``."""
     condition, versus = contrast.condition, contrast.versus
     varied = _varying(settings) - {contrast.factor}
-    shared = [] if contrast.factor == "cipher" else [str(condition.level("cipher"))]
+    shared = _shared_of_what_is_compared(contrast)
     shared += [level_text(name, level) for name, level in condition.levels if name in varied]
     levels = f"{condition.level(contrast.factor)} over {versus.level(contrast.factor)}"
     return f"{', '.join(shared)}: {levels}" if shared else levels
+
+
+def _shared_of_what_is_compared(contrast: Contrast) -> list[str]:
+    """What both have in common: the cipher, or that the AES instructions are off."""
+    levels = dict(contrast.condition.levels)
+    if contrast.factor != "cipher":
+        return [str(levels["cipher"])]
+    return [_WITHOUT] if levels.get("aes_instructions") == "off" else []
 
 
 def contrast_title(factor: str) -> str:
