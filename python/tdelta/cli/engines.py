@@ -18,6 +18,11 @@ def engines(as_json: bool) -> None:
     """
     from tdelta.driver import describe_library
     from tdelta.engines import catalogue
+    from tdelta.session.instructions import cannot_switch_off
 
     found = catalogue(describe_library)
-    write(to_json(engines_document(found)) if as_json else engines_text(found, width(), color=color()))
+    reasons = {
+        engine.crypto: cannot_switch_off(engine.crypto) for engine in found if engine.available and engine.crypto
+    }
+    listed = engines_document(found, reasons) if as_json else None
+    write(to_json(listed) if listed is not None else engines_text(found, width(), reasons, color=color()))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Protocol
 
 from rich.table import Table
@@ -84,20 +85,32 @@ class Study(Protocol):
         """Why not, or what is different here."""
 
 
-def engines_text(engines: Sequence[Engine], width: int, *, color: bool = False) -> str:
-    """The engines, those that can be tested here first, with ciphers or what to install below each."""
+NO_REASONS: Mapping[str, str | None] = MappingProxyType({})
+
+
+def engines_text(
+    engines: Sequence[Engine], width: int, reasons: Mapping[str, str | None] = NO_REASONS, *, color: bool = False
+) -> str:
+    """The engines, those that can be tested here first, with ciphers or what to install below each.
+
+    Args:
+        engines: what there is.
+        width: columns.
+        reasons: by whose code encrypts, why its AES instructions cannot be switched off here; None where they can.
+        color: whether to add ANSI colours.
+    """
     parts: list[Text | Table] = []
     for engine in sorted(engines, key=lambda e: not e.available):
         state = engine.version or "version unknown" if engine.available else "not available here"
         state += f"  (--library {engine.option})" if engine.option else ""
         parts.append(Text(f"{engine.name:<12} {state}", style="bold" if engine.available else "dim"))
-        for line in _engine_lines(engine):
+        for line in _engine_lines(engine, reasons):
             parts += paragraph(f"{_INDENT}{line}", width, indent=_INDENT * 2)
     return draw(parts, width, color=color)
 
 
-def engines_document(engines: Sequence[Engine]) -> dict[str, object]:
-    """The engines as JSON values."""
+def engines_document(engines: Sequence[Engine], reasons: Mapping[str, str | None] = NO_REASONS) -> dict[str, object]:
+    """The engines as JSON values; ``reasons`` as for `engines_text`."""
     return {
         "schema": ENGINES_SCHEMA,
         "engines": [
@@ -111,6 +124,7 @@ def engines_document(engines: Sequence[Engine]) -> dict[str, object]:
                 "notes": engine.notes,
                 "option": engine.option,
                 "crypto": engine.crypto,
+                "aes_instructions": _instructions(engine, reasons),
             }
             for engine in engines
         ],
@@ -211,7 +225,22 @@ def _span(plan: DryRun) -> str:
     return f"{duration(plan.seconds_at_least)} to {duration(plan.seconds_at_most)}"
 
 
-def _engine_lines(engine: Engine) -> list[str]:
+def _instructions(engine: Engine, reasons: Mapping[str, str | None]) -> list[str]:
+    """The levels of the factor ``aes_instructions`` that can be had here; none where that is not known."""
+    if not engine.available or engine.crypto not in reasons:
+        return []
+    return ["on", "off"] if reasons[engine.crypto] is None else ["on"]
+
+
+def _instructions_line(engine: Engine, reasons: Mapping[str, str | None]) -> str:
+    levels = _instructions(engine, reasons)
+    why = f" (off cannot be had here: {reasons[engine.crypto]})" if levels == ["on"] else ""
+    return f"AES instructions: {', '.join(levels)}{why}" if levels else ""
+
+
+def _engine_lines(engine: Engine, reasons: Mapping[str, str | None]) -> list[str]:
     ciphers = f"ciphers: {', '.join(engine.ciphers)}" if engine.ciphers else ""
     remedy = f"to install: {engine.install}" if engine.install and not engine.available else ""
-    return [line for line in (engine.library, ciphers, remedy, engine.notes) if line]
+    return [
+        line for line in (engine.library, ciphers, _instructions_line(engine, reasons), remedy, engine.notes) if line
+    ]

@@ -35,7 +35,7 @@ def available(
         UsageError: ``off`` is the only level asked for, and cannot be had.
     """
     levels = vary.get(FACTOR, ())
-    reason = _cannot_hide(crypto) if "off" in levels else None
+    reason = cannot_switch_off(crypto) if "off" in levels else None
     if reason is None:
         return dict(vary), ()
     kept = tuple(level for level in levels if level != "off")
@@ -45,7 +45,12 @@ def available(
     return others, (f"{FACTOR}=off is left out: {reason}",)
 
 
-def _cannot_hide(crypto: str) -> str | None:
+def cannot_switch_off(crypto: str) -> str | None:
+    """Why the level ``off`` cannot be had here, for people; None where it can.
+
+    Args:
+        crypto: whose code encrypts, as `tdelta.engines.Library` says.
+    """
     if crypto not in tuple(CryptoKind):
         return f"the library under test encrypts with {crypto!r}, from which nothing can hide the instructions"
     return cannot_hide(CryptoKind(crypto))

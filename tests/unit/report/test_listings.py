@@ -74,3 +74,15 @@ def test_a_name_cannot_move_the_cursor() -> None:
     assert "red?[31m?" in text
     assert "no insert into 'a?b'" in text
     assert "\x1b" not in text
+
+
+def test_whether_the_aes_instructions_can_be_switched_off_is_told_with_the_reason() -> None:
+    library = FakeEngine("sqlite", True, "1", ("none",), "SQLCipher", "", "", crypto="openssl")
+    assert "    AES instructions: on, off" in engines_text((library,), 100, {"openssl": None}).splitlines()
+    told = engines_text((library,), 100, {"openssl": "this CPU has none"})
+    assert "AES instructions: on (off cannot be had here: this CPU has none)" in told
+    assert "AES instructions" not in engines_text((library,), 100, {})
+    levels = [
+        engines_document((library,), reasons)["engines"][0]["aes_instructions"] for reasons in ({}, {"openssl": None})
+    ]  # type: ignore[index]
+    assert levels == [[], ["on", "off"]]
