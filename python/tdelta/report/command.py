@@ -55,7 +55,8 @@ def repeat_command(settings: RunSettings) -> str:
     words = ["tdelta", "run", *_study(options)]
     for name, flag in _FLAGS.items():
         value = options.get(name)
-        if value is not None and value != getattr(without, name) and name not in varied:
+        is_default = value == getattr(without, name) and not (name == "trial_seconds" and _is_open(options, varied))
+        if value is not None and not is_default and name not in varied:
             words += [flag, _word(name, value)]
     words += [*_vary(varied, without), *_rounds(options), *_twins(options), "--seed", str(settings.seed)]
     return shlex.join(words)
@@ -72,6 +73,11 @@ def next_command(command: str, settings: RunSettings, *words: str) -> str:
     store = settings.options.get("store")
     where = ["--store", str(store)] if store else []
     return shlex.join(["tdelta", *command.split(), settings.run_id, *words, *where])
+
+
+def _is_open(options: Mapping[str, object], varied: Mapping[str, object]) -> bool:
+    """An open loop has another default for the length of a trial, which the command line puts in."""
+    return options.get("rate") is not None or options.get("at") is not None or "at" in varied
 
 
 def _without_options(options: Mapping[str, object]) -> RunRequest:

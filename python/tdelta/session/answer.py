@@ -122,7 +122,8 @@ def _trial_seconds(trials: Sequence[Trial]) -> float:
 def _dilution(trials: Sequence[Trial], calibration: Calibration) -> float:
     """The share of the fastest baseline's response time that is the load loop's own."""
     responses = [trial.measurement.response_ns for trial in _of_baseline(trials) or trials]
-    return calibration.loop_response_ns / statistics.median(responses)
+    finished = [response for response in responses if response > 0]  # a trial that was cut off may have done nothing
+    return min(1.0, calibration.loop_response_ns / statistics.median(finished)) if finished else 0.0
 
 
 def _cautions(plan: Plan, trials: Sequence[Trial], ending: Ending, dilution: float) -> Iterator[str]:

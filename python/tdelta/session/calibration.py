@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import statistics
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tdelta.driver import TrialJob, Twin, Twins
@@ -106,7 +106,7 @@ def calibrate(plan: Plan, twins: Twins[Any], data_bytes: int, stored: Mapping[st
     baselines = [condition for condition in plan.conditions if condition.role is Role.BASELINE]
     capacity = _Capacity(plan, twins, data_bytes)
     found = {condition.stratum: _fill(plan, twins, condition, data_bytes, capacity) for condition in baselines}
-    if plan.workload.connects and not plan.is_open:
+    if plan.workload.connects:
         found = {stratum: _bounded(plan, twins, stratum, data_bytes, filled) for stratum, filled in found.items()}
     rates = {stratum: filled.rate for stratum, filled in found.items() if filled.rate is not None}
     loop = _job(plan, _STREAM, _LOOP_OPERATIONS, first_op=1, seconds=_DEADLINE_SECONDS)
@@ -227,7 +227,7 @@ def _bounded(plan: Plan, twins: Twins[Any], stratum: int, data_bytes: int, fille
     if operations * slowest <= longest:
         return filled
     fewer = min(operations, max(_FEWEST_SLOW_OPERATIONS, int(longest / slowest)))
-    return _Filled(fewer, filled.seconds * fewer / operations)
+    return replace(filled, operations=fewer, seconds=filled.seconds * fewer / operations)
 
 
 def _probed(plan: Plan, twins: Twins[Any], condition: Condition, data_bytes: int) -> float:

@@ -52,7 +52,7 @@ class Checks:
         self._ciphers = list(found["ciphers"])
         self._in_force = list(found.get("in_force", []))
         self._rounds_compared = int(found["rounds_compared"])
-        self._page_us = {level: list(costs) for level, costs in found["page_us"].items()}
+        self._page_us = {level: list(costs) for level, costs in found.get("page_us", {}).items()}
 
     def loaded(self, name: str, sums: Checksums, expected: Checksums) -> None:
         """A loaded file's rows, against the rows as generated, or as read from the user's database."""
@@ -69,7 +69,7 @@ class Checks:
     def in_force(self, condition: Condition, facts: Mapping[str, str]) -> None:
         """What a twin says of its cipher, against the one it was asked for."""
         cipher = str(condition.level("cipher"))
-        told = [value for name, value in facts.items() if name != "header"]
+        told = [f"{name} {facts[name]}" for name in self._plan.engine.ciphers[cipher].in_force]
         self._in_force_seen.setdefault(cipher, "a plain file" if cipher == "none" else ", ".join(told))
         fault = self._plan.engine.cipher_fault(cipher, facts)
         if fault is not None:

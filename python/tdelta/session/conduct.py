@@ -183,13 +183,12 @@ class _Session:
                 folder = stack.enter_context(TwinFolder(self._plan.base, self._run_id))
             self._store.set_status(self._run_id, RunStatus.RUNNING)
             try:
-                ending = self._measure(folder)
+                return self._finish(self._measure(folder))
             except BaseException as error:
                 status = RunStatus.INTERRUPTED if isinstance(error, KeyboardInterrupt) else RunStatus.FAILED
                 with suppress(TdeltaError):  # a store that is full must not hide what went wrong
                     self._store.set_status(self._run_id, status)
                 raise
-        return self._finish(ending)
 
     def _announce(self) -> None:
         request = self._plan.request

@@ -360,7 +360,8 @@ def request_to_json(request: RunRequest) -> dict[str, object]:
     values["metric"] = request.metric.value
     for name in _PATHS:
         values[name] = None if values[name] is None else str(values[name].absolute())
-    if request.workload is not None and Path(request.workload).is_dir():
+    is_folder = request.workload is not None and request.workload not in BUILT_IN and Path(request.workload).is_dir()
+    if request.workload is not None and is_folder:
         values["workload"] = str(Path(request.workload).resolve())
     if request.library not in WHEELS:
         values["library"] = str(Path(request.library).absolute())

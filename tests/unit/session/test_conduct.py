@@ -520,3 +520,31 @@ def test_without_openssl_the_run_goes_on_and_says_that_there_is_no_floor(
     result = sitting.conduct()
     assert any("no floor beside the cost of a page: there is no libcrypto" in caution for caution in result.cautions)
     assert [cost.floor_us_per_page for cost in result.page_costs] == [None]
+
+
+def test_trials_that_were_cut_off_before_they_did_anything_make_the_run_unsound_and_no_defect(
+    sitting: Sitting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def cut_off(twin, job):
+        measured = trial(twin, job)
+        return replace(measured, operations=0, transactions={}, statements={}, stopped_by="signal")
+
+    trial = FakeTwin.trial
+    module = sys.modules["tdelta.session.conduct"]  # the package has a function of that name
+    monkeypatch.setattr(module, "calibrate", calibrated_once(trial, monkeypatch, cut_off))
+    result = sitting.conduct()
+    assert result.decision is Decision.UNSOUND
+    assert result.dilution == 0.0
+    assert not check(result, "the same work was done").ok
+
+
+def calibrated_once(trial, monkeypatch: pytest.MonkeyPatch, afterwards):
+    """Calibrates with trials as they are, and has all later ones go wrong."""
+    from tdelta.session.calibration import calibrate
+
+    def calibrated(*given):
+        found = calibrate(*given)
+        monkeypatch.setattr(FakeTwin, "trial", afterwards)
+        return found
+
+    return calibrated

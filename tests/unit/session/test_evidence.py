@@ -98,7 +98,7 @@ def test_a_twin_that_is_really_plain_is_seen_by_its_file_as_well(sitting: Sittin
 def test_the_ciphers_in_force_do_not_count_as_settings_that_differ(sitting: Sitting) -> None:
     result = sitting.conduct()
     assert (check(result, "settings are the same").ok, check(result, IN_FORCE).ok) == (True, True)
-    assert check(result, IN_FORCE).detail == "none: a plain file, aes-256: aes256cbc"
+    assert check(result, IN_FORCE).detail == "none: a plain file, aes-256: cipher aes256cbc"
 
 
 # When it happens

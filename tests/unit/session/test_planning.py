@@ -244,3 +244,11 @@ def test_a_dry_run_that_will_be_cut_short_says_so() -> None:
 
 def test_every_field_of_a_request_is_stored() -> None:
     assert request_to_json(RunRequest()).keys() == {field.name for field in dataclasses.fields(RunRequest)}
+
+
+def test_a_folder_that_is_called_like_a_built_in_workload_does_not_take_its_place_in_the_record(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "order-entry").mkdir()
+    assert request_to_json(RunRequest(workload="order-entry"))["workload"] == "order-entry"
