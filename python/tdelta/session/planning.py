@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from tdelta.design import fresh_seed, lay_out, parse_level
+from tdelta.design.layout import PLAIN
 from tdelta.driver import DatabaseJob, LoadJob, Mix, find_library, with_markers
 from tdelta.engines import WHEELS, SqliteEngine, TwinSettings, engine
-from tdelta.errors import UsageError
+from tdelta.errors import UnknownName, UsageError
 from tdelta.evidence import Markers
 from tdelta.records import Condition, Level, Metric, RunSettings
 from tdelta.session.instructions import available
@@ -247,7 +248,7 @@ def _check(request: RunRequest, vary: Mapping[str, tuple[Level, ...]], chosen: S
     levels = {**unvaried, **vary}
     checks: list[Callable[[], object]] = [
         *(partial(_check_level, factor, level) for factor in levels for level in levels[factor]),
-        *(partial(chosen.check_ciphers, [str(cipher)]) for cipher in vary.get("cipher", ())),
+        *(partial(_check_cipher, request, chosen, str(cipher)) for cipher in vary.get("cipher", ())),
         partial(_check_given_once, request, vary),
         partial(_check_pace, request, vary),
         partial(_check_database, request),
@@ -274,6 +275,19 @@ def _check_given_once(request: RunRequest, vary: Mapping[str, tuple[Level, ...]]
     if twice:
         both = ", ".join(f"--{name.replace('_', '-')} and --vary {name}=…" for name in twice)
         raise UsageError(f"{both}: expected one of the two; list every level you want in --vary")
+
+
+def _check_cipher(request: RunRequest, chosen: SqliteEngine, cipher: str) -> None:
+    try:
+        chosen.check_ciphers([cipher])
+    except UnknownName as fault:
+        if request.study is None or cipher not in study(request.study).settings.get("vary", {}).get("cipher", ()):
+            raise
+        others = ", ".join(name for name in chosen.ciphers if name != PLAIN)
+        raise UsageError(
+            f"study {request.study} asks for cipher {cipher}, which {chosen.library.product} does not have:"
+            f" choose of {others} with --vary cipher=…"
+        ) from fault
 
 
 def _check_pace(request: RunRequest, vary: Mapping[str, tuple[Level, ...]]) -> None:

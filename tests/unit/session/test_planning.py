@@ -15,6 +15,7 @@ from tdelta.errors import UnknownName, UsageError, WorkloadError
 from tdelta.records import Metric, Role
 from tdelta.session import RunRequest, dry_run, plan
 from tdelta.session.planning import request_from_json, request_to_json
+from tdelta.session.studies import request_for
 
 SHARES = st.floats(0.001, 2.0)
 COUNTS = st.integers(1, 100)
@@ -252,3 +253,11 @@ def test_a_folder_that_is_called_like_a_built_in_workload_does_not_take_its_plac
     monkeypatch.chdir(tmp_path)
     (tmp_path / "order-entry").mkdir()
     assert request_to_json(RunRequest(workload="order-entry"))["workload"] == "order-entry"
+
+
+def test_a_studys_cipher_that_the_library_lacks_is_told_as_the_studys() -> None:
+    request = request_for({"study": "order-entry", "library": "sqlcipher"})
+    with pytest.raises(UsageError, match=r"study order-entry asks for cipher aes-128, which SQLCipher does not have"):
+        plan(request, "r")
+    chosen = request_for({"study": "order-entry", "library": "sqlcipher", "vary": {"cipher": ("aes-256",)}})
+    assert {c.level("cipher") for c in plan(chosen, "r").conditions} == {"none", "aes-256"}
