@@ -286,7 +286,7 @@ def _check_cipher(request: RunRequest, chosen: SqliteEngine, cipher: str) -> Non
         others = ", ".join(name for name in chosen.ciphers if name != PLAIN)
         raise UsageError(
             f"study {request.study} asks for cipher {cipher}, which {chosen.library.product} does not have:"
-            f" choose of {others} with --vary cipher=…"
+            f" choose among {others} with --vary cipher=…"
         ) from fault
 
 
