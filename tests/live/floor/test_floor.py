@@ -20,6 +20,9 @@ import pytest
 from tdelta.measure import floor_us_per_page, measure_floor, page_floor
 from tdelta.measure.machine import parse_cpuinfo
 
+HEARS_CTRL_C = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
+"""A shell that starts tests in the background has them, and what they start, ignore it."""
+
 PROGRAM = "from tdelta.cli.main import main; main()"
 SMALL = ("--sizes", "4k,16k", "--max-time", "2s")
 PATIENCE_SECONDS = 120.0
@@ -30,7 +33,7 @@ needs_aes = pytest.mark.skipif(not HAS_AES, reason="this CPU has no AES instruct
 def start(*arguments: str) -> subprocess.Popen[str]:
     """Start ``tdelta`` in a process group of its own, as a terminal does."""
     return subprocess.Popen(
-        [sys.executable, "-c", PROGRAM, "floor", *arguments],
+        [sys.executable, "-c", f"{HEARS_CTRL_C}; {PROGRAM}", "floor", *arguments],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

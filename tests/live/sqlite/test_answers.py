@@ -13,6 +13,7 @@ import pytest
 
 import tdelta.workloads
 from tdelta.engines import SqliteEngine
+from tdelta.inference.soundness import AA_CHECK
 
 from .running import ANSWERED, SMALL, Place
 
@@ -133,7 +134,7 @@ def test_a_folder_of_the_users_own_runs(place: Place) -> None:
     mine = place.base / "mine"
     shutil.copytree(Path(tdelta.workloads.__file__).parent / "point_select", mine)
     document = place.answer("--workload", "./mine", "--no-aa-twin")
-    assert document["settings"]["study"] == "custom"
+    assert (document["settings"]["study"], document["settings"]["workload"]) == ("", "point-select")
     assert {name for trial in trials_of(place) for name in trial["transactions"]} == {"point_select"}
 
 
@@ -155,7 +156,10 @@ def test_a_folder_with_several_faults_names_all_of_them_with_file_and_line(place
 
 
 def test_each_number_of_threads_is_compared_with_its_own_baseline(place: Place) -> None:
-    document = place.answer("--vary", "threads=1,4")
+    ran = place.run("--vary", "threads=1,4")
+    document = ran.document
+    # So few short trials may well find identical twins apart: that is the A/A check's to tell, and not what is tested.
+    assert {name for name, (ok, _) in checks(document).items() if not ok} <= {AA_CHECK}
     primary = [verdict for verdict in document["verdicts"] if verdict["primary"]]
     assert [(v["condition"]["threads"], v["baseline"]["threads"]) for v in primary] == [(1, 1), (4, 4)]
     assert [floor["stratum"] for floor in document["noise_floor"]] == [0, 1]
