@@ -16,6 +16,8 @@ from typing import Any
 
 import pytest
 
+from tdelta.inference.soundness import AA_CHECK
+
 SMALL = ("--size", "3MB", "--trial-seconds", "0.03", "--blocks", "2", "--rounds", "2..2", "--max-time", "300s")
 ANSWERED = (0, 3)
 PATIENCE_SECONDS = 60.0
@@ -81,10 +83,16 @@ class Place:
         return self.tdelta("run", "--json", *SMALL, *options)
 
     def answer(self, *options: str) -> Any:
-        """The document of a small run that must be answered."""
+        """The document of a small run that must be answered.
+
+        So few short trials may well find identical twins apart on a noisy machine. That makes a run unsound, as it
+        must, and is not what these tests are about.
+        """
         ran = self.run(*options)
-        assert ran.code in ANSWERED, ran.err
-        return ran.document
+        document = ran.document
+        failed = [check["check"] for check in document.get("validity", ()) if not check["ok"]]
+        assert ran.code in ANSWERED or failed == [AA_CHECK], (ran.err, failed)
+        return document
 
     def query(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
         """Ask the store itself, without tdelta."""

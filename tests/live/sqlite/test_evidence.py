@@ -61,7 +61,7 @@ def test_a_default_run_shows_database_and_log_encrypted_and_keeps_temporary_data
     found = checks(document)
     assert found[NO_MARKER][0]
     assert found[FINDS] == (True, "markers in database, wal of 2 twins")
-    assert found[IN_FORCE] == (True, "none: a plain file, aes-256: aes256cbc")
+    assert found[IN_FORCE] == (True, "none: a plain file, aes-256: cipher aes256cbc")
     assert found["rows are the same after the last trial"] == (True, "by checksum, at the end of 2 rounds")
 
 
