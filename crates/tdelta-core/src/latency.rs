@@ -124,6 +124,14 @@ pub fn encode<T: Counter>(histogram: &Histogram<T>) -> Vec<u8> {
     out
 }
 
+/// The histogram of times that another program measured: each pair is a time in ns and how often it was seen.
+#[must_use]
+pub fn tally(pairs: impl IntoIterator<Item = (u64, u64)>) -> Histogram<u64> {
+    let mut all = Histogram::new_with_bounds(1, LONGEST_NS, DIGITS).expect("the bounds of every histogram");
+    pairs.into_iter().for_each(|(ns, count)| all.saturating_record_n(ns, count));
+    all
+}
+
 /// Reads what [`encode`] wrote.
 ///
 /// # Errors
@@ -177,6 +185,13 @@ mod tests {
         let back = decode(&encode(&h)).unwrap();
         assert_eq!(back.len(), 4);
         assert!(decode(b"nonsense").is_err());
+    }
+
+    #[test]
+    fn a_tally_counts_each_time_as_often_as_it_was_seen() {
+        let all = decode(&encode(&tally([(1_000, 3), (2_000, 0), (LONGEST_NS * 2, 1)]))).unwrap();
+        assert_eq!((all.len(), all.count_at(1_000), all.count_at(2_000)), (4, 3, 0));
+        assert_eq!(all.count_at(LONGEST_NS), 1);
     }
 
     #[test]

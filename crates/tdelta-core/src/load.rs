@@ -10,7 +10,7 @@ use crate::client::{Client, ClientError};
 use crate::draw::Rng;
 use crate::latency::{Histograms, Recorder, Totals};
 use crate::pace::{wait_until, Arrivals, Pace};
-use crate::process::{cores, cpu_seconds, monotonic_ns, thread_cpu_ns};
+use crate::process::{cores, cpu_seconds, monotonic_ns, thread_cpu_ns, Tree};
 use crate::script::{compile, is_true, Kind, Program, Step};
 use crate::value::Value;
 use serde::{Deserialize, Serialize};
@@ -19,6 +19,7 @@ use std::ops::Range;
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicU8, Ordering};
 use std::sync::{Mutex, PoisonError};
+use std::thread::Builder;
 
 /// One transaction type as the workload gives it.
 #[derive(Clone, Debug, Deserialize)]
@@ -205,6 +206,9 @@ pub struct Outcome {
     pub cpu_user_seconds: f64,
     /// CPU seconds of this process in the kernel while recording.
     pub cpu_system_seconds: f64,
+    /// CPU seconds of the watched processes (none: 0), in user mode and in the kernel, while recording.
+    #[serde(skip)]
+    pub watched_cpu_seconds: (f64, f64),
     /// Exact totals by span, in the order of [`Mix::span_names`].
     #[serde(skip)]
     pub totals: Vec<Totals>,
@@ -231,6 +235,10 @@ pub struct Outcome {
 /// The connections of one twin, with what each has learned for its planted cost.
 pub struct Loop<C> {
     connections: Vec<(C, Plant)>,
+    /// The processes of a server, whose CPU time is read beside this process's.
+    watched: Option<Tree>,
+    /// Stack of each connection's thread; none: as the system has it.
+    stack_bytes: Option<usize>,
     /// How long this trial has run, other twins' turns not counted.
     used_ns: u64,
 }
@@ -238,7 +246,20 @@ pub struct Loop<C> {
 impl<C: Client> Loop<C> {
     /// A loop over these connections, a thread each.
     pub fn new(clients: impl IntoIterator<Item = C>) -> Self {
-        Self { connections: clients.into_iter().map(|client| (client, Plant::default())).collect(), used_ns: 0 }
+        let connections = clients.into_iter().map(|client| (client, Plant::default())).collect();
+        Self { connections, watched: None, stack_bytes: None, used_ns: 0 }
+    }
+
+    /// The same with threads of `bytes` of stack each, for clients that need no more than the loop does.
+    #[must_use]
+    pub fn with_stacks(mut self, bytes: usize) -> Self {
+        self.stack_bytes = Some(bytes);
+        self
+    }
+
+    /// From now on reads the CPU time of these processes beside this one's.
+    pub fn watch(&mut self, tree: Option<Tree>) {
+        self.watched = tree;
     }
 
     /// The connections.
@@ -317,9 +338,13 @@ impl<C: Client> Loop<C> {
             sum.add_unrecorded(&head);
         }
         if sum.stopped_by == Stop::Count && to > recorded_from {
+            let watched = self.watched.as_ref().map(Tree::cpu);
             let before = cpu_seconds();
             let mut part = self.range(mix, trial, recorded_from..to, true, histograms, stop);
             let after = cpu_seconds();
+            if let (Some(tree), Some(start)) = (&self.watched, watched) {
+                part.watched_cpu_seconds = tree.cpu().since(&start);
+            }
             part.cpu_user_seconds += after.0 - before.0;
             part.cpu_system_seconds = after.1 - before.1;
             sum.add(&part);
@@ -341,12 +366,15 @@ impl<C: Client> Loop<C> {
             // One connection needs no second thread, and so no wake-up.
             [(client, plant)] => vec![Worker::new(&shared, 0, plant).work(client)],
             many => std::thread::scope(|scope| {
+                let stack_bytes = self.stack_bytes;
                 let threads: Vec<_> = many
                     .iter_mut()
                     .enumerate()
                     .map(|(number, (client, plant))| {
                         let shared = &shared;
-                        scope.spawn(move || Worker::new(shared, number, plant).work(client))
+                        builder(stack_bytes)
+                            .spawn_scoped(scope, move || Worker::new(shared, number, plant).work(client))
+                            .expect("the system gives every connection a thread")
                     })
                     .collect();
                 threads.into_iter().map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic))).collect()
@@ -360,6 +388,13 @@ impl<C: Client> Loop<C> {
     }
 }
 
+fn builder(stack_bytes: Option<usize>) -> Builder {
+    match stack_bytes {
+        Some(bytes) => Builder::new().stack_size(bytes),
+        None => Builder::new(),
+    }
+}
+
 impl Outcome {
     fn none(spans: usize) -> Self {
         Self {
@@ -368,6 +403,7 @@ impl Outcome {
             elapsed_ns: 0,
             cpu_user_seconds: 0.0,
             cpu_system_seconds: 0.0,
+            watched_cpu_seconds: (0.0, 0.0),
             totals: vec![Totals::default(); spans],
             rows: 0,
             errors: BTreeMap::new(),
@@ -398,6 +434,8 @@ impl Outcome {
         self.elapsed_ns += part.elapsed_ns;
         self.cpu_user_seconds += part.cpu_user_seconds;
         self.cpu_system_seconds += part.cpu_system_seconds;
+        self.watched_cpu_seconds.0 += part.watched_cpu_seconds.0;
+        self.watched_cpu_seconds.1 += part.watched_cpu_seconds.1;
         for (sum, part) in self.totals.iter_mut().zip(&part.totals) {
             sum.count += part.count;
             sum.total_ns += part.total_ns;
@@ -506,6 +544,7 @@ impl<'a> Shared<'a> {
             // What was spun before operations fell due is in the process's CPU time, and is taken off it.
             cpu_user_seconds: -(sum(|w| w.spun_ns) as f64) * 1e-9,
             cpu_system_seconds: 0.0,
+            watched_cpu_seconds: (0.0, 0.0),
             totals,
             rows: sum(|w| w.rows),
             errors,
@@ -1022,6 +1061,27 @@ mod tests {
         let span = outcome.totals[0].total_ns as f64;
         assert!(span > own * 1.4, "the planted time lies within what is measured");
         assert!(outcome.planted_elapsed_ns >= outcome.planted_cpu_ns);
+    }
+
+    #[test]
+    fn the_cpu_of_a_watched_process_stands_beside_the_loops_own() {
+        let mix = mix(&[("a", 1.0, "SELECT 1;")]);
+        let mut all = Loop::new([Probe { burn_ns: 1_000_000, ..Probe::default() }]);
+        let histograms = Histograms::new(mix.span_count());
+        let run =
+            |all: &mut Loop<Probe>| all.run(&mix, &trial(50), None, &histograms, &AtomicBool::new(false)).unwrap();
+        assert_eq!(run(&mut all).watched_cpu_seconds, (0.0, 0.0));
+        all.watch(Some(Tree::new(&[std::process::id()])));
+        let (user, system) = run(&mut all).watched_cpu_seconds;
+        assert!(user + system >= 0.05, "this very process is watched: {user} {system}");
+    }
+
+    #[test]
+    fn connections_run_on_small_stacks() {
+        let mix = mix(&[("a", 1.0, "SELECT :op;")]);
+        let histograms = Histograms::new(mix.span_count());
+        let mut all = Loop::new((0..50).map(|_| Probe::default())).with_stacks(256 << 10);
+        assert_eq!(all.run(&mix, &trial(500), None, &histograms, &AtomicBool::new(false)).unwrap().operations, 500);
     }
 
     #[test]

@@ -1,4 +1,8 @@
-//! What the kernel says this process used.
+//! What the kernel says this process used, and others.
+
+mod tree;
+
+pub use tree::{Tree, TreeCpu};
 
 use serde::Serialize;
 use std::sync::OnceLock;
@@ -33,22 +37,28 @@ impl Usage {
     #[must_use]
     pub fn now() -> Self {
         let usage = rusage();
-        let io = std::fs::read_to_string("/proc/self/io").unwrap_or_default();
-        let field = |name: &str| -> i64 {
-            io.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": ")?.trim().parse().ok()).unwrap_or(0)
-        };
-        Self {
+        let mut now = Self {
             cpu_user_seconds: seconds(usage.ru_utime),
             cpu_system_seconds: seconds(usage.ru_stime),
-            asked_read_bytes: field("rchar"),
-            asked_written_bytes: field("wchar"),
-            device_read_bytes: field("read_bytes"),
-            device_written_bytes: field("write_bytes"),
             minor_faults: usage.ru_minflt,
             major_faults: usage.ru_majflt,
             voluntary_switches: usage.ru_nvcsw,
             involuntary_switches: usage.ru_nivcsw,
-        }
+            ..Self::default()
+        };
+        now.add_io(&std::fs::read_to_string("/proc/self/io").unwrap_or_default());
+        now
+    }
+
+    /// Adds what a `/proc/PID/io` says.
+    fn add_io(&mut self, io: &str) {
+        let field = |name: &str| -> i64 {
+            io.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": ")?.trim().parse().ok()).unwrap_or(0)
+        };
+        self.asked_read_bytes += field("rchar");
+        self.asked_written_bytes += field("wchar");
+        self.device_read_bytes += field("read_bytes");
+        self.device_written_bytes += field("write_bytes");
     }
 
     /// What was used since `start`.

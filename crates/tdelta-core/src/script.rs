@@ -443,6 +443,35 @@ fn bind_markers(text: &str) -> (String, Vec<String>) {
     (out, names)
 }
 
+/// The text with each `?N` replaced by what `mark` makes of N, from 1; strings and comments are left alone. For engines that
+/// know other marks than SQLite.
+pub fn with_marks(sql: &str, mut mark: impl FnMut(usize) -> String) -> String {
+    let bytes = sql.as_bytes();
+    let mut out = String::with_capacity(sql.len());
+    let mut at = 0;
+    while at < bytes.len() {
+        let end = match bytes[at] {
+            quote @ (b'\'' | b'"' | b'`') => past_quote(bytes, at, quote),
+            b'-' if bytes.get(at + 1) == Some(&b'-') => past_line(bytes, at),
+            b'/' if bytes.get(at + 1) == Some(&b'*') => past_comment(bytes, at),
+            b'?' => {
+                let digits = bytes[at + 1..].iter().take_while(|b| b.is_ascii_digit()).count();
+                let end = at + 1 + digits;
+                match sql[at + 1..end].parse() {
+                    Ok(number) => out.push_str(&mark(number)),
+                    Err(_) => out.push('?'),
+                }
+                at = end;
+                continue;
+            }
+            _ => at + sql[at..].chars().next().map_or(1, char::len_utf8),
+        };
+        out.push_str(&sql[at..end]);
+        at = end;
+    }
+    out
+}
+
 fn name_length(bytes: &[u8]) -> usize {
     bytes.iter().take_while(|b| b.is_ascii_alphanumeric() || **b == b'_').count()
 }
@@ -812,6 +841,19 @@ mod tests {
         let program = compile("t", &format!("\\set x {text}\nSELECT 1;")).map_err(|(_, why)| why)?;
         let Step::Set(_, expression) = &program.steps[0] else { panic!("a set comes first") };
         expression.evaluate(&vec![Value::Null; program.slot_count], &mut Rng::new(1, 2, 3))
+    }
+
+    #[test]
+    fn marks_are_written_as_the_engine_knows_them() {
+        let program = compile("t", "SELECT :b, :a, :b, '?1', \"?2\" /* ?1 */ -- ?2\n, x ? y FROM t;").unwrap();
+        let sql = &program.statements[0].sql;
+        let mut order = Vec::new();
+        let dollars = with_marks(sql, |number| {
+            order.push(number);
+            format!("${number}")
+        });
+        assert_eq!(dollars, "SELECT $1, $2, $1, '?1', \"?2\" /* ?1 */ -- ?2\n, x ? y FROM t");
+        assert_eq!(order, [1, 2, 1]);
     }
 
     #[test]

@@ -5,6 +5,7 @@
 
 mod exposure;
 mod scan;
+mod server;
 
 use pyo3::create_exception;
 use pyo3::exceptions::{PyException, PyValueError};
@@ -18,7 +19,7 @@ use std::os::raw::{c_char, c_int};
 use std::sync::atomic::{AtomicBool, Ordering};
 use tdelta_core::client::{ClientError, Noop};
 use tdelta_core::data::{Plan, TableChecksum};
-use tdelta_core::latency::{encode, merge, Histograms};
+use tdelta_core::latency::{encode, merge, tally, Histograms};
 use tdelta_core::load::{Constant, Loop, Mix, Outcome, Transaction, Trial, Turns};
 use tdelta_core::process::{cpu_seconds, monotonic_ns, Usage};
 use tdelta_sqlite::bare::PointSelects;
@@ -285,6 +286,16 @@ fn histogram_merge<'py>(py: Python<'py>, payloads: Vec<PyBackedBytes>) -> PyResu
     Ok(PyBytes::new(py, &merged))
 }
 
+/// The histogram payload of times (ns) that another program measured, each seen as often as its count says.
+#[pyfunction]
+fn histogram_of(py: Python<'_>, times_ns: Vec<u64>, counts: Vec<u64>) -> PyResult<Bound<'_, PyBytes>> {
+    if times_ns.len() != counts.len() {
+        return Err(PyValueError::new_err(format!("{} times, but {} counts", times_ns.len(), counts.len())));
+    }
+    let payload = py.detach(|| encode(&tally(times_ns.into_iter().zip(counts))));
+    Ok(PyBytes::new(py, &payload))
+}
+
 /// Ends the trial that runs in this process, if any, and every later one until `clear_stop`.
 #[pyfunction]
 fn request_stop() {
@@ -314,6 +325,7 @@ fn library_loaded() -> bool {
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("NativeError", module.py().get_type::<NativeError>())?;
     module.add_class::<PyTwin>()?;
+    module.add_class::<server::PyServerTwin>()?;
     module.add_class::<PyBare>()?;
     module.add_class::<exposure::PyExposure>()?;
     module.add_class::<floor::PyFloorMeter>()?;
@@ -321,6 +333,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(plan_checksums, module)?)?;
     module.add_function(wrap_pyfunction!(histogram_summary, module)?)?;
     module.add_function(wrap_pyfunction!(histogram_merge, module)?)?;
+    module.add_function(wrap_pyfunction!(histogram_of, module)?)?;
     module.add_function(wrap_pyfunction!(request_stop, module)?)?;
     module.add_function(wrap_pyfunction!(clear_stop, module)?)?;
     module.add_function(wrap_pyfunction!(clock, module)?)?;

@@ -1,5 +1,6 @@
 //! Rows made by several threads, handed over in order, in bounded memory.
 
+use std::ops::Range;
 use std::sync::mpsc::{channel, sync_channel, Receiver, Sender, SyncSender};
 use std::thread;
 
@@ -33,9 +34,14 @@ impl Chunk {
     }
 
     fn fill(&mut self, table: &Table, seed: u64, number: u64) {
-        self.first = number * CHUNK_ROWS;
+        self.fill_rows(table, seed, number * CHUNK_ROWS, table.rows);
+    }
+
+    /// Fills it with rows from `first` on, up to `end` at most.
+    fn fill_rows(&mut self, table: &Table, seed: u64, first: u64, end: u64) {
+        self.first = first;
         self.columns = table.columns.len();
-        let last = (self.first + CHUNK_ROWS).min(table.rows);
+        let last = (first + CHUNK_ROWS).min(end);
         self.values.resize_with((last - self.first) as usize * self.columns, Value::default);
         for (index, row) in (self.first..last).zip(self.values.chunks_exact_mut(self.columns)) {
             table.fill(seed, index, row);
@@ -79,6 +85,26 @@ impl Table {
             }
             Ok(())
         })
+    }
+
+    /// Makes the rows of `range` in the caller's thread and gives them to `take`, in order: one stream of several that
+    /// fill a table together.
+    ///
+    /// # Errors
+    /// The first of `take`'s, which ends the work.
+    pub fn generate_range<E>(
+        &self,
+        seed: u64,
+        range: Range<u64>,
+        mut take: impl FnMut(&Chunk) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut chunk = Chunk::default();
+        let end = range.end.min(self.rows);
+        for first in (range.start..end).step_by(CHUNK_ROWS as usize) {
+            chunk.fill_rows(self, seed, first, end);
+            take(&chunk)?;
+        }
+        Ok(())
     }
 
     /// One thread's share: every `workers`-th chunk, in order, so that the caller knows where the next one comes from.

@@ -370,3 +370,25 @@ proptest! {
         prop_assert_eq!(rows(&plan, 1, seed, threads), rows(&plan, 1, seed, 1));
     }
 }
+
+#[test]
+fn ranges_make_the_rows_of_the_whole() {
+    let plan = Plan::from_json(EVERYTHING).unwrap();
+    let table = &plan.tables[1];
+    let (mut whole, mut parts) = (TableChecksum::default(), TableChecksum::default());
+    let add = |sum: &mut TableChecksum, chunk: &super::Chunk| {
+        chunk.rows().for_each(|row| sum.add_row(row.iter().map(ValueRef::from)));
+        Ok::<(), ()>(())
+    };
+    table.generate(3, 2, |chunk| add(&mut whole, chunk)).unwrap();
+    for range in [0..1, 1..1500, 1500..1500, 1500..9999] {
+        let mut next = range.start;
+        let in_order = |chunk: &super::Chunk| {
+            assert_eq!(chunk.first(), next);
+            next += chunk.rows().len() as u64;
+            add(&mut parts, chunk)
+        };
+        table.generate_range(3, range, in_order).unwrap();
+    }
+    assert_eq!(whole, parts);
+}

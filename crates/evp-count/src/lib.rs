@@ -1,0 +1,36 @@
+//! `libevp_count.so`: preloaded into a server (`LD_PRELOAD`), it counts how often each cipher of OpenSSL is started, and
+//! in which direction. What an engine is asked for and what it does to its pages can differ; this is what it does.
+//!
+//! The counts lie in the file that `TDELTA_EVP_COUNTS` names, mapped into memory, so that nothing is lost when the
+//! process is killed; processes that inherit the variable add to the same counts. Without it nothing is counted.
+//!
+//! A start is a call of one of the functions in `interpose` that brings a key or an initialization vector: InnoDB makes
+//! one for each page. It costs a look-up of some nanoseconds, so nothing is measured in a process that has this.
+//!
+//! # Limits
+//!
+//! - Only calls that go through the dynamic linker are seen: no program that carries OpenSSL within, and nothing that
+//!   OpenSSL starts by itself.
+//! - OpenSSL must be linked by the program or a library of it, not opened by `dlopen` for its opener alone.
+//! - More kinds of ciphers than `counts::SLOTS` are not told apart from the last one.
+#![cfg(target_os = "linux")]
+// A test has no functions in front of OpenSSL's, and so does not use all they use.
+#![cfg_attr(test, allow(dead_code))]
+
+mod counts;
+mod evp;
+#[cfg(not(test))]
+mod interpose;
+
+/// Finds the file, before the program's `main`.
+extern "C" fn start() {
+    if let Some(path) = std::env::var_os("TDELTA_EVP_COUNTS") {
+        counts::open(&path);
+    }
+}
+
+/// The loader runs what it finds here. Not in a test, which opens files of its own.
+#[cfg(not(test))]
+#[used]
+#[link_section = ".init_array"]
+static START: extern "C" fn() = start;

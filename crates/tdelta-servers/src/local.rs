@@ -1,0 +1,88 @@
+//! A Unix socket, waited for in the way that wakes its thread once an answer.
+
+use std::io::{self, Read, Write};
+use std::os::fd::AsRawFd;
+use std::os::unix::net::UnixStream;
+use std::time::Duration;
+
+/// A connected Unix socket.
+///
+/// A thread that sleeps in `read` on a Unix socket is woken by the server's taking of the request, too: the kernel tells
+/// of room to write on the same queue, and `read` does not say what it waits for. That is a second switch for each
+/// statement (1.75 of them a point select instead of 1.0, on a busy machine). `poll` does say it.
+pub struct Local {
+    stream: UnixStream,
+    /// How long a read waits, ms; for ever below 0.
+    wait_ms: libc::c_int,
+}
+
+impl Local {
+    /// Over a connected socket, without a time limit.
+    #[must_use]
+    pub fn new(stream: UnixStream) -> Self {
+        Self { stream, wait_ms: -1 }
+    }
+
+    /// From now on gives up on a read or a write after so long.
+    ///
+    /// # Errors
+    /// The socket has gone.
+    pub fn set_timeout(&mut self, timeout: Option<Duration>) -> io::Result<()> {
+        self.wait_ms = timeout.map_or(-1, |limit| limit.as_millis().clamp(1, libc::c_int::MAX as u128) as libc::c_int);
+        self.stream.set_write_timeout(timeout)
+    }
+
+    /// Waits until there is something to read, or the end.
+    fn wait(&self) -> io::Result<()> {
+        let mut wanted = libc::pollfd { fd: self.stream.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+        // SAFETY: one valid pollfd, as said.
+        match unsafe { libc::poll(&mut wanted, 1, self.wait_ms) } {
+            0 => Err(io::ErrorKind::TimedOut.into()),
+            1.. => Ok(()),
+            _ => Err(io::Error::last_os_error()),
+        }
+    }
+}
+
+impl Read for Local {
+    #[inline]
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        self.wait()?;
+        self.stream.read(into)
+    }
+}
+
+impl Write for Local {
+    #[inline]
+    fn write(&mut self, from: &[u8]) -> io::Result<usize> {
+        self.stream.write(from)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_sent_is_read_and_then_the_end() {
+        let (here, mut there) = UnixStream::pair().unwrap();
+        let mut local = Local::new(here);
+        there.write_all(b"abc").unwrap();
+        let mut buffer = [0; 8];
+        assert_eq!(local.read(&mut buffer).unwrap(), 3);
+        drop(there);
+        assert_eq!(local.read(&mut buffer).unwrap(), 0);
+    }
+
+    #[test]
+    fn a_read_with_a_limit_gives_up() {
+        let (here, _there) = UnixStream::pair().unwrap();
+        let mut local = Local::new(here);
+        local.set_timeout(Some(Duration::from_millis(5))).unwrap();
+        assert_eq!(local.read(&mut [0]).unwrap_err().kind(), io::ErrorKind::TimedOut);
+    }
+}

@@ -1,0 +1,58 @@
+//! What a twin asks of a connection to a server, beyond the load loop.
+
+use crate::options::Options;
+use std::ops::Range;
+use std::sync::Arc;
+use tdelta_core::client::{Client, ClientError};
+use tdelta_core::data::{Table, TableChecksum};
+
+/// A result: the columns' names, and each row's values as text (none for NULL).
+pub type Rows = (Vec<String>, Vec<Vec<Option<String>>>);
+
+/// One connection that speaks a server's own protocol. Its errors never hold the password, and their kind is
+/// `connection` wherever the server has gone.
+pub trait Session: Client + Sized {
+    /// Connects, proves who it is, and runs the options' `setup`.
+    ///
+    /// # Errors
+    /// Kinds `connection`, `tls`, `auth` (user or password), `denied` (rights), `unknown_database`, and what `setup` says.
+    fn open(options: Arc<Options>) -> Result<Self, ClientError>;
+
+    /// Runs one statement of any sort to its end. Results are dropped.
+    ///
+    /// # Errors
+    /// What the server says.
+    fn run(&mut self, sql: &str) -> Result<(), ClientError>;
+
+    /// Runs one statement and keeps all that it answers (nothing where it answers no rows).
+    ///
+    /// # Errors
+    /// What the server says.
+    fn rows(&mut self, sql: &str) -> Result<Rows, ClientError>;
+
+    /// The first value of what a statement answers; empty for NULL and for no row.
+    ///
+    /// # Errors
+    /// What the server says.
+    fn text(&mut self, sql: &str) -> Result<String, ClientError> {
+        let (_, rows) = self.rows(sql)?;
+        Ok(rows.into_iter().next().and_then(|row| row.into_iter().next()).flatten().unwrap_or_default())
+    }
+
+    /// Whether several streams may fill one table at once. Where rows lie in the order of their arrival this must not be, or
+    /// twins would hold the same rows in other places.
+    const CUTS_TABLES: bool = true;
+
+    /// Fills a table with the rows of `range` that its plan generates, by the server's fastest way for many rows.
+    ///
+    /// # Errors
+    /// What the server says.
+    fn load(&mut self, table: &Table, seed: u64, range: Range<u64>) -> Result<(), ClientError>;
+
+    /// The checksum of what a table holds. It equals that of the generated rows: integers are hashed as integers, doubles as
+    /// doubles, text as text, bytes as bytes.
+    ///
+    /// # Errors
+    /// What the server says.
+    fn checksum(&mut self, table: &str, columns: &[String]) -> Result<TableChecksum, ClientError>;
+}
