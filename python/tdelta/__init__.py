@@ -1,8 +1,18 @@
 """tdelta measures what encryption at rest costs a database, and says how sure it is."""
 
-from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING
 
-try:
-    __version__ = version("tdelta")
-except PackageNotFoundError:  # running from a source tree that was never installed
-    __version__ = "0+unknown"
+if TYPE_CHECKING:
+    __version__: str
+else:
+
+    def __getattr__(name: str) -> str:
+        """``__version__``, when it is asked for: reading metadata takes longer than all else a worker starts with."""
+        if name != "__version__":
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from importlib.metadata import PackageNotFoundError, version
+
+        try:
+            return version("tdelta")
+        except PackageNotFoundError:  # running from a source tree that was never installed
+            return "0+unknown"

@@ -7,9 +7,16 @@
     │   ├── UnknownName              2   a study, engine, cipher, factor, … that does not exist
     │   ├── WorkloadError            2   a workload folder with faults (all of them at once)
     │   ├── DatabaseFault            2   a database of the user's that cannot be used as it is
-    │   └── StatementFault           2   a statement that the database does not take, or that fails under load
+    │   ├── DsnFault                 2   a DSN with faults (all of them at once), or no password for it
+    │   ├── OwnServerFault           2   a server of the user's that cannot be used as it is
+    │   ├── RestoreFault             2   a command of the user's that did not load a dump
+    │   ├── StatementFault           2   a statement that the database does not take, or that fails under load
+    │   ├── LoadCommandError         2   a command of ``--load`` with faults (all of them at once)
+    │   └── LoadFault                2   a command of ``--load`` that failed, or whose results cannot be read
     ├── EnvironmentFault             2   the machine cannot do it now
     │   ├── StorageFault             2   disk full, folder not writable, …
+    │   ├── ServerFault              2   a server of tdelta's own that will not start, or died
+    │   ├── ServerLost               2   a server that died, or hung up, while it was at work
     │   └── EngineUnavailable        2   an engine that is not installed
     ├── StoreError                   2   a store that cannot be read
     │   └── StoreTooNew              2   written by a newer tdelta
@@ -75,8 +82,56 @@ class DatabaseFault(UsageError):
         super().__init__(f"database {file}: {said}")
 
 
+class DsnFault(UsageError):
+    """A DSN with faults; ``faults`` holds all of them. None of them quotes what may be a password.
+
+    Args:
+        option: the option that it was given to, e.g. ``--baseline``.
+        faults: what was expected, and what to do.
+    """
+
+    def __init__(self, option: str, faults: Iterable[str]) -> None:
+        self.faults = tuple(faults)
+        if len(self.faults) == 1:
+            super().__init__(f"{option}: {self.faults[0]}")
+        else:
+            listed = "\n".join(f"  {fault}" for fault in self.faults)
+            super().__init__(f"{option}: {len(self.faults)} faults\n{listed}")
+
+
+class OwnServerFault(UsageError):
+    """A server of the user's that cannot be used as it is; the message says what was found and what to do.
+
+    Args:
+        server: which one, e.g. ``--baseline (app@db1:3306)``.
+        faults: all that was found.
+    """
+
+    def __init__(self, server: object, faults: str | Iterable[str]) -> None:
+        self.faults = (faults,) if isinstance(faults, str) else tuple(faults)
+        super().__init__(f"{server}: {'; '.join(self.faults)}")
+
+
+class RestoreFault(UsageError):
+    """A command of the user's (``--restore``) that did not load a dump; the message has its last lines."""
+
+
 class StatementFault(UsageError):
     """A statement that the database does not take, or that fails under load; the message is the database's."""
+
+
+class LoadCommandError(UsageError):
+    """A command of ``--load`` that cannot be run as it is; ``faults`` holds all that is wrong, each with its remedy."""
+
+    def __init__(self, program: str, faults: Iterable[str]) -> None:
+        self.faults = tuple(faults)
+        plural = "fault" if len(self.faults) == 1 else "faults"
+        listed = "\n".join(f"  {fault}" for fault in self.faults)
+        super().__init__(f"load command {program}: {len(self.faults)} {plural}\n{listed}")
+
+
+class LoadFault(UsageError):
+    """A command of ``--load`` that failed, or whose results cannot be read; the message has its last lines."""
 
 
 class EnvironmentFault(TdeltaError):
@@ -87,6 +142,32 @@ class EnvironmentFault(TdeltaError):
 
 class StorageFault(EnvironmentFault):
     """A folder that is full, missing or not writable."""
+
+
+class ServerFault(EnvironmentFault):
+    """A server of tdelta's own that will not start or stop, or died; ``words`` are its log's last lines.
+
+    Args:
+        said: what was expected, what was found, and the remedy.
+        words: the log's last lines; empty if it has none.
+    """
+
+    def __init__(self, said: str, words: str = "") -> None:
+        self.words = words
+        super().__init__(f"{said}; the last lines of its log:\n{words}" if words else f"{said}; its log is empty")
+
+
+class ServerLost(EnvironmentFault):
+    """A server that died, or hung up, while it was at work: the trial is void, and may be run again on a fresh twin.
+
+    Args:
+        said: what happened, in one line.
+        words: the last lines of its log.
+    """
+
+    def __init__(self, said: str, words: str = "") -> None:
+        self.said = said
+        super().__init__(f"{said}; the last lines of its log:\n{words}" if words else said)
 
 
 class EngineUnavailable(EnvironmentFault):

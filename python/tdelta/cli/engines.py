@@ -17,10 +17,13 @@ def engines(as_json: bool) -> None:
     Example: tdelta engines
     """
     from tdelta.driver import describe_library
+    from tdelta.driver.servers.adapters import found_engines
+    from tdelta.driver.servers.binaries import KINDS
     from tdelta.engines import catalogue
     from tdelta.session.instructions import cannot_switch_off
 
-    found = catalogue(describe_library)
+    remedies = {name: kind.remedy for name, kind in KINDS.items()}
+    found = catalogue(describe_library, found_engines(), remedies)
     reasons = {
         engine.crypto: cannot_switch_off(engine.crypto) for engine in found if engine.available and engine.crypto
     }

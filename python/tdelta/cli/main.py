@@ -51,10 +51,10 @@ def guarded(command: Callable[[], object]) -> int:
         outcome = command()
     except click.ClickException as error:
         return _say(_click_message(error), ExitCode.USAGE)
-    except (click.Abort, KeyboardInterrupt):
-        return _say("interrupted", ExitCode.INTERRUPTED)
+    except (click.Abort, KeyboardInterrupt) as error:
+        return _say(_with_notes("interrupted", error), ExitCode.INTERRUPTED)
     except TdeltaError as error:
-        return _say(str(error), error.exit_code)
+        return _say(_with_notes(str(error), error), error.exit_code)
     except BrokenPipeError:
         silence_stdout()
         return ExitCode.ANSWERED
@@ -66,6 +66,11 @@ def guarded(command: Callable[[], object]) -> int:
 def _say(message: str, code: int) -> int:
     click.echo(f"error: {message}", err=True)
     return code
+
+
+def _with_notes(message: str, error: BaseException) -> str:
+    """A message with what could not be tidied up on the way."""
+    return "\n".join((message, *getattr(error, "__notes__", ())))
 
 
 def _click_message(error: click.ClickException) -> str:

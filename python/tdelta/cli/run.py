@@ -11,6 +11,7 @@ import click
 
 from tdelta.cli.output import can_draw, color, is_live, show_result, width, write
 from tdelta.cli.units import Duration, Percent, Rounds, Size, Vary
+from tdelta.design.factors import SCOPES
 from tdelta.records import Level, Metric
 from tdelta.report.document import dry_run_document, to_json
 from tdelta.report.listings import dry_run_text
@@ -31,6 +32,15 @@ _OPTIONS = (
     click.option(
         "--library", metavar="NAME|PATH", help="SQLite library: sqlite3mc, sqlcipher, or a path.  [sqlite3mc]"
     ),
+    click.option(
+        "--server-binary",
+        type=click.Path(path_type=Path),
+        metavar="PATH",
+        help="Server program to test: mariadbd, mysqld or postgres.  [the newest that is found]",
+    ),
+    click.option(
+        "--scale", type=click.Choice(["laptop", "published"]), help="Size of STUDY: a laptop's or its own.  [laptop]"
+    ),
     click.option("--workload", metavar="NAME|DIR", help="Built-in workload, or a folder of your own.  [order-entry]"),
     click.option(
         "--database",
@@ -39,10 +49,26 @@ _OPTIONS = (
         help="SQLite file of your own, which is only read: twins are copies of it.  [generated rows]",
     ),
     click.option(
+        "--restore",
+        metavar="CMD",
+        help="Command that loads a dump of your own into each kind of private server: 'psql -1 -f app.sql'.",
+    ),
+    click.option(
         "--write-workload",
         type=click.Path(path_type=Path),
         metavar="DIR",
-        help="Write the workload that is proposed for --database as a folder to edit; run nothing.",
+        help="Write the workload proposed for --database or --restore as a folder to edit; run nothing.",
+    ),
+    click.option(
+        "--baseline", metavar="DSN", help="Server of your own that is plain: mysql://USER@HOST/?password-env=NAME."
+    ),
+    click.option("--encrypted", metavar="DSN", help="Server of your own that is encrypted, to be compared with it."),
+    click.option("--schema", metavar="NAME", help="Schema that is made on both, and removed.  [tdelta_RUN]"),
+    click.option(
+        "--assume-encrypted",
+        is_flag=True,
+        default=None,
+        help="Take the encrypted server's disk for encrypted, where the server cannot tell (PostgreSQL).",
     ),
     click.option(
         "--vary",
@@ -53,8 +79,32 @@ _OPTIONS = (
         help="Factor and its levels, e.g. cipher=aes-128,aes-256 or threads=1,4; repeatable, all combinations run."
         "  [cipher=aes-256]",
     ),
+    click.option(
+        "--scope",
+        type=click.Choice(SCOPES),
+        help="What a server encrypts: its tables, these and one thing more, or all.  [all that it can]",
+    ),
+    click.option(
+        "--encrypted-dir",
+        type=click.Path(path_type=Path, file_okay=False),
+        metavar="DIR",
+        help="Folder on an encrypted file system, for PostgreSQL's encrypted twins.  [gocryptfs, or pg_tde]",
+    ),
+    click.option(
+        "--load",
+        metavar="CMD",
+        help="Command that is the load, on a server: 'sysbench oltp_read_only run', any.  [the workload's mix]",
+    ),
+    click.option(
+        "--load-operations",
+        metavar="REGEX",
+        help="What finds the number of operations in what CMD prints, in its group.  [known of sysbench and pgbench]",
+    ),
     click.option("--threads", type=click.IntRange(min=1), metavar="N", help="Clients at work at once.  [1]"),
-    click.option("--cache", type=Percent(), help="Page cache, as a share of the data.  [10%]"),
+    click.option("--cache", type=Percent(), help="Page cache or buffer pool, as a share of the data.  [10%]"),
+    click.option(
+        "--cold", is_flag=True, default=None, help="Start a twin's server anew for each trial, all caches emptied."
+    ),
     click.option("--page-size", type=Size(), help="Database page.  [4096; with --database its own]"),
     click.option("--journal-mode", metavar="MODE", help="wal, delete, truncate, persist, memory or off.  [wal]"),
     click.option("--synchronous", metavar="LEVEL", help="off, normal, full or extra.  [normal]"),
@@ -93,7 +143,7 @@ _OPTIONS = (
         "--trial-seconds",
         type=click.FloatRange(min=0, min_open=True),
         metavar="SECONDS",
-        help="Length of a trial of the baseline.  [0.25; 2 with --rate or --at]",
+        help="Length of a trial of the baseline.  [0.25; 2 with --rate or --at, and on a server]",
     ),
     click.option(
         "--slice",
@@ -101,11 +151,25 @@ _OPTIONS = (
         type=Duration(zero=True),
         help="How long a twin runs before the next takes its turn; 0s: a whole trial.  [0s]",
     ),
-    click.option("--blocks", "blocks_per_round", type=click.IntRange(min=1), metavar="N", help="Blocks a round.  [6]"),
+    click.option(
+        "--discard",
+        "discard_seconds",
+        type=Duration(zero=True),
+        help="Head of a trial that is run and not recorded.  [a tenth; 0.5s on a server]",
+    ),
+    click.option(
+        "--blocks",
+        "blocks_per_round",
+        type=click.IntRange(min=1),
+        metavar="N",
+        help="Blocks a round.  [6; 8 on a server]",
+    ),
     click.option(
         "--rounds", type=Rounds(), metavar="MIN[..MAX]", help="Rounds of fresh twins.  [3, as many as time allows]"
     ),
-    click.option("--max-time", "max_seconds", type=Duration(), help="Wall clock, set-up included.  [85s]"),
+    click.option(
+        "--max-time", "max_seconds", type=Duration(), help="Wall clock, set-up included.  [85s; 10m on a server]"
+    ),
     click.option("--rope", type=Percent(), help="Overhead you would not care about, either way.  [2%]"),
     click.option(
         "--budget", type=Percent(), help="Overhead you allow: turns the run into a gate, exit code 5 if over."
@@ -156,6 +220,8 @@ def run(resume_id: str | None, dry_run: bool, as_json: bool, write_workload: Pat
     Example: tdelta run --vary cipher=aes-128,aes-256 --threads 4 --budget 5%
 
     Example: tdelta run --database app.db
+
+    Example: tdelta run --baseline mysql://me@db1/ --encrypted mysql://me@db2/
     """
     if resume_id is not None:
         _refuse_settings(click.get_current_context())
@@ -203,6 +269,8 @@ def _request(given: dict[str, object]) -> RunRequest:
         raise click.UsageError(
             "--size and --database: expected one of the two, since twins are as large as the database"
         )
+    if "restore" in fields and "size_bytes" in fields:
+        raise click.UsageError("--size and --restore: expected one of the two, since twins are as large as the dump")
     if "metric" in fields:
         fields["metric"] = Metric(str(fields["metric"]))
     if "rate" in fields or "at" in fields or "at" in fields.get("vary", ()):  # type: ignore[operator]

@@ -14,10 +14,13 @@ a block to the first of the next one.
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING
 
 from tdelta.design.randomness import stream
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 
 def williams_design(count: int) -> NDArray[np.int64]:
@@ -30,6 +33,8 @@ def williams_design(count: int) -> NDArray[np.int64]:
         Shape ``(rows, count)``; each row is a permutation of ``0 … count-1``. ``rows`` is ``count`` where that is even
         and twice ``count`` where it is odd, for which no single balanced square of this kind exists.
     """
+    import numpy as np  # as in `stream`
+
     steps = np.arange(count)
     zigzag = np.where(steps % 2 == 1, (steps + 1) // 2, (count - steps // 2) % count)
     square = (zigzag[None, :] + steps[:, None]) % count

@@ -24,6 +24,9 @@ JOURNAL_MODES = ("wal", "delete", "truncate", "persist", "memory", "off")
 AES_INSTRUCTIONS = ("on", "off")
 """Whether the twin's process may use the CPU's AES instructions; ``on`` is the baseline's."""
 
+SCOPES = ("data", "+log", "+temp", "+binlog", "all")
+"""What a server encrypts: its tables; these and one thing more; all that it can."""
+
 BARE_SHARE_MAX = 2.0
 """Above it a share without ``%`` is refused: whoever writes ``cache=10`` means 10 %, not 1000 %."""
 
@@ -133,6 +136,13 @@ def _instructions(text: str) -> str:
     return level
 
 
+def _scope(text: str) -> str:
+    level = text.lower()
+    if level not in SCOPES:
+        raise ValueError(text)
+    return level
+
+
 def _threads(text: str) -> int:
     threads = _whole(text)
     if threads < 1:
@@ -166,6 +176,7 @@ FACTORS: Mapping[str, Factor] = MappingProxyType(
         for factor in (
             Factor("cipher", "a cipher's name, such as none or aes-256 (`tdelta engines` lists them)", _cipher),
             Factor("aes_instructions", f"one of {', '.join(AES_INSTRUCTIONS)}", _instructions),
+            Factor("scope", f"one of {', '.join(SCOPES)}", _scope),
             Factor("threads", "a whole number of threads, at least 1", _threads),
             Factor("cache", "a share of the data size above 0, such as 10% or 0.1 (with % above 200 %)", _share),
             Factor("at", "a share of the baseline's capacity above 0, such as 60% or 0.6", _share),

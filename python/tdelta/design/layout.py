@@ -1,8 +1,9 @@
 """From the levels that were asked for to the conditions that will run: a full factorial with its controls.
 
-The cipher and the CPU's AES instructions are what is compared; every combination of the other factors is a *stratum*.
-It has a plain baseline of its own (with the instructions, where both levels run), so that no comparison crosses
-threads, cache or page size, and by default an A/A twin of it, so that every comparison has a noise floor.
+The cipher, what it is applied to (a server's scope) and the CPU's AES instructions are what is compared; every
+combination of the other factors is a *stratum*. It has a plain baseline of its own (with the instructions, where both
+levels run), so that no comparison crosses threads, cache or page size, and by default an A/A twin of it, so that every
+comparison has a noise floor.
 """
 
 from __future__ import annotations
@@ -24,7 +25,10 @@ PLAIN = "none"
 PLANTED_SHARE_MAX = 5.0
 """The largest cost that can be planted: +500 %, near what software AES costs a scan."""
 
-COMPARED = ("cipher", "aes_instructions")
+UNSCOPED = "none"
+"""The scope level of every plain twin: nothing is encrypted."""
+
+COMPARED = ("cipher", "scope", "aes_instructions")
 """The factors whose levels are compared within a stratum; all others make strata."""
 
 
@@ -47,8 +51,8 @@ def lay_out(
 
     Returns:
         The conditions, stratum by stratum: the baseline, its A/A twin, then what is judged. Their levels are
-        ``cipher``, ``aes_instructions`` where it is varied, ``threads``, then the other varied factors in the order of
-        ``vary``.
+        ``cipher``, ``scope`` and ``aes_instructions`` where they are varied, ``threads``, then the other varied factors
+        in the order of ``vary``.
 
     Raises:
         UsageError: a planted share outside (0, 5] or given twice (all such at once), or nothing to judge.
@@ -70,11 +74,14 @@ def lay_out(
 
 def _compared(vary: Mapping[str, tuple[Level, ...]], *, aa: bool) -> list[Levels]:
     """The levels that are compared in every stratum, the baseline's first."""
-    ciphers = (PLAIN, *(level for level in vary.get("cipher", ()) if level != PLAIN and not aa))
+    ciphers = [level for level in vary.get("cipher", ()) if level != PLAIN and not aa]
+    plain: Levels = (("cipher", PLAIN), *((("scope", UNSCOPED),) if "scope" in vary else ()))
+    scopes = [(("scope", scope),) for scope in vary["scope"]] if "scope" in vary else [()]
+    encrypted: list[Levels] = [(("cipher", cipher), *scope) for cipher in ciphers for scope in scopes]
     if "aes_instructions" not in vary:
-        return [(("cipher", cipher),) for cipher in ciphers]
-    levels = sorted(vary["aes_instructions"], key=lambda level: AES_INSTRUCTIONS.index(str(level)))
-    pairs: list[Levels] = [(("cipher", cipher), ("aes_instructions", level)) for level in levels for cipher in ciphers]
+        return [plain, *encrypted]
+    instructions = sorted(vary["aes_instructions"], key=lambda level: AES_INSTRUCTIONS.index(str(level)))
+    pairs = [(*levels, ("aes_instructions", level)) for level in instructions for levels in (plain, *encrypted)]
     return pairs[:1] if aa else pairs
 
 

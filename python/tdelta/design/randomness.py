@@ -11,10 +11,12 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Sequence
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from tdelta.records import Condition
+
+if TYPE_CHECKING:
+    import numpy as np
 
 SEED_BITS = 63
 """A seed fits SQLite's signed 64-bit integer."""
@@ -36,6 +38,8 @@ def stream(seed: int, name: str, *indices: int) -> np.random.Generator:
         name: the purpose; two purposes never share a name.
         indices: which of the purpose's streams, e.g. the round.
     """
+    import numpy as np  # not earlier: every worker imports this package and draws nothing, and a run starts many
+
     digest = hashlib.sha256("/".join([name, *map(str, indices)]).encode()).digest()
     words = [int.from_bytes(digest[start : start + 4], "big") for start in range(0, 16, 4)]
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=words))

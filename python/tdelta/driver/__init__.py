@@ -7,7 +7,7 @@ environment, and it dies with its parent.
 
 from tdelta.driver.exposure import with_markers
 from tdelta.driver.files import TwinFolder, sweep
-from tdelta.driver.jobs import DatabaseJob, LoadJob, Mix, TrialJob
+from tdelta.driver.jobs import AnyJob, DatabaseJob, LoadJob, Mix, RestoreJob, TrialJob
 from tdelta.driver.libraries import ask_library, describe_library, find_library
 from tdelta.driver.proof import CipherProof, prove
 from tdelta.driver.protocol import Checksums, LoopCost, MakeTwins, Tables, Twin, Twins
@@ -15,6 +15,7 @@ from tdelta.driver.twins import SqliteTwin, SqliteTwins
 from tdelta.driver.workers import Worker
 
 __all__ = [
+    "AnyJob",
     "Checksums",
     "CipherProof",
     "DatabaseJob",
@@ -22,6 +23,7 @@ __all__ = [
     "LoopCost",
     "MakeTwins",
     "Mix",
+    "RestoreJob",
     "SqliteTwin",
     "SqliteTwins",
     "Tables",

@@ -24,6 +24,9 @@ class DatabaseOrders:
     def _open(self) -> _native.SqliteTwin:
         raise NotImplementedError
 
+    def _any(self) -> _native.SqliteTwin | _native.ServerTwin:
+        raise NotImplementedError
+
     def do_temporary(self, order: Order) -> Order:
         """Say where the library puts what does not fit into memory: beside the twins, not into the system's folder."""
         os.environ["SQLITE_TMPDIR"] = order["folder"]  # SQLite reads it when it starts, at the first `do_open`
@@ -63,10 +66,10 @@ class DatabaseOrders:
     def do_try(self, order: Order) -> Order:
         """Prepare a transaction by itself, and run it as often as the trial says: what the library said against it."""
         try:
-            self._open().prepare(json.dumps([order["transaction"]]), json.dumps(order["constants"]))
+            self._any().prepare(json.dumps([order["transaction"]]), json.dumps(order["constants"]))
             if order["trial"] is None:
                 return {"said": None}
-            report, _ = self._open().trial(json.dumps(order["trial"]))
+            report, _ = self._any().trial(json.dumps(order["trial"]))
         except _native.NativeError as error:
             return {"said": error.args[1]}
         outcome = json.loads(report)["outcome"]

@@ -27,7 +27,7 @@ from pathlib import Path
 from tdelta.driver.jobs import LoadJob
 from tdelta.driver.workers import Worker
 from tdelta.errors import EnvironmentFault, UsageError
-from tdelta.evidence import COLUMNS, TABLE, TABLE_SQL, Found, Markers, files_of, merged, search
+from tdelta.evidence import COLUMNS, TABLE, Found, Markers, files_of, merged, search, table_sql
 from tdelta.evidence.markers import MARKER_BYTES, MARKER_ROWS
 
 _LOOK_SECONDS = 600.0
@@ -50,8 +50,8 @@ def require_no_markers(tables: Iterable[str]) -> None:
         raise UsageError(f"there is a table {TABLE} already, a name that tdelta keeps for its own: rename the table")
 
 
-def with_markers(job: LoadJob, markers: Markers) -> LoadJob:
-    """A load with the markers' table behind all others, whose rows stay what they are without it.
+def with_markers(job: LoadJob, markers: Markers, engine: str = "sqlite") -> LoadJob:
+    """A load with the markers' table behind all others, in an engine's SQL; their rows stay what they are without it.
 
     Raises:
         UsageError: the workload has a table of that name itself.
@@ -62,7 +62,7 @@ def with_markers(job: LoadJob, markers: Markers) -> LoadJob:
     return dataclasses.replace(
         job,
         plan={**job.plan, "tables": [*tables, markers.table_plan()]},
-        tables_sql=(*job.tables_sql, TABLE_SQL),
+        tables_sql=(*job.tables_sql, table_sql(engine)),
         tables=(*job.tables, (TABLE, COLUMNS)),
     )
 

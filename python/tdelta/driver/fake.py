@@ -10,13 +10,13 @@ Limits: loaded files are sparse and hold nothing, there are no histograms, and t
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeAlias
 
 from tdelta.design import stream
 from tdelta.driver.files import TwinFolder
-from tdelta.driver.jobs import DatabaseJob, LoadJob, Mix, TrialJob
+from tdelta.driver.jobs import AnyJob, Mix, TrialJob
 from tdelta.driver.proof import CipherProof
 from tdelta.driver.protocol import Checksums, LoopCost, PagePrice, Tables
 from tdelta.engines import SqliteEngine, TwinSettings
@@ -80,6 +80,10 @@ class FakeTwin:
         """Rows and checksum of each table, as the script tells them."""
         return self._twins.script.rows(self.settings, tables, len(self.jobs))
 
+    def plans(self, _scripts: Mapping[str, str]) -> Mapping[str, object]:
+        """How it runs statements, as the script tells it."""
+        return self._twins.script.plans(self.settings)
+
     def prove(self) -> CipherProof:
         """The cost of a page, as the script tells it."""
         page_us = self._twins.script.page_us(self.settings)
@@ -96,7 +100,8 @@ class FakeTwin:
             operations, stopped_by = 0, "signal"
         elif operations * cost_ns > job.deadline_seconds * 1e9:
             operations, stopped_by = int(job.deadline_seconds * 1e9 / cost_ns), "deadline"
-        return self._measurement(operations, cost_ns, job.planted, stopped_by)
+        measured = self._measurement(operations, cost_ns, job.planted, stopped_by)
+        return replace(measured, engine_counters=self._twins.script.counters(self, job))
 
     def stop(self) -> None:
         """Have a trial that is running end."""
@@ -176,7 +181,8 @@ class Script:
 
     ``rows`` is told how many trials a twin has run (0 for a loaded file); ``before_trial`` may raise what a statement
     would, or send this process a signal; ``page_us`` is what a page's cipher costs in a twin's process;
-    ``hides_header`` says whether a loaded file looks encrypted; ``found`` is what a search of a twin's files brings.
+    ``hides_header`` says whether a loaded file looks encrypted; ``found`` is what a search of a twin's files brings,
+    ``counters`` what the engine counted during a trial.
     """
 
     cost_ns: Cost = field(default_factory=lambda: cost_by_cipher({"none": 100_000.0, "aes-256": 130_000.0}))
@@ -186,7 +192,9 @@ class Script:
     page_us: Callable[[TwinSettings], float] = lambda settings: 1.0 if settings.aes_instructions == "on" else 12.0
     hides_header: Callable[[TwinSettings], bool] = lambda settings: settings.cipher != "none"
     cipher_facts: Callable[[TwinSettings], dict[str, str]] = cipher_as_asked
+    plans: Callable[[TwinSettings], Mapping[str, object]] = lambda _settings: {}
     found: Callable[[TwinSettings], tuple[Found, ...]] = markers_where_plain
+    counters: Callable[[FakeTwin, TrialJob], Mapping[str, int]] = lambda _twin, _job: {}
 
 
 class FakeTwins:
@@ -212,11 +220,12 @@ class FakeTwins:
         self.script = script or Script()
         self.clock = clock or FakeClock()
         self.started: list[FakeTwin] = []
+        self.joined: list[FakeTwin] = []
         self.loaded: list[TwinSettings] = []
         self._data_bytes = data_bytes
         self._start_seconds = start_seconds
 
-    def __call__(self, _engine: SqliteEngine, folder: TwinFolder, job: LoadJob | DatabaseJob, _mix: Mix) -> FakeTwins:
+    def __call__(self, _engine: SqliteEngine, folder: TwinFolder, job: AnyJob, _mix: Mix) -> FakeTwins:
         """Stand in for the factory of a real engine's twins."""
         self._folder = folder
         self._job = job
@@ -243,6 +252,20 @@ class FakeTwins:
         self.started.append(twin)
         return twin
 
+    def observe(self, _settings: TwinSettings) -> str:
+        """There is no cipher to be seen."""
+        return ""
+
+    def join(self, twin: FakeTwin, settings: TwinSettings) -> FakeTwin:
+        """Another condition's connections to the same instance: a fake of the same name."""
+        joined = FakeTwin(self, settings, twin.name)
+        self.joined.append(joined)
+        return joined
+
+    def data_bytes(self, path: Path) -> int:
+        """The size that a loaded file claims."""
+        return path.stat().st_size
+
     def block(self, entries: Sequence[tuple[FakeTwin, TrialJob]], order: Sequence[int]) -> tuple[Measurement, ...]:
         """Pretend to run one trial on each, whole, in the order of their first turns."""
         measured = {index: entries[index][0].trial(entries[index][1]) for index in dict.fromkeys(order)}
@@ -257,6 +280,9 @@ class FakeTwins:
     def loop_cost(self, _job: TrialJob) -> LoopCost:
         """A loop that costs little."""
         return LoopCost(_STATEMENT_NS, _STATEMENT_NS / 2)
+
+    def end(self) -> None:
+        """Nothing is held."""
 
     def is_encrypted(self, path: Path) -> bool:
         """Whether the script hides the header of this file."""

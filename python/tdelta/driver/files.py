@@ -10,14 +10,18 @@ import contextlib
 import fcntl
 import os
 import shutil
+import time
 from pathlib import Path
 from types import TracebackType
 
+from tdelta.driver.servers.mounts import unmount_below
 from tdelta.errors import StorageFault
 
 _LOCK = ".tdelta-owner"
 _PREFIX = "twins-"
 _COPY_BYTES = 1 << 24
+_REMOVAL_SECONDS = 3.0
+_LOOK_AGAIN_SECONDS = 0.05
 
 
 class TwinFolder:
@@ -28,20 +32,17 @@ class TwinFolder:
     """
 
     def __init__(self, base: Path, run_id: str) -> None:
+        self.run_id = run_id
         self.path = base / f"{_PREFIX}{run_id}"
         try:
-            self.path.mkdir(parents=True, exist_ok=True)
-            self.path.chmod(0o700)  # twins may hold the rows of a database that only its owner may read
-            self._lock = os.open(self.path / _LOCK, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+            lock = _make_owned(self.path)
         except OSError as error:
             raise StorageFault(
                 f"cannot make the twins' folder {self.path}: {error.strerror}; choose a writable one with --dir"
             ) from error
-        try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            os.close(self._lock)
-            raise StorageFault(f"{self.path} is in use by another tdelta: wait for it to end, or use --dir") from error
+        if lock is None:
+            raise StorageFault(f"{self.path} is in use by another tdelta: wait for it to end, or use --dir")
+        self._lock = lock
 
     def __enter__(self) -> TwinFolder:
         return self
@@ -49,7 +50,7 @@ class TwinFolder:
     def __exit__(
         self, _kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
     ) -> None:
-        shutil.rmtree(self.path, ignore_errors=True)
+        _remove(self.path)
         os.close(self._lock)
 
     def file(self, name: str) -> Path:
@@ -83,20 +84,53 @@ class TwinFolder:
 
 def sweep(base: Path) -> tuple[Path, ...]:
     """Remove the folders that killed runs left in ``base``. Returns them."""
-    return tuple(folder for folder in sorted(base.glob(f"{_PREFIX}*")) if _remove_abandoned(folder))
+    return tuple(folder for folder in sorted(base.glob(f"{_PREFIX}*")) if remove_abandoned(folder))
 
 
-def _remove_abandoned(folder: Path) -> bool:
-    """Remove a folder whose owner is gone, holding its lock meanwhile."""
+def remove_abandoned(folder: Path) -> bool:
+    """Remove a run's folder whose owner is gone, holding its lock meanwhile. Returns whether it was such a one."""
     try:
         descriptor = os.open(folder / _LOCK, os.O_RDWR | os.O_CLOEXEC)
     except OSError:
         return False
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        shutil.rmtree(folder, ignore_errors=True)
+        _remove(folder)
     except OSError:
         return False
     finally:
         os.close(descriptor)
     return True
+
+
+def is_owned(folder: Path) -> bool:
+    """Whether this is a run's folder, its owner living or not."""
+    return (folder / _LOCK).exists()
+
+
+def _make_owned(folder: Path) -> int | None:
+    """Make a folder and lock it; None if another holds the lock and does not let go soon, as one that removes would."""
+    give_up = time.monotonic() + _REMOVAL_SECONDS
+    while time.monotonic() < give_up:
+        folder.mkdir(parents=True, exist_ok=True)
+        folder.chmod(0o700)  # twins may hold the rows of a database that only its owner may read
+        lock = os.open(folder / _LOCK, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+        if _is_locked(lock, folder / _LOCK):
+            return lock
+        os.close(lock)
+        time.sleep(_LOOK_AGAIN_SECONDS)
+    return None
+
+
+def _is_locked(descriptor: int, path: Path) -> bool:
+    """Lock a file, and make sure that nobody removed it meanwhile."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return os.path.samestat(os.fstat(descriptor), path.stat())
+    except OSError:
+        return False
+
+
+def _remove(folder: Path) -> None:
+    unmount_below(folder)  # else the files would be removed through a mount, or a dead one would keep the folder
+    shutil.rmtree(folder, ignore_errors=True)

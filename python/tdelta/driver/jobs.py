@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeAlias
 
+from tdelta.driver.outside.command import LoadCommand
 from tdelta.engines import Layout
 
 _SECOND_NS = 1_000_000_000
@@ -38,11 +40,36 @@ class DatabaseJob:
 
 
 @dataclass(frozen=True, slots=True)
+class RestoreJob:
+    """How a twin's rows come out of a dump of the user's: ``command`` loads it into a private server.
+
+    ``statements`` then make what is tdelta's own: key tables and markers, of which ``needles`` are searched for.
+    ``tables`` are compared, by the ``checksums`` that the first restore gave.
+    """
+
+    command: str
+    statements: tuple[str, ...]
+    tables: tuple[tuple[str, tuple[str, ...]], ...]
+    checksums: Mapping[str, tuple[int, str]]
+    needles: tuple[bytes, ...]
+
+
+AnyJob: TypeAlias = LoadJob | DatabaseJob | RestoreJob
+"""Where the rows of a run's twins come from."""
+
+
+@dataclass(frozen=True, slots=True)
 class Mix:
-    """The transactions of a workload with their weights, and the variables that hold throughout."""
+    """The transactions of a workload with their weights, and the variables that hold throughout.
+
+    With ``command``, trials run that instead; the transactions are those of the search for plaintext. ``writes`` says
+    whether any of them changes rows.
+    """
 
     transactions: tuple[Mapping[str, object], ...]
     constants: Mapping[str, float]
+    command: LoadCommand | None = None
+    writes: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +79,7 @@ class TrialJob:
     ``stream`` names the set of operations, the same for every twin in a block. ``first_op`` is ``:op`` of the first.
     ``slices`` is into how many turns the operations are cut, ``discard`` how many at the head of each are not recorded.
     ``rate`` is operations a second over all threads, None for a closed loop. ``planted`` is a share (0.05).
+    ``trial_seconds`` is how long it is to take about, for commands that are told a time.
     """
 
     seed: int
@@ -64,6 +92,7 @@ class TrialJob:
     rate: float | None = None
     arrivals: str = "poisson"
     planted: float = 0.0
+    trial_seconds: float = 0.0
 
     def as_json(self) -> dict[str, object]:
         """As the load loop reads it."""

@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any, Protocol, TypeAlias, TypeVar
 
 from tdelta.driver.files import TwinFolder
-from tdelta.driver.jobs import DatabaseJob, LoadJob, Mix, TrialJob
+from tdelta.driver.jobs import AnyJob, Mix, TrialJob
 from tdelta.driver.proof import CipherProof
-from tdelta.engines import SqliteEngine, TwinSettings
 from tdelta.evidence import Found
 from tdelta.records import Measurement
 
@@ -45,8 +44,11 @@ class Twin(Protocol):
     def checksums(self, tables: Tables) -> Checksums:
         """Rows and checksum of each table."""
 
-    def prove(self) -> CipherProof:
-        """What a page cipher of the library costs in this twin's own process."""
+    def plans(self, scripts: Mapping[str, str]) -> Mapping[str, Any]:
+        """How it runs each statement of these transactions, by the statement's name; empty where it cannot be asked."""
+
+    def prove(self) -> CipherProof | None:
+        """What a page cipher of the library costs in this twin's own process; None where it has none."""
 
     def evidence(self, job: TrialJob, needles: Sequence[bytes]) -> tuple[Found, ...]:
         """Run one trial that nobody measures, marker rows on their way through all files, and search these meanwhile.
@@ -80,6 +82,8 @@ class Twin(Protocol):
 
 
 TwinT = TypeVar("TwinT", bound=Twin)
+Settings: TypeAlias = Any
+"""What decides a twin: `tdelta.engines.TwinSettings`, or of a server `tdelta.engines.servers.ServerSettings`."""
 
 
 class Twins(Protocol[TwinT]):
@@ -87,13 +91,13 @@ class Twins(Protocol[TwinT]):
 
     library: str
 
-    def load(self, settings: TwinSettings) -> tuple[Path, Checksums]:
+    def load(self, settings: Settings) -> tuple[Path, Checksums]:
         """Load the file that instances of these settings are copied from. Returns it with its checksums."""
 
     def expected_checksums(self) -> Checksums:
         """The checksums of the rows as generated, before any database had them, or as read from a user's database."""
 
-    def start(self, settings: TwinSettings, name: str) -> TwinT:
+    def start(self, settings: Settings, name: str) -> TwinT:
         """Copy the loaded file under an instance's name and open it, ready for trials."""
 
     def block(self, entries: Sequence[tuple[TwinT, TrialJob]], order: Sequence[int]) -> tuple[Measurement, ...]:
@@ -121,8 +125,21 @@ class Twins(Protocol[TwinT]):
     def loop_cost(self, job: TrialJob) -> LoopCost:
         """Run the transactions on a client that does nothing."""
 
+    def observe(self, settings: Settings) -> str:
+        """Which ciphers an engine really starts for its pages, for people; empty where that cannot be seen."""
+
+    def join(self, twin: TwinT, settings: Settings) -> TwinT:
+        """Connections of another condition to the instance that ``twin`` is; it ends with that one, or before."""
+
+    def data_bytes(self, path: Path) -> int:
+        """How large loaded data is; what caches are a share of."""
+
+    def end(self) -> None:
+        """Let go of the loaded data."""
+
     def is_encrypted(self, path: Path) -> bool:
-        """Whether the file does not begin as a plain database does."""
+        """Whether loaded data does not show itself: a file that does not begin as a plain database does, say."""
 
 
-MakeTwins: TypeAlias = Callable[[SqliteEngine, TwinFolder, LoadJob | DatabaseJob, Mix], Twins[Any]]
+MakeTwins: TypeAlias = Callable[[Any, TwinFolder, AnyJob, Mix], Twins[Any]]
+"""Makes twins in place of an engine's own, from its adapter, the run's folder, and the work."""

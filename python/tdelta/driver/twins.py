@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import os
 import secrets
@@ -11,19 +10,21 @@ from pathlib import Path
 from typing import Any
 
 from tdelta import _native
+from tdelta.driver.answers import as_checksums, checksums, measurement, raise_failed
 from tdelta.driver.conversions import convert
 from tdelta.driver.exposure import Exposure
 from tdelta.driver.files import TwinFolder
-from tdelta.driver.jobs import DatabaseJob, LoadJob, Mix, TrialJob
+from tdelta.driver.jobs import AnyJob, DatabaseJob, LoadJob, Mix, RestoreJob, TrialJob
 from tdelta.driver.proof import CipherProof, ask_proof
 from tdelta.driver.protocol import Checksums, LoopCost, PagePrice, Tables
 from tdelta.driver.turns import take_turns
-from tdelta.driver.workers import Worker, failure
+from tdelta.driver.workers import Worker
 from tdelta.engines import SqliteEngine, TwinSettings
+from tdelta.errors import TdeltaError
 from tdelta.evidence import Found
 from tdelta.measure import floor_us_per_page, page_floor
 from tdelta.measure.aes import CryptoKind, hidden_environment
-from tdelta.records import Measurement, SpanTotals
+from tdelta.records import Measurement
 
 _LOAD_SECONDS = 24 * 3600.0
 _GRACE_SECONDS = 60.0
@@ -72,7 +73,11 @@ class SqliteTwin:
 
     def checksums(self, tables: Tables) -> Checksums:
         """Rows and checksum of each table."""
-        return _checksums(self._worker, tables)
+        return checksums(self._worker, tables)
+
+    def plans(self, scripts: Mapping[str, str]) -> Mapping[str, Any]:  # noqa: ARG002 - as servers are
+        """Not asked: twins are copies of one loaded file, statistics and all."""
+        return {}
 
     def prove(self) -> CipherProof:
         """What a page cipher of the library costs in this twin's own process."""
@@ -91,7 +96,7 @@ class SqliteTwin:
             # The checkpoint behind a trial would wait for the exposure's snapshot to end.
             self._worker.send("trial", trial=job.as_json(), checkpoint=False)
             exposure.look_until_answered(job.deadline_seconds)
-            _raise_failed(self._worker.answer(job.deadline_seconds + _GRACE_SECONDS))
+            raise_failed(self._worker.answer(job.deadline_seconds + _GRACE_SECONDS))
         exposure.look_afterwards()
         return exposure.found()
 
@@ -103,7 +108,7 @@ class SqliteTwin:
             TdeltaError: a statement failed; the message is the engine's.
         """
         answer = self._worker.ask("trial", seconds=job.deadline_seconds + _GRACE_SECONDS, trial=job.as_json())
-        return _measurement(answer)
+        return measurement(answer)
 
     def fileno(self) -> int:
         """Where answers arrive, for `select`."""
@@ -130,7 +135,7 @@ class SqliteTwin:
 class SqliteTwins:
     """Makes twins of one run. Keys are drawn here, kept in memory, and sent through the workers' pipes only."""
 
-    def __init__(self, engine: SqliteEngine, folder: TwinFolder, job: LoadJob | DatabaseJob, mix: Mix) -> None:
+    def __init__(self, engine: SqliteEngine, folder: TwinFolder, job: AnyJob, mix: Mix) -> None:
         self._engine = engine
         self._folder = folder
         self._job = job
@@ -143,6 +148,8 @@ class SqliteTwins:
         """Load the file that instances of these settings are copied from. Returns it with its checksums."""
         kind = (settings.cipher, settings.page_size, settings.reserved_bytes)
         name, key = f"load-{len(self._loads)}", self._key(settings.cipher)
+        if isinstance(self._job, RestoreJob):
+            raise TdeltaError("a dump cannot be restored into a file of SQLite")
         if isinstance(self._job, DatabaseJob):
             path, self.library, sums = convert(self._engine, self._folder, self._job, settings, name, key)
         else:
@@ -164,14 +171,14 @@ class SqliteTwins:
                 tables=job.tables_sql,
                 indexes=job.indexes_sql,
             )
-            return path, _checksums(worker, job.tables)
+            return path, checksums(worker, job.tables)
 
     def expected_checksums(self) -> Checksums:
         """The checksums of the rows as generated, before any database had them, or as read from a user's database."""
-        if isinstance(self._job, DatabaseJob):
+        if not isinstance(self._job, LoadJob):
             return self._job.checksums
         text = _native.plan_checksums(json.dumps(self._job.plan), self._job.seed, os.cpu_count() or 1)
-        return _as_checksums(json.loads(text))
+        return as_checksums(json.loads(text))
 
     def start(self, settings: TwinSettings, name: str) -> SqliteTwin:
         """Copy the loaded file under an instance's name and open it in a new worker, its transactions prepared."""
@@ -201,8 +208,8 @@ class SqliteTwins:
         seconds = sum(job.deadline_seconds for _, job in entries) + _GRACE_SECONDS
         answers = take_turns(entries, order, seconds)
         for answer in answers:
-            _raise_failed(answer)
-        return tuple(_measurement(answer) for answer in answers)
+            raise_failed(answer)
+        return tuple(measurement(answer) for answer in answers)
 
     def page_floor(self, page_bytes: int, ciphers: Sequence[str], levels: Sequence[str]) -> PagePrice:
         """Time the machine's own OpenSSL, in processes that end with this; see `tdelta.measure.page_floor`."""
@@ -218,9 +225,24 @@ class SqliteTwins:
                 constants=self._mix.constants,
                 trial=job.as_json(),
             )
-        measured = _measurement(answer)
+        measured = measurement(answer)
         statements = sum(span.count for span in measured.statements.values())
         return LoopCost(measured.elapsed_ns / max(1, statements), measured.response_ns)
+
+    def observe(self, settings: TwinSettings) -> str:  # noqa: ARG002 - as servers are
+        """Not observed: the library says which cipher is in force, and a page's cost shows it."""
+        return ""
+
+    def join(self, twin: SqliteTwin, settings: TwinSettings) -> SqliteTwin:
+        """Not for files: every condition has one of its own."""
+        raise TdeltaError(f"{settings} cannot share the file {twin.path.name}")
+
+    def data_bytes(self, path: Path) -> int:
+        """The size of the file."""
+        return path.stat().st_size
+
+    def end(self) -> None:
+        """Loaded files go with the folder."""
 
     def is_encrypted(self, path: Path) -> bool:
         """Whether the file does not begin as a plain database does."""
@@ -242,51 +264,3 @@ class SqliteTwins:
 def _looks_plain(engine: SqliteEngine, path: Path) -> bool:
     with path.open("rb") as file:
         return engine.looks_plain(file.read(_HEAD_BYTES))
-
-
-def _checksums(worker: Worker, tables: Tables) -> Checksums:
-    return _as_checksums(worker.ask("checksums", seconds=_LOAD_SECONDS, tables=tables))
-
-
-def _as_checksums(sums: Mapping[str, Any]) -> Checksums:
-    return {table: (int(rows), str(digest)) for table, (rows, digest) in sums.items()}
-
-
-def _raise_failed(answer: Mapping[str, Any]) -> None:
-    outcome = answer["report"]["outcome"]
-    if outcome["stopped_by"] == "error":
-        kind = next(iter(outcome["errors"]), "sql")
-        raise failure(kind, f"a statement failed during a trial: {outcome['first_error']}")
-
-
-def _measurement(answer: Mapping[str, Any]) -> Measurement:
-    _raise_failed(answer)
-    outcome, spans = answer["report"]["outcome"], answer["report"]["spans"]
-    extra = answer["report"]["extra"] or {}
-    return Measurement(
-        operations=outcome["operations"],
-        executed_operations=outcome["executed_operations"],
-        elapsed_ns=outcome["elapsed_ns"],
-        transactions=_totals(spans, "tx:"),
-        statements=_totals(spans, "stmt:"),
-        errors=outcome["errors"],
-        retries=outcome["retries"],
-        histograms={name: base64.b64decode(text) for name, text in answer["histograms"].items()},
-        engine_counters=extra.get("counters", {}),
-        files_bytes=extra.get("files", {}),
-        checkpoint_ns=extra.get("checkpoint_ns", 0),
-        planted_cpu_ns=outcome["planted_cpu_ns"],
-        planted_elapsed_ns=outcome["planted_elapsed_ns"],
-        late_starts=outcome["late_starts"],
-        backlog_max=outcome["backlog_max"],
-        stopped_by=outcome["stopped_by"],
-        **extra.get("usage", {}) | {name: outcome[name] for name in ("cpu_user_seconds", "cpu_system_seconds")},
-    )
-
-
-def _totals(spans: Mapping[str, list[int]], prefix: str) -> dict[str, SpanTotals]:
-    return {
-        name.removeprefix(prefix): SpanTotals(count, total_ns)
-        for name, (count, total_ns) in spans.items()
-        if name.startswith(prefix) and count
-    }

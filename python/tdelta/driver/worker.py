@@ -20,17 +20,19 @@ from typing import Any, TextIO
 from tdelta import _native
 from tdelta.driver.database_orders import DatabaseOrders
 from tdelta.driver.loading import Loaded, library_digest, library_facts, load_library
+from tdelta.driver.own_orders import OwnServerOrders
 from tdelta.driver.pages import Files, page_costs
 from tdelta.measure.children import die_with_parent
+from tdelta.measure.space import raise_open_files
 
 Order = dict[str, Any]
 
 
-class Host(DatabaseOrders):
+class Host(DatabaseOrders, OwnServerOrders):
     """The state of one worker: its library, once it is loaded, and its twin, once it is open."""
 
     def __init__(self) -> None:
-        self.twin: _native.SqliteTwin | None = None
+        self.twin: _native.SqliteTwin | _native.ServerTwin | None = None
         self.loaded: tuple[str, Loaded] | None = None
         self.options: Order = {}
         self.exposure: _native.SqliteExposure | None = None
@@ -61,31 +63,63 @@ class Host(DatabaseOrders):
         self.twin = _native.SqliteTwin(json.dumps(self.options), order["connections"])
         return {"library": library_facts()["text"]}
 
+    def do_connect(self, order: Order) -> Order:
+        """Connect to a server, on so many connections for the load and one beside them; what was open is closed."""
+        self.do_close({})
+        self.twin = _native.ServerTwin(json.dumps(order["options"]), order["connections"])
+        return {}
+
+    def do_observe(self, order: Order) -> Order:
+        """Say what counts as the server's processes, which counters to read, and how it settles after a trial."""
+        self._server().observe(json.dumps(order["observed"]))
+        return {}
+
+    def do_run(self, order: Order) -> Order:
+        """Run statements one after another; what they answer is dropped."""
+        for statement in order["statements"]:
+            self._server().run(statement)
+        return {}
+
+    def do_rows(self, order: Order) -> Order:
+        """All that one statement answers: the names of the columns, and rows of texts."""
+        columns, rows = self._server().rows(order["sql"])
+        return {"columns": columns, "rows": rows}
+
     def do_load(self, order: Order) -> Order:
         """Make the tables, fill them, build the indexes."""
-        self._open().load(json.dumps(order["plan"]), order["seed"], order["threads"], order["tables"], order["indexes"])
+        self._any().load(json.dumps(order["plan"]), order["seed"], order["threads"], order["tables"], order["indexes"])
         return {}
 
     def do_facts(self, order: Order) -> Order:
         """The first value of each query, by name."""
-        return {name: self._open().text(sql) for name, sql in order["queries"].items()}
+        return {name: self._any().text(sql) for name, sql in order["queries"].items()}
 
     def do_checksums(self, order: Order) -> Order:
         """Row counts and order-independent checksums of tables."""
         tables = [(name, list(columns)) for name, columns in order["tables"]]
-        sums: Order = json.loads(self._open().checksums(tables))
+        sums: Order = json.loads(self._any().checksums(tables))
         return sums
 
     def do_prepare(self, order: Order) -> Order:
         """Compile and prepare the transactions."""
-        self._open().prepare(json.dumps(order["transactions"]), json.dumps(order["constants"]))
+        self._any().prepare(json.dumps(order["transactions"]), json.dumps(order["constants"]))
         return {}
 
     def do_trial(self, order: Order) -> Order:
         """Run one trial."""
         turns = order.get("turns")
         trial = json.dumps(order["trial"])
-        return _told(*self._open().trial(trial, turns and json.dumps(turns), order.get("checkpoint", True)))
+        return _told(*self._any().trial(trial, turns and json.dumps(turns), order.get("checkpoint", True)))
+
+    def do_begin_outside(self, _order: Order) -> Order:
+        """Take note of what the server used so far; a load of another process begins."""
+        self._server().begin_outside()
+        return {}
+
+    def do_end_outside(self, order: Order) -> Order:
+        """Have the server come to rest, and say what it used since that load began."""
+        used: Order = json.loads(self._server().end_outside(order.get("settle", True)))
+        return used
 
     def do_expose(self, order: Order) -> Order:
         """Put rows on their way through files, on a connection of its own, and hold them there."""
@@ -128,9 +162,20 @@ class Host(DatabaseOrders):
             raise ValueError(f"this worker has loaded {name} and cannot load {spec}, too")
         return loaded
 
-    def _open(self) -> _native.SqliteTwin:
+    def _any(self) -> _native.SqliteTwin | _native.ServerTwin:
+        """What a trial needs, both kinds of twin have."""
         if self.twin is None:
             raise ValueError("no twin is open")
+        return self.twin
+
+    def _open(self) -> _native.SqliteTwin:
+        if not isinstance(self.twin, _native.SqliteTwin):
+            raise ValueError("no twin is open")
+        return self.twin
+
+    def _server(self) -> _native.ServerTwin:
+        if not isinstance(self.twin, _native.ServerTwin):
+            raise ValueError("no server is connected")
         return self.twin
 
 
@@ -157,6 +202,7 @@ def main() -> None:
     """Serve orders until the input ends."""
     die_with_parent(int(sys.argv[1]))
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    raise_open_files()
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     orders: queue.SimpleQueue[Order | None] = queue.SimpleQueue()

@@ -15,7 +15,16 @@ from types import TracebackType
 from typing import Any
 
 from tdelta.driver import signals
-from tdelta.errors import EngineUnavailable, StatementFault, StorageFault, TdeltaError, WorkerFault
+from tdelta.errors import (
+    EngineUnavailable,
+    EnvironmentFault,
+    ServerLost,
+    StatementFault,
+    StorageFault,
+    TdeltaError,
+    UsageError,
+    WorkerFault,
+)
 from tdelta.measure.aes import OPENSSL_VARIABLE
 
 _START_SECONDS = 60.0
@@ -162,6 +171,14 @@ def failure(kind: str, message: str) -> TdeltaError:
         return StorageFault(f"{message}: free some space, or choose another folder with --dir")
     if kind == "cannot_open":
         return StorageFault(f"{message}: choose another folder with --dir, or allow more open files (ulimit -n)")
+    if kind == "connection":
+        return ServerLost(message)
+    if kind in ("auth", "denied", "unknown_database", "tls"):
+        return UsageError(message)
+    if kind == "key":
+        return EnvironmentFault(f"{message}: its file of keys is gone, or is another one; start a new run")
+    if kind in ("out_of_memory", "too_many_connections"):
+        return EnvironmentFault(f"{message}: close other programs, or use fewer --threads")
     if kind == "library":
         return EngineUnavailable(message)
     if kind in ("sql", "constraint", "no_row", "script", "busy", "locked"):

@@ -4,7 +4,7 @@ An engine says what it can do here (`EngineInfo`) and how a twin is opened under
 that happens in a worker process of the twin's own.
 """
 
-from tdelta.engines.catalogue import EngineInfo, catalogue, engine
+from tdelta.engines.catalogue import EngineInfo, Unusable, catalogue, engine
 from tdelta.engines.conversion import Conversion, Layout
 from tdelta.engines.sqlite import SqliteEngine, TwinSettings
 from tdelta.engines.sqlite_libraries import KINDS, PASSPHRASE, RAW, SQLCIPHER, SQLITE3MC, WHEELS, Cipher, Kind, Library
@@ -24,6 +24,7 @@ __all__ = [
     "Library",
     "SqliteEngine",
     "TwinSettings",
+    "Unusable",
     "catalogue",
     "engine",
 ]

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
+from tdelta.engines.servers import ServerBinary, ServerEngine
 from tdelta.engines.sqlite import SqliteEngine
 from tdelta.engines.sqlite_libraries import SQLITE3MC, WHEELS, Library
 from tdelta.errors import EngineUnavailable, UnknownName, UsageError
+
+
+@dataclass(frozen=True, slots=True)
+class Unusable:
+    """A server that was found and cannot be tested as it is; ``why`` has the remedy."""
+
+    binary: ServerBinary
+    why: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,11 +39,10 @@ class EngineInfo:
     crypto: str = ""
 
 
+_SERVERS = (("mariadb", "MariaDB"), ("mysql", "MySQL, Percona Server"), ("postgres", "PostgreSQL"))
+
 _LATER = (
     ("duckdb", "DuckDB"),
-    ("mariadb", "MariaDB"),
-    ("mysql", "MySQL, Percona Server"),
-    ("postgres", "PostgreSQL"),
     ("oracle", "Oracle Database"),
     ("sqlserver", "SQL Server"),
 )
@@ -44,19 +53,53 @@ _NOTES = {
 }
 
 
-def catalogue(describe: Callable[[Library], str] | None = None) -> tuple[EngineInfo, ...]:
+def catalogue(
+    describe: Callable[[Library], str] | None = None,
+    servers: Iterable[ServerEngine | Unusable] = (),
+    remedies: Mapping[str, str] = MappingProxyType({}),
+) -> tuple[EngineInfo, ...]:
     """Every engine of the design, with what this machine and this version of tdelta can do.
 
     Args:
         describe: asks an installed library what it is (``SQLCipher 4.19.0 community, SQLite 3.53.1``); may raise
             `EngineUnavailable`. Without it, libraries are called by their products' names.
+        servers: the servers that were found here, ready to be driven, or why one cannot be.
+        remedies: how to come by a server, by the engine's name.
     """
     libraries = (_library(library, describe) for library in WHEELS.values())
     planned = (
         EngineInfo(name, False, None, (), product, "", "planned: this version of tdelta cannot drive it yet")
         for name, product in _LATER
     )
-    return (*libraries, *planned)
+    return (*libraries, *_found_servers(tuple(servers), remedies), *planned)
+
+
+def _found_servers(servers: tuple[ServerEngine | Unusable, ...], remedies: Mapping[str, str]) -> Iterable[EngineInfo]:
+    """Every server that was found, and a line for each kind of which there is none."""
+    for name, product in _SERVERS:
+        found = [engine for engine in servers if engine.binary.kind == name]
+        yield from (_unusable(e, product) if isinstance(e, Unusable) else _server(e, remedies) for e in found)
+        if not found:
+            yield EngineInfo(name, False, None, (), product, remedies.get(name, ""))
+
+
+def _unusable(found: Unusable, product: str) -> EngineInfo:
+    return EngineInfo(found.binary.kind, False, found.binary.version, (), f"{product}, {found.binary.path}", found.why)
+
+
+def _server(engine: ServerEngine, remedies: Mapping[str, str]) -> EngineInfo:
+    binary = engine.binary
+    scopes = ", ".join(scope for scope in engine.scopes if scope != "none")
+    return EngineInfo(
+        name=engine.name,
+        available=True,
+        version=binary.version,
+        ciphers=tuple(engine.ciphers),
+        library=f"{binary.product}, {binary.path}",
+        install=remedies.get(engine.name, ""),
+        notes=f"server: started privately for each twin; scopes: {scopes}",
+        crypto=engine.crypto,
+    )
 
 
 def _library(library: Library, describe: Callable[[Library], str] | None) -> EngineInfo:
@@ -89,7 +132,7 @@ def engine(name: str, library: Library = SQLITE3MC) -> SqliteEngine:
         UsageError: this version cannot drive it.
         EngineUnavailable: its library is not installed.
     """
-    known = {SqliteEngine.name, *(later for later, _ in _LATER)}
+    known = {SqliteEngine.name, *(server for server, _ in _SERVERS), *(later for later, _ in _LATER)}
     if name not in known:
         raise UnknownName("engine", name, known)
     if name != SqliteEngine.name:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from importlib.metadata import PackageNotFoundError, version
 from types import MappingProxyType
 
 PASSPHRASE = "passphrase"  # noqa: S105 - the name of a way, and no key
@@ -87,6 +86,8 @@ class Library:
         """The version of its wheel, or its own; None if its wheel is not installed. Imports nothing."""
         if self.distribution is None:
             return self.version
+        from importlib.metadata import PackageNotFoundError, version  # not earlier: it is slow, and workers need none
+
         try:
             return version(self.distribution)
         except PackageNotFoundError:

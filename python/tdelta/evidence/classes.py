@@ -6,12 +6,29 @@ from enum import StrEnum
 
 
 class FileClass(StrEnum):
-    """What a file is for. ``other`` holds no rows by design: shared memory, an error stream."""
+    """What a file is for: the words are the engines' own, and one word is one thing on all engines that have it.
+
+    ``database``, ``wal`` and ``journal`` are what SQLite has. On a server rows lie in ``tables``; ``system tablespace``
+    is InnoDB's ``ibdata1`` with all that no other file was made for (MariaDB keeps undo and doublewrite in it),
+    ``temp tables`` those that users make, ``on-disk temp tables`` those that queries make, ``temp`` the files of sorts
+    and of transactions larger than their buffers. ``other`` holds no rows by design: shared memory, an error stream.
+    """
 
     DATABASE = "database"
+    TABLES = "tables"
+    SYSTEM = "system tablespace"
+    UNDO = "undo"
+    DOUBLEWRITE = "doublewrite"
     WAL = "wal"
+    REDO = "redo log"
     JOURNAL = "journal"
+    BINLOG = "binlog"
+    RELAY = "relay log"
+    TEMP_TABLES = "temp tables"
+    DISK_TABLES = "on-disk temp tables"
     TEMP = "temp"
+    DICTIONARY = "dictionary"
+    LOGS = "server logs"
     OTHER = "other"
 
 

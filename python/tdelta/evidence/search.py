@@ -22,12 +22,29 @@ from tdelta.evidence.classes import FileClass, file_class
 from tdelta.evidence.opening import open_quietly
 
 _DELETED = " (deleted)"
-_IN_MEMORY = "/memfd:"
+_IN_MEMORY = ("/memfd:", "/dev/shm/", "/SYSV", "/[aio]")  # noqa: S108 - names of what is not read
 _STREAMS = ("0", "1", "2")
 _GONE = (errno.ENOENT, errno.ESRCH, errno.ENXIO)
 """What opening says of a file, or of a descriptor, that is no more (the last: it is a socket's by now)."""
 
-_READ_FIRST = (FileClass.TEMP, FileClass.JOURNAL, FileClass.WAL, FileClass.OTHER, FileClass.DATABASE)
+_READ_FIRST = (
+    FileClass.TEMP,
+    FileClass.DISK_TABLES,
+    FileClass.JOURNAL,
+    FileClass.TEMP_TABLES,
+    FileClass.DOUBLEWRITE,
+    FileClass.WAL,
+    FileClass.REDO,
+    FileClass.UNDO,
+    FileClass.BINLOG,
+    FileClass.RELAY,
+    FileClass.SYSTEM,
+    FileClass.LOGS,
+    FileClass.OTHER,
+    FileClass.DICTIONARY,
+    FileClass.TABLES,
+    FileClass.DATABASE,
+)
 """What is soonest gone is read first."""
 
 
@@ -42,6 +59,22 @@ class TwinFile:
     path: str
     file_class: FileClass
     identity: tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class OpenFile:
+    """A regular file that a process has open. ``target`` is where it lies, or lay before it lost its name."""
+
+    target: Path
+    path: str
+    is_unlinked: bool
+    is_stream: bool
+    identity: tuple[int, int]
+
+    @property
+    def told(self) -> str:
+        """Its name for people, without folder."""
+        return f"{self.target.name} (unlinked)" if self.is_unlinked else self.target.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,10 +97,15 @@ def files_of(pid: int, database: Path) -> tuple[TwinFile, ...]:
     Raises:
         EnvironmentFault: the files that the worker has open cannot be listed.
     """
-    files: dict[tuple[int, int], TwinFile] = {}
-    for file in (*_beside(database), *_open_in(pid, database)):
-        files.setdefault(file.identity, file)
-    return tuple(sorted(files.values(), key=lambda file: (_READ_FIRST.index(file.file_class), file.name)))
+    return in_order((*_beside(database), *_open_in(pid, database)))
+
+
+def in_order(files: Iterable[TwinFile]) -> tuple[TwinFile, ...]:
+    """Each file once, as it is listed first, in the order in which they are best read."""
+    once: dict[tuple[int, int], TwinFile] = {}
+    for file in files:
+        once.setdefault(file.identity, file)
+    return tuple(sorted(once.values(), key=lambda file: (_READ_FIRST.index(file.file_class), file.name)))
 
 
 def search(files: Sequence[TwinFile], needles: Sequence[bytes]) -> tuple[Found, ...]:
@@ -138,23 +176,36 @@ def _beside(database: Path) -> Iterator[TwinFile]:
 
 
 def _open_in(pid: int, database: Path) -> Iterator[TwinFile]:
+    for file in open_files(pid):
+        of = file_class(file.target.name, database.name, is_unlinked=file.is_unlinked, is_stream=file.is_stream)
+        yield TwinFile(file.told, file.path, of, file.identity)
+
+
+def open_files(pid: int) -> Iterator[OpenFile]:
+    """The regular files that a process has open, those in memory left out.
+
+    Raises:
+        EnvironmentFault: they cannot be listed.
+    """
     folder = f"/proc/{pid}/fd"
     try:
         numbers = os.listdir(folder)  # noqa: PTH208 - these are no paths to walk
     except OSError as error:
         raise EnvironmentFault(
-            f"the open files of worker {pid} cannot be listed ({folder}: {error.strerror}), so unlinked ones cannot be"
+            f"the open files of process {pid} cannot be listed ({folder}: {error.strerror}), so unlinked ones cannot be"
             " searched: run tdelta where /proc shows a user's own processes"
         ) from error
     for number in sorted(numbers, key=int):  # standard streams first: what they are decides, whoever else shares them
         path = Path(folder, number)
         try:
             target, found = str(path.readlink()), path.stat()
-        except FileNotFoundError:
+        except (FileNotFoundError, ProcessLookupError):  # closed by now
             continue
         if stat.S_ISREG(found.st_mode) and not target.startswith(_IN_MEMORY):
-            is_unlinked = target.endswith(_DELETED)
-            name = Path(target.removesuffix(_DELETED)).name
-            of = file_class(name, database.name, is_unlinked=is_unlinked, is_stream=number in _STREAMS)
-            told = f"{name} (unlinked)" if is_unlinked else name
-            yield TwinFile(told, str(path), of, (found.st_dev, found.st_ino))
+            yield OpenFile(
+                target=Path(target.removesuffix(_DELETED)),
+                path=str(path),
+                is_unlinked=target.endswith(_DELETED),
+                is_stream=number in _STREAMS,
+                identity=(found.st_dev, found.st_ino),
+            )

@@ -2,7 +2,8 @@
 
 Finding nothing says something only where there was something to find: in each class the plain twins are the positive
 control. An encrypted twin's class is ``encrypted`` only if a plain twin's files of that class did show markers; else it
-is ``not tested``.
+is ``not tested``. Markers in an encrypted twin are a ``leak``, unless its scope does not cover the class: then they are
+``uncovered``, which is what the user asked for and has to know.
 """
 
 from __future__ import annotations
@@ -17,19 +18,26 @@ from tdelta.records import Condition, EvidenceState, FileEvidence, Validity
 NO_MARKER = "no marker in any file of an encrypted twin"
 FINDS = "the search finds what is there"
 _NAMED = 3
+_HOMES = {FileClass.DATABASE: "database file", FileClass.TABLES: "tables"}
+"""Where rows lie at rest: a plain twin must show markers there."""
 
 
 @dataclass(frozen=True, slots=True)
 class Searched:
-    """What the search of one twin found."""
+    """What the search of one twin found. ``covered`` are the classes that its encryption covers; None: every one."""
 
     condition: Condition
     found: tuple[Found, ...]
+    covered: frozenset[FileClass] | None = None
 
     @property
     def is_plain(self) -> bool:
         """Whether this twin's rows are there to be found."""
         return self.condition.level("cipher") == "none"
+
+    def covers(self, file_class: FileClass) -> bool:
+        """Whether nothing of this class may be found in the clear."""
+        return self.covered is None or file_class in self.covered
 
     def markers_in(self, file_class: FileClass) -> int:
         """Markers in all files of one class."""
@@ -38,8 +46,9 @@ class Searched:
 
 def weigh(searched: Sequence[Searched]) -> tuple[FileEvidence, ...]:
     """A record for every twin and every class of files that any twin has, and always one of temporary files."""
-    seen = {found.file_class for one in searched for found in one.found} | {FileClass.DATABASE, FileClass.TEMP}
-    classes = [file_class for file_class in FileClass if file_class in seen]
+    seen = {found.file_class for one in searched for found in one.found}
+    home = FileClass.TABLES if FileClass.TABLES in seen else FileClass.DATABASE
+    classes = [file_class for file_class in FileClass if file_class in seen | {home, FileClass.TEMP}]
     return tuple(_evidence(one, file_class, searched) for one in searched for file_class in classes)
 
 
@@ -58,12 +67,18 @@ def _evidence(one: Searched, file_class: FileClass, searched: Sequence[Searched]
 
 def _state(one: Searched, file_class: FileClass, searched: Sequence[Searched]) -> EvidenceState:
     if one.markers_in(file_class):
-        return EvidenceState.PLAIN if one.is_plain else EvidenceState.LEAK
+        return _state_where_found(one, file_class)
     if one.is_plain:
-        return EvidenceState.MISSING if file_class is FileClass.DATABASE else EvidenceState.NOT_TESTED
+        return EvidenceState.MISSING if file_class in _HOMES else EvidenceState.NOT_TESTED
     was_read = any(found.scanned_bytes for found in one.found if found.file_class is file_class)
     is_shown = any(control.markers_in(file_class) for control in _controls(one, searched))
     return EvidenceState.ENCRYPTED if was_read and is_shown else EvidenceState.NOT_TESTED
+
+
+def _state_where_found(one: Searched, file_class: FileClass) -> EvidenceState:
+    if one.is_plain:
+        return EvidenceState.PLAIN
+    return EvidenceState.LEAK if one.covers(file_class) else EvidenceState.UNCOVERED
 
 
 def _controls(one: Searched, searched: Sequence[Searched]) -> list[Searched]:
@@ -89,18 +104,28 @@ def _no_marker(evidence: Sequence[FileEvidence], not_searched: str) -> Validity:
         return Validity(NO_MARKER, False, f"plaintext in {'; '.join(told)}")
     encrypted = [one for one in evidence if one.state is EvidenceState.ENCRYPTED]
     if not encrypted:
-        return Validity(
-            NO_MARKER, True, not_searched or "NOT tested: no twin is encrypted, or no plain twin shows markers"
-        )
+        untested = not_searched or "NOT tested: no twin is encrypted, or no plain twin shows markers"
+        return Validity(NO_MARKER, True, "; ".join((untested, *_uncovered(evidence))))
     read = sum(one.scanned_bytes for one in encrypted)
     fine = f"not found in {', '.join(_classes(encrypted))} of {_twins(encrypted)}, {read:,} bytes read"
-    return Validity(NO_MARKER, True, "; ".join((fine, *_left_open(evidence), *filter(None, (not_searched,)))))
+    more = (*_uncovered(evidence), *_left_open(evidence), *filter(None, (not_searched,)))
+    return Validity(NO_MARKER, True, "; ".join((fine, *more)))
+
+
+def _uncovered(evidence: Sequence[FileEvidence]) -> Iterator[str]:
+    """What each scope leaves in the clear, as it says."""
+    found = [one for one in evidence if one.state is EvidenceState.UNCOVERED]
+    for condition in dict.fromkeys(one.condition for one in found):
+        classes = _classes(one for one in found if one.condition == condition)
+        yield f"left in the clear by {condition.key}, which does not cover it: {', '.join(classes)}"
 
 
 def _finds(evidence: Sequence[FileEvidence], not_searched: str) -> Validity:
     missing = [one for one in evidence if one.state is EvidenceState.MISSING]
     if missing:
-        told = "; ".join(f"no marker in the database file of {one.condition.key}" for one in missing)
+        told = "; ".join(
+            f"no marker in the {_HOMES[FileClass(one.file_class)]} of {one.condition.key}" for one in missing
+        )
         return Validity(FINDS, False, f"{told}, whose rows hold them: absence elsewhere says nothing")
     plain = [one for one in evidence if one.state is EvidenceState.PLAIN]
     if not plain:

@@ -8,6 +8,7 @@ costs and speaks in ratios; the unit of evidence is the trial in its block, neve
 from tdelta.inference.decisions import decide, decide_gate, worst
 from tdelta.inference.judging import Judgement, judge, look
 from tdelta.inference.pictures import Density, PairedRatios, complete_blocks, densities, paired_ratios
+from tdelta.inference.serving import bottleneck, cache_cautions, server_measures
 from tdelta.inference.stopping import (
     LEAST_WIDTH,
     enough,
@@ -23,6 +24,8 @@ __all__ = [
     "Density",
     "Judgement",
     "PairedRatios",
+    "bottleneck",
+    "cache_cautions",
     "complete_blocks",
     "decide",
     "decide_gate",
@@ -34,6 +37,7 @@ __all__ = [
     "look",
     "paired_ratios",
     "precise_enough",
+    "server_measures",
     "target_width",
     "width",
     "worst",

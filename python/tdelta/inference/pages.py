@@ -17,6 +17,10 @@ FEWEST_PAGES = 0.05
 """Pages an operation below which the quotient would be all noise."""
 
 
+_COUNTERS = (("cache_misses", "cache_writes"), ("pages_read", "pages_written"))
+"""What counts pages read and written: SQLite's caches, servers' buffer pools."""
+
+
 @dataclass(frozen=True, slots=True)
 class PageFloor:
     """What the cipher of one condition takes for one page on this CPU, µs; ``words`` says which cipher and how."""
@@ -47,7 +51,8 @@ def page_costs(
     """The cost a page of every encrypted condition, from its CPU verdict over the mix.
 
     Args:
-        trials: the run's, with the counters ``cache_misses`` and ``cache_writes``.
+        trials: the run's, with the counters ``cache_misses`` and ``cache_writes``, or ``pages_read`` and
+            ``pages_written``; conditions without any are left out.
         verdicts: the run's; those of CPU an operation over the whole mix are used.
         floors: by the condition's key; conditions without one get no floor.
     """
@@ -95,10 +100,13 @@ def _pages(trials: Iterable[Trial]) -> dict[str, _Pages]:
     totals: dict[str, tuple[int, int, int]] = {}
     for trial in trials:
         counters = trial.measurement.engine_counters
+        counted = next((names for names in _COUNTERS if names[0] in counters), None)
+        if counted is None:
+            continue
         read, written, operations = totals.get(trial.condition.key, (0, 0, 0))
         totals[trial.condition.key] = (
-            read + counters.get("cache_misses", 0),
-            written + counters.get("cache_writes", 0),
+            read + counters[counted[0]],
+            written + counters.get(counted[1], 0),
             operations + trial.measurement.counted_operations,
         )
     return {key: _Pages(read / done, written / done) for key, (read, written, done) in totals.items() if done}

@@ -13,6 +13,7 @@ from tdelta.measure.space import (
     free_disk_bytes,
     free_memory_bytes,
     require_memory,
+    require_open_files,
     require_space,
     require_writable,
 )
@@ -34,6 +35,7 @@ __all__ = [
     "measure_floor",
     "page_floor",
     "require_memory",
+    "require_open_files",
     "require_space",
     "require_writable",
 ]

@@ -4,6 +4,7 @@ User-space engines use the instructions directly, whatever kernel modules are lo
 process that runs the engine, before it starts. How depends on whom the engine asks what the CPU can do:
 
 - OpenSSL reads a variable of its own (`OPENSSL_WORD`).
+- A Go program (gocryptfs) reads a variable of Go's runtime (`GO_SETTING`). Go then hashes its maps without AES, too.
 - A library that executes CPUID itself is given another answer by a preload (``crates/no-aes``), which either has the
   kernel make CPUID fault or replaces the instruction in the code of the loaded libraries.
 
@@ -33,16 +34,22 @@ Without the part behind the colon the second word becomes zero, which also disab
 empty value disables everything, so whoever wants the instructions on leaves the variable out.
 """
 
+GO_VARIABLE = "GODEBUG"
+
+GO_SETTING = "cpu.aes=off"
+"""Hides AES-NI from a Go program; its AES-GCM asks for this flag together with PCLMULQDQ's."""
+
 _PRELOAD_VARIABLE = "LD_PRELOAD"
 _PRELOAD_SEPARATORS = " :"
 _PRELOAD_TOKENS = "$"
 
 
 class CryptoKind(StrEnum):
-    """Whom an engine's ciphers ask what the CPU can do: ``openssl``, or CPUID by code of their own (``own``)."""
+    """Whom an engine's ciphers ask what the CPU can do: ``openssl``, ``go``, or by their own code CPUID (``own``)."""
 
     OPENSSL = "openssl"
     OWN = "own"
+    GO = "go"
 
 
 class PreloadMode(StrEnum):
@@ -90,8 +97,10 @@ def hidden_environment(kind: CryptoKind, inherited: Mapping[str, str] | None = N
     """
     if kind is CryptoKind.OPENSSL:
         return {OPENSSL_VARIABLE: OPENSSL_WORD}
-    others = (os.environ if inherited is None else inherited).get(_PRELOAD_VARIABLE, "")
-    return {_PRELOAD_VARIABLE: ":".join(filter(None, (str(preload_path()), others)))}
+    given = os.environ if inherited is None else inherited
+    if kind is CryptoKind.GO:
+        return {GO_VARIABLE: ",".join(filter(None, (given.get(GO_VARIABLE, ""), GO_SETTING)))}  # the last one counts
+    return {_PRELOAD_VARIABLE: ":".join(filter(None, (str(preload_path()), given.get(_PRELOAD_VARIABLE, ""))))}
 
 
 def cannot_hide(kind: CryptoKind, root: Path = Path("/")) -> str | None:

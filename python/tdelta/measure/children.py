@@ -70,11 +70,23 @@ class Child:
         self, _kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
     ) -> None:
         self.kill()
+        self.close(_END_SECONDS)
+
+    def close(self, seconds: float) -> int:
+        """Close its input and wait for it to go; it is killed if it has not gone within ``seconds``.
+
+        Returns:
+            Its exit status.
+        """
         for pipe in (self._process.stdin, self._process.stdout):
             if pipe is not None:
                 with contextlib.suppress(OSError):
                     pipe.close()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(seconds)
+        self.kill()
         self._errors.close()
+        return self._process.returncode
 
     @property
     def pid(self) -> int:

@@ -8,6 +8,7 @@ failed write.
 from __future__ import annotations
 
 import os
+import resource
 import tempfile
 from pathlib import Path
 
@@ -84,6 +85,29 @@ def require_memory(
         raise EnvironmentFault(
             f"expected {_size(needed_bytes)} of free memory, found {_size(free)}; close other programs, or {remedy}"
         )
+
+
+def require_open_files(needed: int) -> None:
+    """Make sure that a process of this user may have so many files and connections open.
+
+    Only the hard limit counts: whoever needs more than the soft one raises that for itself (`raise_open_files`).
+
+    Raises:
+        EnvironmentFault: it may not.
+    """
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if most != resource.RLIM_INFINITY and most < needed:
+        raise EnvironmentFault(
+            f"expected to be allowed {needed:,} open files, each connection of a server being one, found {most:,}:"
+            f" raise the hard limit (as root: ulimit -Hn {needed}; for good in /etc/security/limits.conf), or use fewer"
+            " --threads"
+        )
+
+
+def raise_open_files() -> None:
+    """Let this process, and those that it starts, have as many files and connections open as its user may."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 def require_writable(directory: Path) -> None:

@@ -6,9 +6,6 @@ Nothing is imported to be asked: loading a database library into the parent proc
 from __future__ import annotations
 
 import platform
-from importlib.metadata import PackageNotFoundError, version
-
-from tdelta import __version__
 
 DISTRIBUTIONS = ("apsw-sqlite3mc", "click", "jinja2", "markupsafe", "numpy", "rich", "sqlglot")
 """What tdelta needs at run time, as ``pyproject.toml`` lists it (a test holds them together)."""
@@ -16,7 +13,11 @@ DISTRIBUTIONS = ("apsw-sqlite3mc", "click", "jinja2", "markupsafe", "numpy", "ri
 
 def library_versions() -> dict[str, str]:
     """The versions by name: Python, its C library, tdelta, each installed dependency, and the SQLite of the store."""
-    import sqlite3  # not earlier: a worker, which imports this package, is to hold no SQLite but the one under test
+    # Not earlier: a worker, which imports this package, is to hold no SQLite but the one under test, and to start fast.
+    import sqlite3
+    from importlib.metadata import PackageNotFoundError, version
+
+    from tdelta import __version__
 
     libc, libc_version = platform.libc_ver()
     versions = {

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from tdelta.records.conditions import Condition
+from tdelta.records.serving import ServerMeasures, SettingsCompared
 
 
 class Decision(StrEnum):
@@ -118,17 +119,29 @@ class PageCost:
     floor_of: str
 
 
+@dataclass(frozen=True, slots=True)
+class PublishedCell:
+    """What was published for one condition of a study: ``ratio`` is a cost over the same without encryption."""
+
+    condition: Condition
+    ratio: float
+    said: str
+    source: str
+
+
 class EvidenceState(StrEnum):
     """What a search for planted plaintext says of one class of one twin's files.
 
     ``plain``: found in a plain twin, as it must be. ``encrypted``: found nowhere, and the plain twin of the same run
-    shows them in this class. ``leak``: found in an encrypted twin. ``missing``: not found in a plain twin whose rows
-    hold them. ``not tested``: no plain twin showed them in this class, so their absence says nothing.
+    shows them in this class. ``leak``: found in an encrypted twin. ``uncovered``: found there, too, but in a class that
+    the twin's scope does not cover. ``missing``: not found in a plain twin whose rows hold them. ``not tested``: no
+    plain twin showed them in this class, so their absence says nothing.
     """
 
     PLAIN = "plain"
     ENCRYPTED = "encrypted"
     LEAK = "leak"
+    UNCOVERED = "uncovered"
     MISSING = "missing"
     NOT_TESTED = "not tested"
 
@@ -137,8 +150,9 @@ class EvidenceState(StrEnum):
 class FileEvidence:
     """What was found in one class of files of the twins of one condition.
 
-    ``file_class`` is ``database``, ``wal``, ``journal``, ``temp`` or ``other``. ``files`` names those that were read,
-    without folder (unlinked ones as ``etilqs_… (unlinked)``), ``leaking`` those in which markers were found.
+    ``file_class`` is one of `tdelta.evidence.FileClass`. ``files`` names those that were read (unlinked ones as
+    ``etilqs_… (unlinked)``): without folder for SQLite, from the data directory on for a server, of which many clean
+    ones are told as their folder. ``leaking`` are those of an encrypted twin in which markers were found.
     """
 
     condition: Condition
@@ -164,7 +178,8 @@ class DatabaseFacts:
     """The user's database that the twins are copies of: what it is called and how large, and nothing of its contents.
 
     ``file`` is its name without a folder, ``size_bytes`` that of the file with its log. ``tables`` and ``rows`` are
-    those that are compared by checksum. ``proposed`` says whether the workload is tdelta's proposal.
+    those that are compared by checksum. ``proposed`` says whether the workload is tdelta's proposal, ``restored``
+    whether the rows came out of a dump that a command of the user's restored, and ``file`` is then no file's name.
     """
 
     file: str
@@ -173,13 +188,61 @@ class DatabaseFacts:
     tables: int
     rows: int
     proposed: bool
+    restored: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ServerFacts:
+    """A server of the user's that a run was done on, as it was found before the first trial.
+
+    ``where`` is user and address; ``scopes`` what it says of each kind of file, ``encrypted`` the scopes that are.
+    ``has_cpu_time`` says whether its process was found on this machine, so that CPU figures are the server's.
+    """
+
+    option: str
+    where: str
+    product: str
+    version: str
+    connection: str
+    scopes: Mapping[str, str]
+    encrypted: tuple[str, ...]
+    has_cpu_time: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SettingDifference:
+    """A setting that differs between two servers and is not encryption; None where one lacks it.
+
+    ``is_important``: it is one of those that are known to decide speed.
+    """
+
+    name: str
+    baseline: str | None
+    encrypted: str | None
+    is_important: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ServersFacts:
+    """The two servers of the user's that a run compares, and in what they differ beside encryption.
+
+    ``schema`` is what tdelta's schema on both was called. ``assumed``: that the second is encrypted is what the user
+    says, since the server cannot tell.
+    """
+
+    baseline: ServerFacts
+    encrypted: ServerFacts
+    schema: str
+    assumed: bool
+    differences: tuple[SettingDifference, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class RunSettings:
     """Everything that, with the same versions, repeats a run; ``options`` are JSON values by option name.
 
-    ``database`` is None where the rows are generated.
+    ``database`` is None where the rows are generated, ``own_servers`` where servers are
+    tdelta's own.
     """
 
     run_id: str
@@ -193,6 +256,7 @@ class RunSettings:
     metric: Metric
     options: Mapping[str, object] = field(default_factory=dict)
     database: DatabaseFacts | None = None
+    own_servers: ServersFacts | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,6 +269,7 @@ class RunResult:
     ``arrival_rates`` are the operations due a second in an open loop, by the key of each stratum's baseline, and
     ``capacities`` what that baseline did in a closed loop, where the rate is a share of it.
     ``overridden`` says in words which settings of the study were changed (``threads 1 instead of 4``).
+    ``servers`` is empty where the engine is embedded, ``published`` where no study has figures for these conditions.
     """
 
     settings: RunSettings
@@ -236,6 +301,9 @@ class RunResult:
     overridden: tuple[str, ...] = ()
     arrival_rates: Mapping[str, float] = field(default_factory=dict)
     capacities: Mapping[str, float] = field(default_factory=dict)
+    servers: tuple[ServerMeasures, ...] = ()
+    published: tuple[PublishedCell, ...] = ()
+    twin_settings: SettingsCompared | None = None
 
     @property
     def primary(self) -> tuple[Verdict, ...]:

@@ -24,6 +24,10 @@ class Measurement:
     checkpoint that follows). ``executed_operations`` also counts the
     ones at the heads of slices, which are run and not recorded; bytes, faults and counters are of all of them.
 
+    The CPU seconds, bytes, faults and switches are of the database: of the whole process tree of a server, or of the
+    worker that an embedded engine runs in. ``client_cpu_*_seconds`` are what the load loop took beside a server; they
+    are 0 where both are one process.
+
     ``transactions`` and ``statements`` are keyed by name (``browse_products``; ``browse_products/1``, counted from 1);
     ``histograms`` by ``tx:NAME`` and ``stmt:NAME/N``, each an HdrHistogram V2 compressed payload in nanoseconds.
     ``asked_*_bytes`` are what the process asked the kernel for (rchar, wchar), ``device_*_bytes`` what the disk did.
@@ -41,6 +45,8 @@ class Measurement:
     histograms: Mapping[str, bytes] = field(default_factory=dict)
     cpu_user_seconds: float = 0.0
     cpu_system_seconds: float = 0.0
+    client_cpu_user_seconds: float = 0.0
+    client_cpu_system_seconds: float = 0.0
     asked_read_bytes: int = 0
     asked_written_bytes: int = 0
     device_read_bytes: int = 0
@@ -70,6 +76,11 @@ class Measurement:
     def counted_operations(self) -> int:
         """The operations that bytes, faults and counters are of."""
         return self.executed_operations or self.operations
+
+    @property
+    def client_cpu_seconds(self) -> float:
+        """User and system CPU seconds of the client of a server together."""
+        return self.client_cpu_user_seconds + self.client_cpu_system_seconds
 
     @property
     def cpu_seconds(self) -> float:

@@ -17,9 +17,19 @@ from tdelta.session.studies import request_for
 
 _FLAGS: Mapping[str, str] = {
     "engine": "--engine",
+    "scale": "--scale",
+    "server_binary": "--server-binary",
+    "scope": "--scope",
+    "encrypted_dir": "--encrypted-dir",
+    "load": "--load",
+    "load_operations": "--load-operations",
     "library": "--library",
     "workload": "--workload",
     "database": "--database",
+    "restore": "--restore",
+    "baseline": "--baseline",
+    "encrypted": "--encrypted",
+    "schema": "--schema",
     "threads": "--threads",
     "cache": "--cache",
     "page_size": "--page-size",
@@ -34,6 +44,7 @@ _FLAGS: Mapping[str, str] = {
     "arrivals": "--arrivals",
     "trial_seconds": "--trial-seconds",
     "slice_seconds": "--slice",
+    "discard_seconds": "--discard",
     "blocks_per_round": "--blocks",
     "max_seconds": "--max-time",
     "rope": "--rope",
@@ -42,8 +53,12 @@ _FLAGS: Mapping[str, str] = {
     "directory": "--dir",
     "store": "--store",
 }
+_DSNS = ("baseline", "encrypted")
+_DECIDING = ("study", "engine", "scale", *_DSNS)
+"""What decides the defaults of the rest."""
+
 _SIZES = (("GB", 10**9), ("MB", 10**6), ("kB", 10**3), ("B", 1))
-_DURATIONS = frozenset({"max_seconds", "slice_seconds"})
+_DURATIONS = frozenset({"max_seconds", "slice_seconds", "discard_seconds"})
 _SHARES = frozenset({"cache", "at", "rope", "budget"})
 
 
@@ -55,7 +70,8 @@ def repeat_command(settings: RunSettings) -> str:
     words = ["tdelta", "run", *_study(options)]
     for name, flag in _FLAGS.items():
         value = options.get(name)
-        is_default = value == getattr(without, name) and not (name == "trial_seconds" and _is_open(options, varied))
+        default = _default_of(name, options, without)
+        is_default = value == default and not (name == "trial_seconds" and _is_open(options, varied))
         if value is not None and not is_default and name not in varied:
             words += [flag, _word(name, value)]
     words += [*_vary(varied, without), *_rounds(options), *_twins(options), "--seed", str(settings.seed)]
@@ -83,9 +99,21 @@ def _is_open(options: Mapping[str, object], varied: Mapping[str, object]) -> boo
 def _without_options(options: Mapping[str, object]) -> RunRequest:
     """What would run if only the study were named; a study that this version no longer has is no study."""
     try:
-        return request_for({"study": options["study"]} if options.get("study") else {})
+        return request_for({name: options[name] for name in _DECIDING if options.get(name)})
     except UsageError:
         return RunRequest()
+
+
+def _default_of(name: str, options: Mapping[str, object], without: RunRequest) -> object:
+    """What runs where this option is not typed. DSNs are always typed, and say the engine."""
+    if name in _DSNS:
+        return None
+    return _study_engine(options) if name == "engine" and not options.get("baseline") else getattr(without, name)
+
+
+def _study_engine(options: Mapping[str, object]) -> str:
+    """The engine that runs where none is named."""
+    return _without_options({"study": options.get("study")}).engine
 
 
 def _default(name: str) -> object:
@@ -151,7 +179,9 @@ def _rounds(options: Mapping[str, object]) -> list[str]:
 
 
 def _twins(options: Mapping[str, object]) -> list[str]:
-    words = ["--aa"] if options.get("aa") else []
+    words = ["--cold"] if options.get("cold") else []
+    words += ["--assume-encrypted"] if options.get("assume_encrypted") else []
+    words += ["--aa"] if options.get("aa") else []
     words += [] if options.get("aa_twin", True) else ["--no-aa-twin"]
     planted = options.get("plant")
     shares = planted if isinstance(planted, list | tuple) else ()

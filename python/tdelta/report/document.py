@@ -5,6 +5,7 @@ Fields are only ever added under the same schema name; a field that changes its 
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
 from collections.abc import Mapping
@@ -16,9 +17,14 @@ from tdelta.records import (
     Estimate,
     NoiseFloor,
     PageCost,
+    PublishedCell,
     Role,
     RunResult,
     RunSettings,
+    ServerFacts,
+    ServerMeasures,
+    ServersFacts,
+    SettingsCompared,
     Validity,
     Verdict,
 )
@@ -49,6 +55,9 @@ def document(result: RunResult, exit_code: int) -> dict[str, object]:
         "noise_floor": [_noise_floor(f, result.settings) for f in result.noise_floor],
         "contrasts": [_contrast(c) for c in result.contrasts],
         "page_costs": [_page_cost(c) for c in result.page_costs],
+        "servers": [_server(m) for m in result.servers],
+        "published": [_published(c) for c in result.published],
+        "twin_settings": _twin_settings(result.twin_settings),
         "overridden": list(result.overridden),
         "loop_cost_ns": result.loop_cost_ns,
         "dilution": result.dilution,
@@ -176,6 +185,31 @@ def _page_cost(cost: PageCost) -> dict[str, object]:
     }
 
 
+def _server(measures: ServerMeasures) -> dict[str, object]:
+    """What a server did: fields of the record as they are called there, the condition as everywhere here."""
+    fields = dataclasses.asdict(measures)
+    return fields | {"condition": measures.condition.as_json(), "bottleneck": measures.bottleneck.value}
+
+
+def _published(cell: PublishedCell) -> dict[str, object]:
+    return {
+        "condition": cell.condition.as_json(),
+        "ratio": cell.ratio,
+        "said": cell.said,
+        "source": cell.source,
+    }
+
+
+def _twin_settings(compared: SettingsCompared | None) -> dict[str, object] | None:
+    if compared is None:
+        return None
+    return {
+        "shared": dict(compared.shared),
+        "varied": {name: list(values) for name, values in compared.varied.items()},
+        "differing": {kind: list(names) for kind, names in compared.differing.items()},
+    }
+
+
 def _database(facts: DatabaseFacts | None) -> dict[str, object] | None:
     """What is told of a user's database; None where the rows are generated."""
     if facts is None:
@@ -187,6 +221,35 @@ def _database(facts: DatabaseFacts | None) -> dict[str, object] | None:
         "tables": facts.tables,
         "rows": facts.rows,
         "proposed": facts.proposed,
+        "restored": facts.restored,
+    }
+
+
+def _own_servers(facts: ServersFacts | None) -> dict[str, object] | None:
+    if facts is None:
+        return None
+    return {
+        "servers": [_own_server(facts.baseline), _own_server(facts.encrypted)],
+        "schema": facts.schema,
+        "assumed": facts.assumed,
+        "differences": [
+            {"name": one.name, "baseline": one.baseline, "encrypted": one.encrypted, "is_important": one.is_important}
+            for one in facts.differences
+        ],
+    }
+
+
+def _own_server(facts: ServerFacts) -> dict[str, object]:
+    return {
+        "option": facts.option,
+        "where": facts.where,
+        "product": facts.product,
+        "version": facts.version,
+        "connection": facts.connection,
+        "scopes": [
+            {"name": name, "said": said, "is_encrypted": name in facts.encrypted} for name, said in facts.scopes.items()
+        ],
+        "has_cpu_time": facts.has_cpu_time,
     }
 
 
@@ -218,6 +281,7 @@ def _settings(settings: RunSettings) -> dict[str, object]:
         "budget": settings.budget,
         "metric": settings.metric.value,
         "database": _database(settings.database),
+        "own_servers": _own_servers(settings.own_servers),
         "options": settings.options,
         "repeat": repeat_command(settings),
     }

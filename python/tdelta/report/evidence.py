@@ -22,6 +22,7 @@ _NOTE = (
     "Markers planted in every twin's rows, looked for in its files while it was at work. not found: plain twins show"
     " them there, this one does not. not tested: no plain twin shows them there, so that their absence says nothing."
 )
+_UNCOVERED_NOTE = " in the clear: found where the twin's scope does not encrypt."
 
 
 def evidence_lines(evidence: Sequence[FileEvidence], settings: RunSettings, width: int) -> list[Text | Table]:
@@ -35,7 +36,7 @@ def evidence_lines(evidence: Sequence[FileEvidence], settings: RunSettings, widt
         cells = [by_class.get(name, Text(MISSING)) for name in classes]
         table.add_row(condition_label(condition, settings), *cells)
     leaks = [line for text in _leaks(evidence, settings) for line in paragraph(text, width, "bold red", indent="  ")]
-    return [table, *leaks, *paragraph(_NOTE, width, "dim")]
+    return [table, *leaks, *paragraph(_note(evidence), width, "dim")]
 
 
 def evidence_json(evidence: Sequence[FileEvidence]) -> list[dict[str, object]]:
@@ -54,6 +55,11 @@ def evidence_json(evidence: Sequence[FileEvidence]) -> list[dict[str, object]]:
     ]
 
 
+def _note(evidence: Sequence[FileEvidence]) -> str:
+    is_left = any(one.state is EvidenceState.UNCOVERED for one in evidence)
+    return _NOTE + _UNCOVERED_NOTE if is_left else _NOTE
+
+
 def _is_shown(file_class: str, evidence: Sequence[FileEvidence]) -> bool:
     """Files that hold no rows by design are worth a column only if markers are in them all the same."""
     return file_class != _NO_ROWS or any(one.markers_found for one in evidence if one.file_class == _NO_ROWS)
@@ -67,6 +73,8 @@ def _cell(one: FileEvidence) -> Text:
             text = "not found"
         case EvidenceState.LEAK:
             text = f"LEAK {one.markers_found:,}"
+        case EvidenceState.UNCOVERED:
+            text = f"in the clear {one.markers_found:,}"
         case EvidenceState.MISSING:
             text = "MISSING"
         case EvidenceState.NOT_TESTED:

@@ -6,7 +6,8 @@ Only factors that vary in the run are named: a run at one thread does not say "1
 from __future__ import annotations
 
 from tdelta.design.layout import COMPARED, PLAIN
-from tdelta.records import Condition, Contrast, DatabaseFacts, Level, Metric, Role, RunSettings
+from tdelta.driver.servers.adapters import SERVERS
+from tdelta.records import Condition, Contrast, DatabaseFacts, Level, Metric, Role, RunSettings, ServersFacts
 from tdelta.report.quantities import amounts, counted, share
 
 _WITHOUT = "without AES instructions"
@@ -18,14 +19,35 @@ _METRICS = {
 }
 
 
-def metric_name(metric: Metric) -> str:
-    """A metric in words: ``CPU an operation``."""
-    return _METRICS[metric]
+_SCOPES = {
+    "data": "tables only",
+    "+log": "tables + redo log",
+    "+temp": "tables + temporary files",
+    "+binlog": "tables + binary log",
+    "all": "everything",
+}
+"""What is encrypted, by the level of the factor ``scope``."""
 
 
-def metric_label(metric: Metric) -> str:
-    """A metric as a row of a table of costs an operation is called: ``CPU``."""
-    return _METRICS[metric].removesuffix(" an operation")
+def metric_name(metric: Metric, settings: RunSettings) -> str:
+    """A metric in words: ``CPU an operation``, of a server ``server CPU an operation``."""
+    is_of_server = metric is Metric.CPU_PER_OPERATION and is_served(settings)
+    return f"server {_METRICS[metric]}" if is_of_server else _METRICS[metric]
+
+
+def is_served(settings: RunSettings) -> bool:
+    """Whether the engine is a server, whose CPU is told apart from its client's."""
+    return settings.engine in SERVERS
+
+
+def metric_label(metric: Metric, settings: RunSettings) -> str:
+    """A metric as a row of a table of costs an operation is called: ``CPU``, ``server CPU``."""
+    return metric_name(metric, settings).removesuffix(" an operation")
+
+
+def scope_words(scope: Level) -> str:
+    """What is encrypted, in words: ``tables + redo log``."""
+    return _SCOPES.get(str(scope), str(scope))
 
 
 def transaction_name(transaction: str) -> str:
@@ -36,7 +58,21 @@ def transaction_name(transaction: str) -> str:
 def database_text(facts: DatabaseFacts) -> str:
     """A user's database by its name and size: ``database app.db: 24.10 MiB, 30 tables, 123,456 rows``."""
     size = amounts((facts.size_bytes,), "bytes")[0]
-    return f"database {facts.file}: {size}, {counted(facts.tables, 'table')}, {counted(facts.rows, 'row')}"
+    kind = "" if facts.restored else "database "
+    return f"{kind}{facts.file}: {size}, {counted(facts.tables, 'table')}, {counted(facts.rows, 'row')}"
+
+
+def origin_text(facts: DatabaseFacts) -> str:
+    """What became of the user's rows on their way into the twins."""
+    return "each kind of twin restored it" if facts.restored else "only read, twins are copies"
+
+
+def own_servers_text(facts: ServersFacts) -> str:
+    """The user's servers by product and address: ``servers of yours: MariaDB 10.11.19 at app@db1:3306, …``."""
+    told = (
+        f"{one.product} {one.version} at {one.where}, {one.connection}" for one in (facts.baseline, facts.encrypted)
+    )
+    return f"servers of yours: {' (baseline); '.join(told)} (encrypted); schema {facts.schema}"
 
 
 def condition_label(condition: Condition, settings: RunSettings) -> str:
@@ -50,17 +86,30 @@ def kind_label(condition: Condition) -> str:
 
 
 def compared_label(condition: Condition) -> str:
-    """The levels that are compared: ``aes-256``, ``aes-256 without AES instructions``."""
+    """The levels that are compared: ``aes-256, tables only``, ``aes-256 without AES instructions``."""
     levels = dict(condition.levels)
     cipher = str(levels.get("cipher", condition.key))
-    if levels.get("aes_instructions") != "off":
-        return cipher
-    return f"{'plain' if cipher == PLAIN else cipher} {_WITHOUT}"
+    is_without = levels.get("aes_instructions") == "off"
+    name = "plain" if cipher == PLAIN and is_without else cipher
+    scope = f", {scope_words(levels['scope'])}" if "scope" in levels and cipher != PLAIN else ""
+    return f"{name}{scope}{f' {_WITHOUT}' if is_without else ''}"
 
 
-def surroundings(condition: Condition, settings: RunSettings) -> tuple[str, ...]:
-    """The levels of a condition, other than what is compared, that vary: ``("16 threads", "cache 10 %")``."""
-    varied = _varying(settings)
+def compared_words(condition: Condition) -> str:
+    """The same within a sentence: ``aes-256 (tables only)``."""
+    cipher, *scope = compared_label(condition).split(", ", 1)
+    return f"{cipher} ({scope[0]})" if scope else cipher
+
+
+def surroundings(condition: Condition, settings: RunSettings, *, besides: str = "") -> tuple[str, ...]:
+    """The levels of a condition, other than what is compared, that vary: ``("16 threads", "cache 10 %")``.
+
+    Args:
+        condition: the condition.
+        settings: its run's.
+        besides: a factor that is left out.
+    """
+    varied = _varying(settings) - {besides}
     return tuple(level_text(name, level) for name, level in condition.levels if name in varied)
 
 
@@ -70,22 +119,31 @@ def contrast_label(contrast: Contrast, settings: RunSettings) -> str:
     varied = _varying(settings) - {contrast.factor}
     shared = _shared_of_what_is_compared(contrast)
     shared += [level_text(name, level) for name, level in condition.levels if name in varied]
-    levels = f"{condition.level(contrast.factor)} over {versus.level(contrast.factor)}"
+    levels = " over ".join(_level_name(contrast.factor, of.level(contrast.factor)) for of in (condition, versus))
     return f"{', '.join(shared)}: {levels}" if shared else levels
 
 
 def _shared_of_what_is_compared(contrast: Contrast) -> list[str]:
-    """What both have in common: the cipher, or that the AES instructions are off."""
+    """What both have in common: the cipher, the scope, or that the AES instructions are off."""
     levels = dict(contrast.condition.levels)
-    if contrast.factor != "cipher":
-        return [str(levels["cipher"])]
-    return [_WITHOUT] if levels.get("aes_instructions") == "off" else []
+    shared = [] if contrast.factor == "cipher" else [str(levels["cipher"])]
+    if contrast.factor != "scope" and "scope" in levels:
+        shared.append(scope_words(levels["scope"]))
+    if contrast.factor != "aes_instructions" and levels.get("aes_instructions") == "off":
+        shared.append(_WITHOUT)
+    return shared
+
+
+def _level_name(factor: str, level: Level) -> str:
+    return scope_words(level) if factor == "scope" else str(level)
 
 
 def contrast_title(factor: str) -> str:
     """What the contrasts of one factor tell: ``what the AES instructions save``."""
     if factor == "aes_instructions":
         return "what the AES instructions save"
+    if factor == "scope":
+        return "what the scope changes by itself"
     return f"what {_factor_name(factor)} changes by itself"
 
 

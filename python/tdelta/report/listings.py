@@ -185,15 +185,20 @@ def _own_database(plan: DryRun, width: int) -> list[Text | Table]:
     if plan.database is None:
         return []
     kind = "proposed" if plan.database.proposed else "given"
-    parts: list[Text | Table] = [Text(), *paragraph(f"{database_text(plan.database)}; only read", width)]
+    parts: list[Text | Table] = [Text(), *paragraph(database_text(plan.database) + _only_read(plan), width)]
     parts += [Text(), *_tables(plan), Text(), Text(f"transactions ({kind})", style="dim"), *_transactions(plan, width)]
     if plan.notes:
         notes = [text for note in plan.notes for text in paragraph(f"- {_printable(note)}", width, "dim", indent="  ")]
         parts += [Text(), Text("not proposed", style="dim"), *notes]
     if plan.written is not None:
-        told = f"written to {plan.written}: edit it, then give it with --database and --workload {plan.written}"
+        origin = "--restore" if plan.database.restored else "--database"
+        told = f"written to {plan.written}: edit it, then give it with {origin} and --workload {plan.written}"
         parts += [Text(), *paragraph(told, width, indent="  ")]
     return parts
+
+
+def _only_read(plan: DryRun) -> str:
+    return "; only read" if plan.database is not None and not plan.database.restored else ""
 
 
 def _tables(plan: DryRun) -> list[Text | Table]:

@@ -113,6 +113,16 @@ def amounts(values: Iterable[float], unit: str) -> tuple[str, ...]:
     return tuple(f"{_figures(value / size, 4)} {name}" if math.isfinite(value) else MISSING for value in given)
 
 
+def rate(value: float) -> str:
+    """So many a second, with four figures and no unit: ``389.1``, ``12,480``."""
+    return _figures(value, 4) if math.isfinite(value) else MISSING
+
+
+def small_count(value: float | None) -> str:
+    """A mean count of one operation, with three figures: ``0.0213``, ``12.1``; what was not counted reads ``–``."""
+    return MISSING if value is None or not math.isfinite(value) else _figures(value, 3)
+
+
 def microseconds(value: float) -> str:
     """A cost of a page, always in the same unit, so that rows compare: ``0.842 µs``, ``28.4 µs``."""
     return f"{_figures(value, 3)} µs" if math.isfinite(value) else MISSING

@@ -11,7 +11,7 @@ from collections import Counter
 
 from tdelta.design.layout import PLAIN
 from tdelta.records import Condition, Decision, Estimate, Metric, NoiseFloor, Role, RunResult, RunSettings, Verdict
-from tdelta.report.labels import compared_label, condition_label, metric_name, surroundings
+from tdelta.report.labels import compared_words, condition_label, metric_name, surroundings
 from tdelta.report.quantities import decimals, estimate_text, interval, multiple, percent, share
 
 _SPELLED_OUT = 3
@@ -91,7 +91,7 @@ def _sentence(verdict: Verdict, result: RunResult) -> str:
 
 
 def _encrypted(verdict: Verdict, result: RunResult) -> str:
-    clause = f"{_place(verdict.condition, result.settings)}encryption with {_cipher(verdict.condition)}"
+    clause = f"{_place(verdict.condition, result.settings)}{_encryption(verdict.condition, result)}"
     costs = _costs(verdict, result)
     match verdict.decision:
         case Decision.UNDECIDED:
@@ -209,12 +209,12 @@ def _companion(verdict: Verdict, result: RunResult) -> Verdict | None:
 
 def _reading(verdict: Verdict, settings: RunSettings, *, brief: bool = False) -> str:
     amount, hdi = _figures(verdict, settings, brief=brief)
-    return f"{amount} {metric_name(verdict.metric)} ({hdi})"
+    return f"{amount} {metric_name(verdict.metric, settings)} ({hdi})"
 
 
 def _change(verdict: Verdict, settings: RunSettings, *, brief: bool = False) -> str:
     amount, hdi = _figures(verdict, settings, brief=brief)
-    return f"{metric_name(verdict.metric)} by {amount} ({hdi})"
+    return f"{metric_name(verdict.metric, settings)} by {amount} ({hdi})"
 
 
 def _figures(verdict: Verdict, settings: RunSettings, *, brief: bool) -> tuple[str, str]:
@@ -235,8 +235,15 @@ def _place(condition: Condition, settings: RunSettings) -> str:
     return f"at {' and '.join(where)}, " if where else ""
 
 
+def _encryption(condition: Condition, result: RunResult) -> str:
+    """Which cipher a server of the user's encrypts with only its owner knows."""
+    return (
+        "the encrypted server" if result.settings.own_servers is not None else f"encryption with {_cipher(condition)}"
+    )
+
+
 def _cipher(condition: Condition) -> str:
-    return compared_label(condition)
+    return compared_words(condition)
 
 
 def _reasons(verdict: Verdict) -> str:
@@ -250,7 +257,7 @@ def _summary(verdicts: list[Verdict], result: RunResult) -> str:
     ends = " to ".join(f"{percent(v.ratio.median)} ({condition_label(v.condition, settings)})" for v in (least, most))
     counts = Counter(v.decision for v in verdicts)
     words = "; ".join(f"{number} {_count_words(decision, settings)}" for decision, number in counts.most_common())
-    what = metric_name(settings.metric)
+    what = metric_name(settings.metric, settings)
     return f"Encryption changes {what} by {ends}. Of {len(verdicts)} encrypted conditions: {words}."
 
 

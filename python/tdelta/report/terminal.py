@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from tdelta.records import Decision, Estimate, Metric, PageCost, RunResult, Verdict
+from tdelta.records import Decision, Estimate, Metric, PageCost, RunResult, RunSettings, Verdict
 from tdelta.report.command import next_command, repeat_command
 from tdelta.report.drawing import draw, paragraph, plain_table
 from tdelta.report.evidence import evidence_lines
@@ -24,6 +24,8 @@ from tdelta.report.labels import (
     database_text,
     metric_label,
     metric_name,
+    origin_text,
+    own_servers_text,
     transaction_name,
 )
 from tdelta.report.quantities import (
@@ -41,6 +43,7 @@ from tdelta.report.quantities import (
     small_share,
 )
 from tdelta.report.sentence import answer, floor, limits
+from tdelta.report.serving import differing_lines, server_lines, sweep_lines
 
 DEFAULT_WIDTH = 100
 NARROWEST = 80
@@ -76,6 +79,8 @@ def render(result: RunResult, width: int = DEFAULT_WIDTH, *, color: bool = False
         _headline(result, width),
         _table(result, width),
         _notes(result, width),
+        sweep_lines(result, width),
+        server_lines(result, width),
         _contrasts(result, width),
         _page_costs(result, width),
         evidence_lines(result.evidence, result.settings, width),
@@ -116,7 +121,8 @@ def _table(result: RunResult, width: int) -> list[Text | Table]:
     if Console(width=_UNBOUNDED).measure(table).maximum > width:
         table.padding = (0, 1, 0, 0)
     if len(result.verdicts) > len(result.primary):
-        note += f" Only {metric_name(result.settings.metric)} over the mix decides; the rest is for orientation."
+        metric = metric_name(result.settings.metric, result.settings)
+        note += f" Only {metric} over the mix decides; the rest is for orientation."
     return [table, Text(), *paragraph(note, width, "dim")]
 
 
@@ -128,14 +134,16 @@ def _grouped(result: RunResult) -> list[tuple[str, list[Verdict]]]:
         return not verdict.primary, is_part, _METRIC_ORDER.index(verdict.metric), verdict.transaction if is_part else ""
 
     ordered = sorted(result.verdicts, key=rank)
-    return [(_title(rows[0]), rows) for rows in (list(group) for _, group in groupby(ordered, key=rank))]
+    return [
+        (_title(rows[0], result.settings), rows) for rows in (list(group) for _, group in groupby(ordered, key=rank))
+    ]
 
 
-def _title(verdict: Verdict) -> str:
+def _title(verdict: Verdict, settings: RunSettings) -> str:
     if verdict.transaction == _ALL:
-        return metric_label(verdict.metric)
+        return metric_label(verdict.metric, settings)
     name = transaction_name(verdict.transaction)
-    return name if verdict.metric is Metric.RESPONSE_TIME else f"{name}: {metric_label(verdict.metric)}"
+    return name if verdict.metric is Metric.RESPONSE_TIME else f"{name}: {metric_label(verdict.metric, settings)}"
 
 
 def _add_group(
@@ -193,7 +201,7 @@ def _contrasts(result: RunResult, width: int) -> list[Text | Table]:
     for factor in dict.fromkeys(contrast.factor for contrast in result.contrasts):
         table.add_row(Text(contrast_title(factor), style="bold"))
         for contrast in (c for c in result.contrasts if c.factor == factor):
-            name = f"  {contrast_label(contrast, result.settings)}, {metric_label(contrast.metric)}"
+            name = f"  {contrast_label(contrast, result.settings)}, {metric_label(contrast.metric, result.settings)}"
             table.add_row(name, *_contrast_cells(contrast.ratio, result))
     note = "One condition over the other, in the same blocks; for orientation, nothing is decided on it."
     return [table, Text(), *paragraph(note, width, "dim")]
@@ -251,7 +259,13 @@ def _footer(result: RunResult, width: int) -> list[Text | Table]:
     lines = (
         f"run {settings.run_id}, seed {settings.seed}: {settings.engine}, workload {settings.workload}",
         *(f"library: {name}" for name in (result.versions.get("library under test"),) if name),
-        *(() if settings.database is None else (f"{database_text(settings.database)}; only read, twins are copies",)),
+        *differing_lines(result),
+        *(
+            ()
+            if settings.database is None
+            else (f"{database_text(settings.database)}; {origin_text(settings.database)}",)
+        ),
+        *(() if settings.own_servers is None else (own_servers_text(settings.own_servers),)),
         f"{counts} of {duration(result.trial_seconds)}, {_operations(result)}"
         f" and {counted(result.slices, 'turn')} each;"
         f" {duration(result.elapsed_seconds)} in all; {ended(result)}",

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import statistics
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tdelta.inference import Judgement
+from tdelta.inference import Judgement, cache_cautions, server_measures
 from tdelta.inference.pages import page_costs
-from tdelta.records import Decision, Role, RunResult, Trial, Validity, Verdict
+from tdelta.records import Decision, Level, Role, RunResult, Trial, Validity, Verdict
 from tdelta.session.calibration import Calibration
 from tdelta.session.checks import Checks
 from tdelta.session.evidence import Evidence
 from tdelta.session.floors import floors_from_json
 from tdelta.session.planning import Plan
+from tdelta.session.published import published_cells
+from tdelta.session.request import RunRequest
 from tdelta.session.studies import overridden
 
 _PRESSED = 0.10
@@ -58,13 +61,20 @@ def assemble(
     if failed:
         verdicts, decision = tuple(_unsound(verdicts, failed)), Decision.UNSOUND
     dilution = _dilution(trials, ending.calibration)
+    servers = server_measures(trials, plan.settings, _cpus(machine))
     return RunResult(
         settings=plan.settings,
         decision=decision,
         verdicts=verdicts,
         noise_floor=judgement.noise_floor,
         validity=validity,
-        cautions=(*judgement.cautions, *_cautions(plan, trials, ending, dilution), *(floors or {}).get("cautions", ())),
+        cautions=(
+            *judgement.cautions,
+            *checks.cautions,
+            *cache_cautions(servers),
+            *_cautions(plan, trials, ending, dilution),
+            *(floors or {}).get("cautions", ()),
+        ),
         rounds=len({trial.round for trial in trials}),
         blocks=len({trial.block for trial in trials}),
         trials=len(trials),
@@ -88,7 +98,21 @@ def assemble(
         arrival_rates=_by_baseline(plan, ending.calibration.rates),
         capacities=_by_baseline(plan, ending.calibration.capacities),
         evidence=evidence.records(),
+        servers=servers,
+        published=tuple(published_cells(plan.settings.study, plan.conditions, _fixed(plan.request))),
+        twin_settings=checks.settings_compared(),
     )
+
+
+def _cpus(machine: Mapping[str, object]) -> int:
+    """How many CPUs tdelta and the servers may use."""
+    usable = machine.get("usable_cpus")
+    return usable if isinstance(usable, int) else os.cpu_count() or 1
+
+
+def _fixed(request: RunRequest) -> dict[str, Level]:
+    """The levels of factors that the run does not vary, where published figures name them."""
+    return {"threads": request.threads, "cache": request.cache}
 
 
 def _unsound(verdicts: Sequence[Verdict], failed: Sequence[Validity]) -> Iterator[Verdict]:
@@ -128,6 +152,11 @@ def _dilution(trials: Sequence[Trial], calibration: Calibration) -> float:
 
 def _cautions(plan: Plan, trials: Sequence[Trial], ending: Ending, dilution: float) -> Iterator[str]:
     yield from plan.cautions
+    if plan.command is not None:
+        yield f"the load is `{plan.command.text}`, not tdelta's own loop: its client's cost is in the response times"
+        yield from plan.command.cautions
+    kinds = (plan.twin_settings(condition, 0) for condition in plan.load_kinds().values())
+    yield from dict.fromkeys(caution for settings in kinds for caution in plan.family.cautions(settings))
     if ending.interrupted:
         yield "the run was interrupted: this is what was known by then"
     if plan.source is not None:

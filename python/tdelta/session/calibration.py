@@ -8,15 +8,20 @@ from __future__ import annotations
 
 import dataclasses
 import statistics
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
+from itertools import count
 from typing import Any
 
 from tdelta.driver import TrialJob, Twin, Twins
 from tdelta.records import Condition, Level, Measurement, Role
 from tdelta.session.planning import Plan
+from tdelta.session.request import RunRequest
 
-_FIRST_OPERATIONS = 100
+_FIRST_OPERATIONS = 1
+"""On each thread: one operation may be a scan that takes longer than a trial should."""
+
 _FEWEST_OPERATIONS = 10
 _FEWEST_SLOW_OPERATIONS = 5
 """Where ten would make a trial longer than `LONGEST_TRIALS` allows."""
@@ -27,12 +32,18 @@ do not fit, or of an encrypted twin that opens connections, where deriving a key
 
 _PROBED_OPERATIONS = 3
 _MOST_GROWTH = 20.0
-_TRIES = 12
+_TRIES = 15
 _SETTLED = 5
 _STREAM = 1 << 40
 """Streams of operations from here on are calibration's; blocks count from 0."""
 
 _HEAD = 10
+_MOST_DISCARDED = 0.9
+"""The largest share of a trial that ``--discard`` may leave out."""
+
+OPERATIONS_APART = 1 << 40
+"""How far the numbers of operations lie apart for conditions that share an instance."""
+
 _LEAST_OF_SLICE = 20
 """The fewest operations of a slice on each thread; under that, heads and turns would be most of it."""
 
@@ -104,10 +115,11 @@ def calibrate(plan: Plan, twins: Twins[Any], data_bytes: int, stored: Mapping[st
     if stored is not None:
         return Calibration.from_json(stored)
     baselines = [condition for condition in plan.conditions if condition.role is Role.BASELINE]
-    capacity = _Capacity(plan, twins, data_bytes)
-    found = {condition.stratum: _fill(plan, twins, condition, data_bytes, capacity) for condition in baselines}
-    if plan.workload.connects:
-        found = {stratum: _bounded(plan, twins, stratum, data_bytes, filled) for stratum, filled in found.items()}
+    with _Seats(plan, twins, data_bytes) as seats:
+        capacity = _Capacity(plan, seats)
+        found = {condition.stratum: _fill(plan, seats, condition, capacity) for condition in baselines}
+        if plan.workload.connects:
+            found = {stratum: _bounded(plan, seats, stratum, filled) for stratum, filled in found.items()}
     rates = {stratum: filled.rate for stratum, filled in found.items() if filled.rate is not None}
     loop = _job(plan, _STREAM, _LOOP_OPERATIONS, first_op=1, seconds=_DEADLINE_SECONDS)
     cost = twins.loop_cost(loop)
@@ -124,20 +136,65 @@ def calibrate(plan: Plan, twins: Twins[Any], data_bytes: int, stored: Mapping[st
     )
 
 
-class _Capacity:
-    """What a baseline does in a closed loop, operations a second; found once for strata that differ in ``at`` only."""
+class _Seats:
+    """Instances to calibrate on, thrown away at the end: one for each condition, or for those that share one."""
 
     def __init__(self, plan: Plan, twins: Twins[Any], data_bytes: int) -> None:
         self._plan = plan
         self._twins = twins
         self._data_bytes = data_bytes
+        self._first = {c: first for first, conditions in plan.instances().items() for c in conditions}
+        self._started: dict[Condition, Twin] = {}
+        self._stack = ExitStack()
+        self._next_op = count(0)
+
+    def __enter__(self) -> _Seats:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self._stack.close()
+
+    @contextmanager
+    def twin(self, condition: Condition) -> Iterator[tuple[Twin, int]]:
+        """A twin of that condition, and the number of its first operation."""
+        first = self._first[condition]
+        if self._plan.family.instance(condition) == condition:  # alone on its instance, which may go at once
+            twin = self._twins.start(self._settings(condition), self._name(condition))
+            try:
+                yield twin, 1
+            finally:
+                twin.end()
+            return
+        if first not in self._started:
+            self._started[first] = self._twins.start(self._settings(first), self._name(first))
+            self._stack.callback(self._started[first].end)
+        joined = self._twins.join(self._started[first], self._settings(condition))
+        try:
+            yield joined, 1 + OPERATIONS_APART * next(self._next_op)
+        finally:
+            joined.end()
+
+    def _settings(self, condition: Condition) -> Any:
+        return self._plan.twin_settings(condition, self._data_bytes)
+
+    def _name(self, condition: Condition) -> str:
+        treatment = f"-{condition.level('cipher')}" if condition.role is Role.TREATMENT else ""
+        return f"calibration-{condition.stratum}{treatment}"
+
+
+class _Capacity:
+    """What a baseline does in a closed loop, operations a second; found once for strata that differ in ``at`` only."""
+
+    def __init__(self, plan: Plan, seats: _Seats) -> None:
+        self._plan = plan
+        self._seats = seats
         self._known: dict[tuple[tuple[str, Level], ...], float] = {}
 
     def of(self, baseline: Condition) -> float:
         """The capacity of a baseline's stratum, the level of ``at`` set aside."""
         levels = tuple((name, level) for name, level in baseline.levels if name != "at")
         if levels not in self._known:
-            found = _closed(self._plan, self._twins, baseline, self._data_bytes, _CAPACITY_SECONDS)
+            found = _closed(self._plan, self._seats, baseline, _CAPACITY_SECONDS)
             self._known[levels] = found.operations / found.seconds
         return self._known[levels]
 
@@ -148,9 +205,17 @@ def _paced(plan: Plan, loop: TrialJob, rate: float) -> TrialJob:
     return dataclasses.replace(loop, operations=operations, rate=rate, arrivals=plan.request.arrivals)
 
 
-def discarded(operations: int, slices: int) -> int:
-    """Operations at the head of each slice that are not recorded: caches are cold after another's turn."""
-    return -(-operations // (slices * _HEAD))
+def discarded(request: RunRequest, operations: int, slices: int) -> int:
+    """Operations at the head of each slice that are not recorded: a tenth, or as long as was asked for.
+
+    Caches are cold after another's turn. None of a cold trial, which is about its head.
+    """
+    if request.cold:
+        return 0
+    if request.discard_seconds is None:
+        return -(-operations // (slices * _HEAD))
+    share = min(_MOST_DISCARDED, request.discard_seconds / request.trial_seconds)
+    return round(operations * share / slices)
 
 
 def _slices(plan: Plan, operations: int) -> int:
@@ -168,7 +233,7 @@ def trial_deadline_seconds(trial_seconds: float) -> float:
     return max(_DEADLINE_SECONDS, _DEADLINE_TRIALS * trial_seconds)
 
 
-def _fill(plan: Plan, twins: Twins[Any], baseline: Condition, data_bytes: int, capacity: _Capacity) -> _Filled:
+def _fill(plan: Plan, seats: _Seats, baseline: Condition, capacity: _Capacity) -> _Filled:
     """Operations that fill the wanted time on this baseline, and the time they took at last."""
     wanted = plan.request.trial_seconds
     share = plan.share_of_capacity(baseline)
@@ -177,7 +242,9 @@ def _fill(plan: Plan, twins: Twins[Any], baseline: Condition, data_bytes: int, c
         return _due(share * at_most, wanted, at_most)
     if plan.request.rate is not None:
         return _due(plan.request.rate, wanted)
-    return _closed(plan, twins, baseline, data_bytes, wanted)
+    if plan.command is not None and not plan.command.calibrates:
+        return _Filled(1, wanted)  # the command knows by itself how much it does
+    return _closed(plan, seats, baseline, wanted)
 
 
 def _due(rate: float, wanted: float, capacity: float | None = None) -> _Filled:
@@ -185,17 +252,24 @@ def _due(rate: float, wanted: float, capacity: float | None = None) -> _Filled:
     return _Filled(operations, operations / rate, rate, capacity)
 
 
-def _closed(plan: Plan, twins: Twins[Any], baseline: Condition, data_bytes: int, wanted: float) -> _Filled:
-    twin = twins.start(plan.twin_settings(baseline, data_bytes), f"calibration-{baseline.stratum}")
-    try:
-        return _search(plan, twin, wanted)
-    finally:
-        twin.end()
+def _closed(plan: Plan, seats: _Seats, baseline: Condition, wanted: float) -> _Filled:
+    threads = int(baseline.level("threads"))
+    with seats.twin(baseline) as (twin, first_op):
+        if plan.request.cold:
+            return _cold(plan, twin, first_op, threads)
+        return _search(plan, twin, first_op, wanted, threads)
 
 
-def _search(plan: Plan, twin: Twin, wanted: float) -> _Filled:
+def _cold(plan: Plan, twin: Twin, first_op: int, threads: int) -> _Filled:
+    """One operation on each thread, however short: a second one would find in the caches what the first brought."""
+    deadline = trial_deadline_seconds(plan.request.trial_seconds)
+    measured = twin.trial(_job(plan, _STREAM + 1, threads, first_op, seconds=deadline))
+    return _Filled(threads, measured.elapsed_ns / 1e9)
+
+
+def _search(plan: Plan, twin: Twin, first_op: int, wanted: float, threads: int) -> _Filled:
     """Grow the trial until it fills the wanted time, then take the median of a few, since one may meet a cold cache."""
-    operations, first_op = _FIRST_OPERATIONS, 1
+    operations = _FIRST_OPERATIONS * threads
     settled: list[float] = []
     for attempt in range(_TRIES):
         job = _job(plan, _STREAM + 1 + attempt, operations, first_op, seconds=trial_deadline_seconds(wanted))
@@ -206,23 +280,23 @@ def _search(plan: Plan, twin: Twin, wanted: float) -> _Filled:
             settled.append(per_operation)
         if len(settled) == _SETTLED:
             break
-        fewest = _fewest(per_operation, wanted)
+        fewest = _fewest(per_operation, wanted, threads)
         operations = max(fewest, round(min(wanted / per_operation, operations * _MOST_GROWTH)))
     per_operation = statistics.median(settled or [per_operation])
-    operations = max(_fewest(per_operation, wanted), round(wanted / per_operation))
+    operations = max(_fewest(per_operation, wanted, threads), round(wanted / per_operation))
     return _Filled(operations, operations * per_operation)
 
 
-def _fewest(per_operation: float, wanted: float) -> int:
-    """The fewest operations of a trial: ten, or as many as its time allows where operations are slow."""
-    return max(_FEWEST_SLOW_OPERATIONS, min(_FEWEST_OPERATIONS, int(LONGEST_TRIALS * wanted / per_operation)))
+def _fewest(per_operation: float, wanted: float, threads: int) -> int:
+    """The fewest operations of a trial: ten, or as many as its time allows where operations are slow; one a thread."""
+    return max(threads, _FEWEST_SLOW_OPERATIONS, min(_FEWEST_OPERATIONS, int(LONGEST_TRIALS * wanted / per_operation)))
 
 
-def _bounded(plan: Plan, twins: Twins[Any], stratum: int, data_bytes: int, filled: _Filled) -> _Filled:
+def _bounded(plan: Plan, seats: _Seats, stratum: int, filled: _Filled) -> _Filled:
     """As many operations as the slowest twin of the stratum does in the longest trial that is allowed, or all."""
     operations = filled.operations
     treatments = [condition for condition in plan.strata[stratum] if condition.role is Role.TREATMENT]
-    slowest = max((_probed(plan, twins, condition, data_bytes) for condition in treatments), default=0.0)
+    slowest = max((_probed(plan, seats, condition) for condition in treatments), default=0.0)
     longest = LONGEST_TRIALS * plan.request.trial_seconds
     if operations * slowest <= longest:
         return filled
@@ -230,18 +304,21 @@ def _bounded(plan: Plan, twins: Twins[Any], stratum: int, data_bytes: int, fille
     return replace(filled, operations=fewer, seconds=filled.seconds * fewer / operations)
 
 
-def _probed(plan: Plan, twins: Twins[Any], condition: Condition, data_bytes: int) -> float:
+def _probed(plan: Plan, seats: _Seats, condition: Condition) -> float:
     """About how long an operation takes under this condition, s, from very few of them."""
-    settings = plan.twin_settings(condition, data_bytes)
-    twin = twins.start(settings, f"calibration-{condition.stratum}-{settings.cipher}")
-    try:
-        operations = max(_PROBED_OPERATIONS, settings.threads)
-        deadline = trial_deadline_seconds(plan.request.trial_seconds)
-        measured: Measurement = twin.trial(_job(plan, _STREAM, operations, first_op=1, seconds=deadline))
-    finally:
-        twin.end()
+    operations = max(_PROBED_OPERATIONS, int(condition.level("threads")))
+    deadline = trial_deadline_seconds(plan.request.trial_seconds)
+    with seats.twin(condition) as (twin, first_op):
+        measured: Measurement = twin.trial(_job(plan, _STREAM, operations, first_op, seconds=deadline))
     return measured.elapsed_ns / 1e9 / max(1, measured.operations)
 
 
 def _job(plan: Plan, stream: int, operations: int, first_op: int, seconds: float) -> TrialJob:
-    return TrialJob(plan.settings.seed, stream, operations, first_op, deadline_seconds=seconds)
+    return TrialJob(
+        plan.settings.seed,
+        stream,
+        operations,
+        first_op,
+        deadline_seconds=seconds,
+        trial_seconds=plan.request.trial_seconds,
+    )

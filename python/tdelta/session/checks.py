@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from tdelta.driver import Checksums
 from tdelta.driver.proof import CipherProof
 from tdelta.errors import UnsoundTwins
-from tdelta.records import Condition, Trial, Validity
+from tdelta.evidence.plans import compare
+from tdelta.records import Condition, SettingsCompared, Trial, Validity
 from tdelta.session.instructions import FACTOR, instructions_check
 from tdelta.session.planning import Plan
+from tdelta.session.warming import LOOKED_AT, MOST_LAPS
 
-_VARIED_BY = {"cache": ("cache_size",), "journal_mode": ("journal_mode",), "threads": ("cache_size",)}
 _DIFFERENT_BY_RESERVE = frozenset({"page_count"})
 
 
@@ -33,6 +35,11 @@ class Checks:
         self._rounds_compared = 0
         self._facts: dict[int, tuple[str, dict[str, str]]] = {}
         self._page_us: dict[str, list[float]] = {}
+        self._observed: dict[str, str] = {}
+        self._plans: dict[int, tuple[str, Mapping[str, Any]]] = {}
+        self._other_plans: list[str] = []
+        self._unsettled: list[str] = []
+        self._lost: list[str] = []
 
     def as_json(self) -> dict[str, object]:
         """What earlier rounds found, as JSON values, for the next sitting at the same run."""
@@ -43,6 +50,10 @@ class Checks:
             "page_us": self._page_us,
             "in_force": self._in_force,
             "rounds_compared": self._rounds_compared,
+            "facts": {str(stratum): [key, facts] for stratum, (key, facts) in self._facts.items()},
+            "unsettled": self._unsettled,
+            "lost": self._lost,
+            "other_plans": self._other_plans,
         }
 
     def restore(self, found: Mapping[str, Any]) -> None:
@@ -52,6 +63,10 @@ class Checks:
         self._ciphers = list(found["ciphers"])
         self._in_force = list(found.get("in_force", []))
         self._rounds_compared = int(found["rounds_compared"])
+        self._facts = {int(stratum): (key, facts) for stratum, (key, facts) in found.get("facts", {}).items()}
+        self._unsettled = list(found.get("unsettled", []))
+        self._lost = list(found.get("lost", []))
+        self._other_plans = list(found.get("other_plans", []))
         self._page_us = {level: list(costs) for level, costs in found.get("page_us", {}).items()}
 
     def loaded(self, name: str, sums: Checksums, expected: Checksums) -> None:
@@ -68,12 +83,26 @@ class Checks:
 
     def in_force(self, condition: Condition, facts: Mapping[str, str]) -> None:
         """What a twin says of its cipher, against the one it was asked for."""
-        cipher = str(condition.level("cipher"))
-        told = [f"{name} {facts[name]}" for name in self._plan.engine.ciphers[cipher].in_force]
-        self._in_force_seen.setdefault(cipher, "a plain file" if cipher == "none" else ", ".join(told))
-        fault = self._plan.engine.cipher_fault(cipher, facts)
+        family, settings = self._plan.family, self._plan.twin_settings(condition, 0)
+        self._in_force_seen.setdefault(str(condition.level("cipher")), family.told(settings, facts))
+        fault = family.fault(settings, facts)
         if fault is not None:
             self._in_force.append(f"{condition.key}: {fault}")
+
+    def observed(self, found: Mapping[str, str]) -> None:
+        """What an engine was seen to start for its pages, by the cipher asked for; empty where nothing was seen."""
+        self._observed = {cipher: told for cipher, told in found.items() if told}
+
+    def planned(self, condition: Condition, plans: Mapping[str, Any]) -> None:
+        """How a twin runs the statements, against the first twin of the same stratum; a difference is a caution."""
+        first, known = self._plans.setdefault(condition.stratum, (condition.key, plans))
+        for difference in compare(known, plans):
+            told = (
+                f"{difference.statement} is run in another way on {condition.key} ({difference.other}) than on {first}"
+                f" ({difference.baseline}): what it costs there is not encryption alone"
+            )
+            if told not in self._other_plans:
+                self._other_plans.append(told)
 
     def settled(self, condition: Condition, facts: dict[str, str]) -> None:
         """Settings read back from a twin, against the first twin of the same stratum."""
@@ -86,6 +115,29 @@ class Checks:
     def proved(self, condition: Condition, proof: CipherProof) -> None:
         """What a page's cipher cost in a twin's own process, before its first trial."""
         self._page_us.setdefault(str(condition.level(FACTOR)), []).append(proof.cipher_us_per_page)
+
+    def unsettled(self, number: int, misses: Mapping[Condition, Sequence[float]]) -> None:
+        """Caches that still missed less often from trial to trial when a round's first block had to begin."""
+        for condition, found in misses.items():
+            last = ", ".join(f"{value:.3g}" for value in found[-LOOKED_AT:])
+            self._unsettled.append(
+                f"round {number + 1}: the cache of {condition.key} had not settled after {MOST_LAPS} trials of warm-up"
+                f" ({last} misses an operation)"
+            )
+
+    def lost(self, number: int, void: str, said: str) -> None:
+        """A twin's server died at work; what it was at is void, and its round went no further."""
+        self._lost.append(f"round {number + 1}: {void} is void and the twins were made anew, since {said}")
+
+    @property
+    def losses(self) -> int:
+        """How often a server died, in all sittings."""
+        return len(self._lost)
+
+    @property
+    def cautions(self) -> tuple[str, ...]:
+        """What does not make the run unsound, and must be said with its answer."""
+        return (*self._unsettled, *self._lost, *self._other_plans, *_other_key_sizes(self._observed))
 
     def before(self, condition: Condition, sums: Checksums) -> None:
         """A fresh twin's rows, against the rows as generated, or as read from the user's database."""
@@ -121,8 +173,16 @@ class Checks:
             _told("files are encrypted as asked", self._ciphers, self._ciphers_text()),
             *instructions_check(self._page_us),
             _told("the cipher in force is the one asked for", self._in_force, self._in_force_text()),
-            _told("the same work was done", list(_unequal_work(trials)), _work_text(trials)),
+            self._work_check(trials),
         )
+
+    def _work_check(self, trials: Sequence[Trial]) -> Validity:
+        name, command = "the same work was done", self._plan.command
+        if command is not None and not command.does_equal_work:
+            return Validity(
+                name, True, f"NOT compared: the load command decides how much it does; {_work_text(trials)}"
+            )
+        return _told(name, list(_unequal_work(trials)), _work_text(trials))
 
     def _rows_text(self) -> str:
         rows = sum(count for count, _ in self._expected.values())
@@ -148,18 +208,43 @@ class Checks:
         return twins + (f"; not of {', '.join(tables)}, which the clock or chance writes to" if tables else "")
 
     def _settings_text(self) -> str:
-        varied = {name for factor in self._plan.request.vary for name in _VARIED_BY.get(factor, ())}
-        names = sorted({name for _, facts in self._facts.values() for name in facts} - varied)
-        return ", ".join(names) + (f"; varied: {', '.join(sorted(varied))}" if varied else "")
+        if (told := self._plan.family.settings_told) is not None:
+            return told
+        compared = self.settings_compared()
+        return ", ".join(compared.shared) + (f"; varied: {', '.join(compared.varied)}" if compared.varied else "")
+
+    def settings_compared(self) -> SettingsCompared:
+        """What twins were found to share, what differs between strata, and what encrypted twins are given beyond."""
+        values: dict[str, dict[str, None]] = {}
+        for _, facts in self._facts.values():
+            for name, value in facts.items():
+                values.setdefault(name, {})[value] = None
+        family, kinds = self._plan.family, self._plan.load_kinds().values()
+        settings = [self._plan.twin_settings(condition, 0) for condition in kinds]
+        return SettingsCompared(
+            shared={name: next(iter(found)) for name, found in sorted(values.items()) if len(found) == 1},
+            varied={name: tuple(found) for name, found in sorted(values.items()) if len(found) > 1},
+            differing={family.kind_words(s): names for s in settings if (names := family.differing(s))},
+        )
 
     def _ciphers_text(self) -> str:
-        shown = {True: "hides", False: "shows"}
-        return ", ".join(f"{cipher} {shown[hidden]} its header" for cipher, hidden in self._ciphers_seen.items())
+        family = self._plan.family
+        return ", ".join(family.seen(cipher, is_encrypted=hidden) for cipher, hidden in self._ciphers_seen.items())
 
     def _in_force_text(self) -> str:
         ciphers = dict.fromkeys(str(condition.level("cipher")) for condition in self._plan.conditions)
         seen = ((cipher, self._in_force_seen[cipher]) for cipher in ciphers if cipher in self._in_force_seen)
-        return ", ".join(f"{cipher}: {told}" for cipher, told in seen)
+        told_of_all = ", ".join(f"{cipher}: {told}" for cipher, told in seen)
+        observed = "".join(f"; observed of {cipher}: {told}" for cipher, told in self._observed.items())
+        return told_of_all + observed
+
+
+def _other_key_sizes(observed: Mapping[str, str]) -> Iterator[str]:
+    """Where an engine asked for AES of one key size was mostly seen to start another."""
+    for cipher, told in observed.items():
+        first = re.match(r"AES-(\d+)", told)
+        if cipher.startswith("aes-") and first is not None and cipher.split("-")[1] != first[1]:
+            yield f"{cipher} was asked for, and what the server was seen to start for its pages is {told}"
 
 
 def _told(check: str, faults: Sequence[str], fine: str) -> Validity:

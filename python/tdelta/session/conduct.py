@@ -18,17 +18,18 @@ from types import FrameType
 from typing import Any
 
 from tdelta.design import fresh_seed
-from tdelta.driver import MakeTwins, SqliteTwins, TwinFolder, Twins, signals, sweep
-from tdelta.errors import StorageFault, TdeltaError, UsageError
+from tdelta.design.layout import PLAIN
+from tdelta.driver import MakeTwins, TwinFolder, Twins, signals, sweep
+from tdelta.errors import ServerLost, StorageFault, TdeltaError, UsageError
 from tdelta.inference import enough, judge, look
 from tdelta.measure import library_versions, machine_facts
 from tdelta.records import Event, Look, Phase, RunPlanned, RunResult, Trial
 from tdelta.session.answer import Ending, assemble
 from tdelta.session.calibration import Calibration, calibrate
 from tdelta.session.checks import Checks
-from tdelta.session.database import staged
 from tdelta.session.evidence import Evidence
 from tdelta.session.floors import FACT, measure_floors
+from tdelta.session.ground import grounded
 from tdelta.session.planning import Plan, plan, request_from_json
 from tdelta.session.preflight import check_room
 from tdelta.session.request import RunRequest
@@ -36,6 +37,9 @@ from tdelta.session.rounds import Clock, Interruption, RoundRunner
 from tdelta.store import RunStatus, Store
 
 Observer = Callable[[Event], None]
+
+OBSERVED = "observed ciphers"
+"""The fact that holds what engines were seen to encrypt pages with, by the cipher asked for."""
 
 _CLOSING_SECONDS = 1.5
 """Kept back at the end of the time for the verdict itself."""
@@ -45,7 +49,7 @@ def conduct(
     request: RunRequest,
     observer: Observer,
     *,
-    make_twins: MakeTwins = SqliteTwins,
+    make_twins: MakeTwins | None = None,
     now: Callable[[], float] = time.monotonic,
 ) -> RunResult:
     """Run what was asked, from the set-up to the verdict, and keep it in the store.
@@ -55,7 +59,7 @@ def conduct(
     Args:
         request: what was asked.
         observer: told what happens.
-        make_twins: makes the run's twins; `tdelta.driver.fake` has some for tests.
+        make_twins: makes the run's twins in the engine's place; `tdelta.driver.fake` has some for tests.
         now: the clock, seconds.
 
     Raises:
@@ -68,13 +72,14 @@ def conduct(
     request = dataclasses.replace(request, seed=fresh_seed() if request.seed is None else request.seed)
     with Store.open(request.store) as store, _interruptible(Interruption()):
         run_id = store.fresh_run_id()
-        with staged(request, run_id, observer) as source:
-            made = plan(request, run_id, source)
+        with grounded(request, run_id, observer) as ground:
+            made = plan(request, run_id, ground.source, ground.servers)
             _make_room(made)
-            versions = library_versions() | made.engine.library.versions()
+            versions = library_versions() | made.family.versions()
             store.create_run(made.settings, machine_facts(made.base), versions)
             _keep_work(made, store)
-            return _Session(made, store, observer, clock, make_twins).run()
+            with ground.entered():
+                return _Session(made, store, observer, clock, make_twins).run()
 
 
 def resume(
@@ -82,7 +87,7 @@ def resume(
     store_path: Path | None,
     observer: Observer,
     *,
-    make_twins: MakeTwins = SqliteTwins,
+    make_twins: MakeTwins | None = None,
     now: Callable[[], float] = time.monotonic,
 ) -> RunResult:
     """Complete a run that was cut short: same settings and seed, fresh twins, the next rounds.
@@ -108,22 +113,23 @@ def resume(
         request = request_from_json(settings.options)
         _require_same_versions(found, store.versions(found))
         clock = Clock(request.max_seconds, now)
-        with _interruptible(Interruption()), staged(request, found, observer) as source:
-            made = dataclasses.replace(plan(request, found, source), settings=settings)
+        with _interruptible(Interruption()), grounded(request, found, observer) as ground:
+            made = dataclasses.replace(plan(request, found, ground.source, ground.servers), settings=settings)
             if store.get_fact(found, "fingerprint") not in (None, made.fingerprint()):
-                changed = "workload" if source is None else "database or its workload"
+                changed = "workload" if ground.source is None else "database or its workload"
                 raise UsageError(f"run {found}: its {changed} has changed since it began; start a new run")
-            _require_same_library(found, store.get_fact(found, "library"), made.engine.library.identity())
+            _require_same_library(found, store.get_fact(found, "library"), made.family.identity())
             _keep_work(made, store)  # a run that was killed at once has none yet
             _make_room(made)
-            return _Session(made, store, observer, clock, make_twins).run()
+            with ground.entered():
+                return _Session(made, store, observer, clock, make_twins).run()
 
 
 def _keep_work(plan: Plan, store: Store) -> None:
     """What the run does, by its digest, and with what; on a user's database in full, since it may be a proposal."""
     run_id = plan.settings.run_id
     store.put_fact(run_id, "fingerprint", plan.fingerprint())
-    store.put_fact(run_id, "library", plan.engine.library.identity())
+    store.put_fact(run_id, "library", plan.family.identity())
     if plan.source is not None:
         store.put_fact(run_id, "database", plan.source.as_json())
 
@@ -156,7 +162,7 @@ class _Session:
     """One sitting at a run."""
 
     def __init__(
-        self, plan: Plan, store: Store, observer: Observer, clock: Clock, make_twins: MakeTwins = SqliteTwins
+        self, plan: Plan, store: Store, observer: Observer, clock: Clock, make_twins: MakeTwins | None
     ) -> None:
         self._plan = plan
         self._store = store
@@ -171,6 +177,7 @@ class _Session:
         earlier = store.get_fact(self._run_id, "checks")
         if earlier is not None:
             self._checks.restore(earlier)
+        self._checks.observed(store.get_fact(self._run_id, OBSERVED) or {})
         self._evidence.restore(store.get_fact(self._run_id, "evidence") or [])
 
     def run(self) -> RunResult:
@@ -203,7 +210,12 @@ class _Session:
         self._observe(planned)
 
     def _measure(self, folder: TwinFolder) -> Ending:
-        twins = self._make_twins(self._plan.engine, folder, self._plan.load_job(), self._plan.mix())
+        with ExitStack() as stack:
+            twins = self._twins(folder)
+            stack.callback(twins.end)
+            return self._measure_on(twins)
+
+    def _measure_on(self, twins: Twins[Any]) -> Ending:
         data_bytes = self._load(twins)
         found = self._calibrate(twins, data_bytes)
         self._measure_floors(twins)
@@ -217,28 +229,56 @@ class _Session:
             library=twins.library,
         )
 
+    def _twins(self, folder: TwinFolder) -> Twins[Any]:
+        family, job, mix = self._plan.family, self._plan.load_job(), self._plan.mix()
+        if self._make_twins is not None:
+            return self._make_twins(family.engine, folder, job, mix)
+        return family.make_twins(folder, job, mix)
+
     def _load(self, twins: Twins[Any]) -> int:
-        """Load every kind of file, compare the rows, and return the size of the plain one."""
+        """Load every kind of data, compare the rows, and return the size of the plain one."""
         kinds = self._plan.load_kinds()
         expected = twins.expected_checksums()
         data_bytes = 0
-        for number, ((cipher, page_size), condition) in enumerate(kinds.items()):
-            self._observe(Phase("load", f"{cipher}, pages of {page_size} bytes", number, len(kinds)))
-            path, sums = twins.load(self._plan.twin_settings(condition, 0))
-            self._checks.loaded(f"{cipher}/{page_size}", sums, expected)
-            self._checks.ciphered(cipher, is_encrypted=twins.is_encrypted(path))
-            data_bytes = data_bytes or path.stat().st_size
+        for number, (kind, condition) in enumerate(kinds.items()):
+            settings = self._plan.twin_settings(condition, 0)
+            self._observe(Phase("load", self._plan.family.kind_words(settings), number, len(kinds)))
+            path, sums = twins.load(settings)
+            self._checks.loaded("/".join(map(str, kind)), sums, expected)
+            self._checks.ciphered(str(kind[0]), is_encrypted=twins.is_encrypted(path))
+            data_bytes = data_bytes or twins.data_bytes(path)
         if self._plan.source is not None:
-            self._plan.source.path.unlink(missing_ok=True)  # every kind of twin has been made of it
+            self._plan.source.let_go()
         self._checks.raise_if_rows_differ()
+        self._observe_ciphers(twins)
         return data_bytes
+
+    def _observe_ciphers(self, twins: Twins[Any]) -> None:
+        """What engines really encrypt pages with, in runs of their own, before anything is measured."""
+        if not self._plan.family.observes_ciphers() or self._store.get_fact(self._run_id, OBSERVED) is not None:
+            return
+        found: dict[str, str] = {}
+        for condition in self._plan.load_kinds().values():
+            cipher = str(condition.level("cipher"))
+            if cipher != PLAIN and cipher not in found:
+                self._observe(Phase("observe", f"which cipher {cipher} is in fact"))
+                found[cipher] = twins.observe(self._plan.twin_settings(condition, 0))
+        self._store.put_fact(self._run_id, OBSERVED, found)
+        self._checks.observed(found)
 
     def _calibrate(self, twins: Twins[Any], data_bytes: int) -> Calibration:
         self._observe(Phase("calibrate", "how many operations fill a trial"))
         stored = self._store.get_fact(self._run_id, "calibration")
-        found = calibrate(self._plan, twins, data_bytes, stored)
+        found = self._calibrated(twins, data_bytes, stored)
         self._store.put_fact(self._run_id, "calibration", found.as_json())
         return found
+
+    def _calibrated(self, twins: Twins[Any], data_bytes: int, stored: Mapping[str, Any] | None) -> Calibration:
+        try:
+            return calibrate(self._plan, twins, data_bytes, stored)
+        except ServerLost as loss:
+            self._checks.lost(0, "calibration", loss.said)
+            return calibrate(self._plan, twins, data_bytes, stored)
 
     def _measure_floors(self, twins: Twins[Any]) -> None:
         if self._store.get_fact(self._run_id, FACT) is None:
@@ -271,9 +311,17 @@ class _Session:
             self._store.put_fact(self._run_id, "checks", self._checks.as_json())
             self._store.put_fact(self._run_id, "evidence", self._evidence.as_json())
             longest = max(longest, self._clock.elapsed() - began - runner.search_seconds)
-            done, number = done + 1, number + 1
+            done, number = done + (runner.loss is None), number + 1
+            if runner.loss is not None and not self._trials:
+                self._require_time(runner.loss, longest)
+                continue
             ended = "interrupt" if self._interruption.requested else self._look(number - 1, done, longest)
         return ended
+
+    def _require_time(self, loss: ServerLost, longest: float) -> None:
+        """Raise what was lost where there is no time to make up for it, and nothing else to say."""
+        if self._interruption.requested or self._clock.left() < longest + _CLOSING_SECONDS:
+            raise loss
 
     def _whole_rounds(self) -> int:
         """Rounds of earlier sittings that came to their end."""

@@ -6,52 +6,50 @@ folder of the run's own, which is gone at its end.
 
 from __future__ import annotations
 
-import re
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from tdelta.design import fresh_seed
-from tdelta.driver import Checksums, TrialJob, TwinFolder, find_library, sweep
+from tdelta.driver import Checksums, TwinFolder, find_library, sweep
 from tdelta.driver.examining import CopyExaminer, Trier
 from tdelta.driver.exposure import require_no_markers
 from tdelta.driver.protocol import Tables
 from tdelta.driver.staging import Original, copy_original, find_original
 from tdelta.engines import Layout, TwinSettings, engine
-from tdelta.errors import DatabaseFault, UnsoundTwins, UsageError, WorkloadError
-from tdelta.evidence import COLUMNS, TABLE, Markers
+from tdelta.errors import DatabaseFault, UnsoundTwins, UsageError
+from tdelta.evidence import Markers
 from tdelta.measure import require_space, require_writable
-from tdelta.records import Event, Phase
+from tdelta.records import Phase
 from tdelta.session.planning import check, default_base
 from tdelta.session.request import RunRequest
 from tdelta.session.source import DatabaseSource
+from tdelta.session.trying import (
+    MOMENT_SECONDS,
+    PROPOSED_CAUTION,
+    Chosen,
+    Observer,
+    choose,
+    left_by_writes,
+    moment_cautions,
+    own_tables,
+    tables_of,
+    writing,
+)
 from tdelta.store import default_path
 from tdelta.workloads import Workload
-from tdelta.workloads.database import Database, DatabaseTable
-from tdelta.workloads.keys import key_columns, key_sql, key_table_name, key_variables
+from tdelta.workloads.database import Database
+from tdelta.workloads.keys import key_sql, key_variables
 from tdelta.workloads.own_folder import read_own_folder
-from tdelta.workloads.proposal import Choice, Kind, Proposal, propose, settle
-
-Observer = Callable[[Event], None]
+from tdelta.workloads.proposal import Proposal, propose
 
 _COPIES = 3
 """Files as large as the original that staging takes at once: the copy, its rebuild, and the copy that is tried on."""
 
-_TRIES = {Kind.READ: 100, Kind.RANGE: 50, Kind.UPDATE: 1000, Kind.INSERT: 1000}
-"""How often a proposed transaction is tried, with other rows each time: a trigger may refuse few rows only."""
-
-_REPEATED = 100
-_MOMENT_SECONDS = 1.1
-"""Longer than the second in which most clocks of SQL count."""
-
-_TRY_SECONDS = 60.0
-_TRY_SEED = 20261122
-_TRY_STREAM = 1 << 42
 _TRY_CACHE_BYTES = 64_000_000
 _MEGABYTE = 1_000_000
-_PLACE = re.compile(r"^(\w+), line (\d+): ")
 
 
 @contextmanager
@@ -95,15 +93,6 @@ def _require_room(base: Path, original: Original) -> None:
     require_space(base, needed, remedy="or name another folder (--dir)")
 
 
-@dataclass(frozen=True, slots=True)
-class _Chosen:
-    """A workload, and what was left out of it."""
-
-    workload: Workload
-    notes: tuple[str, ...] = ()
-    cautions: tuple[str, ...] = ()
-
-
 class _Staging:
     """One staging; `run` is its stages."""
 
@@ -124,7 +113,7 @@ class _Staging:
             examiner.check()
             self._observe(Phase("examine", "tables, keys, columns and sizes"))
             database = examiner.describe()
-            tables = _tables(database)
+            tables = tables_of(database)
             self._observe(Phase("checksum", "the rows of the copy"))
             checksums = examiner.checksums(tables)
             wanted = self._wanted(database)
@@ -148,11 +137,11 @@ class _Staging:
             database=database,
             workload=chosen.workload,
             constants=constants,
-            tables=tables + _own_tables(wanted, database),
+            tables=tables + own_tables(wanted, database),
             checksums=checksums,
             is_proposed=isinstance(wanted, Proposal),
             notes=chosen.notes,
-            cautions=(*self._cautions(database), *chosen.cautions, *_moment_cautions(unrepeatable)),
+            cautions=(*self._cautions(database), *chosen.cautions, *moment_cautions(unrepeatable)),
             unrepeatable=unrepeatable,
         )
 
@@ -187,21 +176,17 @@ class _Staging:
             UnsoundTwins: the rebuild changed rows.
         """
         self._observe(Phase("checksum", "the rows of the rebuilt copy"))
-        rebuilt = examiner.checksums(tables + _own_tables(wanted, database))
+        rebuilt = examiner.checksums(tables + own_tables(wanted, database))
         changed = [table for table, found in checksums.items() if rebuilt[table] != found]
         if changed:
             raise UnsoundTwins(f"VACUUM changed rows of the copy: tables {', '.join(changed)}")
         return rebuilt
 
-    def _settled(self, wanted: Workload | Proposal, layout: Layout, constants: Mapping[str, int]) -> _Chosen:
-        """Try every transaction on a scratch copy.
-
-        Raises:
-            WorkloadError: statements of the user's that the database does not take, all of them.
-            DatabaseFault: nothing that was proposed works.
-        """
+    def _settled(self, wanted: Workload | Proposal, layout: Layout, constants: Mapping[str, int]) -> Chosen:
+        """Try every transaction on a scratch copy."""
         with self._scratch(layout, constants) as trier:
-            return self._proposed(wanted, trier) if isinstance(wanted, Proposal) else self._given(wanted, trier)
+            named, title = self._original.named, self._original.file_name
+            return choose(wanted, self._request.workload, named, title, trier, self._observe)
 
     @contextmanager
     def _scratch(self, layout: Layout, constants: Mapping[str, int]) -> Iterator[Trier]:
@@ -221,48 +206,15 @@ class _Staging:
 
         A trigger that stamps rows with the time is common; twins under it do the same work and differ all the same.
         """
-        writing = [transaction for transaction in workload.transactions if transaction.writes]
-        if not writing:
+        if not writing(workload):
             return ()
         self._observe(Phase("compare", "whether the same writes leave the same rows a moment later"))
         found = []
-        for wait_seconds in (_MOMENT_SECONDS, 0.0):
+        for wait_seconds in (MOMENT_SECONDS, 0.0):
             with self._scratch(layout, constants) as trier:
-                for t in writing:
-                    trier.said({"name": t.name, "weight": 1.0, "text": t.text}, _trial(_REPEATED))
-                found.append(trier.checksums(tables))
+                found.append(left_by_writes(workload, tables, trier))
             time.sleep(wait_seconds)
         return tuple(table for table, _ in tables if found[0][table] != found[1][table])
-
-    def _given(self, workload: Workload, trier: Trier) -> _Chosen:
-        faults = []
-        for done, (name, script) in enumerate(workload.scripts().items()):
-            self._observe(Phase("prepare", "each transaction on a scratch copy", done, len(workload.transactions)))
-            if said := trier.said({"name": name, "weight": 1.0, "text": script["text"]}, None):
-                faults.append(_PLACE.sub(r"\1.sql:\2: ", said, count=1))
-        if faults:
-            raise WorkloadError(str(self._request.workload), faults)
-        return _Chosen(workload)
-
-    def _proposed(self, proposal: Proposal, trier: Trier) -> _Chosen:
-        works: dict[str, str] = {}
-        cautions = []
-        for done, choice in enumerate(proposal.choices):
-            self._observe(Phase("propose", "trying each transaction on a scratch copy", done, len(proposal.choices)))
-            script, said = _first_that_works(choice, trier)
-            if script is not None:
-                works[choice.name] = script
-            else:
-                cautions.append(f"{choice.name} was proposed and left out, because it failed when it was tried: {said}")
-        if not works:
-            raise DatabaseFault(
-                self._original.named,
-                "no workload can be proposed: "
-                + "; ".join((*cautions, *proposal.notes) or ("no table has rows and a key",))
-                + "; give one of your own with --workload",
-            )
-        workload = settle(proposal, works, self._original.file_name)
-        return _Chosen(workload, (*proposal.notes, *cautions), tuple(cautions))
 
     def _cautions(self, database: Database) -> Iterator[str]:
         named, path = self._original.named, self._original.path
@@ -274,51 +226,7 @@ class _Staging:
                 f" {', '.join(database.virtual_tables)}"
             )
         if self._request.workload is None:
-            yield (
-                "the workload is tdelta's proposal from the schema alone; your application's own mix would say more"
-                " (--write-workload, --workload)"
-            )
-
-
-def _moment_cautions(unrepeatable: tuple[str, ...]) -> Iterator[str]:
-    if unrepeatable:
-        yield (
-            "a trigger or a default writes what depends on the clock or on chance, so these tables are not compared"
-            f" after the trials: {', '.join(unrepeatable)}"
-        )
-
-
-def _first_that_works(choice: Choice, trier: Trier) -> tuple[str | None, str | None]:
-    """The first script of a choice that works; else None and what was said against the first."""
-    said: list[str] = []
-    for text in choice.scripts:
-        found = trier.said({"name": choice.name, "weight": 1.0, "text": text}, _trial(_TRIES[choice.kind]))
-        if found is None:
-            return text, None
-        said.append(found)
-    return None, said[0]
-
-
-def _trial(operations: int) -> TrialJob:
-    return TrialJob(_TRY_SEED, _TRY_STREAM, operations, first_op=1, deadline_seconds=_TRY_SECONDS)
-
-
-def _tables(database: Database) -> Tables:
-    return tuple((table.name, table.stored_columns) for table in database.tables)
-
-
-def _own_tables(wanted: Workload | Proposal, database: Database) -> Tables:
-    """What tdelta adds to the copy: tables of sampled keys, and the markers that a search for plaintext looks for."""
-    return (*_key_tables(wanted, database), (TABLE, COLUMNS))
-
-
-def _key_tables(wanted: Workload | Proposal, database: Database) -> Tables:
-    return tuple((key_table_name(key.name), _sampled_columns(database.table(key.table))) for key in wanted.keys)
-
-
-def _sampled_columns(table: DatabaseTable | None) -> tuple[str, ...]:
-    key = None if table is None else table.key
-    return ("n",) if key is None else ("n", *key_columns(key))
+            yield PROPOSED_CAUTION
 
 
 def _plain(layout: Layout) -> TwinSettings:

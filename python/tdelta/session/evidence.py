@@ -31,7 +31,7 @@ class Evidence:
     @property
     def is_due(self) -> bool:
         """Whether some twin was not searched yet."""
-        return len(self._searched) < len(self._plan.conditions)
+        return len(self._searched) < len(self._searchable())
 
     def as_json(self) -> list[dict[str, object]]:
         """What was found so far, as JSON values, for the next sitting at the same run."""
@@ -44,7 +44,7 @@ class Evidence:
         """Take over what `as_json` of an earlier sitting wrote."""
         conditions = {condition.key: condition for condition in self._plan.conditions}
         self._searched = [
-            Searched(conditions[one["condition"]], tuple(_found(values) for values in one["found"])) for one in found
+            self._of(conditions[one["condition"]], tuple(_found(values) for values in one["found"])) for one in found
         ]
 
     def gather(
@@ -67,13 +67,22 @@ class Evidence:
         """
         needles = self._plan.markers().needles
         self._searched = []
-        for done, (condition, (_, twin)) in enumerate(twins.items()):
+        for done, condition in enumerate(instances := [c for c in self._searchable() if c in twins]):
+            twin = twins[condition][1]
             if is_interrupted():
                 return
-            observe(Phase("evidence", "files are searched for planted markers", done, len(twins)))
+            observe(Phase("evidence", "files are searched for planted markers", done, len(instances)))
             with watching(twin):
                 found = twin.evidence(self._short(job(condition)), needles)
-            self._searched.append(Searched(condition, found))
+            self._searched.append(self._of(condition, found))
+
+    def _of(self, condition: Condition, found: tuple[Found, ...]) -> Searched:
+        return Searched(condition, found, self._plan.family.covered(self._plan.twin_settings(condition, 0)))
+
+    def _searchable(self) -> list[Condition]:
+        """One condition of each instance whose files can be read as they lie on the disk."""
+        plan = self._plan
+        return [c for c in plan.instances() if plan.family.can_be_searched(plan.twin_settings(c, 0))]
 
     def records(self) -> tuple[FileEvidence, ...]:
         """What it means, in the design's order."""
@@ -85,10 +94,14 @@ class Evidence:
         return validity(self.records(), self._not_searched())
 
     def _not_searched(self) -> str:
-        if not self._searched:
+        if self._searchable() and not self._searched:
             return _INTERRUPTED
-        left = len(self._plan.conditions) - len(self._searched)
-        return f"{left} of {len(self._plan.conditions)} twins NOT searched: the run was interrupted" if left else ""
+        out_of_reach = len(self._plan.instances()) - len(self._searchable())
+        if out_of_reach:
+            return f"{out_of_reach} twins NOT searched: {self._plan.family.unsearched}"
+        twins = len(self._searchable())
+        left = twins - len(self._searched)
+        return f"{left} of {twins} twins NOT searched: the run ended before" if left else ""
 
     def _short(self, job: TrialJob) -> TrialJob:
         share = min(1.0, _TRIAL_SECONDS / self._plan.request.trial_seconds)

@@ -42,8 +42,9 @@ def _by_page_size(plan: Plan) -> dict[int, list[Condition]]:
     """The encrypted conditions of each page size."""
     found: dict[int, list[Condition]] = {}
     for condition in plan.conditions:
-        if condition.role is Role.TREATMENT and plan.engine.needs_key(str(condition.level("cipher"))):
-            found.setdefault(plan.twin_settings(condition, 0).page_size, []).append(condition)
+        page_size = plan.family.page_size(plan.twin_settings(condition, 0))
+        if condition.role is Role.TREATMENT and page_size is not None:
+            found.setdefault(page_size, []).append(condition)
     return found
 
 
@@ -51,7 +52,7 @@ def _of_page_size(
     plan: Plan, twins: Twins[Any], page_size: int, conditions: Iterable[Condition]
 ) -> Iterator[tuple[str, dict[str, object]]]:
     asked = {
-        c: (plan.engine.floor_cipher(str(c.level("cipher"))), plan.twin_settings(c, 0).aes_instructions)
+        c: (plan.family.floor_cipher(str(c.level("cipher"))), plan.twin_settings(c, 0).aes_instructions)
         for c in conditions
     }
     ciphers, levels = (tuple(dict.fromkeys(pair[i] for pair in asked.values())) for i in (0, 1))

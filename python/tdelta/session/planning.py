@@ -6,7 +6,7 @@ import dataclasses
 import hashlib
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -14,23 +14,27 @@ from typing import Any
 
 from tdelta.design import fresh_seed, lay_out, parse_level
 from tdelta.design.layout import PLAIN
-from tdelta.driver import DatabaseJob, LoadJob, Mix, find_library, with_markers
-from tdelta.engines import WHEELS, SqliteEngine, TwinSettings, engine
+from tdelta.driver import AnyJob, LoadJob, Mix, with_markers
+from tdelta.driver.outside.command import LoadCommand
+from tdelta.engines import WHEELS
+from tdelta.engines.dsn import parse_dsn
 from tdelta.errors import UnknownName, UsageError
 from tdelta.evidence import Markers
 from tdelta.records import Condition, Level, Metric, RunSettings
+from tdelta.session.families import DEFAULT_PAGE_SIZE, Family, family
 from tdelta.session.instructions import available
+from tdelta.session.own_servers import OwnServers
 from tdelta.session.request import RunRequest
-from tdelta.session.source import DatabaseSource
+from tdelta.session.source import DatabaseSource, Source
 from tdelta.session.studies import study
 from tdelta.workloads import BUILT_IN, Workload, load
 
 _DEFAULTS = RunRequest()
 _DEFAULT_CIPHER = "aes-256"
 _DEFAULT_WORKLOAD = "order-entry"
-_DEFAULT_PAGE_SIZE = 4096
 _LEAST_USABLE_BYTES = 480
-_PATHS = ("database", "directory", "store")
+_DSNS = ("baseline", "encrypted")
+_PATHS = ("database", "directory", "store", "server_binary", "encrypted_dir")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,13 +47,13 @@ class Plan:
     """
 
     request: RunRequest
-    engine: SqliteEngine
+    family: Family
     workload: Workload
     scale: float
     settings: RunSettings
     base: Path
     cautions: tuple[str, ...] = ()
-    source: DatabaseSource | None = None
+    source: Source | None = None
 
     @property
     def size_bytes(self) -> int:
@@ -82,7 +86,7 @@ class Plan:
         numbers = dict.fromkeys(condition.stratum for condition in self.conditions)
         return {n: tuple(c for c in self.conditions if c.stratum == n) for n in numbers}
 
-    def load_job(self) -> LoadJob | DatabaseJob:
+    def load_job(self) -> AnyJob:
         """Where rows come from: the same for every twin."""
         return self._generating_job() if self.source is None else self.source.job()
 
@@ -91,11 +95,11 @@ class Plan:
         job = LoadJob(
             plan=self.workload.plan(self.scale),
             seed=self.settings.seed,
-            tables_sql=self.workload.tables_sql(self.engine.dialect),
-            indexes_sql=self.workload.indexes_sql(self.engine.dialect),
+            tables_sql=self.workload.tables_sql(self.family.dialect),
+            indexes_sql=self.workload.indexes_sql(self.family.dialect),
             tables=tables,
         )
-        return with_markers(job, self.markers())
+        return with_markers(job, self.markers(), self.family.dialect)
 
     def markers(self) -> Markers:
         """The rows by which plaintext is recognised."""
@@ -109,43 +113,36 @@ class Plan:
         )
         rows = {f"rows_{table}": float(count) for table, count in self.workload.rows(self.scale).items()}
         given = {} if self.source is None else self.source.constants
-        return Mix(transactions, {**rows, **given, "scale": self.scale})
+        writes = any(transaction.writes for transaction in self.workload.transactions)
+        return Mix(transactions, {**rows, **given, "scale": self.scale}, self.command, writes)
 
-    def twin_settings(self, condition: Condition, data_bytes: int) -> TwinSettings:
-        """What a condition's twins are opened with, the cache being a share of ``data_bytes``."""
-        levels = dict(condition.levels)
-        request = self.request
-        cipher = str(levels["cipher"])
-        return TwinSettings(
-            cipher=cipher,
-            page_size=int(levels.get("page_size", self._page_size())),
-            journal_mode=str(levels.get("journal_mode", request.journal_mode)),
-            synchronous=request.synchronous,
-            reserved_bytes=self._reserved_bytes(cipher),
-            threads=int(levels["threads"]),
-            cache_bytes=round(float(levels.get("cache", request.cache)) * data_bytes),
-            key_kind=self.engine.key_kind(request.key, connects=self.workload.connects),
-            aes_instructions=str(levels.get("aes_instructions", "on")),
-            temp_store=request.temp_store,
-        )
+    @property
+    def command(self) -> LoadCommand | None:
+        """The user's own load; None where the workload's transactions are the load."""
+        return self.family.command(self.request, sorted({int(c.level("threads")) for c in self.conditions}))
 
-    def _page_size(self) -> int:
-        own = _DEFAULT_PAGE_SIZE if self.source is None else self.source.layout.page_size
-        return own if self.request.page_size is None else self.request.page_size
+    def twin_settings(self, condition: Condition, data_bytes: int) -> Any:
+        """What a condition's twins are opened with, of the family's type; the cache is a share of ``data_bytes``."""
+        return self.family.settings(self, condition, data_bytes)
 
-    def _reserved_bytes(self, cipher: str) -> int:
-        wanted = self.engine.reserved_bytes(self._ciphers(), self.request.reserve)[cipher]
-        if self.source is None:
-            return wanted
-        return self.source.reserved_bytes(wanted, is_shared=self.request.reserve == "equal" or cipher == "none")
-
-    def load_kinds(self) -> dict[tuple[str, int], Condition]:
-        """One condition for each kind of file that must be loaded, by (cipher, page size); plain ones first."""
-        kinds: dict[tuple[str, int], Condition] = {}
+    def load_kinds(self) -> dict[tuple[str | int, ...], Condition]:
+        """One condition for each kind of data that must be loaded; plain ones first."""
+        kinds: dict[tuple[str | int, ...], Condition] = {}
         for condition in sorted(self.conditions, key=lambda c: c.level("cipher") != "none"):
-            settings = self.twin_settings(condition, 0)
-            kinds.setdefault((settings.cipher, settings.page_size), condition)
+            kinds.setdefault(self.family.kind(self.twin_settings(condition, 0)), condition)
         return kinds
+
+    @property
+    def warms_until_settled(self) -> bool:
+        """Whether twins are warmed up until their caches' misses settle, and not by one trial."""
+        return self.family.warms_up_until_settled() and not self.request.cold
+
+    def instances(self) -> dict[Condition, tuple[Condition, ...]]:
+        """The conditions that share an instance in a round, by the first of them, in the design's order."""
+        shared: dict[object, list[Condition]] = {}
+        for condition in self.conditions:
+            shared.setdefault(self.family.instance(condition), []).append(condition)
+        return {conditions[0]: tuple(conditions) for conditions in shared.values()}
 
     def fingerprint(self) -> str:
         """A digest of the work: of the data plan, the schema and the scripts, or of a user's database."""
@@ -155,23 +152,26 @@ class Plan:
         text = json.dumps([job.plan, job.tables_sql, job.indexes_sql, self.workload.scripts()], sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()
 
-    def _ciphers(self) -> tuple[str, ...]:
+    @property
+    def ciphers(self) -> tuple[str, ...]:
+        """The ciphers of the run."""
         return tuple(dict.fromkeys(str(c.level("cipher")) for c in self.conditions))
 
 
-def plan(request: RunRequest, run_id: str, source: DatabaseSource | None = None) -> Plan:
+def plan(request: RunRequest, run_id: str, source: Source | None = None, servers: OwnServers | None = None) -> Plan:
     """Lay a run out.
 
     Args:
         request: what was asked.
         run_id: the run's name.
         source: the user's database of the request, staged; None where the rows are generated.
+        servers: the user's own servers of the request; None where tdelta makes its own.
 
     Raises:
         UsageError: what was asked cannot be done; every fault that can be seen is named at once.
         EngineUnavailable: the engine is not installed.
     """
-    chosen = engine(request.engine, find_library(request.library))
+    chosen = family(request, servers)
     if request.study is not None:
         study(request.study)  # it must exist; its settings are in the request already
     workload = load(request.workload or _DEFAULT_WORKLOAD) if source is None else source.workload
@@ -180,22 +180,25 @@ def plan(request: RunRequest, run_id: str, source: DatabaseSource | None = None)
     vary, left_out = available(vary, chosen.crypto)
     conditions = lay_out(vary, threads=request.threads, aa=request.aa, aa_twin=request.aa_twin, plant=request.plant)
     seed = fresh_seed() if request.seed is None else request.seed
+    key = chosen.recorded_key(request, connects=workload.connects)
     settings = RunSettings(
         run_id=run_id,
         seed=seed,
         study=request.study or "",
-        engine=request.engine,
+        engine=chosen.name,
         workload=workload.name,
         conditions=conditions,
         rope=request.rope,
         budget=request.budget,
         metric=request.metric,
-        options=request_to_json(dataclasses.replace(request, seed=seed, key=_recorded_key(request, chosen, workload))),
+        options=request_to_json(dataclasses.replace(request, seed=seed, key=key)),
         database=None if source is None else source.facts(),
+        own_servers=None if servers is None else servers.facts(),
     )
     scale = workload.scale_for(request.size_bytes) if source is None else 1.0
-    made = Plan(request, chosen, workload, scale, settings, request.directory or default_base(), left_out, source)
-    if source is not None:
+    cautions = (*left_out, *(() if servers is None else servers.cautions))
+    made = Plan(request, chosen, workload, scale, settings, request.directory or default_base(), cautions, source)
+    if isinstance(source, DatabaseSource):
         _check_pages(made)
     return made
 
@@ -207,7 +210,7 @@ def check(request: RunRequest) -> None:
         UsageError: what was asked cannot be done; every fault that can be seen is named at once.
         EngineUnavailable: the engine is not installed.
     """
-    chosen = engine(request.engine, find_library(request.library))
+    chosen = family(request)
     vary = _varied(request, chosen)
     _check(request, vary, chosen)
     vary, _ = available(vary, chosen.crypto)
@@ -220,28 +223,27 @@ def default_base() -> Path:
     return Path(cache) / "tdelta"
 
 
-def _varied(request: RunRequest, chosen: SqliteEngine) -> dict[str, tuple[Level, ...]]:
+def _varied(request: RunRequest, chosen: Family) -> dict[str, tuple[Level, ...]]:
     """The factors and their levels, with the default cipher where nothing else is to be compared."""
     vary = dict(request.vary)
-    has_default = _DEFAULT_CIPHER in chosen.ciphers
+    has_default = _default_cipher(chosen) in chosen.ciphers
     if not (request.aa or request.plant) or (not vary and has_default):
-        vary.setdefault("cipher", (_DEFAULT_CIPHER,))
+        vary.setdefault("cipher", (_default_cipher(chosen),))
     return vary
 
 
-def _recorded_key(request: RunRequest, chosen: SqliteEngine, workload: Workload) -> str | None:
-    """How keys were given, where there was a choice: the default may be another one in another version."""
-    if not chosen.has_choice_of_keys():
-        return request.key
-    return chosen.key_kind(request.key, connects=workload.connects)
+def _default_cipher(chosen: Family) -> str:
+    """AES-256, or the only cipher of an engine that has but one."""
+    encrypting = [cipher for cipher in chosen.ciphers if cipher != "none"]
+    return encrypting[0] if len(encrypting) == 1 else _DEFAULT_CIPHER
 
 
-def _check(request: RunRequest, vary: Mapping[str, tuple[Level, ...]], chosen: SqliteEngine) -> None:
+def _check(request: RunRequest, vary: Mapping[str, tuple[Level, ...]], chosen: Family) -> None:
     """Name every fault at once."""
     unvaried: dict[str, tuple[Level, ...]] = {
         "threads": (request.threads,),
         "cache": (float(request.cache),),
-        "page_size": (_DEFAULT_PAGE_SIZE if request.page_size is None else request.page_size,),
+        "page_size": (DEFAULT_PAGE_SIZE if request.page_size is None else request.page_size,),
         "journal_mode": (request.journal_mode,),
         **({} if request.at is None else {"at": (float(request.at),)}),
     }
@@ -252,11 +254,10 @@ def _check(request: RunRequest, vary: Mapping[str, tuple[Level, ...]], chosen: S
         partial(_check_given_once, request, vary),
         partial(_check_pace, request, vary),
         partial(_check_database, request),
-        partial(chosen.check_synchronous, request.synchronous),
-        partial(chosen.check_temp_store, request.temp_store),
+        partial(_check_restore, request),
+        partial(_check_servers, request),
         partial(_check_numbers, request),
-        partial(chosen.key_kind, request.key, connects=False),
-        partial(_check_reserve, chosen, levels, request.reserve),
+        *chosen.checks(request, vary),
     ]
     faults = []
     for check in checks:
@@ -277,15 +278,15 @@ def _check_given_once(request: RunRequest, vary: Mapping[str, tuple[Level, ...]]
         raise UsageError(f"{both}: expected one of the two; list every level you want in --vary")
 
 
-def _check_cipher(request: RunRequest, chosen: SqliteEngine, cipher: str) -> None:
+def _check_cipher(request: RunRequest, chosen: Family, cipher: str) -> None:
     try:
-        chosen.check_ciphers([cipher])
+        chosen.check_cipher(cipher)
     except UnknownName as fault:
         if request.study is None or cipher not in study(request.study).settings.get("vary", {}).get("cipher", ()):
             raise
         others = ", ".join(name for name in chosen.ciphers if name != PLAIN)
         raise UsageError(
-            f"study {request.study} asks for cipher {cipher}, which {chosen.library.product} does not have:"
+            f"study {request.study} asks for cipher {cipher}, which {chosen.product} does not have:"
             f" choose among {others} with --vary cipher=…"
         ) from fault
 
@@ -296,25 +297,49 @@ def _check_pace(request: RunRequest, vary: Mapping[str, tuple[Level, ...]]) -> N
 
 
 def _check_database(request: RunRequest) -> None:
-    """What does not go with rows that are there already."""
+    """What does not go with a file of the user's."""
     if request.database is None:
         return
     wrong = []
     if not _is_text(request.database):
         wrong.append("--database: expected a path in UTF-8; rename the file, or name a link to it")
+    wrong += _against_own_rows(request, "--database", "the database")
+    if wrong:
+        raise UsageError("\n".join(wrong))
+
+
+def _check_restore(request: RunRequest) -> None:
+    """What does not go with a dump of the user's."""
+    if request.restore is None:
+        return
+    wrong = [] if request.restore.strip() else ["--restore: expected a command, found none"]
+    wrong += _against_own_rows(request, "--restore", "the dump")
+    if wrong:
+        raise UsageError("\n".join(wrong))
+
+
+def _against_own_rows(request: RunRequest, option: str, rows: str) -> Iterator[str]:
+    """What does not go with rows that are there already."""
     if request.study is not None:
-        wrong.append(f"STUDY {request.study} and --database: expected one of the two, since a study makes its own rows")
+        yield f"STUDY {request.study} and {option}: expected one of the two, since a study makes its own rows"
     if request.size_bytes != _DEFAULTS.size_bytes:
-        wrong.append("--size and --database: expected one of the two, since twins are as large as the database")
+        yield f"--size and {option}: expected one of the two, since twins are as large as {rows}"
     if request.workload in BUILT_IN:
-        wrong.append(
-            f"--workload {request.workload} and --database: it makes its own tables; leave it out for a proposal, or"
+        yield (
+            f"--workload {request.workload} and {option}: it makes its own tables; leave it out for a proposal, or"
             " give a folder of transactions (--write-workload makes one to begin with)"
         )
     elif request.workload is not None and not Path(request.workload).is_dir():
-        wrong.append(f"--workload {request.workload}: expected a folder of transactions, found none of that name")
-    if wrong:
-        raise UsageError("\n".join(wrong))
+        yield f"--workload {request.workload}: expected a folder of transactions, found none of that name"
+
+
+def _check_servers(request: RunRequest) -> None:
+    """What is of servers of the user's only."""
+    if request.baseline is not None or request.encrypted is not None:
+        return
+    given = {"--schema": request.schema is not None, "--assume-encrypted": request.assume_encrypted}
+    if wrong := [option for option, is_given in given.items() if is_given]:
+        raise UsageError(f"{', '.join(wrong)}: of servers of yours only; name them with --baseline and --encrypted")
 
 
 def _is_text(path: Path) -> bool:
@@ -341,12 +366,6 @@ def _check_pages(plan: Plan) -> None:
 def _check_level(factor: str, level: Level) -> None:
     is_share = factor in ("cache", "at") and isinstance(level, float)
     parse_level(factor, f"{100 * float(level):.12g}%" if is_share else str(level))
-
-
-def _check_reserve(chosen: SqliteEngine, levels: Mapping[str, tuple[Level, ...]], policy: str) -> None:
-    known = [cipher for cipher in map(str, levels.get("cipher", ())) if cipher in chosen.ciphers]
-    for page_size in levels["page_size"]:
-        chosen.check_reserve(["none", *known], policy, page_size if isinstance(page_size, int) else 0)
 
 
 def _check_numbers(request: RunRequest) -> None:
@@ -377,9 +396,18 @@ def request_to_json(request: RunRequest) -> dict[str, object]:
     is_folder = request.workload is not None and request.workload not in BUILT_IN and Path(request.workload).is_dir()
     if request.workload is not None and is_folder:
         values["workload"] = str(Path(request.workload).resolve())
+    for name in _DSNS:
+        values[name] = None if values[name] is None else _absolute_dsn(str(values[name]))
     if request.library not in WHEELS:
         values["library"] = str(Path(request.library).absolute())
     return values
+
+
+def _absolute_dsn(text: str) -> str:
+    """A DSN as it can be typed anywhere, its files' paths absolute."""
+    dsn = parse_dsn(text)
+    password, authority = (path and str(Path(path).absolute()) for path in (dsn.password_file, dsn.tls_ca))
+    return str(dataclasses.replace(dsn, password_file=password, tls_ca=authority))
 
 
 def request_from_json(values: Mapping[str, Any]) -> RunRequest:

@@ -9,50 +9,37 @@ from pathlib import Path
 
 from tdelta.design import fresh_seed
 from tdelta.errors import UsageError
-from tdelta.measure import free_disk_bytes, free_memory_bytes, require_memory, require_space, require_writable
+from tdelta.measure import (
+    free_disk_bytes,
+    free_memory_bytes,
+    require_memory,
+    require_open_files,
+    require_space,
+    require_writable,
+)
 from tdelta.records import Event
 from tdelta.session.calibration import LONGEST_TRIALS
-from tdelta.session.database import staged
+from tdelta.session.ground import Ground, grounded
 from tdelta.session.planning import Plan, plan
 from tdelta.session.request import DryRun, RunRequest, TableLine, TransactionLine
-from tdelta.session.source import DatabaseSource
+from tdelta.session.source import Source
 from tdelta.workloads.own_folder import require_free_folder, write_own_folder
 
-# Rough on purpose, and said to be estimates: a load of 50 MB took 1 to 3 s a cipher, a worker 0.15 s to start.
-_LOAD_BYTES_PER_SECOND = 20e6
-_COPY_BYTES_PER_SECOND = 400e6
-# A user's database of 325 MB was staged in 6 s, and converted in 1 to 2 s a cipher.
-_STAGED_BYTES_PER_SECOND = 50e6
-_CONVERTED_BYTES_PER_SECOND = 150e6
-_WORKER_SECONDS = 0.25
 _TRIAL_GAP_SECONDS = 0.02
 _SLOWDOWN = 1.3
-_WORKER_BYTES = 60_000_000
-_FILE_GROWTH = 1.3
-"""A twin's file with its write-ahead log and the rows its trials add, over the file as loaded."""
-
-
-def needed_disk_bytes(plan: Plan) -> int:
-    """Bytes that all files of a run take at once: a load for each kind, an instance for each condition."""
-    files = len(plan.load_kinds()) + len(plan.conditions) * _FILE_GROWTH
-    return round(plan.size_bytes * files)
-
-
-def needed_memory_bytes(plan: Plan) -> int:
-    """Bytes that the workers of a round take at once, page caches included."""
-    size = plan.size_bytes
-    return sum(_WORKER_BYTES + plan.twin_settings(c, size).cache_bytes for c in plan.conditions)
 
 
 def check_room(plan: Plan) -> None:
     """Raise ``StorageFault`` or ``EnvironmentFault`` where the run cannot fit, naming what is missing."""
+    needs = plan.family.needs(plan)
     require_writable(plan.base)
+    require_open_files(needs.open_files)
     if plan.source is None:
-        require_space(plan.base, needed_disk_bytes(plan))
-        require_memory(needed_memory_bytes(plan))
+        require_space(plan.base, needs.disk_bytes)
+        require_memory(needs.memory_bytes)
     else:
-        require_space(plan.base, needed_disk_bytes(plan), remedy="or name another folder (--dir)")
-        require_memory(needed_memory_bytes(plan), remedy="take a smaller --cache or fewer --threads")
+        require_space(plan.base, needs.disk_bytes, remedy="or name another folder (--dir)")
+        require_memory(needs.memory_bytes, remedy="take a smaller --cache or fewer --threads")
 
 
 def _block_seconds(plan: Plan) -> float:
@@ -81,8 +68,9 @@ def dry_run(
         require_free_folder(write_workload)
     if request.seed is None:
         request = dataclasses.replace(request, seed=fresh_seed())
-    with staged(request, f"dry-run-{os.getpid()}", observe) as source:
-        outlook = _outlook(request, source)
+    with grounded(request, f"dry-run-{os.getpid()}", observe) as ground:
+        source = ground.source
+        outlook = _outlook(request, ground)
         if source is not None and write_workload is not None:
             write_own_folder(source.workload, write_workload, source.notes)
             outlook = dataclasses.replace(outlook, written=str(write_workload))
@@ -90,23 +78,22 @@ def dry_run(
 
 
 def _require_proposal(request: RunRequest) -> None:
-    if request.database is None or request.workload is not None:
-        found = "no --database" if request.database is None else "--workload"
+    if (request.database is None and request.restore is None) or request.workload is not None:
+        found = "--workload" if request.workload is not None else "neither"
         raise UsageError(
-            f"--write-workload writes what is proposed for --database FILE without --workload; found {found}"
+            "--write-workload writes what is proposed for --database FILE or --restore CMD without --workload; found"
+            f" {found}"
         )
 
 
-def _outlook(request: RunRequest, source: DatabaseSource | None) -> DryRun:
-    made = plan(request, "dry-run", source)
-    size = made.size_bytes
-    conditions = len(made.conditions)
-    trials = request.min_rounds * request.blocks_per_round * conditions
-    set_up = _set_up_seconds(made)
-    a_round = conditions * (size / _COPY_BYTES_PER_SECOND + _WORKER_SECONDS)
+def _outlook(request: RunRequest, ground: Ground) -> DryRun:
+    source = ground.source
+    made = plan(request, "dry-run", source, ground.servers)
+    needs = made.family.needs(made)
+    trials = request.min_rounds * request.blocks_per_round * len(made.conditions)
     a_block = _block_seconds(made)
-    at_least = set_up + request.min_rounds * (a_round + request.blocks_per_round * a_block)
-    first_block = set_up + a_round + a_block  # these are always finished
+    at_least = needs.set_up_seconds + request.min_rounds * (needs.round_seconds + request.blocks_per_round * a_block)
+    first_block = needs.set_up_seconds + needs.round_seconds + a_block  # these are always finished
     cautions = list(made.cautions)
     if at_least > request.max_seconds:
         cautions.append(
@@ -117,9 +104,9 @@ def _outlook(request: RunRequest, source: DatabaseSource | None) -> DryRun:
         conditions=tuple(condition.key for condition in made.conditions),
         seconds_at_least=at_least if request.max_seconds > at_least else first_block,
         seconds_at_most=max(request.max_seconds, first_block),
-        disk_bytes=needed_disk_bytes(made),
+        disk_bytes=needs.disk_bytes,
         disk_free_bytes=free_disk_bytes(made.base),
-        memory_bytes=needed_memory_bytes(made),
+        memory_bytes=needs.memory_bytes,
         memory_free_bytes=free_memory_bytes() or 0,
         directory=str(made.base),
         trials_at_least=trials,
@@ -131,19 +118,12 @@ def _outlook(request: RunRequest, source: DatabaseSource | None) -> DryRun:
     )
 
 
-def _set_up_seconds(plan: Plan) -> float:
-    kinds, size = len(plan.load_kinds()), plan.size_bytes
-    if plan.source is None:
-        return kinds * size / _LOAD_BYTES_PER_SECOND
-    return size / _STAGED_BYTES_PER_SECOND + kinds * size / _CONVERTED_BYTES_PER_SECOND
-
-
-def _table_lines(source: DatabaseSource) -> tuple[TableLine, ...]:
+def _table_lines(source: Source) -> tuple[TableLine, ...]:
     ordered = sorted(source.database.tables, key=lambda table: (-table.size_bytes, table.name))
     return tuple(TableLine(table.name, table.rows, table.size_bytes) for table in ordered)
 
 
-def _transaction_lines(source: DatabaseSource) -> tuple[TransactionLine, ...]:
+def _transaction_lines(source: Source) -> tuple[TransactionLine, ...]:
     total = sum(transaction.weight for transaction in source.workload.transactions)
     return tuple(
         TransactionLine(transaction.name, transaction.title, transaction.weight / total, transaction.text)

@@ -19,13 +19,28 @@ class RunRequest:
     second, over all threads) makes the loop open, and so does ``at``, a share of the baseline's capacity.
     ``slice_seconds`` is how long a twin runs before another of its block takes its turn (for each thread; 0: a whole
     trial). ``library`` is the name of a SQLite library or the path of one, ``key`` how it is given keys. ``None`` means
-    "the default". A study's settings are in here already (`tdelta.session.studies.request_for`).
+    "the default". ``scale`` is a study's size, ``laptop`` or ``published``; a study's settings are in here already
+    (`tdelta.session.studies.request_for`).
+
+    Of servers: ``server_binary`` is the program to test, ``scope`` what is encrypted (None: all that the engine can),
+    ``encrypted_dir`` a folder of the user's that is encrypted, in which PostgreSQL's encrypted twins live,
+    ``cold`` restarts a twin's server before each of its trials, with the caches of the system emptied.
+    ``discard_seconds`` is how much of the head of a trial is not recorded; None is a tenth of it.
+
+    ``load`` is a command of the user's that is run as the load instead of a workload's transactions,
+    ``load_operations`` a pattern for the number of its operations in what it prints.
+
+    ``baseline`` and ``encrypted`` are DSNs of two servers of the user's (`tdelta.engines.dsn`, without passwords),
+    ``schema`` what tdelta's schema on both is called (None: by the run), ``assume_encrypted`` that the user says the
+    disk under the second is encrypted. ``restore`` is a command of the user's that loads a dump into a private server,
+    whose twins then hold that instead of generated rows.
 
     With ``database``, a file of the user's, twins are copies of it: ``workload`` is then a folder of transactions, or
     None for a proposal, and ``page_size`` is the file's own where it is None.
     """
 
     study: str | None = None
+    scale: str = "laptop"
     engine: str = "sqlite"
     library: str = SQLITE3MC.name
     key: str | None = None
@@ -55,6 +70,18 @@ class RunRequest:
     aa: bool = False
     aa_twin: bool = True
     plant: tuple[float, ...] = ()
+    discard_seconds: float | None = None
+    server_binary: Path | None = None
+    encrypted_dir: Path | None = None
+    load: str | None = None
+    load_operations: str | None = None
+    scope: str | None = None
+    cold: bool = False
+    baseline: str | None = None
+    encrypted: str | None = None
+    schema: str | None = None
+    assume_encrypted: bool = False
+    restore: str | None = None
     seed: int | None = None
     directory: Path | None = None
     store: Path | None = None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
@@ -12,16 +13,21 @@ from typing import Any
 
 from tdelta.design import instances, slice_order
 from tdelta.driver import Checksums, TrialJob, Twin, Twins
+from tdelta.errors import ServerLost
 from tdelta.measure import PressureMeter
 from tdelta.records import BlockDone, Condition, Event, Measurement, Phase, RoundStarted, Trial, TrialDone
-from tdelta.session.calibration import Calibration, discarded, trial_deadline_seconds
+from tdelta.session.calibration import OPERATIONS_APART, Calibration, discarded, trial_deadline_seconds
 from tdelta.session.checks import Checks
 from tdelta.session.evidence import Evidence
 from tdelta.session.instructions import FACTOR
 from tdelta.session.planning import Plan
+from tdelta.session.warming import MOST_LAPS, is_settled, misses_per_operation
 
 _WARM_UP = 1 << 41
 """Streams of operations from here on are the rounds' warm-ups; calibration's lie below."""
+
+_MOST_LOSSES = 3
+"""Past so many servers that died, the run gives up."""
 
 _SEARCH = 1 << 42
 """Streams of operations from here on run while files are searched."""
@@ -104,38 +110,75 @@ class RoundRunner:
         self._meter = PressureMeter()
         self._longest_block = 0.0
         self._longest_compare = 0.0
+        self._scripts = {name: str(script["text"]) for name, script in plan.workload.scripts().items()}
+        self._given: Counter[Condition] = Counter()
+        """Trials that each condition of this round was given, warm-ups included."""
+
+        self._first_op = {
+            condition: 1 + OPERATIONS_APART * place
+            for conditions in plan.instances().values()
+            for place, condition in enumerate(conditions)
+        }
+        self._at = ""
+        self._next_block = 0
         self.search_seconds = 0.0
         """What the search of the last round took; no later round will."""
+
+        self.loss: ServerLost | None = None
+        """What ended the last round before its end; None if nothing did."""
 
     def run(self, number: int, first_block: int) -> int:
         """Run round ``number`` with blocks from ``first_block``. Returns the number of the next block.
 
-        A round ends early when it is interrupted or when the time would not hold another block.
+        A round ends early when it is interrupted, when the time would not hold another block, or when a server dies:
+        then it left `loss`, blocks before that one stay, and another round is to make up for it.
         """
-        block = first_block
-        with ExitStack() as stack:
-            twins = self._start(number, stack)
-            self._observe(RoundStarted(number, self._plan.request.blocks_per_round))
-            for _ in range(self._plan.request.blocks_per_round):
-                if self._interruption.requested or (block > first_block and self._is_late()):
-                    break
-                began = self._clock.elapsed()
-                self._block(number, block, block - first_block, twins)
-                self._longest_block = max(self._longest_block, self._clock.elapsed() - began)
-                block += 1
-            self._search(number, block - first_block, twins)
-            if not self._interruption.requested:
-                began = self._clock.elapsed()
-                self._compare_rows(twins)
-                self._longest_compare = max(self._longest_compare, self._clock.elapsed() - began)
-        return block
+        self._given.clear()
+        self.loss = None
+        self._next_block = first_block
+        try:
+            with ExitStack() as stack:
+                self._whole(number, stack)
+        except ServerLost as loss:
+            self._lose(number, loss)
+        return self._next_block
+
+    def _whole(self, number: int, stack: ExitStack) -> None:
+        """All stages of a round. ``_at`` says which one is void if a server dies."""
+        self._at = "what came before the first trial"
+        first_block, twins = self._next_block, self._start(number, stack)
+        self._observe(RoundStarted(number, self._plan.request.blocks_per_round))
+        for _ in range(self._plan.request.blocks_per_round):
+            if self._interruption.requested or (self._next_block > first_block and self._is_late()):
+                break
+            self._at = f"block {self._next_block + 1}"
+            began = self._clock.elapsed()
+            self._block(number, self._next_block, twins)
+            self._longest_block = max(self._longest_block, self._clock.elapsed() - began)
+            self._next_block += 1
+        self._at = "the search of the files"
+        self._search(number, twins)
+        if not self._interruption.requested:
+            self._at = "the comparison of the rows after the last trial"
+            began = self._clock.elapsed()
+            self._compare_rows(twins)
+            self._longest_compare = max(self._longest_compare, self._clock.elapsed() - began)
+
+    def _lose(self, number: int, loss: ServerLost) -> None:
+        """A server died: its block is void and the round over. The next one has fresh twins; but not without end."""
+        self.loss = loss
+        self._checks.lost(number, self._at, loss.said)
+        self._observe(Phase("lost", f"{self._at}, since {loss.said}"))
+        if self._checks.losses > _MOST_LOSSES:
+            raise ServerLost(f"{self._checks.losses} times a server of this run died; the last time {loss}")
 
     def _is_late(self) -> bool:
         return self._clock.left() < self._longest_block + self._longest_compare
 
     def _start(self, number: int, stack: ExitStack) -> dict[Condition, tuple[str, Twin]]:
-        """Fresh twins, made one after another in the drawn order, then read and warmed up side by side."""
-        drawn = instances(self._plan.settings.seed, number, self._plan.conditions)
+        """Fresh instances, made one after another in the drawn order, then read and warmed up side by side."""
+        shared = self._plan.instances()
+        drawn = instances(self._plan.settings.seed, number, tuple(shared))
         twins: dict[Condition, tuple[str, Twin]] = {}
         for done, (condition, name) in enumerate(drawn):
             if self._interruption.requested:
@@ -146,16 +189,42 @@ class RoundRunner:
             twins[condition] = (name, twin)
             self._checks.settled(condition, twin.facts())
             self._checks.in_force(condition, twin.cipher_facts())
-            if FACTOR in dict(condition.levels):
-                self._checks.proved(condition, twin.prove())
+            self._checks.planned(condition, twin.plans(self._scripts))
+            if FACTOR in dict(condition.levels) and (proof := twin.prove()):
+                self._checks.proved(condition, proof)
+            for other in shared[condition][1:]:
+                joined = self._twins.join(twin, self._plan.twin_settings(other, self._data_bytes))
+                stack.callback(joined.end)
+                twins[other] = (name, joined)
         self._observe(Phase("checksum", "the twins' rows before the first trial"))
-        for condition, sums in self._checksums(twins).items():
+        for condition, sums in self._checksums({c: twins[c] for c in shared}).items():
             self._checks.before(condition, sums)
         self._checks.raise_if_rows_differ()
-        for done, (condition, (_, twin)) in enumerate(twins.items()):
-            self._observe(Phase("warm-up", f"round {number + 1}", done, len(drawn)))
-            self._warm_up(number, condition, twin)
+        if self._plan.warms_until_settled:
+            self._warm_until_settled(number, twins)
+        elif not self._plan.request.cold:
+            for done, (condition, (_, twin)) in enumerate(twins.items()):
+                self._observe(Phase("warm-up", f"round {number + 1}", done, len(twins)))
+                self._warm_up(condition, twin, _WARM_UP + number)
         return twins
+
+    def _warm_until_settled(self, number: int, twins: Mapping[Condition, tuple[str, Twin]]) -> None:
+        """Lap after lap of a trial on every twin, the same for all, until no cache misses less often than before."""
+        busiest = {max(shared, key=lambda c: int(c.level("threads"))) for shared in self._plan.instances().values()}
+        misses: dict[Condition, list[float]] = {condition: [] for condition in busiest}
+        for lap in range(MOST_LAPS):
+            for done, (condition, (_, twin)) in enumerate(twins.items()):
+                if lap and condition not in busiest:
+                    continue  # it has met its connections; the cache is filled by the busiest of its instance
+                text = f"round {number + 1}, lap {lap + 1}: until the caches' misses settle"
+                self._observe(Phase("warm-up", text, done, len(twins)))
+                measured = self._warm_up(condition, twin, _WARM_UP + (number << 8) + lap)
+                missed = None if measured is None else misses_per_operation(measured)
+                if condition in busiest and missed is not None:
+                    misses[condition].append(missed)
+            if self._interruption.requested or all(not found or is_settled(found) for found in misses.values()):
+                return
+        self._checks.unsettled(number, {c: found for c, found in misses.items() if not is_settled(found)})
 
     def _checksums(self, twins: Mapping[Condition, tuple[str, Twin]]) -> dict[Condition, Checksums]:
         """Read every row of these twins, as many at once as there are cores; that warms the page cache alike, too."""
@@ -164,18 +233,16 @@ class RoundRunner:
             sums = pool.map(lambda entry: entry[1].checksums(tables), twins.values())
             return dict(zip(twins, sums, strict=True))
 
-    def _warm_up(self, number: int, condition: Condition, twin: Twin) -> None:
+    def _warm_up(self, condition: Condition, twin: Twin, stream: int) -> Measurement | None:
+        """One trial that is not recorded; None if there was a Ctrl-C."""
         if self._interruption.requested:
-            return
+            return None
         with self._interruption.watching(twin):
-            twin.trial(self._job(condition, _WARM_UP + number, first_op=1))
+            return twin.trial(self._job(condition, stream))
 
-    def _block(self, number: int, block: int, block_in_round: int, twins: Mapping[Condition, tuple[str, Twin]]) -> None:
+    def _block(self, number: int, block: int, twins: Mapping[Condition, tuple[str, Twin]]) -> None:
         conditions = self._plan.conditions
-        # The warm-up took the first operations of each instance, each block before this one as many.
-        jobs = [
-            self._job(c, block, 1 + self._calibration.operations[c.stratum] * (1 + block_in_round)) for c in conditions
-        ]
+        jobs = [self._job(c, block) for c in conditions]
         order = slice_order(self._plan.settings.seed, block, len(conditions), self._calibration.slices)
         started = time.time()
         measured = self._measure([twins[c][1] for c in conditions], jobs, order)
@@ -192,9 +259,9 @@ class RoundRunner:
         with self._interruption.watching(*twins):
             measured = self._twins.block(list(zip(twins, jobs, strict=True)), order)
         pressure = self._meter.stop()
-        return [dataclasses.replace(measurement, pressure=pressure) for measurement in measured]
+        return [dataclasses.replace(m, pressure={**pressure, **m.pressure}) for m in measured]
 
-    def _search(self, number: int, blocks: int, twins: Mapping[Condition, tuple[str, Twin]]) -> None:
+    def _search(self, number: int, twins: Mapping[Condition, tuple[str, Twin]]) -> None:
         """Search the files of all twins for planted markers, in one round of the run."""
         self.search_seconds = 0.0
         if self._interruption.requested or not self._evidence.is_due:
@@ -202,15 +269,18 @@ class RoundRunner:
         began = self._clock.elapsed()
         self._evidence.gather(
             twins,
-            lambda c: self._job(c, _SEARCH + number, 1 + self._calibration.operations[c.stratum] * (1 + blocks)),
+            lambda c: self._job(c, _SEARCH + number),
             watching=self._interruption.watching,
             is_interrupted=lambda: self._interruption.requested,
             observe=self._observe,
         )
         self.search_seconds = self._clock.elapsed() - began
 
-    def _job(self, condition: Condition, stream: int, first_op: int) -> TrialJob:
+    def _job(self, condition: Condition, stream: int) -> TrialJob:
+        """A condition's next trial. ``:op`` never comes twice on an instance: conditions that share one count apart."""
         operations, slices = self._calibration.operations[condition.stratum], self._calibration.slices
+        first_op = self._first_op[condition] + operations * self._given[condition]
+        self._given[condition] += 1
         rate = self._calibration.rates.get(condition.stratum)
         return TrialJob(
             seed=self._plan.settings.seed,
@@ -219,16 +289,22 @@ class RoundRunner:
             first_op=first_op,
             deadline_seconds=trial_deadline_seconds(self._calibration.trial_seconds),
             slices=slices,
-            discard=discarded(operations, slices) if rate is None else 0,
+            discard=discarded(self._plan.request, operations, slices) if rate is None else 0,
             rate=rate,
             arrivals=self._plan.request.arrivals,
             planted=condition.planted or 0.0,
+            trial_seconds=self._plan.request.trial_seconds,
         )
 
     def _compare_rows(self, twins: Mapping[Condition, tuple[str, Twin]]) -> None:
         """Compare what the trials left behind, where one thread makes the order of operations certain."""
         self._observe(Phase("checksum", "the twins' rows after the last trial"))
-        certain = {condition: twin for condition, twin in twins.items() if condition.level("threads") == 1}
+        shared = self._plan.instances()
+        certain = {
+            condition: twins[condition]
+            for condition, conditions in shared.items()
+            if condition in twins and all(c.level("threads") == 1 for c in conditions)
+        }
         for condition, sums in self._checksums(certain).items():
             self._checks.after(condition, sums)
         self._checks.round_over()

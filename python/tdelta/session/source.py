@@ -7,8 +7,9 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
-from tdelta.driver import Checksums, DatabaseJob
+from tdelta.driver import Checksums, DatabaseJob, RestoreJob
 from tdelta.driver.protocol import Tables
 from tdelta.driver.staging import Original
 from tdelta.engines import Layout
@@ -17,9 +18,56 @@ from tdelta.workloads import Workload
 from tdelta.workloads.database import Database
 
 
+class Source(Protocol):
+    """What a run on rows of the user's starts from, instead of generated ones."""
+
+    @property
+    def workload(self) -> Workload:
+        """The transactions on it."""
+
+    @property
+    def database(self) -> Database:
+        """What is in it."""
+
+    @property
+    def constants(self) -> Mapping[str, int]:
+        """The variables that scripts are given."""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a proposal left out and why."""
+
+    @property
+    def cautions(self) -> tuple[str, ...]:
+        """What goes with the answer."""
+
+    @property
+    def unrepeatable(self) -> tuple[str, ...]:
+        """The tables into which transactions write what depends on the clock or on chance."""
+
+    @property
+    def size_bytes(self) -> int:
+        """About how large a plain twin's data is."""
+
+    def facts(self) -> DatabaseFacts:
+        """What a report may tell of it."""
+
+    def job(self) -> DatabaseJob | RestoreJob:
+        """How twins get their rows."""
+
+    def fingerprint(self) -> str:
+        """A digest of the work: of the rows, and the scripts with their variables."""
+
+    def as_json(self) -> dict[str, object]:
+        """The workload on it, as JSON values to be kept with the run."""
+
+    def let_go(self) -> None:
+        """Remove tdelta's own copy: every kind of twin has been made of it."""
+
+
 @dataclass(frozen=True, slots=True)
 class DatabaseSource:
-    """What a run on a user's database starts from, instead of generated rows.
+    """What a run on a user's SQLite file starts from.
 
     ``path`` is the copy, recovered, with its key tables, rebuilt; ``tables`` and ``checksums`` are of the copy as it
     was read, and of the key tables. ``constants`` are the variables that scripts are given. ``notes`` say what a
@@ -44,6 +92,10 @@ class DatabaseSource:
     def size_bytes(self) -> int:
         """The size of the copy, which a plain twin has, too; of the original once the copy is gone."""
         return self.path.stat().st_size if self.path.exists() else self.original.size_bytes
+
+    def let_go(self) -> None:
+        """Remove the copy."""
+        self.path.unlink(missing_ok=True)
 
     def facts(self) -> DatabaseFacts:
         """What a report may tell of it."""

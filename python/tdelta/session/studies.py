@@ -11,6 +11,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from tdelta.driver.servers.adapters import SERVERS
+from tdelta.engines.dsn import ENGINES
 from tdelta.errors import UnknownName, UsageError
 from tdelta.session.published import PUBLISHED, PublishedFigure
 from tdelta.session.request import RunRequest
@@ -20,7 +22,8 @@ from tdelta.session.request import RunRequest
 class Study:
     """A study as ``tdelta studies`` lists it. ``runs`` says whether this version can run it.
 
-    ``settings`` are the fields of a `RunRequest` in which it differs from a run without a study.
+    ``settings`` are the fields of a `RunRequest` in which it differs from a run without a study, ``by_engine`` those in
+    which it differs once more on some engines, ``at_published_scale`` those with ``--scale published``.
     """
 
     name: str
@@ -29,12 +32,36 @@ class Study:
     runs: bool
     note: str = ""
     settings: Mapping[str, Any] = field(default_factory=dict)
+    by_engine: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    at_published_scale: Mapping[str, Any] = field(default_factory=dict)
+
+    def settings_for(self, engine: str | None, scale: str) -> dict[str, Any]:
+        """The fields of a request on that engine (None: the study's own) at that scale.
+
+        Raises:
+            UsageError: there is no published scale to run it at.
+        """
+        if scale == PUBLISHED_SCALE and not self.at_published_scale:
+            raise UsageError(f"study {self.name}: it has one scale only; leave --scale out")
+        settings = {**self.settings, **(self.at_published_scale if scale == PUBLISHED_SCALE else {})}
+        return settings | dict(self.by_engine.get(engine or settings.get("engine", ""), {}))
 
     @property
     def figures(self) -> tuple[PublishedFigure, ...]:
         """What was published, figure by figure, with its source; empty where nothing comparable was."""
         return PUBLISHED.get(self.name, ())
 
+
+PUBLISHED_SCALE = "published"
+"""The level of ``--scale`` that repeats a study at the size at which it was published."""
+
+_ON_SERVERS: Mapping[str, Any] = {
+    "trial_seconds": 2.0,
+    "discard_seconds": 0.5,
+    "blocks_per_round": 8,
+    "max_seconds": 600.0,
+}
+"""Where the defaults of a run on a server differ: its carry-over is longer, and its set-up."""
 
 _LATER = "planned: this version of tdelta cannot run it yet"
 
@@ -58,10 +85,37 @@ _STUDIES = (
     Study("direct-load", "one serial bulk load", "Oracle 12c, SQL*Loader direct path: 1.5 x elapsed", False, _LATER),
     Study(
         "read-only-sweep",
-        "point and range selects against threads and cache",
+        "point and range selects on a server, against threads and cache",
         "Percona Server 8.0, sysbench oltp_read_only: +9 % at 1 thread, none from 64",
-        False,
-        f"{_LATER}; its transaction is the workload read-only",
+        True,
+        "tables are encrypted and nothing else, as there; sysbench's own transaction and rows, in one table. MariaDB,"
+        " or --engine mysql, postgres; --scale published repeats it at its own size, which was not done here",
+        {
+            "engine": "mariadb",
+            "workload": "read-only",
+            "vary": {"cipher": ("aes-256",), "threads": (1, 4, 16, 64), "cache": (0.10, 1.20)},
+            "scope": "data",
+            "size_bytes": 300_000_000,
+            "trial_seconds": 2.0,
+            "discard_seconds": 0.5,
+            "blocks_per_round": 8,
+            "min_rounds": 2,
+            "max_rounds": 2,
+            "max_seconds": 1500.0,
+        },
+        {"postgres": {"scope": None}},
+        {
+            "vary": {
+                "cipher": ("aes-256",),
+                "threads": (1, 4, 16, 32, 64, 96, 128, 256, 512, 1024, 2048),
+                "cache": (0.10, 1.20),
+            },
+            "size_bytes": 43_400_000_000,
+            "trial_seconds": 300.0,
+            "discard_seconds": 30.0,
+            "blocks_per_round": 4,
+            "max_seconds": 10 * 24 * 3600.0,
+        },
     ),
     Study(
         "warehouse",
@@ -108,7 +162,7 @@ def study(name: str) -> Study:
 
 
 def request_for(typed: Mapping[str, Any]) -> RunRequest:
-    """The request of ``tdelta run``: what was typed, then the study's settings, then the defaults.
+    """The request of ``tdelta run``: what was typed, then the study's settings, then the defaults (a server's, on one).
 
     A factor that is typed replaces the study's levels of that factor, and its setting where it has one; the study's
     other factors stay.
@@ -120,19 +174,32 @@ def request_for(typed: Mapping[str, Any]) -> RunRequest:
         UnknownName: there is no such study.
         UsageError: this version cannot run it.
     """
+    if engine := _engine_of(typed):
+        typed = {"engine": engine, **typed}
     name = typed.get("study")
-    settings = dict(study(name).settings) if name else {}
+    settings = study(name).settings_for(typed.get("engine"), typed.get("scale", "")) if name else {}
+    if typed.get("engine", settings.get("engine")) in SERVERS:
+        settings = {**_ON_SERVERS, **settings}
+        if "trial_seconds" in typed and "discard_seconds" not in typed:
+            settings.pop("discard_seconds")  # half a second is of trials of two
     vary = dict(typed.get("vary", {}))
     settings = {field: value for field, value in settings.items() if field not in vary}
     factors = {factor: levels for factor, levels in settings.pop("vary", {}).items() if factor not in typed}
     return RunRequest(**{**settings, **typed, "vary": {**factors, **vary}})
 
 
+def _engine_of(typed: Mapping[str, Any]) -> str | None:
+    """The engine of the user's servers, by what their DSN begins with; faults of a DSN are told where it is read."""
+    given = typed.get("baseline") or typed.get("encrypted")
+    return None if given is None else ENGINES.get(str(given).partition(":")[0].lower())
+
+
 def overridden(request: RunRequest) -> tuple[str, ...]:
     """Which of the study's settings the request has changed, in words: ``threads 1 instead of 4``."""
     if request.study is None:
         return ()
-    return tuple(_changes(request, request_for({"study": request.study})))
+    given = {"study": request.study, "engine": request.engine, "scale": request.scale}
+    return tuple(_changes(request, request_for(given)))
 
 
 def _changes(request: RunRequest, original: RunRequest) -> Iterator[str]:

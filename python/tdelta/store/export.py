@@ -144,8 +144,13 @@ def _csv_cells(trial: Trial) -> dict[str, Cell]:
         **{f"retry_{kind}_count": count for kind, count in measured.retries.items()},
         **{f"engine_{name}": count for name, count in measured.engine_counters.items()},
         **{f"files_{kind}_bytes": size for kind, size in measured.files_bytes.items()},
-        **{f"pressure_{name}_share": share for name, share in measured.pressure.items()},
+        **{_pressure_column(name): value for name, value in measured.pressure.items()},
     }
+
+
+def _pressure_column(name: str) -> str:
+    """All are shares but for the requests in flight, which may be many."""
+    return f"pressure_{name}" if name.endswith("_in_flight") else f"pressure_{name}_share"
 
 
 def _place(trial: Trial) -> tuple[Cell, ...]:

@@ -1,4 +1,4 @@
--- The store of tdelta, schema version 1. Every column is described in docs/store.md.
+-- The store of tdelta, schema version 2. Every column is described in docs/store.md.
 
 CREATE TABLE runs (
     number INTEGER PRIMARY KEY,
@@ -37,6 +37,8 @@ CREATE TABLE trials (
     retries TEXT NOT NULL,
     cpu_user_seconds REAL NOT NULL,
     cpu_system_seconds REAL NOT NULL,
+    client_cpu_user_seconds REAL NOT NULL DEFAULT 0,
+    client_cpu_system_seconds REAL NOT NULL DEFAULT 0,
     asked_read_bytes INTEGER NOT NULL,
     asked_written_bytes INTEGER NOT NULL,
     device_read_bytes INTEGER NOT NULL,

@@ -34,8 +34,16 @@ from tdelta.store.rows import TRIAL_COLUMNS, trial_of, trial_row
 APPLICATION_ID = int.from_bytes(b"tdlt", "big")
 """Marks the file as tdelta's own, so that ``file`` and we ourselves can tell it from other databases."""
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 """The version of ``schema.sql``, kept in ``PRAGMA user_version``."""
+
+_UPGRADES = {
+    1: (
+        "ALTER TABLE trials ADD COLUMN client_cpu_user_seconds REAL NOT NULL DEFAULT 0",
+        "ALTER TABLE trials ADD COLUMN client_cpu_system_seconds REAL NOT NULL DEFAULT 0",
+    ),
+}
+"""What turns the tables of a version into those of the next."""
 
 BUSY_SECONDS = 30.0
 """How long to wait for another tdelta that is writing to the same store."""
@@ -297,6 +305,8 @@ class Store:
                 self._db.execute(f"PRAGMA {pragma}")
             if self._is_empty():
                 self._create_schema()
+            elif self._pragma("user_version") < SCHEMA_VERSION:
+                self._upgrade()
 
     def _is_empty(self) -> bool:
         """Whether the file is still to be made a store; raises where it is someone else's or too new."""
@@ -318,6 +328,14 @@ class Store:
             for statement in script.split(";"):
                 db.execute(statement)
             db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+            db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+
+    def _upgrade(self) -> None:
+        """Bring an older store to this version's tables, all or nothing; what is in it stays."""
+        with self._transaction() as db:
+            for version in range(self._pragma("user_version"), SCHEMA_VERSION):  # by now another tdelta may have been
+                for statement in _UPGRADES[version]:
+                    db.execute(statement)
             db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
 
     def _pragma(self, name: str) -> int:

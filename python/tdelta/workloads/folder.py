@@ -54,6 +54,9 @@ def read_by(reader: FolderReader) -> Workload:
 class FolderReader:
     """One reading of one folder."""
 
+    dialect = ""
+    """Whose SQL the scripts are, as sqlglot names it; by default what all engines have in common."""
+
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.faults = Faults()
@@ -351,7 +354,7 @@ class FolderReader:
             text = self.text(f"{name}.sql", f"is missing: transaction {name!r} has no script")
             if text is None:
                 continue
-            script = check_script(text, given)
+            script = check_script(text, given, self.dialect)
             for line, fault in script.faults:
                 self.faults.add(f"{name}.sql", line, fault)
             checked.append((f"{name}.sql", script))

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tdelta.workloads.database import Database, DatabaseTable, TableKey, quoted
+from tdelta.workloads.database import Database, DatabaseTable, TableKey
 from tdelta.workloads.model import KeyTable
+from tdelta.workloads.spelling import SQLITE, Spelling
 
 MOST_KEYS = 10_000
 """The most keys of one table that are sampled; of a longer table they name a part, evenly spread."""
@@ -33,7 +34,7 @@ def key_columns(key: TableKey) -> tuple[str, ...]:
     return tuple(f"k{place}" for place in range(1, len(key.columns) + 1))
 
 
-def key_sql(wanted: KeyTable, database: Database) -> tuple[str, ...]:
+def key_sql(wanted: KeyTable, database: Database, spelling: Spelling = SQLITE) -> tuple[str, ...]:
     """The statements that make a key table.
 
     Raises:
@@ -42,16 +43,26 @@ def key_sql(wanted: KeyTable, database: Database) -> tuple[str, ...]:
     table = database.table(wanted.table)
     if table is None or table.key is None:
         raise ValueError(f"{wanted.table} has no keys to sample")
+    quoted = spelling.quoted
     made, listed = quoted(key_table_name(wanted.name)), ", ".join(key_columns(table.key))
     ordered = ", ".join(quoted(name) for name in table.key.names)
     named = ", ".join(
         f"{quoted(name)} AS {column}" for name, column in zip(table.key.names, key_columns(table.key), strict=True)
     )
     present = " AND ".join(f"{quoted(name)} IS NOT NULL" for name in table.key.names)
+    numbered = (
+        f"SELECT {named}, row_number() OVER (ORDER BY {ordered}) AS place FROM {quoted(table.name)} WHERE {present}"
+    )
+    taken = f"(place - 1) % {_stride(table)} = 0"
+    if spelling.has_types:
+        return (
+            f"CREATE TABLE {made} AS SELECT row_number() OVER (ORDER BY place) AS n, {listed}"
+            f" FROM ({numbered}) AS numbered WHERE {taken}",
+            f"ALTER TABLE {made} ADD PRIMARY KEY (n)",
+        )
     return (
         f"CREATE TABLE {made} (n INTEGER PRIMARY KEY, {listed})",
-        f"INSERT INTO {made} ({listed}) SELECT {listed} FROM (SELECT {named}, row_number() OVER (ORDER BY {ordered})"
-        f" AS place FROM {quoted(table.name)} WHERE {present}) WHERE (place - 1) % {_stride(table)} = 0 ORDER BY place",
+        f"INSERT INTO {made} ({listed}) SELECT {listed} FROM ({numbered}) WHERE {taken} ORDER BY place",
     )
 
 

@@ -26,22 +26,23 @@ _TOP = ("name", "version", "title", "description", "keys", "transactions")
 _OF_GENERATED_ROWS = ("tables", "size")
 
 
-def read_own_folder(folder: Path, database: Database) -> Workload:
-    """Reads and checks a folder of transactions on a database of the user's.
+def read_own_folder(folder: Path, database: Database, dialect: str = "") -> Workload:
+    """Reads and checks a folder of transactions on a database of the user's, in SQL of that dialect (sqlglot's name).
 
     Whether the database takes the statements is for the database to say, later, on a copy.
 
     Raises:
         WorkloadError: all faults of the folder, each with file and line.
     """
-    return read_by(_OwnReader(folder, database))
+    return read_by(_OwnReader(folder, database, dialect))
 
 
 class _OwnReader(FolderReader):
     """One reading of a folder for a database that is there."""
 
-    def __init__(self, folder: Path, database: Database) -> None:
+    def __init__(self, folder: Path, database: Database, dialect: str) -> None:
         super().__init__(folder)
+        self.dialect = dialect
         self.database = database
 
     def read(self) -> Workload | None:

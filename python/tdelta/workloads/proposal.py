@@ -13,7 +13,7 @@ trying: an update has several scripts where there are several columns, and the f
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
@@ -24,11 +24,11 @@ from tdelta.workloads.database import (
     DatabaseTable,
     IndexColumn,
     is_writable_name,
-    quoted,
 )
 from tdelta.workloads.keys import key_columns, key_table_name, key_variables
 from tdelta.workloads.model import KeyTable, Transaction, Workload
 from tdelta.workloads.scripts import check_script, given_variables
+from tdelta.workloads.spelling import SQLITE, Spelling
 
 MOST_TABLES = 5
 SMALLEST_SHARE = 0.01
@@ -41,13 +41,10 @@ _LARGEST_KEY = 2**62
 """Beyond it there may be no room for keys above the highest one."""
 
 _WORTH_UPDATING = 0.5
+_STORAGES = ("text", "integer", "real")
+"""What an update turns, the first of them first."""
+
 _SIMPLE_COLLATIONS = frozenset({"BINARY", "NOCASE", "RTRIM"})
-_TURNED = {
-    "text": "substr({column}, 2) || substr({column}, 1, 1)",
-    "integer": "({column} | 1) - ({column} & 1)",
-    "real": "{column} * 1.0000000000000002",
-}
-"""Another value of the same length, by storage class. The factor is the least double above 1."""
 
 
 class Kind(StrEnum):
@@ -118,8 +115,8 @@ def rangeable(table: DatabaseTable) -> tuple[DatabaseIndex, ...]:
     )
 
 
-def propose(database: Database) -> Proposal:
-    """Propose transactions for the biggest tables of a database.
+def propose(database: Database, spelling: Spelling = SQLITE) -> Proposal:
+    """Propose transactions for the biggest tables of a database, in the SQL of its engine.
 
     Every script has passed the checks of a user's own; one that does not (a name that looks like a call of the clock)
     is left out with a note.
@@ -128,14 +125,14 @@ def propose(database: Database) -> Proposal:
     choices: list[Choice] = []
     keys: list[KeyTable] = []
     for table in biggest(database):
-        writer = _Writer(table, database, {key_table_name(key.name) for key in keys})
+        writer = _Writer(table, database, {key_table_name(key.name) for key in keys}, spelling)
         keys += writer.key_tables()
         choices += writer.choices(notes)
     for left in (table for table in database.tables if table.rows and (table.key is None or not _is_writable(table))):
         why = "it has no key to find a row by" if left.key is None else "its name has a character that scripts lack"
         notes.append(f"table {left.name!r} is left out: {why}")
     given = given_variables(()) | database.variables().keys() | key_variables(keys, database).keys()
-    kept = tuple(checked for choice in choices if (checked := _checked(choice, given, notes)))
+    kept = tuple(checked for choice in choices if (checked := _checked(choice, given, notes, spelling.dialect)))
     return Proposal(kept, tuple(keys), tuple(notes))
 
 
@@ -182,9 +179,9 @@ def _is_writable(table: DatabaseTable) -> bool:
     return is_writable_name(table.name) and key is not None and all(is_writable_name(name) for name in key.names)
 
 
-def _checked(choice: Choice, given: frozenset[str], notes: list[str]) -> Choice | None:
+def _checked(choice: Choice, given: frozenset[str], notes: list[str], dialect: str) -> Choice | None:
     """The choice with those of its scripts that pass the checks."""
-    faults = {text: [fault for _, fault in check_script(text, given).faults] for text in choice.scripts}
+    faults = {text: [fault for _, fault in check_script(text, given, dialect).faults] for text in choice.scripts}
     sound = tuple(text for text in choice.scripts if not faults[text])
     if not sound:
         notes.append(f"{choice.name} is left out: {faults[choice.scripts[0]][0]}")
@@ -194,11 +191,13 @@ def _checked(choice: Choice, given: frozenset[str], notes: list[str]) -> Choice 
 class _Writer:
     """Writes the scripts of one table."""
 
-    def __init__(self, table: DatabaseTable, database: Database, made: Set[str]) -> None:
+    def __init__(self, table: DatabaseTable, database: Database, made: Set[str], spelling: Spelling) -> None:
         key = table.key
         assert key is not None  # noqa: S101 - `biggest` takes tables with a key only
         self.table = table
         self.key = key
+        self.spelling = spelling
+        self.quoted = spelling.quoted
         self.stem = database.stems[table.name]
         self.is_drawn_directly = key.is_integer and table.is_dense
         self.key_name = _key_name(self.stem.lower(), database.names | made)
@@ -232,7 +231,7 @@ class _Writer:
 
     @property
     def _name(self) -> str:
-        return quoted(self.table.name)
+        return self.quoted(self.table.name)
 
     def _script(self, about: str, *lines: str) -> str:
         return "\n".join((f"-- {about}", *lines, ""))
@@ -254,11 +253,26 @@ class _Writer:
 
     def _key(self) -> str:
         """The key, as a column (or a row of columns)."""
-        columns = [_collated(column) for column in self.key.columns]
+        columns = [_collated(column, self.quoted) for column in self.key.columns]
         return columns[0] if len(columns) == 1 else f"({', '.join(columns)})"
 
     def _where(self) -> str:
+        if self.spelling.has_types:
+            return self.spelling.equal(*self._apart())
         return f"{self._key()} = {self._drawn()}"
+
+    def _from_there(self) -> str:
+        if self.spelling.has_types:
+            return self.spelling.from_there(*self._apart())
+        return f"{self._key()} >= {self._drawn()}"
+
+    def _apart(self) -> tuple[list[str], list[str]]:
+        """The columns of the key, and what was drawn for each of them."""
+        columns = [_collated(column, self.quoted) for column in self.key.columns]
+        if self.is_drawn_directly:
+            return columns, [":id"]
+        table = key_table_name(self.key_name)
+        return columns, [f"(SELECT {column} FROM {table} WHERE n = :n)" for column in key_columns(self.key)]
 
     # ---------------------------------------------------------------------------------------------------- scripts
 
@@ -267,18 +281,18 @@ class _Writer:
         if self.is_drawn_directly:
             return self._script(about, self._draw(), f"SELECT * FROM {self._name} WHERE {self._where()};")
         pairs = zip(self.key.columns, key_columns(self.key), strict=True)
-        joined = " AND ".join(f"{_collated(column, 't.')} = k.{sampled}" for column, sampled in pairs)
+        joined = " AND ".join(f"{_collated(column, self.quoted, 't.')} = k.{sampled}" for column, sampled in pairs)
         statement = (
             f"SELECT t.* FROM {key_table_name(self.key_name)} AS k JOIN {self._name} AS t ON {joined} WHERE k.n = :n;"
         )
         return self._script(about, self._draw(), statement)
 
     def _range(self) -> str:
-        ordered = ", ".join(_collated(column) for column in self.key.columns)
+        ordered = ", ".join(_collated(column, self.quoted) for column in self.key.columns)
         return self._script(
             f"{RANGE_ROWS} rows of {self.table.name} in the order of its key.",
             self._draw(RANGE_ROWS),
-            f"SELECT * FROM {self._name} WHERE {self._key()} >= {self._drawn()} ORDER BY {ordered} LIMIT {RANGE_ROWS};",
+            f"SELECT * FROM {self._name} WHERE {self._from_there()} ORDER BY {ordered} LIMIT {RANGE_ROWS};",
         )
 
     def _range_index(self) -> DatabaseIndex | None:
@@ -286,8 +300,8 @@ class _Writer:
         return min(rangeable(self.table), key=lambda index: (-index.distinct, index.name), default=None)
 
     def _index_range(self, index: DatabaseIndex) -> str:
-        column = _collated(index.columns[0])
-        start = f"(SELECT {quoted(index.columns[0].name or '')} FROM {self._name} WHERE {self._where()})"
+        column = _collated(index.columns[0], self.quoted)
+        start = f"(SELECT {self.quoted(index.columns[0].name or '')} FROM {self._name} WHERE {self._where()})"
         return self._script(
             f"{RANGE_ROWS} rows of {self.table.name} in the order of an index, from the place of a row.",
             self._draw(),
@@ -295,13 +309,12 @@ class _Writer:
         )
 
     def _update(self, name: str, storage: str) -> str:
-        column = quoted(name)
-        turned = _TURNED[storage].format(column=column)
+        column = self.quoted(name)
+        turned = self.spelling.turned[storage].format(column=column)
         return self._script(
             f"Another value of the same length in one column of {self.table.name}: to set it to itself writes nothing.",
             self._draw(),
-            f"UPDATE {self._name} SET {column} = CASE typeof({column}) WHEN '{storage}' THEN {turned} ELSE {column} END"
-            f" WHERE {self._where()};",
+            f"UPDATE {self._name} SET {column} = {turned} WHERE {self._where()};",
         )
 
     def _no_insert(self) -> str | None:
@@ -318,10 +331,10 @@ class _Writer:
         return None
 
     def _insert(self) -> str:
-        copied = [quoted(name) for name in self._copied()]
+        copied = [self.quoted(name) for name in self._copied()]
         into, values = list(copied), list(copied)
         if self.table.row_number_column is not None:
-            into.insert(0, quoted(self.table.row_number_column))
+            into.insert(0, self.quoted(self.table.row_number_column))
             values.insert(0, f":max_{self.stem} + :op")
         return self._script(
             f"A copy of a row of {self.table.name} under a new key.",
@@ -344,7 +357,7 @@ def _columns_to_update(table: DatabaseTable) -> Sequence[tuple[str, str]]:
     samples = {sample.column: sample for sample in table.samples}
     indexed = {column.name for index in table.indexes for column in index.columns}
     found = [
-        (list(_TURNED).index(storage), name in indexed, -samples[name].characters, place, name, storage)
+        (_STORAGES.index(storage), name in indexed, -samples[name].characters, place, name, storage)
         for place, name in enumerate(updatable(table))
         if name in samples and (storage := _storage_to_turn(samples[name])) is not None
     ]
@@ -358,7 +371,7 @@ def _storage_to_turn(sample: ColumnSample) -> str | None:
     return storage if counts[storage] >= max(1.0, _WORTH_UPDATING * sample.values) else None
 
 
-def _collated(column: IndexColumn, table: str = "") -> str:
+def _collated(column: IndexColumn, quoted: Callable[[str], str], table: str = "") -> str:
     """A column with the collation of its index where that is not the usual one, so that the index can serve."""
     name = f"{table}{quoted(column.name or '')}"
     if column.collation.upper() == "BINARY":

@@ -30,7 +30,8 @@ class Schema:
 
         def turned(statements: tuple[str, ...]) -> tuple[str, ...]:
             target = sql.DIALECTS[dialect]
-            return tuple(sqlglot.transpile(text, read=self.dialect, write=target)[0] for text in statements)
+            trees = (sqlglot.parse_one(text, read=self.dialect) for text in statements)
+            return tuple(_in_own_order(tree, target).sql(target) for tree in trees)
 
         return Schema(sql.DIALECTS[dialect], turned(self.tables), turned(self.indexes))
 
@@ -115,6 +116,17 @@ def _try(reader: _Reader, faults: Faults) -> None:
             statement = sqlglot.transpile(text, write="sqlite")[0]
             if fault := check.define(statement):
                 faults.add(reader.file, line, fault)
+
+
+def _in_own_order(tree: exp.Expr, dialect: str) -> exp.Expr:
+    """The same with the columns of an index in the engine's own order of NULLs.
+
+    In another one's order an index could not answer a plain ORDER BY, and the engine would sort.
+    """
+    are_large = sqlglot.Dialect.get_or_raise(dialect).NULL_ORDERING == "nulls_are_large"
+    for ordered in tree.find_all(exp.Ordered):
+        ordered.set("nulls_first", are_large is bool(ordered.args.get("desc")))
+    return tree
 
 
 def _type(column: exp.ColumnDef) -> str:

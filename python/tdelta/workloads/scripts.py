@@ -78,17 +78,18 @@ def given_variables(tables: Iterable[str]) -> frozenset[str]:
     return frozenset(_GIVEN) | {f"rows_{table}" for table in tables}
 
 
-def check_script(text: str, given: Iterable[str]) -> Script:
+def check_script(text: str, given: Iterable[str], dialect: str = "") -> Script:
     """Reads a script and finds its faults.
 
     Args:
         text: the script.
         given: names of the variables that are set before it begins, see :func:`given_variables`.
+        dialect: whose SQL it is, as sqlglot names it; by default what all have in common.
 
     Returns:
         The script. Where it has faults, its steps are those that could be read.
     """
-    checker = _Checker(frozenset(given))
+    checker = _Checker(frozenset(given), dialect)
     pieces, faults = cut(text)
     checker.faults += faults
     for piece in pieces:
@@ -113,8 +114,9 @@ class _Block:
 class _Checker:
     """Follows a script in the order of its lines, with the variables set and the blocks open so far."""
 
-    def __init__(self, given: frozenset[str]) -> None:
+    def __init__(self, given: frozenset[str], dialect: str) -> None:
         self.given = given
+        self.dialect = dialect
         self.known = set(given)
         self.steps: list[Step] = []
         self.faults: list[tuple[int, str]] = []
@@ -217,7 +219,7 @@ class _Checker:
         self.faults += [(piece.line, fault) for fault in sql.unrepeatable(piece)]
         if "?" in piece.code:
             self.faults.append((piece.line, r"'?' is not a parameter here: bind a variable as :name"))
-        tree = sql.parse(piece.text)
+        tree = sql.parse(piece.text, self.dialect)
         if isinstance(tree, str):
             self.faults.append((piece.line, f"this SQL cannot be read: {tree}"))
         elif isinstance(tree, sql.TRANSACTION):

@@ -38,7 +38,7 @@ def headline(result: RunResult) -> str:
         return "Unsound: no answer"
     if not result.primary:
         return "No answer"
-    what = metric_name(result.settings.metric)
+    what = metric_name(result.settings.metric, result.settings)
     if len(result.primary) == 1:
         return _one(result.primary[0], result.settings, what)
     counts = Counter(v.decision for v in result.primary)
@@ -124,7 +124,7 @@ def _tile(verdict: Verdict, settings: RunSettings) -> Tile:
     return Tile(
         label=label(verdict.condition, settings),
         figure=overhead(verdict.ratio, bounds),
-        interval=f"{metric_name(verdict.metric)}, {level} HDI {hdi_text(verdict.ratio, ends, bounds)} %",
+        interval=f"{metric_name(verdict.metric, settings)}, {level} HDI {hdi_text(verdict.ratio, ends, bounds)} %",
         decision=verdict.decision.value,
         mark=mark(verdict.decision),
         is_alarm=verdict.decision is Decision.UNSOUND,
@@ -149,10 +149,10 @@ def _primary_forest(result: RunResult) -> Figure:
     truth = " Diamonds: what planted twins really spun." if has_truth else ""
     return forest(
         "answer",
-        f"Overhead in {metric_name(settings.metric)}, by condition",
+        f"Overhead in {metric_name(settings.metric, settings)}, by condition",
         forest_rows(result),
         limits_of(settings),
-        axis=f"{metric_name(settings.metric)} over the plain twins'",
+        axis=f"{metric_name(settings.metric, settings)} over the plain twins'",
         caption=(
             f"{UNRELIABLE if is_unsound(result) else ''}Circle: median; thick bar: 95 % HDI; thin bar: 99 % HDI;"
             f" {limit_words(settings)}. Squares in grey: A/A twins, plain databases like the baseline, so their"
@@ -174,7 +174,11 @@ def _published(result: RunResult) -> Iterator[Block]:
         for figure in study.figures
     ]
     columns = [Column("of what"), Column("finding"), Column("overhead", is_number=True), Column("source")]
-    yield Table("Published figures, and below them what was measured here", columns, [*published, *_here(result)])
+    if result.published and not is_unsound(result):
+        yield _beside(result)
+        yield Table("All published figures", columns, published, folded=True)
+    else:
+        yield Table("Published figures, and below them what was measured here", columns, [*published, *_here(result)])
     yield Paragraph(
         "Other products, machines and settings: published figures are here to be read beside this run's, and"
         " neither is a check of the other.",
@@ -182,15 +186,35 @@ def _published(result: RunResult) -> Iterator[Block]:
     )
 
 
+def _beside(result: RunResult) -> Table:
+    """What was published for a condition's own levels, beside what was measured under them."""
+    published = {cell.condition.key: cell for cell in result.published}
+    bounds = bounds_of(result.settings)
+    rows = [
+        (
+            label(v.condition, result.settings),
+            percent(published[v.condition.key].ratio),
+            median_text(v.ratio, bounds),
+            hdi_text(v.ratio, v.ratio.hdi95, bounds),
+            decided(v),
+        )
+        for v in result.primary
+        if v.condition.key in published and has_data(v)
+    ]
+    titles = ("published", "measured here", "95 % HDI")
+    columns = [Column(""), *(Column(title, is_number=True) for title in titles), Column("verdict")]
+    return Table(f"Overhead in {metric_name(result.settings.metric, result.settings)}", columns, rows)
+
+
 def _here(result: RunResult) -> Iterator[tuple[str, str, str, str]]:
     """This run's primary verdicts as rows of the same table."""
     source = "this run"
     if is_unsound(result):
-        yield metric_name(result.settings.metric), "unsound: no answer", MISSING, source
+        yield metric_name(result.settings.metric, result.settings), "unsound: no answer", MISSING, source
         return
     bounds = bounds_of(result.settings)
     for verdict in (v for v in result.primary if has_data(v)):
-        what = f"{metric_name(verdict.metric)}, {label(verdict.condition, result.settings)}"
+        what = f"{metric_name(verdict.metric, result.settings)}, {label(verdict.condition, result.settings)}"
         if verdict.decision is Decision.UNSOUND:
             yield what, "unsound: no answer", MISSING, source
             continue
@@ -211,7 +235,7 @@ def contrast_blocks(result: RunResult) -> list[Block]:
     for factor in dict.fromkeys(c.factor for c in result.contrasts):
         rows.append(Row(contrast_title(factor)))
         for contrast in (c for c in result.contrasts if c.factor == factor):
-            name = f"{contrast_label(contrast, settings)}, {metric_name(contrast.metric)}"
+            name = f"{contrast_label(contrast, settings)}, {metric_name(contrast.metric, settings)}"
             rows.append(Row(name, contrast.ratio, _side(contrast.ratio)))
     figure = forest(
         "contrasts",

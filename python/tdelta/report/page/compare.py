@@ -69,6 +69,7 @@ def _answers(runs: Sequence[RunData]) -> Section:
 
 
 def _forest(metric: Metric, results: Sequence[RunResult]) -> Block:
+    what = metric_name(metric, results[0].settings)
     rows: list[Row] = []
     for result in results:
         rows.append(Row(f"{result.settings.run_id}, {result.settings.workload}"))
@@ -79,10 +80,10 @@ def _forest(metric: Metric, results: Sequence[RunResult]) -> Block:
     words = "The shaded band is " if len(ropes) == 1 else "The ROPEs differ; the shaded band is the narrowest, "
     return forest(
         f"answers-{metric.value.replace('_', '-')}",
-        f"Overhead in {metric_name(metric)}, run by run",
+        f"Overhead in {what}, run by run",
         rows,
         limits,
-        axis=f"{metric_name(metric)} over the plain twins'",
+        axis=f"{what} over the plain twins'",
         caption=(
             f"Each row is compared within its own run only. {words}±{share(min(ropes))}. Squares in grey: A/A twins,"
             f" each run's own noise floor.{truth}"

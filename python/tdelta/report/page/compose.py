@@ -12,6 +12,8 @@ from tdelta.report.page.sections import (
     latency_section,
     posterior_section,
     resource_section,
+    server_section,
+    sweep_section,
     transaction_section,
     trust_section,
 )
@@ -30,9 +32,11 @@ def compose(data: RunData) -> Page:
     result = data.result
     sections = (
         answer_section(result),
+        sweep_section(result),
         posterior_section(data),
         differences_section(data),
         latency_section(data),
+        server_section(result),
         resource_section(data),
         transaction_section(data),
         trust_section(data),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from tdelta.evidence import FileClass
 from tdelta.records import Condition, Estimate, EvidenceState, FileEvidence, Metric, Role, RunResult, Verdict
 from tdelta.report.labels import kind_label, metric_name, surroundings, transaction_name
 from tdelta.report.page.answer import UNRELIABLE, contrast_blocks, is_unsound, limits_of, verdict_row
@@ -15,8 +16,10 @@ from tdelta.report.page.figures.page_costs import page_cost_table, page_costs
 from tdelta.report.page.figures.posteriors import posteriors
 from tdelta.report.page.figures.pressure import pressure
 from tdelta.report.page.figures.resources import resource_bars, resource_tables, resource_values
+from tdelta.report.page.figures.serving import moved_table, share_table, time_figure
+from tdelta.report.page.figures.sweep import sweep_figure
 from tdelta.report.page.gather import RunData
-from tdelta.report.page.wording import bounds_of, decided, has_data, hdi_text, label, median_text
+from tdelta.report.page.wording import bounds_of, decided, has_data, hdi_text, label, limit_words, median_text
 from tdelta.report.quantities import amounts, estimate_text, small_share
 
 _ALL = "all"
@@ -24,10 +27,10 @@ _STATES = {
     EvidenceState.PLAIN: Cell("plain text found, as it must be", "quiet"),
     EvidenceState.ENCRYPTED: Cell("none found", "good"),
     EvidenceState.LEAK: Cell("LEAK: plain text found", "bad"),
+    EvidenceState.UNCOVERED: Cell("in the clear: not covered by the scope", "quiet"),
     EvidenceState.MISSING: Cell("MISSING: not found where it must be", "bad"),
     EvidenceState.NOT_TESTED: Cell("not tested", "quiet"),
 }
-_CLASSES = ("database", "wal", "journal", "temp", "other")
 _TOLERANCE = 2e-3
 _MANY_ROWS = 40
 _LONG_TABLE = 12
@@ -36,7 +39,7 @@ _LONG_TABLE = 12
 def posterior_section(data: RunData) -> Section:
     """The curves behind the primary verdicts, and the contrasts."""
     result = data.result
-    axis = f"{metric_name(result.settings.metric)} over the plain twins'"
+    axis = f"{metric_name(result.settings.metric, result.settings)} over the plain twins'"
     blocks: list[Block] = [Paragraph(UNRELIABLE, "alarm")] if is_unsound(result) else []
     blocks += [
         Paragraph(
@@ -121,9 +124,9 @@ def _metric_forest(result: RunResult) -> Iterator[Block]:
     for metric in dict.fromkeys(v.metric for v in found):
         of_metric = [v for v in found if v.metric is metric]
         if is_single:
-            rows.append(verdict_row(of_metric[0], metric_name(metric)))
+            rows.append(verdict_row(of_metric[0], metric_name(metric, result.settings)))
         else:
-            rows.append(Row(metric_name(metric)))
+            rows.append(Row(metric_name(metric, result.settings)))
             rows += [verdict_row(v, label(v.condition, result.settings)) for v in of_metric]
     yield forest(
         "metrics",
@@ -132,8 +135,8 @@ def _metric_forest(result: RunResult) -> Iterator[Block]:
         limits_of(result.settings, is_primary=False),
         axis="over the plain twins'",
         caption=(
-            f"By the same paired model as the answer. Only {metric_name(result.settings.metric)} over the mix"
-            " decides; these are for orientation. Circle: median; thick bar: 95 % HDI; thin bar: 99 % HDI."
+            f"By the same paired model as the answer. Only {metric_name(result.settings.metric, result.settings)} over"
+            " the mix decides; these are for orientation. Circle: median; thick bar: 95 % HDI; thin bar: 99 % HDI."
         ),
         noted="reads",
     )
@@ -148,6 +151,33 @@ def _page_cost_blocks(result: RunResult) -> Iterator[Block]:
     else:
         yield Paragraph("Hardly a page moved between cache and file, so a cost for each cannot be told.", "note")
         yield page_cost_table(result.page_costs, result.settings)
+
+
+def sweep_section(result: RunResult) -> Section | None:
+    """Overheads against threads; None where threads do not vary."""
+    settings = result.settings
+    what = metric_name(settings.metric, settings)
+    figure = sweep_figure(result, limits_of(settings), what, limit_words(settings))
+    if figure is None:
+        return None
+    lead = Paragraph(
+        "The same work by more and more threads. Where they come to wait for something that encryption does not make"
+        " longer (a disk, a lock), its cost disappears in the waiting; where the CPU is full, it shows in full."
+    )
+    alarm: list[Block] = [Paragraph(UNRELIABLE, "alarm")] if is_unsound(result) else []
+    return Section("sweep", "Against threads", [*alarm, lead, figure])
+
+
+def server_section(result: RunResult) -> Section | None:
+    """What servers and their client did; None where the engine is embedded."""
+    figure = time_figure(result)
+    if figure is None:
+        return None
+    lead = Paragraph(
+        "What the servers and the client did while they were measured: described, never judged. Twins whose caches met"
+        " other shares of their requests would not be twins, so those stand side by side."
+    )
+    return Section("servers", "What the servers did", [lead, figure, share_table(result), moved_table(result)])
 
 
 def transaction_section(data: RunData) -> Section | None:
@@ -223,7 +253,7 @@ def _type_table(found: list[Verdict], result: RunResult) -> Table:
 def trust_section(data: RunData) -> Section:
     """Evidence of encryption, checks, cautions, and how pressed the machine was."""
     result = data.result
-    blocks = [*_evidence(result), *_checks(result), *_cautions(result)]
+    blocks = [*_evidence(result), *_checks(result), *_cautions(result), *_settings(result)]
     strips = pressure(data.trials)
     blocks += [strips] if strips else []
     return Section("trust", "Can it be trusted", blocks)
@@ -236,13 +266,17 @@ def _evidence(result: RunResult) -> Iterator[Block]:
             "This run did not search its files for planted plain text. What is known is under the checks below.", "note"
         )
         return
-    yield from (Paragraph(_leak_words(found, result), "alarm") for found in result.evidence if found.leaking)
+    yield from (Paragraph(_leak_words(found, result), "alarm") for found in result.evidence if _is_leak(found))
     yield Paragraph(
         "Incompressible markers stand in the rows of every twin. They must be found in the files of plain twins, and"
         " nowhere in those of encrypted ones; where no plain twin shows them, their absence says nothing: not tested."
     )
     yield _evidence_table(result)
     yield _evidence_files(result)
+
+
+def _is_leak(found: FileEvidence) -> bool:
+    return found.state is EvidenceState.LEAK
 
 
 def _leak_words(found: FileEvidence, result: RunResult) -> str:
@@ -253,7 +287,7 @@ def _leak_words(found: FileEvidence, result: RunResult) -> str:
 def _evidence_table(result: RunResult) -> Table:
     known: dict[tuple[str, str], FileEvidence] = {(e.condition.key, e.file_class): e for e in result.evidence}
     found = {e.file_class for e in result.evidence}
-    classes = [*(c for c in _CLASSES if c in found), *sorted(found - set(_CLASSES))]
+    classes = [name for name in FileClass if name in found]
     conditions: Mapping[str, Condition] = {e.condition.key: e.condition for e in result.evidence}
     rows: list[list[str | Cell]] = [
         [label(condition, result.settings), *(_state(known.get((key, name))) for name in classes)]
@@ -306,3 +340,22 @@ def _cautions(result: RunResult) -> Iterator[Block]:
         " small.",
         "note",
     )
+
+
+def _settings(result: RunResult) -> Iterator[Block]:
+    """In what the twins differ beside their rows' ciphertext, and what they share."""
+    compared = result.twin_settings
+    if compared is None:
+        return
+    yield Heading("Settings of the twins")
+    if compared.differing:
+        rows = [(kind, ", ".join(names)) for kind, names in compared.differing.items()]
+        yield Table(
+            "What encrypted twins are given and plain ones are not", [Column("twins"), Column("settings")], rows
+        )
+    if compared.varied:
+        varied = [(name, ", ".join(values)) for name, values in compared.varied.items()]
+        columns = [Column("setting"), Column("values")]
+        yield Table("What differs between strata, as their factors say", columns, varied, folded=True)
+    shared = list(compared.shared.items())
+    yield Table("What all twins share, read back from each", [Column("setting"), Column("value")], shared, folded=True)

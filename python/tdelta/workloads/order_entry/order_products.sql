@@ -40,5 +40,6 @@ WHERE product_id = :product_id AND warehouse_id = :warehouse_id;
 \endif
 \set total :total + :quantity * :price
 \endrepeat
-UPDATE orders SET order_total_cents = :total + :delivery WHERE order_id = :order_id;
+\set charged :total + :delivery
+UPDATE orders SET order_total_cents = :charged WHERE order_id = :order_id;
 COMMIT;

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from statistics import fmean
 
 from markupsafe import Markup
 
@@ -64,20 +65,18 @@ def _never(names: Sequence[str]) -> str:
 
 
 def _series(trials: Sequence[Trial], time: Clock) -> dict[str, list[tuple[float, float]]]:
-    """By name, seconds since the first block and the block's share; one trial speaks for its block."""
-    blocks = {trial.block: trial for trial in trials}
-    ordered = sorted(blocks.values(), key=lambda trial: trial.started_unix_seconds)
-    return {
-        name: _thinned(values)
-        for name in _NAMES
-        if (
-            values := [
-                (time.at(trial.started_unix_seconds), trial.measurement.pressure[name])
-                for trial in ordered
-                if name in trial.measurement.pressure
-            ]
-        )
-    }
+    """By name, seconds since the first block and the mean of the block's trials, which have one share, or their own."""
+    blocks: dict[int, list[Trial]] = {}
+    for trial in sorted(trials, key=lambda trial: trial.started_unix_seconds):
+        blocks.setdefault(trial.block, []).append(trial)
+    return {name: _thinned(values) for name in _NAMES if (values := list(_values(name, blocks.values(), time)))}
+
+
+def _values(name: str, blocks: Iterable[Sequence[Trial]], time: Clock) -> Iterator[tuple[float, float]]:
+    for block in blocks:
+        shares = [trial.measurement.pressure[name] for trial in block if name in trial.measurement.pressure]
+        if shares:
+            yield time.at(block[0].started_unix_seconds), fmean(shares)
 
 
 def _thinned(values: list[tuple[float, float]]) -> list[tuple[float, float]]:

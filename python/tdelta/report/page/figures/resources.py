@@ -15,6 +15,7 @@ from markupsafe import Markup
 
 from tdelta.inference import complete_blocks
 from tdelta.records import Condition, Measurement, Role, RunSettings, Trial
+from tdelta.report.labels import is_served
 from tdelta.report.page.blocks import NARROW, WIDE, Column, Figure, Table
 from tdelta.report.page.plot import drawing, rect, text, wrapped
 from tdelta.report.page.wording import label, listed
@@ -115,15 +116,20 @@ def _table(values: Mapping[str, tuple[float, ...]], shown: Sequence[Condition], 
     for at, resource in enumerate(RESOURCES):
         cells = [values[condition.key][at] for condition in shown]
         if any(math.isfinite(value) for value in cells):
-            rows.append((resource.name, *_written(cells, resource.unit)))
+            rows.append((_named(resource.name, settings), *_written(cells, resource.unit)))
     columns = [Column("of one operation"), *(Column(label(c, settings), is_number=True) for c in shown)]
     return Table("CPU, I/O and cache of one operation, over all complete blocks", columns, rows)
+
+
+def _named(name: str, settings: RunSettings) -> str:
+    """A resource of a server says so, where its client's is told apart."""
+    return f"server {name}" if name.startswith("CPU") and is_served(settings) else name
 
 
 def resource_bars(values: Mapping[str, tuple[float, ...]], settings: RunSettings) -> Figure | None:
     """Bars for CPU and for whatever else of I/O and pages differs between twins; None where nothing was measured."""
     shown = [condition for condition in settings.conditions if condition.key in values]
-    found = [chart for chart in _charts(values, shown) if chart.is_known]
+    found = [chart for chart in _charts(values, shown, settings) if chart.is_known]
     charts = [chart for at, chart in enumerate(found) if at == 0 or chart.differs]
     if not charts:
         return None
@@ -164,14 +170,14 @@ class _Chart:
         return max(self.totals) - min(self.totals) > _ALIKE * max(self.totals)
 
 
-def _charts(values: Mapping[str, tuple[float, ...]], shown: Sequence[Condition]) -> list[_Chart]:
+def _charts(values: Mapping[str, tuple[float, ...]], shown: Sequence[Condition], settings: RunSettings) -> list[_Chart]:
     at = {resource.name: index for index, resource in enumerate(RESOURCES)}
 
     def of(*names: str) -> tuple[tuple[float, ...], ...]:
         return tuple(tuple(values[c.key][at[name]] for name in names) for c in shown)
 
     return [
-        _Chart("CPU", "µs", of("CPU, user", "CPU, system")),
+        _Chart(_named("CPU", settings), "µs", of("CPU, user", "CPU, system")),
         _Chart("bytes asked to write", "bytes", of("bytes asked to write")),
         _Chart("pages read into the cache", "", of("pages read")),
         _Chart("pages written from the cache", "", of("pages written")),

@@ -1,0 +1,68 @@
+"""What a worker's answers say, as records: the measurement of a trial, and the checksums of tables."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping
+from typing import Any
+
+from tdelta.driver.protocol import Checksums, Tables
+from tdelta.driver.workers import Worker, failure
+from tdelta.records import Measurement, SpanTotals
+
+_READ_SECONDS = 24 * 3600.0
+
+
+def checksums(worker: Worker, tables: Tables) -> Checksums:
+    """Have a worker read all rows of these tables."""
+    return as_checksums(worker.ask("checksums", seconds=_READ_SECONDS, tables=tables))
+
+
+def as_checksums(sums: Mapping[str, Any]) -> Checksums:
+    """Rows and digest of each table, as a worker tells them."""
+    return {table: (int(rows), str(digest)) for table, (rows, digest) in sums.items()}
+
+
+def raise_failed(answer: Mapping[str, Any]) -> None:
+    """Raise what a statement of a trial failed with, if one did."""
+    outcome = answer["report"]["outcome"]
+    if outcome["stopped_by"] == "error":
+        kind = next(iter(outcome["errors"]), "sql")
+        raise failure(kind, f"a statement failed during a trial: {outcome['first_error']}")
+
+
+def measurement(answer: Mapping[str, Any]) -> Measurement:
+    """What a trial measured. Raises as `raise_failed` does."""
+    raise_failed(answer)
+    outcome, spans = answer["report"]["outcome"], answer["report"]["spans"]
+    extra = answer["report"]["extra"] or {}
+    return Measurement(
+        operations=outcome["operations"],
+        executed_operations=outcome["executed_operations"],
+        elapsed_ns=outcome["elapsed_ns"],
+        transactions=_totals(spans, "tx:"),
+        statements=_totals(spans, "stmt:"),
+        errors=outcome["errors"],
+        retries=outcome["retries"],
+        histograms={name: base64.b64decode(text) for name, text in answer["histograms"].items()},
+        engine_counters=extra.get("counters", {}),
+        files_bytes=extra.get("files", {}),
+        checkpoint_ns=extra.get("checkpoint_ns", 0),
+        pressure=extra.get("pressure", {}),
+        planted_cpu_ns=outcome["planted_cpu_ns"],
+        planted_elapsed_ns=outcome["planted_elapsed_ns"],
+        late_starts=outcome["late_starts"],
+        backlog_max=outcome["backlog_max"],
+        stopped_by=outcome["stopped_by"],
+        client_cpu_user_seconds=extra.get("client_cpu_user_seconds", 0.0),
+        client_cpu_system_seconds=extra.get("client_cpu_system_seconds", 0.0),
+        **extra.get("usage", {}) | {name: outcome[name] for name in ("cpu_user_seconds", "cpu_system_seconds")},
+    )
+
+
+def _totals(spans: Mapping[str, list[int]], prefix: str) -> dict[str, SpanTotals]:
+    return {
+        name.removeprefix(prefix): SpanTotals(count, total_ns)
+        for name, (count, total_ns) in spans.items()
+        if name.startswith(prefix) and count
+    }

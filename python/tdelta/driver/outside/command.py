@@ -1,0 +1,225 @@
+"""The user's load command: read once, checked as a whole, then filled in for each twin and trial.
+
+No shell reads it unless the user writes ``sh -c '…'``. Placeholders in braces stand for what differs between twins and
+trials; options of known tools that the user left out are added, so that ``sysbench oltp_read_only run`` is enough.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import re
+import shlex
+import shutil
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePath
+
+from tdelta.driver.outside.anycommand import TOOLS, AnyCommand
+from tdelta.driver.outside.connections import MYSQL, Connection
+from tdelta.driver.outside.tools import Amount, Asked, Filled, Tool
+from tdelta.errors import LoadCommandError
+
+PLACEHOLDERS: Mapping[str, str] = {
+    "socket": "the file of the twin's Unix socket (empty over TCP)",
+    "host": "the twin's host; for PostgreSQL's clients the folder of its socket",
+    "port": "the twin's port",
+    "user": "whom to connect as",
+    "database": "the database with the twin's tables",
+    "passfile": "a private file with the password: libpq's, or one for MySQL's clients (--defaults-extra-file)",
+    "threads": "the connections of the condition",
+    "jobs": "the connections, but no more than there are cores",
+    "operations": "the number of operations of the trial",
+    "operations_per_thread": "the same divided by the connections",
+    "seconds": "how long a trial is to take",
+    "seed": "a number that is the same for every twin in a block, and differs between blocks",
+    "folder": "a private folder, removed when the run ends",
+    "log": "a path in that folder, for files of a trial; removed behind it",
+}
+"""What may stand in braces, and for what."""
+
+LOG_NAME = "load-log"
+"""What ``{log}`` ends in."""
+
+_PLACEHOLDER = re.compile(r"\{\{([a-z_]+)\}\}|(?<!\$)\{([a-z_]+)\}")
+_WRAPPERS = frozenset(["chrt", "env", "ionice", "nice", "numactl", "setarch", "stdbuf", "taskset", "time", "timeout"])
+_SHELLS = frozenset(["ash", "bash", "dash", "ksh", "mksh", "sh", "zsh"])
+_SHELL_SIGNS = frozenset(["|", "||", "&&", ";", "&", ">", ">>", "<", "<<", "2>", "2>&1", "&>", ">&2"])
+_PASSWORD = re.compile(r"(?:\b(MYSQL_PWD|PGPASSWORD)|(?<!\S)(--[a-z_-]*password))=(?=\S)")
+_MYSQL_CLIENTS = ("mysql", "mariadb")
+_SEED_SPAN = (1 << 31) - 2
+"""sysbench reads its seed as an int and takes 0 for the clock."""
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What one trial of a command is to do. ``seed`` is the block's, the same for every twin in it."""
+
+    threads: int
+    operations: int
+    seconds: float
+    seed: int
+
+    def placeholders(self) -> dict[str, str]:
+        """What ``{threads}`` and its like stand for."""
+        return {
+            "threads": str(self.threads),
+            "jobs": str(min(self.threads, os.cpu_count() or 1)),
+            "operations": str(self.operations),
+            "operations_per_thread": str(max(1, -(-self.operations // self.threads))),
+            "seconds": str(max(1, round(self.seconds))),
+            "seed": str(1 + self.seed % _SEED_SPAN),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class LoadCommand:
+    """A command that was checked. ``text`` is the user's, ``head`` the words up to the tool's own name.
+
+    ``tool`` knows the options, ``reader`` the results; they are one unless a pattern says what to read.
+    ``filled.added`` and ``filled.cautions`` are for the report, ``filled.amount`` says what ends a trial.
+    """
+
+    text: str
+    head: tuple[str, ...]
+    tool: Tool
+    reader: Tool
+    filled: Filled
+
+    @property
+    def calibrates(self) -> bool:
+        """Whether tdelta chooses how many operations a trial has."""
+        return self.filled.amount is Amount.ASKED
+
+    @property
+    def does_equal_work(self) -> bool:
+        """Whether a trial is a number of operations, so that twins can be held to the same."""
+        return self.filled.amount in (Amount.ASKED, Amount.FIXED)
+
+    @property
+    def cautions(self) -> tuple[str, ...]:
+        """What has to be said beside the figures."""
+        return self.filled.cautions
+
+    def argv(self, connection: Connection, work: Work, folder: Path) -> tuple[str, ...]:
+        """The words for one trial on one twin. ``folder`` is the private one, with the file ``passfile`` in it."""
+        files = {"folder": str(folder), "passfile": str(passfile(folder)), "log": str(folder / LOG_NAME)}
+        work = work if self.filled.threads is None else dataclasses.replace(work, threads=self.filled.threads)
+        values = connection.placeholders() | work.placeholders() | files
+        words = self.head[1:] + self.filled.words
+        script = _script_index(self.head + self.filled.words)
+        rest = [expand(word, values, is_script=1 + i == script) for i, word in enumerate(words)]
+        at = len(self.head) - 1  # behind the tool's own name, where no option of a wrapper can be meant
+        return (self.head[0], *rest[:at], *self.tool.connection_words(self.filled.words, connection), *rest[at:])
+
+    def connection_faults(self, connection: Connection) -> tuple[str, ...]:
+        """What is wrong with the command for one twin, once it is known where that is."""
+        return tuple(_connection_faults(self, connection))
+
+
+def passfile(folder: Path) -> Path:
+    """Where ``{passfile}`` is."""
+    return folder / "passfile"
+
+
+def parse_load(
+    text: str, protocol: str, *, threads_levels: Collection[int] = (), operations: str | None = None
+) -> LoadCommand:
+    """Read and check a load command.
+
+    Args:
+        text: as the user typed it.
+        protocol: what the twins speak, ``mysql`` or ``postgres``.
+        threads_levels: the levels of ``threads`` that the run varies; empty where the command may choose.
+        operations: a pattern whose group is the number of operations in what the command prints.
+
+    Raises:
+        LoadCommandError: it cannot be run as it is; all that is wrong, at once.
+    """
+    try:
+        words = shlex.split(text)
+    except ValueError as error:
+        raise LoadCommandError("", [f"{error}: close what is open"]) from error
+    if not words:
+        raise LoadCommandError("", ["expected a command, found nothing: --load 'sysbench oltp_read_only run'"])
+    at = _tool_index(words)
+    pattern, pattern_faults = _pattern(operations)
+    any_command = AnyCommand(words[at], pattern)
+    tool = next((tool for tool in TOOLS if tool.name == PurePath(words[at]).name), any_command)
+    reader = tool if pattern is None else any_command
+    filled = tool.fill(words[at + 1 :], Asked(protocol, threads_levels))
+    faults = [*_program_faults(words, at, tool), *_word_faults(words), *filled.faults, *pattern_faults]
+    if faults:
+        raise LoadCommandError(PurePath(words[at]).name, faults)
+    return LoadCommand(text, tuple(words[: at + 1]), tool, reader, filled)
+
+
+def expand(word: str, values: Mapping[str, str], *, is_script: bool = False) -> str:
+    """Fill in the placeholders of one word; ``{{name}}`` stands for itself. In a shell's script, values are quoted."""
+
+    def value(match: re.Match[str]) -> str:
+        literal, name = match.groups()
+        if literal is not None:
+            return "{" + literal + "}"
+        return shlex.quote(values[name]) if is_script else values[name]
+
+    return _PLACEHOLDER.sub(value, word)
+
+
+def _tool_index(words: Sequence[str]) -> int:
+    """Where the program is that does the work: behind ``taskset -c 1`` and the like where a known tool follows."""
+    if PurePath(words[0]).name not in _WRAPPERS:
+        return 0
+    names = {tool.name for tool in TOOLS}
+    return next((at for at, word in enumerate(words) if PurePath(word).name in names), 0)
+
+
+def _script_index(words: Sequence[str]) -> int:
+    """Which word is a shell's script (``sh -c SCRIPT``), -1 if none."""
+    is_shell = PurePath(words[0]).name in _SHELLS
+    for at, word in enumerate(words[:-1]):
+        if is_shell and re.fullmatch(r"-[a-z]*c", word):
+            return at + 1
+    return -1
+
+
+def _program_faults(words: Sequence[str], at: int, tool: Tool) -> Iterator[str]:
+    for program in dict.fromkeys((words[0], words[at])):
+        if shutil.which(program) is None:
+            yield f"{program}: not found, or not a program: {tool.install}"
+
+
+def _word_faults(words: Sequence[str]) -> Iterator[str]:
+    for name in sorted({match.group(2) for word in words for match in _PLACEHOLDER.finditer(word)} - {None}):
+        if name not in PLACEHOLDERS:
+            listed = ", ".join(f"{{{known}}}" for known in PLACEHOLDERS)
+            yield f"unknown placeholder {{{name}}}: expected one of {listed}; {{{{{name}}}}} stands for itself"
+    if PurePath(words[0]).name.startswith(_MYSQL_CLIENTS) and any(re.match(r"-p[^{]", word) for word in words):
+        yield "-p…: every user of this machine can read a password there; leave it out, and tdelta passes it on unseen"
+    for option in sorted({a or b for word in words for a, b in _PASSWORD.findall(word)}):
+        yield f"{option}=…: every user of this machine can read it there; leave it out, and tdelta passes it on unseen"
+    for sign in sorted(_SHELL_SIGNS.intersection(words)):
+        yield f"`{sign}` is for a shell, and no shell reads this: write sh -c '…'"
+
+
+def _pattern(text: str | None) -> tuple[re.Pattern[str] | None, list[str]]:
+    if text is None:
+        return None, []
+    try:
+        pattern = re.compile(text, re.MULTILINE)
+    except re.error as error:
+        return None, [f"--load-operations {text!r}: {error}"]
+    if pattern.groups != 1:
+        return None, [f"--load-operations {text!r}: expected one group, as in 'done ([0-9]+)', found {pattern.groups}"]
+    return pattern, []
+
+
+def _connection_faults(command: LoadCommand, connection: Connection) -> Iterator[str]:
+    words = command.head[1:] + command.filled.words
+    if connection.socket is None and any("{socket}" in word for word in words):
+        yield f"{{socket}}: {connection.client_host} is reached over TCP; expected {{host}} and {{port}}"
+    if connection.needs_tls and connection.protocol == MYSQL and not any("ssl" in word for word in words):
+        yield (
+            f"the connection to {connection.client_host} is to be encrypted (tls={connection.tls}), and no variable"
+            " says so to MySQL's clients: write the command's own option (sysbench: --mysql-ssl=on), or tls=disable"
+        )

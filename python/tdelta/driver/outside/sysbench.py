@@ -1,0 +1,204 @@
+"""sysbench 1.0: its options (``--name=value`` only, underscores and hyphens alike) and its report.
+
+Its latency histogram has 1024 steps from 1 µs to 100 s, each 1.8 % wide (sysbench 1.0, src/sb_histogram.c), while the
+sum of all latencies in its report is exact: the mean of a trial is exact, and its percentiles are not.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import PurePath
+
+from tdelta.driver.outside.connections import MYSQL, Connection
+from tdelta.driver.outside.results import Finished, LoadResult, histograms_of, number, only_seen, unreadable
+from tdelta.driver.outside.tools import TIMED_CAUTION, Amount, Asked, Filled, threads_fault
+from tdelta.records import SpanTotals
+
+_DRIVERS = {MYSQL: "mysql", "postgres": "pgsql"}
+_WITHOUT_DATABASE = frozenset(("cpu", "fileio", "memory", "mutex", "threads"))
+_OTHER_NAMES = {"num-threads": "threads", "max-requests": "events", "max-time": "time", "tx-rate": "rate"}
+_PLACES = ("host", "port", "socket")
+_REPORT = "General statistics:"
+_EVENTS = r"^ *total number of events: +(\d+)$"
+_SECONDS = r"^ *total time: +(\d+\.\d+)s$"
+_SUM_MS = r"^ *sum: +(\d+\.\d+)$"
+_BAR = re.compile(r"^ *(\d+\.\d{3}) \|\**\s+(\d+)$", re.MULTILINE)
+_IGNORED = r"^ *ignored errors: +(\d+) "
+_RECONNECTS = r"^ *reconnects: +(\d+) "
+_HISTOGRAM_CAUTION = "sysbench's histogram has steps of 1.8 %: percentiles are that coarse, means are exact"
+_NO_HISTOGRAM_CAUTION = "sysbench was told to keep no histogram: there are means, but no percentiles"
+
+
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """The user's words, sorted: options by their one name, and what is no option."""
+
+    options: Mapping[str, str]
+    others: tuple[str, ...]
+
+    @classmethod
+    def of(cls, words: Sequence[str]) -> _Given:
+        options = {}
+        for word in words:
+            if word.startswith("--"):
+                name, _, value = word[2:].partition("=")
+                name = name.replace("_", "-")
+                options[_OTHER_NAMES.get(name, name)] = value
+        return cls(options, tuple(word for word in words if not word.startswith("--")))
+
+    def own(self, name: str) -> str | None:
+        """An option's value if it is the user's own: given, and without a placeholder."""
+        value = self.options.get(name)
+        return None if value is None or "{" in value else value
+
+    def is_on(self, name: str) -> bool | None:
+        """A switch: on, off, or not given."""
+        return None if name not in self.options else self.options[name] not in ("off", "0", "false", "no")
+
+
+class Sysbench:
+    """The tool; see `tdelta.driver.outside.tools.Tool`."""
+
+    name = "sysbench"
+    install = "install the package sysbench"
+
+    def fill(self, words: Sequence[str], asked: Asked) -> Filled:
+        """Check the words behind ``sysbench`` and add threads, events, seed, driver and histogram where left out."""
+        given = _Given.of(words)
+        amount, ending = _amount(given)
+        added = [f"--db-driver={_DRIVERS[asked.protocol]}"] if "db-driver" not in given.options else []
+        added += ["--threads={threads}"] if "threads" not in given.options else []
+        added += ending
+        added += ["--rand-seed={seed}"] if "rand-seed" not in given.options else []
+        has_histogram = given.is_on("histogram") is not False and given.options.get("percentile") != "0"
+        added += ["--histogram"] if has_histogram and "histogram" not in given.options else []
+        threads = given.own("threads")
+        return Filled(
+            words=(*added, *words),
+            added=tuple(added),
+            amount=amount,
+            threads=int(threads) if threads and threads.isdecimal() else None,
+            cautions=tuple(_cautions(amount, has_histogram)),
+            faults=tuple(_faults(given, asked)),
+        )
+
+    def connection_words(self, words: Sequence[str], connection: Connection) -> tuple[str, ...]:
+        """The driver's options for one twin's server."""
+        given = _Given.of(words).options
+        driver = _DRIVERS[connection.protocol]
+        wanted = {"user": connection.user, "db": connection.database}
+        if driver == "mysql" and connection.socket is not None:
+            wanted["socket"] = str(connection.socket)
+        else:
+            wanted |= {"host": connection.client_host, "port": str(connection.client_port)}
+        return tuple(
+            f"--{driver}-{name}={value}" for name, value in wanted.items() if value and f"{driver}-{name}" not in given
+        )
+
+    def recognises(self, out: str) -> bool:
+        """Whether one report of sysbench is in it."""
+        return out.count(_REPORT) == 1 and out.count("Latency (ms):") == 1
+
+    def read(self, finished: Finished) -> LoadResult:
+        """Events, seconds and the sum of latencies; the histogram where there is one."""
+        text = finished.out
+        events, seconds, sum_ms = (number(pattern, text) for pattern in (_EVENTS, _SECONDS, _SUM_MS))
+        if events is None or seconds is None or sum_ms is None:
+            raise unreadable(
+                finished, "expected sysbench's report with `total time`, `total number of events` and `sum`"
+            )
+        if events == 0:
+            raise unreadable(finished, "sysbench finished not a single event")
+        # Two decimals of a ms: of a short trial this is coarse, of a second it is 0.001 %.
+        totals = SpanTotals(int(events), round(sum_ms * 1e6))
+        errors = {"ignored": int(number(_IGNORED, text) or 0), "reconnect": int(number(_RECONNECTS, text) or 0)}
+        return LoadResult(
+            operations=int(events),
+            elapsed_ns=round(seconds * 1e9),
+            transactions={"event": totals},
+            histograms=histograms_of({"event": _bars(text)}),
+            errors=only_seen(errors),
+        )
+
+
+def _bars(text: str) -> Counter[int]:
+    seen: Counter[int] = Counter()
+    for milliseconds, count in _BAR.findall(text):
+        seen[round(float(milliseconds) * 1e6)] += int(count)
+    return seen
+
+
+def _amount(given: _Given) -> tuple[Amount, list[str]]:
+    """What ends a trial, and the options that this needs beside the user's. ``0`` is none, for either option."""
+    events, time = (given.options.get(name, "0") for name in ("events", "time"))
+    if time != "0":
+        return Amount.TIMED, []
+    no_time = [] if "time" in given.options else ["--time=0"]  # else it is 10 s
+    if events == "0":
+        return Amount.ASKED, [*no_time, "--events={operations}"]
+    return (Amount.ASKED if "{operations}" in events else Amount.FIXED), no_time
+
+
+def _cautions(amount: Amount, has_histogram: bool) -> Iterator[str]:
+    if amount is Amount.TIMED:
+        yield TIMED_CAUTION
+    yield _HISTOGRAM_CAUTION if has_histogram else _NO_HISTOGRAM_CAUTION
+
+
+def _faults(given: _Given, asked: Asked) -> Iterator[str]:
+    yield from _test_faults(given)
+    yield from _connection_faults(given, asked)
+    yield from _report_faults(given)
+    own = given.own("threads")
+    if own is not None and (fault := threads_fault("--threads", own, asked.threads_levels)):
+        yield fault
+
+
+def _test_faults(given: _Given) -> Iterator[str]:
+    match given.others:
+        case [test, "run"] if PurePath(test).name not in _WITHOUT_DATABASE:
+            return
+        case [test, *_] if test in _WITHOUT_DATABASE:
+            yield f"sysbench {test} touches no database: expected a test that does, such as oltp_read_only"
+        case [_, ("prepare" | "prewarm" | "cleanup" | "help") as command]:
+            yield (
+                f"`{command}` is not a load: expected `run`. The twins' tables are made before a run;"
+                " `--load` only works on them"
+            )
+        case [_, _, _, *_]:
+            listed = " ".join(given.others)
+            yield f"expected `TEST run`, found `{listed}`: sysbench takes values after `=` (--threads=4)"
+        case _:
+            listed = " ".join(given.others) or "neither"
+            yield f"expected a test and the command `run` (sysbench oltp_read_only run), found {listed}"
+
+
+def _connection_faults(given: _Given, asked: Asked) -> Iterator[str]:
+    driver = _DRIVERS[asked.protocol]
+    for name in given.options:
+        found, _, part = name.partition("-")
+        if found not in _DRIVERS.values():
+            continue
+        if found != driver:
+            yield f"--{name}: the twins speak {asked.protocol}; expected options that begin with --{driver}-"
+        elif part in _PLACES and given.own(name) is not None:
+            yield f"--{name}: would send every twin's load to one server; leave it out, and tdelta fills in each twin's"
+    if given.own("db-driver") not in (None, driver):
+        yield f"--db-driver={given.options['db-driver']}: the twins speak {asked.protocol}; leave it out, or {driver}"
+    if given.is_on("mysql-dry-run"):
+        yield "--mysql-dry-run: nothing would reach the server; leave it out"
+
+
+def _report_faults(given: _Given) -> Iterator[str]:
+    if given.options.get("report-checkpoints"):
+        yield "--report-checkpoints: starts the counts anew within a trial; leave it out (--report-interval does not)"
+    if given.options.get("verbosity", "3") in ("0", "1", "2"):
+        yield "--verbosity: hides the report that the results are read from; expected 3 or more, or leave it out"
+    if given.is_on("histogram") and given.options.get("percentile") == "0":
+        yield "--percentile=0 rules --histogram out: leave one of them out"
+    for name in ("help", "version"):
+        if given.is_on(name):
+            yield f"--{name}: is no load; leave it out"

@@ -1,0 +1,91 @@
+"""What tdelta knows of a load tool: a small protocol, with one file for each tool."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Protocol
+
+from tdelta.driver.outside.connections import Connection
+from tdelta.driver.outside.results import Finished, LoadResult
+
+
+class Amount(StrEnum):
+    """What ends a trial of a command.
+
+    ``asked``: the number of operations that tdelta asks for. ``fixed``: a number of the user's own. ``timed``: a time,
+    so that twins do different amounts of work. ``own``: the command knows.
+    """
+
+    ASKED = "asked"
+    FIXED = "fixed"
+    TIMED = "timed"
+    OWN = "own"
+
+
+TIMED_CAUTION = (
+    "the load command runs for a time, so the faster twin does more work in it: time an operation is judged, and what"
+    " the work leaves behind (tables that grow, a log) differs between twins; a number of operations would be fairer"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a tool's words are checked against: the protocol of the twins, the levels of ``threads`` of the run."""
+
+    protocol: str
+    threads_levels: Collection[int] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Filled:
+    """A command's words behind its program, those that tdelta adds among them; placeholders are still in them.
+
+    ``added`` are the words that tdelta added, ``threads`` is the user's own number of connections.
+    """
+
+    words: tuple[str, ...]
+    added: tuple[str, ...] = ()
+    amount: Amount = Amount.OWN
+    threads: int | None = None
+    cautions: tuple[str, ...] = ()
+    faults: tuple[str, ...] = field(default=())
+
+
+class Tool(Protocol):
+    """One load tool."""
+
+    @property
+    def name(self) -> str:
+        """The program's name."""
+
+    @property
+    def install(self) -> str:
+        """How people get it."""
+
+    def fill(self, words: Sequence[str], asked: Asked) -> Filled:
+        """Check the words behind the program's name and add what the user left to tdelta. All faults at once."""
+
+    def connection_words(self, words: Sequence[str], connection: Connection) -> tuple[str, ...]:
+        """The options that connect to one twin, less those that the user gave."""
+
+    def recognises(self, out: str) -> bool:
+        """Whether this is one report of the tool, and no more than one."""
+
+    def read(self, finished: Finished) -> LoadResult:
+        """The results in what it printed and logged.
+
+        Raises:
+            LoadFault: there are none that can be read.
+        """
+
+
+def threads_fault(option: str, given: str, levels: Collection[int]) -> str | None:
+    """What is wrong with the user's own number of connections, given those that the run varies."""
+    if not given.isdecimal() or int(given) == 0:
+        return f"{option} {given}: expected a whole number above 0, or leave it out, and tdelta fills it in"
+    if any(level != int(given) for level in levels):
+        listed = ", ".join(str(level) for level in sorted(levels))
+        return f"{option} {given}: the run's threads are {listed}; leave the option out, and tdelta fills it in"
+    return None

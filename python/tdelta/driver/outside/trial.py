@@ -1,0 +1,260 @@
+"""A load command as a trial: run on one twin, accounted for, its results read.
+
+The command's processes are a supervisor's (`tdelta.driver.outside.supervisor`), so that none of them outlives tdelta.
+Its CPU, with that of everything that it started, is the client's: what the server used is the caller's to add.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import json
+import os
+import select
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from tdelta.driver import signals
+from tdelta.driver.outside.command import LOG_NAME, LoadCommand, Work, passfile
+from tdelta.driver.outside.connections import Connection, inherited_environment, write_passfile
+from tdelta.driver.outside.results import Finished
+from tdelta.errors import LoadFault, WorkerFault
+from tdelta.records import Measurement
+
+_GRACE_SECONDS = 60.0
+_END_SECONDS = 20.0
+_MOST_OUTPUT_BYTES = 8 << 20
+_SUPERVISOR = Path(__file__).with_name("supervisor.py")
+
+
+class OutsideLoad:
+    """One twin's side of trials by a load command. Use as a context manager, or call `end`.
+
+    Args:
+        command: what to run.
+        connection: the twin's server.
+        parent: the folder in which a private one is made, for logs and the file with the password.
+        environment: variables to add for the command. Others can read them, so nothing secret.
+    """
+
+    def __init__(
+        self,
+        command: LoadCommand,
+        connection: Connection,
+        parent: Path,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
+        if faults := command.connection_faults(connection):
+            raise LoadFault("\n".join(faults))
+        self._command = command
+        self._password = connection.password
+        self._connection = connection
+        self._folder = Path(tempfile.mkdtemp(prefix="load-", dir=parent))
+        self._supervisor: subprocess.Popen[bytes] | None = None
+        try:
+            write_passfile(connection, passfile(self._folder))
+            # It inherits nothing secret: the command's own variables reach it through its standard input.
+            self._supervisor = _start_supervisor(self._folder)
+        except BaseException:
+            self.end()
+            raise
+        own = connection.environment(passfile(self._folder))
+        self._environment = inherited_environment() | dict(environment or {}) | own
+
+    def __enter__(self) -> OutsideLoad:
+        return self
+
+    def __exit__(
+        self, _kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
+    ) -> None:
+        self.end()
+
+    @property
+    def pid(self) -> int:
+        """The supervisor's process id."""
+        return self._running.pid
+
+    def trial(self, work: Work, deadline_seconds: float) -> Measurement:
+        """Run the command once and wait for it; raises as `answer` does."""
+        self.begin(work, deadline_seconds)
+        if not select.select([self], [], [], deadline_seconds + _GRACE_SECONDS)[0]:
+            raise WorkerFault(f"a load command's supervisor did not answer within {deadline_seconds:.0f} s")
+        return self.answer()
+
+    def fileno(self) -> int:
+        """The descriptor on which the answer arrives, for `select`."""
+        assert self._running.stdout is not None  # noqa: S101 - opened as a pipe
+        return self._running.stdout.fileno()
+
+    def begin(self, work: Work, deadline_seconds: float) -> None:
+        """Start the command and do not wait; `answer` has what came of it."""
+        self._remove_logs()
+        self._send(
+            do="run",
+            argv=self._command.argv(self._connection, work, self._folder),
+            environment=self._environment,
+            out=str(self._folder / "out"),
+            err=str(self._folder / "err"),
+            deadline_seconds=deadline_seconds,
+        )
+
+    def answer(self) -> Measurement:
+        """Wait for the command's end and read its results. One that was stopped did no operations.
+
+        Raises:
+            LoadFault: it could not be started, failed, took too long, left processes behind, or said nothing useful.
+            WorkerFault: the supervisor was ended from outside.
+        """
+        assert self._running.stdout is not None  # noqa: S101 - opened as a pipe
+        line = self._running.stdout.readline()
+        if not line:
+            raise WorkerFault(
+                "a load command's supervisor was ended from outside (`dmesg` tells whether memory ran out)"
+            )
+        try:
+            return self._measurement(json.loads(line))
+        finally:
+            self._remove_logs()
+
+    def stop(self) -> None:
+        """Have the command end now, by its process group."""
+        with contextlib.suppress(WorkerFault):
+            self._send(do="stop")
+
+    def end(self) -> None:
+        """End the command, if it runs, and the supervisor; remove the folder."""
+        if self._supervisor is not None:
+            _end_supervisor(self._supervisor)
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    @property
+    def _running(self) -> subprocess.Popen[bytes]:
+        assert self._supervisor is not None  # noqa: S101 - set unless the constructor raised
+        return self._supervisor
+
+    def _send(self, **order: object) -> None:
+        assert self._running.stdin is not None  # noqa: S101 - opened as a pipe
+        try:
+            with signals.held():  # its handler sends, too: a stop must not land within this line
+                self._running.stdin.write(json.dumps(order).encode() + b"\n")
+                self._running.stdin.flush()
+        except OSError as error:
+            raise WorkerFault("a load command's supervisor is gone: it was ended from outside") from error
+
+    def _measurement(self, answer: Mapping[str, Any]) -> Measurement:
+        name = self._command.tool.name
+        if "cannot_start" in answer:
+            raise LoadFault(f"load command {name}: {answer['cannot_start']}: it cannot be started")
+        cpu = {f"client_{part}": answer[part] for part in ("cpu_user_seconds", "cpu_system_seconds")}
+        if answer["ended_by"] == "stop":
+            return Measurement(0, answer["elapsed_ns"], {}, {}, stopped_by="signal", **cpu)
+        finished = self._finished(answer)
+        if fault := _fault(answer, name):
+            raise LoadFault(f"{fault}. It said:\n{finished.last_lines}")
+        result = self._command.reader.read(finished)
+        return Measurement(
+            operations=result.operations,
+            executed_operations=result.operations,
+            elapsed_ns=result.elapsed_ns,
+            transactions=result.transactions,
+            statements={},
+            errors=result.errors,
+            retries=result.retries,
+            histograms=result.histograms,
+            **cpu,
+        )
+
+    def _finished(self, answer: Mapping[str, Any]) -> Finished:
+        out, err = (self._without_password(_tail(self._folder / name)) for name in ("out", "err"))
+        return Finished(answer["status"], answer["elapsed_ns"], out, err, self._folder, LOG_NAME)
+
+    def _without_password(self, text: str) -> str:
+        """A script may print its environment; what it said is shown to people."""
+        return text.replace(self._password, "***") if self._password else text
+
+    def _remove_logs(self) -> None:
+        for path in (*self._folder.glob(f"{LOG_NAME}*"), self._folder / "out", self._folder / "err"):
+            if path.is_dir():
+                shutil.rmtree(path, ignore_errors=True)
+            else:
+                path.unlink(missing_ok=True)
+
+
+def run(
+    command: LoadCommand,
+    connection: Connection,
+    work: Work,
+    *,
+    parent: Path,
+    deadline_seconds: float,
+    environment: Mapping[str, str] | None = None,
+) -> Measurement:
+    """Run a load command once on one twin; see `OutsideLoad`."""
+    with OutsideLoad(command, connection, parent, environment) as load:
+        return load.trial(work, deadline_seconds)
+
+
+def with_server(measured: Measurement, used: Mapping[str, Any]) -> Measurement:
+    """The measurement of a command with what the twin's server used meanwhile, as `end_outside` of a worker tells."""
+    return dataclasses.replace(
+        measured,
+        engine_counters=used["counters"],
+        checkpoint_ns=used["checkpoint_ns"],
+        pressure=used["pressure"],
+        **used["usage"],
+    )
+
+
+def _start_supervisor(folder: Path) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [sys.executable, "-I", "-S", str(_SUPERVISOR), str(folder)],  # needs no package, so it starts at once
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        start_new_session=True,  # Ctrl-C is the parent's to handle
+    )
+
+
+def _end_supervisor(supervisor: subprocess.Popen[bytes]) -> None:
+    """Close its input, at which it kills what it runs and goes; only if it does not, kill it."""
+    for pipe in (supervisor.stdin, supervisor.stdout):
+        if pipe is not None:
+            with contextlib.suppress(OSError):
+                pipe.close()
+    try:
+        supervisor.wait(_END_SECONDS)
+    except subprocess.TimeoutExpired:
+        supervisor.kill()
+        supervisor.wait()
+
+
+def _fault(answer: Mapping[str, Any], name: str) -> str | None:
+    """What went wrong with a command that nobody told to stop."""
+    if answer["ended_by"] == "deadline":
+        return f"load command {name}: did not end within {answer['elapsed_ns'] / 1e9:.0f} s and was ended; ask for less"
+    if answer["status"] < 0:
+        return f"load command {name}: was killed by signal {-answer['status']}"
+    if answer["status"] > 0:
+        return f"load command {name}: failed with exit status {answer['status']}"
+    if answer["left"]:
+        listed = ", ".join(answer["left"])
+        return (
+            f"load command {name}: ended while {listed} went on, and what it did is not measured; have it wait for what"
+            " it starts"
+        )
+    return None
+
+
+def _tail(path: Path) -> str:
+    """The end of what was printed; a report is the last thing that a tool prints."""
+    try:
+        with path.open("rb") as file:
+            file.seek(max(0, os.fstat(file.fileno()).st_size - _MOST_OUTPUT_BYTES))
+            return file.read().decode(errors="replace")
+    except OSError:
+        return ""

@@ -1,0 +1,53 @@
+"""From a server program to what drives it; for PostgreSQL that depends on what else is installed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from tdelta.driver.servers.binaries import find_servers
+from tdelta.driver.servers.protections import protection_for
+from tdelta.engines import Unusable
+from tdelta.engines.mariadb import MariadbEngine
+from tdelta.engines.mysql import MysqlEngine
+from tdelta.engines.postgres import PostgresEngine
+from tdelta.engines.servers import ServerBinary, ServerEngine
+from tdelta.errors import TdeltaError
+
+SERVERS = ("mariadb", "mysql", "postgres")
+"""The engines that are servers."""
+
+
+def server_engine(name: str, program: Path | None = None, encrypted_folder: Path | None = None) -> ServerEngine:
+    """What drives the newest server of that name, or the program that is given.
+
+    Args:
+        name: one of `SERVERS`.
+        program: ``--server-binary``.
+        encrypted_folder: ``--encrypted-dir``, PostgreSQL's only.
+
+    Raises:
+        EngineUnavailable: there is none, or nothing to encrypt its files with.
+        UsageError: nothing is seen to encrypt that folder.
+        EnvironmentFault: this machine cannot.
+    """
+    return _adapter(find_servers(name, program)[0], encrypted_folder)
+
+
+def found_engines() -> Iterator[ServerEngine | Unusable]:
+    """What drives each server that is here, or why nothing can."""
+    for binary in find_servers():
+        try:
+            yield _adapter(binary)
+        except TdeltaError as fault:
+            yield Unusable(binary, str(fault))
+
+
+def _adapter(binary: ServerBinary, encrypted_folder: Path | None = None) -> ServerEngine:
+    match binary.kind:
+        case "mariadb":
+            return MariadbEngine(binary)
+        case "mysql":
+            return MysqlEngine(binary)
+        case _:
+            return PostgresEngine(binary, protection_for(binary, encrypted_folder))

@@ -1,0 +1,69 @@
+"""The folders of one private server: made for their owner only, and gone with it, mounts and all."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+from tdelta.driver.servers.mounts import unmount_below
+from tdelta.engines.servers import Place
+
+_NO_ROOM_BYTES = 1 << 20
+_LAST_BYTES = 8192
+_WAITING = b"aiting for someone to free"
+
+
+class Ground:
+    """Where one server stands. What another made there meanwhile, under the same name, is left alone.
+
+    Args:
+        place: whose folders are made.
+
+    Raises:
+        OSError: they cannot be made, or are there already.
+    """
+
+    def __init__(self, place: Place) -> None:
+        self._place = place
+        self._held: dict[Path, int] = {}
+        place.folder.parent.mkdir(parents=True, exist_ok=True)
+        self._make(place.folder)
+        place.keys.mkdir(mode=0o700)
+        place.temporary.mkdir(mode=0o700)
+        if place.socket.parent != place.folder:
+            self._make(place.socket.parent)
+
+    def clear(self) -> None:
+        """Remove all of it. Nothing of the server may run any more."""
+        for folder, descriptor in self._held.items():
+            if _is_still(folder, descriptor):
+                unmount_below(folder)
+                shutil.rmtree(folder, ignore_errors=True)
+            os.close(descriptor)
+        self._held.clear()
+
+    def _make(self, folder: Path) -> None:
+        folder.mkdir(mode=0o700)
+        self._held[folder] = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+
+
+def waits_for_room(place: Place) -> bool:
+    """Whether a server, or what makes its data, waits for somebody to free space, as MariaDB does without end."""
+    status = os.statvfs(place.folder)
+    if status.f_bavail * status.f_frsize > _NO_ROOM_BYTES:
+        return False
+    try:
+        with place.log.open("rb") as log:
+            log.seek(max(0, log.seek(0, os.SEEK_END) - _LAST_BYTES))
+            return _WAITING in log.read()
+    except OSError:
+        return False
+
+
+def _is_still(folder: Path, descriptor: int) -> bool:
+    """Whether the folder is the one that was opened: while it is open, no other gets its number."""
+    try:
+        return os.path.samestat(os.fstat(descriptor), folder.stat(follow_symlinks=False))
+    except OSError:
+        return False

@@ -1,0 +1,135 @@
+"""Which cipher a server really starts for its pages: observed in a run of its own, never while anything is measured.
+
+A preload (``crates/evp-count``) counts what the server starts in OpenSSL, by cipher and direction. What InnoDB is asked
+for and what it does can differ: MariaDB derives a key of 128 bits for its pages, whatever the key it is given.
+
+Limits: only OpenSSL as a shared library is seen. A server that carries its own, or encrypts by code of its own, shows
+no calls, and that is said as "not observed", not as "not encrypted".
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+import tempfile
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from tdelta.errors import EngineUnavailable
+
+COUNTS_VARIABLE = "TDELTA_EVP_COUNTS"
+_PRELOAD_VARIABLE = "LD_PRELOAD"
+_UNWRITABLE = " :$"
+"""Signs of a path that ``LD_PRELOAD`` has no way to write."""
+
+_SLOT = struct.Struct("=i4xQQ40s")
+"""As in ``crates/evp-count/src/counts.rs``."""
+
+
+@dataclass(frozen=True, slots=True)
+class CipherCalls:
+    """How often one cipher was started, in either direction."""
+
+    encrypts: int
+    decrypts: int
+
+    @property
+    def all(self) -> int:
+        """Both directions together."""
+        return self.encrypts + self.decrypts
+
+
+class Watched(Protocol):
+    """A server that runs under observation. Each is what the caller knows how to do with it."""
+
+    def work(self) -> None:
+        """Have it decrypt and encrypt pages: read a table from the disk, change some of it, write that."""
+
+
+Start = Callable[[Mapping[str, str]], AbstractContextManager[Watched]]
+"""Starts a server with these variables added to its environment, and ends it behind the block."""
+
+
+def observe(start: Start, folder: Path) -> dict[str, CipherCalls]:
+    """What a server starts in OpenSSL while it works, by the cipher's name there.
+
+    What it starts before (opening its log and its tables) is left out.
+
+    Args:
+        start: starts the server; it is ended here.
+        folder: where the counts are kept meanwhile.
+
+    Returns:
+        The ciphers that were started, most often first; none where nothing was observed.
+
+    Raises:
+        EngineUnavailable: the preload is not in this installation, or cannot be named.
+    """
+    with tempfile.TemporaryDirectory(dir=folder, prefix="counts-") as inside:
+        counts = Path(inside, "evp")
+        with start(environment(counts)) as server:
+            before = read_counts(counts)
+            server.work()
+            after = read_counts(counts)  # while it runs: what it does to stop is not what is asked
+    return _since(before, after)
+
+
+def environment(counts: Path, inherited: Mapping[str, str] | None = None) -> dict[str, str]:
+    """What to add to a server's environment so that it is counted.
+
+    Args:
+        counts: the file to count in; made by the server.
+        inherited: the environment that is added to, this process's own if not given; a preload that is in it stays.
+
+    Raises:
+        EngineUnavailable: the preload is not in this installation, or cannot be named.
+    """
+    library = preload_path()
+    if not library.is_file():
+        raise EngineUnavailable(f"{library} is not in this installation: make setup builds it, and the wheel has it")
+    if any(sign in str(library) for sign in _UNWRITABLE):
+        raise EngineUnavailable(f"LD_PRELOAD cannot name {library}: install tdelta in a folder without {_UNWRITABLE!r}")
+    others = (os.environ if inherited is None else inherited).get(_PRELOAD_VARIABLE, "")
+    return {_PRELOAD_VARIABLE: ":".join(filter(None, (str(library), others))), COUNTS_VARIABLE: str(counts)}
+
+
+def preload_path() -> Path:
+    """Where the preload of this installation is."""
+    return Path(__file__).resolve().parents[2] / "libevp_count.so"
+
+
+def read_counts(path: Path) -> dict[str, CipherCalls]:
+    """The counts of a file so far; none where there is no file, since no OpenSSL was ever loaded with the preload."""
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        return {}
+    whole = content[: len(content) // _SLOT.size * _SLOT.size]
+    slots = (_SLOT.unpack_from(whole, at) for at in range(0, len(whole), _SLOT.size))
+    return {
+        name.split(b"\0", 1)[0].decode(errors="replace"): CipherCalls(encrypts, decrypts)
+        for number, encrypts, decrypts, name in slots
+        if number
+    }
+
+
+def told(calls: Mapping[str, CipherCalls]) -> str:
+    """What was observed, for people."""
+    if not calls:
+        return "not observed"
+    return ", ".join(f"{name} {found.all:,} times" for name, found in calls.items())
+
+
+def _since(before: Mapping[str, CipherCalls], after: Mapping[str, CipherCalls]) -> dict[str, CipherCalls]:
+    none = CipherCalls(0, 0)
+    more = {
+        name: CipherCalls(
+            now.encrypts - before.get(name, none).encrypts, now.decrypts - before.get(name, none).decrypts
+        )
+        for name, now in after.items()
+    }
+    seen = {name: calls for name, calls in more.items() if calls.all}
+    return dict(sorted(seen.items(), key=lambda one: -one[1].all))

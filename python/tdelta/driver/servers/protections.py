@@ -1,0 +1,75 @@
+"""Which way there is here to encrypt a PostgreSQL server's files: what is installed decides, or the user's folder."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+from tdelta.engines.postgres_protection import Protection
+from tdelta.engines.postgres_storage import EncryptedFolder, Gocryptfs
+from tdelta.engines.postgres_tde import EXTENSION, PgTde
+from tdelta.engines.servers import ServerBinary
+from tdelta.errors import EngineUnavailable, EnvironmentFault
+from tdelta.measure.encrypted_folders import require_encrypted
+
+_FUSE_DEVICE = Path("/dev/fuse")
+_ASK_SECONDS = 10.0
+
+
+def protection_for(binary: ServerBinary, encrypted_folder: Path | None = None) -> Protection:
+    """How the files of this server are to be encrypted.
+
+    Args:
+        binary: the server.
+        encrypted_folder: the user's ``--encrypted-dir``, which comes first; then pg_tde, then gocryptfs.
+
+    Raises:
+        UsageError: nothing is seen to encrypt that folder.
+        EngineUnavailable: gocryptfs is not installed.
+        EnvironmentFault: this machine cannot mount it.
+    """
+    if encrypted_folder is not None:
+        folder = encrypted_folder.resolve()
+        return EncryptedFolder(folder, require_encrypted(folder))
+    if has_extension(binary, EXTENSION):
+        return PgTde()
+    return Gocryptfs(gocryptfs_program())
+
+
+def gocryptfs_program() -> Path:
+    """Where gocryptfs is.
+
+    Raises:
+        EngineUnavailable: nowhere on the search path.
+        EnvironmentFault: there is no device for file systems in user space.
+    """
+    found = shutil.which("gocryptfs")
+    if found is None:
+        raise EngineUnavailable(
+            "PostgreSQL encrypts nothing itself, and gocryptfs, which would encrypt the files under it, is not"
+            " installed: apt-get install gocryptfs, or name an encrypted folder of yours with --encrypted-dir"
+        )
+    if not os.access(_FUSE_DEVICE, os.R_OK | os.W_OK):
+        raise EnvironmentFault(
+            f"gocryptfs needs {_FUSE_DEVICE}, which this user cannot open: modprobe fuse, or start the container with"
+            " --device /dev/fuse --cap-add SYS_ADMIN, or name an encrypted folder of yours with --encrypted-dir"
+        )
+    return Path(found)
+
+
+def has_extension(binary: ServerBinary, name: str) -> bool:
+    """Whether a server can load an extension: its control file is in the server's own share folder."""
+    folder = _share_folder(binary)
+    return folder is not None and (folder / "extension" / f"{name}.control").is_file()
+
+
+def _share_folder(binary: ServerBinary) -> Path | None:
+    """What ``pg_config`` beside the server says; some packages leave that program out."""
+    question = [str(binary.path.with_name("pg_config")), "--sharedir"]
+    try:
+        said = subprocess.run(question, capture_output=True, text=True, check=False, timeout=_ASK_SECONDS)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return Path(said.stdout.strip()) if said.returncode == 0 else None

@@ -1,0 +1,295 @@
+"""The parent's handle on one private server, which a supervisor process of its own holds."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import socket
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from tdelta.driver import signals
+from tdelta.driver.servers import tree
+from tdelta.driver.servers.ground import waits_for_room
+from tdelta.driver.servers.mounts import unmount_below
+from tdelta.driver.servers.recipes import as_json
+from tdelta.engines.servers import Greeting, Recipe
+from tdelta.errors import EnvironmentFault, ServerFault, ServerLost, StorageFault, TdeltaError, WorkerFault
+from tdelta.measure.children import Child, Refusal
+
+PULSE_SECONDS = 240.0
+"""How long a server stays frozen without a break. InnoDB ends itself over a lock that has been held for 600 s
+(innodb_fatal_semaphore_wait_threshold), and other engines have limits of their own."""
+
+_SUPERVISOR = "tdelta.driver.servers.supervisor"
+_START_SECONDS = 120.0
+_STOP_SECONDS = 300.0
+_INITIALIZE_SECONDS = 300.0
+_GRACE_SECONDS = 90.0
+_CLEAR_SECONDS = 10.0
+_GREETING_SECONDS = 1.0
+_LOOK_AGAIN_SECONDS = 0.02
+_DEATH_SECONDS = 1.0
+_LAST_LINES = 12
+_LAST_COMPLAINTS = 5
+_COMPLAINTS = ("ERROR", "FATAL", "PANIC", "error:")
+_LAST_BYTES = 8192
+_FULL = (
+    *("No space left on device", "errno: 28", "Errcode: 28", "error: 28", "error 28", "Disk is full"),
+    "Cannot set log file",  # MariaDB's way to say that there is no room for its redo log
+)
+"""How servers say that the disk is full."""
+
+
+class Server:
+    """One private server. Use as a context manager, or call `end`; a tdelta that dies takes it along.
+
+    Args:
+        recipe: how it is made and run. Its folder must not be there yet.
+        environment: variables for the server, what hides AES instructions say. Others can read them: nothing secret.
+        pulse_seconds: how long it may be frozen without a break.
+
+    Raises:
+        StorageFault: its folder cannot be made or written.
+    """
+
+    def __init__(
+        self, recipe: Recipe, environment: Mapping[str, str] | None = None, *, pulse_seconds: float = PULSE_SECONDS
+    ) -> None:
+        self.recipe = recipe
+        self._pid: int | None = None
+        self._has_ended = False
+        self._supervisor = Child(_SUPERVISOR, os.environ)
+        try:
+            self._ask("adopt", recipe=as_json(recipe), environment=dict(environment or {}), pulse_seconds=pulse_seconds)
+        except BaseException:
+            self._supervisor.close(_GRACE_SECONDS)
+            raise
+
+    def __enter__(self) -> Server:
+        return self
+
+    def __exit__(
+        self, _kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
+    ) -> None:
+        self.end()
+
+    @property
+    def pid(self) -> int:
+        """The process id of the server's first process.
+
+        Raises:
+            ServerFault: it was not started.
+        """
+        if self._pid is None:
+            raise ServerFault("the server was not started", self.last_words())
+        return self._pid
+
+    @property
+    def supervisor_pid(self) -> int:
+        """The process id of its supervisor, whose tree is the server with all that belongs to it."""
+        return self._supervisor.pid
+
+    def start(self, *, initialize: bool = False, seconds: float = _START_SECONDS) -> None:
+        """Start the server and wait until it takes connections.
+
+        Args:
+            initialize: make its data directory first; False where a loaded one was copied.
+            seconds: how long that may take, each.
+
+        Raises:
+            ServerFault: it does not start, or takes no connection in time; the message has its log's last lines.
+            StorageFault: the disk is full.
+        """
+        if initialize:
+            self.initialize(seconds=max(seconds, _INITIALIZE_SECONDS))
+        self._pid = self._ask("start")["pid"]
+        self._await_greeting(time.monotonic() + seconds, seconds)
+
+    def initialize(self, *, seconds: float = _INITIALIZE_SECONDS) -> None:
+        """Make the data directory.
+
+        Raises:
+            ServerFault: a program that does so fails, or takes longer than ``seconds``.
+            StorageFault: the disk is full.
+        """
+        self._ask("initialize", seconds=seconds)
+
+    def alive(self) -> bool:
+        """Whether the server's first process runs, frozen or not, and the file system under it, if there is one."""
+        try:
+            status = self._ask("status")
+        except ServerFault:
+            return False
+        return bool(status["running"] and status["mounted"])
+
+    @contextlib.contextmanager
+    def at_work(self) -> Iterator[None]:
+        """Whatever fails within the block because the server died is a loss.
+
+        A death may show as a connection that broke, a command that failed, a file that is not there, a supervisor that
+        is gone or has nothing to thaw.
+
+        Raises:
+            ServerLost: it died, or hung up.
+            StorageFault: the disk is full.
+        """
+        try:
+            yield
+        except StorageFault:
+            # A disk that is full is that, whatever it did to the server; a file system that died looks like a disk.
+            if self.recipe.mount is None or (death := self._death()) is None:
+                raise
+            raise death from None
+        except TdeltaError as error:
+            if (death := self._death()) is not None:
+                raise death from error
+            if waits_for_room(self.recipe.place):
+                raise self._full("the server waits for room") from error
+            raise
+
+    def _death(self, seconds: float = _DEATH_SECONDS) -> EnvironmentFault | None:
+        """What to raise for a server that is gone; None if it still lives after so many seconds.
+
+        Who loses a connection hears of it before the process has ended.
+        """
+        give_up = time.monotonic() + seconds
+        while self.alive():
+            if time.monotonic() > give_up:
+                return None
+            time.sleep(_LOOK_AGAIN_SECONDS)
+        words = self.last_words()
+        if _says_full(words):
+            return self._full("it died of that")
+        return ServerLost(f"the server of {self.recipe.place.folder.name} died while it was at work", words)
+
+    def pids(self) -> tuple[int, ...]:
+        """All processes that make up the server, an encrypted file system's under it as well."""
+        return tuple(self._ask("processes")["pids"])
+
+    def freeze(self) -> None:
+        """Stop the whole tree of processes until `thaw`. The supervisor lets it breathe every few minutes.
+
+        Raises:
+            ServerFault: it does not run.
+        """
+        self._ask("freeze")
+
+    def thaw(self) -> None:
+        """Let the server go on.
+
+        Raises:
+            ServerFault: it does not run.
+        """
+        self._ask("thaw")
+
+    def stop(self, *, seconds: float = _STOP_SECONDS) -> None:
+        """Shut the server down cleanly; its folder stays. A frozen one is thawed for that.
+
+        Raises:
+            ServerFault: it does not end in time.
+        """
+        self._ask("stop", seconds=seconds)
+        self._pid = None
+
+    def restart(self, *, seconds: float = _START_SECONDS) -> None:
+        """Stop and start it: its caches are empty then. Raises as these do."""
+        self.stop()
+        self.start(seconds=seconds)
+
+    def kill(self) -> None:
+        """End all its processes now, as a crash would; its folder stays."""
+        self._ask("kill")
+        self._pid = None
+
+    def end(self) -> None:
+        """End the server and remove its folder."""
+        self._pid = None
+        if not self._has_ended:
+            self._has_ended = True
+            if self._supervisor.close(_GRACE_SECONDS) != 0:
+                self._clear()
+
+    def last_words(self) -> str:
+        """The last lines of the server's log."""
+        try:
+            with self.recipe.place.log.open("rb") as log:
+                log.seek(max(0, log.seek(0, os.SEEK_END) - _LAST_BYTES))
+                lines = log.read().decode(errors="replace").strip().splitlines()
+        except OSError:
+            return ""
+        return "\n".join(telling(lines))
+
+    def _await_greeting(self, give_up: float, seconds: float) -> None:
+        while not greets(self.recipe.place.socket, self.recipe.greeting):
+            status = self._ask("status")
+            if not status["running"]:
+                raise self._fault(f"the server ended with status {status['status']} before it took connections")
+            if waits_for_room(self.recipe.place):
+                self.kill()
+                raise self._full("the server waits for room before it takes connections")
+            if time.monotonic() > give_up:
+                self.kill()
+                raise self._fault(f"the server took no connection within {seconds:.0f} s and was ended")
+            time.sleep(_LOOK_AGAIN_SECONDS)
+
+    def _ask(self, do: str, *, seconds: float = 0.0, **order: object) -> dict[str, Any]:
+        try:
+            with signals.held():  # a stop must not land within the line
+                self._supervisor.send(do, seconds=seconds, **order)
+            found: dict[str, Any] = self._supervisor.answer(seconds + _GRACE_SECONDS)
+        except Refusal as error:
+            raise self._refused(error) from error
+        except WorkerFault as error:
+            raise ServerFault(f"the supervisor of {self.recipe.place.folder.name} is gone: {error}") from error
+        return found
+
+    def _refused(self, error: Refusal) -> TdeltaError:
+        if error.kind == "storage":
+            return StorageFault(f"{error}: free some space, or choose another folder with --dir")
+        return self._fault(str(error))
+
+    def _fault(self, said: str) -> TdeltaError:
+        words = self.last_words()
+        return self._full(said) if _says_full(words) else ServerFault(said, words)
+
+    def _full(self, said: str) -> StorageFault:
+        return StorageFault(f"the disk of {self.recipe.place.folder} is full: free some space, or use --dir ({said})")
+
+    def _clear(self) -> None:
+        """Do what a supervisor does that was killed."""
+        place = self.recipe.place
+        tree.kill_in(place.folder, _CLEAR_SECONDS)  # the kernel ended the server's first process, not what that started
+        unmount_below(place.folder)
+        shutil.rmtree(place.folder, ignore_errors=True)
+        if place.folder not in place.socket.parents:
+            shutil.rmtree(place.socket.parent, ignore_errors=True)
+
+
+def _says_full(words: str) -> bool:
+    return any(sign in words for sign in _FULL)
+
+
+def telling(lines: Sequence[str]) -> list[str]:
+    """The last lines of a log, and before them its last complaints: behind these a program may well say a lot."""
+    last = list(lines[-_LAST_LINES:])
+    complaints = [line for line in lines[:-_LAST_LINES] if any(sign in line for sign in _COMPLAINTS)]
+    return [*complaints[-_LAST_COMPLAINTS:], *last]
+
+
+def greets(path: Path, greeting: Greeting) -> bool:
+    """Whether a server answers on its socket as it does when it takes connections."""
+    wanted = greeting.at + len(greeting.answer)
+    found = b""
+    with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX) as client:
+        client.settimeout(_GREETING_SECONDS)
+        client.connect(os.fspath(path))
+        client.sendall(greeting.says)
+        while len(found) < wanted and (chunk := client.recv(wanted - len(found))):
+            found += chunk
+        return found[greeting.at :] == greeting.answer
+    return False

@@ -1,0 +1,324 @@
+"""The process that stands between tdelta and one private server: starts it, freezes it, and never leaves it behind.
+
+Orders come as JSON lines on standard input, answers leave as JSON lines on a duplicate of standard output. The end of
+the input means that tdelta is gone, by whatever signal: then the server's whole tree is thawed and killed, its mounts
+are undone, its folders removed, and the process ends. Ctrl-C and its like are not for it. Should the supervisor itself
+be killed, the kernel kills the server with it. Started as ``python -m tdelta.driver.servers.supervisor``.
+
+It has one thread and never waits without watching its input.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from tdelta.driver.files import is_owned, remove_abandoned
+from tdelta.driver.servers import tree
+from tdelta.driver.servers.ground import Ground, waits_for_room
+from tdelta.driver.servers.launching import IGNORED, adopt_orphans, launch
+from tdelta.driver.servers.mounts import is_mounted, unmount
+from tdelta.driver.servers.recipes import from_json
+from tdelta.engines.servers import Command, Mount, Recipe
+from tdelta.measure.space import raise_open_files
+
+Order = dict[str, Any]
+
+_BREATH_SECONDS = 0.1
+"""For how long a frozen server is thawed now and then: its clocks are served then, and it uses next to no CPU."""
+
+_TICK_SECONDS = 0.01
+_MOUNT_SECONDS = 30.0
+_FREEZE_SECONDS = 20.0
+_KILL_SECONDS = 30.0
+_INPUT = 0
+
+
+class ParentGone(Exception):
+    """The input has ended."""
+
+
+class Failed(Exception):
+    """An order that could not be carried out: ``kind`` is for programs."""
+
+    def __init__(self, kind: str, message: str) -> None:
+        super().__init__(message)
+        self.kind = kind
+
+
+class Input:
+    """Lines of orders, read without ever blocking past a time limit."""
+
+    def __init__(self, descriptor: int = _INPUT) -> None:
+        self._descriptor = descriptor
+        self._buffer = b""
+
+    def line(self, seconds: float | None) -> bytes | None:
+        """The next line; None if there is none within ``seconds`` (None: wait for it)."""
+        while b"\n" not in self._buffer:
+            if not self._read(seconds):
+                return None
+        line, _, self._buffer = self._buffer.partition(b"\n")
+        return line
+
+    def wait(self, done: Callable[[], bool], seconds: float) -> bool:
+        """Wait until something is done, but no longer than ``seconds``; returns whether it is.
+
+        Raises:
+            ParentGone: the input ended meanwhile.
+        """
+        give_up = time.monotonic() + seconds
+        while not done():
+            if time.monotonic() > give_up:
+                return False
+            self._read(_TICK_SECONDS)
+        return True
+
+    def _read(self, seconds: float | None) -> bool:
+        if not select.select([self._descriptor], [], [], seconds)[0]:
+            return False
+        chunk = os.read(self._descriptor, 1 << 16)
+        if not chunk:
+            raise ParentGone
+        self._buffer += chunk
+        return True
+
+
+class Host:
+    """The state of one supervisor: its recipe, once it has one, and the processes it started."""
+
+    def __init__(self, orders: Input) -> None:
+        self._orders = orders
+        self._recipe: Recipe | None = None
+        self._ground: Ground | None = None
+        self._run_folder: Path | None = None
+        self._environment: dict[str, str] = {}
+        self._pulse_seconds = 0.0
+        self._server: subprocess.Popen[bytes] | None = None
+        self._mount: subprocess.Popen[bytes] | None = None
+        self._is_frozen = False
+
+    def answer(self, order: Order) -> Order:
+        """Carry out one order. What fails becomes ``{"error": [kind, message]}``."""
+        try:
+            handler: Callable[[Order], Order] = getattr(self, f"do_{order['do']}")
+            return {"ok": handler(order)}
+        except Failed as error:
+            return {"error": [error.kind, str(error)]}
+        except OSError as error:
+            return {"error": ["storage", f"{error.filename or 'a server'}: {error.strerror}"]}
+
+    def do_adopt(self, order: Order) -> Order:
+        """Take charge of a server's folders: make them and write its files, readable by their owner only."""
+        recipe = from_json(order["recipe"])
+        self._ground = Ground(recipe.place)
+        self._recipe = recipe
+        self._run_folder = recipe.place.folder.parent if is_owned(recipe.place.folder.parent) else None
+        self._environment = order["environment"]
+        self._pulse_seconds = order["pulse_seconds"]
+        for path, text in recipe.files.items():
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            path.touch(mode=0o600)
+            path.write_text(text, encoding="utf-8")
+        for path, target in recipe.links.items():
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            path.symlink_to(target)
+        return {"pid": os.getpid()}
+
+    def do_initialize(self, order: Order) -> Order:
+        """Make the data directory."""
+        recipe = self._adopted()
+        if recipe.mount:
+            recipe.mount.ciphertext.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._run(recipe.mount.make, "the encrypted file system", order["seconds"])
+            self._ensure_mounted(recipe.mount)
+        for command in recipe.initialize:
+            self._run(command, "the data directory", order["seconds"])
+        return {}
+
+    def do_start(self, _order: Order) -> Order:
+        """Start the server; whether it takes connections is for others to find out."""
+        recipe = self._adopted()
+        if self._is_running():
+            raise Failed("server", "it runs already")
+        if recipe.mount:
+            self._ensure_mounted(recipe.mount)
+        recipe.place.socket.unlink(missing_ok=True)
+        self._server = self._launch(recipe.serve)
+        return {"pid": self._server.pid}
+
+    def do_status(self, _order: Order) -> Order:
+        """Whether the server runs, what it ended with if it does not, and whether its file system is there."""
+        mounted = self._mount is None or self._mount.poll() is None
+        return {"running": self._is_running(), "status": self._server and self._server.returncode, "mounted": mounted}
+
+    def do_processes(self, _order: Order) -> Order:
+        """The processes that make up the server; the file system under it is one of them."""
+        return {"pids": list(tree.living(os.getpid()))}
+
+    def do_freeze(self, _order: Order) -> Order:
+        """Stop the server's whole tree. Its file system goes on: whoever looks at a frozen mount hangs."""
+        self._require_running()
+        if not tree.freeze(os.getpid(), self._mount_pids(), _FREEZE_SECONDS):
+            self._thaw()
+            raise Failed("server", f"it could not be frozen within {_FREEZE_SECONDS:.0f} s")
+        self._is_frozen = True
+        return {}
+
+    def do_thaw(self, _order: Order) -> Order:
+        """Let it go on."""
+        self._require_running()
+        self._thaw()
+        return {}
+
+    def do_stop(self, order: Order) -> Order:
+        """Have the server shut down cleanly, and undo its mount. A server that is not running is stopped already."""
+        recipe = self._adopted()
+        if self._server is not None and self._is_running():
+            self._thaw()
+            self._server.send_signal(recipe.stop_signal)
+            if not self._orders.wait(self._is_quiet, order["seconds"]):
+                raise Failed("server", f"it did not shut down within {order['seconds']:.0f} s")
+        status = self._server and self._server.returncode
+        self._end_mount()
+        return {"status": status}
+
+    def do_kill(self, _order: Order) -> Order:
+        """End the server now, as a crash would; its files stay as they are."""
+        self._kill()
+        self._end_mount()
+        return {}
+
+    def breathe(self) -> None:
+        """Thaw a frozen server for a moment; see `tdelta.driver.servers.server.PULSE_SECONDS`."""
+        if self._is_frozen and self._is_running():
+            self._thaw()
+            self._orders.wait(lambda: False, _BREATH_SECONDS)
+            self._is_frozen = tree.freeze(os.getpid(), self._mount_pids(), _FREEZE_SECONDS)
+
+    def patience(self) -> float | None:
+        """How long the next order may let wait for itself."""
+        return self._pulse_seconds if self._is_frozen else None
+
+    def end(self) -> None:
+        """Leave nothing behind; and if the run itself is gone, nothing of the run either."""
+        tree.kill(os.getpid(), _KILL_SECONDS)
+        if self._ground is not None:
+            self._ground.clear()
+        if self._run_folder is not None and not remove_abandoned(self._run_folder):
+            with contextlib.suppress(OSError):  # it is not empty: the run goes on, or another server of it does
+                self._run_folder.rmdir()
+
+    def _adopted(self) -> Recipe:
+        if self._recipe is None:
+            raise Failed("server", "no recipe was given")
+        return self._recipe
+
+    def _launch(self, command: Command) -> subprocess.Popen[bytes]:
+        place = self._adopted().place
+        try:
+            return launch(command, place.log, place.folder, self._environment)
+        except OSError as error:
+            raise Failed("server", f"{command.argv[0]} cannot be started: {error.strerror}") from error
+
+    def _run(self, command: Command, makes: str, seconds: float) -> None:
+        process = self._launch(command)
+        place = self._adopted().place
+        in_time = self._orders.wait(lambda: process.poll() is not None or waits_for_room(place), seconds)
+        if process.poll() is None:
+            self._kill()
+            if in_time:
+                raise Failed("storage", f"{makes} could not be made: the disk of {place.folder} is full")
+            raise Failed("server", f"{makes} could not be made within {seconds:.0f} s")
+        if process.returncode != 0:
+            raise Failed("server", f"{makes} could not be made: status {process.returncode}")
+
+    def _ensure_mounted(self, mount: Mount) -> None:
+        if self._mount is not None and self._mount.poll() is None:
+            return
+        mount.at.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._mount = process = self._launch(mount.serve)
+        self._orders.wait(lambda: process.poll() is not None or is_mounted(mount.at), _MOUNT_SECONDS)
+        if not is_mounted(mount.at):
+            raise Failed("server", f"{Path(mount.serve.argv[0]).name} did not mount {mount.at}")
+
+    def _end_mount(self) -> None:
+        mount, process = self._adopted().mount, self._mount
+        if mount is None or process is None:
+            return
+        unmounted = self._orders.wait(lambda: unmount(mount.at), _MOUNT_SECONDS)
+        if not unmounted or not self._orders.wait(lambda: process.poll() is not None, _MOUNT_SECONDS):
+            raise Failed("server", f"{mount.at} is in use and cannot be unmounted")
+        self._mount = None
+
+    def _is_running(self) -> bool:
+        return self._server is not None and self._server.poll() is None
+
+    def _require_running(self) -> None:
+        if not self._is_running():
+            raise Failed("gone", "the server does not run")
+
+    def _is_quiet(self) -> bool:
+        """Whether the server and all that it started are gone."""
+        self._is_running()
+        tree.reap(self._awaited())
+        return not tree.living(os.getpid(), self._mount_pids())
+
+    def _thaw(self) -> None:
+        tree.thaw(os.getpid(), self._mount_pids())
+        self._is_frozen = False
+
+    def _kill(self) -> None:
+        while tree.living(os.getpid(), self._mount_pids()):
+            for pid in tree.living(os.getpid(), self._mount_pids()):
+                os.kill(pid, signal.SIGKILL)
+            self._orders.wait(self._is_quiet, _TICK_SECONDS)
+        self._is_frozen = False
+
+    def _mount_pids(self) -> tuple[int, ...]:
+        return () if self._mount is None else (self._mount.pid,)
+
+    def _awaited(self) -> tuple[int, ...]:
+        return tuple(process.pid for process in (self._server, self._mount) if process is not None)
+
+
+def serve(host: Host, orders: Input, answer: Callable[[str], object]) -> None:
+    """Carry out orders until the input ends, and keep a frozen server's heart beating."""
+    while True:
+        line = orders.line(host.patience())
+        if line is None:
+            host.breathe()
+            continue
+        answer(json.dumps(host.answer(json.loads(line))) + "\n")
+
+
+def main() -> None:
+    """Serve until tdelta is gone."""
+    for number in IGNORED:
+        signal.signal(number, signal.SIG_IGN)
+    os.umask(0o077)
+    raise_open_files()
+    adopt_orphans()
+    answers = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8", buffering=1)
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    orders = Input()
+    host = Host(orders)
+    try:
+        serve(host, orders, answers.write)
+    except (ParentGone, BrokenPipeError):
+        pass
+    finally:
+        host.end()
+
+
+if __name__ == "__main__":
+    main()

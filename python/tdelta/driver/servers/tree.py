@@ -1,0 +1,165 @@
+"""A tree of processes: found, frozen, thawed and killed whole, whatever sessions and groups its members chose.
+
+PostgreSQL's backends are in sessions of their own, so a signal to a process group misses them. The tree is therefore
+walked by parents, again and again until it holds nothing new; since the supervisor adopts orphans (child subreaper),
+nobody leaves it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import time
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from tdelta.measure.procfs import read_text
+
+_LOOK_AGAIN_SECONDS = 0.002
+_GONE = "ZX"
+_STOPPED = "T" + _GONE
+_THREADS = 17
+"""Behind the name and its bracket (proc(5): num_threads is field 20)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Process:
+    """One process as the kernel's table shows it; ``state`` is the letter of ``/proc/PID/stat``, its first thread's."""
+
+    pid: int
+    parent: int
+    state: str
+    threads: int
+
+    @property
+    def lives(self) -> bool:
+        """Whether any thread is left: the first one may have ended before the others."""
+        return self.state not in _GONE or self.threads > 1
+
+
+def below(root: int, spare: Collection[int] = ()) -> tuple[Process, ...]:
+    """Every process below ``root``, parents before children, less those in ``spare`` and what is below them."""
+    children: dict[int, list[Process]] = {}
+    for process in _processes():
+        children.setdefault(process.parent, []).append(process)
+    found, waiting = [], [root]
+    while waiting:
+        fresh = [child for child in children.get(waiting.pop(0), ()) if child.pid not in spare]
+        found += fresh
+        waiting += [child.pid for child in fresh]
+    return tuple(found)
+
+
+def living(root: int, spare: Collection[int] = ()) -> tuple[int, ...]:
+    """The ids of those that run or could."""
+    return tuple(process.pid for process in below(root, spare) if process.lives)
+
+
+def freeze(root: int, spare: Collection[int], seconds: float) -> bool:
+    """Stop everything below ``root``, until every thread of it has stopped and no new child is seen.
+
+    Returns:
+        Whether that was so within ``seconds``; a thread that waits for a disk stops only after that.
+    """
+    give_up = time.monotonic() + seconds
+    while not all(_has_stopped(pid) for pid in _signal_all(signal.SIGSTOP, root, spare)):
+        if time.monotonic() > give_up:
+            return False
+        time.sleep(_LOOK_AGAIN_SECONDS)
+    return True
+
+
+def thaw(root: int, spare: Collection[int]) -> None:
+    """Let everything below ``root`` go on, children first: a parent that wakes finds them awake."""
+    for pid in reversed(living(root, spare)):
+        _signal(pid, signal.SIGCONT)
+
+
+def kill(root: int, seconds: float) -> bool:
+    """Kill everything below ``root``, stopped or not, and collect what died. Returns whether nothing is left."""
+    give_up = time.monotonic() + seconds
+    while _signal_all(signal.SIGKILL, root, ()):
+        if time.monotonic() > give_up:
+            return False
+        time.sleep(_LOOK_AGAIN_SECONDS)
+        reap(())
+    return True
+
+
+def kill_in(folder: Path, seconds: float) -> bool:
+    """Kill every process that works in a folder, whose supervisor is gone. Returns whether nothing is left.
+
+    Only for folders that a server has for itself: whoever works there was started there.
+    """
+    give_up = time.monotonic() + seconds
+    while found := _working_in(folder):
+        if time.monotonic() > give_up:
+            return False
+        for pid in found:
+            _signal(pid, signal.SIGKILL)
+        time.sleep(_LOOK_AGAIN_SECONDS)
+    return True
+
+
+def _working_in(folder: Path) -> list[int]:
+    here = os.path.realpath(folder)
+    return [process.pid for process in _processes() if process.lives and _works_in(process.pid, here)]
+
+
+def _works_in(pid: int, folder: str) -> bool:
+    try:
+        where = str(Path(f"/proc/{pid}/cwd").readlink())
+    except OSError:
+        return False
+    return where == folder or where.startswith(folder + os.sep)
+
+
+def reap(spare: Collection[int]) -> None:
+    """Collect children of this process that ended, less those whose status somebody waits for."""
+    for process in below(os.getpid()):
+        if process.parent == os.getpid() and not process.lives and process.pid not in spare:
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(process.pid, os.WNOHANG)
+
+
+def _signal_all(number: signal.Signals, root: int, spare: Collection[int]) -> tuple[int, ...]:
+    found = living(root, spare)
+    for pid in found:
+        _signal(pid, number)
+    return found
+
+
+def _signal(pid: int, number: signal.Signals) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, number)
+
+
+def _has_stopped(pid: int) -> bool:
+    """Whether every thread has: a process counts as stopped while a thread of it still waits for a disk."""
+    states = [process.state for thread in _entries(Path(f"/proc/{pid}/task")) if (process := _read(thread))]
+    return all(state in _STOPPED for state in states)
+
+
+def _processes() -> Iterator[Process]:
+    return (process for folder in _entries(Path("/proc")) if folder.name.isdigit() and (process := _read(folder)))
+
+
+def _entries(folder: Path) -> list[Path]:
+    try:
+        return list(folder.iterdir())
+    except OSError:
+        return []
+
+
+def _read(folder: Path) -> Process | None:
+    text = read_text(folder / "stat")
+    return parse_stat(text) if text else None
+
+
+def parse_stat(text: str) -> Process:
+    """A line of ``/proc/PID/stat``: the name within it may hold blanks and brackets."""
+    head, _, tail = text.rpartition(")")
+    fields = tail.split()
+    return Process(int(head.partition(" ")[0]), int(fields[1]), fields[0], int(fields[_THREADS]))

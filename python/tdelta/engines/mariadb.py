@@ -1,0 +1,271 @@
+"""MariaDB 10.11 and newer: data at rest encryption with the plugin file_key_management.
+
+InnoDB encrypts pages when they are written and decrypts them when they are read; the redo log, temporary files and the
+binary log each have a switch of their own. The plugin is loaded on encrypted twins only, as on a server whose owner
+does without encryption. What the key's length means is less than it says: InnoDB derives a key of 16 bytes for its
+pages from any key (docs/engines/mariadb.md), so the cipher that is observed is reported beside the one asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from tdelta.engines.mysql_family import (
+    GREETING,
+    LOG_BYTES,
+    SHARED_FACTS,
+    USER_SQL,
+    MysqlFamily,
+    Options,
+    Switches,
+    base_folder,
+    binary_log_options,
+    connect_options,
+    counters_sql,
+    option_file,
+    shared_options,
+    switch_fault,
+    switched_on,
+    variables,
+    wanted_switches,
+)
+from tdelta.engines.servers import (
+    DATABASE,
+    PLAIN_SCOPE,
+    Command,
+    Footprint,
+    Place,
+    Recipe,
+    ServerBinary,
+    ServerCipher,
+    ServerSettings,
+    Settling,
+)
+from tdelta.errors import UnknownName
+
+_PLAIN = "none"
+_INSTALLERS = (
+    "bin/mariadb-install-db",
+    "scripts/mariadb-install-db",
+    "scripts/mysql_install_db",
+    "bin/mysql_install_db",
+)
+STATUS_TABLE = "information_schema.GLOBAL_STATUS"
+STATUS = {
+    "innodb_pages_read": "pages_read",
+    "innodb_pages_written": "pages_written",
+    "innodb_num_pages_encrypted": "pages_encrypted",
+    "innodb_num_pages_decrypted": "pages_decrypted",
+    "innodb_buffer_pool_reads": "buffer_reads",
+    "innodb_buffer_pool_read_requests": "buffer_requests",
+    "innodb_lsn_current": "log_bytes",
+    "created_tmp_disk_tables": "temporary_files",
+    "innodb_data_fsyncs": "data_syncs",
+    "innodb_encryption_n_temp_blocks_encrypted": "temporary_blocks_encrypted",
+    "innodb_encryption_n_temp_blocks_decrypted": "temporary_blocks_decrypted",
+    "binlog_bytes_written": "binlog_bytes",
+}
+
+
+_INSTALL = ("--auth-root-authentication-method=normal", "--skip-test-db", "--skip-name-resolve")
+_OWN_OPTIONS: Options = {
+    "innodb_log_file_size": LOG_BYTES,
+    "performance_schema": "OFF",
+    "binlog_format": "ROW",
+}
+_OWN_FACTS = ("tx_isolation", "innodb_log_file_size", "innodb_buffer_pool_chunk_size", "aria_pagecache_buffer_size")
+_SETTLE = (
+    "SET GLOBAL innodb_max_purge_lag_wait = 0",
+    "SET GLOBAL innodb_log_checkpoint_now = ON",
+    "PURGE BINARY LOGS BEFORE NOW()",
+)
+_DIRTY = (
+    "SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME = 'INNODB_BUFFER_POOL_PAGES_DIRTY'"
+)
+_FEW_PAGES = 8
+_PLAIN_TABLESPACES = (
+    "SELECT COUNT(*) FROM information_schema.INNODB_TABLESPACES_ENCRYPTION WHERE ENCRYPTION_SCHEME = 0"
+    " OR MIN_KEY_VERSION = 0 OR ROTATING_OR_FLUSHING = 1"
+)
+_ENCRYPTED_TABLESPACES = (
+    "SELECT COUNT(*) FROM information_schema.INNODB_TABLESPACES_ENCRYPTION WHERE MIN_KEY_VERSION > 0"
+)
+_AWAIT_ENCRYPTION = (
+    f"BEGIN NOT ATOMIC DECLARE looks INT DEFAULT 6000; WHILE ({_PLAIN_TABLESPACES}) > 0 DO"
+    " IF looks = 0 THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'background encryption has not ended within 600 s';"
+    " END IF; DO SLEEP(0.1); SET looks = looks - 1; END WHILE; END"
+)
+"""One statement that ends when no tablespace waits for InnoDB's encryption threads; at once on a plain server."""
+
+
+@dataclass(frozen=True, slots=True)
+class MariadbCipher(ServerCipher):
+    """A key length in hexadecimal digits and a mode of file_key_management."""
+
+    digits: int
+    mode: str
+
+
+_CIPHERS: Mapping[str, ServerCipher] = {
+    _PLAIN: ServerCipher("no encryption"),
+    "aes-128": MariadbCipher("AES_CBC, key of 128 bits", 32, "AES_CBC"),
+    "aes-256": MariadbCipher("AES_CBC, key of 256 bits", 64, "AES_CBC"),
+    "aes-128-ctr": MariadbCipher("AES_CTR, key of 128 bits", 32, "AES_CTR"),
+    "aes-256-ctr": MariadbCipher("AES_CTR, key of 256 bits", 64, "AES_CTR"),
+}
+
+
+_SWITCHES: Switches = {
+    "data": {
+        "innodb_encrypt_tables": "FORCE",
+        "innodb_encryption_threads": 4,
+        "aria_encrypt_tables": "ON",
+    },
+    "log": {"innodb_encrypt_log": "ON"},
+    "temp": {
+        "innodb_encrypt_temporary_tables": "ON",
+        "encrypt_tmp_disk_tables": "ON",
+        "encrypt_tmp_files": "ON",
+    },
+    "binlog": {"encrypt_binlog": "ON"},
+}
+
+
+class MariadbEngine(MysqlFamily):
+    """How twins of a MariaDB server are made and asked; see `tdelta.engines.servers.ServerEngine`."""
+
+    name = "mariadb"
+    dialect = "mariadb"
+    crypto = "openssl"
+    ciphers = _CIPHERS
+    scopes = (PLAIN_SCOPE, "data", "+log", "+temp", "+binlog", "all")
+
+    def __init__(self, binary: ServerBinary) -> None:
+        self.binary = binary
+
+    def recipe(self, place: Place, settings: ServerSettings, key: str | None) -> Recipe:
+        """How the server of a twin is made and run; an encrypted one's key goes to a file that only its owner reads."""
+        option_path, user_path = place.folder / "server.cnf", place.folder / "user.sql"
+        options = {
+            **shared_options(self.binary, place, settings),
+            **_OWN_OPTIONS,
+            **binary_log_options(settings),
+            **self._encryption(place, settings),
+        }
+        files = {option_path: option_file(options), user_path: USER_SQL}
+        if settings.is_encrypted and key is not None:
+            files[_key_file(place)] = _key_lines(self._cipher(settings), key)
+        defaults = f"--defaults-file={option_path}"
+        return Recipe(
+            place=place,
+            files=files,
+            initialize=(Command((str(self._installer()), defaults, *_INSTALL, f"--extra-file={user_path}")),),
+            serve=Command((*self.binary.launcher, str(self.binary.path), defaults)),
+            connect=connect_options(place),
+            greeting=GREETING,
+        )
+
+    def schema_sql(self, _settings: ServerSettings) -> tuple[str, ...]:
+        """The database; what encrypts its tables is set for the whole server."""
+        return (f"CREATE DATABASE {DATABASE} CHARACTER SET utf8mb4 COLLATE utf8mb4_bin",)
+
+    def before_load_sql(self, _settings: ServerSettings) -> tuple[str, ...]:
+        """Nothing."""
+        return ()
+
+    def after_load_sql(self, tables: Iterable[str]) -> tuple[str, ...]:
+        """Statistics of every table, columns' histograms included; then the end of background encryption."""
+        return (*(f"ANALYZE TABLE `{table}` PERSISTENT FOR ALL" for table in tables), _AWAIT_ENCRYPTION)
+
+    @property
+    def facts(self) -> Mapping[str, str]:
+        """The settings that all twins share."""
+        return variables((*SHARED_FACTS, *_OWN_FACTS))
+
+    def cipher_facts(self, settings: ServerSettings) -> Mapping[str, str]:
+        """The switches, and how many InnoDB tablespaces are and are not encrypted."""
+        facts = variables(sorted(wanted_switches(_SWITCHES, settings)))
+        facts["plain_tablespaces"] = _PLAIN_TABLESPACES
+        facts["encrypted_tablespaces"] = _ENCRYPTED_TABLESPACES
+        if settings.is_encrypted:
+            facts |= variables(["file_key_management_encryption_algorithm"])
+        return facts
+
+    def cipher_fault(self, settings: ServerSettings, found: Mapping[str, str]) -> str | None:
+        """A switch that is not as asked, or a tablespace that is not encrypted, or that is."""
+        fault = switch_fault(wanted_switches(_SWITCHES, settings), found)
+        if fault is not None:
+            return fault
+        if settings.is_encrypted:
+            return self._encrypted_fault(settings, found)
+        if found["encrypted_tablespaces"] != "0":
+            return f"{found['encrypted_tablespaces']} tablespaces are encrypted, expected none"
+        return None
+
+    @property
+    def counters(self) -> tuple[str, ...]:
+        """Status counters, by the reports' names."""
+        return (counters_sql(STATUS_TABLE, STATUS),)
+
+    @property
+    def footprint(self) -> Footprint:
+        """10.11: 165 MB on the disk, 128 of them the redo log; 50 MB and 64 kB a connection that does nothing."""
+        return Footprint(250_000_000, 60_000_000, 400_000, initialize_seconds=2.0, start_seconds=0.3)
+
+    @property
+    def settling(self) -> Settling:
+        """Undo records purged, every dirty page written, old binary logs removed.
+
+        The first statement waits for transactions that are open: let none be.
+        """
+        return Settling(statements=_SETTLE, query=_DIRTY, at_most=_FEW_PAGES)
+
+    def differing_settings(self, settings: ServerSettings) -> tuple[str, ...]:
+        """The plugin and the switches of the scope."""
+        if not settings.is_encrypted:
+            return ()
+        return (
+            "plugin_load_add=file_key_management",
+            *(f"{name}={value}" for name, value in switched_on(_SWITCHES, settings).items()),
+        )
+
+    def _cipher(self, settings: ServerSettings) -> MariadbCipher:
+        cipher = self.ciphers.get(settings.cipher)
+        if not isinstance(cipher, MariadbCipher):
+            raise UnknownName("cipher of MariaDB", settings.cipher, self.ciphers)
+        return cipher
+
+    def _encryption(self, place: Place, settings: ServerSettings) -> Options:
+        if not settings.is_encrypted:
+            return {}
+        return {
+            "plugin_load_add": "file_key_management",
+            "file_key_management_filename": _key_file(place),
+            "file_key_management_encryption_algorithm": self._cipher(settings).mode,
+            **switched_on(_SWITCHES, settings),
+        }
+
+    def _encrypted_fault(self, settings: ServerSettings, found: Mapping[str, str]) -> str | None:
+        mode = self._cipher(settings).mode
+        if found["file_key_management_encryption_algorithm"].upper() != mode:
+            return f"file_key_management uses {found['file_key_management_encryption_algorithm']}, expected {mode}"
+        if found["plain_tablespaces"] != "0" or found["encrypted_tablespaces"] == "0":
+            return f"{found['plain_tablespaces']} tablespaces are not encrypted, expected none"
+        return None
+
+    def _installer(self) -> Path:
+        """The script that makes the data directory, beside the server or where Debian has it."""
+        base = base_folder(self.binary)
+        return next((base / name for name in _INSTALLERS if (base / name).exists()), base / _INSTALLERS[0])
+
+
+def _key_file(place: Place) -> Path:
+    return place.keys / "keys.txt"
+
+
+def _key_lines(cipher: MariadbCipher, key: str) -> str:
+    """Key 1 is for data and logs, key 2 for temporary files (mariadb.com/kb, "Encryption Key Management")."""
+    digits = key[: cipher.digits]
+    return f"1;{digits}\n2;{digits}\n"

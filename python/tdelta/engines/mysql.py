@@ -1,0 +1,280 @@
+"""MySQL 8.4 and newer, and Percona Server: InnoDB's encryption with the component component_keyring_file.
+
+The keyring component is named in a manifest that the server looks for beside its own program, whose place it takes from
+the name it was called by; the component's own configuration lies in the plugin directory. Both would hold for every
+server of the machine. So a server of tdelta's is called by a name within its own folder, by way of its dynamic loader,
+and has a plugin directory of its own, with links to the two components it needs. Nothing outside the folder is touched.
+
+The server draws its master key itself and keeps it in the keyring file, so a copy of a loaded data directory needs the
+keyring file that goes with it. There is no AES with 128 bits.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from tdelta.engines.mysql_family import (
+    GREETING,
+    LOG_BYTES,
+    SHARED_FACTS,
+    USER_SQL,
+    MysqlFamily,
+    Options,
+    Switches,
+    base_folder,
+    binary_log_options,
+    connect_options,
+    counters_sql,
+    option_file,
+    shared_options,
+    switch_fault,
+    switched_on,
+    variables,
+    wanted_switches,
+)
+from tdelta.engines.servers import (
+    DATABASE,
+    PLAIN_SCOPE,
+    Command,
+    Footprint,
+    Place,
+    Recipe,
+    ServerBinary,
+    ServerCipher,
+    ServerSettings,
+    Settling,
+)
+
+PERCONA = "Percona Server"
+
+_COMPONENT = "component_keyring_file"
+_HELPER = "component_reference_cache"
+_PLUGIN_FOLDERS = ("lib/mysql/plugin", "lib64/mysql/plugin", "lib/plugin", "lib64/plugin")
+_NAME = "mysqld"
+
+_OWN_OPTIONS: Options = {
+    "innodb_redo_log_capacity": LOG_BYTES,
+    "innodb_buffer_pool_instances": 1,
+    "secure_file_priv": "NULL",
+    "mysqlx": "OFF",
+    "performance_schema": "ON",
+    "performance_schema_consumer_events_statements_cpu": "ON",
+    "binlog_expire_logs_seconds": 0,
+}
+_OWN_FACTS = (
+    "transaction_isolation",
+    "innodb_redo_log_capacity",
+    "innodb_buffer_pool_instances",
+    "innodb_adaptive_hash_index",
+    "innodb_change_buffering",
+)
+
+_SWITCHES: Switches = {
+    "data": {"default_table_encryption": "ON"},
+    "log": {"innodb_redo_log_encrypt": "ON", "innodb_undo_log_encrypt": "ON"},
+    "binlog": {"binlog_encryption": "ON"},
+}
+_PERCONA_SWITCHES: Switches = {
+    **_SWITCHES,
+    "temp": {"innodb_temp_tablespace_encrypt": "ON", "encrypt_tmp_files": "ON"},
+    "system": {"innodb_sys_tablespace_encrypt": "ON"},
+}
+"""What each part of a scope switches on; ``system`` is part of ``all`` only. Percona's are as its manual has them
+(docs.percona.com/percona-server/8.4, "data at rest encryption"); no server of theirs was at hand to try them."""
+
+_CIPHERS: Mapping[str, ServerCipher] = {
+    "none": ServerCipher("no encryption"),
+    "aes-256": ServerCipher("ENCRYPTION='Y', AES with 256 bits"),
+}
+STATUS_TABLE = "performance_schema.global_status"
+STATUS = {
+    "innodb_pages_read": "pages_read",
+    "innodb_pages_written": "pages_written",
+    "innodb_buffer_pool_reads": "buffer_reads",
+    "innodb_buffer_pool_read_requests": "buffer_requests",
+    "innodb_os_log_written": "log_bytes",
+    "created_tmp_disk_tables": "temporary_files",
+    "innodb_data_fsyncs": "data_syncs",
+}
+_STATEMENTS = """
+SELECT 'statement_cpu_ns', CAST(SUM(SUM_CPU_TIME) / 1000 AS UNSIGNED)
+FROM performance_schema.events_statements_summary_global_by_event_name
+UNION ALL SELECT 'statement_elapsed_ns', CAST(SUM(SUM_TIMER_WAIT) / 1000 AS UNSIGNED)
+FROM performance_schema.events_statements_summary_global_by_event_name
+""".strip()
+"""What all statements took, as the server accounts for them: without its background threads, so less than the process
+tree. The times are in picoseconds there."""
+
+_KEYRING = (
+    "SELECT COALESCE(MAX(STATUS_VALUE), 'missing') FROM performance_schema.keyring_component_status"
+    " WHERE STATUS_KEY = 'Component_status'"
+)
+_TABLESPACES = (
+    f"SELECT COUNT(*) FROM information_schema.INNODB_TABLESPACES WHERE NAME LIKE '{DATABASE}/%' AND ENCRYPTION = "
+)
+_SYSTEM = "SELECT COUNT(*) FROM information_schema.INNODB_TABLESPACES WHERE NAME IN ('mysql', 'sys/sys_config')"
+_DIRTY = (
+    "SELECT VARIABLE_VALUE FROM performance_schema.global_status WHERE VARIABLE_NAME = 'Innodb_buffer_pool_pages_dirty'"
+)
+
+
+class MysqlEngine(MysqlFamily):
+    """How twins of a MySQL or Percona server are made and asked; see `tdelta.engines.servers.ServerEngine`."""
+
+    name = "mysql"
+    dialect = "mysql"
+    crypto = "openssl"
+    ciphers = _CIPHERS
+
+    def __init__(self, binary: ServerBinary) -> None:
+        self.binary = binary
+        self._switches = _PERCONA_SWITCHES if binary.product == PERCONA else _SWITCHES
+
+    @property
+    def scopes(self) -> tuple[str, ...]:
+        """The levels of the factor ``scope``; stock MySQL does not encrypt temporary files."""
+        parts = [f"+{part}" for part in ("log", "temp", "binlog") if part in self._switches]
+        return (PLAIN_SCOPE, "data", *parts, "all")
+
+    def recipe(self, place: Place, settings: ServerSettings, key: str | None) -> Recipe:  # noqa: ARG002 - see above
+        """How the server of a twin is made and run. It draws its key itself, so ``key`` is not used."""
+        option_path, user_path = place.folder / "server.cnf", place.folder / "user.sql"
+        files = {
+            option_path: option_file(self._options(place, settings)),
+            user_path: USER_SQL,
+            **(_keyring_files(place) if settings.is_encrypted else {}),
+        }
+        command = (*self._program(place), f"--defaults-file={option_path}")
+        return Recipe(
+            place=place,
+            files=files,
+            links=self._links(place, settings),
+            initialize=(Command((*command, "--initialize-insecure", f"--init-file={user_path}")),),
+            serve=Command(command),
+            connect=connect_options(place),
+            greeting=GREETING,
+        )
+
+    def schema_sql(self, settings: ServerSettings) -> tuple[str, ...]:
+        """The database; and where all is to be encrypted, what the server itself keeps."""
+        encryption = "Y" if settings.is_encrypted else "N"
+        database = f"CREATE DATABASE {DATABASE} CHARACTER SET utf8mb4 COLLATE utf8mb4_bin ENCRYPTION = '{encryption}'"
+        if settings.scope != "all":
+            return (database,)
+        return (
+            "ALTER TABLESPACE mysql ENCRYPTION = 'Y'",
+            "ALTER TABLE sys.sys_config ENCRYPTION = 'Y'",
+            database,
+        )
+
+    def before_load_sql(self, _settings: ServerSettings) -> tuple[str, ...]:
+        """Nothing."""
+        return ()
+
+    def after_load_sql(self, tables: Iterable[str]) -> tuple[str, ...]:
+        """Statistics of every table."""
+        return tuple(f"ANALYZE TABLE `{table}`" for table in tables)
+
+    @property
+    def facts(self) -> Mapping[str, str]:
+        """The settings that all twins share."""
+        return variables((*SHARED_FACTS, *_OWN_FACTS))
+
+    def cipher_facts(self, settings: ServerSettings) -> Mapping[str, str]:
+        """The switches, the keyring, and how many tablespaces are and are not encrypted."""
+        return {
+            **variables(sorted(wanted_switches(self._switches, settings))),
+            "keyring": _KEYRING,
+            "plain_tablespaces": f"{_TABLESPACES}'N'",
+            "encrypted_tablespaces": f"{_TABLESPACES}'Y'",
+            "encrypted_system_tablespaces": f"{_SYSTEM} AND ENCRYPTION = 'Y'",
+            "system_tablespaces": _SYSTEM,
+        }
+
+    def cipher_fault(self, settings: ServerSettings, found: Mapping[str, str]) -> str | None:
+        """A switch that is not as asked, a keyring that is not active, a tablespace that is not encrypted, or is."""
+        fault = switch_fault(wanted_switches(self._switches, settings), found)
+        if fault is not None:
+            return fault
+        if not settings.is_encrypted:
+            return _excess_fault(found)
+        if found["keyring"] != "Active":
+            return f"the keyring component is {found['keyring']}, expected Active"
+        if found["plain_tablespaces"] != "0" or found["encrypted_tablespaces"] == "0":
+            return f"{found['plain_tablespaces']} tablespaces are not encrypted, expected none"
+        if settings.scope == "all" and found["encrypted_system_tablespaces"] != found["system_tablespaces"]:
+            return (
+                f"{found['encrypted_system_tablespaces']} of the server's own tablespaces are encrypted, expected all"
+            )
+        return None
+
+    @property
+    def counters(self) -> tuple[str, ...]:
+        """Status counters by the reports' names, and what statements took; encrypted pages are not counted."""
+        return (counters_sql(STATUS_TABLE, STATUS), _STATEMENTS)
+
+    @property
+    def footprint(self) -> Footprint:
+        """9.7: 240 MB on the disk; 520 MB, most of it the performance schema's, and 340 kB a connection."""
+        return Footprint(330_000_000, 530_000_000, 600_000, initialize_seconds=7.0, start_seconds=1.2)
+
+    @property
+    def settling(self) -> Settling:
+        """Wait until no page is dirty: an idle server writes them, at the rate of innodb_io_capacity."""
+        return Settling(statements=("PURGE BINARY LOGS BEFORE NOW()",), query=_DIRTY)
+
+    def differing_settings(self, settings: ServerSettings) -> tuple[str, ...]:
+        """The keyring and the switches of the scope."""
+        if not settings.is_encrypted:
+            return ()
+        return (_COMPONENT, *(f"{name}={value}" for name, value in switched_on(self._switches, settings).items()))
+
+    def _options(self, place: Place, settings: ServerSettings) -> Options:
+        return {
+            **shared_options(self.binary, place, settings),
+            **_OWN_OPTIONS,
+            **self._unpacked_options(),
+            "plugin_dir": _plugins(place),
+            **binary_log_options(settings),
+            **switched_on(self._switches, settings),
+        }
+
+    def _unpacked_options(self) -> Options:
+        """Where a server that was unpacked has what it looks for elsewhere."""
+        if self.binary.root is None:
+            return {}
+        share = base_folder(self.binary) / "share" / "mysql"
+        return {"lc_messages_dir": share, "character_sets_dir": share / "charsets"}
+
+    def _program(self, place: Place) -> tuple[str, ...]:
+        """The server by way of its loader, which gives it the name by which it finds its manifest."""
+        loader = self.binary.launcher or (str(self.binary.loader),)
+        name = str(place.folder / "bin" / _NAME)
+        return (loader[0], "--argv0", name, *loader[1:], str(self.binary.path))
+
+    def _links(self, place: Place, settings: ServerSettings) -> Mapping[Path, Path]:
+        base = base_folder(self.binary)
+        folder = next((base / name for name in _PLUGIN_FOLDERS if (base / name).is_dir()), base / _PLUGIN_FOLDERS[0])
+        names = (_HELPER, _COMPONENT) if settings.is_encrypted else (_HELPER,)
+        return {_plugins(place) / f"{name}.so": folder / f"{name}.so" for name in names}
+
+
+def _plugins(place: Place) -> Path:
+    return place.folder / "plugins"
+
+
+def _keyring_files(place: Place) -> dict[Path, str]:
+    """The manifest and the component's configuration; the keyring itself is the server's to write."""
+    configuration = {"path": str(place.keys / "keyring"), "read_only": False}
+    return {
+        place.folder / "bin" / f"{_NAME}.my": json.dumps({"components": f"file://{_COMPONENT}"}),
+        _plugins(place) / f"{_COMPONENT}.cnf": json.dumps(configuration),
+    }
+
+
+def _excess_fault(found: Mapping[str, str]) -> str | None:
+    if found["encrypted_tablespaces"] != "0":
+        return f"{found['encrypted_tablespaces']} tablespaces are encrypted, expected none"
+    return None

@@ -1,0 +1,256 @@
+"""What MariaDB, MySQL and Percona Server have in common: option files, sizes, the user, status counters.
+
+Whoever connects does so through a Unix socket in a folder that nobody else may enter, as a user without a password;
+there is no other way in. Nothing here reads or starts anything.
+"""
+
+from __future__ import annotations
+
+import getpass
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TypeAlias
+
+from tdelta.engines.servers import DATABASE, Greeting, Place, ServerBinary, ServerSettings
+
+Options: TypeAlias = Mapping[str, str | int | Path | None]
+"""Settings of an option file; None for one without a value."""
+
+Switches: TypeAlias = Mapping[str, Options]
+"""By the part of a scope (``data``, ``log``, …): the settings that switch its encryption on. All are off by default."""
+
+_WORDS = {"ON": "1", "OFF": "0"}
+
+MIB = 1 << 20
+LOG_BYTES = 128 * MIB
+"""The redo log: several trials of the quickest writers fit, so that no trial waits for a checkpoint that the size of
+the log forces. It counts once for each twin's disk."""
+
+PAGE_BYTES = 16 * 1024
+"""A page of InnoDB's, by default."""
+
+LEAST_POOL_BYTES = 8 * MIB
+_FREE_SHARE = 64
+_LEAST_FREE_PAGES = 100
+_MOST_FREE_PAGES = 1024
+LOADING_POOL_BYTES = 512 * MIB
+_MOST_CHUNKS = 64
+_SPARE_CONNECTIONS = 16
+_FILES_FOR_EACH_CONNECTION = 2
+
+GREETING = Greeting(answer=b"\x0a", at=4)
+"""A server that takes connections sends protocol version 10 behind the packet's header of four bytes; one that refuses
+sends 255 there (dev.mysql.com/doc/dev/mysql-server, "Protocol::HandshakeV10")."""
+
+USER_SQL = (
+    "FLUSH PRIVILEGES;\n"  # a server that is being installed has not read its tables of rights
+    f"CREATE USER '{DATABASE}'@'localhost';\n"
+    f"GRANT ALL PRIVILEGES ON *.* TO '{DATABASE}'@'localhost' WITH GRANT OPTION;\n"
+)
+
+
+class MysqlFamily:
+    """What the adapters of the family have in common beside settings."""
+
+    socket_name = "s"
+    admin_database = ""
+    flushing: tuple[str, ...] = ()
+
+    @property
+    def data_bytes_sql(self) -> str:
+        """How large the tables are with their indexes; the statistics that it reads are gathered after loading."""
+        return DATA_BYTES_SQL
+
+    def home(self, _settings: ServerSettings) -> Path | None:
+        """Anywhere."""
+        return None
+
+    def cautions(self, _settings: ServerSettings) -> tuple[str, ...]:
+        """Nothing."""
+        return ()
+
+    def encrypts_folder(self, _settings: ServerSettings) -> bool:
+        """The server encrypts its files itself."""
+        return False
+
+    def can_be_searched(self, _settings: ServerSettings) -> bool:
+        """What it encrypts lies encrypted."""
+        return True
+
+    def proof_sql(self, _settings: ServerSettings, pages: int) -> Mapping[str, str]:
+        """Have the server encrypt a page so often with AES_ENCRYPT (AES-128-ECB), or only make it."""
+        page = f"REPEAT('x', {PAGE_BYTES})"
+        return {
+            "plain": f"SELECT BENCHMARK({pages}, LENGTH({page}))",
+            "encrypted": f"SELECT BENCHMARK({pages}, LENGTH(AES_ENCRYPT({page}, 'no secret')))",
+        }
+
+
+def option_file(options: Options) -> str:
+    """The text of an option file."""
+    lines = [name if value is None else f"{name}={value}" for name, value in options.items()]
+    return "\n".join(["[mysqld]", *lines, ""])
+
+
+def base_folder(binary: ServerBinary) -> Path:
+    """Where the server's own files are: above the folder of the program (``sbin``, ``bin`` or ``libexec``)."""
+    return binary.path.parent.parent
+
+
+def pool_bytes(settings: ServerSettings) -> int:
+    """The size of the buffer pool in whole chunks, as the server would round it."""
+    least = LOADING_POOL_BYTES if settings.is_loading else LEAST_POOL_BYTES
+    wanted = max(settings.cache_bytes, least)
+    chunk = chunk_bytes(wanted)
+    return -(-wanted // chunk) * chunk
+
+
+def chunk_bytes(pool: int) -> int:
+    """The unit of the buffer pool: whole MiB, so small that rounding does not change a share of the data by much."""
+    return max(1, pool // _MOST_CHUNKS // MIB) * MIB
+
+
+def free_pages(pool: int) -> int:
+    """How many pages of the buffer pool InnoDB keeps free (innodb_lru_scan_depth, 100 at least).
+
+    By default 1024 (MySQL) or 1536 (MariaDB, 24 MiB), whatever the pool's size: a pool of 30 MB then holds 5 MB of data
+    and not 30, and one that is larger than the data still misses.
+    """
+    return min(_MOST_FREE_PAGES, max(_LEAST_FREE_PAGES, pool // PAGE_BYTES // _FREE_SHARE))
+
+
+def shared_options(binary: ServerBinary, place: Place, settings: ServerSettings) -> Options:
+    """What every twin of these engines is given, whatever its cipher.
+
+    Each size is fixed, since a server that chose its own by the machine's memory would be another experiment. Pages go
+    past the OS's cache (O_DIRECT), so that what is not in the buffer pool is read and decrypted again. Nothing is kept
+    of the buffer pool over a restart. Background work runs at a fixed rate on a fixed number of threads.
+    """
+    pool = pool_bytes(settings)
+    connections = settings.connections + _SPARE_CONNECTIONS
+    return {
+        "basedir": base_folder(binary),
+        "user": getpass.getuser(),
+        "datadir": place.data,
+        "tmpdir": place.temporary,
+        "socket": place.socket,
+        "pid_file": place.folder / "pid",
+        "skip_networking": None,
+        "local_infile": "ON",
+        "max_connections": connections,
+        "back_log": connections,
+        "table_open_cache": 4000,
+        "open_files_limit": 8192 + _FILES_FOR_EACH_CONNECTION * connections,
+        "thread_cache_size": connections,
+        "max_prepared_stmt_count": 1_000_000,
+        "max_allowed_packet": "64M",
+        "character_set_server": "utf8mb4",
+        "collation_server": "utf8mb4_bin",
+        "innodb_buffer_pool_size": pool,
+        "innodb_buffer_pool_chunk_size": chunk_bytes(pool),
+        "innodb_lru_scan_depth": free_pages(pool),
+        "innodb_buffer_pool_dump_at_shutdown": "OFF",
+        "innodb_buffer_pool_load_at_startup": "OFF",
+        "innodb_flush_method": "O_DIRECT",
+        "innodb_file_per_table": "ON",
+        "innodb_io_capacity": 10_000,
+        "innodb_io_capacity_max": 20_000,
+        "innodb_purge_threads": 1,
+        "innodb_read_io_threads": 4,
+        "innodb_write_io_threads": 4,
+        "innodb_lock_wait_timeout": 50,
+        "innodb_doublewrite": "OFF" if settings.is_loading else "ON",
+        "innodb_flush_log_at_trx_commit": _flush_log(settings),
+    }
+
+
+def binary_log_options(settings: ServerSettings) -> Options:
+    """The binary log: rows, flushed with each commit if commits are to reach the disk. Loading writes none."""
+    if not settings.has_binlog or settings.is_loading:
+        return {"skip_log_bin": None}
+    return {
+        "log_bin": "binlog",
+        "server_id": 1,
+        "max_binlog_size": "256M",
+        "sync_binlog": 1 if settings.is_durable else 0,
+    }
+
+
+def switched_on(switches: Switches, settings: ServerSettings) -> Options:
+    """The switches of the parts that are encrypted on a twin."""
+    return {
+        name: value for part, options in switches.items() if settings.covers(part) for name, value in options.items()
+    }
+
+
+def wanted_switches(switches: Switches, settings: ServerSettings) -> Mapping[str, str]:
+    """Every switch with the value that it must have on a twin: what is not switched on is off."""
+    on = switched_on(switches, settings)
+    every = {name: value for options in switches.values() for name, value in options.items()}
+    return {name: str(on.get(name, 0 if isinstance(value, int) else "OFF")) for name, value in every.items()}
+
+
+def switch_fault(wanted: Mapping[str, str], found: Mapping[str, str]) -> str | None:
+    """The first switch that does not read as it should; a server says 1 for ON and 0 for OFF."""
+    for name, value in wanted.items():
+        if _WORDS.get(found[name], found[name]) != _WORDS.get(value, value):
+            return f"{name} is {found[name]}, expected {value}"
+    return None
+
+
+def _flush_log(settings: ServerSettings) -> int:
+    """1: the log is flushed at each commit; 2: written then, flushed each second; 0: both each second."""
+    if settings.is_loading:
+        return 0
+    return 1 if settings.is_durable else 2
+
+
+def connect_options(place: Place) -> dict[str, object]:
+    """How the native client connects."""
+    return {"protocol": "mysql", "socket": str(place.socket), "user": DATABASE}
+
+
+def counters_sql(table: str, names: Mapping[str, str]) -> str:
+    """One query for status counters.
+
+    Args:
+        table: where they are, ``information_schema.GLOBAL_STATUS`` or ``performance_schema.global_status``.
+        names: the reports' name of each by the server's, in small letters.
+    """
+    cases = " ".join(f"WHEN '{server}' THEN '{ours}'" for server, ours in names.items())
+    listed = ", ".join(f"'{server}'" for server in names)
+    return (
+        f"SELECT CASE LOWER(VARIABLE_NAME) {cases} END, VARIABLE_VALUE FROM {table}"
+        f" WHERE LOWER(VARIABLE_NAME) IN ({listed})"
+    )
+
+
+def variables(names: Iterable[str]) -> dict[str, str]:
+    """Queries for settings of the server, by name."""
+    return {name: f"SELECT @@global.{name}" for name in names}
+
+
+DATA_BYTES_SQL = (
+    f"SELECT SUM(DATA_LENGTH + INDEX_LENGTH) FROM information_schema.TABLES WHERE TABLE_SCHEMA = '{DATABASE}'"
+)
+
+SHARED_FACTS = (
+    "version",
+    "innodb_page_size",
+    "innodb_buffer_pool_size",
+    "innodb_lru_scan_depth",
+    "innodb_flush_method",
+    "innodb_flush_log_at_trx_commit",
+    "innodb_doublewrite",
+    "innodb_io_capacity",
+    "innodb_io_capacity_max",
+    "innodb_purge_threads",
+    "log_bin",
+    "sync_binlog",
+    "max_connections",
+    "performance_schema",
+    "character_set_server",
+    "collation_server",
+    "sql_mode",
+)
+"""What twins must agree in, read back from each."""

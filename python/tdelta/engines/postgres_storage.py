@@ -1,0 +1,216 @@
+"""Two ways to keep stock PostgreSQL's files encrypted: a gocryptfs mount, or a folder that the user encrypted.
+
+Both encrypt the whole data directory: tables, WAL, temporary files, catalogs. What an encrypted file system costs
+contains the file system: gocryptfs is a process that the kernel asks through FUSE, and a plain twin has neither. The
+figures are those of the users of such a set-up; they are not the price of the cipher alone, and each carries a caution.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from tdelta.engines.postgres_protection import Protection
+from tdelta.engines.servers import PLAIN_SCOPE, Command, Mount, Place, ServerCipher, ServerSettings
+
+_PLAIN = ServerCipher("no encryption")
+
+_FILE_SYSTEM_SQL = """
+SELECT m[2] FROM regexp_split_to_table(pg_read_file('/proc/self/mountinfo', 0, 1048576), E'\\n')
+  WITH ORDINALITY AS lines (line, number),
+  regexp_match(line, '^\\S+ \\S+ \\S+ \\S+ (\\S+) .* - (\\S+) ') AS m
+WHERE starts_with(current_setting('data_directory') || '/', rtrim({point}, '/') || '/')
+ORDER BY length(m[1]) DESC, number DESC LIMIT 1
+""".strip().format(point=r"replace(replace(m[1], '\040', ' '), '\134', '\')")
+"""The kind of file system that the server itself sees under its data directory: the last one mounted at the longest
+mount point, in which blanks and backslashes are octal digits."""
+
+_PROOF_PAGE_BYTES = 16384
+_PAGES_A_SEGMENT = 1000
+"""A segment of the log has 16 MiB."""
+
+_FUSE = "fuse.gocryptfs"
+
+
+@dataclass(frozen=True, slots=True)
+class Gocryptfs(Protection):
+    """A gocryptfs mount under the data directory of each encrypted twin.
+
+    gocryptfs brings two implementations of each cipher and picks one by a look at the CPU. Here it is always the one in
+    Go, which it picks itself where there are AES instructions: twins with and without them then run the same code.
+    """
+
+    program: Path
+
+    @property
+    def ciphers(self) -> Mapping[str, ServerCipher]:
+        """AES has one key size here."""
+        return {
+            "none": _PLAIN,
+            "aes-256": ServerCipher("gocryptfs, AES-256-GCM"),
+            "chacha20": ServerCipher("gocryptfs, XChaCha20-Poly1305"),
+        }
+
+    @property
+    def scopes(self) -> tuple[str, ...]:
+        """A mount knows nothing of tables and logs."""
+        return (PLAIN_SCOPE, "all")
+
+    @property
+    def crypto(self) -> str:
+        """Go's own code."""
+        return "go"
+
+    @property
+    def encrypts_folder(self) -> bool:
+        """All of it."""
+        return True
+
+    def mount(self, place: Place, settings: ServerSettings, key: str | None) -> Mount | None:
+        """The mount at the data directory. The key is gocryptfs's password and goes to its standard input.
+
+        A password of 256 random bits needs no slow key derivation, so scrypt does the least that gocryptfs takes.
+        """
+        if key is None:
+            return None
+        ciphertext = place.folder / "ciphertext"
+        cipher = ("-xchacha",) if settings.cipher == "chacha20" else ()
+        make = (str(self.program), "-init", "-quiet", "-scryptn", "10", *cipher, "--", str(ciphertext))
+        quietly = ("-fg", "-quiet", "-nosyslog", "-openssl=false")
+        serve = (str(self.program), *quietly, "--", str(ciphertext), str(place.data))
+        return Mount(
+            make=Command(make, secret=key),
+            serve=Command(serve, secret=key),
+            ciphertext=ciphertext,
+            at=place.data,
+        )
+
+    def proof_sql(self, settings: ServerSettings, pages: int) -> Mapping[str, str]:
+        """The server reads a file of its data directory; a plain twin has nothing that decrypts."""
+        return file_reading_sql(pages) if settings.is_encrypted else {}
+
+    def facts(self, _settings: ServerSettings) -> Mapping[str, str]:
+        """Which file system the server sees under its data directory."""
+        return {"file system": _FILE_SYSTEM_SQL}
+
+    def fault(self, settings: ServerSettings, found: Mapping[str, str]) -> str | None:
+        """An encrypted twin must lie on gocryptfs, a plain one must not."""
+        kind = found["file system"]
+        if settings.is_encrypted == (kind == _FUSE):
+            return None
+        wanted = f"on {_FUSE}" if settings.is_encrypted else "on no encrypted file system"
+        return f"expected the data directory {wanted}, the server sees it on {kind}"
+
+    def differing(self, settings: ServerSettings) -> tuple[str, ...]:
+        """No setting of PostgreSQL."""
+        return (f"data directory on {self.ciphers[settings.cipher].asked}",) if settings.is_encrypted else ()
+
+    def cautions(self, settings: ServerSettings) -> tuple[str, ...]:
+        """What is in the figures beside the cipher."""
+        return (_FUSE_CAUTION, _KERNEL_CACHE_CAUTION) if settings.is_encrypted else ()
+
+
+_FUSE_CAUTION = (
+    "the encrypted twin's files pass through gocryptfs, a process behind FUSE, and the plain twin's do not: what is "
+    "measured is the cost of that file system, the cipher is a part of it"
+)
+
+
+_KERNEL_CACHE_CAUTION = (
+    "what PostgreSQL's buffers miss, the kernel's cache holds decrypted: a small --cache does not make pages be "
+    "decrypted again, only --cold does"
+)
+
+_INSIDE = "in the encrypted folder"
+
+
+@dataclass(frozen=True, slots=True)
+class EncryptedFolder(Protection):
+    """A folder of the user's on an encrypted file system, in which the encrypted twins live.
+
+    ``encryption`` is what was found there (``LUKS2 (dm-crypt) on ext4``): the cipher is the user's choice, so the level
+    is called ``directory``.
+    """
+
+    path: Path
+    encryption: str
+
+    @property
+    def ciphers(self) -> Mapping[str, ServerCipher]:
+        """One level beside none."""
+        return {"none": _PLAIN, "directory": ServerCipher(self.encryption)}
+
+    @property
+    def scopes(self) -> tuple[str, ...]:
+        """A file system knows nothing of tables and logs."""
+        return (PLAIN_SCOPE, "all")
+
+    @property
+    def crypto(self) -> str:
+        """The kernel's code, or that of a process that is not tdelta's."""
+        return "kernel"
+
+    @property
+    def encrypts_folder(self) -> bool:
+        """All of it."""
+        return True
+
+    @property
+    def can_be_searched(self) -> bool:
+        """The kernel shows what it decrypts; the bytes below are out of reach."""
+        return False
+
+    def home(self, settings: ServerSettings) -> Path | None:
+        """The folder, for an encrypted twin."""
+        return self.path if settings.is_encrypted else None
+
+    def proof_sql(self, _settings: ServerSettings, _pages: int) -> Mapping[str, str]:
+        """The kernel decrypts, and keeps what it decrypted: nothing of the server's shows how."""
+        return {}
+
+    def facts(self, _settings: ServerSettings) -> Mapping[str, str]:
+        """Whether the server has its data directory in the folder, and on which file system."""
+        inside = f"starts_with(current_setting('data_directory'), {_literal(str(self.path / '_')[:-1])})"
+        return {_INSIDE: f"SELECT CASE WHEN {inside} THEN 'yes' ELSE 'no' END", "file system": _FILE_SYSTEM_SQL}
+
+    def fault(self, settings: ServerSettings, found: Mapping[str, str]) -> str | None:
+        """An encrypted twin's data directory must lie in the folder, a plain one's outside."""
+        if settings.is_encrypted == (found[_INSIDE] == "yes"):
+            return None
+        wanted = "in" if settings.is_encrypted else "outside"
+        return f"expected the data directory {wanted} {self.path}, and the server has it otherwise"
+
+    def differing(self, settings: ServerSettings) -> tuple[str, ...]:
+        """No setting of PostgreSQL."""
+        return (f"data directory in {self.path} ({self.encryption})",) if settings.is_encrypted else ()
+
+    def cautions(self, settings: ServerSettings) -> tuple[str, ...]:
+        """What is in the figures beside the cipher."""
+        return (_FOLDER_CAUTION,) if settings.is_encrypted else ()
+
+
+_FOLDER_CAUTION = (
+    "the encrypted twin lies on a file system of yours, the plain twin on another: file system, device and mount "
+    "options are compared along with the encryption unless they are alike"
+)
+
+
+def _literal(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+def file_reading_sql(pages: int) -> Mapping[str, str]:
+    """Queries that read so many pages of 16 KiB from a segment of the log, or none.
+
+    Whoever opens a file on gocryptfs finds nothing of it in the kernel's cache, so each read is decrypted. The file
+    system's own work is in that as well, which makes the instructions' share look smaller than it is.
+    """
+    reads = -(-pages // _PAGES_A_SEGMENT)
+    size = pages * _PROOF_PAGE_BYTES // reads
+    segment = "'pg_wal/' || (SELECT min(name) FROM pg_ls_waldir() WHERE name ~ '^[0-9A-F]{24}$')"
+    read = f"pg_read_binary_file({segment}, 0 * number, {size})"
+    return {
+        "encrypted": f"SELECT sum(length({read})) FROM generate_series(1, {reads}) AS number",
+        "plain": f"SELECT count(*) FROM generate_series(1, {reads})",
+    }

@@ -1,0 +1,313 @@
+"""What an engine that is a server says of its servers: how one is made, configured and asked. Opens nothing itself.
+
+A private server lives in a folder of its own (`Place`): data directory, configuration, keyring, log and socket. An
+adapter turns settings into a `Recipe`; what starts and supervises the process is `tdelta.driver.servers`. Twins share
+every setting but what their factors say: everything that an adapter writes depends on `ServerSettings` alone, and what
+differs between two recipes is what differs between their settings.
+"""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+PLAIN_SCOPE = "none"
+"""The scope of a twin without a cipher."""
+
+DATABASE = "tdelta"
+"""The only database (MySQL: schema) of a private server that tdelta makes, and the user it connects as."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServerBinary:
+    """A server program that was found, told apart by what ``--version`` says, never by its name.
+
+    ``kind`` is the engine's name (``mariadb``, ``mysql``, ``postgres``), ``product`` for people (``Percona Server``),
+    ``version`` digits and dots, ``text`` the whole line. ``launcher`` is what runs a program that brings its own C
+    library (``ld-linux-x86-64.so.2 --library-path …``); ``root`` the folder that such a program was unpacked into.
+    ``loader`` is the dynamic loader that a program names in its own head.
+    """
+
+    kind: str
+    product: str
+    path: Path
+    version: str
+    text: str
+    launcher: tuple[str, ...] = ()
+    root: Path | None = None
+    loader: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ServerSettings:
+    """What decides a twin's server and the connections to it.
+
+    ``scope`` is what is encrypted, ``none`` for a plain twin: ``data`` (tables), ``+log`` (these and the redo log),
+    ``+temp`` (these and temporary files), ``+binlog`` (these and the binary log), ``all`` (all that the engine can).
+    Each ``+`` level is ``data`` and that one thing, so that its cost can be told apart.
+
+    ``threads`` is how many connections the condition's load opens, ``connections`` the most that all conditions on the
+    server do together. ``cache_bytes`` is the buffer pool's
+    size (0: the engine's least). ``has_binlog``: every twin of the run writes a binary log (MySQL family).
+    ``is_durable``: commits reach the disk. ``is_loading``: the server is started to load data, and nothing is measured
+    on it. ``is_cold``: it is started anew for each trial, with the system's caches emptied.
+    """
+
+    cipher: str
+    scope: str = PLAIN_SCOPE
+    threads: int = 1
+    connections: int = 64
+    cache_bytes: int = 0
+    aes_instructions: str = "on"
+    has_binlog: bool = False
+    is_durable: bool = True
+    is_loading: bool = False
+    is_cold: bool = False
+
+    @property
+    def is_encrypted(self) -> bool:
+        """Whether the twin has a cipher."""
+        return self.scope != PLAIN_SCOPE
+
+    def covers(self, part: str) -> bool:
+        """Whether ``part`` (``data``, ``log``, ``temp``, ``binlog``) is encrypted on this twin."""
+        return self.scope == "all" or (self.is_encrypted and part == "data") or self.scope == f"+{part}"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where one server lives. ``socket`` must be short: a Unix socket's path has at most 107 bytes."""
+
+    folder: Path
+    socket: Path
+
+    @property
+    def data(self) -> Path:
+        """The data directory."""
+        return self.folder / "data"
+
+    @property
+    def log(self) -> Path:
+        """What the server has to say."""
+        return self.folder / "server.log"
+
+    @property
+    def keys(self) -> Path:
+        """Keyring files, readable by their owner only, never inside the data directory."""
+        return self.folder / "keys"
+
+    @property
+    def temporary(self) -> Path:
+        """The server's temporary files."""
+        return self.folder / "tmp"
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One program to run. ``environment`` is added to tdelta's own, less ``OPENSSL_ia32cap``; it holds no secret.
+
+    ``as_user``: the program refuses to run as root (PostgreSQL): where tdelta is root it is run in a user namespace in
+    which it is not. ``secret`` goes to its standard input.
+    """
+
+    argv: tuple[str, ...]
+    environment: Mapping[str, str] = field(default_factory=dict)
+    as_user: bool = False
+    secret: str | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Mount:
+    """An encrypted file system under a twin's data directory: made once, mounted while the server runs.
+
+    ``ciphertext`` is the folder in which it keeps its encrypted files, ``at`` where it is mounted.
+    """
+
+    make: Command
+    serve: Command
+    ciphertext: Path
+    at: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Greeting:
+    """How a server that takes connections tells itself from one that does not yet.
+
+    The client connects to the socket and ``says`` this (nothing: the server speaks first); the bytes of what it reads
+    then that begin at ``at`` must be ``answer``.
+    """
+
+    says: bytes = b""
+    answer: bytes = b""
+    at: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """How one server is made and run.
+
+    ``files`` are texts by absolute path, written with mode 0600 before anything is started (configuration, keyrings;
+    keys are in here, so a recipe is never printed), ``links`` symbolic links by their paths. ``initialize`` makes the
+    data directory and is left out where a loaded one was copied. ``connect`` are the options of
+    `tdelta._native.ServerTwin` without ``database``.
+    """
+
+    place: Place
+    files: Mapping[Path, str] = field(repr=False)
+    initialize: tuple[Command, ...]
+    serve: Command
+    connect: Mapping[str, object]
+    stop_signal: signal.Signals = signal.SIGTERM
+    greeting: Greeting = Greeting()
+    links: Mapping[Path, Path] = field(default_factory=dict)
+    mount: Mount | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ServerCipher:
+    """One level of the factor ``cipher`` on a server. ``asked`` is what the engine is told, for people."""
+
+    asked: str
+
+
+@dataclass(frozen=True, slots=True)
+class Settling:
+    """What brings a server to rest after a trial, so that the next twin's trial does not pay for this one.
+
+    ``statements`` are run, then ``query`` until its first value is at most ``at_most`` (None: no waiting), no longer
+    than ``seconds``.
+    """
+
+    statements: tuple[str, ...] = ()
+    query: str | None = None
+    at_most: int = 0
+    seconds: float = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Footprint:
+    """What a server takes before it holds any data, measured (docs/engines).
+
+    ``disk_bytes`` is with its logs at their fullest and the temporary files of a search. ``memory_bytes`` leaves out
+    the buffer pool, ``connection_bytes`` is what each connection adds that is at work. ``initialize_seconds`` are until
+    a new one takes connections and is stopped again.
+    """
+
+    disk_bytes: int
+    memory_bytes: int
+    connection_bytes: int
+    initialize_seconds: float
+    start_seconds: float
+
+
+class ServerEngine(Protocol):
+    """How twins of a server engine are made and asked."""
+
+    @property
+    def binary(self) -> ServerBinary:
+        """The program."""
+
+    @property
+    def name(self) -> str:
+        """``mariadb``, ``mysql`` or ``postgres``."""
+
+    @property
+    def dialect(self) -> str:
+        """Whose SQL it speaks, a key of `tdelta.workloads.sql.DIALECTS`."""
+
+    @property
+    def ciphers(self) -> Mapping[str, ServerCipher]:
+        """The levels of the factor ``cipher``, ``none`` among them."""
+
+    @property
+    def scopes(self) -> tuple[str, ...]:
+        """The levels of the factor ``scope`` that this engine has."""
+
+    @property
+    def crypto(self) -> str:
+        """Whose code encrypts, as in `tdelta.engines.Library`: ``openssl``, or ``own`` where CPUID is asked."""
+
+    def recipe(self, place: Place, settings: ServerSettings, key: str | None) -> Recipe:
+        """How the server of a twin is made and run.
+
+        Args:
+            place: where.
+            settings: the twin's.
+            key: 64 hexadecimal digits; None for a plain twin.
+        """
+
+    def schema_sql(self, settings: ServerSettings) -> tuple[str, ...]:
+        """What is run before tables are made, connected to no database: the database itself, default encryption."""
+
+    def before_load_sql(self, settings: ServerSettings) -> tuple[str, ...]:
+        """What is run on the new database before tables are made (extensions, keys, access methods)."""
+
+    def after_load_sql(self, tables: Iterable[str]) -> tuple[str, ...]:
+        """What gathers statistics, and waits for background encryption, once rows and indexes are there."""
+
+    @property
+    def facts(self) -> Mapping[str, str]:
+        """Queries for the settings that all twins share, by name; the first value of each is compared between them."""
+
+    def cipher_facts(self, settings: ServerSettings) -> Mapping[str, str]:
+        """Queries for what the server says of its encryption, by name, read back from its catalog."""
+
+    def cipher_fault(self, settings: ServerSettings, found: Mapping[str, str]) -> str | None:
+        """What is wrong with the encryption in force, given the answers to `cipher_facts`; None if it is as asked."""
+
+    @property
+    def counters(self) -> tuple[str, ...]:
+        """Queries whose rows are a counter's name and its value; a trial keeps the differences.
+
+        The names that reports know: ``pages_read``, ``pages_written``, ``pages_encrypted``, ``pages_decrypted``,
+        ``buffer_reads`` (misses), ``buffer_requests``, ``log_bytes``, ``temporary_files``, ``checkpoints``; an engine
+        leaves out what it does not count, and may add its own.
+        """
+
+    @property
+    def settling(self) -> Settling:
+        """What is done after each trial that writes."""
+
+    @property
+    def socket_name(self) -> str:
+        """What the socket's file must be called."""
+
+    @property
+    def admin_database(self) -> str:
+        """What to connect to before `DATABASE` is there; empty for none."""
+
+    @property
+    def flushing(self) -> tuple[str, ...]:
+        """What each connection of the load runs when a trial has ended, so that `counters` holds all it did."""
+
+    def home(self, settings: ServerSettings) -> Path | None:
+        """The folder in which such a twin must be made; None: anywhere."""
+
+    def cautions(self, settings: ServerSettings) -> tuple[str, ...]:
+        """What must be said beside every figure of such a twin."""
+
+    def encrypts_folder(self, settings: ServerSettings) -> bool:
+        """Whether a twin's files are encrypted by a file system under its data directory."""
+
+    def can_be_searched(self, settings: ServerSettings) -> bool:
+        """Whether the bytes that lie on the disk can be read: what the kernel decrypts, it shows in the clear."""
+
+    @property
+    def footprint(self) -> Footprint:
+        """What one of its servers takes beside its data."""
+
+    def proof_sql(self, settings: ServerSettings, pages: int) -> Mapping[str, str]:
+        """Queries that have 16 KiB encrypted or decrypted so often (``encrypted``), and all but that (``plain``).
+
+        None for a twin without any process that could show whether it has the AES instructions.
+        """
+
+    @property
+    def data_bytes_sql(self) -> str:
+        """A query for how large the tables of `DATABASE` are with their indexes, bytes."""
+
+    def differing_settings(self, settings: ServerSettings) -> tuple[str, ...]:
+        """The server's own names of the settings in which this twin differs from a plain one, for people."""

@@ -1,0 +1,175 @@
+"""Overheads against the number of threads: a panel for each cipher and cache, all at one scale, threads on a log axis.
+
+Beside each condition stand its A/A twin, in grey, and what was published for the same levels, as a diamond: three marks
+that are told apart by shape and place, not by colour alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from tdelta.records import Decision, Estimate, RunResult
+from tdelta.report.labels import level_text
+from tdelta.report.page.blocks import NARROW, WIDE, Column, Figure, Table
+from tdelta.report.page.figures.forest import Limits, Look
+from tdelta.report.page.plot import (
+    Frame,
+    Scale,
+    Tick,
+    bottom_axis,
+    circle,
+    diamond,
+    drawing,
+    group,
+    left_axis,
+    line,
+    overhead_ticks,
+    rect,
+    scale_over,
+    square,
+    text,
+)
+from tdelta.report.page.wording import decided, has_data, hdi_text, is_known, median_text
+from tdelta.report.quantities import MISSING, percent
+from tdelta.report.sweep import THREADS, SweepCell, sweep_cells
+
+_LEFT = 62.0
+_RIGHT = 16.0
+_TITLE = 30.0
+_PANEL = 230.0
+_BETWEEN = 66.0
+_FOOT = 48.0
+_ASIDE = 9.0
+_LOG_FROM = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Panel:
+    """The cells of one cipher under one level of all else; ``noise`` are A/A twins by the number of threads."""
+
+    title: str
+    cells: Sequence[SweepCell]
+    noise: Mapping[int, Estimate]
+
+
+def sweep_figure(result: RunResult, limits: Limits, what: str, caption: str) -> Figure | None:
+    """The figure with its numbers; None for a run whose threads do not vary.
+
+    Args:
+        result: the run.
+        limits: the ROPE or the budget.
+        what: the metric, in words.
+        caption: what is said of the limits.
+    """
+    panels = _panels(result)
+    if not panels:
+        return None
+    title = f"Overhead in {what}, against threads"
+    description = "; ".join(_words(panel, limits) for panel in panels) + "."
+    wide, narrow = (_layout(panels, limits, kind, title, description) for kind in ("wide", "narrow"))
+    published = (
+        " Diamond: what was published for these levels." if any(c.published for p in panels for c in p.cells) else ""
+    )
+    words = (
+        "Higher is more costly; all panels are at the same scale. Circle: median; thick bar: 95 % HDI; thin bar: 99 %"
+        f" HDI; {caption}. Square in grey: the A/A twin, which is noise.{published}"
+    )
+    return Figure("sweep", title, wide, narrow, words, _table(panels, limits))
+
+
+def _panels(result: RunResult) -> list[_Panel]:
+    cells = [cell for cell in sweep_cells(result) if has_data(cell.verdict)]
+    floors = {f.stratum: f.ratio for f in result.noise_floor if f.metric is result.settings.metric}
+    is_single = len({cell.compared for cell in cells}) == 1
+    found = []
+    for compared, panel in dict.fromkeys((cell.compared, cell.panel) for cell in cells):
+        own = sorted((c for c in cells if (c.compared, c.panel) == (compared, panel)), key=lambda c: c.threads)
+        noise = {c.threads: floors[c.condition.stratum] for c in own if c.condition.stratum in floors}
+        title = ", ".join(part for part in ("" if is_single and panel else compared, panel) if part)
+        found.append(_Panel(title, own, {n: ratio for n, ratio in noise.items() if is_known(ratio)}))
+    return found
+
+
+def _layout(panels: Sequence[_Panel], limits: Limits, kind: str, title: str, description: str) -> Markup:
+    columns = 2 if kind == "wide" and len(panels) > 1 else 1
+    width = WIDE if kind == "wide" else NARROW
+    cell = width / columns
+    marks: list[Markup] = []
+    bottom = 0.0
+    for at, panel in enumerate(panels):
+        row, column = divmod(at, columns)
+        top = row * (_TITLE + _PANEL + _BETWEEN) + _TITLE
+        frame = Frame(column * cell + _LEFT, top, (column + 1) * cell - _RIGHT, top + _PANEL)
+        marks += _drawn(panel, frame, _across(panels, frame), _up(panels, limits, frame), limits, (column + 1) * cell)
+        bottom = frame.bottom
+    return drawing(width, bottom + _FOOT, title, description, marks, name="sweep", kind=kind)
+
+
+def _across(panels: Sequence[_Panel], frame: Frame) -> Scale:
+    threads = [float(cell.threads) for panel in panels for cell in panel.cells]
+    return scale_over(threads, frame.left, frame.right, is_log=True, margin=0.09)
+
+
+def _up(panels: Sequence[_Panel], limits: Limits, frame: Frame) -> Scale:
+    values = [1.0, *limits.values]
+    for panel in panels:
+        values += [end for ratio in panel.noise.values() for end in ratio.hdi95]
+        values += [end for cell in panel.cells for end in cell.verdict.ratio.hdi99]
+        values += [cell.published.ratio for cell in panel.cells if cell.published is not None]
+    is_log = max(values) >= _LOG_FROM or min(values) <= 1 / _LOG_FROM
+    return scale_over(values, frame.bottom, frame.top, is_log=is_log)
+
+
+def _drawn(panel: _Panel, frame: Frame, across: Scale, up: Scale, limits: Limits, right: float) -> list[Markup]:
+    ticks = [Tick(float(threads), f"{threads:,}") for threads in sorted({cell.threads for cell in panel.cells})]
+    marks = [text(frame.left - _LEFT, frame.top - 14, panel.title, "strong")]
+    if limits.rope is not None:
+        low, high = up(limits.rope[0]), up(limits.rope[1])
+        marks.append(rect(frame.left, high, frame.width, max(1.0, low - high), "rope"))
+    marks += left_axis(frame, up, overhead_ticks(up.low, up.high, 6, in_multiples=up.is_log))
+    marks += bottom_axis(frame, across, ticks, "threads", width=right, has_grid=False)
+    marks.append(line(frame.left, up(1.0), frame.right, up(1.0), "zero"))
+    if limits.budget is not None:
+        marks.append(line(frame.left, up(limits.budget), frame.right, up(limits.budget), "limit"))
+    for cell in panel.cells:
+        marks.append(group(*_cell_marks(cell, panel.noise.get(cell.threads), across(cell.threads), up)))
+    return marks
+
+
+def _cell_marks(cell: SweepCell, noise: Estimate | None, x: float, up: Scale) -> Iterator[Markup]:
+    if noise is not None:
+        yield line(x - _ASIDE, up(noise.hdi95[0]), x - _ASIDE, up(noise.hdi95[1]), "plain-hdi99")
+        yield square(x - _ASIDE, up(noise.median), 3.0, "plain-dot")
+    look = Look.ALARM if cell.verdict.decision is Decision.UNSOUND else Look.JUDGED
+    ratio = cell.verdict.ratio
+    yield line(x, up(ratio.hdi99[0]), x, up(ratio.hdi99[1]), f"{look}hdi99")
+    yield line(x, up(ratio.hdi95[0]), x, up(ratio.hdi95[1]), f"{look}hdi95")
+    yield circle(x, up(ratio.median), 4.2, f"{look}dot")
+    if cell.published is not None:
+        yield diamond(x + _ASIDE, up(cell.published.ratio), 4.5, "truth")
+
+
+def _words(panel: _Panel, limits: Limits) -> str:
+    shown = (f"{level_text(THREADS, c.threads)} {median_text(c.verdict.ratio, limits.values)}" for c in panel.cells)
+    return f"{panel.title}: {', '.join(shown)}"
+
+
+def _table(panels: Sequence[_Panel], limits: Limits) -> Table:
+    rows = [
+        (
+            f"{panel.title}, {cell.threads:,}",
+            median_text(cell.verdict.ratio, limits.values),
+            hdi_text(cell.verdict.ratio, cell.verdict.ratio.hdi95, limits.values),
+            decided(cell.verdict),
+            percent(panel.noise[cell.threads].median) if cell.threads in panel.noise else MISSING,
+            MISSING if cell.published is None else percent(cell.published.ratio),
+        )
+        for panel in panels
+        for cell in panel.cells
+    ]
+    columns = [Column("threads"), Column("overhead", is_number=True), Column("95 % HDI", is_number=True)]
+    columns += [Column("verdict"), Column("A/A twin", is_number=True), Column("published", is_number=True)]
+    return Table("Numbers: overhead against threads", columns, rows, folded=True)

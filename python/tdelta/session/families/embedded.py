@@ -1,0 +1,215 @@
+"""The embedded family: SQLite in each of its libraries, every twin a file and a process of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from tdelta.driver import AnyJob, Mix, SqliteTwins, TwinFolder
+from tdelta.driver.outside.command import LoadCommand
+from tdelta.engines import SqliteEngine, TwinSettings
+from tdelta.errors import UsageError
+from tdelta.evidence import FileClass
+from tdelta.records import Condition, Level
+from tdelta.session.families.needs import Needs, embedded_needs
+from tdelta.session.source import DatabaseSource
+
+if TYPE_CHECKING:
+    from tdelta.session.planning import Plan
+    from tdelta.session.request import RunRequest
+
+DEFAULT_PAGE_SIZE = 4096
+
+
+class EmbeddedFamily:
+    """One SQLite library as a run sees it; see `tdelta.session.families.Family`."""
+
+    def __init__(self, engine: SqliteEngine) -> None:
+        self.engine = engine
+
+    @property
+    def name(self) -> str:
+        """The engine's name."""
+        return self.engine.name
+
+    @property
+    def product(self) -> str:
+        """The library, for people."""
+        return self.engine.library.product
+
+    @property
+    def dialect(self) -> str:
+        """SQLite's own."""
+        return self.engine.dialect
+
+    @property
+    def crypto(self) -> str:
+        """Whose code encrypts."""
+        return self.engine.crypto
+
+    @property
+    def unsearched(self) -> str:
+        """All can be."""
+        return ""
+
+    @property
+    def settings_told(self) -> str | None:
+        """They are read back from each twin."""
+        return None
+
+    @property
+    def ciphers(self) -> tuple[str, ...]:
+        """The levels of the factor ``cipher``."""
+        return tuple(self.engine.ciphers)
+
+    def versions(self) -> dict[str, str]:
+        """The library's wheel."""
+        return self.engine.library.versions()
+
+    def identity(self) -> str:
+        """The wheel with its version, or the file with its digest."""
+        return self.engine.library.identity()
+
+    def checks(self, request: RunRequest, levels: Mapping[str, Sequence[Level]]) -> Iterator[Callable[[], object]]:
+        """The options of SQLite, and those that only servers have."""
+        yield partial(self.engine.check_synchronous, request.synchronous)
+        yield partial(self.engine.check_temp_store, request.temp_store)
+        yield partial(self.engine.key_kind, request.key, connects=False)
+        yield partial(self._check_reserve, request, levels)
+        yield partial(_refuse_server_options, request, levels)
+
+    def check_cipher(self, cipher: str) -> None:
+        """Raise ``UsageError`` for a cipher that this library does not have."""
+        self.engine.check_ciphers([cipher])
+
+    def recorded_key(self, request: RunRequest, *, connects: bool) -> str | None:
+        """How keys are given, where there is a choice."""
+        if not self.engine.has_choice_of_keys():
+            return request.key
+        return self.engine.key_kind(request.key, connects=connects)
+
+    def settings(self, plan: Plan, condition: Condition, data_bytes: int) -> TwinSettings:
+        """What a condition's files and connections are made with."""
+        levels, request = dict(condition.levels), plan.request
+        cipher = str(levels["cipher"])
+        return TwinSettings(
+            cipher=cipher,
+            page_size=int(levels.get("page_size", _page_size(plan))),
+            journal_mode=str(levels.get("journal_mode", request.journal_mode)),
+            synchronous=request.synchronous,
+            reserved_bytes=self._reserved_bytes(plan, cipher),
+            threads=int(levels["threads"]),
+            cache_bytes=round(float(levels.get("cache", request.cache)) * data_bytes),
+            key_kind=self.engine.key_kind(request.key, connects=plan.workload.connects),
+            aes_instructions=str(levels.get("aes_instructions", "on")),
+            temp_store=request.temp_store,
+        )
+
+    def kind(self, settings: TwinSettings) -> tuple[str | int, ...]:
+        """Files are copied among twins of one cipher and page size."""
+        return settings.cipher, settings.page_size
+
+    def kind_words(self, settings: TwinSettings) -> str:
+        """The same for people."""
+        return f"{settings.cipher}, pages of {settings.page_size} bytes"
+
+    def instance(self, condition: Condition) -> object:
+        """Every condition has an instance of its own."""
+        return condition
+
+    def page_size(self, settings: TwinSettings) -> int | None:
+        """The bytes of a page of an encrypted twin."""
+        return settings.page_size if self.engine.needs_key(settings.cipher) else None
+
+    def floor_cipher(self, cipher: str) -> str:
+        """What the floor calls a cipher."""
+        return self.engine.floor_cipher(cipher)
+
+    def seen(self, cipher: str, *, is_encrypted: bool) -> str:
+        """Whether a plain database's header is there."""
+        return f"{cipher} {'hides' if is_encrypted else 'shows'} its header"
+
+    def told(self, settings: TwinSettings, facts: Mapping[str, str]) -> str:
+        """What the library says of the cipher in force."""
+        if settings.cipher == "none":
+            return "a plain file"
+        return ", ".join(f"{name} {facts[name]}" for name in self.engine.ciphers[settings.cipher].in_force)
+
+    def fault(self, settings: TwinSettings, facts: Mapping[str, str]) -> str | None:
+        """What is wrong with the cipher in force."""
+        return self.engine.cipher_fault(settings.cipher, facts)
+
+    def covered(self, settings: TwinSettings) -> frozenset[FileClass] | None:  # noqa: ARG002 - as every family
+        """All of a file, its log and its temporary files."""
+        return None
+
+    def can_be_searched(self, settings: TwinSettings) -> bool:  # noqa: ARG002 - as every family
+        """The library encrypts before it writes."""
+        return True
+
+    def cautions(self, settings: TwinSettings) -> tuple[str, ...]:  # noqa: ARG002 - as every family
+        """Nothing."""
+        return ()
+
+    def command(self, request: RunRequest, threads: Sequence[Level]) -> LoadCommand | None:  # noqa: ARG002
+        """Nobody else's load runs in a worker."""
+        return None
+
+    def differing(self, settings: TwinSettings) -> tuple[str, ...]:
+        """The cipher itself, by the name it has here: its settings are in the check of the cipher in force."""
+        return (f"cipher {settings.cipher}",) if self.engine.needs_key(settings.cipher) else ()
+
+    def observes_ciphers(self) -> bool:
+        """The library says which cipher is in force, and a page proves it."""
+        return False
+
+    def warms_up_until_settled(self) -> bool:
+        """A file's cache is the worker's own and small: one trial."""
+        return False
+
+    def needs(self, plan: Plan) -> Needs:
+        """Files and workers."""
+        return embedded_needs(plan)
+
+    def make_twins(self, folder: TwinFolder, job: AnyJob, mix: Mix) -> SqliteTwins:
+        """Files and workers."""
+        return SqliteTwins(self.engine, folder, job, mix)
+
+    def _reserved_bytes(self, plan: Plan, cipher: str) -> int:
+        policy = plan.request.reserve
+        wanted = self.engine.reserved_bytes(plan.ciphers, policy)[cipher]
+        source = plan.source
+        if not isinstance(source, DatabaseSource):
+            return wanted
+        return source.reserved_bytes(wanted, is_shared=policy == "equal" or cipher == "none")
+
+    def _check_reserve(self, request: RunRequest, levels: Mapping[str, Sequence[Level]]) -> None:
+        known = [cipher for cipher in map(str, levels.get("cipher", ())) if cipher in self.engine.ciphers]
+        asked = DEFAULT_PAGE_SIZE if request.page_size is None else request.page_size
+        for page_size in levels.get("page_size", (asked,)):
+            self.engine.check_reserve(["none", *known], request.reserve, page_size if isinstance(page_size, int) else 0)
+
+
+def _page_size(plan: Plan) -> int:
+    source = plan.source
+    own = source.layout.page_size if isinstance(source, DatabaseSource) else DEFAULT_PAGE_SIZE
+    return own if plan.request.page_size is None else plan.request.page_size
+
+
+def _refuse_server_options(request: RunRequest, levels: Mapping[str, Sequence[Level]]) -> None:
+    given = {
+        "--server-binary": request.server_binary is not None,
+        "--scope": request.scope is not None,
+        "--vary scope": "scope" in levels,
+        "--cold": request.cold,
+        "--encrypted-dir": request.encrypted_dir is not None,
+        "--restore": request.restore is not None,
+        "--load": request.load is not None,
+    }
+    wrong = [option for option, is_given in given.items() if is_given]
+    if wrong:
+        raise UsageError(
+            f"{', '.join(wrong)}: of engines that are servers, and SQLite is none; leave it out, or name one with"
+            " --engine mariadb, mysql or postgres"
+        )

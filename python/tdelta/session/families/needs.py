@@ -1,0 +1,116 @@
+"""What a run takes of a machine, estimated before anything is made: rough on purpose, and said to be estimates."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tdelta.engines.servers import Footprint, ServerSettings
+
+if TYPE_CHECKING:
+    from tdelta.session.planning import Plan
+
+
+@dataclass(frozen=True, slots=True)
+class Needs:
+    """What a run takes. ``disk_bytes`` and ``memory_bytes`` are what is there at once at most.
+
+    ``open_files`` is the most that one process has; 0 where there are few. ``set_up_seconds`` are until the first round
+    begins, ``round_seconds`` those of a round beside its blocks.
+    """
+
+    disk_bytes: int
+    memory_bytes: int
+    open_files: int
+    set_up_seconds: float
+    round_seconds: float
+
+
+# A load of 50 MB took 1 to 3 s a cipher, a worker 0.15 s to start.
+_LOAD_BYTES_PER_SECOND = 20e6
+_COPY_BYTES_PER_SECOND = 400e6
+# A user's database of 325 MB was staged in 6 s, and converted in 1 to 2 s a cipher.
+_STAGED_BYTES_PER_SECOND = 50e6
+_CONVERTED_BYTES_PER_SECOND = 150e6
+_WORKER_SECONDS = 0.25
+_WORKER_BYTES = 60_000_000
+_FILE_GROWTH = 1.3
+"""A twin's file with its write-ahead log and the rows its trials add, over the file as loaded."""
+
+# Of servers. 100 MB of SQLite were 121 to 214 MB of tables and indexes, the more rows the more; loaded in 4 to 15 s.
+_ROW_BYTES = 100
+_SERVER_LOAD_BYTES_PER_SECOND = 8e6
+_LOADING_BYTES = 600_000_000
+"""What a server that is being loaded has for its caches, one at a time."""
+
+_TWIN_BYTES = 20_000_000
+_THREAD_BYTES = 12_000
+"""A worker with one connection, and what each connection adds (15 MB; 35 MB with 2048)."""
+
+_SUPERVISOR_BYTES = 15_000_000
+_CONNECT_SECONDS = 0.2
+_OBSERVATION_SECONDS = 2.0
+_SEARCH_SECONDS = 3.0
+_LAPS = 4
+"""Of warm-up; at least three, and fifteen at most."""
+
+_CALIBRATION_TRIALS = 6
+_OTHER_FILES = 1000
+"""Files that a server has open beside its connections, 810 of which MySQL insists on."""
+
+
+def embedded_needs(plan: Plan) -> Needs:
+    """A load for each kind, and a file and a process for each condition."""
+    size, kinds, conditions = plan.size_bytes, len(plan.load_kinds()), len(plan.conditions)
+    loaded = kinds * size / _LOAD_BYTES_PER_SECOND
+    if plan.source is not None:
+        loaded = size / _STAGED_BYTES_PER_SECOND + kinds * size / _CONVERTED_BYTES_PER_SECOND
+    return Needs(
+        disk_bytes=round(size * (kinds + conditions * _FILE_GROWTH)),
+        memory_bytes=sum(_WORKER_BYTES + plan.twin_settings(c, size).cache_bytes for c in plan.conditions),
+        open_files=0,
+        set_up_seconds=loaded,
+        round_seconds=conditions * (size / _COPY_BYTES_PER_SECOND + _WORKER_SECONDS),
+    )
+
+
+def served_needs(plan: Plan, footprint: Footprint) -> Needs:
+    """A loaded server for each kind, and one for all conditions that share it, with a worker for each condition."""
+    kinds, instances, conditions = len(plan.load_kinds()), plan.instances(), len(plan.conditions)
+    data = plan.size_bytes + _ROW_BYTES * sum(plan.workload.rows(plan.scale).values())
+    settings = [plan.twin_settings(first, data) for first in instances]
+    trial = plan.request.trial_seconds
+    started = data / _COPY_BYTES_PER_SECOND + footprint.start_seconds
+    strata, servers = len(plan.strata), len({plan.family.instance(c[0]) for c in plan.strata.values()})
+    return Needs(
+        disk_bytes=round((kinds + len(instances)) * (data + footprint.disk_bytes)),
+        memory_bytes=max(
+            _LOADING_BYTES + footprint.memory_bytes,
+            sum(_server_bytes(one, footprint) for one in settings)
+            + sum(_TWIN_BYTES + _THREAD_BYTES * int(c.level("threads")) for c in plan.conditions),
+        ),
+        open_files=_OTHER_FILES + max(one.connections for one in settings),
+        set_up_seconds=kinds * (data / _SERVER_LOAD_BYTES_PER_SECOND + footprint.initialize_seconds)
+        + (_OBSERVATION_SECONDS + started) * (len(plan.ciphers) - 1)
+        + servers * started
+        + strata * (_CONNECT_SECONDS + _CALIBRATION_TRIALS * trial)
+        + len(instances) * _SEARCH_SECONDS,
+        round_seconds=len(instances) * started + conditions * (_CONNECT_SECONDS + _LAPS * trial),
+    )
+
+
+def own_needs(plan: Plan) -> Needs:
+    """Servers of the user's: a worker for each condition, and nothing on this machine's disk."""
+    kinds, conditions = len(plan.load_kinds()), len(plan.conditions)
+    return Needs(
+        disk_bytes=0,
+        memory_bytes=sum(_TWIN_BYTES + _THREAD_BYTES * int(c.level("threads")) for c in plan.conditions),
+        open_files=0,
+        set_up_seconds=kinds * plan.size_bytes / _SERVER_LOAD_BYTES_PER_SECOND,
+        round_seconds=conditions * (_CONNECT_SECONDS + _LAPS * plan.request.trial_seconds),
+    )
+
+
+def _server_bytes(settings: ServerSettings, footprint: Footprint) -> int:
+    connections = settings.connections * footprint.connection_bytes
+    return footprint.memory_bytes + _SUPERVISOR_BYTES + settings.cache_bytes + connections

@@ -1,0 +1,57 @@
+"""What a run stands on besides its request: a user's database, a restored dump, two of their servers, or nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
+
+from tdelta.records import Event, Phase
+from tdelta.session.database import staged
+from tdelta.session.own_servers import OwnServers, own_dsns, reached
+from tdelta.session.planning import check
+from tdelta.session.request import RunRequest
+from tdelta.session.restored import restored
+from tdelta.session.source import Source
+
+Observer = Callable[[Event], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """At most one of the two: ``source`` where rows are the user's, ``servers`` where servers are."""
+
+    source: Source | None = None
+    servers: OwnServers | None = None
+
+    def entered(self) -> AbstractContextManager[None]:
+        """While the block lasts, what the run needs is there: its schemas on servers of the user's."""
+        return nullcontext() if self.servers is None else self.servers.made()
+
+
+@contextmanager
+def grounded(request: RunRequest, run_id: str, observe: Observer) -> Iterator[Ground]:
+    """Make ready what a run stands on, while the block lasts.
+
+    Args:
+        request: what was asked.
+        run_id: names what is made.
+        observe: told how far it is.
+
+    Raises:
+        UsageError: what was asked cannot be done; every fault that can be seen is named before anything is begun.
+        TdeltaError: as `tdelta.session.database.staged`, `tdelta.session.restored.restored` and
+            `tdelta.session.own_servers.reached`.
+    """
+    dsns = own_dsns(request)
+    if dsns is not None:
+        check(request)
+        with reached(request, dsns, run_id) as servers:  # silent: a person may be asked for a password
+            observe(Phase("compare", "the two servers were found to be twins"))
+            yield Ground(servers=servers)
+    elif request.restore is not None:
+        with restored(request, run_id, observe) as source:
+            yield Ground(source=source)
+    else:
+        with staged(request, run_id, observe) as staged_source:
+            yield Ground(source=staged_source)

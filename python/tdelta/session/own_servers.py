@@ -1,0 +1,249 @@
+"""Two servers of the user's, made ready for a run: reached, examined, compared, and given tdelta's schemas.
+
+The sessions that examine stay open for the whole run, since they hold the locks by which a living run's schemas are
+told from what a killed one left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+
+from tdelta.driver.servers.connection import WorkerSession, connect
+from tdelta.driver.servers.nearby import server_process
+from tdelta.driver.servers.own import (
+    BASELINE,
+    ENCRYPTED,
+    Difference,
+    OwnSchema,
+    OwnServer,
+    Pair,
+    examine,
+    leftovers,
+    own_schemas,
+    pair,
+    schema_name,
+)
+from tdelta.driver.servers.own_twins import BASELINE_PLACE, ENCRYPTED_PLACE, Access
+from tdelta.driver.servers.secrets import Passwords
+from tdelta.engines.dsn import Dsn, parse_dsn
+from tdelta.engines.own_servers import SCHEMA_NAME
+from tdelta.errors import DsnFault, OwnServerFault, UsageError
+from tdelta.records import Condition, Metric, Role, ServerFacts, ServersFacts, SettingDifference
+from tdelta.session.request import RunRequest
+
+OPTIONS = (BASELINE, ENCRYPTED)
+_MOST_SAID = 10
+"""So many differences are said in cautions; all are in the JSON document."""
+
+_ONE_EACH = (
+    "there is one server of each kind: how much two servers differ by luck of layout and start-up cannot be measured,"
+    " so part of what is found may be that and not encryption; the A/A twin is another schema on the baseline's server"
+)
+_NO_CPU = (
+    "the CPU time and I/O of the servers are not known, since their processes are not seen on this machine: no figure"
+    " says what encryption costs in CPU time"
+)
+
+
+def own_dsns(request: RunRequest) -> tuple[Dsn, Dsn] | None:
+    """The servers that a request names; None where it names none.
+
+    Raises:
+        DsnFault: a DSN has faults.
+        UsageError: only one is given, or both have faults, or they are of engines that are no twins.
+    """
+    given = (request.baseline, request.encrypted)
+    if given == (None, None):
+        return None
+    if None in given:
+        missing = OPTIONS[given.index(None)]
+        raise UsageError(f"{missing}: expected both {BASELINE} and {ENCRYPTED}, found one; name the other server, too")
+    dsns, faults = [], []
+    for option, text in zip(OPTIONS, given, strict=True):
+        try:
+            dsns.append(parse_dsn(str(text), option))
+        except DsnFault as fault:
+            faults.append(fault)
+    if len(faults) == 1:
+        raise faults[0]
+    if faults:
+        raise UsageError("\n".join(map(str, faults)))
+    if len({_protocol(dsn) for dsn in dsns}) > 1:
+        found = " and ".join(dsn.engine for dsn in dsns)
+        raise UsageError(f"{BASELINE}, {ENCRYPTED}: expected two servers of one engine, found {found}")
+    return dsns[0], dsns[1]
+
+
+def _protocol(dsn: Dsn) -> str:
+    return str(dsn.options(None)["protocol"])
+
+
+def place_of(condition: Condition, planted: Sequence[float]) -> str:
+    """Which of a run's schemas a condition works in."""
+    if condition.role is Role.PLANTED:
+        return _planted_place(planted.index(condition.planted or 0.0))
+    return {Role.TREATMENT: ENCRYPTED_PLACE, Role.BASELINE: BASELINE_PLACE}.get(condition.role, condition.role.value)
+
+
+def _planted_place(number: int) -> str:
+    return f"planted{number + 1}"
+
+
+def _further_places(request: RunRequest) -> list[str]:
+    """The places on the baseline's server beside the first."""
+    aa = [Role.AA.value] if request.aa_twin else []
+    identical = [Role.IDENTICAL.value] if request.aa else []
+    return [*aa, *identical, *map(_planted_place, range(len(request.plant)))]
+
+
+@dataclass(slots=True)
+class OwnServers:
+    """Two servers that can be twins. ``schemas`` are there while `made` lasts, by place.
+
+    ``places`` are the further ones on the baseline, each with its schema's name.
+    """
+
+    pair: Pair
+    run_id: str
+    schema: str
+    places: Mapping[str, str]
+    access: Access
+    left: tuple[str, ...]
+    schemas: Mapping[str, OwnSchema] = field(default_factory=dict)
+
+    @property
+    def both(self) -> tuple[OwnServer, OwnServer]:
+        """The baseline, the encrypted."""
+        return self.pair.baseline, self.pair.encrypted
+
+    @contextmanager
+    def made(self) -> Iterator[None]:
+        """The schemas of the run, while the block lasts.
+
+        Raises:
+            OwnServerFault: one cannot be made, or not be dropped.
+        """
+        with own_schemas(self.pair, self.schema, self.run_id, tuple(self.places.values())) as schemas:
+            self.schemas = dict(zip((BASELINE_PLACE, ENCRYPTED_PLACE, *self.places), schemas, strict=True))
+            yield
+
+    @property
+    def cautions(self) -> tuple[str, ...]:
+        """What goes with the answer: what killed runs left, what the servers are like, in what they differ."""
+        return (
+            *self.left,
+            *self.pair.cautions,
+            *self._difference_cautions(),
+            _ONE_EACH,
+            *(() if self.access.processes else (_NO_CPU,)),
+        )
+
+    def _difference_cautions(self) -> Iterator[str]:
+        found = sorted(self.pair.differences, key=lambda difference: not self._is_important(difference))
+        for difference in found[:_MOST_SAID]:
+            yield f"not encryption, and different (baseline / encrypted): {difference}; what it costs is in the answer"
+        if len(found) > _MOST_SAID:
+            yield f"{len(found) - _MOST_SAID} further settings differ between the servers (--json names all)"
+
+    def _is_important(self, difference: Difference) -> bool:
+        return difference.rank < len(self.pair.baseline.kind.rule.important)
+
+    def identity(self) -> str:
+        """What must be the same when a run is resumed."""
+        return "; ".join(f"{server.dsn}: {server.identity.described}" for server in self.both)
+
+    def facts(self) -> ServersFacts:
+        """What a store and a report may tell of them."""
+        baseline, encrypted = (self._facts_of(server) for server in self.both)
+        return ServersFacts(
+            baseline,
+            encrypted,
+            self.schema,
+            assumed=self.pair.is_encrypted is None,
+            differences=tuple(
+                SettingDifference(one.name, one.baseline, one.encrypted, self._is_important(one))
+                for one in self.pair.differences
+            ),
+        )
+
+    def _facts_of(self, server: OwnServer) -> ServerFacts:
+        return ServerFacts(
+            option=server.option,
+            where=server.dsn.where,
+            product=server.identity.product,
+            version=server.identity.version,
+            connection=server.dsn.transport,
+            scopes={scope.name: scope.said for scope in server.encryption.scopes},
+            encrypted=server.encryption.encrypted,
+            has_cpu_time=server.option in self.access.processes,
+        )
+
+
+@contextmanager
+def reached(request: RunRequest, dsns: tuple[Dsn, Dsn], run_id: str) -> Iterator[OwnServers]:
+    """Two servers, connected to and compared; nothing is made on them.
+
+    Args:
+        request: what was asked.
+        dsns: where they are.
+        run_id: names the schemas.
+
+    Raises:
+        DsnFault: a password cannot be read.
+        OwnServerFault: all that stands against them as twins.
+        UnsoundTwins: what is encrypted on them is not what a measurement needs.
+        UsageError: the schema's name, or a metric that cannot be had.
+    """
+    schema = schema_name(run_id, request.schema)
+    places = {place: _checked_name(f"{schema}_{place}") for place in _further_places(request)}
+    passwords = Passwords.of_this_process()
+    passwords.read(zip(OPTIONS, dsns, strict=True))
+    with ExitStack() as stack:
+        baseline, encrypted = _examined(dsns, passwords, stack)
+        left = (*leftovers(baseline), *leftovers(encrypted))
+        found = pair(baseline, encrypted, schema, more=tuple(places.values()), assumed=request.assume_encrypted)
+        access = Access(lambda server: passwords.of(server.dsn), _processes(dsns))
+        _require_metric(request.metric, access)
+        yield OwnServers(found, run_id, schema, places, access, left)
+
+
+def _checked_name(name: str) -> str:
+    if not SCHEMA_NAME.match(name):
+        raise UsageError(
+            f"--schema: expected a name short enough for {name!r}, too, which has to have at most 63 letters"
+        )
+    return name
+
+
+def _examined(dsns: tuple[Dsn, Dsn], passwords: Passwords, stack: ExitStack) -> tuple[OwnServer, OwnServer]:
+    """Both servers, asked who they are; what keeps either from answering is told at once."""
+    found, faults = [], []
+    for option, dsn in zip(OPTIONS, dsns, strict=True):
+        try:
+            connection = connect(option, dsn, passwords, WorkerSession)
+            stack.callback(connection.close)
+            found.append(examine(option, dsn, connection))
+        except OwnServerFault as fault:
+            faults.append(fault)
+    if len(faults) == 1:
+        raise faults[0]
+    if faults:
+        raise OwnServerFault("neither server can be used", [str(fault) for fault in faults])
+    return found[0], found[1]
+
+
+def _processes(dsns: tuple[Dsn, Dsn]) -> dict[str, int]:
+    """The servers' processes, or none: a CPU time that only one of two has would compare nothing."""
+    seen = {option: server_process(dsn) for option, dsn in zip(OPTIONS, dsns, strict=True)}
+    found = {option: process for option, process in seen.items() if process is not None}
+    return found if len(found) == len(seen) else {}
+
+
+def _require_metric(metric: Metric, access: Access) -> None:
+    if metric is not Metric.RESPONSE_TIME and not access.processes:
+        raise UsageError(
+            f"--metric {metric.value}: expected both servers on this machine, by a Unix socket or a loopback address,"
+            " and their processes to be seen; take response_time"
+        )

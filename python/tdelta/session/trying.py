@@ -1,0 +1,161 @@
+"""Chooses what is run on rows of the user's, by trying every transaction on something that may be spoilt."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from tdelta.driver import TrialJob
+from tdelta.driver.protocol import Checksums, Tables
+from tdelta.errors import DatabaseFault, WorkloadError
+from tdelta.evidence import COLUMNS, TABLE
+from tdelta.records import Event, Phase
+from tdelta.workloads import Workload
+from tdelta.workloads.database import Database, DatabaseTable
+from tdelta.workloads.keys import key_columns, key_table_name
+from tdelta.workloads.model import Transaction
+from tdelta.workloads.proposal import Choice, Kind, Proposal, settle
+
+Observer = Callable[[Event], None]
+
+TRIES: Mapping[Kind, int] = {Kind.READ: 100, Kind.RANGE: 50, Kind.UPDATE: 1000, Kind.INSERT: 1000}
+"""How often a proposed transaction is tried, with other rows each time: a trigger may refuse few rows only."""
+
+MOMENT_SECONDS = 1.1
+"""Longer than the second in which most clocks of SQL count."""
+
+_REPEATED = 100
+_TRY_SECONDS = 60.0
+_TRY_SEED = 20261122
+_TRY_STREAM = 1 << 42
+_PLACE = re.compile(r"^(\w+), line (\d+): ")
+
+
+class Tries(Protocol):
+    """Something to try on."""
+
+    def said(self, transaction: Mapping[str, object], trial: TrialJob | None) -> str | None:
+        """What is said against a transaction, if anything; without a trial it is only prepared."""
+
+    def checksums(self, tables: Tables) -> Checksums:
+        """Rows and checksum of each table, as the transactions have left them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """A workload, and what was left out of it."""
+
+    workload: Workload
+    notes: tuple[str, ...] = ()
+    cautions: tuple[str, ...] = ()
+
+
+def choose(wanted: Workload | Proposal, folder: object, named: object, title: str, on: Tries, tell: Observer) -> Chosen:
+    """Try every transaction.
+
+    Args:
+        wanted: the user's workload, or what is proposed.
+        folder: the user's workload as it was named.
+        named: the database as the user named it.
+        title: its name in short.
+        on: what to try on.
+        tell: told how far it is.
+
+    Raises:
+        WorkloadError: statements of the user's that the database does not take, all of them.
+        DatabaseFault: nothing that was proposed works.
+    """
+    if isinstance(wanted, Proposal):
+        return _proposed(wanted, named, title, on, tell)
+    return _given(wanted, folder, on, tell)
+
+
+def left_by_writes(workload: Workload, tables: Tables, on: Tries) -> Checksums:
+    """What the same writes leave behind, done some times each."""
+    for transaction in writing(workload):
+        on.said({"name": transaction.name, "weight": 1.0, "text": transaction.text}, _trial(_REPEATED))
+    return on.checksums(tables)
+
+
+def writing(workload: Workload) -> list[Transaction]:
+    """The transactions that change rows."""
+    return [transaction for transaction in workload.transactions if transaction.writes]
+
+
+def moment_cautions(unrepeatable: tuple[str, ...]) -> Iterator[str]:
+    """What is said of tables that the clock or chance writes to."""
+    if unrepeatable:
+        yield (
+            "a trigger or a default writes what depends on the clock or on chance, so these tables are not compared"
+            f" after the trials: {', '.join(unrepeatable)}"
+        )
+
+
+PROPOSED_CAUTION = (
+    "the workload is tdelta's proposal from the schema alone; your application's own mix would say more"
+    " (--write-workload, --workload)"
+)
+
+
+def tables_of(database: Database) -> Tables:
+    """The user's tables, as they are compared."""
+    return tuple((table.name, table.stored_columns) for table in database.tables)
+
+
+def own_tables(wanted: Workload | Proposal, database: Database) -> Tables:
+    """What tdelta adds: tables of sampled keys, and the markers that a search for plaintext looks for."""
+    keys = ((key_table_name(key.name), _sampled_columns(database.table(key.table))) for key in wanted.keys)
+    return (*keys, (TABLE, COLUMNS))
+
+
+def _sampled_columns(table: DatabaseTable | None) -> tuple[str, ...]:
+    key = None if table is None else table.key
+    return ("n",) if key is None else ("n", *key_columns(key))
+
+
+def _given(workload: Workload, folder: object, on: Tries, tell: Observer) -> Chosen:
+    faults = []
+    for done, (name, script) in enumerate(workload.scripts().items()):
+        tell(Phase("prepare", "each transaction on a scratch copy", done, len(workload.transactions)))
+        if said := on.said({"name": name, "weight": 1.0, "text": script["text"]}, None):
+            faults.append(_PLACE.sub(r"\1.sql:\2: ", said, count=1))
+    if faults:
+        raise WorkloadError(str(folder), faults)
+    return Chosen(workload)
+
+
+def _proposed(proposal: Proposal, named: object, title: str, on: Tries, tell: Observer) -> Chosen:
+    works: dict[str, str] = {}
+    cautions = []
+    for done, choice in enumerate(proposal.choices):
+        tell(Phase("propose", "trying each transaction on a scratch copy", done, len(proposal.choices)))
+        script, said = _first_that_works(choice, on)
+        if script is not None:
+            works[choice.name] = script
+        else:
+            cautions.append(f"{choice.name} was proposed and left out, because it failed when it was tried: {said}")
+    if not works:
+        raise DatabaseFault(
+            named,
+            "no workload can be proposed: "
+            + "; ".join((*cautions, *proposal.notes) or ("no table has rows and a key",))
+            + "; give one of your own with --workload",
+        )
+    return Chosen(settle(proposal, works, title), (*proposal.notes, *cautions), tuple(cautions))
+
+
+def _first_that_works(choice: Choice, on: Tries) -> tuple[str | None, str | None]:
+    """The first script of a choice that works; else None and what was said against the first."""
+    said: list[str] = []
+    for text in choice.scripts:
+        found = on.said({"name": choice.name, "weight": 1.0, "text": text}, _trial(TRIES[choice.kind]))
+        if found is None:
+            return text, None
+        said.append(found)
+    return None, said[0]
+
+
+def _trial(operations: int) -> TrialJob:
+    return TrialJob(_TRY_SEED, _TRY_STREAM, operations, first_op=1, deadline_seconds=_TRY_SECONDS)

@@ -1,0 +1,44 @@
+"""Whether a cache has come to rest: detected from the misses that trials count, never assumed.
+
+A pool that holds all of the data stops missing; one that holds a part misses about as often from some point on. Either
+shows as misses an operation that no longer fall from one trial to the next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tdelta.records import Measurement
+
+MISSES = "buffer_reads"
+"""The counter of misses, by the name that all servers' adapters give it."""
+
+LOOKED_AT = 3
+"""How many trials in a row must agree."""
+
+MOST_LAPS = 15
+"""After so many trials the run goes on, and says that the caches had not settled."""
+
+_TOLERANCE = 0.05
+_ALMOST_NONE = 0.02
+"""Misses an operation below which a cache counts as warm, whatever they do."""
+
+
+def misses_per_operation(measured: Measurement) -> float | None:
+    """Pages that an operation did not find in the cache; None where the engine does not count them."""
+    if MISSES not in measured.engine_counters:
+        return None
+    return measured.engine_counters[MISSES] / max(1, measured.counted_operations)
+
+
+def is_settled(misses: Sequence[float]) -> bool:
+    """Whether the last trials miss alike: none of them off their mean by more than a twentieth.
+
+    Args:
+        misses: misses an operation, trial by trial.
+    """
+    last = misses[-LOOKED_AT:]
+    if len(last) < LOOKED_AT:
+        return False
+    mean = sum(last) / len(last)
+    return max(last) <= _ALMOST_NONE or all(abs(value - mean) <= _TOLERANCE * mean for value in last)
