@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.set-up
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml 2>/dev/null) Cargo.toml Cargo.lock
 
-.PHONY: help setup demo test lint test-rust test-python wheel clean
+.PHONY: help setup demo test servers lint test-rust test-python wheel clean
 
 help: ## What there is to make
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -22,7 +22,11 @@ $(STAMP): requirements-dev.lock pyproject.toml $(RUST_SOURCES)
 demo: setup ## Set up and answer: what does AES-256 cost SQLite under an order-entry load?
 	@$(BIN)/tdelta run || { code=$$?; [ $$code -eq 3 ] || exit $$code; }
 
-test: setup lint test-rust test-python ## Set up and pass the whole suite
+test: setup servers lint test-rust test-python ## Set up and pass the whole suite
+
+# Installs the servers that live tests drive where it may (root, or sudo without a password); elsewhere those tests skip.
+servers:
+	@scripts/need-servers --optional
 
 lint: setup
 	$(BIN)/ruff check python tests benches
@@ -36,8 +40,10 @@ lint: setup
 test-rust: setup
 	cargo test --workspace --locked --quiet
 
+# A process for each CPU, a file as a whole (its tests share fixtures); then what needs the machine for itself.
 test-python: setup
-	$(BIN)/pytest
+	$(BIN)/pytest -n auto --dist loadscope --no-loadscope-reorder -m "not alone"
+	$(BIN)/pytest -m alone
 
 wheel: setup ## Build the abi3 wheel into dist/
 	@scripts/preload

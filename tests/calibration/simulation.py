@@ -132,20 +132,26 @@ def simulate(
     treated = np.array([c.role is Role.TREATMENT for c in conditions])
     noisier = np.where(treated, machine.treatment_noise, 1.0)
     luckier = np.where(treated, machine.treatment_luck, 1.0)[:, None]
-    aside = [{AA: aa_log_ratio, HEAVIER: heavier}.get(c, 0.0) for c in conditions]
+    aside = np.array([{AA: aa_log_ratio, HEAVIER: heavier}.get(c, 0.0) for c in conditions])
     types = len(log_ratios)
     together, apart = (1.0, 0.0) if types == 1 else (0.5, 0.5)
     lucky_together, lucky_apart = (1.0, 0.0) if types == 1 else (1.0 - own_luck, own_luck)
-    drift = iter(_drift(rng, machine, rounds * blocks * len(conditions)))
+    names = [f"type{i}" for i in range(types)]
+    drift = _drift(rng, machine, rounds * blocks * len(conditions))
     trials: list[Trial] = []
     for round_ in range(rounds):
         luck = np.sqrt(lucky_together) * rng.normal(size=(len(conditions), 1))
         luck = machine.luck_sd * luckier * (luck + np.sqrt(lucky_apart) * rng.normal(size=(len(conditions), types)))
         for block in range(round_ * blocks, (round_ + 1) * blocks):
-            for position, k in enumerate(rng.permutation(len(conditions))):
-                noise = np.sqrt(together) * _noise(rng, machine, 1) + np.sqrt(apart) * _noise(rng, machine, types)
-                effect = np.asarray(log_ratios) if treated[k] else 0.0
-                costs = 100.0 * np.exp(luck[k] + noisier[k] * noise + next(drift) + effect + aside[k])
-                spans = {f"type{i}": float(cost) for i, cost in enumerate(costs)}
-                trials.append(trial(conditions[k], round_, block, position, spans))
+            order = rng.permutation(len(conditions))
+            drawn = _noise(rng, machine, len(conditions) * (1 + types)).reshape(len(conditions), 1 + types)
+            noise = np.sqrt(together) * drawn[:, :1] + np.sqrt(apart) * drawn[:, 1:]
+            effect = treated[order, None] * np.asarray(log_ratios)
+            drifted = drift[block * len(conditions) :][: len(conditions), None]
+            logs = luck[order] + noisier[order, None] * noise + drifted + effect + aside[order, None]
+            costs = (100.0 * np.exp(logs)).tolist()
+            trials += [
+                trial(conditions[k], round_, block, position, dict(zip(names, costs[position], strict=True)))
+                for position, k in enumerate(order)
+            ]
     return trials

@@ -23,6 +23,9 @@ from tdelta.inference import judging, verdicts
 from tdelta.inference.posterior import Mixture, Posterior, as_posterior, posterior
 
 EXPERIMENTS = 200
+HALF_AS_MANY = EXPERIMENTS // 2
+"""Of a model that is twice too sure, which covers some 67 times in 100, half of the experiments already tell."""
+
 MOST_WRONG_GATES = 0.04
 """On each side. Five looks at 0.5 % a side are at most 2.5 %; 1000 experiments measured 1.6 % where luck is 1 %, and
 then more than 8 of 200 come by chance once in 190 times."""
@@ -113,7 +116,7 @@ def test_a_model_that_is_twice_too_sure_is_caught(log_ratio: float, monkeypatch:
 
     monkeypatch.setattr(judging, "posterior", overconfident)
     for machine in MACHINES:
-        found = fixed_rounds(machine, log_ratio, EXPERIMENTS)
+        found = fixed_rounds(machine, log_ratio, HALF_AS_MANY)
         assert not found.is_covered
         assert found.covered < 0.85
 
@@ -123,7 +126,7 @@ def test_a_gate_that_is_twice_too_sure_is_caught(monkeypatch: pytest.MonkeyPatch
         return posterior(_rescaled(data, 0.5))
 
     monkeypatch.setattr(judging, "posterior", overconfident)
-    found = gated(Machine(trial_sd=0.03, luck_sd=0.01), 0.05, EXPERIMENTS, budget=0.05)
+    found = gated(Machine(trial_sd=0.03, luck_sd=0.01), 0.05, HALF_AS_MANY, budget=0.05)
     assert found.over > MOST_WRONG_GATES
     assert found.within > MOST_WRONG_GATES
 
@@ -142,7 +145,7 @@ def test_pooled_types_that_are_twice_too_sure_are_caught(monkeypatch: pytest.Mon
         return as_posterior(_rescaled(data, 0.5))
 
     monkeypatch.setattr(verdicts, "as_posterior", overconfident)
-    assert not transaction_types(Machine(luck_sd=0.01), 0.2, EXPERIMENTS).is_covered
+    assert not transaction_types(Machine(luck_sd=0.01), 0.2, HALF_AS_MANY).is_covered
 
 
 def test_the_same_seed_gives_the_same_figures() -> None:

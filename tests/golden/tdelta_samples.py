@@ -6,6 +6,8 @@ import math
 from dataclasses import replace
 
 from tdelta.records import (
+    Bottleneck,
+    CacheUse,
     Condition,
     Contrast,
     DatabaseFacts,
@@ -15,11 +17,20 @@ from tdelta.records import (
     FileEvidence,
     Level,
     Metric,
+    Moved,
     NoiseFloor,
     PageCost,
+    PublishedCell,
     Role,
     RunResult,
     RunSettings,
+    ServerFacts,
+    ServerMeasures,
+    ServersFacts,
+    SettingDifference,
+    SettingsCompared,
+    TimeSpent,
+    Typical,
     Validity,
     Verdict,
 )
@@ -172,6 +183,45 @@ def own_database() -> RunResult:
     return replace(costly(), settings=given, cautions=cautions)
 
 
+def own_servers() -> RunResult:
+    """A run on two servers of the user's, on other machines, so without CPU figures."""
+    encrypted = condition("encrypted")
+    said = {"data": ("innodb_encrypt_tables=OFF", "innodb_encrypt_tables=ON"), "log": ("innodb_encrypt_log=OFF",) * 2}
+    baseline, other = (
+        ServerFacts(
+            option=option,
+            where=f"bench@db{number}:3306",
+            product="MariaDB",
+            version="10.11.19",
+            connection="TCP with TLS",
+            scopes={name: both[number - 1] for name, both in said.items()},
+            encrypted=("data",) if number == 2 else (),
+            has_cpu_time=False,
+        )
+        for number, option in ((1, "--baseline"), (2, "--encrypted"))
+    )
+    facts = ServersFacts(
+        baseline,
+        other,
+        schema="tdelta_20261122_k3wq",
+        assumed=False,
+        differences=(SettingDifference("innodb_buffer_pool_size", "67108864", "33554432", is_important=True),),
+    )
+    options = {"baseline": "mysql://bench@db1:3306/?password-env=DB1", "encrypted": "mysql://bench@db2:3306/"}
+    given = settings(PLAIN, TWIN, encrypted, engine="mariadb", own_servers=facts, options=options)
+    head = verdict(estimate(1.031, 0.007), Decision.COSTLY, primary=True, of=encrypted)
+    cautions = ("not encryption, and different (baseline / encrypted): innodb_buffer_pool_size: 67108864 / 33554432",)
+    return replace(result(Decision.COSTLY, (head,), given), cautions=cautions)
+
+
+def restored() -> RunResult:
+    """A run on a dump that every kind of private server restored."""
+    facts = DatabaseFacts("restored dump", 6_799_000, 16384, tables=2, rows=40_000, proposed=True, restored=True)
+    options = {"engine": "mariadb", "restore": "mariadb -u {user} -S {socket} {database} < app.sql"}
+    given = settings(workload="proposed", engine="mariadb", database=facts, options=options)
+    return replace(costly(), settings=given)
+
+
 def negligible() -> RunResult:
     head = verdict(
         estimate(0.998, 0.009),
@@ -288,6 +338,127 @@ def sweep() -> RunResult:
     return result(Decision.UNDECIDED, (*heads, *rest), given, noise_floor=floors, trials=240)
 
 
+def typical(value: float) -> Typical:
+    return Typical(0.97 * value, value, 1.02 * value)
+
+
+def served(
+    of: Condition,
+    throughput: float,
+    server_us: float,
+    client_us: float,
+    hits: float,
+    bottleneck: Bottleneck,
+    decrypted: float = 0.0,
+) -> ServerMeasures:
+    """A server at work: figures of one operation, on two CPUs."""
+    threads = int(of.level("threads"))
+    cores = (throughput * server_us / 1e6, throughput * client_us / 1e6)
+    waiting = max(0.0, 1 - sum(cores) / threads)
+    requests = 460.0
+    read = requests * (1 - hits)
+    return ServerMeasures(
+        condition=of,
+        trials=16,
+        throughput=typical(throughput),
+        response_us=typical(1e6 * threads / throughput),
+        server_cpu_us=typical(server_us),
+        client_cpu_us=typical(client_us),
+        time=TimeSpent(
+            cores[0] / threads, cores[1] / threads, waiting, 0.9 * waiting, *cores, min(threads, 2), 0.02, 0.61
+        ),
+        cache=CacheUse(Typical(hits - 0.0011, hits, min(1.0, hits + 0.0009)), requests, read),
+        moved=Moved(read, 0.0, 0.0, decrypted * read, 0.0, 16_384.0 * read, 0.0),
+        bottleneck=bottleneck,
+    )
+
+
+SERVED = SettingsCompared(
+    shared={"innodb_flush_method": "O_DIRECT", "innodb_page_size": "16384", "version": "10.11.19-MariaDB"},
+    varied={"innodb_buffer_pool_size": ("33554432", "377487360")},
+    differing={"aes-256, scope data": ("plugin_load_add=file_key_management", "innodb_encrypt_tables=FORCE")},
+)
+
+
+def served_sweep() -> RunResult:
+    """The study of servers: threads by cache, what was published for each cell, and what servers did."""
+
+    def of(cipher: str, threads: int, cache: float, role: Role = Role.TREATMENT) -> Condition:
+        stratum = (threads == 64) * 2 + (cache == 1.2)
+        return Condition((("cipher", cipher), ("threads", threads), ("cache", cache)), role, stratum)
+
+    io, cpu = Bottleneck.IO, Bottleneck.SERVER_CPU
+    cases = (
+        (1, 0.1, estimate(1.091, 0.012), Decision.COSTLY, 1.0883, 412.4, 820.0, 0.912, io),
+        (1, 1.2, estimate(1.003, 0.011), Decision.NEGLIGIBLE, 0.9805, 891.2, 702.1, 1.0, cpu),
+        (64, 0.1, estimate(1.016, 0.018), Decision.UNDECIDED, 1.0018, 1271.9, 1281.3, 0.911, cpu),
+        (64, 1.2, estimate(0.998, 0.009), Decision.NEGLIGIBLE, 0.9907, 2263.0, 689.4, 1.0, cpu),
+    )
+    heads, conditions, published, measured, floors = [], [], [], [], []
+    for threads, cache, ratio, decision, said, per_second, server_us, hits, word in cases:
+        plain, twin = (of("none", threads, cache, role) for role in (Role.BASELINE, Role.AA))
+        aes = of("aes-256", threads, cache)
+        conditions += [plain, twin, aes]
+        heads.append(verdict(ratio, decision, primary=True, of=aes, baseline=plain, value=1e6 * threads / per_second))
+        published.append(PublishedCell(aes, said, "389 transactions/s encrypted, 423 plain", "Percona blog, 2019"))
+        floors.append(noise(estimate(1.002, 0.005), aes.stratum))
+        measured += [
+            served(plain, per_second, server_us, 161.3, hits, word),
+            served(twin, 1.004 * per_second, server_us, 160.9, hits, word),
+            served(aes, per_second / ratio.median, 1.07 * server_us, 161.8, hits - 0.0004 * (hits < 1), word, 1.0),
+        ]
+    changes = {"vary": {"cipher": ["aes-256"], "threads": [1, 64], "cache": [0.1, 1.2]}, "scope": "data"}
+    given = settings(
+        *conditions, study="read-only-sweep", engine="mariadb", workload="read-only",
+        options={"study": "read-only-sweep", "engine": "mariadb", **changes},
+    )  # fmt: skip
+    cpu_verdict = verdict(
+        estimate(1.07, 0.008), Decision.COSTLY, metric=Metric.CPU_PER_OPERATION,
+        of=heads[0].condition, baseline=heads[0].baseline, value=1320.0,
+    )  # fmt: skip
+    return result(
+        Decision.UNDECIDED,
+        (*heads, cpu_verdict),
+        given,
+        noise_floor=tuple(floors),
+        servers=tuple(measured),
+        published=tuple(published),
+        twin_settings=SERVED,
+    )
+
+
+def scopes() -> RunResult:
+    """What a server encrypts, as a factor, on inserts: one stratum, contrasts, and no sweep."""
+
+    def of(cipher: str, scope: str, role: Role = Role.TREATMENT) -> Condition:
+        return Condition((("cipher", cipher), ("scope", scope), ("threads", 1)), role)
+
+    plain, twin = of("none", "none", Role.BASELINE), of("none", "none", Role.AA)
+    tables, log = of("aes-256", "data"), of("aes-256", "+log")
+    heads = (
+        verdict(estimate(1.021, 0.024), Decision.UNDECIDED, primary=True, of=tables, baseline=plain, value=1841.0),
+        verdict(estimate(1.142, 0.031), Decision.COSTLY, primary=True, of=log, baseline=plain, value=1841.0),
+    )
+
+    def writer(of: Condition, throughput: float, log_bytes: float) -> ServerMeasures:
+        measured = served(of, throughput, 181.4, 31.2, 0.9981, Bottleneck.IO)
+        moved = replace(measured.moved, pages_written=0.41, log_bytes=log_bytes, device_written_bytes=9_120.0)
+        return replace(measured, moved=moved)
+
+    given = settings(
+        plain, twin, tables, log, engine="mariadb", workload="insert",
+        options={"engine": "mariadb", "vary": {"cipher": ["aes-256"], "scope": ["data", "+log"]}},
+    )  # fmt: skip
+    return result(
+        Decision.UNDECIDED,
+        heads,
+        given,
+        contrasts=(Contrast("scope", log, tables, Metric.RESPONSE_TIME, estimate(1.118, 0.033)),),
+        servers=(writer(plain, 541.2, 702.0), writer(tables, 530.0, 702.4), writer(log, 473.9, 753.1)),
+        twin_settings=replace(SERVED, varied={}),
+    )
+
+
 def factorial() -> RunResult:
     """A cipher with and without the CPU's AES instructions: contrasts, page costs, and a changed setting."""
 
@@ -338,7 +509,22 @@ def without_numbers() -> RunResult:
 SAMPLES = {
     sample.__name__: sample
     for sample in (
-        *(costly, own_database, negligible, undecided, unsound, leaking, over_budget, planted, sweep, factorial),
+        *(
+            costly,
+            own_database,
+            own_servers,
+            restored,
+            negligible,
+            undecided,
+            unsound,
+            leaking,
+            over_budget,
+            planted,
+            sweep,
+            factorial,
+        ),
+        served_sweep,
+        scopes,
         interrupted,
         without_numbers,
     )

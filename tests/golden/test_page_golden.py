@@ -38,7 +38,7 @@ def page(name: str, folder: Path) -> Page:
             return compose(RunData(s.SAMPLES[name](), t.CREATED))
 
 
-NAMES = ("sound", "leaking", "compared", "costly", "over_budget", "planted")
+NAMES = ("sound", "leaking", "compared", "costly", "over_budget", "planted", "served_sweep", "scopes")
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -1,6 +1,7 @@
 """These need a Chromium of the system and the package playwright; no browser is downloaded.
 
-The pages are of a real small run, of the made-up factorial (sound, and with a leak), and of both side by side.
+The pages are of a real small run, of the made-up factorial (sound, and with a leak), of both side by side, and of a
+made-up sweep on servers.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "golden"))
 from sqlite.running import Place
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-PAGES = ("real", "sound", "leaking", "compared")
+PAGES = ("real", "sound", "leaking", "compared", "served")
 _ENDED = (0, 3, 4)
 """Answered, undecided, unsound: a busy machine may do any of these to a run of some seconds."""
 
@@ -54,6 +55,7 @@ def browser() -> Iterator[Any]:
 @pytest.fixture(scope="session")
 def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """Every page as ``tdelta report`` writes it, by name."""
+    import tdelta_samples as s
     import tdelta_stored as t
 
     place = Place(tmp_path_factory.mktemp("report"))
@@ -62,6 +64,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     assert ran.code in _ENDED, ran.err
     t.store_factorial(place.base / "sound.sqlite", has_leak=False)
     t.store_factorial(place.base / "leaking.sqlite")
+    t.store_run(place.base / "served.sqlite", s.served_sweep(), ())
     assert place.run("--vary", "cipher=aes-256").code in _ENDED
     runs = [run_id for (run_id,) in place.query("SELECT run_id FROM runs ORDER BY number")]
     words = {
@@ -69,6 +72,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         "sound": ("--store", "sound.sqlite"),
         "leaking": ("--store", "leaking.sqlite"),
         "compared": ("--compare", *runs),
+        "served": ("--store", "served.sqlite"),
     }
     for name, arguments in words.items():
         written = place.tdelta("report", *arguments, "--output", f"{name}.html")

@@ -20,6 +20,8 @@ import pytest
 from tdelta.measure import floor_us_per_page, measure_floor, page_floor
 from tdelta.measure.machine import parse_cpuinfo
 
+pytestmark = pytest.mark.alone
+
 HEARS_CTRL_C = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
 """A shell that starts tests in the background has them, and what they start, ignore it."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from sqlite.running import Place
+from sqlite.running import Answered, Place
 from sqlite.test_answers import checks, trials_of
 
 import tdelta.workloads
@@ -23,11 +23,15 @@ def mean_ns(trials: list, cipher: str, statement: str) -> float:
     return sum(span["total_ns"] for span in spans) / sum(span["count"] for span in spans)
 
 
-@pytest.mark.parametrize("library", ["sqlite3mc", "sqlcipher"])
-def test_a_connection_with_a_key_costs_more_than_one_without(place: Place, library: str) -> None:
-    document = place.answer("--library", library, *CONNECT)
-    assert all(ok for ok, _ in checks(document).values())
-    trials = trials_of(place)
+@pytest.fixture(scope="module", params=["sqlite3mc", "sqlcipher"])
+def connected(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Answered:
+    """A run of the workload on each library."""
+    return Place(tmp_path_factory.mktemp("connected")).answered("--library", request.param, *CONNECT)
+
+
+def test_a_connection_with_a_key_costs_more_than_one_without(connected: Answered) -> None:
+    assert all(ok for ok, _ in checks(connected.document).values())
+    trials = trials_of(connected.place)
     assert {name for trial in trials for name in trial["statements"]} == {"connect/1", "connect/2"}
     # Deriving a key from a passphrase is thousands of hashes, and the plain twin does none of them.
     assert mean_ns(trials, "aes-256", "connect/1") > 2 * mean_ns(trials, "none", "connect/1")
@@ -35,29 +39,24 @@ def test_a_connection_with_a_key_costs_more_than_one_without(place: Place, libra
     assert all(whole["total_ns"] >= sum(part["total_ns"] for part in parts) for whole, parts in spans)
 
 
-def test_what_the_engine_counted_on_closed_connections_is_not_lost(place: Place) -> None:
-    place.answer(*CONNECT)
-    for trial in trials_of(place):
+def test_what_the_engine_counted_on_closed_connections_is_not_lost(connected: Answered) -> None:
+    for trial in trials_of(connected.place):
         # Every connection starts with an empty cache: it misses the first page, the schema's, and a leaf at least.
         assert trial["engine_counters"]["cache_misses"] >= 3 * trial["executed_operations"]
 
 
-def test_a_raw_key_spares_sqlcipher_the_derivation(place: Place) -> None:
-    costs = {}
-    for kind in ("raw", "passphrase"):
-        document = place.answer("--library", "sqlcipher", "--key", kind, *CONNECT)
-        assert document["settings"]["options"]["key"] == kind
-        latest = place.tdelta("export", "last", "--format", "json").document
-        costs[kind] = mean_ns(
-            [t["measurement"] | dict(t["condition"]["levels"]) for t in latest["trials"]], "aes-256", "connect/1"
-        )
-    assert costs["passphrase"] > 2 * costs["raw"]
+@pytest.mark.parametrize("connected", ["sqlcipher"], indirect=True)
+def test_a_raw_key_spares_sqlcipher_the_derivation_that_is_the_default(connected: Answered, place: Place) -> None:
+    document = place.answer("--library", "sqlcipher", "--key", "raw", *CONNECT)
+    assert document["settings"]["options"]["key"] == "raw"
+    assert connected.document["settings"]["options"]["key"] == "passphrase"
+    raw, derived = (mean_ns(trials_of(of), "aes-256", "connect/1") for of in (place, connected.place))
+    assert derived > 2 * raw
 
 
-def test_the_default_key_of_the_workload_is_a_passphrase(place: Place) -> None:
+def test_a_dry_run_of_the_workload_says_so(place: Place) -> None:
     document = place.answer("--library", "sqlcipher", *CONNECT, "--dry-run")
     assert document["schema"] == "tdelta.dry-run/1"
-    assert place.answer("--library", "sqlcipher", *CONNECT)["settings"]["options"]["key"] == "passphrase"
 
 
 MINE = """

@@ -18,9 +18,14 @@ def states(document: Any, cipher: str) -> dict[str, str]:
     return {e["file_class"]: e["state"] for e in document["evidence"] if e["condition"]["cipher"] == cipher}
 
 
-def test_no_file_of_an_encrypted_twin_shows_plaintext_and_the_cipher_is_read_back(place: Place) -> None:
+def test_no_file_of_an_encrypted_twin_shows_plaintext_and_writes_leave_the_same_rows_on_every_twin(
+    place: Place,
+) -> None:
     document = place.answer(*SMALL, "--vary", "cipher=aes-256,aes-256-no-hmac,aes-256-hmac-sha1")
-    assert checks(document)[IN_FORCE][0]
+    found = checks(document)
+    assert found[IN_FORCE][0]
+    assert found["rows are the same after the last trial"] == (True, "by checksum, at the end of 2 rounds")
+    assert "secure_delete" in found["settings are the same"][1]
     assert states(document, "none")["database"] == states(document, "none")["wal"] == "plain"
     for cipher in ("aes-256", "aes-256-no-hmac", "aes-256-hmac-sha1"):
         assert states(document, cipher)["database"] == states(document, cipher)["wal"] == "encrypted"

@@ -46,12 +46,6 @@ def test_files_are_equally_large_unless_each_level_reserves_what_it_needs(
     assert (len(set(sizes.values())) == 1) != grows
 
 
-def test_writes_leave_the_same_rows_on_every_twin(place: Place) -> None:
-    document = place.answer("--library", "sqlcipher", "--workload", "order-entry", "--no-aa-twin")
-    assert checks(document)["rows are the same after the last trial"] == (True, "by checksum, at the end of 2 rounds")
-    assert "secure_delete" in checks(document)["settings are the same"][1]
-
-
 def test_an_interrupted_run_is_resumed_with_its_library(place: Place) -> None:
     options = [option if option != "2..2" else "3..3" for option in SMALL]
     process = place.start("run", "--json", "--library", "sqlcipher", "--no-aa-twin", *options)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
 
 import pytest
 
+from tdelta.driver import twins
 from tdelta.engines import SQLITE3MC
+from tdelta.measure import page_floor
 
-from .running import Place, require
+from .running import FLOOR_SECONDS, Answered, Place, require
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -16,6 +19,18 @@ def library() -> None:
     require(SQLITE3MC.installed_version() is not None, SQLITE3MC.install)
 
 
+@pytest.fixture(autouse=True)
+def brief_floor(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For runs within this process; see `FLOOR_SECONDS`."""
+    monkeypatch.setattr(twins, "page_floor", functools.partial(page_floor, seconds=FLOOR_SECONDS))
+
+
 @pytest.fixture
 def place(tmp_path: Path) -> Place:
     return Place(tmp_path)
+
+
+@pytest.fixture(scope="session")
+def default_run(tmp_path_factory: pytest.TempPathFactory) -> Answered:
+    """A small run of what is the default in everything else; for tests that only read it and its store."""
+    return Place(tmp_path_factory.mktemp("default")).answered("--seed", "7")

@@ -21,7 +21,17 @@ from tdelta.inference.soundness import AA_CHECK
 SMALL = ("--size", "3MB", "--trial-seconds", "0.03", "--blocks", "2", "--rounds", "2..2", "--max-time", "300s")
 ANSWERED = (0, 3)
 PATIENCE_SECONDS = 60.0
-PROGRAM = "from tdelta.cli.main import main; main()"
+FLOOR_SECONDS = 0.05
+"""Of 0.8 that the floor under a page has of every run: nothing here looks at its figures, tests/live/floor does."""
+
+BRIEFLY = f"""
+import functools
+import tdelta.measure as measure
+measure.page_floor = functools.partial(measure.page_floor, seconds={FLOOR_SECONDS})
+"""
+"""What a program begins with that is to run briefly: ahead of the drivers, which import what is replaced."""
+
+PROGRAM = f"{BRIEFLY}\nfrom tdelta.cli.main import main\nmain()\n"
 
 
 def require(there: object, remedy: str) -> None:
@@ -88,11 +98,15 @@ class Place:
         So few short trials may well find identical twins apart on a noisy machine. That makes a run unsound, as it
         must, and is not what these tests are about.
         """
+        return self.answered(*options).document
+
+    def answered(self, *options: str) -> Answered:
+        """The same with its exit code."""
         ran = self.run(*options)
         document = ran.document
         failed = [check["check"] for check in document.get("validity", ()) if not check["ok"]]
         assert ran.code in ANSWERED or failed == [AA_CHECK], (ran.err, failed)
-        return document
+        return Answered(self, ran.code, document)
 
     def query(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
         """Ask the store itself, without tdelta."""
@@ -106,6 +120,15 @@ class Place:
             "XDG_CACHE_HOME": str(self.base / "cache"),
             "PYTHONUNBUFFERED": "1",
         }
+
+
+@dataclass(frozen=True)
+class Answered:
+    """A run that was answered, and where its store is."""
+
+    place: Place
+    code: int
+    document: Any
 
 
 def workers_of(pid: int) -> list[int]:

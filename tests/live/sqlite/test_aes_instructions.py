@@ -93,6 +93,7 @@ def run(program: str, place: Place, hidden: dict[str, str], **environment: str) 
     )
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("cipher", ["aes-128", "aes-256"])
 def test_aes_costs_several_times_as_much_without_the_instructions(folder: TwinFolder, cipher: str) -> None:
     with_instructions = cheapest(folder, {}, cipher)
@@ -105,12 +106,14 @@ def test_aes_costs_several_times_as_much_without_the_instructions(folder: TwinFo
     assert without.cipher_us_per_page >= WITHOUT_COSTS_AT_LEAST * with_instructions.cipher_us_per_page > 0
 
 
+@pytest.mark.alone
 def test_a_cipher_that_is_not_aes_costs_the_same(folder: TwinFolder) -> None:
     with_instructions = cheapest(folder, {}, "chacha20")
     without = cheapest(folder, HIDDEN, "chacha20")
     assert 1 / 2 < without.cipher_us_per_page / with_instructions.cipher_us_per_page < 2
 
 
+@pytest.mark.alone
 def test_the_variable_for_openssl_does_not_move_a_library_that_asks_itself(folder: TwinFolder) -> None:
     told = cheapest(folder, hidden_environment(CryptoKind.OPENSSL), "aes-256")
     assert told.cipher_us_per_page < WITHOUT_COSTS_AT_LEAST * cheapest(folder, {}, "aes-256").cipher_us_per_page
@@ -327,6 +330,7 @@ OPENSSL = """
 """
 
 
+@pytest.mark.alone
 def test_the_word_for_openssl_clears_its_bits_only_and_makes_a_page_dear(place: Place) -> None:
     ran = [run(OPENSSL, place, hidden) for hidden in ({}, hidden_environment(CryptoKind.OPENSSL))]
     assert [one.stderr for one in ran] == ["", ""]

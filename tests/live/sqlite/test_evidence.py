@@ -17,7 +17,7 @@ from tdelta.evidence.reading import ReadState, parse_markers, read_files, regula
 from tdelta.records import Decision, EvidenceState, RunResult
 from tdelta.session import RunRequest, conduct
 
-from .running import ANSWERED, SMALL, Place, end, read_until
+from .running import ANSWERED, SMALL, Answered, Place, end, read_until
 from .test_answers import CIPHERS, checks, trials_of
 
 IN_FORCE = "the cipher in force is the one asked for"
@@ -53,8 +53,10 @@ def detail(result: RunResult, name: str) -> tuple[bool, str]:
     return found.ok, found.detail
 
 
-def test_a_default_run_shows_database_and_log_encrypted_and_keeps_temporary_data_in_memory(place: Place) -> None:
-    document = place.answer()
+def test_a_default_run_shows_database_and_log_encrypted_and_keeps_temporary_data_in_memory(
+    default_run: Answered,
+) -> None:
+    document = default_run.document
     assert states(document, "none") == {"database": "plain", "wal": "plain", "temp": "not tested"}
     assert states(document, "aes-256") == {"database": "encrypted", "wal": "encrypted", "temp": "not tested"}
     assert not any(one["files"] for one in document["evidence"] if one["file_class"] == "temp")
@@ -204,7 +206,7 @@ def test_files_are_searched_between_the_order_of_a_trial_and_its_answer(
 
 def test_a_run_that_is_interrupted_and_resumed_has_been_searched(place: Place) -> None:
     options = [option if option != "2..2" else "3..3" for option in SMALL]
-    process = place.start("run", "--json", *options)
+    process = place.start("run", "--json", "--no-aa-twin", *options)
     read_until(process, "round 1:")
     assert end(process, signal.SIGINT).code == 130
     ran = place.tdelta("run", "--resume", "last", "--json")
@@ -213,10 +215,11 @@ def test_a_run_that_is_interrupted_and_resumed_has_been_searched(place: Place) -
     assert "NOT searched" not in checks(ran.document)[FINDS][1]
 
 
-def test_verify_shows_a_run_again_and_finds_the_markers_in_its_plain_file_only(place: Place) -> None:
-    document = place.answer("--no-aa-twin")
-    shown = place.tdelta("verify", "last", "--json")
-    assert (shown.code, shown.document["evidence"]) == (0, document["evidence"])
+def test_verify_shows_a_run_again_and_finds_the_markers_in_its_plain_file_only(
+    default_run: Answered,
+) -> None:
+    shown = default_run.place.tdelta("verify", "last", "--json")
+    assert (shown.code, shown.document["evidence"]) == (0, default_run.document["evidence"])
 
 
 def test_verify_tells_plain_files_of_a_twin_from_encrypted_ones(

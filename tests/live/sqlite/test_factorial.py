@@ -28,6 +28,7 @@ def contrast(document: Any, metric: str, **levels: str) -> Any:
     )
 
 
+@pytest.mark.alone
 @pytest.mark.skipif(CANNOT is not None, reason=f"the level off cannot be had: {CANNOT}")
 def test_the_study_compares_five_conditions_with_one_baseline(place: Place) -> None:
     ran = place.tdelta(

@@ -154,7 +154,7 @@ def test_a_written_proposal_is_edited_and_given_back(place: Place, shop: Path) -
     folder = place.base / "mine"
     wrote = place.tdelta("run", "--database", str(shop), "--write-workload", str(folder))
     assert wrote.code == 0, wrote.err
-    assert f"written to {folder}" in wrote.out
+    assert f"written to {folder}" in " ".join(wrote.out.split())  # wherever its lines are broken
     assert not place.store.exists()
     for script in folder.glob("*_logs.sql"):
         script.unlink()

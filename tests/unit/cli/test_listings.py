@@ -26,7 +26,7 @@ STUDY = SimpleNamespace(name="order-entry", title="users at a shop", published="
 
 @pytest.fixture(autouse=True)
 def lists(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tdelta.engines, "catalogue", lambda _describe: (ENGINE,), raising=False)
+    monkeypatch.setattr(tdelta.engines, "catalogue", lambda *_given: (ENGINE,), raising=False)
     module = ModuleType("tdelta.session.studies")
     module.studies = lambda: (STUDY,)  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "tdelta.session.studies", module)

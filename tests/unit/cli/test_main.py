@@ -10,7 +10,7 @@ import pytest
 
 from tdelta import __version__
 from tdelta.cli.main import cli, guarded, main
-from tdelta.errors import TdeltaError, WorkloadError
+from tdelta.errors import TdeltaError, UsageError, WorkloadError
 
 from .calling import call
 
@@ -98,3 +98,20 @@ def test_a_reader_that_goes_away_leaves_the_exit_code_of_the_answer() -> None:
 def test_main_ends_the_process() -> None:
     with pytest.raises(SystemExit):
         main(["--version"])
+
+
+def test_what_could_not_be_tidied_up_is_told_with_what_went_wrong(capsys: pytest.CaptureFixture[str]) -> None:
+    def fails() -> None:
+        error = UsageError("it went wrong")
+        error.add_note("schema x is left there")
+        raise error
+
+    def interrupted() -> None:
+        stop = KeyboardInterrupt()
+        stop.add_note("schema y is left there")
+        raise stop
+
+    assert guarded(fails) == 2
+    assert guarded(interrupted) == 130
+    told = capsys.readouterr().err
+    assert told == "error: it went wrong\nschema x is left there\nerror: interrupted\nschema y is left there\n"

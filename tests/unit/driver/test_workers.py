@@ -123,6 +123,13 @@ def test_a_worker_holds_no_sqlite_but_the_one_it_loads() -> None:
     assert done.stdout == "False\n"
 
 
+def test_a_worker_starts_without_modules_that_take_longer_than_all_the_rest() -> None:
+    slow = {"numpy", "sqlglot", "importlib.metadata"}
+    program = f"import sys, tdelta.driver.worker; print(*sys.modules.keys() & {slow})"
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert ran.stdout == "\n"
+
+
 def test_a_worker_dies_with_its_parent() -> None:
     parent = (
         "import os, signal; from tdelta.driver import Worker\n"

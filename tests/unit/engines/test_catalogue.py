@@ -1,15 +1,19 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from tdelta.engines import SQLCIPHER, SQLITE3MC, Library, SqliteEngine, catalogue, engine
+from tdelta.engines import SQLCIPHER, SQLITE3MC, Library, SqliteEngine, Unusable, catalogue, engine
+from tdelta.engines.mysql import MysqlEngine
+from tdelta.engines.servers import ServerBinary
 from tdelta.errors import EngineUnavailable, UnknownName, UsageError
 
 
 def test_every_engine_of_the_design_is_listed_the_libraries_of_the_one_that_runs_first() -> None:
     listed = [(info.name, info.option) for info in catalogue()]
     assert listed[:2] == [("sqlite", "sqlite3mc"), ("sqlite", "sqlcipher")]
-    planned = ["duckdb", "mariadb", "mysql", "postgres", "oracle", "sqlserver"]
+    planned = ["mariadb", "mysql", "postgres", "duckdb", "oracle", "sqlserver"]
     assert listed[2:] == [(name, "") for name in planned]
 
 
@@ -33,7 +37,21 @@ def test_a_library_that_is_installed_and_cannot_be_loaded_is_not_available_and_s
 
 
 def test_an_engine_that_is_not_available_says_what_to_install_or_that_it_is_planned() -> None:
-    assert all(info.available or info.install or "planned" in info.notes for info in catalogue())
+    remedies = dict.fromkeys(("mariadb", "mysql", "postgres"), "apt-get install it")
+    assert all(info.available or info.install or "planned" in info.notes for info in catalogue(remedies=remedies))
+
+
+def test_a_server_that_was_found_is_listed_with_its_ciphers_and_scopes() -> None:
+    mysql = MysqlEngine(ServerBinary("mysql", "MySQL", Path("/opt/mysqld"), "9.7.4", "mysqld Ver 9.7.4"))
+    (listed,) = (info for info in catalogue(servers=[mysql]) if info.name == "mysql")
+    assert (listed.available, listed.version, listed.ciphers) == (True, "9.7.4", ("none", "aes-256"))
+    assert "scopes: data, +log, +binlog, all" in listed.notes
+
+
+def test_a_server_that_cannot_be_tested_as_it_is_says_why() -> None:
+    binary = ServerBinary("postgres", "PostgreSQL", Path("/opt/postgres"), "15.1", "postgres 15.1")
+    found = [info for info in catalogue(servers=[Unusable(binary, "gocryptfs is missing")]) if info.name == "postgres"]
+    assert [(info.available, info.install) for info in found] == [(False, "gocryptfs is missing")]
 
 
 def test_an_unknown_engine_is_refused_with_the_nearest_one() -> None:
@@ -43,7 +61,7 @@ def test_an_unknown_engine_is_refused_with_the_nearest_one() -> None:
 
 def test_a_planned_engine_is_refused_with_what_can_be_used() -> None:
     with pytest.raises(UsageError, match="use --engine sqlite"):
-        engine("mysql")
+        engine("oracle")
 
 
 def test_an_engine_without_its_library_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

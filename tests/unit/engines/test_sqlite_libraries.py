@@ -42,12 +42,12 @@ def test_a_wheel_that_is_not_installed_has_no_version(monkeypatch: pytest.Monkey
     def missing(name: str) -> str:
         raise PackageNotFoundError(name)
 
-    monkeypatch.setattr(libraries, "version", missing)
+    monkeypatch.setattr("importlib.metadata.version", missing)
     assert (SQLCIPHER.installed_version(), SQLCIPHER.versions()) == (None, {})
 
 
 def test_the_version_of_a_wheel_goes_with_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(libraries, "version", lambda _name: "0.6.4")
+    monkeypatch.setattr("importlib.metadata.version", lambda _name: "0.6.4")
     assert (SQLCIPHER.versions(), SQLCIPHER.identity()) == ({"sqlcipher3": "0.6.4"}, "sqlcipher3 0.6.4")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tdelta.evidence import FileClass, Found, Searched
 from tdelta.records import Condition, Role
 
-DATABASE, WAL, JOURNAL, TEMP, OTHER = FileClass
+TEMP = FileClass.TEMP
 
 
 def condition(cipher: str, stratum: int = 0, role: Role | None = None) -> Condition:

@@ -45,6 +45,11 @@ def test_openssl_is_told_by_its_own_variable_and_nothing_else() -> None:
     assert hidden_environment(CryptoKind.OPENSSL, {OPENSSL_VARIABLE: ":~0x20"}) == {OPENSSL_VARIABLE: OPENSSL_WORD}
 
 
+def test_a_go_program_is_told_by_gos_variable_behind_what_is_there() -> None:
+    assert hidden_environment(CryptoKind.GO, {}) == {"GODEBUG": "cpu.aes=off"}
+    assert hidden_environment(CryptoKind.GO, {"GODEBUG": "cpu.aes=on"}) == {"GODEBUG": "cpu.aes=on,cpu.aes=off"}
+
+
 def test_a_library_that_asks_itself_gets_the_preload_in_front_of_what_is_there() -> None:
     path = str(preload_path())
     assert hidden_environment(CryptoKind.OWN, {}) == {"LD_PRELOAD": path}

@@ -41,6 +41,7 @@ def levels(monkeypatch):
     made = Levels()
     monkeypatch.setattr("tdelta.measure.floor.level_child", made)
     monkeypatch.setattr("tdelta.measure.floor.machine_facts", lambda _: {"cpu_model": "a CPU", "load_average": [9.0]})
+    monkeypatch.setattr("tdelta.measure.floor.PressureMeter.stop", lambda _: {"cpu_some": 0.0})
     return made
 
 

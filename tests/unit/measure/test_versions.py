@@ -30,5 +30,5 @@ def test_a_library_that_is_missing_is_told_as_missing(monkeypatch):
     def missing(name):
         raise PackageNotFoundError(name)
 
-    monkeypatch.setattr("tdelta.measure.versions.version", missing)
+    monkeypatch.setattr("importlib.metadata.version", missing)
     assert {library_versions()[name] for name in DISTRIBUTIONS} == {"not installed"}

@@ -36,6 +36,19 @@ from tdelta.report.command import next_command, repeat_command
         ({"at": 0.6, "trial_seconds": 2.0}, " --at 60% --trial-seconds 2"),
         ({"rate": 100.0, "trial_seconds": 0.25}, " --rate 100 --trial-seconds 0.25"),
         ({"library": "sqlite3mc", "key": None}, ""),
+        (
+            {"engine": "mysql", "baseline": "mysql://a@b/", "encrypted": "mysql://a@c/", "trial_seconds": 2.0},
+            " --baseline mysql://a@b/ --encrypted mysql://a@c/",
+        ),
+        (
+            {"engine": "postgres", "baseline": "postgres://a@b/", "encrypted": "postgres://a@c/", "schema": "s"}
+            | {"trial_seconds": 2.0, "assume_encrypted": True},
+            " --baseline postgres://a@b/ --encrypted postgres://a@c/ --schema s --assume-encrypted",
+        ),
+        (
+            {"engine": "mariadb", "restore": "x < {folder}", "trial_seconds": 2.0},
+            " --engine mariadb --restore 'x < {folder}'",
+        ),
         ({"library": "sqlcipher", "key": "raw"}, " --library sqlcipher --key raw"),
     ],
 )

@@ -18,7 +18,8 @@ from .listed import ENGINES, OWN_PLAN, PLAN, STUDIES
 DOCS = Path(__file__).parents[3] / "docs" / "json.md"
 _FREE_FORM = {"verdicts[].condition", "verdicts[].baseline", "noise_floor[].baseline", "settings.conditions[].levels"}
 _FREE_FORM |= {"contrasts[].condition", "contrasts[].versus", "page_costs[].condition", "evidence[].condition"}
-_FREE_FORM |= {"settings.options", "machine", "versions"}
+_FREE_FORM |= {"settings.options", "machine", "versions", "servers[].condition", "published[].condition"}
+_FREE_FORM |= {f"twin_settings.{part}" for part in ("shared", "varied", "differing")}
 
 
 def paths(value: object, at: str = "") -> Iterator[str]:
@@ -97,6 +98,17 @@ def test_a_dry_run_is_passed_on_field_by_field(plan: DryRun) -> None:
 
 def test_a_database_is_told_by_its_name_and_size_and_is_null_where_rows_are_generated() -> None:
     assert document(s.own_database(), 0)["settings"]["database"] == {
-        "file": "app.db", "size_bytes": 25_270_000, "page_size": 4096, "tables": 30, "rows": 207_192, "proposed": True,
+        "file": "app.db", "size_bytes": 25_270_000, "page_size": 4096, "tables": 30, "rows": 207_192,
+        "proposed": True, "restored": False,
     }  # fmt: skip
     assert document(s.costly(), 0)["settings"]["database"] is None
+
+
+def test_a_server_carries_its_measures_and_the_word_for_its_bottleneck() -> None:
+    values = json.loads(to_json(document(s.served_sweep(), 3)))
+    plain, _, encrypted, *_ = values["servers"]
+    assert plain["condition"] == {"cipher": "none", "threads": 1, "cache": 0.1}
+    assert plain["throughput"] == {"low": 0.97 * 412.4, "median": 412.4, "high": 1.02 * 412.4}
+    assert (plain["bottleneck"], encrypted["moved"]["pages_decrypted"] > 0) == ("I/O", True)
+    assert values["published"][0]["ratio"] == 1.0883
+    assert values["twin_settings"]["varied"] == {"innodb_buffer_pool_size": ["33554432", "377487360"]}

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
+from typing import Any
 
 import pytest
 
-from tdelta.driver import LoopCost
-from tdelta.driver.fake import cost_by_cipher
-from tdelta.session.calibration import Calibration, trial_deadline_seconds
+from tdelta.driver import LoopCost, TwinFolder
+from tdelta.driver.fake import FakeTwins, Script, cost_by_cipher
+from tdelta.session import RunRequest
+from tdelta.session.calibration import Calibration, calibrate, discarded, trial_deadline_seconds
+from tdelta.session.planning import plan
 
 from .conducting import Sitting
 
@@ -26,7 +30,7 @@ def test_the_search_finds_as_many_operations_as_fill_the_trial(
 
 def test_one_slow_trial_does_not_shrink_all_others(sitting: Sitting) -> None:
     def cost_ns(_twin, job):
-        return 400_000.0 if job.stream == (1 << 40) + 3 else 100_000.0
+        return 400_000.0 if job.stream == (1 << 40) + 5 else 100_000.0
 
     sitting = sitting.scripted(cost_ns=cost_ns)
     sitting.conduct(trial_seconds=0.25)
@@ -124,3 +128,47 @@ def test_rates_survive_a_round_trip(sitting: Sitting) -> None:
     sitting.conduct(at=0.5)
     found = sitting.fact("calibration")
     assert Calibration.from_json(json.loads(json.dumps(found))).as_json() == found
+
+
+def test_a_slow_scan_is_met_with_one_operation_and_not_with_a_hundred(sitting: Sitting) -> None:
+    sitting = sitting.scripted(cost_ns=cost_by_cipher({"none": 1e9, "aes-256": 1e9}, 0.0))
+    sitting.conduct(trial_seconds=2.0, max_seconds=1.0)
+    (calibrated,) = [twin for twin in sitting.twins.started if twin.name.startswith("calibration")]
+    assert [job.operations for job in calibrated.jobs] == [1, 10, 10, 10, 10, 10]
+
+
+def test_every_thread_has_at_least_one_of_few_slow_operations(sitting: Sitting) -> None:
+    sitting = sitting.scripted(cost_ns=cost_by_cipher({"none": 2e9, "aes-256": 2e9}, 0.0))
+    sitting.conduct(threads=16, trial_seconds=0.25, max_seconds=1.0)
+    assert sitting.fact("calibration")["operations"]["0"] == 16
+
+
+@pytest.mark.parametrize(("threads", "cost_ns"), [(1, 1e5), (1, 1e9), (4, 1e5)])
+def test_a_cold_trial_is_one_operation_a_thread_since_the_second_would_be_warm(
+    sitting: Sitting, threads: int, cost_ns: float
+) -> None:
+    made = plan(sitting.request(threads=threads, trial_seconds=2.0), "run")
+    cold = dataclasses.replace(made, request=dataclasses.replace(made.request, cold=True))
+    twins = FakeTwins(Script(cost_ns=cost_by_cipher({"none": cost_ns}, 0.0)))
+    with TwinFolder(sitting.base, "run") as folder:
+        found = calibrate(cold, twins(made.family.engine, folder, made.load_job(), made.mix()), 3_000_000, None)
+    assert found.operations == {0: threads}
+    assert [[job.operations for job in twin.jobs] for twin in twins.started] == [[threads]]
+
+
+@pytest.mark.parametrize(
+    ("options", "operations", "heads"),
+    [
+        ({}, 10, 1),
+        ({}, 1000, 100),
+        ({"discard_seconds": 0.5, "trial_seconds": 2.0}, 1000, 250),
+        ({"discard_seconds": 0.5, "trial_seconds": 2.0}, 1, 0),
+        ({"discard_seconds": 2.0, "trial_seconds": 2.0}, 1000, 900),
+        ({"cold": True}, 1, 0),
+        ({"cold": True, "discard_seconds": 1.9, "trial_seconds": 2.0}, 4, 0),
+    ],
+)
+def test_of_a_cold_trial_nothing_is_discarded_and_of_others_the_head(
+    options: dict[str, Any], operations: int, heads: int
+) -> None:
+    assert discarded(RunRequest(**options), operations, 1) == heads

@@ -517,6 +517,7 @@ def test_without_openssl_the_run_goes_on_and_says_that_there_is_no_floor(
         raise EngineUnavailable("there is no libcrypto: apt-get install libssl3")
 
     monkeypatch.setattr(FakeTwins, "page_floor", refuse)
+    monkeypatch.setattr(FakeTwin, "trial", counting(misses=50_000))
     result = sitting.conduct()
     assert any("no floor beside the cost of a page: there is no libcrypto" in caution for caution in result.cautions)
     assert [cost.floor_us_per_page for cost in result.page_costs] == [None]

@@ -184,7 +184,7 @@ def test_a_search_that_is_interrupted_keeps_what_it_found_and_says_what_is_left(
     result = sitting.conduct()
     assert result.interrupted
     assert len({one.condition for one in result.evidence}) == number
-    left = f"{3 - number} of 3 twins NOT searched: the run was interrupted"
+    left = f"{3 - number} of 3 twins NOT searched: the run ended before"
     assert (left in check(result, FINDS).detail) is (number < 3)
 
 

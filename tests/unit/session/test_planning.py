@@ -5,6 +5,8 @@ from __future__ import annotations
 import dataclasses
 import json
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -13,7 +15,7 @@ from hypothesis import strategies as st
 from tdelta.engines import SQLCIPHER, Library
 from tdelta.errors import UnknownName, UsageError, WorkloadError
 from tdelta.records import Metric, Role
-from tdelta.session import RunRequest, dry_run, plan
+from tdelta.session import RunRequest, dry_run, plan, planning
 from tdelta.session.planning import request_from_json, request_to_json
 from tdelta.session.studies import request_for
 
@@ -112,7 +114,7 @@ def test_one_file_is_loaded_for_each_cipher_and_page_size_the_plain_ones_first()
 def plain_library(monkeypatch: pytest.MonkeyPatch) -> str:
     """A SQLite library by path that encrypts nothing."""
     found = Library("/lib/libsqlite3.so.0", "sqlite", "none", version="SQLite 3.40.1", sha256="ab12")
-    monkeypatch.setattr("tdelta.session.planning.find_library", lambda _text: found)
+    monkeypatch.setattr("tdelta.session.families.choosing.find_library", lambda _text: found)
     return found.name
 
 
@@ -120,7 +122,7 @@ def plain_library(monkeypatch: pytest.MonkeyPatch) -> str:
 def sqlcipher(monkeypatch: pytest.MonkeyPatch) -> str:
     """SQLCipher, installed or not."""
     found = dataclasses.replace(SQLCIPHER, distribution=None, version="SQLCipher 4.19.0")
-    monkeypatch.setattr("tdelta.session.planning.find_library", lambda _text: found)
+    monkeypatch.setattr("tdelta.session.families.choosing.find_library", lambda _text: found)
     return found.name
 
 
@@ -200,7 +202,7 @@ def test_several_faults_are_named_at_once() -> None:
     ("asked", "error", "told"),
     [
         ({"engine": "sqlit"}, UnknownName, "Did you mean 'sqlite'"),
-        ({"engine": "mariadb"}, UsageError, "planned"),
+        ({"engine": "oracle"}, UsageError, "planned"),
         ({"library": "sqlite3mcc"}, UsageError, "Did you mean 'sqlite3mc'"),
         ({"library": "./missing.so"}, UsageError, "found no file there"),
         ({"key": "raw"}, UsageError, "is given a passphrase here"),
@@ -261,3 +263,12 @@ def test_a_studys_cipher_that_the_library_lacks_is_told_as_the_studys() -> None:
         plan(request, "r")
     chosen = request_for({"study": "order-entry", "library": "sqlcipher", "vary": {"cipher": ("aes-256",)}})
     assert {c.level("cipher") for c in plan(chosen, "r").conditions} == {"none", "aes-256"}
+
+
+@pytest.mark.parametrize(
+    ("ciphers", "default"),
+    [(("none", "aes-128", "aes-256"), "aes-256"), (("none", "directory"), "directory"), (("none",), "aes-256")],
+)
+def test_the_default_is_aes_256_or_the_only_cipher_there_is(ciphers: tuple[str, ...], default: str) -> None:
+    chosen: Any = SimpleNamespace(ciphers=ciphers)
+    assert planning._default_cipher(chosen) == default

@@ -8,7 +8,23 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 
 from tdelta.errors import StoreError, TdeltaError
-from tdelta.records import Condition, Decision, Estimate, Role, RunResult, RunSettings, Trial, Verdict
+from tdelta.records import (
+    Bottleneck,
+    CacheUse,
+    Condition,
+    Decision,
+    Estimate,
+    Moved,
+    Role,
+    RunResult,
+    RunSettings,
+    ServerMeasures,
+    SettingsCompared,
+    TimeSpent,
+    Trial,
+    Typical,
+    Verdict,
+)
 from tdelta.store.codec import decode, dumps, encode, loads
 
 from .examples import conditions, result_of, results, settings, settings_of, trial_of, trials
@@ -111,3 +127,15 @@ def test_text_that_is_not_json_is_told():
 def test_what_json_cannot_hold_is_refused_when_it_is_written(value):
     with pytest.raises(TdeltaError, match="cannot be stored as JSON"):
         encode(value)
+
+
+def test_what_servers_did_comes_back_as_it_was() -> None:
+    typical = Typical(1.0, 2.5, math.inf)
+    time = TimeSpent(0.5, 0.1, 0.4, None, 1.0, 0.2, 2, None, 0.3)
+    moved = Moved(12.5, None, None, 0.0, 702.0, 0.0, 0.0)
+    condition = Condition((("cipher", "none"), ("threads", 1)), Role.BASELINE)
+    for cache in (CacheUse(typical, 10.0, 0.5), None):
+        known = ServerMeasures(condition, 8, *[typical] * 4, time, cache, moved, Bottleneck.IO)
+        assert loads(ServerMeasures, dumps(known)) == known
+    compared = SettingsCompared({"version": "11"}, {"pool": ("1", "2")}, {"aes-256": ("a=1", "b=2")})
+    assert loads(SettingsCompared, dumps(compared)) == compared

@@ -148,3 +148,11 @@ def test_a_symbolic_link_keeps_pointing_at_the_file_that_is_written(store, tmp_p
     export.write_csv(store, RUN, link)
     assert link.is_symlink()
     assert real.read_text().startswith("run_id,")
+
+
+def test_requests_in_flight_are_not_called_a_share(store):
+    trial = trial_of()
+    measured = replace(trial.measurement, pressure={"io_some": 0.5, "io_in_flight": 12.5})
+    store.add_trial(RUN, replace(trial, measurement=measured))
+    (row,) = rows_of(store)
+    assert (row["pressure_io_some_share"], row["pressure_io_in_flight"]) == ("0.5", "12.5")

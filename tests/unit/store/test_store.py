@@ -6,6 +6,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from dataclasses import fields, replace
 from pathlib import Path
 
@@ -281,6 +282,23 @@ def test_a_newer_store_is_left_alone_with_a_remedy(store, path):
     assert f"schema version {SCHEMA_VERSION} or older, found {SCHEMA_VERSION + 1}" in told
     assert "Upgrade tdelta" in told
     assert path.read_bytes() == before
+
+
+def test_a_store_of_the_first_version_is_brought_to_this_one_and_keeps_its_trials(store, path):
+    store.add_trial(RUN, trial_of())
+    store.close()
+    with closing(sqlite3.connect(path, isolation_level=None)) as db:
+        db.execute("ALTER TABLE trials DROP COLUMN client_cpu_user_seconds")
+        db.execute("ALTER TABLE trials DROP COLUMN client_cpu_system_seconds")
+        db.execute("PRAGMA user_version = 1")
+    with Store.open(path) as upgraded:
+        upgraded.add_trial(RUN, trial_of(block=1))
+        first, second = upgraded.trials(RUN)
+    zeros = {"client_cpu_user_seconds": 0.0, "client_cpu_system_seconds": 0.0}
+    assert first == replace(trial_of(), measurement=replace(trial_of().measurement, **zeros))
+    assert second == trial_of(block=1)
+    with Store.open(path) as again:
+        assert len(again.trials(RUN)) == 2
 
 
 def test_another_programs_database_is_refused_and_left_alone(tmp_path):

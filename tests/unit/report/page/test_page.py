@@ -237,7 +237,9 @@ def test_where_one_stratum_lost_its_answer_the_others_keep_theirs_and_the_headli
     mixed = replace(run, verdicts=heads, decision=Decision.UNSOUND, validity=checks)
     assert headline(mixed) == "4 conditions: 2\u00a0unsound, 1\u00a0negligible, 1\u00a0undecided"
     page = page_of(mixed)
-    assert page.count('class="alarm-dot"') == page.count('class="dot"') == 4
+    assert (
+        page.count('class="alarm-dot"') == page.count('class="dot"') == 8
+    )  # in the answer and against threads, each twice
     assert "no figure of this run" not in page.lower()
 
 

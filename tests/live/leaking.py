@@ -1,0 +1,100 @@
+"""Private servers that are searched for what each scope of their encryption leaves in the clear."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+
+from tdelta.driver.servers import Server, place_for
+from tdelta.driver.servers.exposure import ServerExposure
+from tdelta.driver.workers import Worker
+from tdelta.engines.servers import DATABASE, ServerEngine, ServerSettings
+from tdelta.evidence import EXPOSURES, Markers, Searched, ServerFiles, covered, weigh
+from tdelta.records import Condition, EvidenceState, FileEvidence, Role
+
+MARKERS = Markers.drawn(20)
+
+
+class Asking:
+    """A connection by the native client, in a process of its own."""
+
+    def __init__(self, server: Server, database: str = DATABASE) -> None:
+        self._worker = Worker()
+        try:
+            self._worker.ask("connect", options={**server.recipe.connect, "database": database}, connections=1)
+        except BaseException:
+            self.close()
+            raise
+
+    def run(self, sql: str) -> None:
+        self._worker.ask("run", seconds=120.0, statements=[sql])
+
+    def rows(self, sql: str) -> tuple[Sequence[str], Sequence[Sequence[str | None]]]:
+        answer = self._worker.ask("rows", sql=sql)
+        return answer["columns"], answer["rows"]
+
+    def close(self) -> None:
+        self._worker.kill()
+        self._worker.end()
+
+
+def settings_of(scope: str) -> ServerSettings:
+    cipher = "none" if scope == "none" else "aes-256"
+    return ServerSettings(cipher, scope, cache_bytes=16 << 20, has_binlog=True, is_durable=False)
+
+
+def condition(scope: str) -> Condition:
+    role = Role.BASELINE if scope == "none" else Role.TREATMENT
+    return Condition((("cipher", settings_of(scope).cipher), ("scope", scope)), role)
+
+
+@contextmanager
+def asking(server: Server, database: str = DATABASE) -> Iterator[Asking]:
+    connection = Asking(server, database)
+    try:
+        yield connection
+    finally:
+        connection.close()
+
+
+@contextmanager
+def running(
+    engine: ServerEngine, folder: Path, settings: ServerSettings, environment: Mapping[str, str] | None = None
+) -> Iterator[Server]:
+    """A server with an empty database."""
+    key = secrets.token_hex(32) if settings.is_encrypted else None
+    place = place_for(folder, getattr(engine, "socket_name", "s"))
+    with Server(engine.recipe(place, settings, key), environment) as server:
+        server.start(initialize=True)
+        with asking(server, "") as first:
+            for sql in engine.schema_sql(settings):
+                first.run(sql)
+        yield server
+
+
+def searched(engine: ServerEngine, folder: Path, scope: str) -> Searched:
+    settings, kind = settings_of(scope), engine.binary.kind
+    with running(engine, folder / scope, settings) as server, asking(server) as connection:
+        for sql in MARKERS.table_sql(kind):
+            connection.run(sql)
+        files = ServerFiles(kind, server.recipe.place, server.pids, server.recipe.mount)
+        exposure = ServerExposure(EXPOSURES[kind], lambda: Asking(server), files, MARKERS.needles)
+        with exposure.under_way():
+            exposure.look()
+        exposure.look_afterwards()
+        _, counts = connection.rows("SELECT COUNT(*) FROM tdelta_marker")
+    assert counts == [["512"]]
+    covers = covered(engine.binary, settings, is_folder_encrypted=server.recipe.mount is not None)
+    return Searched(condition(scope), exposure.found(), covers)
+
+
+def all_searched(engine: ServerEngine, folder: Path, scopes: Sequence[str]) -> tuple[FileEvidence, ...]:
+    with ThreadPoolExecutor(3) as pool:  # most of the time a server waits for its page cleaner
+        return weigh(list(pool.map(lambda scope: searched(engine, folder, scope), scopes)))
+
+
+def states(evidence: Sequence[FileEvidence], scope: str) -> Mapping[str, EvidenceState]:
+    return {one.file_class: one.state for one in evidence if one.condition == condition(scope)}

@@ -1,0 +1,226 @@
+"""A private MariaDB server that stands for a user's own, and a session with it by the command-line client."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import secrets
+import shutil
+import socket
+import subprocess
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from tdelta.driver.database_answers import Refused
+
+PATIENCE_SECONDS = 60.0
+ROOT_PASSWORD = "r00t's %pass"  # noqa: S105 - a test server's
+PASSWORD = "sécret ' \" % \\ #1"  # noqa: S105 - a test server's
+_LITERAL = "'" + PASSWORD.replace("\\", "\\\\").replace("'", "''") + "'"
+OBJECTS = (
+    "SELECT TABLE_SCHEMA, TABLE_NAME FROM information_schema.TABLES ORDER BY 1, 2",
+    "SELECT SCHEMA_NAME FROM information_schema.SCHEMATA ORDER BY 1",
+    "SELECT ROUTINE_SCHEMA, ROUTINE_NAME FROM information_schema.ROUTINES ORDER BY 1, 2",
+    "SELECT User, Host, Priv FROM mysql.global_priv ORDER BY 1, 2",
+    "SELECT VARIABLE_NAME, VARIABLE_VALUE FROM information_schema.GLOBAL_VARIABLES"
+    " WHERE VARIABLE_NAME NOT LIKE '%gtid%' ORDER BY 1",
+    "SELECT id, word FROM app.orders ORDER BY id",
+)
+USERS = (
+    rf"GRANT ALL PRIVILEGES ON `tdelta\_%`.* TO bench@'127.0.0.1' IDENTIFIED BY {_LITERAL}",
+    "GRANT PROCESS ON *.* TO bench@'127.0.0.1'",
+    "CREATE USER nobody@'127.0.0.1' IDENTIFIED BY 'x'",
+    "CREATE SCHEMA app",
+    "CREATE TABLE app.orders (id INT PRIMARY KEY, word VARCHAR(20))",
+    "INSERT INTO app.orders VALUES (1, 'theirs'), (2, 'theirs, too')",
+)
+_KINDS = {1045: "auth", 1698: "auth", 1044: "denied", 1142: "denied", 1227: "denied", 1049: "unknown_database"}
+_ERROR = re.compile(r"ERROR (\d+) \((\w+)\)[^:]*: (.*)")
+_ESCAPES = {"\\n": "\n", "\\t": "\t", "\\0": "\0", "\\\\": "\\"}
+
+
+@dataclass(frozen=True)
+class Server:
+    """A server that runs, and where."""
+
+    folder: Path
+    port: int
+    process: subprocess.Popen[bytes]
+
+    @property
+    def socket(self) -> Path:
+        return self.folder / "s"
+
+
+def free_port() -> int:
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        return int(listening.getsockname()[1])
+
+
+def install(folder: Path) -> Path:
+    """A data directory that servers are copied from."""
+    data = folder / "installed"
+    subprocess.run(
+        [
+            *["mariadb-install-db", "--no-defaults", "--auth-root-authentication-method=normal", "--skip-test-db"],
+            *("--user=root", f"--datadir={data}"),
+        ],
+        check=True,
+        capture_output=True,
+        timeout=PATIENCE_SECONDS,
+    )
+    return data
+
+
+@contextlib.contextmanager
+def running(installed: Path, folder: Path, *options: str) -> Iterator[Server]:
+    """A server on 127.0.0.1 and a socket, gone at the end; root has a password."""
+    folder.mkdir()
+    shutil.copytree(installed, folder / "data")
+    (folder / "init.sql").write_text(
+        f"ALTER USER root@localhost IDENTIFIED BY '{ROOT_PASSWORD.replace(chr(39), chr(39) * 2)}';\n"
+    )
+    port = free_port()
+    with (folder / "log").open("wb") as log:
+        process = subprocess.Popen(
+            [
+                *("mariadbd", "--no-defaults", "--user=root", f"--port={port}", "--bind-address=127.0.0.1"),
+                *(f"--datadir={folder / 'data'}", f"--socket={folder / 's'}", f"--pid-file={folder / 'pid'}"),
+                *(f"--init-file={folder / 'init.sql'}", "--innodb-flush-log-at-trx-commit=0", *options),
+            ],
+            stdout=log,
+            stderr=log,
+            process_group=0,
+        )
+    try:
+        _wait(process, port, folder / "log")
+        yield Server(folder, port, process)
+    finally:
+        process.kill()
+        process.wait()
+
+
+@contextlib.contextmanager
+def two(base: Path) -> Iterator[tuple[Server, Server]]:
+    """A plain server and an encrypted one with a smaller cache; users ``bench`` and ``nobody``, a schema of theirs."""
+    installed = install(base)
+    keys = base / "keys"
+    keys.write_text(f"1;{secrets.token_hex(32)}\n")
+    encryption = (
+        "--plugin-load-add=file_key_management",
+        f"--file-key-management-filename={keys}",
+        "--innodb-encrypt-tables=ON",
+    )
+    with (
+        running(installed, base / "p", "--innodb-buffer-pool-size=64M") as plain,
+        running(installed, base / "e", "--innodb-buffer-pool-size=32M", "--sort-buffer-size=1M", *encryption) as other,
+    ):
+        for server in (plain, other):
+            with contextlib.closing(root(server)) as session:
+                for statement in USERS:
+                    session.run(statement)
+        yield plain, other
+
+
+def root(server: Server) -> Session:
+    return Session({"user": "root", "socket": server.socket, "password": ROOT_PASSWORD})
+
+
+def objects(server: Server) -> list[object]:
+    """All that can be seen of a server that a run must leave as it was."""
+    with contextlib.closing(root(server)) as asked:
+        return [asked.rows(query) for query in OBJECTS]
+
+
+def _wait(process: subprocess.Popen[bytes], port: int, log: Path) -> None:
+    give_up = time.monotonic() + PATIENCE_SECONDS
+    while time.monotonic() < give_up and process.poll() is None:
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
+            return
+        time.sleep(0.05)
+    raise AssertionError(log.read_text()[-2000:])
+
+
+class Session:
+    """One session by the ``mariadb`` client, which stays connected: locks and settings are the session's."""
+
+    def __init__(self, options: Mapping[str, object]) -> None:
+        command = ["mariadb", "--no-defaults", "--batch", "--unbuffered", "--force", "--skip-ssl", "--no-auto-rehash"]
+        if "socket" in options:
+            command += [f"--socket={options['socket']}"]
+        else:
+            command += ["--protocol=tcp", f"--host={options['host']}", f"--port={options['port']}"]
+        command += [f"--user={options['user']}", *([str(options["database"])] if "database" in options else [])]
+        secret = {"MYSQL_PWD": str(options["password"])} if "password" in options else {}
+        self._process = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            env={**os.environ, **secret},
+        )
+        self._guard = threading.Timer(PATIENCE_SECONDS, self._process.kill)
+        self._guard.daemon = True
+        self._guard.start()
+        self._asked = 0
+        try:
+            for statement in options.get("setup", ()):
+                self.run(statement)
+            self.text("SELECT 1")
+        except BaseException:
+            self.close()
+            raise
+
+    def run(self, sql: str) -> None:
+        self.rows(sql)
+
+    def rows(self, sql: str) -> tuple[list[str], list[list[str | None]]]:
+        lines = self._answer(sql)
+        for line in lines:
+            if found := _ERROR.match(line):
+                number = int(found[1])
+                kind = _KINDS.get(number, "connection" if 2000 <= number < 2100 else "sql")
+                raise Refused(kind, f"{found[3]} ({number})")
+        cells = [[_cell(cell) for cell in line.split("\t")] for line in lines]
+        return [str(name) for name in cells[0]] if cells else [], cells[1:]
+
+    def text(self, sql: str) -> str:
+        _, rows = self.rows(sql)
+        return rows[0][0] or "" if rows else ""
+
+    def close(self) -> None:
+        self._guard.cancel()
+        with contextlib.suppress(OSError):
+            assert self._process.stdin is not None
+            self._process.stdin.close()
+        self._process.kill()
+        self._process.wait()
+        assert self._process.stdout is not None
+        self._process.stdout.close()
+
+    def _answer(self, sql: str) -> list[str]:
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._asked += 1
+        end = f"answered-{self._asked}"
+        with contextlib.suppress(BrokenPipeError):
+            self._process.stdin.write(f"{sql};\nSELECT '{end}' AS answered;\n")
+            self._process.stdin.flush()
+        lines: list[str] = []
+        for line in self._process.stdout:
+            if line.rstrip("\n") == end:
+                return lines[:-1]
+            lines.append(line.rstrip("\n"))
+        if not any(_ERROR.match(line) for line in lines):
+            raise Refused("connection", "the session has ended")
+        return lines
+
+
+def _cell(text: str) -> str | None:
+    return None if text == "NULL" else re.sub(r"\\[nt0\\]", lambda found: _ESCAPES[found[0]], text)

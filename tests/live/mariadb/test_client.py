@@ -1,0 +1,9 @@
+"""The native client of the MySQL protocol against MariaDB."""
+
+from __future__ import annotations
+
+from tdelta_mysql_client import MysqlClient
+
+
+class TestMariadb(MysqlClient):
+    kind = "mariadb"

@@ -1,0 +1,145 @@
+"""What goes wrong with private servers: a clear message, or the run goes on; and nothing is left behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from sqlite.running import ANSWERED, read_until
+from tdelta_runs import ALONE, PATIENCE_SECONDS, ServerPlace, failed_checks, occupied, servers_of
+
+SMALL = ("--workload", "point-select", "--size", "2MB", "--scope", "data", *ALONE)
+LONG_TRIALS = (*SMALL, "--trial-seconds", "1", "--blocks", "2", "--rounds", "1..1")
+DISK_BYTES = 1_400_000_000
+OPEN_FILES = 1100
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Iterator[ServerPlace]:
+    yield from occupied("mariadb", tmp_path)
+
+
+def kill_the_one_at_work(place: ServerPlace) -> None:
+    """Kill the server that is not frozen, as soon as there is one."""
+    give_up = time.monotonic() + PATIENCE_SECONDS
+    while not (awake := [pid for pid, state in servers_of(place, "mariadbd") if state not in "TZX"]):
+        assert time.monotonic() < give_up, "no server was ever at work"
+        time.sleep(0.01)
+    os.kill(awake[0], signal.SIGKILL)
+
+
+def test_a_server_that_is_killed_in_warm_up_in_a_block_or_under_a_search_is_made_up_for(place: ServerPlace) -> None:
+    process = place.start("run", "--json", *place.options(*LONG_TRIALS))
+    for stage in ("warm-up: round 1", "round 2: 2 blocks", "evidence"):
+        read_until(process, stage)
+        kill_the_one_at_work(place)
+        read_until(process, "lost: ")
+    _, err = process.communicate(timeout=3 * PATIENCE_SECONDS)
+    assert process.returncode in ANSWERED, err
+    document = place.tdelta("show", "--json").document
+    lost = [caution for caution in document["cautions"] if "died while it was at work" in caution]
+    assert [caution.partition(" is void")[0] for caution in lost] == [
+        "round 1: what came before the first trial",
+        "round 2: block 1",
+        "round 3: the search of the files",
+    ]
+    assert failed_checks(document) == []
+    # The round whose files could not be searched keeps its blocks, and the next one has the search.
+    assert document["counts"]["blocks"] == 4
+    assert place.left() == []
+
+
+def test_a_server_that_is_killed_under_a_command_of_the_users_is_made_up_for(place: ServerPlace) -> None:
+    load = ("--load", "sysbench oltp_point_select --tables=1 --table-size=9000 run")
+    process = place.start("run", "--json", *place.options(*LONG_TRIALS, *load))
+    read_until(process, "round 1: 2 blocks")
+    time.sleep(0.2)  # sysbench has connected
+    kill_the_one_at_work(place)
+    read_until(process, "lost: block 1")
+    _, err = process.communicate(timeout=3 * PATIENCE_SECONDS)
+    assert process.returncode in ANSWERED, err
+    assert place.left() == []
+
+
+@pytest.fixture
+def disk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A small file system of its own, which only root may mount."""
+    folder = tmp_path_factory.mktemp("disk")
+    command = ["mount", "-t", "tmpfs", "-o", f"size={DISK_BYTES}", "tmpfs", str(folder)]
+    if os.geteuid() != 0 or subprocess.run(command, capture_output=True, check=False).returncode != 0:
+        pytest.skip("cannot mount a file system here")
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", "--lazy", str(folder)], check=True)
+
+
+def fill(disk: Path) -> None:
+    """Take all the room that is left."""
+    with (disk / "filler").open("wb") as filler:
+        try:
+            while True:
+                filler.write(bytes(1 << 20))
+        except OSError:
+            pass
+
+
+@pytest.mark.parametrize("stage", ["load: plain", "calibrate"])
+def test_a_disk_that_fills_up_is_told(place: ServerPlace, disk: Path, stage: str) -> None:
+    process = place.start("run", "--json", *place.options(*LONG_TRIALS, "--dir", str(disk)))
+    read_until(process, stage)
+    fill(disk)
+    out, err = process.communicate(timeout=PATIENCE_SECONDS)
+    assert (process.returncode, out) == (2, ""), err
+    assert "free some space" in err
+    assert "--dir" in err
+    assert place.left() == []
+    assert [path.name for path in disk.iterdir()] == ["filler"]
+
+
+def refused(place: ServerPlace, *options: str, prefix: tuple[str, ...] = ()) -> str:
+    """What a run that is refused before anything is made says, on standard error."""
+    ran = place.tdelta("run", *options) if not prefix else place.limited(prefix, "run", *options)
+    assert (ran.code, ran.out) == (2, ""), ran.err
+    assert "Traceback" not in ran.err
+    assert not place.twins.exists()
+    return ran.err
+
+
+def test_a_disk_that_is_too_small_for_servers_is_refused_before_anything_is_made(
+    place: ServerPlace, disk: Path
+) -> None:
+    told = refused(place, *place.options("--size", "300MB", "--dir", str(disk)))
+    assert "of free disk space, found" in told
+    assert list(disk.iterdir()) == []
+
+
+def test_more_connections_than_open_files_are_refused_with_the_number(place: ServerPlace) -> None:
+    few = ("prlimit", f"--nofile={OPEN_FILES}:{OPEN_FILES}")
+    told = refused(place, *place.options(*SMALL, "--threads", "2048"), prefix=few)
+    assert f"open files, each connection of a server being one, found {OPEN_FILES:,}" in told
+    assert "--threads" in told
+
+
+def test_more_threads_than_the_machine_holds_are_refused(place: ServerPlace) -> None:
+    told = refused(place, *place.options(*SMALL, "--threads", "99000"))
+    assert "free memory" in told or "open files" in told  # whichever this machine has less of
+
+
+@pytest.mark.parametrize(
+    ("program", "told"),
+    [
+        ("/bin/true", "but --version says: true (GNU coreutils)"),
+        ("/etc", "expected a server's program, found no file there"),
+        ("/nowhere/mariadbd", "expected a server's program, found no file there"),
+    ],
+)
+def test_a_server_binary_that_is_none_is_refused(place: ServerPlace, program: str, told: str) -> None:
+    said = refused(place, "--engine", "mariadb", "--server-binary", program)
+    assert f"--server-binary {program}" in said
+    assert told in said

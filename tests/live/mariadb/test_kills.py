@@ -1,0 +1,22 @@
+"""``kill -9`` of a tdelta with private servers: no process, socket or folder stays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tdelta_kills import kill_at_random
+from tdelta_runs import ServerPlace, occupied
+
+SEEDS = range(10)
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Iterator[ServerPlace]:
+    yield from occupied("mariadb", tmp_path)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_killed_tdelta_leaves_nothing(place: ServerPlace, seed: int) -> None:
+    kill_at_random(place, seed, "--scope", "all")

@@ -1,0 +1,79 @@
+"""What each scope of MariaDB's encryption leaves in the clear, found by searching every file of a server at work."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from leaking import all_searched, asking, running, settings_of, states
+from sqlite.running import require
+
+from tdelta.driver.servers.binaries import find_servers
+from tdelta.engines.mariadb import MariadbEngine
+from tdelta.errors import EngineUnavailable, StatementFault
+from tdelta.evidence import validity
+from tdelta.evidence.plans import Rows, compare, plans_of, sampled, unexplained
+from tdelta.records import EvidenceState, FileEvidence
+from tdelta.workloads import load
+
+SCOPES = ("none", "data", "+temp", "all")
+KINDS = ("tables", "system tablespace", "redo log", "binlog", "temp tables", "on-disk temp tables", "temp")
+COVERED = {
+    "data": {"tables", "system tablespace"},
+    "+temp": {"tables", "system tablespace", "temp tables", "temp"},
+    "all": {"tables", "system tablespace", "redo log", "binlog", "temp tables", "temp"},
+}
+
+
+@pytest.fixture(scope="module")
+def engine() -> MariadbEngine:
+    try:
+        return MariadbEngine(find_servers("mariadb")[0])
+    except EngineUnavailable as error:
+        require(None, str(error))
+        raise
+
+
+@pytest.fixture(scope="module")
+def evidence(engine: MariadbEngine, tmp_path_factory: pytest.TempPathFactory) -> tuple[FileEvidence, ...]:
+    return all_searched(engine, tmp_path_factory.mktemp("leaks"), SCOPES)
+
+
+def test_a_plain_server_shows_markers_in_every_class_that_holds_rows(evidence: tuple[FileEvidence, ...]) -> None:
+    found = states(evidence, "none")
+    assert {kind: found[kind] for kind in KINDS} == dict.fromkeys(KINDS, EvidenceState.PLAIN)
+    assert set(found) - set(KINDS) <= {"dictionary", "server logs", "other"}
+
+
+@pytest.mark.parametrize("scope", SCOPES[1:])
+def test_each_scope_leaves_in_the_clear_what_it_does_not_cover_and_nothing_else(
+    evidence: tuple[FileEvidence, ...], scope: str
+) -> None:
+    hidden, clear = EvidenceState.ENCRYPTED, EvidenceState.UNCOVERED
+    found = states(evidence, scope)
+    assert {kind: found[kind] for kind in KINDS} == {
+        kind: hidden if kind in COVERED[scope] else clear for kind in KINDS
+    }
+
+
+def test_what_a_scope_does_not_cover_is_listed_and_no_failed_check(evidence: tuple[FileEvidence, ...]) -> None:
+    nothing_leaks, finds = validity(evidence)
+    assert (nothing_leaks.ok, finds.ok) == (True, True)
+    assert "left in the clear by cipher=aes-256,scope=data, which does not cover it: redo log" in nothing_leaks.detail
+
+
+def test_a_twin_without_an_index_is_told_by_the_statements_that_lack_it(engine: MariadbEngine, tmp_path: Path) -> None:
+    workload = load("order-entry")
+    statements = sampled("mariadb", {one.name: one.text for one in workload.transactions})
+    with running(engine, tmp_path / "plans", settings_of("none")) as server, asking(server) as twin:
+        for sql in workload.schema_for("mariadb"):
+            twin.run(sql)
+        rows: Rows = lambda sql: twin.rows(sql)[1]  # noqa: E731 - it is one line
+        before, again = plans_of("mariadb", rows, statements), plans_of("mariadb", rows, statements)
+        twin.run("DROP INDEX orders_customer ON orders")
+        after = plans_of("mariadb", rows, statements)
+        with pytest.raises(StatementFault):
+            twin.run("EXPLAIN SELECT * FROM nowhere")
+    assert (len(before), unexplained(before), compare(before, again)) == (len(statements), (), ())
+    assert [one.statement for one in compare(before, after)] == ["browse_orders/2", "browse_orders/3"]
+    assert "orders ref orders_customer(customer_id) | orders index PRIMARY" in str(compare(before, after)[0])

@@ -1,0 +1,93 @@
+"""What MariaDB starts in OpenSSL for its pages, counted by the preload."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from leaking import Asking, asking, running, settings_of
+from sqlite.running import require
+
+from tdelta.driver.servers import Server
+from tdelta.driver.servers.binaries import find_servers
+from tdelta.driver.servers.observation import Watched, environment, observe, read_counts, told
+from tdelta.engines.mariadb import MariadbEngine
+from tdelta.errors import EngineUnavailable
+
+ROWS = "SELECT REPEAT(MD5(seq), 6) FROM seq_1_to_20000"
+
+
+@pytest.fixture(scope="module")
+def engine() -> MariadbEngine:
+    try:
+        return MariadbEngine(find_servers("mariadb")[0])
+    except EngineUnavailable as error:
+        require(None, str(error))
+        raise
+
+
+class Working:
+    def __init__(self, server: Server) -> None:
+        self.server = server
+        self.pages = 0
+
+    def work(self) -> None:
+        with asking(self.server) as twin:
+            before = pages_decrypted(twin)
+            twin.rows("SELECT SUM(LENGTH(x)) FROM t")
+            self.pages = pages_decrypted(twin) - before
+
+
+def pages_decrypted(twin: Asking) -> int:
+    _, rows = twin.rows("SHOW GLOBAL STATUS LIKE 'Innodb_num_pages_decrypted'")
+    return int(rows[0][1] or 0)
+
+
+@contextmanager
+def filled(engine: MariadbEngine, folder: Path, scope: str, added: Mapping[str, str]) -> Iterator[Working]:
+    """A server that has to read its table from the disk."""
+    with running(engine, folder, settings_of(scope), added) as server:
+        with asking(server) as twin:
+            twin.run("CREATE TABLE t (id INT PRIMARY KEY AUTO_INCREMENT, x VARCHAR(200) NOT NULL)")
+            twin.run(f"INSERT INTO t (x) {ROWS}")
+        server.restart()
+        yield Working(server)
+
+
+def test_pages_are_encrypted_with_128_bits_whatever_the_keys_length(engine: MariadbEngine, tmp_path: Path) -> None:
+    working: list[Working] = []
+
+    @contextmanager
+    def start(added: Mapping[str, str]) -> Iterator[Watched]:
+        with filled(engine, tmp_path / "server", "data", added) as server:
+            working.append(server)
+            yield server
+            os.kill(server.server.pid, signal.SIGKILL)
+
+    found = observe(start, tmp_path)
+    assert working[0].pages > 100
+    assert found["AES-128-CBC"].decrypts >= working[0].pages
+    assert not [name for name in found if "256" in name]
+    assert told(found).startswith("AES-128-")
+    assert not list(tmp_path.glob("counts-*"))
+
+
+def test_a_plain_server_starts_no_cipher_for_its_pages_and_counts_outlive_a_kill(
+    engine: MariadbEngine, tmp_path: Path
+) -> None:
+    counts = tmp_path / "counts"
+    with filled(engine, tmp_path / "server", "none", environment(counts)) as working:
+        assert counts.stat().st_size == 64 * 64
+        before = read_counts(counts)
+        working.work()
+        assert read_counts(counts) == before
+        with asking(working.server) as twin:
+            twin.rows("SELECT AES_ENCRYPT('text', 'a key'), @@version")
+        os.kill(working.server.pid, signal.SIGKILL)
+    more = {name: calls.encrypts for name, calls in read_counts(counts).items() if calls != before.get(name)}
+    assert more == {"AES-128-ECB": 1 + (before["AES-128-ECB"].encrypts if "AES-128-ECB" in before else 0)}
+    assert told({}) == "not observed"

@@ -1,0 +1,218 @@
+"""sysbench and other commands as the load of a private MariaDB."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+from sqlite.running import require
+
+from tdelta import _native
+from tdelta.driver import Worker
+from tdelta.driver.outside import Connection, OutsideLoad, Work, parse_load, run, with_server
+from tdelta.errors import LoadFault, TdeltaError
+from tdelta.measure.children import die_with_parent
+
+PASSWORD = 'it\'s "odd" \\ # :'  # noqa: S105 - of a server that lives for a moment
+TABLES = "--tables=2 --table-size=500"
+WORK = Work(threads=2, operations=300, seconds=1.0, seed=7)
+PATIENCE_SECONDS = 60.0
+
+
+@dataclass(frozen=True)
+class Server:
+    """A server that is up, and whom the load connects as."""
+
+    connection: Connection
+    pid: int
+
+    def ask(self, sql: str) -> list[str]:
+        """The first column of what root is answered."""
+        socket = f"--socket={self.connection.socket}"
+        told = subprocess.run(
+            ["mariadb", "--no-defaults", socket, "-uroot", "-N", "-e", sql], capture_output=True, text=True, check=True
+        )
+        return told.stdout.splitlines()
+
+    def status(self, name: str) -> int:
+        return int(self.ask(f"SHOW GLOBAL STATUS LIKE '{name}'")[0].split("\t")[1])
+
+
+def eventually(is_so: Callable[[], bool]) -> bool:
+    give_up = time.monotonic() + PATIENCE_SECONDS
+    while not is_so() and time.monotonic() < give_up:
+        time.sleep(0.02)
+    return is_so()
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    search = f"{os.environ['PATH']}:/usr/sbin:/usr/local/sbin"
+    program, install = shutil.which("mariadbd", path=search), shutil.which("mariadb-install-db", path=search)
+    require(program and install, "install the package mariadb-server")
+    require(shutil.which("sysbench"), "install the package sysbench")
+    folder = tmp_path_factory.mktemp("maria")
+    data, socket, log = folder / "data", folder / "s", folder / "log"
+    here = ["--no-defaults", f"--datadir={data}"]
+    subprocess.run(
+        [install, *here, "--auth-root-authentication-method=normal", "--skip-test-db"], capture_output=True, check=True
+    )
+    options = [
+        "--user=root",
+        f"--socket={socket}",
+        "--skip-networking",
+        "--innodb-buffer-pool-size=32M",
+        "--skip-log-bin",
+    ]
+    parent = os.getpid()
+    with log.open("wb") as said:
+        process = subprocess.Popen(
+            [program, *here, *options], stdout=said, stderr=said, preexec_fn=lambda: die_with_parent(parent)
+        )
+    try:
+        found = Server(Connection("mysql", "tdelta", "tdelta", socket=socket, password=PASSWORD), process.pid)
+        assert eventually(lambda: "ready for connections" in log.read_text()), log.read_text()
+        quoted = PASSWORD.replace("\\", "\\\\").replace("'", "''")
+        found.ask(
+            f"CREATE DATABASE tdelta; CREATE USER tdelta@localhost IDENTIFIED BY '{quoted}';"
+            " GRANT ALL ON tdelta.* TO tdelta@localhost"
+        )
+        whom = (f"--mysql-socket={socket}", "--mysql-user=tdelta", "--mysql-db=tdelta")
+        subprocess.run(
+            ["sysbench", "oltp_read_only", *whom, *TABLES.split(), "prepare"],
+            env=os.environ | {"MYSQL_PWD": PASSWORD},
+            capture_output=True,
+            check=True,
+        )
+        yield found
+    finally:
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+
+
+def test_sysbench_runs_the_work_that_was_asked_for_and_its_results_are_read(server: Server, tmp_path: Path) -> None:
+    command = parse_load(f"sysbench oltp_point_select {TABLES} run", "mysql")
+    before = server.status("Com_stmt_execute")
+    measured = run(command, server.connection, WORK, parent=tmp_path, deadline_seconds=60.0)
+    assert server.status("Com_stmt_execute") - before == 300 == measured.operations
+    assert _native.histogram_summary([measured.histograms["tx:event"]], [0.5])[0] == 300
+    assert 0 < measured.response_ns * 300 < 2 * measured.elapsed_ns * 1.01, "two connections share the time"
+    assert measured.client_cpu_seconds > 0.0
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_the_server_used_meanwhile_is_added(server: Server, tmp_path: Path) -> None:
+    command = parse_load(f"sysbench oltp_read_write {TABLES} run", "mysql")
+    connection = server.connection
+    options = {"protocol": "mysql", "socket": str(connection.socket), "user": "tdelta", "password": PASSWORD}
+    counted = (
+        "SELECT 'inserted', variable_value FROM information_schema.global_status WHERE variable_name = 'HANDLER_WRITE'"
+    )
+    with Worker() as worker, OutsideLoad(command, connection, tmp_path) as load:
+        worker.ask("connect", options={**options, "database": "tdelta"}, connections=1)
+        worker.ask("observe", observed={"watch": [server.pid], "counters": [counted]})
+        worker.ask("begin_outside")
+        own = load.trial(WORK, 60.0)
+        measured = with_server(own, worker.ask("end_outside"))
+        with pytest.raises(TdeltaError, match="not begun"):
+            worker.ask("end_outside")
+    assert measured.cpu_seconds > 0.0
+    assert measured.client_cpu_seconds == own.client_cpu_seconds > 0.0
+    assert measured.engine_counters["inserted"] >= 300
+    assert measured.asked_written_bytes > 0
+
+
+def statements_of(server: Server, parent: Path, work: Work) -> list[str]:
+    server.ask("SET GLOBAL log_output='TABLE'; TRUNCATE mysql.general_log; SET GLOBAL general_log=1")
+    run(
+        parse_load(f"sysbench oltp_read_only {TABLES} run", "mysql"),
+        server.connection,
+        work,
+        parent=parent,
+        deadline_seconds=60.0,
+    )
+    server.ask("SET GLOBAL general_log=0")
+    return sorted(server.ask("SELECT argument FROM mysql.general_log WHERE command_type='Execute'"))
+
+
+def test_the_same_seed_is_the_same_statements_on_one_connection(server: Server, tmp_path: Path) -> None:
+    work = replace(WORK, threads=1, operations=5)
+    first = statements_of(server, tmp_path, work)
+    assert len(first) == 5 * 16
+    assert first == statements_of(server, tmp_path, work)
+    assert first != statements_of(server, tmp_path, replace(work, seed=8))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "mariadb --defaults-extra-file={passfile} --socket={socket} --user={user} {database} -e 'DO SLEEP(0.01)'",
+        "mariadb --defaults-extra-file={passfile} {database} -e 'DO SLEEP(0.01)'",
+        "mariadb --no-defaults --user={user} {database} -e 'DO SLEEP(0.01)'",
+    ],
+)
+def test_any_client_connects_by_file_or_by_environment(server: Server, tmp_path: Path, text: str) -> None:
+    measured = run(parse_load(text, "mysql"), server.connection, WORK, parent=tmp_path, deadline_seconds=60.0)
+    assert (measured.operations, list(measured.transactions)) == (1, ["mariadb"])
+    assert measured.elapsed_ns > 10_000_000
+
+
+def test_a_script_that_runs_sysbench_is_read_like_sysbench(server: Server, tmp_path: Path) -> None:
+    inner = (
+        "sysbench oltp_point_select --mysql-socket={socket} --mysql-user={user} --mysql-db={database}"
+        f" {TABLES} --threads={{threads}} --time=0 --events={{operations}} run"
+    )
+    command = parse_load(f"sh -c '{inner}'", "mysql")
+    measured = run(command, server.connection, WORK, parent=tmp_path, deadline_seconds=60.0)
+    assert (measured.operations, measured.transactions["event"].count) == (300, 300)
+
+
+def test_a_wrong_password_is_told_in_the_servers_words_and_not_repeated(server: Server, tmp_path: Path) -> None:
+    wrong = replace(server.connection, password="wr0ng")  # noqa: S106
+    command = parse_load(f"sysbench oltp_point_select {TABLES} run", "mysql")
+    with pytest.raises(LoadFault) as caught:
+        run(command, wrong, WORK, parent=tmp_path, deadline_seconds=60.0)
+    assert "Access denied" in str(caught.value)
+    assert "wr0ng" not in str(caught.value)
+
+
+def load_that_goes_on(server: Server, parent: Path) -> OutsideLoad:
+    command = parse_load(f"sysbench oltp_point_select {TABLES} --time=300 run", "mysql")
+    load = OutsideLoad(command, server.connection, parent)
+    load.begin(WORK, 300.0)
+    assert eventually(lambda: is_connected(server))
+    return load
+
+
+def is_connected(server: Server) -> bool:
+    return server.ask("SELECT COUNT(*) FROM information_schema.processlist WHERE user='tdelta'") != ["0"]
+
+
+def words_of_children(pid: int) -> bytes:
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    assert children
+    return b"".join(Path(f"/proc/{child}/cmdline").read_bytes() for child in children)
+
+
+def test_a_running_load_shows_no_password_and_a_stop_closes_its_connections(server: Server, tmp_path: Path) -> None:
+    with load_that_goes_on(server, tmp_path) as load:
+        words = words_of_children(load.pid)
+        assert b"--mysql-socket" in words
+        assert PASSWORD.encode() not in words
+        load.stop()
+        assert load.answer().stopped_by == "signal"
+    assert eventually(lambda: not is_connected(server))
+
+
+def test_connections_that_the_server_ends_are_a_fault_in_its_words(server: Server, tmp_path: Path) -> None:
+    with load_that_goes_on(server, tmp_path) as load:
+        server.ask("KILL USER tdelta")
+        with pytest.raises(LoadFault, match=r"(?s)exit status 1.*(gone away|Lost connection)"):
+            load.answer()

@@ -1,0 +1,227 @@
+"""A user's dump in a private server: restored by the user's command, and described from the catalog."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from shutil import which
+
+import pytest
+from sqlite.running import require
+
+from tdelta.driver.database_answers import checksums_of
+from tdelta.driver.jobs import TrialJob
+from tdelta.driver.servers.catalogs import MySqlCatalog
+from tdelta.driver.servers.connection import WorkerSession
+from tdelta.driver.servers.describing import describe
+from tdelta.driver.servers.own import asking
+from tdelta.driver.servers.restore import RestoreTarget, restore
+from tdelta.driver.workers import Worker
+from tdelta.errors import RestoreFault
+from tdelta.workloads.database import ColumnSample, DatabaseColumn, IndexColumn
+from tdelta.workloads.keys import key_sql, key_variables
+from tdelta.workloads.proposal import Kind, propose
+from tdelta.workloads.spelling import MYSQL
+
+from .own import ROOT_PASSWORD, Server, Session, install, running
+
+TRIAL = TrialJob(1, 1, 5, first_op=1, deadline_seconds=30.0)
+DUMP = """
+CREATE TABLE customers (id BIGINT UNSIGNED PRIMARY KEY AUTO_INCREMENT, name VARCHAR(80) NOT NULL,
+  mail VARCHAR(80) UNIQUE, score DOUBLE,
+  loud VARCHAR(80) AS (upper(name)) VIRTUAL, half DOUBLE AS (score / 2) STORED, KEY by_name (name),
+  KEY by_start (name(3)), FULLTEXT KEY words (name));
+CREATE TABLE `line items` (customer BIGINT UNSIGNED NOT NULL, n SMALLINT NOT NULL, note TEXT, PRIMARY KEY (customer, n),
+  FOREIGN KEY (customer) REFERENCES customers (id));
+CREATE TABLE codes (code CHAR(3) NOT NULL, word VARCHAR(10), UNIQUE KEY (code));
+CREATE TABLE loose (x INT);
+CREATE TABLE old (id INT PRIMARY KEY) ENGINE = MyISAM;
+CREATE VIEW seen AS SELECT * FROM customers;
+INSERT INTO customers (id, name, mail, score)
+  SELECT seq, concat('aé', seq), concat(seq, '@'), seq - 1 FROM seq_1_to_4000;
+INSERT INTO `line items` SELECT seq, seq MOD 5, 'aaa' FROM seq_1_to_100;
+INSERT INTO codes VALUES ('abc', 'Aabcdef'), ('abd', NULL);
+INSERT INTO loose VALUES (1);
+"""
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    require(which("mariadbd") and which("mariadb-install-db"), "apt-get install mariadb-server")
+    base = tmp_path_factory.mktemp("restore")
+    with running(install(base), base / "p", "--skip-networking=0") as found:
+        yield found
+
+
+@pytest.fixture
+def target(server: Server, tmp_path: Path) -> Iterator[RestoreTarget]:
+    with contextlib.closing(root(server)) as session:
+        session.run("CREATE SCHEMA twin")
+        session.run("CREATE USER twin@localhost")
+        session.run("GRANT ALL ON twin.* TO twin@localhost")
+        yield RestoreTarget("mariadb", server.socket, "twin", "twin", tmp_path, server.port)
+        session.run("DROP SCHEMA twin")
+        session.run("DROP USER twin@localhost")
+
+
+def root(server: Server, **more: object) -> Session:
+    return Session({"user": "root", "socket": server.socket, "password": ROOT_PASSWORD, **more})
+
+
+def test_a_dump_is_restored_and_described(server: Server, target: RestoreTarget, tmp_path: Path) -> None:
+    (tmp_path / "dump.sql").write_text(DUMP)
+    restore("cat {folder}/dump.sql | mariadb --no-defaults -S {socket} -u {user} {database}", target, 60.0)
+    with contextlib.closing(root(server, database="twin")) as session:
+        described = describe(MySqlCatalog(), asking(session), "twin")
+        assert described == describe(MySqlCatalog(), asking(session), "twin")
+    codes, customers, items, loose = described.database.tables
+    assert [table.name for table in described.database.tables] == ["codes", "customers", "line items", "loose"]
+    assert {"seen", "old", "customers"} <= described.database.names
+    assert described.left_out == ("table 'old': its engine is MyISAM, not InnoDB",)
+    assert described.types["customers"]["id"] == "bigint(20) unsigned"
+
+    assert (customers.rows, customers.lowest, customers.highest, customers.is_dense) == (4000, 1, 4000, True)
+    assert customers.key is not None
+    assert (customers.key.names, customers.key.is_integer) == (("id",), True)
+    assert customers.columns[4:] == (
+        DatabaseColumn("loud", 0, is_virtual=True, is_generated=True),
+        DatabaseColumn("half", 0, is_virtual=False, is_generated=True),
+    )
+    indexes = {index.name: index for index in customers.indexes}
+    assert set(indexes) == {"by_name", "by_start", "mail", "words"}
+    assert [name for name, index in indexes.items() if index.is_partial] == ["by_start", "words"]
+    assert indexes["mail"].is_unique
+    assert customers.size_bytes >= 4000 * 20
+
+    assert items.key is not None
+    assert (items.key.columns, items.key.is_integer) == ((IndexColumn("customer"), IndexColumn("n")), False)
+    assert (items.rows, items.keyed_rows, items.foreign_key_columns) == (100, 100, {"customer"})
+    assert items.samples == (ColumnSample("note", 100, 0, 0, texts=100, changing_texts=0, characters=300),)
+    assert codes.key is not None
+    assert codes.key.names == ("code",)  # InnoDB keeps rows in the order of such an index
+    assert codes.samples == (ColumnSample("word", 2, 0, 0, texts=1, changing_texts=1, characters=7),)
+    assert loose.key is None
+
+
+def test_a_long_table_is_sampled_by_chance_the_same_way_each_time(
+    server: Server, target: RestoreTarget, tmp_path: Path
+) -> None:
+    (tmp_path / "dump.sql").write_text(DUMP)
+    restore("mariadb --no-defaults -u {user} {database} < {folder}/dump.sql", target, 60.0)  # MYSQL_UNIX_PORT is enough
+    with contextlib.closing(root(server, database="twin")) as session:
+        customers = describe(MySqlCatalog(), asking(session), "twin").database.tables[1]
+    name, score = customers.samples[-1], customers.samples[0]
+    assert (name.column, score.column) == ("name", "score")
+    assert 850 < name.values < 1150
+    assert name.texts == name.changing_texts == name.values
+    assert score.reals in (score.values, score.values - 1)  # one row has 0, which a factor leaves as it is
+    by_name = next(index for index in customers.indexes if index.name == "by_name")
+    assert by_name.distinct == name.values
+
+
+def test_a_proposal_is_made_of_it_that_runs_and_whose_writes_write(
+    server: Server, target: RestoreTarget, tmp_path: Path
+) -> None:
+    (tmp_path / "dump.sql").write_text(DUMP)
+    restore("mariadb --no-defaults -u {user} {database} < {folder}/dump.sql", target, 60.0)
+    options = {"protocol": "mysql", "socket": str(server.socket), "user": "twin", "database": "twin"}
+    with contextlib.closing(WorkerSession(options)) as session:
+        database = describe(MySqlCatalog(), asking(session), "twin").database
+        proposal = propose(database, MYSQL)
+        for key in proposal.keys:
+            for statement in key_sql(key, database, MYSQL):
+                session.run(statement)
+    assert "table 'loose' is left out: it has no key to find a row by" in proposal.notes
+    by_name = {choice.name: choice for choice in proposal.choices}
+    assert {"read_customers", "range_customers", "index_customers", "update_customers"} <= by_name.keys()
+    assert {"read_line_items", "range_line_items", "read_codes", "update_codes"} <= by_name.keys()
+    with Worker() as worker:
+        worker.ask("connect", options=options, connections=1)
+        tables = tuple((table.name, table.stored_columns) for table in database.tables)
+        constants = {**database.variables(), **key_variables(proposal.keys, database)}
+        for choice in proposal.choices:
+            before = checksums_of(worker, tables)
+            for script in choice.scripts:
+                given = {"name": choice.name, "weight": 1.0, "text": script}
+                answer = worker.ask("try", transaction=given, constants=constants, trial=TRIAL.as_json())
+                assert answer == {"said": None}, script
+            changed = {table for table, found in checksums_of(worker, tables).items() if found != before[table]}
+            is_write = choice.kind in (Kind.UPDATE, Kind.INSERT)
+            assert changed == ({choice.table} if is_write else set()), choice
+
+
+def test_a_range_over_a_key_of_several_columns_follows_the_key(
+    server: Server, target: RestoreTarget, tmp_path: Path
+) -> None:
+    (tmp_path / "dump.sql").write_text(DUMP)
+    restore("mariadb --no-defaults -u {user} {database} < {folder}/dump.sql", target, 60.0)
+    with contextlib.closing(root(server, database="twin")) as session:
+        database = describe(MySqlCatalog(), asking(session), "twin").database
+        proposal = propose(database, MYSQL)
+        for statement in (sql for key in proposal.keys for sql in key_sql(key, database, MYSQL)):
+            session.run(statement)
+        (script,) = next(choice.scripts for choice in proposal.choices if choice.name == "range_line_items")
+        statement = script.splitlines()[-1].replace(":n", "90").rstrip(";")
+        (plan, *_) = asking(session)(f"EXPLAIN {statement}")
+        assert (plan["type"], plan["key"]) == ("range", "PRIMARY")
+        rows = asking(session)(statement)
+        assert [row["customer"] for row in rows] == [str(number) for number in range(90, 101)]
+
+
+def test_a_dump_that_ends_early_is_told_with_the_last_lines(target: RestoreTarget, tmp_path: Path) -> None:
+    command = "(echo 'CREATE TABLE a (id INT);'; echo broken >&2; exit 3) | mariadb --no-defaults -u {user} {database}"
+    with pytest.raises(RestoreFault, match=r"expected exit code 0, found 3.*\n  broken"):
+        restore(command, target, 60.0)
+
+
+def test_what_the_server_refuses_is_told(target: RestoreTarget) -> None:
+    with pytest.raises(RestoreFault, match=r"(?s)found 1: .*\n  ERROR 1044"):
+        restore("echo 'CREATE SCHEMA other' | mariadb --no-defaults -u {user} {database}", target, 60.0)
+
+
+def test_nothing_is_left_of_a_command_that_takes_too_long(target: RestoreTarget, tmp_path: Path) -> None:
+    with pytest.raises(RestoreFault, match=r"not done after 0\.5 s"):
+        restore("trap '' TERM; sleep 300 & echo $! > {folder}/pid; wait", target, 0.5)
+    assert is_gone(tmp_path / "pid")
+
+
+def test_nothing_is_left_of_a_command_at_ctrl_c(target: RestoreTarget, tmp_path: Path) -> None:
+    pid = tmp_path / "pid"
+
+    def interrupt() -> None:
+        while not (pid.exists() and pid.read_text().strip()):
+            time.sleep(0.02)
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+
+    threading.Thread(target=interrupt, daemon=True).start()
+    with pytest.raises(KeyboardInterrupt):
+        restore("sleep 300 & echo $! > {folder}/pid; wait", target, 60.0)
+    assert is_gone(pid)
+
+
+def is_gone(pid: Path) -> bool:
+    """Whether a process has ended; who inherited it may take a moment to bury it."""
+    state = Path(f"/proc/{pid.read_text().strip()}/stat")
+    give_up = time.monotonic() + 20.0
+    while time.monotonic() < give_up:
+        try:
+            if state.read_text().rpartition(")")[2].split()[0] == "Z":
+                return True
+        except OSError:
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def test_a_command_finds_no_server_of_the_users(target: RestoreTarget, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MYSQL_HOST", "production")
+    monkeypatch.setenv("MYSQL_PWD", "x")
+    found = target.environment(os.environ)
+    assert "MYSQL_HOST" not in found
+    assert "MYSQL_PWD" not in found
+    assert found["MYSQL_UNIX_PORT"] == str(target.socket)

@@ -1,0 +1,121 @@
+"""``tdelta run --restore CMD``: a dump of a user's, restored into every kind of private MariaDB twin, and measured."""
+
+from __future__ import annotations
+
+import contextlib
+import shlex
+import subprocess
+from pathlib import Path
+from shutil import which
+
+import pytest
+from sqlite.running import ANSWERED, Answered, Place, require
+
+from .own import ROOT_PASSWORD, install, root, running
+
+SHORT = (
+    *("--engine", "mariadb", "--scope", "data", "--no-aa-twin", "--trial-seconds", "0.1", "--blocks", "2"),
+    *("--rounds", "1..1", "--max-time", "60s"),
+)
+ROWS = 5000
+SHOP = (
+    "CREATE SCHEMA shop",
+    "USE shop",
+    "CREATE TABLE shop.customers (id INT PRIMARY KEY AUTO_INCREMENT, name VARCHAR(80) NOT NULL, KEY by_name (name))",
+    "CREATE TABLE shop.`line items` (customer INT NOT NULL, n SMALLINT NOT NULL, note TEXT, stamped TIMESTAMP(6),"
+    " PRIMARY KEY (customer, n), FOREIGN KEY (customer) REFERENCES shop.customers (id))",
+    f"INSERT INTO shop.customers (id, name) SELECT seq, concat('aé', seq) FROM seq_1_to_{ROWS}",
+    f"INSERT INTO shop.`line items` SELECT seq, seq MOD 5, 'a note', now() FROM seq_1_to_{ROWS}",
+    "CREATE TRIGGER stamps BEFORE UPDATE ON `line items` FOR EACH ROW SET NEW.stamped = now(6)",
+)
+
+
+@pytest.fixture(scope="module")
+def dump(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    require(which("mariadbd") and which("mariadb-dump"), "apt-get install mariadb-server")
+    base = tmp_path_factory.mktemp("dumped")
+    file = base / "shop.sql"
+    with running(install(base), base / "p") as server, contextlib.closing(root(server)) as session:
+        for statement in SHOP:
+            session.run(statement)
+        with file.open("wb") as written:
+            subprocess.run(
+                ["mariadb-dump", "--no-defaults", "-u", "root", "-S", str(server.socket), "shop"],
+                env={"MYSQL_PWD": ROOT_PASSWORD, "PATH": "/usr/bin:/bin"},
+                stdout=written,
+                check=True,
+                timeout=60.0,
+            )
+    return file
+
+
+def restoring(dump: Path) -> str:
+    return f"mariadb --no-defaults -u {{user}} -S {{socket}} {{database}} < {shlex.quote(str(dump))}"
+
+
+@pytest.fixture(scope="module")
+def answered(dump: Path, tmp_path_factory: pytest.TempPathFactory) -> Answered:
+    place = Place(tmp_path_factory.mktemp("restored"))
+    ran = place.tdelta("run", "--json", *SHORT, "--restore", restoring(dump))
+    assert ran.code in ANSWERED, ran.err
+    return Answered(place, ran.code, ran.document)
+
+
+def test_a_dump_is_measured_on_both_kinds_of_twin(answered: Answered) -> None:
+    checks = {check["check"]: check for check in answered.document["validity"]}
+    before = checks["rows are the same before the first trial"]
+    assert before["ok"]
+    assert "as in the original (1 of them tdelta's own, of keys)" in before["detail"]
+    assert (
+        "not of line items, which the clock or chance writes to"
+        in (checks["rows are the same after the last trial"]["detail"])
+    )
+    assert checks["files are encrypted as asked"]["ok"]
+    assert "not found in tables" in checks["no marker in any file of an encrypted twin"]["detail"]
+    types = {verdict["transaction"] for verdict in answered.document["verdicts"]}
+    assert {"read_customers", "read_line_items", "update_customers"} <= types
+
+
+def test_what_was_restored_is_told(answered: Answered, dump: Path) -> None:
+    facts = answered.document["settings"]["database"]
+    assert (facts["restored"], facts["proposed"], facts["tables"], facts["rows"]) == (True, True, 2, 2 * ROWS)
+    assert facts["page_size"] == 16384
+    assert facts["size_bytes"] > ROWS * 20
+    assert shlex.quote(restoring(dump)) in answered.document["settings"]["repeat"]
+    assert any("tdelta's proposal" in caution for caution in answered.document["cautions"])
+    assert list(answered.place.twins.iterdir()) == []
+
+
+def test_the_proposal_is_written_and_given_back(dump: Path, tmp_path: Path) -> None:
+    place = Place(tmp_path)
+    written = place.tdelta("run", *SHORT, "--restore", restoring(dump), "--write-workload", "mine", "--json")
+    assert written.code == 0, written.err
+    assert {table["name"] for table in written.document["tables"]} == {"customers", "line items"}
+    folder = tmp_path / "mine"
+    (folder / "read_customers.sql").write_text(
+        "\\set id random(:min_customers, :max_customers)\nSELECT `name` FROM `customers` WHERE `id` = :id;\n"
+    )
+    given = place.tdelta("run", *SHORT, "--restore", restoring(dump), "--workload", "mine", "--dry-run", "--json")
+    assert given.code == 0, given.err
+    assert any("`name`" in one["script"] for one in given.document["transactions"])
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ("echo broken >&2; exit 3", "expected exit code 0, found 3"),
+        ("true", "expected tables in database tdelta, found none"),
+    ],
+)
+def test_a_dump_that_is_not_restored_is_told_and_nothing_stays(place: Place, command: str, said: str) -> None:
+    require(which("mariadbd"), "apt-get install mariadb-server")
+    ran = place.tdelta("run", *SHORT, "--restore", command)
+    assert (ran.code, ran.out) == (2, "")
+    assert said in ran.err
+    assert "Traceback" not in ran.err
+    assert list(place.twins.iterdir()) == []
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    return Place(tmp_path)

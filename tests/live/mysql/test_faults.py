@@ -1,0 +1,29 @@
+"""What goes wrong with private MySQL servers only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from sqlite.running import read_until
+from tdelta_runs import ALONE, PATIENCE_SECONDS, ServerPlace, occupied
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Iterator[ServerPlace]:
+    yield from occupied("mysql", tmp_path)
+
+
+def test_a_keyring_that_goes_missing_ends_the_run_with_a_word_of_it(place: ServerPlace) -> None:
+    small = ("--workload", "point-select", "--size", "2MB", "--scope", "data", *ALONE)
+    process = place.start("run", "--json", *place.options(*small))
+    read_until(process, "calibrate")
+    (keyring,) = place.twins.glob("twins-*/load-1/keys/keyring")
+    keyring.unlink()
+    out, err = process.communicate(timeout=PATIENCE_SECONDS)
+    assert (process.returncode, out) == (2, ""), err
+    assert "keyring" in err
+    assert "its file of keys is gone" in err
+    assert "Traceback" not in err
+    assert place.left() == []

@@ -1,0 +1,47 @@
+"""These need PostgreSQL's server programs; one private server serves a module."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from sqlite.running import require
+
+from tdelta import _native
+
+from .private import PASSWORD, PrivateServer, folder_of_binaries, private_server
+
+Open = Callable[..., _native.ServerTwin]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def programs() -> None:
+    require(folder_of_binaries(), "PostgreSQL's server programs (Debian: postgresql)")
+
+
+@pytest.fixture(scope="module")
+def server(programs: None) -> Iterator[PrivateServer]:
+    with private_server() as running:
+        twin = _native.ServerTwin(json.dumps(running.options()), 1)
+        secret = PASSWORD.replace("'", "''")
+        twin.run(f"CREATE ROLE scrammed LOGIN SUPERUSER PASSWORD '{secret}'")
+        twin.run(f"CREATE ROLE plain LOGIN PASSWORD '{secret}'")
+        twin.run(f"SET password_encryption = md5; CREATE ROLE hashed LOGIN PASSWORD '{secret}'")
+        twin.close()
+        yield running
+
+
+@pytest.fixture
+def open_twin(server: PrivateServer) -> Iterator[Open]:
+    """Opens twins that are closed behind the test."""
+    opened = []
+
+    def opening(connections: int = 1, options: dict[str, Any] | None = None) -> _native.ServerTwin:
+        opened.append(_native.ServerTwin(json.dumps(options or server.options()), connections))
+        return opened[-1]
+
+    yield opening
+    for twin in opened:
+        twin.close()

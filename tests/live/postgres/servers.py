@@ -1,0 +1,99 @@
+"""Private PostgreSQL servers for tests, and psql to ask them: no client of tdelta's own has a part in it."""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import shutil
+import subprocess
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tdelta.driver.servers import Server, place_for
+from tdelta.driver.servers.protections import gocryptfs_program
+from tdelta.engines.postgres import PostgresEngine
+from tdelta.engines.postgres_storage import Gocryptfs
+from tdelta.engines.servers import ServerBinary, ServerSettings
+from tdelta.measure import hidden_environment
+from tdelta.measure.aes import CryptoKind
+
+PLAIN = ServerSettings("none", connections=4)
+ENCRYPTED = ServerSettings("aes-256", "all", connections=4)
+INSTALL = "apt-get install postgresql gocryptfs"
+KEY = secrets.token_hex(32)
+
+
+def require(there: object) -> None:
+    """Skip a test that lacks what it drives; fail it where nothing may be lacking."""
+    if there:
+        return
+    if os.environ.get("TDELTA_REQUIRE_ENGINES") == "1":
+        pytest.fail(f"not installed: {INSTALL}")
+    pytest.skip(f"not installed: {INSTALL}")
+
+
+def stock_engine() -> PostgresEngine:
+    """The newest PostgreSQL here, its encrypted twins on gocryptfs."""
+    require(shutil.which("gocryptfs"))
+    return PostgresEngine(stock_binary(), Gocryptfs(gocryptfs_program()))
+
+
+def stock_binary() -> ServerBinary:
+    found = [Path(path) for path in (shutil.which("postgres"),) if path]
+    found += Path("/usr/lib/postgresql").glob("*/bin/postgres")
+    require(found)
+    path = max(found, key=lambda path: int(path.parts[4]) if path.parts[1:4] == ("usr", "lib", "postgresql") else 0)
+    text = subprocess.run([path, "--version"], capture_output=True, text=True, check=True).stdout.strip()
+    version = re.search(r"\d+(\.\d+)*", text)
+    assert version, text
+    return ServerBinary("postgres", "PostgreSQL", path, version.group(), text)
+
+
+@contextmanager
+def running(engine: PostgresEngine, folder: Path, settings: ServerSettings) -> Iterator[Server]:
+    """A new server with an empty database."""
+    with made(engine, folder, settings) as server:
+        server.start(initialize=True)
+        for statement in engine.schema_sql(settings):
+            psql(server, statement, database="postgres")
+        yield server
+
+
+def made(engine: PostgresEngine, folder: Path, settings: ServerSettings) -> Server:
+    """A server's folders and files; it is not started."""
+    recipe = engine.recipe(place_for(folder, engine.socket_name), settings, KEY if settings.is_encrypted else None)
+    hidden = {} if settings.aes_instructions == "on" else hidden_environment(CryptoKind(engine.crypto))
+    return Server(recipe, hidden)
+
+
+def psql(server: Server, *statements: str, database: str = "tdelta", seconds: float = 20.0) -> str:
+    """Run statements, each on its own, in one session; the last one's rows, columns parted by a bar."""
+    options = [part for statement in statements for part in ("-c", statement)]
+    program = Path(server.recipe.serve.argv[0]).with_name("psql")
+    address = ["-h", str(server.recipe.place.socket.parent), "-U", str(server.recipe.connect["user"])]
+    done = subprocess.run(
+        [program, "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", *address, "-d", database, *options],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=seconds,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def answers(server: Server, queries: Mapping[str, str]) -> dict[str, str]:
+    return {name: psql(server, query) for name, query in queries.items()}
+
+
+def files_with(folder: Path, marker: bytes) -> list[str]:
+    """The files below a folder that hold the marker, by their paths in it."""
+    return sorted(
+        str(path.relative_to(folder))
+        for path in folder.rglob("*")
+        if path.is_file() and not path.is_symlink() and marker in path.read_bytes()
+    )

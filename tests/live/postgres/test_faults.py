@@ -1,0 +1,82 @@
+"""What goes wrong with private PostgreSQL servers and the file system below them."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import stat
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from sqlite.running import ANSWERED, read_until
+from tdelta_runs import ALONE, PATIENCE_SECONDS, ServerPlace, failed_checks, occupied, servers_of
+
+SMALL = ("--workload", "point-select", "--size", "2MB", *ALONE)
+LONG_TRIALS = (*SMALL, "--trial-seconds", "1", "--blocks", "2", "--rounds", "1..1")
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Iterator[ServerPlace]:
+    yield from occupied("postgres", tmp_path)
+
+
+def kill_one(place: ServerPlace, name: str, *, at_work: bool = True) -> None:
+    give_up = time.monotonic() + PATIENCE_SECONDS
+    while not (found := [pid for pid, state in servers_of(place, name) if not at_work or state not in "TZX"]):
+        assert time.monotonic() < give_up, f"no {name} was ever at work"
+        time.sleep(0.01)
+    os.kill(found[0], signal.SIGKILL)
+
+
+def test_a_server_or_a_file_system_that_is_killed_is_made_up_for(place: ServerPlace) -> None:
+    process = place.start("run", "--json", *place.options(*LONG_TRIALS))
+    read_until(process, "round 1: 2 blocks")
+    kill_one(place, "postgres")
+    read_until(process, "round 2: 2 blocks")
+    kill_one(place, "gocryptfs")
+    read_until(process, "lost: ")
+    _, err = process.communicate(timeout=3 * PATIENCE_SECONDS)
+    assert process.returncode in ANSWERED, err
+    document = place.tdelta("show", "--json").document
+    assert len([caution for caution in document["cautions"] if "died while it was at work" in caution]) == 2
+    assert failed_checks(document) == []
+    assert place.left() == []
+
+
+def test_a_server_that_will_not_start_is_told_in_its_own_words(place: ServerPlace, tmp_path: Path) -> None:
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    for name in ("initdb", "pg_ctl"):
+        (programs / name).symlink_to(place.program.with_name(name))
+    wrapper = programs / "postgres"
+    wrapper.write_text(
+        f'#!/bin/sh\ncase "$*" in *config_file=*) echo "FATAL: the moon is in the wrong house" >&2; exit 1;; esac\n'
+        f'exec {place.program} "$@"\n'
+    )
+    wrapper.chmod(wrapper.stat().st_mode | stat.S_IXUSR)
+    ran = place.tdelta("run", "--engine", "postgres", "--server-binary", str(wrapper), *LONG_TRIALS)
+    assert (ran.code, ran.out) == (2, "")
+    assert "before it took connections; the last lines of its log" in ran.err
+    assert "the moon is in the wrong house" in ran.err
+    assert "Traceback" not in ran.err
+
+
+def test_without_gocryptfs_there_is_a_word_of_how_to_come_by_it(place: ServerPlace, tmp_path: Path) -> None:
+    without = tmp_path / "path"
+    without.mkdir()
+    env = shutil.which("env")
+    assert env is not None
+    ran = place.limited((env, f"PATH={without}"), "run", *place.options(*LONG_TRIALS))
+    assert (ran.code, ran.out) == (2, "")
+    assert "gocryptfs" in ran.err
+    assert "apt-get install" in ran.err
+    assert not place.twins.exists()
+
+
+def test_a_server_of_another_kind_is_refused(place: ServerPlace) -> None:
+    ran = place.tdelta("run", "--engine", "mariadb", "--server-binary", str(place.program))
+    assert (ran.code, ran.out) == (2, "")
+    assert "expected a mariadb server, found postgres" in ran.err

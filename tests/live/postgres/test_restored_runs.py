@@ -1,0 +1,74 @@
+"""``tdelta run --restore CMD``: a dump of a user's, restored into every kind of PostgreSQL twin, and measured."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shlex
+import subprocess
+from pathlib import Path
+from shutil import which
+
+import pytest
+from sqlite.running import ANSWERED, Answered, Place, require
+
+from .own import ROOT_PASSWORD, install, programs, root, running
+
+SHORT = (
+    *("--engine", "postgres", "--no-aa-twin", "--trial-seconds", "0.1", "--blocks", "2"),
+    *("--rounds", "1..1", "--max-time", "60s"),
+)
+ROWS = 5000
+SHOP = (
+    "CREATE TABLE customers (id INT PRIMARY KEY, name TEXT NOT NULL)",
+    'CREATE TABLE "line items" (customer INT REFERENCES customers, n SMALLINT, note TEXT, PRIMARY KEY (customer, n))',
+    f"INSERT INTO customers SELECT i, 'aé' || i FROM generate_series(1, {ROWS}) i",
+    f"""INSERT INTO "line items" SELECT i, i % 5, 'a note' FROM generate_series(1, {ROWS}) i""",
+)
+
+
+@pytest.fixture(scope="module")
+def dump(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    require(programs(), "apt-get install postgresql")
+    require(which("gocryptfs"), "apt-get install gocryptfs")
+    base = tmp_path_factory.mktemp("dumped")
+    file = base / "shop.sql"
+    with running(install(base), base / "p") as server:
+        with contextlib.closing(root(server, "postgres")) as session:
+            for statement in SHOP:
+                session.run(statement)
+        where = ("-h", str(server.sockets), "-p", str(server.port), "-U", "postgres", "-d", "postgres")
+        subprocess.run(
+            ["pg_dump", "--no-owner", f"--file={file}", *where],
+            env={**os.environ, "PGPASSWORD": ROOT_PASSWORD},
+            check=True,
+            timeout=60.0,
+        )
+    return file
+
+
+@pytest.fixture(scope="module")
+def answered(dump: Path, tmp_path_factory: pytest.TempPathFactory) -> Answered:
+    command = f"psql -X -q -1 -v ON_ERROR_STOP=1 -f {shlex.quote(str(dump))}"
+    place = Place(tmp_path_factory.mktemp("restored"))
+    ran = place.tdelta("run", "--json", *SHORT, "--restore", command)
+    assert ran.code in ANSWERED, ran.err
+    return Answered(place, ran.code, ran.document)
+
+
+def test_a_dump_is_measured_on_both_kinds_of_twin(answered: Answered) -> None:
+    checks = {check["check"]: check for check in answered.document["validity"]}
+    before = checks["rows are the same before the first trial"]
+    assert before["ok"]
+    assert "as in the original (1 of them tdelta's own, of keys)" in before["detail"]
+    assert checks["rows are the same after the last trial"]["ok"]
+    assert checks["files are encrypted as asked"]["ok"]
+    assert "not found in tables" in checks["no marker in any file of an encrypted twin"]["detail"]
+    types = {verdict["transaction"] for verdict in answered.document["verdicts"]}
+    assert {"read_customers", "read_line_items", "update_customers"} <= types
+
+
+def test_what_was_restored_is_told_and_nothing_stays(answered: Answered) -> None:
+    facts = answered.document["settings"]["database"]
+    assert (facts["restored"], facts["tables"], facts["rows"], facts["page_size"]) == (True, 2, 2 * ROWS, 8192)
+    assert list(answered.place.twins.iterdir()) == []

@@ -1,0 +1,74 @@
+"""Runs on private PostgreSQL servers, the encrypted ones on gocryptfs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tdelta_runs import ALONE, ServerPlace, ServerRuns, check_instructions, failed_checks
+
+PGBENCH = """
+name = "pgbench"
+version = 1
+title = "pgbench's tables"
+description = "As many of pgbench's tables as its selects need."
+
+[size]
+bytes_per_scale = 15_000_000
+
+[tables.pgbench_branches]
+rows_per_scale = 1
+
+[tables.pgbench_branches.columns]
+bid = { law = "serial" }
+
+[tables.pgbench_accounts]
+rows_per_scale = 100_000
+
+[tables.pgbench_accounts.columns]
+aid = { law = "serial" }
+abalance = { law = "serial" }
+
+[transactions.select]
+title = "Select"
+weight = 1
+"""
+
+
+@pytest.fixture(scope="module")
+def pgbench(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A workload whose tables are those that ``pgbench -S`` reads."""
+    folder = tmp_path_factory.mktemp("workload") / "pgbench"
+    folder.mkdir()
+    (folder / "workload.toml").write_text(PGBENCH)
+    (folder / "schema.sql").write_text(
+        "CREATE TABLE pgbench_branches (bid INTEGER NOT NULL PRIMARY KEY);\n"
+        "CREATE TABLE pgbench_accounts (aid INTEGER NOT NULL PRIMARY KEY, abalance INTEGER NOT NULL);\n"
+    )
+    (folder / "select.sql").write_text(
+        "\\set aid random(1, :rows_pgbench_accounts)\nSELECT abalance FROM pgbench_accounts WHERE aid = :aid;\n"
+    )
+    return folder
+
+
+class TestPostgresRuns(ServerRuns):
+    engine = "postgres"
+    log = "wal"
+    sweep_options = ("--size", "5MB")
+
+    @pytest.fixture(autouse=True)
+    def loaded(self, pgbench: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        load = ("--workload", str(pgbench), "--size", "15MB", "--load", "pgbench -n -S -M prepared")
+        monkeypatch.setattr(type(self), "load", load, raising=False)
+
+    def check_scope(self, encrypted: dict[str, str], told: str) -> None:
+        """A file system encrypts all there is."""
+        assert {encrypted[name] for name in ("tables", "wal", "temp")} == {"encrypted"}
+        assert "left in the clear" not in told
+
+    def test_every_file_system_shows_whether_it_uses_the_instructions_on_cold_caches(self, place: ServerPlace) -> None:
+        document = place.measured(*ALONE, "--cold", "--size", "2MB", "--vary", "aes_instructions=on,off")
+        check_instructions(document)
+        assert failed_checks(document) == []
+        assert any("gocryptfs" in caution for caution in document["cautions"])
+        assert all(trial["engine_counters"]["buffer_reads"] > 0 for trial in place.trials())

@@ -1,0 +1,48 @@
+"""``kill -9`` of a tdelta that has servers, at seeded random moments of all stages of its run."""
+
+from __future__ import annotations
+
+import random
+import signal
+import time
+
+from sqlite.running import read_until
+from tdelta_runs import ALONE, PATIENCE_SECONDS, ServerPlace
+
+STAGES = (
+    "run ",
+    "load: plain",
+    "load: aes-256",
+    "observe",
+    "calibrate",
+    "copy: round 1",
+    "warm-up: round 1",
+    "round 1: ",
+    "evidence",
+    "checksum: the twins' rows after",
+)
+"""How the lines of progress begin; PostgreSQL has no ``observe``."""
+
+SMALL = ("--workload", "point-select", "--size", "3MB", *ALONE)
+SHORT = (*SMALL, "--trial-seconds", "0.2", "--blocks", "3", "--rounds", "1..1", "--vary", "threads=1,2")
+MOST_SECONDS = 1.5
+BEFORE_SERVERS = ("run ", "load: plain")
+
+
+def kill_at_random(place: ServerPlace, seed: int, *options: str) -> str:
+    """Begin a run, kill it some time after a drawn stage has begun, and see that nothing outlives it.
+
+    Returns:
+        The stage.
+    """
+    moments = random.Random(seed)
+    stage = STAGES[seed % len(STAGES)]
+    if stage == "observe" and place.engine == "postgres":
+        stage = "calibrate"
+    process = place.start("run", *place.options(*SHORT, *options))
+    read_until(process, stage)
+    time.sleep(moments.uniform(0.0, MOST_SECONDS))
+    process.send_signal(signal.SIGKILL)
+    process.communicate(timeout=PATIENCE_SECONDS)
+    assert place.left(but_locks=stage in BEFORE_SERVERS) == []
+    return stage

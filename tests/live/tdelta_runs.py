@@ -1,0 +1,322 @@
+"""Runs on private servers, through the command line. One class of tests an engine; most of them read one run."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import shutil
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+from sqlite.running import ANSWERED, Place, Ran, read_until, require
+
+from tdelta.driver.servers import find_servers
+from tdelta.driver.servers.mounts import mounts_below
+from tdelta.driver.servers.tree import parse_stat
+from tdelta.errors import EngineUnavailable
+from tdelta.inference.soundness import AA_CHECK
+
+BRIEF = ("--workload", "point-select", "--trial-seconds", "0.05", "--blocks", "2", "--rounds", "1..1")
+ALONE = ("--no-aa-twin",)
+PATIENCE_SECONDS = 60.0
+LOCK = ".tdelta-owner"
+
+
+@dataclass(frozen=True)
+class ServerPlace(Place):
+    """A folder with a store and a cache in it, and whatever servers make elsewhere."""
+
+    engine: str = ""
+    program: Path = Path()
+
+    @property
+    def sockets(self) -> Path:
+        """Where sockets go whose paths would be too long: a folder with a short name."""
+        return Path(tempfile.gettempdir()) / f"td-{os.getpid()}-{self.base.name[-12:]}"
+
+    def options(self, *more: str) -> tuple[str, ...]:
+        return "--engine", self.engine, "--server-binary", str(self.program), "--max-time", "300s", *more
+
+    def measured(self, *options: str) -> Any:
+        """The document of a run that must be answered: with figures, whatever they are, and every check fulfilled.
+
+        So few short trials may well find identical twins apart on a noisy machine, which is not what is tested.
+        """
+        ran = self.tdelta("run", "--json", *self.options(*BRIEF, *options))
+        document = ran.document
+        failed = {check["check"]: check["detail"] for check in document["validity"] if not check["ok"]}
+        assert ran.code in ANSWERED or failed.keys() == {AA_CHECK}, (ran.code, ran.err, failed)
+        return document
+
+    def limited(self, prefix: Sequence[str], *arguments: str) -> Ran:
+        """A command that another program starts, which sets limits or takes things away."""
+        process = subprocess.run(
+            [*prefix, sys.executable, "-m", "tdelta", *arguments],
+            capture_output=True,
+            text=True,
+            env=self._environment(),
+            cwd=self.base,
+            timeout=PATIENCE_SECONDS,
+            check=False,
+        )
+        return Ran(process.returncode, process.stdout, process.stderr)
+
+    def trials(self) -> list[dict[str, Any]]:
+        """The trials of the last run, levels and measurements beside where they stood."""
+        exported = self.tdelta("export", "last", "--format", "json").document["trials"]
+        return [{**trial, **trial["measurement"], **dict(trial["condition"]["levels"])} for trial in exported]
+
+    def left(self, *, but_locks: bool = False) -> list[str]:
+        """What outlives its run: processes, mounts, folders. Waits for what is on its way to its end.
+
+        Args:
+            but_locks: leave out folders with nothing but the owner's lock: a tdelta that is killed before it has a
+                server leaves one to the next run.
+        """
+        give_up = time.monotonic() + PATIENCE_SECONDS
+        while (found := self._left(but_locks=but_locks)) and time.monotonic() < give_up:
+            time.sleep(0.05)
+        return found
+
+    def clear(self) -> None:
+        """End what a failed test left, so that the next one does not meet it."""
+        for pid, _ in processes_at(self.base):
+            os.kill(pid, signal.SIGKILL)
+        for point in mounts_below(self.base):
+            subprocess.run(["umount", "--lazy", str(point)], check=False)
+        shutil.rmtree(self.sockets, ignore_errors=True)
+
+    def _left(self, *, but_locks: bool) -> list[str]:
+        folders = [folder for base in (self.twins, self.sockets) if base.exists() for folder in base.iterdir()]
+        if but_locks:
+            folders = [folder for folder in folders if [path.name for path in folder.iterdir()] != [LOCK]]
+        named = [f"process {pid}: {words}" for pid, words in processes_at(self.base)]
+        return [*named, *map(str, mounts_below(self.base)), *map(str, folders)]
+
+    def _environment(self) -> dict[str, str]:
+        self.sockets.mkdir(exist_ok=True)
+        return super()._environment() | {"XDG_RUNTIME_DIR": str(self.sockets)}
+
+
+def processes_at(folder: Path) -> list[tuple[int, str]]:
+    """Every living process that works in a folder (also in one that is gone) or names it in its arguments."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            words = (process / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+            here = str((process / "cwd").readlink())
+            state = parse_stat((process / "stat").read_text())
+        except OSError:
+            continue
+        if state.lives and (here.startswith(str(folder)) or str(folder) in words):
+            found.append((int(process.name), words))
+    return found
+
+
+def servers_of(place: ServerPlace, name: str) -> list[tuple[int, str]]:
+    """The processes of that name in this place, each with the letter of its state, parents first."""
+    found = []
+    for pid, _ in sorted(processes_at(place.base)):
+        try:
+            text = Path(f"/proc/{pid}/stat").read_text()
+        except OSError:
+            continue
+        if text.partition("(")[2].rpartition(")")[0] == name:
+            found.append((pid, parse_stat(text).state))
+    return found
+
+
+def place_of(engine: str, base: Path) -> ServerPlace:
+    """A place for runs on that engine, or a skip; a failure where nothing may be missing."""
+    if engine == "postgres":
+        require(shutil.which("gocryptfs"), "apt-get install gocryptfs fuse3")
+    try:
+        program = find_servers(engine)[0].path
+    except EngineUnavailable as error:
+        require(False, str(error))
+        raise
+    return ServerPlace(base, engine, program)
+
+
+def occupied(engine: str, base: Path) -> Iterator[ServerPlace]:
+    """The same for a fixture: whatever happens to the test, nothing of its runs may be left."""
+    place = place_of(engine, base)
+    try:
+        yield place
+        assert place.left() == []
+    finally:
+        place.clear()
+
+
+def failed_checks(document: Any) -> list[str]:
+    return [check["check"] for check in document["validity"] if not check["ok"]]
+
+
+def detail(document: Any, name: str) -> str:
+    (found,) = [check["detail"] for check in document["validity"] if check["check"] == name]
+    return str(found)
+
+
+def states(document: Any, **levels: object) -> dict[str, str]:
+    """What the search found of each class of files on the twins of these levels; they must agree."""
+    found: dict[str, set[str]] = {}
+    for item in document["evidence"]:
+        if all(item["condition"].get(factor) == level for factor, level in levels.items()):
+            found.setdefault(item["file_class"], set()).add(item["state"])
+    assert all(len(seen) == 1 for seen in found.values()), found
+    return {name: seen.pop() for name, seen in found.items()}
+
+
+def hit_ratio(place: ServerPlace, levels: dict[str, Any]) -> float:
+    """The median over the trials of one condition of the last run."""
+    found = [t["engine_counters"] for t in place.trials() if levels.items() <= t.items()]
+    return statistics.median(max(0.0, 1 - c["buffer_reads"] / c["buffer_requests"]) for c in found)
+
+
+def cpu_seconds(trial: dict[str, Any], whose: str = "") -> float:
+    return sum(float(trial[f"{whose}cpu_{part}_seconds"]) for part in ("user", "system"))
+
+
+def primary(document: Any) -> list[dict[str, Any]]:
+    return [verdict for verdict in document["verdicts"] if verdict["primary"]]
+
+
+class ServerRuns:
+    """The tests. ``engine`` is the engine's name, ``sweep_options`` what its small sweep is asked beside the rest."""
+
+    engine: ClassVar[str]
+    sweep_options: ClassVar[tuple[str, ...]]
+    log: ClassVar[str]
+    """What the class of files is called that holds the redo log."""
+
+    load: ClassVar[tuple[str, ...]]
+    """The options of a load by a tool of others, on tables that the workload has."""
+
+    @pytest.fixture(scope="class")
+    @classmethod
+    def swept(cls, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[ServerPlace, Any]]:
+        for place in occupied(cls.engine, tmp_path_factory.mktemp("swept")):
+            sweep = ("--vary", "threads=1,4", "--vary", "cache=10%,120%")
+            yield place, place.measured(*ALONE, *sweep, *cls.sweep_options)
+
+    @pytest.fixture
+    @classmethod
+    def place(cls, tmp_path: Path) -> Iterator[ServerPlace]:
+        yield from occupied(cls.engine, tmp_path)
+
+    def test_a_sweep_has_a_verdict_for_every_cell_and_its_checks_are_fulfilled(
+        self, swept: tuple[ServerPlace, Any]
+    ) -> None:
+        _, document = swept
+        cells = [(verdict["condition"]["threads"], verdict["condition"]["cache"]) for verdict in primary(document)]
+        assert sorted(cells) == [(1, 0.1), (1, 1.2), (4, 0.1), (4, 1.2)]
+        assert all(verdict["ratio"]["hdi95"][0] < verdict["ratio"]["hdi95"][1] for verdict in primary(document))
+        assert failed_checks(document) == []
+        assert document["counts"]["trials"] == 2 * 8
+        assert document["errors"] == {}
+
+    def test_conditions_that_only_the_client_sees_share_a_server(self, swept: tuple[ServerPlace, Any]) -> None:
+        instances: dict[str, set[tuple[str, float]]] = {}
+        for trial in swept[0].trials():
+            instances.setdefault(trial["instance"], set()).add((trial["cipher"], trial["cache"]))
+        assert len(instances) == 4
+        assert all(len(found) == 1 for found in instances.values())
+
+    def test_trials_say_what_server_and_client_used_and_misses_follow_the_cache(
+        self, swept: tuple[ServerPlace, Any]
+    ) -> None:
+        trials = swept[0].trials()
+        assert all(cpu_seconds(trial) > 0 for trial in trials)
+        assert all(cpu_seconds(trial, "client_") > 0 for trial in trials)
+        missed = {
+            (cipher, cache): sum(
+                trial["engine_counters"]["buffer_reads"]
+                for trial in trials
+                if (trial["cipher"], trial["cache"]) == (cipher, cache)
+            )
+            for cipher in ("none", "aes-256")
+            for cache in (0.1, 1.2)
+        }
+        assert all(missed[cipher, 0.1] > missed[cipher, 1.2] for cipher in ("none", "aes-256"))
+
+    def test_what_servers_did_is_told_for_every_condition(self, swept: tuple[ServerPlace, Any]) -> None:
+        place, document = swept
+        servers = document["servers"]
+        assert [m["condition"] for m in servers] == [c["levels"] for c in document["settings"]["conditions"]]
+        for measured in servers:
+            time = measured["time"]
+            assert measured["throughput"]["median"] > 0
+            assert 0 <= (time["io_share"] or 0.0) <= time["waiting_share"] < 1
+            assert time["cores_at_most"] <= measured["condition"]["threads"]
+            assert measured["cache"]["hit_ratio"]["median"] == pytest.approx(hit_ratio(place, measured["condition"]))
+        compared = document["twin_settings"]
+        assert len(compared["differing"]) == 1
+        assert len(compared["varied"]) > 0, "the size of the pool"
+        assert any("version" in name for name in compared["shared"])
+
+    def test_the_search_says_what_the_scope_covers(self, swept: tuple[ServerPlace, Any]) -> None:
+        _, document = swept
+        plain, encrypted = states(document, cipher="none"), states(document, cipher="aes-256")
+        assert {plain["tables"], plain[self.log]} == {"plain"}
+        assert encrypted["tables"] == "encrypted"
+        self.check_scope(encrypted, detail(document, "no marker in any file of an encrypted twin"))
+
+    def check_scope(self, encrypted: dict[str, str], told: str) -> None:
+        """Where only tables are encrypted."""
+        assert encrypted[self.log] == "uncovered"
+        assert "left in the clear" in told
+        assert self.log in told.partition("left in the clear")[2]
+
+    def test_a_run_can_be_shown_reported_and_exported(self, swept: tuple[ServerPlace, Any]) -> None:
+        place, document = swept
+        shown = place.tdelta("show", "last", "--json")
+        assert (shown.code, shown.document) == (document["exit_code"], document)
+        page = place.base / "page.html"
+        assert place.tdelta("report", "last", "--output", str(page)).code == document["exit_code"] or page.exists()
+        assert document["run_id"] in page.read_text()
+        rows = list(csv.DictReader(io.StringIO(place.tdelta("export", "last", "--format", "csv").out)))
+        assert len(rows) == 16
+        assert {row["cache"] for row in rows} == {"0.1", "1.2"}
+
+    def test_a_tool_of_others_is_the_load(self, place: ServerPlace) -> None:
+        document = place.measured(*ALONE, *self.load)
+        assert failed_checks(document) == []
+        assert any("not tdelta's own loop" in caution for caution in document["cautions"])
+        trials = place.trials()
+        assert len({trial["operations"] for trial in trials}) == 1
+        assert all(cpu_seconds(trial, "client_") > 0 for trial in trials)
+        assert all(trial["engine_counters"]["buffer_requests"] > 0 for trial in trials)
+
+    def test_an_interrupted_run_of_identical_twins_is_completed(self, place: ServerPlace) -> None:
+        options = [option if option != "1..1" else "2..2" for option in BRIEF]
+        process = place.start("run", "--json", "--aa", "--size", "2MB", *place.options(*options))
+        read_until(process, "after round 1")
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=PATIENCE_SECONDS)
+        interrupted = Ran(process.returncode, out, err)
+        assert (interrupted.code, interrupted.document["interrupted"]) == (130, True)
+        assert place.left() == []
+        before = place.query("SELECT * FROM trials ORDER BY trial")
+        ran = place.tdelta("run", "--resume", "last", "--json")
+        assert ran.code in ANSWERED or failed_checks(ran.document) == [AA_CHECK], ran.err
+        assert {condition["levels"]["cipher"] for condition in ran.document["settings"]["conditions"]} == {"none"}
+        assert ran.document["counts"]["trials"] >= 2 * len(before) // 2 > 0
+        assert place.query("SELECT * FROM trials ORDER BY trial")[: len(before)] == before
+
+
+def check_instructions(document: Any) -> None:
+    """Each server that encrypts has shown its level, and those without the instructions at another price."""
+    assert failed_checks(document) in ([], [AA_CHECK])
+    told = detail(document, "AES instructions are as asked")
+    on, off = (part.split(" µs")[0].split() for part in told.removeprefix("on ").split(", off ")[:2])
+    assert min(map(float, off[::2])) > 2 * max(map(float, on[::2]))

@@ -1,0 +1,311 @@
+"""What holds for every private server of the MySQL family. One class of tests an engine; SQL goes by ``mariadb``."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import ClassVar
+
+import pytest
+
+from tdelta.driver import TwinFolder
+from tdelta.driver.servers import Server, copy_data, find_servers, greets, place_for
+from tdelta.driver.servers.tree import parse_stat
+from tdelta.engines.mariadb import MariadbEngine
+from tdelta.engines.mysql import MysqlEngine
+from tdelta.engines.servers import DATABASE, Recipe, ServerBinary, ServerSettings
+from tdelta.errors import EngineUnavailable, ServerFault, StorageFault
+
+Engine = MariadbEngine | MysqlEngine
+
+KEY = "00112233445566778899aabbccddeeff" * 2
+MARKER = "a marker that nobody encrypts by chance"
+ROWS = 20_000
+PATIENCE_SECONDS = 120.0
+KILLS = 10
+ENGINES: dict[str, Callable[[ServerBinary], Engine]] = {"mariadb": MariadbEngine, "mysql": MysqlEngine}
+FILL = (
+    f"CREATE TABLE t (id INT PRIMARY KEY AUTO_INCREMENT, a VARCHAR(200)) AS WITH RECURSIVE s AS (SELECT 1 n UNION ALL"
+    f" SELECT n + 1 FROM s WHERE n < 200) SELECT '{MARKER}' a FROM s x, s y LIMIT {ROWS}"
+)
+
+
+def found(kind: str) -> Engine:
+    """The engine, or a skip; a failure where nothing may be missing."""
+    missing = pytest.fail if os.environ.get("TDELTA_REQUIRE_ENGINES") == "1" else pytest.skip
+    if shutil.which("mariadb") is None:
+        missing("no client: apt-get install mariadb-client")
+    try:
+        return ENGINES[kind](find_servers(kind)[0])
+    except EngineUnavailable as error:
+        missing(str(error))
+        raise
+
+
+def sql(recipe: Recipe, statement: str, database: str = "") -> str:
+    """What a statement answers."""
+    client = ["mariadb", "--no-defaults", "-N", "-B", "-u", DATABASE, "-S", str(recipe.place.socket), "-e", statement]
+    ran = subprocess.run([*client, database], capture_output=True, text=True, check=False, timeout=PATIENCE_SECONDS)
+    assert ran.returncode == 0, ran.stderr
+    return ran.stdout.strip()
+
+
+def settings(scope: str, cipher: str = "aes-256") -> ServerSettings:
+    """Small, without waiting for disks; with a binary log where it is to be encrypted."""
+    return ServerSettings(
+        cipher if scope != "none" else "none",
+        scope,
+        cache_bytes=64 << 20,
+        has_binlog=scope in ("+binlog", "all"),
+        is_durable=False,
+    )
+
+
+def recipe(engine: Engine, folder: Path, wanted: ServerSettings, key: str = KEY) -> Recipe:
+    return engine.recipe(place_for(folder), wanted, key if wanted.is_encrypted else None)
+
+
+def fill(engine: Engine, server: Server, wanted: ServerSettings) -> None:
+    for statement in engine.schema_sql(wanted):
+        sql(server.recipe, statement)
+    sql(server.recipe, FILL, DATABASE)
+    for statement in engine.after_load_sql(["t"]):
+        sql(server.recipe, f"DELIMITER //\n{statement}//", DATABASE)  # the client would cut it at its semicolons
+
+
+def count(server: Server) -> str:
+    return sql(server.recipe, "SELECT COUNT(*) FROM t WHERE a LIKE 'a marker%'", DATABASE)
+
+
+def cipher_facts(engine: Engine, server: Server, wanted: ServerSettings) -> dict[str, str]:
+    return {name: sql(server.recipe, query) for name, query in engine.cipher_facts(wanted).items()}
+
+
+def counters(engine: Engine, server: Server) -> dict[str, int]:
+    lines = [line.split("\t") for query in engine.counters for line in sql(server.recipe, query).splitlines()]
+    return {name: int(value) for name, value in lines}
+
+
+def shows_marker(server: Server) -> bool:
+    """Whether the table's file can be read by anyone who has it."""
+    return MARKER.encode() in (server.recipe.place.data / DATABASE / "t.ibd").read_bytes()
+
+
+def until(condition: Callable[[], object]) -> None:
+    give_up = time.monotonic() + PATIENCE_SECONDS
+    while not condition():
+        assert time.monotonic() < give_up, "it did not come to be"
+        time.sleep(0.02)
+
+
+def is_gone(pid: int) -> bool:
+    try:
+        return parse_stat(Path(f"/proc/{pid}/stat").read_text()).state in "ZX"
+    except OSError:
+        return True
+
+
+def processes_in(folder: Path) -> list[int]:
+    """Every process that names the folder in its arguments."""
+    left = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            if os.fsencode(folder) in (process / "cmdline").read_bytes():
+                left.append(int(process.name))
+        except OSError:
+            continue
+    return left
+
+
+OWNER = """
+import sys
+from pathlib import Path
+from tdelta.driver import TwinFolder
+from tdelta.driver.servers import Server
+sys.path.insert(0, sys.argv[3])
+from tdelta_serving import found, recipe, settings
+
+engine = found(sys.argv[1])
+folder = TwinFolder(Path(sys.argv[2]), "r1")
+print("begun", flush=True)
+while True:
+    with Server(recipe(engine, folder.path / "twin", settings("all"))) as server:
+        server.start(initialize=True)
+        server.freeze()
+        server.thaw()
+        server.stop()
+"""
+
+
+class PrivateServers:
+    """The tests. ``kind`` is the engine's; ``wont_start`` what the server says of an option that it does not know."""
+
+    kind: ClassVar[str]
+    wont_start: ClassVar[str]
+
+    @pytest.fixture(scope="class")
+    @classmethod
+    def engine(cls) -> Engine:
+        return found(cls.kind)
+
+    @pytest.fixture(scope="class", params=["none", "all"])
+    @classmethod
+    def loaded(
+        cls, request: pytest.FixtureRequest, engine: Engine, tmp_path_factory: pytest.TempPathFactory
+    ) -> Iterator[Server]:
+        """A server that was loaded and stopped: with everything encrypted, and with nothing."""
+        wanted = dataclasses.replace(settings(request.param), is_loading=True)
+        made = recipe(engine, tmp_path_factory.mktemp(cls.kind) / request.param.strip("+"), wanted)
+        with Server(made) as server:
+            server.start(initialize=True)
+            fill(engine, server, wanted)
+            server.stop()
+            yield server
+
+    @pytest.fixture
+    def scope(self, loaded: Server) -> str:
+        return loaded.recipe.place.folder.name
+
+    def test_a_copy_starts_under_another_folder_with_the_rows(
+        self, engine: Engine, loaded: Server, scope: str, tmp_path: Path
+    ) -> None:
+        wanted = settings(scope)
+        with Server(recipe(engine, tmp_path / "copy", wanted)) as server:
+            copy_data(loaded.recipe, server.recipe)
+            server.start()
+            assert count(server) == str(ROWS)
+            assert shows_marker(server) == (scope == "none")
+            assert engine.cipher_fault(wanted, cipher_facts(engine, server, wanted)) is None
+            self.check_counters(engine, server, wanted)
+            self.check_settling(engine, server)
+            self.check_secrecy(server)
+            self.check_life(server)
+        assert list(tmp_path.iterdir()) == []
+
+    def check_counters(self, engine: Engine, server: Server, wanted: ServerSettings) -> None:
+        server.restart()
+        before = counters(engine, server)
+        count(server)
+        after = counters(engine, server)
+        assert after["pages_read"] > before["pages_read"] + 50
+        assert after["buffer_requests"] > before["buffer_requests"]
+        if "pages_decrypted" in after:
+            assert (after["pages_decrypted"] > before["pages_decrypted"] + 50) == wanted.is_encrypted
+
+    def check_settling(self, engine: Engine, server: Server) -> None:
+        sql(server.recipe, "UPDATE t SET a = CONCAT(a, id)", DATABASE)
+        settling = engine.settling
+        for statement in settling.statements:
+            sql(server.recipe, statement)
+        assert settling.query is not None
+        query = settling.query
+        until(lambda: int(sql(server.recipe, query)) <= settling.at_most)
+
+    def check_secrecy(self, server: Server) -> None:
+        for pid in server.pids():
+            for name in ("cmdline", "environ"):
+                assert KEY[:32].encode() not in Path(f"/proc/{pid}/{name}").read_bytes()
+        assert KEY[:32] not in server.recipe.place.log.read_text()
+
+    def check_life(self, server: Server) -> None:
+        first = server.pid
+        server.freeze()
+        assert server.alive()
+        assert not greets(server.recipe.place.socket, server.recipe.greeting)
+        server.thaw()
+        assert count(server) == str(ROWS)
+        server.kill()
+        assert is_gone(first)
+        server.start()
+        assert count(server) == str(ROWS)
+
+    @pytest.mark.parametrize("part", ["data", "+log", "+temp", "+binlog"])
+    def test_every_scope_starts_and_is_what_the_server_says(self, engine: Engine, part: str, tmp_path: Path) -> None:
+        if part not in engine.scopes:
+            pytest.skip(f"{engine.binary.product} has no scope {part}")
+        wanted = settings(part)
+        with Server(recipe(engine, tmp_path / "twin", wanted)) as server:
+            server.start(initialize=True)
+            fill(engine, server, wanted)
+            facts = cipher_facts(engine, server, wanted)
+            assert engine.cipher_fault(wanted, facts) is None
+            others = [scope for scope in engine.scopes if scope != part]
+            assert all(engine.cipher_fault(settings(scope), facts) for scope in others)
+
+    def test_an_option_that_the_server_does_not_know_is_shown_as_it_says(self, engine: Engine, tmp_path: Path) -> None:
+        made = recipe(engine, tmp_path / "twin", settings("none"))
+        files = {path: f"{text}no_such_option=1\n" if "[mysqld]" in text else text for path, text in made.files.items()}
+        with (
+            Server(dataclasses.replace(made, files=files)) as server,
+            pytest.raises(ServerFault, match=self.wont_start),
+        ):
+            server.start(initialize=True)
+
+    def test_a_missing_key_is_a_server_that_will_not_start(
+        self, engine: Engine, loaded: Server, scope: str, tmp_path: Path
+    ) -> None:
+        if scope == "none":
+            pytest.skip("it needs none")
+        with Server(recipe(engine, tmp_path / "copy", settings("all"))) as server:
+            copy_data(loaded.recipe, server.recipe)
+            for key in server.recipe.place.keys.iterdir():
+                key.unlink()
+            with pytest.raises(ServerFault, match="last lines of its log") as caught:
+                server.start()
+            assert KEY[:32] not in str(caught.value)
+
+    def test_a_full_disk_is_said_to_be_full_and_nothing_stays(self, engine: Engine, tmp_path: Path) -> None:
+        tiny = tmp_path / "tiny"
+        tiny.mkdir()
+        command = ["mount", "-t", "tmpfs", "-o", "size=24m", "tmpfs", str(tiny)]
+        if os.geteuid() != 0 or subprocess.run(command, capture_output=True, check=False).returncode != 0:
+            pytest.skip("cannot mount a file system here")
+        try:
+            with (
+                Server(recipe(engine, tiny / "twin", settings("none"))) as server,
+                pytest.raises(StorageFault, match="free some space"),
+            ):
+                server.start(initialize=True)
+            assert list(tiny.iterdir()) == []
+        finally:
+            subprocess.run(["umount", "--lazy", str(tiny)], check=True)
+
+    def test_a_copy_that_does_not_fit_is_a_storage_fault(self, engine: Engine, loaded: Server, tmp_path: Path) -> None:
+        tiny = tmp_path / "tiny"
+        tiny.mkdir()
+        command = ["mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", str(tiny)]
+        if os.geteuid() != 0 or subprocess.run(command, capture_output=True, check=False).returncode != 0:
+            pytest.skip("cannot mount a file system here")
+        try:
+            with (
+                Server(recipe(engine, tiny / "twin", settings("none"))) as server,
+                pytest.raises(StorageFault, match="No space left on device"),
+            ):
+                copy_data(loaded.recipe, server.recipe)
+        finally:
+            subprocess.run(["umount", "--lazy", str(tiny)], check=True)
+
+    @pytest.mark.parametrize("seed", range(KILLS))
+    def test_whenever_tdelta_is_killed_neither_a_process_nor_a_folder_stays(
+        self, engine: Engine, seed: int, tmp_path: Path
+    ) -> None:
+        arguments = [sys.executable, "-c", OWNER, self.kind, str(tmp_path), str(Path(__file__).parent)]
+        with subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True) as owner:
+            assert owner.stdout is not None
+            assert owner.stdout.readline() == "begun\n"
+            time.sleep(random.Random(seed).uniform(0.0, 4.0))
+            assert owner.poll() is None
+            owner.send_signal(signal.SIGKILL)
+        until(lambda: processes_in(tmp_path) == [])
+        # A tdelta that was killed before it had a server leaves its folder to the next run.
+        with TwinFolder(tmp_path, "r1"):
+            pass
+        assert list(tmp_path.iterdir()) == []

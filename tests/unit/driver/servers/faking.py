@@ -1,0 +1,51 @@
+"""Recipes of fake servers."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from tdelta.driver.servers import place_for
+from tdelta.driver.servers.tree import parse_stat
+from tdelta.engines.servers import Command, Greeting, Recipe
+
+from .fake_server import GREETING
+
+PROGRAM = Path(__file__).with_name("fake_server.py")
+PATIENCE_SECONDS = 60.0
+
+
+def recipe(folder: Path, mode: str = "well", **changed: object) -> Recipe:
+    place = place_for(folder)
+    command = Command((sys.executable, str(PROGRAM), str(place.socket), str(place.data), mode))
+    fields = {
+        "place": place,
+        "files": {place.keys / "key": "ab" * 32, folder / "deep" / "server.cnf": "[mysqld]\n"},
+        "initialize": (Command(("mkdir", str(place.data))),),
+        "serve": command,
+        "connect": {"socket": str(place.socket)},
+        "greeting": Greeting(answer=GREETING[4:5], at=4),
+    }
+    return Recipe(**{**fields, **changed})  # type: ignore[arg-type]
+
+
+def until(condition: Callable[[], object]) -> None:
+    """Wait for what must come to be."""
+    give_up = time.monotonic() + PATIENCE_SECONDS
+    while not condition():
+        assert time.monotonic() < give_up, "it did not come to be"
+        time.sleep(0.01)
+
+
+def state(pid: int) -> str | None:
+    """The letter of a process's state; None if it is gone."""
+    try:
+        return parse_stat(Path(f"/proc/{pid}/stat").read_text()).state
+    except OSError:
+        return None
+
+
+def is_gone(pid: int) -> bool:
+    return state(pid) in (None, "Z", "X")

@@ -1,0 +1,82 @@
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tdelta.driver.servers import copy_data
+from tdelta.engines.servers import Command, Mount, Place, Recipe
+from tdelta.errors import StorageFault
+
+
+def recipe(folder: Path, *, is_mounted: bool = False) -> Recipe:
+    place = Place(folder, folder / "s")
+    mount = Mount(Command(()), Command(()), folder / "ciphertext", place.data) if is_mounted else None
+    place.keys.mkdir(parents=True)
+    return Recipe(place, {}, (), Command(()), {}, mount=mount)
+
+
+def test_data_is_copied_with_its_folders_modes_and_links(tmp_path: Path) -> None:
+    source, target = recipe(tmp_path / "a"), recipe(tmp_path / "b")
+    (source.place.data / "mysql").mkdir(mode=0o750, parents=True)
+    (source.place.data / "mysql" / "user.frm").write_bytes(b"rows" * 5000)
+    (source.place.data / "mysql" / "user.frm").chmod(0o640)
+    (source.place.data / "log").symlink_to("mysql/user.frm")
+    copy_data(source, target)
+    copied = target.place.data / "mysql" / "user.frm"
+    assert copied.read_bytes() == b"rows" * 5000
+    assert copied.stat().st_mode & 0o777 == 0o640
+    assert (target.place.data / "mysql").stat().st_mode & 0o777 == 0o750
+    assert (target.place.data / "log").readlink() == Path("mysql/user.frm")
+    assert copied.stat().st_ino != (source.place.data / "mysql" / "user.frm").stat().st_ino
+
+
+def test_a_file_with_holes_has_them_in_the_copy(tmp_path: Path) -> None:
+    source, target = recipe(tmp_path / "a"), recipe(tmp_path / "b")
+    source.place.data.mkdir()
+    sparse = source.place.data / "ibdata"
+    with sparse.open("wb") as file:
+        file.truncate(64 << 20)
+        os.pwrite(file.fileno(), b"page" * 4096, 32 << 20)
+    copy_data(source, target)
+    copied = target.place.data / "ibdata"
+    assert copied.stat().st_size == 64 << 20
+    assert copied.stat().st_blocks < (1 << 20) // 512
+    with copied.open("rb") as file:
+        assert os.pread(file.fileno(), 16384, 32 << 20) == b"page" * 4096
+        assert os.pread(file.fileno(), 16384, 0) == bytes(16384)
+
+
+def test_a_socket_that_a_server_left_is_not_copied(tmp_path: Path) -> None:
+    source, target = recipe(tmp_path / "a"), recipe(tmp_path / "b")
+    source.place.data.mkdir()
+    os.mkfifo(source.place.data / "left")
+    copy_data(source, target)
+    assert list(target.place.data.iterdir()) == []
+
+
+def test_keys_that_the_server_drew_go_along_and_those_of_the_recipe_stay(tmp_path: Path) -> None:
+    source, target = recipe(tmp_path / "a"), recipe(tmp_path / "b")
+    source.place.data.mkdir()
+    (source.place.keys / "keyring").write_text("drawn")
+    (source.place.keys / "keys.txt").write_text("1;old")
+    (target.place.keys / "keys.txt").write_text("1;new")
+    copy_data(source, target)
+    assert (target.place.keys / "keyring").read_text() == "drawn"
+    assert (target.place.keys / "keys.txt").read_text() == "1;new"
+
+
+def test_of_an_encrypted_file_system_the_encrypted_files_are_copied(tmp_path: Path) -> None:
+    source, target = recipe(tmp_path / "a", is_mounted=True), recipe(tmp_path / "b", is_mounted=True)
+    (tmp_path / "a" / "ciphertext").mkdir()
+    (tmp_path / "a" / "ciphertext" / "gocryptfs.conf").write_text("{}")
+    copy_data(source, target)
+    assert (tmp_path / "b" / "ciphertext" / "gocryptfs.conf").read_text() == "{}"
+    assert not target.place.data.exists()
+
+
+def test_data_that_cannot_be_read_is_a_storage_fault_that_names_it(tmp_path: Path) -> None:
+    source, target = recipe(tmp_path / "a"), recipe(tmp_path / "b")
+    with pytest.raises(StorageFault, match=r"a/data.*No such file.*free some space"):
+        copy_data(source, target)

@@ -1,0 +1,36 @@
+from __future__ import annotations
+
+import json
+import signal
+from pathlib import Path
+
+from tdelta.driver.servers.recipes import as_json, from_json
+from tdelta.engines.servers import Command, Greeting, Mount, Place, Recipe
+
+WORDS = ("hush", "word")
+RECIPE = Recipe(
+    place=Place(Path("/run/twin"), Path("/run/s/socket")),
+    files={Path("/run/twin/keys/key"): "1;abcd"},
+    initialize=(Command(("make", "it"), {"A": "b"}, as_user=True, secret=WORDS[0]),),
+    serve=Command(("serve",)),
+    connect={"socket": "/run/s/socket", "user": "tdelta"},
+    stop_signal=signal.SIGINT,
+    greeting=Greeting(b"\x00\xff", b"R", 3),
+    links={Path("/run/twin/a"): Path("/usr/lib/a")},
+    mount=Mount(Command(("make",), secret=WORDS[1]), Command(("mount", "-fg")), Path("/c"), Path("/at")),
+)
+
+
+def test_a_recipe_survives_the_way_to_the_supervisor() -> None:
+    assert from_json(json.loads(json.dumps(as_json(RECIPE)))) == RECIPE
+
+
+def test_a_recipe_without_a_mount_survives_too() -> None:
+    plain = Recipe(RECIPE.place, {}, (), RECIPE.serve, {})
+    assert from_json(json.loads(json.dumps(as_json(plain)))) == plain
+
+
+def test_neither_keys_nor_secrets_are_in_what_is_printed_of_a_recipe() -> None:
+    assert "abcd" not in repr(RECIPE)
+    assert "hush" not in repr(RECIPE)
+    assert "word" not in repr(RECIPE)

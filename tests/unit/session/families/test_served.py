@@ -1,0 +1,124 @@
+"""A server engine as a run sees it: which options there are, and what decides a twin."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tdelta.engines.servers import ServerSettings
+from tdelta.errors import EngineUnavailable, LoadCommandError, UsageError
+from tdelta.evidence import FileClass
+from tdelta.session import RunRequest
+from tdelta.session.families.served import ServedFamily
+from tdelta.session.planning import Plan, plan
+
+from ..served import engine, installed
+
+
+@pytest.fixture(autouse=True)
+def server(monkeypatch: pytest.MonkeyPatch) -> None:
+    installed(monkeypatch)
+
+
+def made(**options: object) -> Plan:
+    return plan(RunRequest(**{"engine": "mariadb", "workload": "point-select", "seed": 1, **options}), "r1")
+
+
+def settings(of: Plan, data_bytes: int = 100_000_000) -> dict[str, ServerSettings]:
+    return {condition.key: of.twin_settings(condition, data_bytes) for condition in of.conditions}
+
+
+def test_a_plain_twin_encrypts_nothing_whatever_the_scope() -> None:
+    found = settings(made(scope="+log", aa_twin=False))
+    assert {(one.cipher, one.scope) for one in found.values()} == {("none", "none"), ("aes-256", "+log")}
+
+
+def test_without_a_scope_all_that_the_engine_can_is_encrypted() -> None:
+    assert {one.scope for one in settings(made()).values()} == {"none", "all"}
+
+
+@pytest.mark.parametrize(
+    ("options", "has_binlog"),
+    [({"scope": "data"}, False), ({"scope": "all"}, True), ({"vary": {"scope": ("data", "+binlog")}}, True)],
+)
+def test_every_twin_writes_a_binary_log_if_one_of_them_is_to_encrypt_it(options: dict, has_binlog: bool) -> None:
+    assert {one.has_binlog for one in settings(made(**options)).values()} == {has_binlog}
+
+
+def test_the_cache_is_a_share_of_the_data() -> None:
+    found = settings(made(vary={"cipher": ("aes-256",), "cache": (0.1, 1.2)}, aa_twin=False))
+    assert sorted({one.cache_bytes for one in found.values()}) == [10_000_000, 120_000_000]
+
+
+def test_a_server_takes_the_connections_of_all_conditions_that_share_it_and_some_beside() -> None:
+    found = settings(made(vary={"cipher": ("aes-256",), "threads": (1, 16, 2048)}, aa_twin=False))
+    assert {one.connections for one in found.values()} == {1 + 16 + 2048 + 3 * 8}
+    assert {one.threads for one in found.values()} == {1, 16, 2048}
+
+
+def test_data_is_loaded_once_for_each_cipher_and_scope() -> None:
+    of = made(vary={"cipher": ("aes-128", "aes-256"), "scope": ("data", "+log"), "threads": (1, 4)})
+    assert list(of.load_kinds()) == [
+        ("none", "none"),
+        *((cipher, scope) for cipher in ("aes-128", "aes-256") for scope in ("data", "+log")),
+    ]
+
+
+def test_what_the_scope_covers_is_what_the_search_looks_for() -> None:
+    of = made(scope="data", aa_twin=False)
+    (condition,) = [c for c in of.conditions if c.level("cipher") == "aes-256"]
+    covered = of.family.covered(of.twin_settings(condition, 0))
+    assert covered is not None
+    assert FileClass.TABLES in covered
+    assert FileClass.REDO not in covered
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"database": Path("mine.db")}, "--database"),
+        ({"page_size": 8192}, "--page-size"),
+        ({"journal_mode": "delete"}, "--journal-mode"),
+        ({"slice_seconds": 0.05}, "--slice"),
+        ({"encrypted_dir": Path("/srv")}, "--encrypted-dir"),
+        ({"vary": {"cipher": ("aes-256",), "page_size": (4096,)}}, "--vary page_size"),
+        ({"scope": "+undo"}, "scope +undo: MariaDB has none, data, +log"),
+        ({"discard_seconds": 0.25}, "expected less than a trial"),
+        ({"load_operations": "done ([0-9]+)"}, "expected --load with it"),
+        ({"load": "true", "rate": 10.0}, "--rate: of tdelta's own loop only"),
+        ({"load": "true", "vary": {"cipher": ("aes-256",), "at": (0.5,)}}, "--vary at: of tdelta's own loop only"),
+        ({"vary": {"cipher": ("chacha20",)}}, "unknown cipher 'chacha20'"),
+    ],
+)
+def test_what_a_server_does_not_have_is_refused(options: dict, told: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        made(**options)
+    assert told in str(caught.value)
+
+
+def test_all_faults_are_told_at_once() -> None:
+    with pytest.raises(UsageError) as caught:
+        made(page_size=8192, scope="+undo", discard_seconds=9.0)
+    assert all(told in str(caught.value) for told in ("--page-size", "+undo", "--discard 9s"))
+
+
+def test_a_load_command_is_checked_before_anything_is_made() -> None:
+    with pytest.raises(LoadCommandError, match="no-such-program: not found"):
+        made(load="no-such-program {operations}")
+
+
+def test_a_server_that_is_not_installed_is_told_with_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()
+    monkeypatch.setattr("tdelta.driver.servers.binaries._FOLDERS", ())
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.setenv("XDG_CACHE_HOME", "/nowhere")
+    for name, remedy in (("mariadb", "apt-get install mariadb-server"), ("mysql", "scripts/mysql-server")):
+        with pytest.raises(EngineUnavailable, match=remedy):
+            made(engine=name)
+
+
+def test_a_run_is_resumed_on_the_same_program_only() -> None:
+    family = ServedFamily(engine())
+    assert family.identity() == "/nowhere/sbin/mariadbd: mariadbd  Ver 10.11.19"
+    assert family.versions() == {"MariaDB": "10.11.19"}

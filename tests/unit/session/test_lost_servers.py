@@ -1,0 +1,92 @@
+"""Servers that die at work: what they were at is void, the twins are made anew, the run goes on; but not for ever."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from tdelta.errors import ServerLost
+from tdelta.records import Phase
+from tdelta.store import RunStatus
+
+from .served import OPTIONS, dies, installed, is_block, is_calibration, is_search, is_warm_up, served
+
+
+@pytest.fixture(autouse=True)
+def server(monkeypatch: pytest.MonkeyPatch) -> None:
+    installed(monkeypatch)
+
+
+def voids(result) -> list[str]:
+    lost = [caution for caution in result.cautions if "the twins were made anew" in caution]
+    return [caution.partition(" is void")[0] for caution in lost]
+
+
+@pytest.mark.parametrize(
+    ("when", "void", "rounds", "blocks"),
+    [
+        (is_warm_up, "round 1: what came before the first trial", {1: 2, 2: 2}, 4),
+        (is_block, "round 1: block 1", {1: 2, 2: 2}, 4),
+        (lambda job: job.stream == 1, "round 1: block 2", {0: 1, 1: 2, 2: 2}, 5),
+        (is_search, "round 1: the search of the files", {0: 2, 1: 2, 2: 2}, 6),
+    ],
+)
+def test_the_stage_in_which_a_server_dies_is_void_and_another_round_makes_up_for_it(
+    tmp_path: Path, when, void: str, rounds: dict[int, int], blocks: int
+) -> None:
+    sitting = served(tmp_path, before_trial=dies(when))
+    result = sitting.conduct(**OPTIONS)
+    assert voids(result) == [void]
+    assert "its last word" not in "".join(result.cautions)
+    in_round = Counter(trial.round for trial in sitting.trials())
+    assert {number: count // 3 for number, count in in_round.items()} == rounds
+    assert (result.blocks, sitting.status()) == (blocks, RunStatus.DONE)
+    assert all(check.ok for check in result.validity if "marker" in check.check or "search" in check.check)
+    assert all(twin.ended for twin in sitting.twins.started)
+    assert [event.name for event in sitting.events if isinstance(event, Phase)].count("lost") == 1
+
+
+def test_no_trial_of_a_void_block_is_stored_and_its_number_is_given_again(tmp_path: Path) -> None:
+    sitting = served(tmp_path, before_trial=dies(lambda job: job.stream == 1))
+    sitting.conduct(**OPTIONS)
+    stored = Counter((trial.round, trial.block) for trial in sitting.trials())
+    assert stored == {(0, 0): 3, (1, 1): 3, (1, 2): 3, (2, 3): 3, (2, 4): 3}
+
+
+def test_a_server_that_dies_in_calibration_is_calibrated_again(tmp_path: Path) -> None:
+    sitting = served(tmp_path, before_trial=dies(is_calibration))
+    result = sitting.conduct(**OPTIONS)
+    assert voids(result) == ["round 1: calibration"]
+    assert result.rounds == 2
+
+
+def test_one_round_that_is_lost_at_its_first_block_still_has_an_answer(tmp_path: Path) -> None:
+    result = served(tmp_path, before_trial=dies(is_block)).conduct(**OPTIONS, min_rounds=1, max_rounds=1)
+    assert (result.rounds, result.blocks, result.stopped_by) == (1, 2, "rounds")
+
+
+def test_a_fourth_death_ends_the_run_with_what_the_log_says(tmp_path: Path) -> None:
+    sitting = served(tmp_path, before_trial=dies(is_block, times=4))
+    with pytest.raises(ServerLost, match=r"4 times a server of this run died(?s:.)*its last word"):
+        sitting.conduct(**OPTIONS)
+    assert sitting.status() is RunStatus.FAILED
+    assert all(twin.ended for twin in sitting.twins.started)
+
+
+def test_a_loss_that_there_is_no_time_to_make_up_for_is_told_where_nothing_else_is_known(tmp_path: Path) -> None:
+    sitting = served(tmp_path, before_trial=dies(is_block))
+    with pytest.raises(ServerLost, match="died while it was at work"):
+        sitting.conduct(**OPTIONS, max_seconds=0.001)
+    assert sitting.status() is RunStatus.FAILED
+
+
+def test_losses_are_told_again_when_the_run_is_resumed(tmp_path: Path) -> None:
+    sitting = served(tmp_path, before_trial=dies(is_block, times=4))
+    with pytest.raises(ServerLost):
+        sitting.conduct(**OPTIONS)
+    sitting.twins = served(tmp_path).twins
+    result = sitting.resume()
+    assert len(voids(result)) >= 3
+    assert result.rounds == 2

@@ -1,0 +1,165 @@
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from tdelta.driver.servers.own import Difference, OwnServer, Pair
+from tdelta.driver.servers.own_twins import Access
+from tdelta.engines.dsn import parse_dsn
+from tdelta.engines.own_mysql_family import MariaDbServers
+from tdelta.engines.own_servers import DATA, Encryption, Identity, Scope
+from tdelta.errors import DsnFault, TdeltaError, UsageError
+from tdelta.records import Metric, RunSettings
+from tdelta.session.families import family
+from tdelta.session.own_servers import OwnServers, own_dsns, reached
+from tdelta.session.planning import Plan, check, plan, request_from_json, request_to_json
+from tdelta.session.request import RunRequest
+from tdelta.session.studies import request_for
+from tdelta.store.codec import dumps, loads
+
+BASELINE, ENCRYPTED = "mysql://bench@db1/?password-env=A", "mariadb://bench@db2/?password-env=B"
+TYPED = {"baseline": BASELINE, "encrypted": ENCRYPTED}
+
+
+def server(option: str, dsn: str, *, is_encrypted: bool) -> OwnServer:
+    scope = Scope(DATA, is_encrypted, f"innodb_encrypt_tables={'ON' if is_encrypted else 'OFF'}")
+    return OwnServer(
+        option=option,
+        dsn=parse_dsn(dsn),
+        connection=cast(Any, None),
+        kind=MariaDbServers(),
+        identity=Identity("mariadb", "MariaDB", "10.11.19", "bench@%"),
+        encryption=Encryption((scope,), can_be_asked=False, remedy=""),
+        settings={},
+    )
+
+
+def servers(differences: Sequence[Difference] = (), processes: dict[str, int] | None = None) -> OwnServers:
+    both = server("--baseline", BASELINE, is_encrypted=False), server("--encrypted", ENCRYPTED, is_encrypted=True)
+    found = Pair(*both, tuple(differences), ("a caution of the pair",), is_encrypted=True)
+    return OwnServers(
+        found, "r1", "tdelta_r1", {"aa": "tdelta_r1_aa"}, Access(lambda _s: None, processes or {}), ("left",)
+    )
+
+
+def planned(found: OwnServers, **asked: Any) -> Plan:
+    return plan(request_for({**TYPED, **asked}), "r1", None, found)
+
+
+def test_the_engine_and_its_defaults_follow_from_the_dsns() -> None:
+    request = request_for(TYPED)
+    assert (request.engine, request.trial_seconds, request.max_seconds) == ("mysql", 2.0, 600.0)
+    assert family(request).name == "mysql"  # until the server says otherwise
+    assert planned(servers()).settings.engine == "mariadb"
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        ({"encrypted": None}, "--encrypted: expected both --baseline and --encrypted"),
+        ({"baseline": None}, "--baseline: expected both --baseline and --encrypted"),
+        ({"encrypted": "postgres://a@b"}, "expected two servers of one engine, found mysql and postgres"),
+        ({"engine": "postgres"}, "--engine postgres: the DSNs say mysql"),
+        ({"cache": 0.5}, "--cache: does not go with --baseline"),
+        ({"cold": True, "scope": "data"}, "--scope, --cold: does not go with"),
+        ({"study": "read-only-sweep", "vary": {}}, "STUDY"),
+        ({"load": "sysbench run"}, "--load: does not go with"),
+        ({"restore": "true"}, "--restore: does not go with"),
+        ({"vary": {"page_size": (4096,)}}, "--vary page_size: does not go with"),
+        ({"vary": {"cipher": ("aes-256",)}}, "unknown cipher of a server of yours 'aes-256'"),
+        ({"discard_seconds": 3.0}, "expected less than a trial"),
+    ],
+)
+def test_what_does_not_go_with_servers_of_ones_own_is_refused(asked: dict[str, Any], told: str) -> None:
+    request = RunRequest(**{"engine": "mysql", "trial_seconds": 2.0, **TYPED, **asked})
+    with pytest.raises(UsageError, match=re.escape(told)):
+        check(request)
+
+
+def test_faults_of_both_dsns_are_told_at_once_and_no_password_with_them() -> None:
+    request = RunRequest(engine="mysql", baseline="mysql://a:s3cret@b/", encrypted="mysql://a@b/?password=s3cret")
+    with pytest.raises(UsageError) as raised:
+        own_dsns(request)
+    assert str(raised.value).count("a password cannot be part of it") == 2
+    assert "s3cret" not in str(raised.value)
+    with pytest.raises(DsnFault):
+        own_dsns(RunRequest(baseline="mysql://a@b/?x=y", encrypted="mysql://a@b"))
+
+
+@pytest.mark.parametrize("asked", [{"schema": "s"}, {"assume_encrypted": True}])
+def test_what_is_of_servers_of_ones_own_only_is_refused_elsewhere(asked: dict[str, Any]) -> None:
+    with pytest.raises(UsageError, match="of servers of yours only; name them with --baseline and --encrypted"):
+        check(RunRequest(**asked))
+
+
+def test_conditions_that_differ_in_the_client_share_a_schema_and_controls_have_their_own() -> None:
+    made = planned(servers(), vary={"cipher": ("encrypted",), "threads": (1, 4)}, plant=(0.05, 0.1))
+    places = {c.key: made.twin_settings(c, 0).place for c in made.conditions}
+    assert set(places.values()) == {"baseline", "encrypted", "aa", "planted1", "planted2"}
+    assert len(made.instances()) == 5
+    assert {made.twin_settings(c, 0).threads for c in made.conditions} == {1, 4}
+    kinds = [made.twin_settings(c, 0).loaded for c in made.load_kinds().values()]
+    assert kinds == ["baseline", "encrypted"]
+
+
+def test_what_goes_with_the_answer_is_said_before_the_run_too() -> None:
+    cautions = planned(servers([Difference("innodb_buffer_pool_size", "1", "2", 1)])).cautions
+    assert cautions[:2] == ("left", "a caution of the pair")
+    assert "innodb_buffer_pool_size: 1 / 2" in cautions[2]
+    assert "one server of each kind" in cautions[3]
+    assert "CPU time and I/O of the servers are not known" in cautions[4]
+    known = planned(servers(processes={"--baseline": 1, "--encrypted": 2})).cautions
+    assert not any("CPU time" in caution for caution in known)
+
+
+def test_many_differences_are_counted_and_the_important_ones_come_first() -> None:
+    unimportant = [Difference(f"a{number}", "1", "2", 99) for number in range(12)]
+    found = servers([*unimportant, Difference("version", "1", "2", -1)])
+    told = [caution for caution in found.cautions if "differ" in caution]
+    assert "version: 1 / 2" in told[0]
+    assert "3 further settings differ" in told[10]
+    assert len(found.facts().differences) == 13
+    assert planned(found).family.settings_told == (
+        "NOT the same: 13 that are not encryption differ between the two servers, as the cautions say"
+    )
+
+
+def test_nothing_is_made_on_this_machine() -> None:
+    made = planned(servers())
+    assert made.family.needs(made).disk_bytes == 0
+
+
+def test_tables_that_are_not_as_they_have_to_be_are_a_fault() -> None:
+    made = planned(servers())
+    for condition in made.conditions:
+        settings = made.twin_settings(condition, 0)
+        right, wrong = ("plain", "encrypted") if settings.cipher == "none" else ("encrypted", "plain")
+        assert made.family.fault(settings, {"tables": right}) is None
+        assert f"expected {right} tables" in (made.family.fault(settings, {"tables": wrong}) or "")
+
+
+def test_what_is_stored_of_the_servers_comes_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    settings = planned(servers([Difference("x", None, "2", 99)])).settings
+    assert loads(RunSettings, dumps(settings)).own_servers == settings.own_servers
+    request = RunRequest(engine="mysql", baseline="mysql://a@b/?password-file=secret", encrypted="mysql://a@c")
+    again = request_from_json(request_to_json(request))
+    assert parse_dsn(str(again.baseline)).password_file == str(tmp_path / "secret")
+    assert parse_dsn(str(again.encrypted)) == parse_dsn("mysql://a@c")
+
+
+def test_a_family_that_was_not_reached_makes_no_twins() -> None:
+    with pytest.raises(TdeltaError, match="not reached yet"):
+        family(request_for(TYPED)).identity()
+
+
+def test_a_schema_whose_further_names_are_too_long_is_refused() -> None:
+    request = request_for({**TYPED, "schema": "s" * 62, "metric": Metric.RESPONSE_TIME})
+    dsns = own_dsns(request)
+    assert dsns is not None
+    with pytest.raises(UsageError, match="expected a name short enough"), reached(request, dsns, "r1"):
+        pass

@@ -1,0 +1,100 @@
+"""What a run takes of the machine, and what is refused for it before anything is made."""
+
+from __future__ import annotations
+
+import resource
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tdelta.errors import EnvironmentFault, StorageFault
+from tdelta.session import RunRequest, conduct, dry_run
+from tdelta.session.planning import Plan, plan
+from tdelta.session.studies import request_for
+
+from .served import engine, installed
+
+SWEEP = {"cipher": ("aes-256",), "threads": (1, 4, 16), "cache": (0.1, 1.2)}
+
+
+@pytest.fixture(autouse=True)
+def server(monkeypatch: pytest.MonkeyPatch) -> None:
+    installed(monkeypatch)
+
+
+def made(**options: object) -> Plan:
+    given = {"engine": "mariadb", "workload": "point-select", "seed": 1, "aa_twin": False, "scope": "data"}
+    return plan(RunRequest(**{**given, **options}), "r1")
+
+
+def needs(**options: object):
+    of = made(**options)
+    return of.family.needs(of)
+
+
+def test_an_embedded_run_takes_a_file_for_each_condition() -> None:
+    one = needs(engine="sqlite", scope=None, size_bytes=100_000_000)
+    three = needs(engine="sqlite", scope=None, size_bytes=100_000_000, vary={**SWEEP, "cache": (0.1,)})
+    assert one.disk_bytes == pytest.approx(100e6 * (2 + 2 * 1.3), rel=0.01)
+    assert three.disk_bytes == pytest.approx(100e6 * (2 + 6 * 1.3), rel=0.01)
+    assert one.open_files == 0
+
+
+def test_conditions_that_share_a_server_share_its_disk_and_its_cache() -> None:
+    alone, sharing = needs(vary={**SWEEP, "threads": (16,)}), needs(vary=SWEEP)
+    assert sharing.disk_bytes == alone.disk_bytes
+    assert alone.memory_bytes < sharing.memory_bytes < 1.5 * alone.memory_bytes
+
+
+def test_a_server_takes_its_own_disk_and_memory_beside_the_data() -> None:
+    size = 1_000_000
+    empty = engine().footprint
+    found = needs(size_bytes=size)
+    assert found.disk_bytes > 4 * empty.disk_bytes  # two loads, two twins
+    assert found.disk_bytes < 4 * (empty.disk_bytes + 2 * size)
+    mysql = needs(engine="mysql", size_bytes=size)
+    assert mysql.memory_bytes > 2 * 530_000_000 > found.memory_bytes
+
+
+@pytest.mark.parametrize(
+    ("workload", "table_bytes"),
+    [("point-select", 120_832_000), ("order-entry", 193_987_000)],  # InnoDB, of 100 MB asked for
+)
+def test_tables_are_counted_as_servers_hold_them(workload: str, table_bytes: int) -> None:
+    empty = engine().footprint
+    data = needs(workload=workload, size_bytes=100_000_000).disk_bytes / 4 - empty.disk_bytes
+    assert table_bytes < data < 1.35 * table_bytes
+
+
+def test_each_connection_takes_memory_and_is_an_open_file() -> None:
+    few, many = (needs(threads=threads) for threads in (1024, 2048))
+    assert many.memory_bytes - few.memory_bytes > 1024 * 2 * engine().footprint.connection_bytes
+    assert (few.open_files, many.open_files) == (1000 + 1024 + 8, 1000 + 2048 + 8)
+
+
+def test_more_connections_than_open_files_are_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (256, 1024))
+    request = replace(made(threads=64).request, directory=tmp_path / "twins", store=tmp_path / "runs.sqlite")
+    with pytest.raises(EnvironmentFault, match=r"1,072 open files.*found 1,024: raise the hard limit.*--threads"):
+        conduct(request, lambda _: None)
+    assert not (tmp_path / "twins").exists()
+
+
+def test_a_study_at_its_published_scale_says_what_it_would_take(tmp_path: Path) -> None:
+    request = request_for({"study": "read-only-sweep", "scale": "published", "seed": 1, "directory": tmp_path})
+    outlook = dry_run(request)
+    assert outlook.disk_bytes > 8 * 43.4e9  # two loads; plain, A/A and encrypted twins at two sizes of cache
+    assert outlook.memory_bytes > 3 * 1.2 * 43.4e9
+    assert outlook.seconds_at_least > 2 * 4 * 66 * 300
+    assert len(outlook.conditions) == 2 * 11 * 3
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_study_at_its_published_scale_is_refused_where_the_disk_is_small(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("tdelta.measure.space.free_disk_bytes", lambda _: 100 * 10**9)
+    given = {"study": "read-only-sweep", "scale": "published", "directory": tmp_path, "store": tmp_path / "s"}
+    with pytest.raises(StorageFault, match=r"of free disk space, found 100.0 GB; free \d+\.\d GB"):
+        conduct(request_for(given), lambda _: None)

@@ -1,0 +1,130 @@
+"""Conditions that differ in the client only share a server, and what follows from that."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from tdelta.records import Role
+from tdelta.session.warming import MOST_LAPS
+
+from .conducting import check
+from .served import OPTIONS, installed, is_block, is_search, is_warm_up, served
+
+SWEEP = {**OPTIONS, "vary": {"cipher": ("aes-256",), "threads": (1, 4), "cache": (0.1, 1.2)}, "aa_twin": False}
+
+
+@pytest.fixture(autouse=True)
+def server(monkeypatch: pytest.MonkeyPatch) -> None:
+    installed(monkeypatch)
+
+
+def test_a_server_is_started_for_what_it_sees_and_joined_for_what_the_client_does(tmp_path: Path) -> None:
+    sitting = served(tmp_path)
+    sitting.conduct(**SWEEP)
+    of_rounds = [twin for twin in sitting.twins.started if not twin.name.startswith("calibration")]
+    assert len(of_rounds) == 2 * 4
+    joined = [twin for twin in sitting.twins.joined if not twin.name.startswith("calibration")]
+    assert len(joined) == 2 * 4
+    assert {twin.settings.threads for twin in of_rounds} == {1}
+    assert {twin.settings.threads for twin in joined} == {4}
+    assert all(twin.ended for twin in (*sitting.twins.started, *sitting.twins.joined))
+
+
+def test_the_server_has_room_for_the_connections_of_all_who_share_it(tmp_path: Path) -> None:
+    sitting = served(tmp_path)
+    sitting.conduct(**SWEEP)
+    assert {twin.settings.connections for twin in sitting.twins.started} == {1 + 8 + 4 + 8}
+
+
+def test_operations_of_those_who_share_a_server_never_overlap(tmp_path: Path) -> None:
+    sitting = served(tmp_path)
+    sitting.conduct(**SWEEP)
+    by_server = defaultdict(list)
+    for twin in (*sitting.twins.started, *sitting.twins.joined):
+        by_server[twin.name] += [(job.first_op, job.first_op + job.operations) for job in (*twin.jobs, *twin.searched)]
+    for spans in by_server.values():
+        ordered = sorted(spans)
+        assert all(end <= begin for (_, end), (begin, _) in pairwise(ordered))
+
+
+def test_files_of_a_server_are_searched_once_whoever_shares_it(tmp_path: Path) -> None:
+    sitting = served(tmp_path)
+    result = sitting.conduct(**SWEEP)
+    assert sum(len(twin.searched) for twin in sitting.twins.started) == 4
+    assert not any(twin.searched for twin in sitting.twins.joined)
+    assert all(is_search(job) for twin in sitting.twins.started for job in twin.searched)
+    assert {found.condition.level("threads") for found in result.evidence} == {1}
+
+
+def test_rows_are_compared_only_of_servers_all_of_whose_trials_have_one_thread(tmp_path: Path) -> None:
+    sitting = served(tmp_path)
+    assert "NOT compared" in check(sitting.conduct(**SWEEP), "rows are the same after the last trial").detail
+    alone = {**SWEEP, "vary": {"cipher": ("aes-256",), "cache": (0.1, 1.2)}}
+    assert "by checksum" in check(sitting.conduct(**alone), "rows are the same after the last trial").detail
+
+
+def test_an_aa_twin_and_a_planted_one_have_servers_of_their_own(tmp_path: Path) -> None:
+    sitting = served(tmp_path)
+    result = sitting.conduct(**OPTIONS, aa=True, plant=(0.2,))
+    instances = {trial.condition.role: trial.instance for trial in sitting.trials() if trial.round == 0}
+    assert len(set(instances.values())) == len(result.settings.conditions) == 4
+    assert instances.keys() == {Role.BASELINE, Role.AA, Role.IDENTICAL, Role.PLANTED}
+
+
+def test_caches_are_warmed_by_the_busiest_of_a_server_once_all_have_met_their_connections(tmp_path: Path) -> None:
+    sitting = served(tmp_path)
+    sitting.conduct(**SWEEP)
+    laps = {
+        threads: [sum(is_warm_up(job) for job in twin.jobs) for twin in twins]
+        for threads, twins in ((1, sitting.twins.started), (4, sitting.twins.joined))
+    }
+    # Nothing is counted here that could fall, so one lap is enough, and every one has it.
+    assert {count for count in laps[1] + laps[4] if count} == {1}
+
+
+def missing(twin, job) -> dict[str, int]:
+    """As a pool that fills: fewer misses with each trial of warm-up, none from the sixth on."""
+    laps = sum(is_warm_up(earlier) for earlier in twin.jobs)
+    return {"buffer_reads": job.operations * max(0, 6 - laps)}
+
+
+def test_warm_up_goes_on_until_misses_settle_and_is_the_same_for_all_servers(tmp_path: Path) -> None:
+    sitting = served(tmp_path, counters=missing)
+    result = sitting.conduct(**SWEEP)
+    laps = {
+        threads: {count for twin in twins if (count := sum(is_warm_up(job) for job in twin.jobs))}
+        for threads, twins in ((1, sitting.twins.started), (4, sitting.twins.joined))
+    }
+    assert laps == {1: {1}, 4: {8}}  # the sixth to the eighth miss alike
+    assert not any("settled" in caution for caution in result.cautions)
+
+
+def test_a_cache_that_never_settles_is_told_and_does_not_hold_up_the_run(tmp_path: Path) -> None:
+    sitting = served(tmp_path, counters=lambda twin, job: {"buffer_reads": job.operations * len(twin.jobs)})
+    result = sitting.conduct(**OPTIONS, aa_twin=False)
+    assert {sum(is_warm_up(job) for job in twin.jobs) for twin in sitting.twins.started} == {0, MOST_LAPS}
+    told = [caution for caution in result.cautions if "had not settled" in caution]
+    assert len(told) == 2 * 2
+    assert f"after {MOST_LAPS} trials of warm-up" in told[0]
+
+
+def test_a_cold_run_warms_nothing_up_and_tells_its_servers(tmp_path: Path) -> None:
+    sitting = served(tmp_path)
+    sitting.conduct(**OPTIONS, cold=True)
+    assert all(twin.settings.is_cold for twin in sitting.twins.started)
+    assert not any(is_warm_up(job) for twin in sitting.twins.started for job in twin.jobs)
+
+
+@pytest.mark.parametrize(("discard", "share"), [(None, 0.1), (0.05, 0.2), (0.2, 0.8), (0.249, 0.9)])
+def test_the_head_of_a_trial_that_is_discarded_is_the_share_asked_for(
+    tmp_path: Path, discard: float | None, share: float
+) -> None:
+    sitting = served(tmp_path)
+    sitting.conduct(**OPTIONS, trial_seconds=0.25, discard_seconds=discard)
+    jobs = [job for twin in sitting.twins.started for job in twin.jobs if is_block(job)]
+    assert jobs
+    assert all(job.discard == pytest.approx(share * job.operations, abs=1) for job in jobs)

@@ -1,0 +1,34 @@
+"""When a cache counts as warm: by what trials missed, and by nothing else."""
+
+from __future__ import annotations
+
+import pytest
+
+from tdelta.records import Measurement
+from tdelta.session.warming import is_settled, misses_per_operation
+
+
+@pytest.mark.parametrize(
+    ("misses", "settled"),
+    [
+        ([], False),
+        ([5.0, 5.0], False),
+        ([5.0, 5.0, 5.0], True),
+        ([9.0, 7.0, 5.0], False),
+        ([9.0, 5.0, 5.1, 4.9], True),
+        ([5.0, 5.0, 5.0, 4.0], False),
+        ([0.5, 0.0, 0.01, 0.019], True),  # a pool that holds it all: a few misses more or less are none
+        ([0.0, 0.0, 0.5], False),
+    ],
+)
+def test_a_cache_has_settled_when_three_trials_in_a_row_miss_alike(misses: list[float], settled: bool) -> None:
+    assert is_settled(misses) is settled
+
+
+def test_misses_are_of_all_operations_that_ran_those_not_recorded_included() -> None:
+    measured = Measurement(90, 1, {}, {}, executed_operations=100, engine_counters={"buffer_reads": 250})
+    assert misses_per_operation(measured) == 2.5
+
+
+def test_an_engine_that_does_not_count_misses_has_none_to_tell() -> None:
+    assert misses_per_operation(Measurement(90, 1, {}, {}, engine_counters={"cache_misses": 3})) is None
