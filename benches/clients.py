@@ -1,0 +1,241 @@
+"""What the native MySQL client costs, against sysbench: same server, same tables, same statements, same threads.
+
+    .venv/bin/python benches/clients.py [--seconds 2] [--pairs 20] [--threads 1 4] [--json FILE]
+    .venv/bin/python benches/clients.py --socket PATH --user USER       # a server that is there, with a schema sbtest
+
+Needs sysbench, and MariaDB's server unless `--socket` names one. sysbench prepares its own tables; the pairs run in a
+drawn order, each as many transactions as sysbench did in so many seconds at first. For each
+workload and number of threads the ratios of throughput and of client CPU a transaction (tdelta over sysbench) come
+with the 95 % interval of the mean log ratio. Client CPU is user plus system time of the client's own process; what
+sysbench takes to start and to end is measured apart, by runs of one event, and left out. Prints; asserts nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import math
+import os
+import random
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tdelta import _native
+from tdelta.measure.children import die_with_parent
+
+ROWS = 100_000
+SEED = 20_26
+DATABASE = "sbtest"
+POINT = "\\set id random(1, {rows})\nSELECT c FROM sbtest1 WHERE id=:id;\n"
+RANGE = "\\set a random(1, {rows})\n\\set b :a + 99\nSELECT {what} FROM sbtest1 WHERE id BETWEEN :a AND :b{order};\n"
+READ_ONLY = "".join(
+    [
+        "BEGIN;\n",
+        POINT * 10,
+        RANGE.replace("{what}", "c").replace("{order}", ""),
+        RANGE.replace("{what}", "SUM(k)").replace("{order}", ""),
+        RANGE.replace("{what}", "c").replace("{order}", " ORDER BY c"),
+        RANGE.replace("{what}", "DISTINCT c").replace("{order}", " ORDER BY c"),
+        "COMMIT;\n",
+    ]
+)
+SCRIPTS = {"oltp_point_select": POINT, "oltp_read_only": READ_ONLY}
+"""The statements of sysbench's Lua scripts of the same names."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run of one client."""
+
+    transactions_per_second: float
+    cpu_seconds_per_transaction: float
+
+
+class Sysbench:
+    """sysbench on one workload."""
+
+    def __init__(self, socket: str, user: str, workload: str, threads: int) -> None:
+        self._command = [
+            "sysbench",
+            workload,
+            "--db-driver=mysql",
+            f"--mysql-socket={socket}",
+            f"--mysql-user={user}",
+            f"--mysql-db={DATABASE}",
+            "--tables=1",
+            f"--table-size={ROWS}",
+            f"--threads={threads}",
+            "--rand-type=uniform",
+            "--percentile=0",
+        ]
+
+    def prepare(self) -> None:
+        """Make and fill the table."""
+        for command in ("cleanup", "prepare"):
+            subprocess.run([*self._command, command], check=True, capture_output=True, timeout=600)
+
+    def run(self, events: int, start_cpu_seconds: float = 0.0, seconds: float = 0.0) -> Run:
+        """Run until so many events are done (0: for some seconds)."""
+        arguments = [*self._command, f"--time={math.ceil(seconds)}", f"--events={events}", "run"]
+        with tempfile.TemporaryFile("w+") as answer:
+            process = subprocess.Popen(arguments, stdout=answer, stderr=subprocess.STDOUT)
+            _, status, usage = os.wait4(process.pid, 0)
+            process.returncode = os.waitstatus_to_exitcode(status)
+            answer.seek(0)
+            text = answer.read()
+        found = re.search(r"transactions:\s+(\d+)\s+\(([0-9.]+) per sec", text)
+        if found is None or process.returncode:
+            sys.exit(f"sysbench: expected its count of transactions, found:\n{text}")
+        cpu_seconds = usage.ru_utime + usage.ru_stime - start_cpu_seconds
+        return Run(float(found[2]), cpu_seconds / max(1, int(found[1])))
+
+    def start_cpu_seconds(self) -> float:
+        """What it takes to start and to end."""
+        return statistics.median(self.run(1).cpu_seconds_per_transaction for _ in range(5))
+
+
+class Tdelta:
+    """tdelta's client on the same."""
+
+    def __init__(self, socket: str, user: str, workload: str, threads: int) -> None:
+        options = {"protocol": "mysql", "socket": socket, "user": user, "database": DATABASE}
+        self._twin = _native.ServerTwin(json.dumps(options), threads)
+        text = SCRIPTS[workload].replace("{rows}", str(ROWS))
+        self._twin.prepare(json.dumps([{"name": workload, "weight": 1, "text": text}]), "{}")
+
+    def run(self, stream: int, operations: int) -> Run:
+        """Run so many transactions."""
+        orders = {"seed": SEED, "stream": stream, "operations": operations, "first_op": 1, "deadline_ns": 600 * 10**9}
+        report = json.loads(self._twin.trial(json.dumps(orders))[0])
+        outcome, extra = report["outcome"], report["extra"]
+        if outcome["errors"]:
+            sys.exit(f"tdelta: {outcome['first_error']}")
+        cpu_seconds = extra["client_cpu_user_seconds"] + extra["client_cpu_system_seconds"]
+        return Run(operations / outcome["elapsed_ns"] * 1e9, cpu_seconds / operations)
+
+    def close(self) -> None:
+        """Close its connections."""
+        self._twin.close()
+
+
+@contextlib.contextmanager
+def private_server() -> Iterator[str]:
+    """A MariaDB server whose tables fit its buffer pool; its socket."""
+    parent = os.getpid()
+    with tempfile.TemporaryDirectory() as folder:
+        data, socket = Path(folder) / "data", Path(folder) / "s"
+        install = ["mariadb-install-db", "--no-defaults", f"--datadir={data}", "--skip-test-db", "--user=root"]
+        subprocess.run([*install, "--auth-root-authentication-method=normal"], check=True, capture_output=True)
+        server = subprocess.Popen(
+            [
+                "mariadbd",
+                "--no-defaults",
+                "--user=root",
+                "--skip-networking",
+                f"--datadir={data}",
+                f"--socket={socket}",
+                "--innodb-buffer-pool-size=512M",
+            ],
+            stderr=subprocess.DEVNULL,
+            preexec_fn=lambda: die_with_parent(parent),
+        )
+        try:
+            _make_database(str(socket))
+            yield str(socket)
+        finally:
+            server.kill()
+            server.wait()
+
+
+def _make_database(socket: str) -> None:
+    options = json.dumps({"protocol": "mysql", "socket": socket, "user": "root"})
+    for _ in range(300):
+        with contextlib.suppress(_native.NativeError):
+            twin = _native.ServerTwin(options, 1)
+            twin.run(f"CREATE DATABASE {DATABASE}")
+            twin.close()
+            return
+        time.sleep(0.1)
+    sys.exit("expected MariaDB's server to answer within 30 s, and it did not")
+
+
+def interval(logs: list[float]) -> dict[str, Any]:
+    """A ratio with its 95 % interval."""
+    middle = statistics.mean(logs)
+    half = 1.96 * statistics.stdev(logs) / math.sqrt(len(logs))
+    return {"mean": math.exp(middle), "ci95": [math.exp(middle - half), math.exp(middle + half)]}
+
+
+def compare(socket: str, user: str, workload: str, threads: int, seconds: float, pairs: int) -> dict[str, Any]:
+    """Both clients by turns; the first pair warms up and is dropped."""
+    theirs, ours = Sysbench(socket, user, workload, threads), Tdelta(socket, user, workload, threads)
+    start_cpu_seconds = theirs.start_cpu_seconds()
+    order = random.Random(SEED)
+    operations = max(100, round(theirs.run(0, seconds=seconds).transactions_per_second * seconds))
+    found = []
+    for pair in range(pairs + 1):
+        runs: dict[str, Run] = {}
+        for which in order.sample(["tdelta", "sysbench"], 2):
+            if which == "tdelta":
+                runs[which] = ours.run(pair, operations)
+            else:
+                runs[which] = theirs.run(operations, start_cpu_seconds)
+        found.append(runs)
+    ours.close()
+    found = found[1:]
+
+    def logs(metric: str) -> list[float]:
+        return [math.log(getattr(runs["tdelta"], metric) / getattr(runs["sysbench"], metric)) for runs in found]
+
+    def median(client: str, metric: str) -> float:
+        return statistics.median(getattr(runs[client], metric) for runs in found)
+
+    return {
+        "workload": workload,
+        "threads": threads,
+        "throughput_ratio": interval(logs("transactions_per_second")),
+        "client_cpu_ratio": interval(logs("cpu_seconds_per_transaction")),
+        "transactions_per_second": {name: median(name, "transactions_per_second") for name in ("tdelta", "sysbench")},
+        "client_cpu_us_per_transaction": {
+            name: median(name, "cpu_seconds_per_transaction") * 1e6 for name in ("tdelta", "sysbench")
+        },
+        "pairs": len(found),
+        "transactions_per_run": operations,
+        "cpus": os.cpu_count(),
+    }
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seconds", type=float, default=2.0)
+    parser.add_argument("--pairs", type=int, default=20)
+    parser.add_argument("--threads", type=int, nargs="+", default=[1, 4])
+    parser.add_argument("--workloads", nargs="+", choices=SCRIPTS, default=list(SCRIPTS))
+    parser.add_argument("--socket")
+    parser.add_argument("--user", default="root")
+    parser.add_argument("--json", type=Path)
+    arguments = parser.parse_args()
+    given = contextlib.nullcontext(arguments.socket) if arguments.socket else private_server()
+    found = []
+    with given as socket:
+        Sysbench(socket, arguments.user, "oltp_read_only", 1).prepare()
+        for workload in arguments.workloads:
+            for threads in arguments.threads:
+                found.append(compare(socket, arguments.user, workload, threads, arguments.seconds, arguments.pairs))
+                print(json.dumps(found[-1], indent=2))
+    if arguments.json:
+        arguments.json.write_text(json.dumps(found, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()
