@@ -23,5 +23,15 @@ class TestMariadbRuns(ServerRuns):
         decrypted = {trial["scope"]: trial["engine_counters"]["pages_decrypted"] > 0 for trial in place.trials()}
         assert decrypted == {"none": False, "data": True, "+log": True}
 
+    def test_restarts_for_cold_caches_do_not_cut_off_another_condition_on_the_same_server(
+        self, place: ServerPlace
+    ) -> None:
+        options = ("--cold", "--workload", "scan", "--size", "2MB", "--vary", "threads=1,2")
+        document = place.measured(*ALONE, *options)
+        assert failed_checks(document) == []
+        assert document["errors"] == {}
+        assert len({trial["instance"] for trial in place.trials()}) == 2, "else nothing is shared"
+        assert all(trial["engine_counters"]["buffer_reads"] > 0 for trial in place.trials())
+
     def test_every_server_shows_whether_it_uses_the_instructions(self, place: ServerPlace) -> None:
         check_instructions(place.measured(*ALONE, "--size", "2MB", "--vary", "aes_instructions=on,off"))

@@ -84,9 +84,7 @@ class Place:
         )
 
     def tdelta(self, *arguments: str) -> Ran:
-        process = self.start(*arguments)
-        out, err = process.communicate(timeout=PATIENCE_SECONDS * 3)
-        return Ran(process.returncode, out, err)
+        return waited_for(self.start(*arguments), PATIENCE_SECONDS * 3)
 
     def run(self, *options: str) -> Ran:
         """A small run."""
@@ -164,8 +162,22 @@ def read_until(process: subprocess.Popen[str], start: str) -> list[str]:
     raise AssertionError(f"no line starts with {start!r}: {lines}")
 
 
+def waited_for(process: subprocess.Popen[str], seconds: float) -> Ran:
+    """What it ended with. One that does not end in time fails its own test and no later one: it is ended here."""
+    try:
+        out, err = process.communicate(timeout=seconds)
+    except subprocess.TimeoutExpired:
+        process.terminate()  # its own clean-up, of servers too, is better than ours
+        try:
+            _, err = process.communicate(timeout=PATIENCE_SECONDS)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            _, err = process.communicate()
+        pytest.fail(f"tdelta did not end within {seconds:.0f} s; it had written: {err}")
+    return Ran(process.returncode, out, err)
+
+
 def end(process: subprocess.Popen[str], number: signal.Signals) -> Ran:
     """Send a signal, wait for the end."""
     process.send_signal(number)
-    out, err = process.communicate(timeout=PATIENCE_SECONDS)
-    return Ran(process.returncode, out, err)
+    return waited_for(process, PATIENCE_SECONDS)

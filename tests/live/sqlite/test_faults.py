@@ -31,7 +31,7 @@ def assert_refused(ran: Ran, *told: str) -> None:
         (("--vary", "cipher=aes-265"), ("unknown cipher 'aes-265'", "Did you mean 'aes-256'?")),
         (("--vary", "cifer=none,aes-256"), ("unknown factor 'cifer'", "Did you mean 'cipher'?")),
         (("--engine", "sqlit"), ("unknown engine 'sqlit'", "Did you mean 'sqlite'?")),
-        (("--engine", "mariadb"), ("planned", "--engine sqlite")),
+        (("--engine", "oracle"), ("planned", "--engine sqlite")),
         (("order-entri",), ("unknown study 'order-entri'", "Did you mean 'order-entry'?")),
         (("warehouse",), ("cannot run it yet", "tdelta run order-entry")),
         (("--workload", "read-onyl"), ("unknown workload 'read-onyl'", "Did you mean 'read-only'?")),
