@@ -12,6 +12,7 @@
     │   ├── RestoreFault             2   a command of the user's that did not load a dump
     │   ├── StatementFault           2   a statement that the database does not take, or that fails under load
     │   ├── LoadCommandError         2   a command of ``--load`` with faults (all of them at once)
+    │   ├── ImportFault              2   a file of results of another tool that cannot be read as what it looks like
     │   └── LoadFault                2   a command of ``--load`` that failed, or whose results cannot be read
     ├── EnvironmentFault             2   the machine cannot do it now
     │   ├── StorageFault             2   disk full, folder not writable, …
@@ -192,3 +193,7 @@ class UnsoundTwins(TdeltaError):
 
 class WorkerFault(TdeltaError):
     """A worker process died, or answered out of turn."""
+
+
+class ImportFault(UsageError):
+    """A file of results that cannot be read: what was expected, what was found, ``file:line``, and what to do."""

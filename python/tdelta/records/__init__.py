@@ -4,6 +4,7 @@ Units are in the names: ``*_ns``, ``*_seconds``, ``*_bytes``; a ``ratio`` is a q
 overhead given as a share (``rope``, ``budget``, ``planted``) is that quotient less one (0.031).
 """
 
+from tdelta.records.analysis import AnalysisResult, Comparison, Model, Side, Spread
 from tdelta.records.conditions import Condition, Level, Role
 from tdelta.records.events import (
     BlockDone,
@@ -13,6 +14,20 @@ from tdelta.records.events import (
     RoundStarted,
     RunPlanned,
     TrialDone,
+)
+from tdelta.records.observed import (
+    ALL,
+    RESPONSE_TIME,
+    THROUGHPUT,
+    Binned,
+    Bins,
+    Figure,
+    Group,
+    Observation,
+    Origin,
+    Samples,
+    Series,
+    Summary,
 )
 from tdelta.records.results import (
     Contrast,
@@ -45,9 +60,16 @@ from tdelta.records.serving import (
 from tdelta.records.trials import Measurement, SpanTotals, Trial
 
 __all__ = [
+    "ALL",
+    "RESPONSE_TIME",
+    "THROUGHPUT",
+    "AnalysisResult",
+    "Binned",
+    "Bins",
     "BlockDone",
     "Bottleneck",
     "CacheUse",
+    "Comparison",
     "Condition",
     "Contrast",
     "DatabaseFacts",
@@ -55,13 +77,18 @@ __all__ = [
     "Estimate",
     "Event",
     "EvidenceState",
+    "Figure",
     "FileEvidence",
+    "Group",
     "Level",
     "Look",
     "Measurement",
     "Metric",
+    "Model",
     "Moved",
     "NoiseFloor",
+    "Observation",
+    "Origin",
     "PageCost",
     "Phase",
     "PublishedCell",
@@ -70,12 +97,17 @@ __all__ = [
     "RunPlanned",
     "RunResult",
     "RunSettings",
+    "Samples",
+    "Series",
     "ServerFacts",
     "ServerMeasures",
     "ServersFacts",
     "SettingDifference",
     "SettingsCompared",
+    "Side",
     "SpanTotals",
+    "Spread",
+    "Summary",
     "TimeSpent",
     "Trial",
     "TrialDone",

@@ -1,0 +1,74 @@
+"""What an importer is: it knows a format by its content, and yields observations from one file of it.
+
+An importer reads what strangers wrote: old and new layouts, counts that are wrong, files cut off in the middle. It
+yields what can be used and raises one `ImportFault` that names everything it cannot use, with its place; it never
+guesses a figure. It holds one piece of a file at a time, whatever the file's size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from tdelta.records.conditions import Level
+from tdelta.records.observed import Observation
+
+
+@dataclass(frozen=True, slots=True)
+class Naming:
+    """What a file's name and folder, or the user, say about all that is in it.
+
+    Attributes:
+        condition: its condition; None where the file itself must say (a column of a CSV).
+        run: which run of the condition.
+        levels: further factors that names show, ``(("threads", 16),)``.
+    """
+
+    condition: str | None
+    run: str = "1"
+    levels: tuple[tuple[str, Level], ...] = ()
+
+
+class Source(Protocol):
+    """One file as an importer sees it: uncompressed already, bounded in every direction.
+
+    `text_lines` and `content` raise `ImportFault` where a line is longer than `reading.LONGEST_LINE_BYTES`, where
+    what is inflated outgrows its limits (a bomb), where bytes are no UTF-8 text, or where the file ends within gzip.
+    """
+
+    @property
+    def path(self) -> Path:
+        """The file."""
+
+    @property
+    def name(self) -> str:
+        """As the user named it: what messages and origins say."""
+
+    @property
+    def head(self) -> bytes:
+        """Its first bytes, at most 64 KiB, uncompressed."""
+
+    def text_lines(self) -> Iterator[tuple[int, str]]:
+        """Its lines from the first, numbered from 1, without their ends."""
+
+    def content(self, limit_bytes: int) -> bytes:
+        """All of it, where a format cannot be read in pieces (XML, JSON); refused above the limit."""
+
+
+class Importer(Protocol):
+    """One format of one tool."""
+
+    name: str
+    """As the result names it: ``sysbench``, ``pgbench log``."""
+
+    def recognizes(self, source: Source) -> bool:
+        """Whether the content, by its head, is of this format. No two importers may recognize one file."""
+
+    def read(self, source: Source, naming: Naming) -> Iterator[Observation]:
+        """What is in the file.
+
+        Raises:
+            ImportFault: what was expected, what was found, ``file:line``, and what to do; all faults at once.
+        """

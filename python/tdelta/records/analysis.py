@@ -1,0 +1,105 @@
+"""The answer of ``tdelta analyze``: one comparison for each figure that two conditions have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from tdelta.records.conditions import Level
+from tdelta.records.observed import Origin
+from tdelta.records.results import Decision, Estimate
+
+
+class Model(StrEnum):
+    """How a comparison was judged; each is explained, with its error rates, in ``docs/statistics.md``."""
+
+    GAMMA = "gamma"
+    BINNED_GAMMA = "gamma, interval-censored"
+    SUMMARY = "summary"
+    SERIES = "throughput series"
+    RUNS = "runs"
+    NONE = "no replication"
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """A posterior on the scale of the values themselves (ms, a second): of a mean, or of a difference of means."""
+
+    median: float
+    hdi95: tuple[float, float]
+    hdi99: tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One condition's part of a comparison.
+
+    Attributes:
+        condition: its name.
+        runs: how many runs it has.
+        count: values in all; of a series, its figures.
+        effective_count: how many independent values they are worth; ``count`` where the model takes them as such.
+        value: the plain mean of all of them, in the comparison's unit.
+        mean: the posterior of the mean; None without replication.
+    """
+
+    condition: str
+    runs: int
+    count: int
+    effective_count: float
+    value: float
+    mean: Spread | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """One figure of one condition against its baseline.
+
+    ``ratio`` is of costs, above 1 is worse: of throughput, baseline over condition. It is None, like ``difference``
+    (condition less baseline, in ``unit``, throughput as such), where there is no replication; ``quotient`` is the bare
+    quotient of the two sides' values, as a cost, and always there. ``priors`` has the same ratio under other priors by
+    their names (``no speed-up``, and what ``--prior`` asked for). ``primary`` ones set the decision and the exit code.
+    ``published`` is what the study's authors printed for it, in words, where the file says so.
+    """
+
+    transaction: str
+    levels: tuple[tuple[str, Level], ...]
+    metric: str
+    unit: str
+    model: Model
+    baseline: Side
+    condition: Side
+    quotient: float
+    ratio: Estimate | None
+    difference: Spread | None
+    decision: Decision
+    reasons: tuple[str, ...]
+    primary: bool = True
+    priors: Mapping[str, Estimate] = field(default_factory=dict)
+    origins: tuple[Origin, ...] = ()
+    published: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AnalysisResult:
+    """The answer. ``decision`` is the worst of the primary comparisons.
+
+    ``formats`` counts files by format; ``left_out`` says what was in the files and was not compared, and why.
+    ``prior_words`` says in words what the default prior is. ``source`` is where published figures come from.
+    """
+
+    decision: Decision
+    comparisons: tuple[Comparison, ...]
+    rope: float
+    baseline: str
+    formats: Mapping[str, int]
+    cautions: tuple[str, ...]
+    left_out: tuple[str, ...] = ()
+    prior_words: str = ""
+    source: str | None = None
+
+    @property
+    def primary(self) -> tuple[Comparison, ...]:
+        """The comparisons that decide."""
+        return tuple(c for c in self.comparisons if c.primary)

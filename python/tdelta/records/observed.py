@@ -1,0 +1,143 @@
+"""What people measured with other tools: as importers read it, and as `tdelta.inference` judges it.
+
+An importer keeps what a model needs and no more, so that ten million rows take the memory of ten. Times are in
+milliseconds, throughput in operations a second, whatever the file says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from tdelta.records.conditions import Level
+
+ALL = "all"
+"""The transaction of figures that are of the whole mix."""
+
+RESPONSE_TIME = "response_time"
+THROUGHPUT = "throughput"
+"""The metrics that every tool has; a published table may name others (``cpu``, ``elapsed``, ``query_gets``)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Whose observations they are.
+
+    Attributes:
+        condition: what the user calls it (``plain``, ``aes-256``); the baseline is found later, by name or by option.
+        levels: further factors, ``(("threads", 16), ("cache", "5 GB"))``, in the order of the file.
+        transaction: a transaction type, a statement, a step; ``all`` for the whole mix.
+        metric: ``response_time`` (milliseconds), ``throughput`` (a second), or as a published table calls it.
+        unit: of the values: ``ms``, ``/s``, or as the table says.
+        run: which run of that condition; several runs are rounds.
+    """
+
+    condition: str
+    transaction: str = ALL
+    metric: str = RESPONSE_TIME
+    unit: str = "ms"
+    run: str = "1"
+    levels: tuple[tuple[str, Level], ...] = ()
+
+    @property
+    def is_throughput(self) -> bool:
+        """Whether more is better, so that its inverse is the cost that is judged."""
+        return self.metric == THROUGHPUT
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where figures were read: the file as the user named it, the format, its line where one line has them."""
+
+    file: str
+    format: str
+    line: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Samples:
+    """Single response times, reduced to what the gamma likelihood needs.
+
+    Attributes:
+        count: how many, all positive; ``zeros`` more were not (a clock too coarse), and are in no sum.
+        total: sum of the values.
+        total_log: sum of their natural logarithms.
+        total_squares: sum of their squares.
+        bins: shape as `Binned.counts` over `Binned.edges`; logarithmic, at most 2 % wide: for the predictive check,
+            quantiles and tails, never for the likelihood.
+        clusters: the same sums for stretches of the run in time order, ``(count, total)`` each, at most 4096 of them
+            of equal length in rows: what autocorrelation is judged by.
+    """
+
+    group: Group
+    origin: Origin
+    count: int
+    total: float
+    total_log: float
+    total_squares: float
+    minimum: float
+    maximum: float
+    bins: Bins
+    clusters: tuple[tuple[int, float], ...] = ()
+    zeros: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Bins:
+    """Counts between edges: ``counts[i]`` values in ``edges[i] <= value < edges[i + 1]``; edges increase."""
+
+    edges: tuple[float, ...]
+    counts: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Binned:
+    """A histogram and nothing finer (``sysbench --histogram``): interval-censored response times."""
+
+    group: Group
+    origin: Origin
+    bins: Bins
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """Count, mean and standard deviation of response times; ``sd`` is None where the tool does not print it.
+
+    ``quantiles`` are what else it prints, ``{0.95: 4.1}``: shown, never modelled.
+    """
+
+    group: Group
+    origin: Origin
+    count: int
+    mean: float
+    sd: float | None
+    quantiles: Mapping[float, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """A figure at regular intervals of one run: throughput a second, or a mean response time with its count.
+
+    Attributes:
+        interval_seconds: between figures.
+        values: in time order, the first one after ``starts_at_seconds`` of the run.
+    """
+
+    group: Group
+    origin: Origin
+    interval_seconds: float
+    values: tuple[float, ...]
+    starts_at_seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One figure of a condition, as published tables and final reports have them."""
+
+    group: Group
+    origin: Origin
+    value: float
+
+
+Observation: TypeAlias = Samples | Binned | Summary | Series | Figure
