@@ -1,9 +1,10 @@
 """What the native MySQL client costs, against sysbench: same server, same tables, same statements, same threads.
 
     .venv/bin/python benches/clients.py [--seconds 2] [--pairs 20] [--threads 1 4] [--json FILE]
+    .venv/bin/python benches/clients.py --engine mysql …
     .venv/bin/python benches/clients.py --socket PATH --user USER       # a server that is there, with a schema sbtest
 
-Needs sysbench, and MariaDB's server unless `--socket` names one. sysbench prepares its own tables; the pairs run in a
+Needs sysbench, and the server unless `--socket` names one. sysbench prepares its own tables; the pairs run in a
 drawn order, each as many transactions as sysbench did in so many seconds at first. For each
 workload and number of threads the ratios of throughput and of client CPU a transaction (tdelta over sysbench) come
 with the 95 % interval of the mean log ratio. Client CPU is user plus system time of the client's own process; what
@@ -23,14 +24,16 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tdelta import _native
-from tdelta.measure.children import die_with_parent
+from tdelta.driver.servers import find_servers
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "live"))
+from tdelta_mysql_client import Program, running
 
 ROWS = 100_000
 SEED = 20_26
@@ -128,44 +131,16 @@ class Tdelta:
 
 
 @contextlib.contextmanager
-def private_server() -> Iterator[str]:
-    """A MariaDB server whose tables fit its buffer pool; its socket."""
-    parent = os.getpid()
+def private_server(engine: str) -> Iterator[str]:
+    """A server of that kind whose tables fit its buffer pool; its socket."""
+    program = Program(find_servers(engine)[0])
     with tempfile.TemporaryDirectory() as folder:
-        data, socket = Path(folder) / "data", Path(folder) / "s"
-        install = ["mariadb-install-db", "--no-defaults", f"--datadir={data}", "--skip-test-db", "--user=root"]
-        subprocess.run([*install, "--auth-root-authentication-method=normal"], check=True, capture_output=True)
-        server = subprocess.Popen(
-            [
-                "mariadbd",
-                "--no-defaults",
-                "--user=root",
-                "--skip-networking",
-                f"--datadir={data}",
-                f"--socket={socket}",
-                "--innodb-buffer-pool-size=512M",
-            ],
-            stderr=subprocess.DEVNULL,
-            preexec_fn=lambda: die_with_parent(parent),
-        )
-        try:
-            _make_database(str(socket))
-            yield str(socket)
-        finally:
-            server.kill()
-            server.wait()
-
-
-def _make_database(socket: str) -> None:
-    options = json.dumps({"protocol": "mysql", "socket": socket, "user": "root"})
-    for _ in range(300):
-        with contextlib.suppress(_native.NativeError):
-            twin = _native.ServerTwin(options, 1)
-            twin.run(f"CREATE DATABASE {DATABASE}")
-            twin.close()
-            return
-        time.sleep(0.1)
-    sys.exit("expected MariaDB's server to answer within 30 s, and it did not")
+        template = Path(folder) / "template"
+        program.install(template)
+        with running(program, template, Path(folder), "--innodb-buffer-pool-size=512M") as server:
+            with server.twin(database=None) as twin:
+                twin.run(f"CREATE DATABASE {DATABASE}")
+            yield str(server.socket)
 
 
 def interval(logs: list[float]) -> dict[str, Any]:
@@ -221,11 +196,12 @@ def main() -> None:
     parser.add_argument("--pairs", type=int, default=20)
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 4])
     parser.add_argument("--workloads", nargs="+", choices=SCRIPTS, default=list(SCRIPTS))
+    parser.add_argument("--engine", choices=["mariadb", "mysql"], default="mariadb")
     parser.add_argument("--socket")
     parser.add_argument("--user", default="root")
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
-    given = contextlib.nullcontext(arguments.socket) if arguments.socket else private_server()
+    given = contextlib.nullcontext(arguments.socket) if arguments.socket else private_server(arguments.engine)
     found = []
     with given as socket:
         Sysbench(socket, arguments.user, "oltp_read_only", 1).prepare()

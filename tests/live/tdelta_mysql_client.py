@@ -146,11 +146,12 @@ def running(program: Program, template: Path, folder: Path, *arguments: str) -> 
     """A server on a copy of ``template``, until the end of the block."""
     data, path, parent, port = folder / "data", folder / "s", os.getpid(), free_port()
     shutil.copytree(template, data)
-    command = [*program.command(data), f"--socket={path}", "--bind-address=127.0.0.1", f"--port={port}", *arguments]
+    command = [*program.command(data), f"--socket={path}", "--bind-address=127.0.0.1", f"--port={port}"]
     command += ["--local-infile=1", "--max-connections=600", "--innodb-buffer-pool-size=64M"]
     command += [
         "--innodb-flush-log-at-trx-commit=2",
         *(["--mysqlx=OFF", "--secure-file-priv=NULL"] if program.binary.kind == "mysql" else []),
+        *arguments,
     ]
     with (folder / "log").open("wb") as log:
         process = subprocess.Popen(
