@@ -40,9 +40,10 @@ lint: setup
 test-rust: setup
 	cargo test --workspace --locked --quiet
 
-# A process for each CPU, a file as a whole (its tests share fixtures); then what needs the machine for itself.
+# A process for each CPU and one more, since servers are waited for; a file as a whole, its tests share fixtures. Then
+# what needs the machine for itself.
 test-python: setup
-	$(BIN)/pytest -n auto --dist loadscope --no-loadscope-reorder -m "not alone"
+	$(BIN)/pytest -n $$(($$(nproc) + 1)) --dist loadscope --no-loadscope-reorder -m "not alone"
 	$(BIN)/pytest -m alone
 
 wheel: setup ## Build the abi3 wheel into dist/
