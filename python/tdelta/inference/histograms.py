@@ -70,7 +70,8 @@ def decode(payload: bytes) -> Counts:
         inner, size, *layout, _, _ = _HEAD.unpack_from(body)
         raw = np.frombuffer(body, np.uint8, size, _HEAD.size)
     except (struct.error, zlib.error, ValueError) as fault:
-        raise TdeltaError(f"histogram: expected an HdrHistogram V2 payload, found {len(payload)} other bytes") from fault
+        found = f"{len(payload)} bytes of something else"
+        raise TdeltaError(f"histogram: expected an HdrHistogram V2 payload, found {found}") from fault
     if (cookie, inner) != (_COMPRESSED_COOKIE, _COOKIE) or tuple(layout) != _LAYOUT:
         raise TdeltaError(
             "histogram: expected HdrHistogram V2 with offset, digits and lowest value (0, 3, 1),"
