@@ -87,13 +87,13 @@ def _gathered(trials: Iterable[Trial], used: set[tuple[int, str]]) -> Gathered:
 
 
 def _by_transaction(trial: Trial) -> dict[str, Counts]:
-    """A trial's types that ran, and the mix; of a single type only the mix, which is the same."""
+    """A trial's types that ran, and the mix."""
     types = {
         name.removeprefix(_TRANSACTIONS): decode(payload)
         for name, payload in trial.measurement.histograms.items()
         if name.startswith(_TRANSACTIONS)
     }
-    return {**(types if len(types) > 1 else {}), ALL: merged(list(types.values()))}
+    return {**types, ALL: merged(list(types.values()))}
 
 
 def _of_panel(panel: Panel, gathered: Gathered, slo_ns: int | None, seed: int) -> Iterator[TailMeasure]:
@@ -110,8 +110,10 @@ def _of_panel(panel: Panel, gathered: Gathered, slo_ns: int | None, seed: int) -
 
 
 def _transactions(panel: Panel, gathered: Gathered) -> list[str]:
+    """The mix and the types that ran in any trial; of a single type only the mix, which is the same."""
     names = {name for row in panel.trials for t in row for name in gathered.get((t.block, t.condition.key), {})}
-    return [*([ALL] if ALL in names else []), *sorted(names - {ALL})]
+    types = sorted(names - {ALL})
+    return [*([ALL] if types else []), *(types if len(types) > 1 else [])]
 
 
 def _compared(

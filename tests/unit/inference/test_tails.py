@@ -97,6 +97,7 @@ def test_types_are_told_apart_and_the_mix_holds_all_of_them() -> None:
     assert order.exceedance is not None
     assert mix.exceedance.condition.transactions == 12 * 50 + 11 * 100
     assert (order.blocks, order.exceedance.condition.transactions) == (11, 1100)
+    assert (browse.blocks, browse.exceedance.condition.transactions) == (12, 600)
     assert (browse.exceedance.quotient, browse.exceedance.ratio) == (None, None)
     assert browse.exceedance.reason.startswith("none on the condition nor on the plain twins")
 
