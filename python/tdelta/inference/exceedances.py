@@ -82,7 +82,7 @@ def half_width(influence: FloatArray, rounds: NDArray[np.intp]) -> tuple[float, 
 def in_rounds(values: FloatArray, rounds: NDArray[np.intp]) -> FloatArray:
     """Sums of blocks' values over each round, shape (R,)."""
     _, at = np.unique(rounds, return_inverse=True)
-    return np.bincount(at, values)
+    return np.asarray(np.bincount(at, values), dtype=np.float64)
 
 
 def reason_for_none(condition: Exceeding, baseline: Exceeding, blocks: int) -> str:

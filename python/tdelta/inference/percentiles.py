@@ -109,4 +109,4 @@ def percentile_ratio(
 
 
 def _times_ns(side: Side, weights: FloatArray) -> IntArray:
-    return np.maximum(longest_ns(side.percentile_bins(weights)), 1)
+    return np.asarray(np.maximum(longest_ns(side.percentile_bins(weights)), 1), dtype=np.int64)
