@@ -40,10 +40,7 @@ from calibration.tails import Stalling, TailTally, exceeded, observed, percentil
 COVERAGE = "design|machine|log ratio|coverage of HDI95 %|costly or faster %|bias, points|width, points|rounds"
 GATE = "budget|machine|true overhead %|over %|within %|undecided %|rounds|coverage of HDI95 %|bias, points"
 TWIN = "limit|machine|twins truly apart %|unsound %|HDI95 without 0 %"
-TAIL = (
-    "tail|machine|log effect|has an interval %|covered %|truth above it %|truth below it %"
-    "|end over ratio|rounds"
-)
+TAIL = "tail|machine|log effect|has an interval %|covered %|truth above it %|truth below it %|end over ratio|rounds"
 
 
 @dataclass(frozen=True)
@@ -85,9 +82,7 @@ def covering(
     return Row((design, machine.name, log_ratio), others)
 
 
-def tailing(
-    what: str, machine: Stalling, effect: float, find: Callable[[int], TailTally], rounds: str
-) -> Row:
+def tailing(what: str, machine: Stalling, effect: float, find: Callable[[int], TailTally], rounds: str) -> Row:
     """A row of the table of tails; the factor is that between an interval's upper end and its ratio."""
 
     def others(experiments: int) -> tuple[str, ...]:

@@ -223,5 +223,3 @@ def observed(
 
     both = list(answers())
     return tally(one for one, _ in both), tally(other for _, other in both)
-
-

@@ -507,9 +507,7 @@ def interrupted() -> RunResult:
 
 def exceedance(counts: tuple[int, int], of: tuple[int, int], ratio: TailRatio | None, reason: str = "") -> Exceedance:
     """So many of so many transactions longer than 20 ms, plain twins first."""
-    plain, other = (
-        Exceeding(longer, total, min(96, longer // 2)) for longer, total in zip(counts, of, strict=True)
-    )
+    plain, other = (Exceeding(longer, total, min(96, longer // 2)) for longer, total in zip(counts, of, strict=True))
     quotient = other.share / plain.share if all(counts) else None
     return Exceedance(20_000_000, 20_004_864, plain, other, quotient, ratio, reason)
 

@@ -2,7 +2,7 @@
 
 The interchange format is HdrHistogram V2, compressed (https://github.com/HdrHistogram/HdrHistogram, ``AbstractHistogram
 .encodeIntoCompressedByteBuffer``): a zlib stream of a header and zigzag LEB128 numbers, a positive one being the count
-of the next bin and a negative one so many empty bins. All of tdelta's histograms have one layout, 1 ns to 1 h with three
+of the next bin and a negative one so many empty bins. All of tdelta's histograms have one layout, 1 ns to 1 h, three
 digits, so bins of different trials are the same bins; another layout is refused, not guessed at.
 """
 

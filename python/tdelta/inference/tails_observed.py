@@ -5,7 +5,7 @@ one run share its luck, and intervals from their number alone hold the truth 32 
 more on both sides the run is the unit: shares by linearisation and Welch's t, percentiles by a jackknife over runs.
 Their simulated coverage is in ``docs/tails.md``.
 
-Bins are wider than a run's own and may differ from file to file, so nothing is interpolated: of the bin that a threshold
+Bins are wider than a run's own and may differ from file to file, so nothing is interpolated: of the bin that a limit
 or a percentile lies in only its edges are known, and both ends are told.
 """
 
@@ -196,7 +196,7 @@ def _welch(ratio: float, terms: Sequence[tuple[float, int]], *, resolution: floa
 def _p99_ms(runs: Sequence[_Run]) -> tuple[float, float]:
     """The edges between which the 99th percentile of all runs together lies, ms.
 
-    Values are somewhere in their bins: with all at the lower edges it is at its least, with all at the upper ones at its
+    Values are somewhere in their bins: with all at the lower edges it is least, with all at the upper ones it is at its
     most.
     """
     counts = np.concatenate([run.counts for run in runs])

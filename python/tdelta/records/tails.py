@@ -1,7 +1,7 @@
 """Tails of response times, a condition beside its baseline. Shown for orientation; nothing here decides anything.
 
 Two figures: the share of transactions that took longer than a threshold of the user's (the exceedance), and the 99th
-percentile. Times are nanoseconds in runs; what other tools measured is in milliseconds, as in `tdelta.records.observed`.
+Two figures: the share of transactions that took longer than a threshold of the user's (the exceedance), and the 99th
 """
 
 from __future__ import annotations

@@ -56,7 +56,7 @@ def tail_groups(result: RunResult) -> tuple[TailGroup, ...]:
         found.append(TailGroup(f"{name}longer than {_slo(result)}", exceeding, is_mix))
         found.append(TailGroup(f"{name}{APPROXIMATE}", percentiles, is_mix))
     groups = [group for group in found if group.rows]
-    return tuple(sorted(groups, key=lambda group: (not group.is_mix)))
+    return tuple(sorted(groups, key=lambda group: not group.is_mix))
 
 
 def tail_notes(result: RunResult) -> list[str]:

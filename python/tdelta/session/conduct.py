@@ -355,9 +355,7 @@ class _Session:
             self._store.set_status(self._run_id, RunStatus.INTERRUPTED)
             raise KeyboardInterrupt
         judgement = judge(self._trials, self._plan.settings)
-        tails = tail_measures(
-            self._trials, self._plan.settings, lambda: self._store.iter_trials(self._run_id)
-        )
+        tails = tail_measures(self._trials, self._plan.settings, lambda: self._store.iter_trials(self._run_id))
         result = assemble(
             self._plan,
             judgement,

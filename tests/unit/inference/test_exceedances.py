@@ -102,4 +102,7 @@ def test_no_interval_is_given_where_there_is_too_little_and_it_is_said_why(
 
 
 def test_the_bound_where_nothing_was_seen_is_the_share_at_which_nothing_is_seen_once_in_twenty_times() -> None:
-    assert (1 - 0.0368) ** 80 == pytest.approx(0.05, rel=0.01)
+    reason = reason_for_none(side(0, 0), side(0, 0), blocks=10)
+    bound = 0.259
+    assert (1 - bound) ** 10 == pytest.approx(0.05, rel=0.01)
+    assert f"at most {bound:.1%}" in reason

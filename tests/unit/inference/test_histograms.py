@@ -68,7 +68,9 @@ def test_beyond_a_bin_is_what_lies_in_later_bins() -> None:
     assert found.beyond(0) == 17
 
 
-def payload(body: bytes, *, cookie: int = 0x1C849313, digits: int = 3, lowest: int = 1, size: int | None = None) -> bytes:
+def payload(
+    body: bytes, *, cookie: int = 0x1C849313, digits: int = 3, lowest: int = 1, size: int | None = None
+) -> bytes:
     head = struct.pack(">iiiiqqd", cookie, len(body) if size is None else size, 0, digits, lowest, HOUR_NS, 1.0)
     squeezed = zlib.compress(head + body)
     return struct.pack(">ii", 0x1C849314, len(squeezed)) + squeezed
