@@ -525,7 +525,7 @@ def with_tails() -> RunResult:
         return TailMeasure(condition, PLAIN, transaction, 96, 16, found, percentile)
 
     total = 284_160
-    none = "none on the condition nor on the plain twins, so at most 3.1% of such blocks would have any"
+    none = "none on the condition nor on the plain twins, so at most 3.1 % of such blocks would have any"
     none += " (95 % sure)"
     few = "too few for an interval: on the rarer side 6, in 3 blocks, and it takes 10 in 8"
     tails = (

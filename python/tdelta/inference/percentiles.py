@@ -53,9 +53,8 @@ class Side:
 
     def in_rounds(self, at: NDArray[np.intp]) -> Side:
         """The same with rounds in the place of blocks; ``at`` says which round, from 0, each block is of."""
-        added = np.zeros((at.max() + 1, len(self.bins)))
-        np.add.at(added, at, self.surplus.T)
-        return Side(self.bins, added.T.copy())
+        is_of = np.equal.outer(at, np.arange(at.max() + 1)).astype(np.float64)
+        return Side(self.bins, self.surplus @ is_of)
 
     def percentile_bins(self, weights: FloatArray) -> IntArray:
         """The bin of the percentile under each weighting; ``weights`` has shape (D, B)."""
@@ -76,10 +75,10 @@ def side_of(blocks: Sequence[Counts], quantile: float = QUANTILE) -> Side | None
     if total.sum() * (1.0 - quantile) < FEWEST_BEYOND * (1.0 - _EXACT):
         return None
     bins = np.unique(np.concatenate([block.bins for block in blocks]))
-    held = np.zeros((len(bins), len(blocks)))
+    held = np.zeros((len(blocks), len(bins)))
     for at, block in enumerate(blocks):
-        held[np.searchsorted(bins, block.bins), at] = block.counts
-    return Side(bins, np.cumsum(held, axis=0) - quantile * total)
+        held[at, np.searchsorted(bins, block.bins)] = block.counts
+    return Side(bins, np.ascontiguousarray(np.cumsum(held, axis=1).T) - quantile * total)
 
 
 def percentile_ratio(

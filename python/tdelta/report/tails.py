@@ -5,7 +5,7 @@ Where an interval cannot be given the row says what was counted, and a line belo
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from rich.table import Table
@@ -68,7 +68,7 @@ def tail_notes(result: RunResult) -> list[str]:
         parts.append(f"Shares are of transactions, counted from {time_text(exceeding[0].counted_from_ns)} on.")
     parts.append("Ratios are over both plain twins, with 95 % intervals; of the A/A twin over the other plain twin.")
     units = dict.fromkeys((ratio.unit, ratio.units) for ratio in ratios)
-    parts += [f"Independent: {', '.join(counted(number, unit.value) for unit, number in units)}."] if units else []
+    parts += [f"They rest on {_units(units)}."] if units else []
     if any(unit is TailUnit.PAIR for unit, _ in units):
         parts.append("With fewer than three rounds the luck of instances is not in the intervals.")
     if all(result.settings.options.get(name) is None for name in _RATES) and not _varies_rate(result):
@@ -128,15 +128,19 @@ def _ratios(measure: TailMeasure) -> Iterator[TailRatio]:
             yield part.ratio
 
 
+def _units(units: Iterable[tuple[TailUnit, int]]) -> str:
+    return " or ".join(counted(number, unit.value) for unit, number in units)
+
+
 def _exceedance_row(measure: TailMeasure, found: Exceedance, result: RunResult) -> TailRow:
     ratio = MISSING if found.quotient is None else _quotient(found.quotient)
-    sides = (small_share(side.share) for side in (found.baseline, found.condition))
-    return TailRow(_label(measure, result), *sides, ratio, _interval(found.ratio), found.reason)
+    plain, other = small_share(found.baseline.share), small_share(found.condition.share)
+    return TailRow(_label(measure, result), plain, other, ratio, _interval(found.ratio), found.reason)
 
 
 def _percentile_row(measure: TailMeasure, found: Percentile99, result: RunResult) -> TailRow:
-    sides = amounts((found.baseline_ns / 1e3, found.condition_ns / 1e3), "µs")
-    return TailRow(_label(measure, result), *sides, _quotient(found.ratio.ratio), _interval(found.ratio))
+    plain, other = amounts((found.baseline_ns / 1e3, found.condition_ns / 1e3), "µs")
+    return TailRow(_label(measure, result), plain, other, _quotient(found.ratio.ratio), _interval(found.ratio))
 
 
 def _label(measure: TailMeasure, result: RunResult) -> str:

@@ -85,9 +85,9 @@ def side(longer: int, blocks_with: int) -> Exceeding:
 @pytest.mark.parametrize(
     ("condition", "baseline", "said"),
     [
-        (side(0, 0), side(0, 0), "none on the condition nor on the plain twins, so at most 3.7%"),
-        (side(9, 9), side(0, 0), "none on the plain twins, so at most 3.7%"),
-        (side(0, 0), side(9, 9), "none on the condition, so at most 3.7%"),
+        (side(0, 0), side(0, 0), "none on the condition nor on the plain twins, so at most 3.7 %"),
+        (side(9, 9), side(0, 0), "none on the plain twins, so at most 3.7 %"),
+        (side(0, 0), side(9, 9), "none on the condition, so at most 3.7 %"),
         (side(FEWEST - 1, FEWEST - 1), side(50, 50), "too few for an interval: on the rarer side 9"),
         (side(500, FEWEST_BLOCKS - 1), side(50, 50), "too few for an interval"),
         (side(FEWEST, FEWEST_BLOCKS), side(FEWEST, FEWEST_BLOCKS), ""),
@@ -105,4 +105,4 @@ def test_the_bound_where_nothing_was_seen_is_the_share_at_which_nothing_is_seen_
     reason = reason_for_none(side(0, 0), side(0, 0), blocks=10)
     bound = 0.259
     assert (1 - bound) ** 10 == pytest.approx(0.05, rel=0.01)
-    assert f"at most {bound:.1%}" in reason
+    assert f"at most {100 * bound:.1f} %" in reason

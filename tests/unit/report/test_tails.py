@@ -56,7 +56,7 @@ def test_intervals_over_pairs_say_that_luck_is_not_in_them() -> None:
     assert found.exceedance is not None
     over_pairs = replace(found.exceedance, ratio=TailRatio(1.4, (1.2, 1.7), TailUnit.PAIR, 90))
     changed = replace(result, tails=(replace(found, exceedance=over_pairs),))
-    assert "Independent: 90 pairs, 16 rounds." in tail_notes(changed)[0]
+    assert "They rest on 90 pairs or 16 rounds." in tail_notes(changed)[0]
     assert "luck of instances is not" in tail_notes(changed)[0]
 
 
