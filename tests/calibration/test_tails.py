@@ -13,6 +13,8 @@ from tdelta.inference import exceedances
 from tdelta.inference import percentiles as p99
 
 EXPERIMENTS = 200
+FEWER_COVERED = 0.88
+"""Of 100 experiments an interval of 95 % misses more than 12 once in 700 times."""
 
 QUIET = Stalling()
 LUCKY = Stalling(luck_sd=0.01, stall_luck_sd=0.3)
@@ -48,10 +50,12 @@ def test_the_approximate_interval_of_the_99th_percentile_holds_the_truth() -> No
     assert percentiles(LUCKY, 0.2, EXPERIMENTS, rounds=[14]).covered >= LEAST_COVERAGE
 
 
-def test_percentiles_over_pairs_are_caught_where_instances_differ(monkeypatch: pytest.MonkeyPatch) -> None:
-    machine = Stalling(luck_sd=0.03, stall_luck_sd=0.5, transactions=2000)
+def test_percentiles_over_pairs_are_caught_where_luck_outweighs_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Few rounds of many blocks; with 12 blocks in each of 8 rounds pairs still held the truth 93 times in 100."""
+    machine = Stalling(luck_sd=0.03, stall_luck_sd=0.5)
+    assert percentiles(machine, 0.0, EXPERIMENTS // 2, rounds=[4], blocks=40).covered >= FEWER_COVERED
     monkeypatch.setattr(p99, "FEWEST_ROUNDS", 1000)
-    assert percentiles(machine, 0.0, EXPERIMENTS // 2, rounds=[8], blocks=12).covered < 0.85
+    assert percentiles(machine, 0.0, EXPERIMENTS // 2, rounds=[4], blocks=40).covered < 0.85
 
 
 def test_runs_of_other_tools_are_covered_from_three_a_side_on() -> None:

@@ -91,7 +91,9 @@ def reason_for_none(condition: Exceeding, baseline: Exceeding, blocks: int) -> s
     if none:
         # P(no block of B has any) = (1 - p)^B; the p at which that is 5 % bounds the share of blocks that would.
         bound = 1.0 - 0.05 ** (1.0 / max(1, blocks))
-        return f"none on {' nor on '.join(none)}, so at most {100 * bound:.1f} % of such blocks would have any (95 % sure)"
+        return (
+            f"none on {' nor on '.join(none)}, so at most {100 * bound:.1f} % of such blocks would have any (95 % sure)"
+        )
     fewest = min(condition.longer, baseline.longer), min(condition.blocks_with, baseline.blocks_with)
     if fewest[0] < FEWEST or fewest[1] < FEWEST_BLOCKS:
         return (
