@@ -35,10 +35,12 @@ from calibration.harness import (
     transaction_types,
 )
 from calibration.simulation import BASELINE, NOISES, OTHERS, TREATMENT, TWINS, Machine
+from calibration.tails import Stalling, TailTally, exceeded, observed, percentiles
 
 COVERAGE = "design|machine|log ratio|coverage of HDI95 %|costly or faster %|bias, points|width, points|rounds"
 GATE = "budget|machine|true overhead %|over %|within %|undecided %|rounds|coverage of HDI95 %|bias, points"
 TWIN = "limit|machine|twins truly apart %|unsound %|HDI95 without 0 %"
+TAIL = "tail|machine|log effect|has an interval %|covered %|truth above it %|truth below it %|end over ratio|rounds"
 
 
 @dataclass(frozen=True)
@@ -78,6 +80,17 @@ def covering(
         return percent(found.covered), alarms, points(found.bias), f"{found.points:.1f}", took
 
     return Row((design, machine.name, log_ratio), others)
+
+
+def tailing(what: str, machine: Stalling, effect: float, find: Callable[[int], TailTally], rounds: str) -> Row:
+    """A row of the table of tails; the factor is that between an interval's upper end and its ratio."""
+
+    def others(experiments: int) -> tuple[str, ...]:
+        found = find(experiments)
+        shares = (found.given, found.covered, found.above, found.below)
+        return *map(percent, shares), f"{found.factor:.2f}", rounds
+
+    return Row((f"tail, {what}", machine.name, f"{effect:g}"), others)
 
 
 def of_fixed_rounds() -> Iterator[Row]:
@@ -189,6 +202,45 @@ def of_plain_twins() -> Iterator[Row]:
         yield row("budget 1 %", Machine(trial_sd=0.03, luck_sd=0.01), apart, 0.01)
 
 
+def of_exceedances() -> Iterator[Row]:
+    """How often a threshold was exceeded: rounds and luck, a common threshold and a rare one."""
+    for luck_sd, stall_luck_sd in ((0.0, 0.0), (0.003, 0.1), (0.01, 0.3)):
+        machine = Stalling(luck_sd=luck_sd, stall_luck_sd=stall_luck_sd)
+        for share in (0.05, 0.01, 0.002):
+            for effect in (0.0, 0.2):
+                find = partial(exceeded, machine, effect, share, rounds=range(3, 9))
+                yield tailing(f"longer, {100 * share:g} % of plain", machine, effect, find, "3-8")
+    for rounds, blocks in (((1,), 40), ((2,), 20), ((3,), 6), ((16,), 6)):
+        machine = Stalling(luck_sd=0.01, stall_luck_sd=0.3)
+        find = partial(exceeded, machine, 0.2, 0.01, rounds=rounds, blocks=blocks)
+        yield tailing(f"longer, 1 % of plain, {blocks} blocks a round", machine, 0.2, find, f"{rounds[0]}")
+
+
+def of_percentiles() -> Iterator[Row]:
+    """The ratio of 99th percentiles: rounds enough for 80 pairs, and a single round."""
+    for luck_sd, stall_luck_sd in ((0.0, 0.0), (0.003, 0.1), (0.01, 0.3)):
+        machine = Stalling(luck_sd=luck_sd, stall_luck_sd=stall_luck_sd)
+        for effect in (0.0, 0.2):
+            find = partial(percentiles, machine, effect, rounds=(14, 16, 20))
+            yield tailing("p99", machine, effect, find, "14-20")
+    for rounds, blocks in ((1, 80), (3, 30), (5, 16)):
+        machine = Stalling(luck_sd=0.01, stall_luck_sd=0.3)
+        find = partial(percentiles, machine, 0.2, rounds=(rounds,), blocks=blocks)
+        yield tailing(f"p99, {blocks} blocks a round", machine, 0.2, find, f"{rounds}")
+
+
+def of_observed_tails() -> Iterator[Row]:
+    """Runs of other tools: so many a side, each 16,000 transactions with luck of its own."""
+    for runs in (3, 5, 10):
+        machine = Stalling(luck_sd=0.01, stall_luck_sd=0.3)
+        for at, what in enumerate(("longer, 1 % of plain", "p99")):
+
+            def find(experiments: int, runs: int = runs, at: int = at, machine: Stalling = machine) -> TailTally:
+                return observed(machine, 0.2, 0.01, experiments, runs=runs)[at]
+
+            yield tailing(f"analyze: {what}", machine, 0.2, find, f"{runs} runs")
+
+
 TABLES: tuple[tuple[str, tuple[Callable[[], Iterable[Row]], ...]], ...] = (
     (
         COVERAGE,
@@ -196,6 +248,7 @@ TABLES: tuple[tuple[str, tuple[Callable[[], Iterable[Row]], ...]], ...] = (
     ),
     (GATE, (of_gates,)),
     (TWIN, (of_plain_twins,)),
+    (TAIL, (of_exceedances, of_percentiles, of_observed_tails)),
 )
 
 

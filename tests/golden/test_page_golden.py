@@ -38,7 +38,7 @@ def page(name: str, folder: Path) -> Page:
             return compose(RunData(s.SAMPLES[name](), t.CREATED))
 
 
-NAMES = ("sound", "leaking", "compared", "costly", "over_budget", "planted", "served_sweep", "scopes")
+NAMES = ("sound", "leaking", "compared", "costly", "over_budget", "planted", "served_sweep", "scopes", "with_tails")
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -10,7 +10,7 @@ from typing import TypeVar
 import click
 
 from tdelta.cli.output import can_draw, color, is_live, show_result, width, write
-from tdelta.cli.units import Duration, Percent, Rounds, Size, Vary
+from tdelta.cli.units import Duration, Percent, ResponseTime, Rounds, Size, Vary
 from tdelta.design.factors import SCOPES
 from tdelta.records import Level, Metric
 from tdelta.report.document import dry_run_document, to_json
@@ -179,6 +179,13 @@ _OPTIONS = (
         type=click.Choice([metric.value for metric in Metric]),
         metavar="NAME",
         help=f"Cost that decides: {', '.join(Metric)}.  [response_time]",
+    ),
+    click.option(
+        "--slo",
+        "slo_seconds",
+        type=ResponseTime(),
+        metavar="TIME",
+        help="Time a transaction may take, e.g. 20ms: how often each twin takes longer is told, and decides nothing.",
     ),
     click.option(
         "--aa", is_flag=True, default=None, help="Compare identical plain twins: does this machine tell the truth?"

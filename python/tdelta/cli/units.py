@@ -16,7 +16,9 @@ _NUMBER = r"(\d+(?:\.\d*)?|\.\d+)"
 _PERCENT = re.compile(rf"{_NUMBER}\s*%")
 _SIZE = re.compile(rf"{_NUMBER}\s*([A-Za-z]*)")
 _DURATION_PART = re.compile(rf"{_NUMBER}\s*(ms|s|min|m|h)")
+_RESPONSE_TIME = re.compile(rf"{_NUMBER}\s*(us|µs|μs|ms|s)")
 _ROUNDS = re.compile(r"(\d+)(?:\.\.(\d+)?)?")
+_EXPONENTS = {"us": "e-6", "µs": "e-6", "μs": "e-6", "ms": "e-3", "s": ""}
 _SECONDS = {"ms": 1e-3, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 _BYTES = {
     "": 1,
@@ -86,6 +88,22 @@ class Duration(click.ParamType[float]):
         is_allowed = seconds > 0 or (self._zero and bool(parts))
         if _DURATION_PART.sub("", text).strip() or not is_allowed:
             self.fail(f"expected a duration such as 90s, 5m, 1h30m or 250ms, found {value!r}", param, ctx)
+        return seconds
+
+
+class ResponseTime(click.ParamType[float]):
+    """``20ms``, ``250us`` or ``1.5s``, as seconds: how long a transaction may take. The unit is required."""
+
+    name = "time"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Turn the text into seconds."""
+        if isinstance(value, float):
+            return value
+        match = _RESPONSE_TIME.fullmatch(str(value).strip())
+        seconds = float(f"{match[1]}{_EXPONENTS[match[2]]}") if match else 0.0
+        if seconds <= 0:
+            self.fail(f"expected a time such as 20ms, 250us or 1.5s, found {value!r}", param, ctx)
         return seconds
 
 

@@ -57,6 +57,16 @@ from tdelta.records.serving import (
     TimeSpent,
     Typical,
 )
+from tdelta.records.tails import (
+    Exceedance,
+    Exceeding,
+    ObservedSide,
+    ObservedTail,
+    Percentile99,
+    TailMeasure,
+    TailRatio,
+    TailUnit,
+)
 from tdelta.records.trials import Measurement, SpanTotals, Trial
 
 __all__ = [
@@ -77,6 +87,8 @@ __all__ = [
     "Estimate",
     "Event",
     "EvidenceState",
+    "Exceedance",
+    "Exceeding",
     "Figure",
     "FileEvidence",
     "Group",
@@ -88,8 +100,11 @@ __all__ = [
     "Moved",
     "NoiseFloor",
     "Observation",
+    "ObservedSide",
+    "ObservedTail",
     "Origin",
     "PageCost",
+    "Percentile99",
     "Phase",
     "PublishedCell",
     "Role",
@@ -108,6 +123,9 @@ __all__ = [
     "SpanTotals",
     "Spread",
     "Summary",
+    "TailMeasure",
+    "TailRatio",
+    "TailUnit",
     "TimeSpent",
     "Trial",
     "TrialDone",

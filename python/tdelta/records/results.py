@@ -8,6 +8,7 @@ from enum import StrEnum
 
 from tdelta.records.conditions import Condition
 from tdelta.records.serving import ServerMeasures, SettingsCompared
+from tdelta.records.tails import TailMeasure
 
 
 class Decision(StrEnum):
@@ -270,6 +271,7 @@ class RunResult:
     ``capacities`` what that baseline did in a closed loop, where the rate is a share of it.
     ``overridden`` says in words which settings of the study were changed (``threads 1 instead of 4``).
     ``servers`` is empty where the engine is embedded, ``published`` where no study has figures for these conditions.
+    ``tails`` is empty without a threshold and with too few blocks for a percentile (`tdelta.inference.tails`).
     """
 
     settings: RunSettings
@@ -304,6 +306,7 @@ class RunResult:
     servers: tuple[ServerMeasures, ...] = ()
     published: tuple[PublishedCell, ...] = ()
     twin_settings: SettingsCompared | None = None
+    tails: tuple[TailMeasure, ...] = ()
 
     @property
     def primary(self) -> tuple[Verdict, ...]:

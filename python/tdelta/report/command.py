@@ -50,6 +50,7 @@ _FLAGS: Mapping[str, str] = {
     "rope": "--rope",
     "budget": "--budget",
     "metric": "--metric",
+    "slo_seconds": "--slo",
     "directory": "--dir",
     "store": "--store",
 }
@@ -60,6 +61,7 @@ _DECIDING = ("study", "engine", "scale", *_DSNS)
 _SIZES = (("GB", 10**9), ("MB", 10**6), ("kB", 10**3), ("B", 1))
 _DURATIONS = frozenset({"max_seconds", "slice_seconds", "discard_seconds"})
 _SHARES = frozenset({"cache", "at", "rope", "budget"})
+_TIMES = (("s", 1.0), ("ms", 1e-3), ("us", 1e-6))
 
 
 def repeat_command(settings: RunSettings) -> str:
@@ -128,6 +130,8 @@ def _study(options: Mapping[str, object]) -> list[str]:
 def _word(name: str, value: object) -> str:
     if name in _SHARES and isinstance(value, int | float):
         return _percent(value)
+    if name == "slo_seconds" and isinstance(value, int | float):
+        return _time(value)
     if name == "size_bytes":
         return _size(int(str(value)))
     if isinstance(value, float):
@@ -142,6 +146,11 @@ def _percent(value: float) -> str:
 def _plain(value: float) -> str:
     """All the figures that were typed, and none of the dust of binary fractions."""
     return f"{value:.12g}"
+
+
+def _time(seconds: float) -> str:
+    unit, size = next((step for step in _TIMES if seconds >= step[1]), _TIMES[-1])
+    return f"{_plain(seconds / size)}{unit}"
 
 
 def _size(size_bytes: int) -> str:

@@ -25,6 +25,7 @@ from tdelta.records import (
     ServerMeasures,
     ServersFacts,
     SettingsCompared,
+    TailMeasure,
     Validity,
     Verdict,
 )
@@ -58,6 +59,7 @@ def document(result: RunResult, exit_code: int) -> dict[str, object]:
         "servers": [_server(m) for m in result.servers],
         "published": [_published(c) for c in result.published],
         "twin_settings": _twin_settings(result.twin_settings),
+        "tails": [_tail(m) for m in result.tails],
         "overridden": list(result.overridden),
         "loop_cost_ns": result.loop_cost_ns,
         "dilution": result.dilution,
@@ -189,6 +191,15 @@ def _server(measures: ServerMeasures) -> dict[str, object]:
     """What a server did: fields of the record as they are called there, the condition as everywhere here."""
     fields = dataclasses.asdict(measures)
     return fields | {"condition": measures.condition.as_json(), "bottleneck": measures.bottleneck.value}
+
+
+def _tail(measure: TailMeasure) -> dict[str, object]:
+    """A tail: fields of the record as they are called there, shares beside their counts."""
+    fields = dataclasses.asdict(measure)
+    if measure.exceedance is not None:
+        for name, side in (("baseline", measure.exceedance.baseline), ("condition", measure.exceedance.condition)):
+            fields["exceedance"][name]["share"] = side.share
+    return fields | {"condition": measure.condition.as_json(), "baseline": measure.baseline.as_json()}
 
 
 def _published(cell: PublishedCell) -> dict[str, object]:

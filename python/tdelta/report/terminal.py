@@ -44,6 +44,7 @@ from tdelta.report.quantities import (
 )
 from tdelta.report.sentence import answer, floor, limits
 from tdelta.report.serving import differing_lines, server_lines, sweep_lines
+from tdelta.report.tails import tail_lines
 
 DEFAULT_WIDTH = 100
 NARROWEST = 80
@@ -80,6 +81,7 @@ def render(result: RunResult, width: int = DEFAULT_WIDTH, *, color: bool = False
         _table(result, width),
         _notes(result, width),
         sweep_lines(result, width),
+        tail_lines(result, width),
         server_lines(result, width),
         _contrasts(result, width),
         _page_costs(result, width),

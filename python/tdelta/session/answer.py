@@ -12,7 +12,8 @@ from typing import Any
 
 from tdelta.inference import Judgement, cache_cautions, server_measures
 from tdelta.inference.pages import page_costs
-from tdelta.records import Decision, Level, Role, RunResult, Trial, Validity, Verdict
+from tdelta.inference.tails import tail_cautions
+from tdelta.records import Decision, Level, Role, RunResult, TailMeasure, Trial, Validity, Verdict
 from tdelta.session.calibration import Calibration
 from tdelta.session.checks import Checks
 from tdelta.session.evidence import Evidence
@@ -49,6 +50,7 @@ def assemble(
     ending: Ending,
     *,
     floors: Mapping[str, Any] | None = None,
+    tails: tuple[TailMeasure, ...] = (),
     machine: Mapping[str, object],
     versions: Mapping[str, str],
 ) -> RunResult:
@@ -72,6 +74,7 @@ def assemble(
             *judgement.cautions,
             *checks.cautions,
             *cache_cautions(servers),
+            *tail_cautions(tails, plan.settings),
             *_cautions(plan, trials, ending, dilution),
             *(floors or {}).get("cautions", ()),
         ),
@@ -101,6 +104,7 @@ def assemble(
         servers=servers,
         published=tuple(published_cells(plan.settings.study, plan.conditions, _fixed(plan.request))),
         twin_settings=checks.settings_compared(),
+        tails=tails,
     )
 
 

@@ -22,6 +22,7 @@ from tdelta.design.layout import PLAIN
 from tdelta.driver import MakeTwins, TwinFolder, Twins, signals, sweep
 from tdelta.errors import ServerLost, StorageFault, TdeltaError, UsageError
 from tdelta.inference import enough, judge, look
+from tdelta.inference.tails import tail_measures
 from tdelta.measure import library_versions, machine_facts
 from tdelta.records import Event, Look, Phase, RunPlanned, RunResult, Trial
 from tdelta.session.answer import Ending, assemble
@@ -354,6 +355,7 @@ class _Session:
             self._store.set_status(self._run_id, RunStatus.INTERRUPTED)
             raise KeyboardInterrupt
         judgement = judge(self._trials, self._plan.settings)
+        tails = tail_measures(self._trials, self._plan.settings, lambda: self._store.iter_trials(self._run_id))
         result = assemble(
             self._plan,
             judgement,
@@ -362,6 +364,7 @@ class _Session:
             self._evidence,
             ending,
             floors=self._store.get_fact(self._run_id, FACT),
+            tails=tails,
             machine=self._store.machine(self._run_id),
             versions=self._store.versions(self._run_id),
         )

@@ -33,6 +33,7 @@ _DEFAULTS = RunRequest()
 _DEFAULT_CIPHER = "aes-256"
 _DEFAULT_WORKLOAD = "order-entry"
 _LEAST_USABLE_BYTES = 480
+_LONGEST_SLO_SECONDS = 3600.0  # histograms of response times end there
 _DSNS = ("baseline", "encrypted")
 _PATHS = ("database", "directory", "store", "server_binary", "encrypted_dir")
 
@@ -379,6 +380,8 @@ def _check_numbers(request: RunRequest) -> None:
         )
         if not value > 0
     ]
+    if request.slo_seconds is not None and not 1e-6 <= request.slo_seconds <= _LONGEST_SLO_SECONDS:
+        wrong.append(f"--slo: expected a time from 1us to one hour, found {request.slo_seconds:g} s")
     if request.max_rounds is not None and request.max_rounds < request.min_rounds:
         wrong.append(f"--rounds: expected MIN..MAX, found {request.min_rounds}..{request.max_rounds}")
     if wrong:

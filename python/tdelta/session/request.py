@@ -17,6 +17,7 @@ class RunRequest:
     Shares are quotients less one (``rope=0.02``), sizes are bytes, times seconds. ``vary`` maps a factor to its levels
     in the user's order; ``cipher`` always gains the level ``none``. ``cache`` is a share of the data size. ``rate`` (a
     second, over all threads) makes the loop open, and so does ``at``, a share of the baseline's capacity.
+    ``slo_seconds`` is what a transaction may take; how often it took longer is told, and never decided on.
     ``slice_seconds`` is how long a twin runs before another of its block takes its turn (for each thread; 0: a whole
     trial). ``library`` is the name of a SQLite library or the path of one, ``key`` how it is given keys. ``None`` means
     "the default". ``scale`` is a study's size, ``laptop`` or ``published``; a study's settings are in here already
@@ -67,6 +68,7 @@ class RunRequest:
     rope: float = 0.02
     budget: float | None = None
     metric: Metric = Metric.RESPONSE_TIME
+    slo_seconds: float | None = None
     aa: bool = False
     aa_twin: bool = True
     plant: tuple[float, ...] = ()

@@ -63,7 +63,8 @@ def test_every_option_reaches_the_request(session: FakeSession) -> None:
         " --vary cipher=aes-128,aes-256 --vary threads=1,4 --threads 2"
         " --cache 20% --page-size 8KiB --journal-mode delete --synchronous full --reserve natural --size 10MB --rate 50"
         " --arrivals constant --trial-seconds 0.5 --blocks 8 --rounds 4..9 --max-time 5m --rope 1% --budget 5%"
-        " --metric cpu_per_operation --aa --no-aa-twin --plant 5% --plant 10% --seed 7 --dir /d --store /s.db"
+        " --metric cpu_per_operation --slo 20ms"
+        " --aa --no-aa-twin --plant 5% --plant 10% --seed 7 --dir /d --store /s.db"
     )
     assert call(*words.split()).code == 0
     assert session.requests == [
@@ -91,6 +92,7 @@ def test_every_option_reaches_the_request(session: FakeSession) -> None:
             rope=0.01,
             budget=0.05,
             metric=Metric.CPU_PER_OPERATION,
+            slo_seconds=0.02,
             aa=True,
             aa_twin=False,
             plant=(0.05, 0.1),

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tdelta.cli.units import Duration, Percent, Rounds, Size, Vary
+from tdelta.cli.units import Duration, Percent, ResponseTime, Rounds, Size, Vary
 
 
 def parse(kind: click.ParamType, text: str) -> object:
@@ -27,6 +27,10 @@ def parse(kind: click.ParamType, text: str) -> object:
         (Duration(), "5m", 300.0),
         (Duration(), "1h30m", 5400.0),
         (Duration(), "250ms", 0.25),
+        (ResponseTime(), "20ms", 0.02),
+        (ResponseTime(), "250us", 0.00025),
+        (ResponseTime(), "7 µs", 0.000007),
+        (ResponseTime(), "1.5s", 1.5),
         (Rounds(), "3", (3, None)),
         (Rounds(), "3..8", (3, 8)),
         (Rounds(), "3..", (3, None)),
@@ -56,6 +60,10 @@ def test_what_people_type_is_understood(kind: click.ParamType, text: str, value:
         (Duration(), "5 minutes"),
         (Duration(), ""),
         (Duration(), "x5s"),
+        (ResponseTime(), "20"),
+        (ResponseTime(), "0ms"),
+        (ResponseTime(), "5m"),
+        (ResponseTime(), "1s20ms"),
         (Rounds(), "0"),
         (Rounds(), "5..3"),
         (Rounds(), "3-5"),

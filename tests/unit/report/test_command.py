@@ -35,6 +35,9 @@ from tdelta.report.command import next_command, repeat_command
         ({"vary": {"at": [0.3, 0.6]}}, " --vary at=30%,60%"),
         ({"at": 0.6, "trial_seconds": 2.0}, " --at 60% --trial-seconds 2"),
         ({"rate": 100.0, "trial_seconds": 0.25}, " --rate 100 --trial-seconds 0.25"),
+        ({"slo_seconds": 0.02}, " --slo 20ms"),
+        ({"slo_seconds": 0.00025}, " --slo 250us"),
+        ({"slo_seconds": 1.5}, " --slo 1.5s"),
         ({"library": "sqlite3mc", "key": None}, ""),
         (
             {"engine": "mysql", "baseline": "mysql://a@b/", "encrypted": "mysql://a@c/", "trial_seconds": 2.0},

@@ -40,6 +40,7 @@ REQUESTS = st.builds(
     max_rounds=st.none() | COUNTS,
     budget=st.none() | SHARES,
     metric=st.sampled_from(Metric),
+    slo_seconds=st.none() | st.floats(1e-6, 3600.0),
     aa=st.booleans(),
     plant=st.lists(SHARES, max_size=3).map(tuple),
     seed=st.none() | st.integers(0, 2**63 - 1),
@@ -179,6 +180,7 @@ def test_several_faults_are_named_at_once() -> None:
         threads=0,
         size_bytes=0,
         max_rounds=1,
+        slo_seconds=7200.0,
     )
     with pytest.raises(UsageError) as raised:
         plan(asked, "r")
@@ -194,6 +196,7 @@ def test_several_faults_are_named_at_once() -> None:
         "threads=0: expected a whole number",
         "--size: expected a number above 0",
         "--rounds: expected MIN..MAX, found 3..1",
+        "--slo: expected a time from 1us to one hour, found 7200 s",
     ):
         assert fault in told
 

@@ -28,6 +28,10 @@ def test_an_option_that_is_typed_goes_before_the_study_and_is_told() -> None:
     assert overridden(request) == ("threads 1 instead of 4",)
 
 
+def test_a_threshold_asks_more_of_the_same_trials_and_changes_no_study() -> None:
+    assert overridden(request_for({"study": "order-entry", "slo_seconds": 0.02})) == ()
+
+
 def test_a_factor_that_is_typed_replaces_the_studys_levels_of_that_factor_only() -> None:
     request = request_for({"study": "order-entry", "vary": {"cipher": ("chacha20",)}})
     assert request.vary == {"aes_instructions": ("on", "off"), "cipher": ("chacha20",)}

@@ -14,12 +14,18 @@ from tdelta.records import (
     Condition,
     Decision,
     Estimate,
+    Exceedance,
+    Exceeding,
     Moved,
+    Percentile99,
     Role,
     RunResult,
     RunSettings,
     ServerMeasures,
     SettingsCompared,
+    TailMeasure,
+    TailRatio,
+    TailUnit,
     TimeSpent,
     Trial,
     Typical,
@@ -139,3 +145,20 @@ def test_what_servers_did_comes_back_as_it_was() -> None:
         assert loads(ServerMeasures, dumps(known)) == known
     compared = SettingsCompared({"version": "11"}, {"pool": ("1", "2")}, {"aes-256": ("a=1", "b=2")})
     assert loads(SettingsCompared, dumps(compared)) == compared
+
+
+def test_tails_come_back_as_they_were() -> None:
+    baseline, _, treatment = settings_of().conditions
+    ratio = TailRatio(1.45, (1.22, 1.73), TailUnit.ROUND, 16)
+    seen = Exceedance(20_000_000, 20_004_864, Exceeding(60, 2400, 12), Exceeding(40, 1200, 12), 4 / 3, ratio)
+    unseen = Exceedance(20_000_000, 20_004_864, Exceeding(0, 2400, 0), Exceeding(3, 1200, 2), None, None, "none")
+    tails = (
+        TailMeasure(treatment, baseline, "all", 96, 16, seen, Percentile99(11_206_655, 13_467_647, ratio)),
+        TailMeasure(treatment, baseline, "browse", 96, 16, unseen),
+    )
+    result = result_of(settings_of(), tails=tails)
+    again = loads(RunResult, dumps(result))
+    assert again == result
+    assert again.tails[0].exceedance is not None
+    assert again.tails[0].exceedance.ratio is not None
+    assert type(again.tails[0].exceedance.ratio.unit) is TailUnit

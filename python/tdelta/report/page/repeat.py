@@ -126,7 +126,7 @@ def _can_show() -> Iterator[str]:
 
 def _cannot_show(result: RunResult) -> Iterator[str]:
     yield "What another machine, version, workload or size would show; the cost is a property of all of them."
-    yield "Tails: percentiles are described, not judged."
+    yield "Tails: percentiles and shares beyond a threshold are described, not judged."
     yield "How safe a cipher, its key or their keeping is."
     yield "What months of use do: fragmentation, growth, backups, key rotation."
     if result.settings.options.get("rate") is None:

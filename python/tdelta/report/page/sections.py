@@ -19,6 +19,7 @@ from tdelta.report.page.figures.resources import resource_bars, resource_tables,
 from tdelta.report.page.figures.serving import moved_table, share_table, time_figure
 from tdelta.report.page.figures.sweep import sweep_figure
 from tdelta.report.page.gather import RunData
+from tdelta.report.page.tails import tail_blocks
 from tdelta.report.page.wording import bounds_of, decided, has_data, hdi_text, label, limit_words, median_text
 from tdelta.report.quantities import amounts, estimate_text, small_share
 
@@ -97,10 +98,10 @@ def differences_section(data: RunData) -> Section:
 
 
 def latency_section(data: RunData) -> Section:
-    """Percentiles, described."""
+    """Percentiles, described, and the tails that an interval can be given for."""
     figure = latency_curves(data.latencies, data.result.settings)
     shown: list[Block] = [figure] if figure else [Paragraph("No response times are stored for this run.", "note")]
-    return Section("latency", "Response times", [Paragraph(TAILS), *shown])
+    return Section("latency", "Response times", [Paragraph(TAILS), *shown, *tail_blocks(data.result)])
 
 
 def resource_section(data: RunData) -> Section:

@@ -45,9 +45,9 @@ _BETWEEN = 62.0
 _FOOT = 48.0
 
 TAILS = (
-    "Tails are shown and never judged. They pool the transactions of all complete blocks of a condition;"
-    " transactions of one trial share its luck, so an interval from their number alone would be far too narrow, and"
-    " none is given. How far the two plain twins lie apart shows what chance does here."
+    "Tails are shown and never judged. The curves pool the transactions of all complete blocks of a condition;"
+    " transactions of one trial share its luck, so an interval from their number alone would be far too narrow, and the"
+    " curves have none. How far the two plain twins lie apart shows what chance does here."
 )
 
 

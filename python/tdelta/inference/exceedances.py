@@ -1,0 +1,109 @@
+"""How much more often a threshold is exceeded: a ratio of shares, linearised over pairs (or rounds), with Student's t.
+
+The share over all blocks is a ratio of sums, and the log of the quotient of two such shares is a smooth function of
+means, so its error is a sum of one small term for each block (its influence; Cochran, Sampling Techniques, 1977, sec.
+2.11 and 6.5). What drifts over a block cancels in its term, transactions of one trial are never taken as independent,
+and clumps (a stall that many transactions run into) widen the interval as they should. Terms of a round share the luck
+of its instances, so from three rounds on the round is the unit.
+
+Limits: nothing is known where nothing was exceeded, and little where it happened in few blocks: `FEWEST` and
+`FEWEST_BLOCKS` are what simulated coverage asks for (``docs/tails.md``).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tdelta.inference.posterior import FloatArray
+from tdelta.inference.student import t_reach
+from tdelta.records import Exceeding, TailRatio, TailUnit
+
+FEWEST = 10
+"""Transactions beyond the threshold, on each side, below which no interval is given."""
+
+FEWEST_BLOCKS = 8
+"""Blocks that have any, on each side, below which no interval is given."""
+
+FEWEST_ROUNDS = 3
+"""Rounds from which on their scatter is what the interval rests on."""
+
+_MASS = 0.95
+
+
+@dataclass(frozen=True, slots=True)
+class Shares:
+    """One side, block by block.
+
+    Attributes:
+        longer: shape (B,), transactions that took longer than the threshold.
+        of: shape (B,), all transactions.
+    """
+
+    longer: FloatArray
+    of: FloatArray
+
+    @property
+    def counted(self) -> Exceeding:
+        """All blocks together."""
+        return Exceeding(int(self.longer.sum()), int(self.of.sum()), int((self.longer > 0).sum()))
+
+    @property
+    def influence(self) -> FloatArray:
+        """What each block adds to the error of the log share; sums to 0."""
+        share = self.longer.sum() / self.of.sum()
+        return np.asarray((self.longer - share * self.of) / self.longer.sum(), dtype=np.float64)
+
+
+def exceedance_ratio(condition: Shares, baseline: Shares, rounds: NDArray[np.intp]) -> TailRatio:
+    """The quotient of two shares with its 95 % interval; both sides must have some that were longer.
+
+    Args:
+        condition: the condition, block by block.
+        baseline: the plain twins of the same blocks.
+        rounds: shape (B,), the round of each block.
+    """
+    log_ratio = float(np.log(condition.counted.share / baseline.counted.share))
+    half, unit, units = half_width(condition.influence - baseline.influence, rounds)
+    ends = float(np.exp(log_ratio - half)), float(np.exp(log_ratio + half))
+    return TailRatio(float(np.exp(log_ratio)), ends, unit, units)
+
+
+def half_width(influence: FloatArray, rounds: NDArray[np.intp]) -> tuple[float, TailUnit, int]:
+    """Half of a 95 % interval for a sum of influences, and what it takes as independent of each other."""
+    by_round = in_rounds(influence, rounds)
+    if len(by_round) < FEWEST_ROUNDS:
+        return _reach(influence), TailUnit.PAIR, len(influence)
+    return _reach(by_round), TailUnit.ROUND, len(by_round)
+
+
+def in_rounds(values: FloatArray, rounds: NDArray[np.intp]) -> FloatArray:
+    """Sums of blocks' values over each round, shape (R,)."""
+    _, at = np.unique(rounds, return_inverse=True)
+    return np.asarray(np.bincount(at, values), dtype=np.float64)
+
+
+def reason_for_none(condition: Exceeding, baseline: Exceeding, blocks: int) -> str:
+    """Why there is no interval, in words; empty where there is one."""
+    none = [name for name, side in (("the condition", condition), ("the plain twins", baseline)) if not side.longer]
+    if none:
+        # P(no block of B has any) = (1 - p)^B; the p at which that is 5 % bounds the share of blocks that would.
+        bound = 1.0 - 0.05 ** (1.0 / max(1, blocks))
+        return (
+            f"none on {' nor on '.join(none)}, so at most {100 * bound:.1f} % of such blocks would have any (95 % sure)"
+        )
+    fewest = min(condition.longer, baseline.longer), min(condition.blocks_with, baseline.blocks_with)
+    if fewest[0] < FEWEST or fewest[1] < FEWEST_BLOCKS:
+        return (
+            f"too few for an interval: on the rarer side {fewest[0]}, in {fewest[1]} blocks, and it takes {FEWEST}"
+            f" in {FEWEST_BLOCKS}"
+        )
+    return ""
+
+
+def _reach(terms: FloatArray) -> float:
+    units = len(terms)
+    variance = units / (units - 1) * float(((terms - terms.mean()) ** 2).sum())
+    return t_reach(units - 1.0, _MASS) * float(np.sqrt(variance))

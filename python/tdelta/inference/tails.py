@@ -1,0 +1,177 @@
+"""Tails of a run: how often the user's threshold was exceeded, and the 99th percentile, over the plain twins'.
+
+Secondary by design: tails need far more data than means, so nothing is decided on them. Both figures come from the
+trials' histograms over complete blocks, the mix as a whole and each transaction type; the models, with their simulated
+coverage, are in `exceedances` and `percentiles` and in ``docs/tails.md``. Both plain twins together are the baseline,
+as everywhere; the A/A twin is set beside the other one, and shows what chance does to a tail here.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+
+from tdelta.design import stream
+from tdelta.inference.costs import Panel, panels
+from tdelta.inference.exceedances import Shares, exceedance_ratio, reason_for_none
+from tdelta.inference.histograms import Counts, bin_of, decode, merged, shortest_ns
+from tdelta.inference.percentiles import FEWEST_PAIRS, percentile_ratio, side_of
+from tdelta.records import ALL, Condition, Exceedance, Percentile99, Role, RunSettings, TailMeasure, Trial
+
+SLO = "slo_seconds"
+"""The option of a run that holds the threshold."""
+
+_TRANSACTIONS = "tx:"
+
+Gathered: TypeAlias = Mapping[tuple[int, str], Mapping[str, Counts]]
+"""The response times of a trial by transaction type, `ALL` among them; by block and condition's key."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Compared:
+    """One transaction of one condition beside its plain twins, block by block."""
+
+    condition: Sequence[Counts]
+    baseline: Sequence[Counts]
+
+
+def threshold_ns(settings: RunSettings) -> int | None:
+    """The threshold that a run was asked for, ns; None where it was not."""
+    seconds = settings.options.get(SLO)
+    return round(1e9 * seconds) if isinstance(seconds, int | float) else None
+
+
+def tail_measures(
+    trials: Sequence[Trial], settings: RunSettings, read: Callable[[], Iterable[Trial]]
+) -> tuple[TailMeasure, ...]:
+    """The tails of every judged condition and A/A twin, stratum by stratum, the mix before the transaction types.
+
+    Args:
+        trials: the run's, their histograms may be left out.
+        settings: the run's; the threshold is in its options.
+        read: gives the same trials with their histograms, one by one; not called where there is nothing to ask.
+
+    Returns:
+        None at all without a threshold and with fewer than `FEWEST_PAIRS` blocks, or where no histograms are kept.
+
+    Raises:
+        TdeltaError: if a stratum has not exactly one baseline, or a histogram is damaged.
+    """
+    slo_ns = threshold_ns(settings)
+    found = [p for p in panels(trials, settings) if len(p.trials) >= (FEWEST_PAIRS if slo_ns is None else 1)]
+    if not found:
+        return ()
+    gathered = _gathered(read(), {(t.block, t.condition.key) for p in found for row in p.trials for t in row})
+    return tuple(measure for panel in found for measure in _of_panel(panel, gathered, slo_ns, settings.seed))
+
+
+def tail_cautions(measures: Sequence[TailMeasure], settings: RunSettings) -> Iterator[str]:
+    """What a run that was given a threshold could not say of it."""
+    if threshold_ns(settings) is None:
+        return
+    if not measures:
+        yield "--slo: no answer, since no complete block has response times of single transactions"
+
+
+def _gathered(trials: Iterable[Trial], used: set[tuple[int, str]]) -> Gathered:
+    found: dict[tuple[int, str], dict[str, Counts]] = {}
+    for trial in trials:
+        at = trial.block, trial.condition.key
+        if at in used:
+            found[at] = _by_transaction(trial)
+    return found
+
+
+def _by_transaction(trial: Trial) -> dict[str, Counts]:
+    """A trial's types that ran, and the mix."""
+    types = {
+        name.removeprefix(_TRANSACTIONS): decode(payload)
+        for name, payload in trial.measurement.histograms.items()
+        if name.startswith(_TRANSACTIONS)
+    }
+    return {**types, ALL: merged(list(types.values()))}
+
+
+def _of_panel(panel: Panel, gathered: Gathered, slo_ns: int | None, seed: int) -> Iterator[TailMeasure]:
+    baseline = panel.where(Role.BASELINE)
+    both = panel.where(Role.BASELINE, Role.AA)
+    for at, condition in enumerate(panel.conditions):
+        if condition.role is not Role.BASELINE:
+            plain = np.flatnonzero(baseline if condition.role is Role.AA else both)
+            for transaction in _transactions(panel, gathered):
+                compared, kept = _compared(panel, gathered, transaction, at, plain.tolist())
+                measure = _measure(kept, condition, transaction, compared, slo_ns, seed)
+                if measure.exceedance is not None or measure.p99 is not None:
+                    yield measure
+
+
+def _transactions(panel: Panel, gathered: Gathered) -> list[str]:
+    """The mix and the types that ran in any trial; of a single type only the mix, which is the same."""
+    names = {name for row in panel.trials for t in row for name in gathered.get((t.block, t.condition.key), {})}
+    types = sorted(names - {ALL})
+    return [*([ALL] if types else []), *(types if len(types) > 1 else [])]
+
+
+def _compared(
+    panel: Panel, gathered: Gathered, transaction: str, at: int, plain: Sequence[int]
+) -> tuple[_Compared, Panel]:
+    """Both sides' histograms of the blocks in which the transaction ran on both, and the panel of these blocks."""
+
+    def counts(block: int, columns: Sequence[int]) -> Counts:
+        trials = (panel.trials[block][column] for column in columns)
+        of_trials = (gathered.get((t.block, t.condition.key), {}).get(transaction) for t in trials)
+        return merged([found for found in of_trials if found is not None])
+
+    pairs = [(counts(block, [at]), counts(block, plain)) for block in range(len(panel.trials))]
+    blocks = [block for block, (here, there) in enumerate(pairs) if here.total and there.total]
+    kept = dataclasses.replace(panel, trials=tuple(panel.trials[b] for b in blocks), rounds=panel.rounds[blocks])
+    return _Compared([pairs[b][0] for b in blocks], [pairs[b][1] for b in blocks]), kept
+
+
+def _measure(
+    panel: Panel, condition: Condition, transaction: str, compared: _Compared, slo_ns: int | None, seed: int
+) -> TailMeasure:
+    return TailMeasure(
+        condition=condition,
+        baseline=panel.baseline,
+        transaction=transaction,
+        blocks=len(panel.trials),
+        rounds=panel.round_count,
+        exceedance=None if slo_ns is None or not panel.trials else _exceedance(panel, compared, slo_ns),
+        p99=_p99(panel, compared, seed),
+    )
+
+
+def _exceedance(panel: Panel, compared: _Compared, slo_ns: int) -> Exceedance:
+    last = bin_of(slo_ns)
+    condition, baseline = _shares(compared.condition, last), _shares(compared.baseline, last)
+    here, there = condition.counted, baseline.counted
+    reason = reason_for_none(here, there, len(panel.trials))
+    return Exceedance(
+        threshold_ns=slo_ns,
+        counted_from_ns=int(shortest_ns(np.array([last + 1]))[0]),
+        baseline=there,
+        condition=here,
+        quotient=here.share / there.share if here.longer and there.longer else None,
+        ratio=None if reason else exceedance_ratio(condition, baseline, panel.rounds),
+        reason=reason,
+    )
+
+
+def _shares(blocks: Sequence[Counts], last: int) -> Shares:
+    longer = np.array([block.beyond(last) for block in blocks], dtype=np.float64)
+    return Shares(longer, np.array([block.total for block in blocks], dtype=np.float64))
+
+
+def _p99(panel: Panel, compared: _Compared, seed: int) -> Percentile99 | None:
+    if len(panel.trials) < FEWEST_PAIRS:
+        return None
+    condition, baseline = side_of(compared.condition), side_of(compared.baseline)
+    if condition is None or baseline is None:
+        return None
+    # One stream for all: conditions of a run are held against the same draws, which costs nothing and scatters less.
+    return percentile_ratio(condition, baseline, panel.rounds, stream(seed, "tails"))

@@ -1,0 +1,126 @@
+"""Tails of response times, a condition beside its baseline. Shown for orientation; nothing here decides anything.
+
+Two figures: the share of transactions that took longer than a threshold of the user's (the exceedance), and the 99th
+Two figures: the share of transactions that took longer than a threshold of the user's (the exceedance), and the 99th
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from tdelta.records.conditions import Condition
+
+
+class TailUnit(StrEnum):
+    """What an interval takes as independent of each other."""
+
+    PAIR = "pair"
+    ROUND = "round"
+    RUN = "run"
+
+
+@dataclass(frozen=True, slots=True)
+class TailRatio:
+    """A quotient of condition over baseline and its 95 % interval, from so many ``units`` of one kind.
+
+    With ``unit`` a pair (a block), the luck of instances is not in the interval.
+    """
+
+    ratio: float
+    interval95: tuple[float, float]
+    unit: TailUnit
+    units: int
+
+
+@dataclass(frozen=True, slots=True)
+class Exceeding:
+    """One side: ``longer`` of ``transactions`` took longer than the threshold, in ``blocks_with`` of the blocks."""
+
+    longer: int
+    transactions: int
+    blocks_with: int
+
+    @property
+    def share(self) -> float:
+        """The share of transactions that took longer."""
+        return self.longer / max(1, self.transactions)
+
+
+@dataclass(frozen=True, slots=True)
+class Exceedance:
+    """How often a threshold was exceeded on either side.
+
+    A histogram counts in bins: what is counted took ``counted_from_ns`` or longer, the first edge of a bin above
+    ``threshold_ns``, on both sides alike. ``quotient`` is of the two shares, None where either is zero. ``ratio`` is
+    None where there are too few for an interval; ``reason`` then says why, in words.
+    """
+
+    threshold_ns: int
+    counted_from_ns: int
+    baseline: Exceeding
+    condition: Exceeding
+    quotient: float | None
+    ratio: TailRatio | None
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Percentile99:
+    """The 99th percentile of either side over all blocks, and its ratio with an *approximate* interval."""
+
+    baseline_ns: int
+    condition_ns: int
+    ratio: TailRatio
+
+
+@dataclass(frozen=True, slots=True)
+class TailMeasure:
+    """The tail of one condition beside its baseline, over ``blocks`` complete blocks of ``rounds`` rounds.
+
+    The baseline are both plain twins together; of an A/A twin it is the other one. ``transaction`` is ``all`` for the
+    mix. ``exceedance`` is None without a threshold (``--slo``), ``p99`` where there are too few blocks or transactions.
+    """
+
+    condition: Condition
+    baseline: Condition
+    transaction: str
+    blocks: int
+    rounds: int
+    exceedance: Exceedance | None = None
+    p99: Percentile99 | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ObservedSide:
+    """One condition's part of a tail that another tool measured.
+
+    ``longer_at_least`` values were surely longer than the threshold; up to ``longer_at_most`` may have been, since the
+    bin that the threshold lies in says no more. ``p99_within_ms`` are the edges between which the 99th percentile lies,
+    None where fewer than ten values lie beyond it.
+    """
+
+    condition: str
+    runs: int
+    count: int
+    longer_at_least: int | None
+    longer_at_most: int | None
+    p99_within_ms: tuple[float, float] | None
+
+
+@dataclass(frozen=True, slots=True)
+class ObservedTail:
+    """Tails of two conditions that another tool measured, the quotients being of condition over baseline.
+
+    ``longer_quotient`` is of the shares that were surely longer, ``p99_quotient`` of the upper ends. Ratios with an
+    interval are None where the design has none to give; ``reason`` then says why, in words.
+    """
+
+    threshold_ms: float | None
+    baseline: ObservedSide
+    condition: ObservedSide
+    longer_quotient: float | None
+    longer_ratio: TailRatio | None
+    p99_quotient: float | None
+    p99_ratio: TailRatio | None
+    reason: str = ""

@@ -1,0 +1,225 @@
+"""Response times with tails, drift, stalls and luck, and how often the intervals of a tail hold the truth.
+
+A transaction's log time is normal around its trial's; trials drift (an AR process of 60 s) and scatter; instances have
+luck of their own, in all times and, apart from that, in how many transactions run into a stall; some trials have a
+stall, which many of their transactions run into together. All of that is stationary, so the share beyond a threshold
+and the 99th percentile have a truth in closed form: a mixture of two normals.
+"""
+
+from __future__ import annotations
+
+import math
+import zlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tdelta.inference.exceedances import Shares, exceedance_ratio, reason_for_none
+from tdelta.inference.histograms import Counts, bin_of
+from tdelta.inference.percentiles import percentile_ratio, side_of
+from tdelta.inference.tails_observed import observed_tails
+from tdelta.records import Binned, Bins, Group, Origin, TailRatio
+
+Array = NDArray[np.float64]
+
+_MEDIAN_NS = 1e6
+_TRIAL_SECONDS = 0.3
+_AR_SECONDS = 60.0
+
+
+@dataclass(frozen=True)
+class Stalling:
+    """What happens to response times; standard deviations are of log times.
+
+    Attributes:
+        spread: of transactions within a trial.
+        trial_sd: of a trial's own.
+        drift_sd: of what drifts, shared by a block's trials but for how far apart they are.
+        luck_sd: of an instance's luck in all its times.
+        stall_luck_sd: of an instance's luck in its stalls (of the log of their share).
+        stalled: the share of transactions that a stall holds up.
+        stalled_trials: the share of trials that have one.
+        stall_factor: how many times as long a transaction takes that runs into it.
+        transactions: in a trial.
+    """
+
+    spread: float = 0.5
+    trial_sd: float = 0.03
+    drift_sd: float = 0.03
+    luck_sd: float = 0.003
+    stall_luck_sd: float = 0.1
+    stalled: float = 0.005
+    stalled_trials: float = 0.3
+    stall_factor: float = 8.0
+    transactions: int = 400
+
+    @property
+    def name(self) -> str:
+        """A short name for tables."""
+        luck = f"luck {100 * self.luck_sd:g} %, of stalls {100 * self.stall_luck_sd:g} %"
+        return f"{self.transactions} a trial, {100 * self.stalled:g} % stalled, {luck}"
+
+    def beyond(self, log_time: float, effect: float) -> float:
+        """The true share of transactions that take longer than ``exp(log_time)`` medians."""
+        sd = math.sqrt(self.spread**2 + self.trial_sd**2 + self.drift_sd**2 + self.luck_sd**2)
+        held_up = (log_time - effect - math.log(self.stall_factor)) / sd
+        return (1.0 - self.stalled) * _upper((log_time - effect) / sd) + self.stalled * _upper(held_up)
+
+    def quantile(self, beyond: float, effect: float = 0.0) -> float:
+        """The log time that so large a share takes longer than."""
+        low, high = -10.0, 20.0
+        for _ in range(80):
+            middle = 0.5 * (low + high)
+            low, high = (middle, high) if self.beyond(middle, effect) > beyond else (low, middle)
+        return low
+
+
+@dataclass(frozen=True)
+class TailTally:
+    """What came of many experiments: shares of them, and the median factor between an interval's end and its ratio.
+
+    ``given`` is how many had an interval at all, ``covered`` how many of these held the truth.
+    """
+
+    covered: float
+    given: float
+    factor: float
+    above: float
+    below: float
+
+
+def _upper(z: float) -> float:
+    return 0.5 * math.erfc(z / math.sqrt(2.0))
+
+
+def _rng(index: int, *cell: object) -> np.random.Generator:
+    return np.random.default_rng([zlib.crc32(repr(cell).encode()), index])
+
+
+def _drift(rng: np.random.Generator, sd: float, trials: int) -> Array:
+    memory = math.exp(-_TRIAL_SECONDS / _AR_SECONDS)
+    shocks = rng.normal(0.0, sd * math.sqrt(1.0 - memory**2), trials)
+    level = rng.normal(0.0, sd)
+    drift = np.empty(trials)
+    for at, shock in enumerate(shocks):
+        level = memory * level + shock
+        drift[at] = level
+    return drift
+
+
+def times_ns(
+    rng: np.random.Generator, machine: Stalling, effect: float, *, rounds: int, blocks: int
+) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
+    """The times of every transaction, shape (B, 3, n): baseline, A/A twin, treatment; and each block's round."""
+    count, size = rounds * blocks, machine.transactions
+    at = np.repeat(np.arange(rounds), blocks)
+    luck = machine.luck_sd * rng.normal(size=(rounds, 3))[at]
+    stall_luck = np.exp(machine.stall_luck_sd * rng.normal(size=(rounds, 3)) - 0.5 * machine.stall_luck_sd**2)[at]
+    places = rng.permuted(np.tile(np.arange(3), (count, 1)), axis=1)
+    drift = np.take_along_axis(_drift(rng, machine.drift_sd, 3 * count).reshape(count, 3), places, axis=1)
+    level = luck + drift + machine.trial_sd * rng.normal(size=(count, 3)) + effect * np.array([0.0, 0.0, 1.0])
+    has_stall = rng.random((count, 3)) < machine.stalled_trials
+    held_up = rng.poisson(has_stall * size * machine.stalled / machine.stalled_trials * stall_luck)
+    is_held_up = np.arange(size) < held_up[..., None]
+    logs = level[..., None] + machine.spread * rng.normal(size=(count, 3, size))
+    logs = logs + math.log(machine.stall_factor) * is_held_up
+    return (_MEDIAN_NS * np.exp(logs)).astype(np.int64), at
+
+
+def bins_of(times: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The bin of each time, as `tdelta.inference.histograms.bin_of` has it."""
+    bucket = np.maximum(np.frexp(times.astype(np.float64))[1].astype(np.int64) - 11, 0)
+    return np.asarray((bucket << 10) + (times >> bucket), dtype=np.int64)
+
+
+def counts_of(bins: NDArray[np.int64]) -> Counts:
+    """A histogram of some bins."""
+    found, counts = np.unique(bins, return_counts=True)
+    return Counts(found.astype(np.int64), counts.astype(np.int64))
+
+
+def tally(answers: Iterable[tuple[float, TailRatio | None]]) -> TailTally:
+    """Compare answers with their true ratios."""
+    pairs = list(answers)
+    given = [(truth, found) for truth, found in pairs if found is not None]
+    if not given:
+        return TailTally(math.nan, 0.0, math.nan, math.nan, math.nan)
+    above = float(np.mean([truth > found.interval95[1] for truth, found in given]))
+    below = float(np.mean([truth < found.interval95[0] for truth, found in given]))
+    factor = float(np.median([found.interval95[1] / found.ratio for _, found in given]))
+    return TailTally(1.0 - above - below, len(given) / len(pairs), factor, above, below)
+
+
+def exceeded(
+    machine: Stalling, effect: float, share: float, experiments: int, *, rounds: Sequence[int], blocks: int = 6
+) -> TailTally:
+    """Experiments with a threshold that so large a share of the baseline's transactions takes longer than."""
+    log_time = machine.quantile(share)
+    truth = machine.beyond(log_time, effect) / share
+    last = bin_of(round(_MEDIAN_NS * math.exp(log_time)))
+
+    def answer(index: int) -> tuple[float, TailRatio | None]:
+        rng = _rng(index, "exceeded", machine, effect, share, tuple(rounds), blocks)
+        times, at = times_ns(rng, machine, effect, rounds=rounds[index % len(rounds)], blocks=blocks)
+        longer = (bins_of(times) > last).sum(axis=2).astype(np.float64)
+        size = np.full(len(at), float(machine.transactions))
+        condition, baseline = Shares(longer[:, 2], size), Shares(longer[:, :2].sum(axis=1), 2.0 * size)
+        if reason_for_none(condition.counted, baseline.counted, len(at)):
+            return truth, None
+        return truth, exceedance_ratio(condition, baseline, at)
+
+    return tally(map(answer, range(experiments)))
+
+
+def percentiles(
+    machine: Stalling, effect: float, experiments: int, *, rounds: Sequence[int], blocks: int = 6
+) -> TailTally:
+    """Experiments on the ratio of 99th percentiles."""
+    truth = math.exp(machine.quantile(0.01, effect) - machine.quantile(0.01))
+
+    def answer(index: int) -> tuple[float, TailRatio | None]:
+        rng = _rng(index, "p99", machine, effect, tuple(rounds), blocks)
+        times, at = times_ns(rng, machine, effect, rounds=rounds[index % len(rounds)], blocks=blocks)
+        bins = bins_of(times)
+        condition = side_of([counts_of(block) for block in bins[:, 2]])
+        baseline = side_of([counts_of(block.ravel()) for block in bins[:, :2]])
+        if condition is None or baseline is None:
+            return truth, None
+        return truth, percentile_ratio(condition, baseline, at, rng).ratio
+
+    return tally(map(answer, range(experiments)))
+
+
+def observed(
+    machine: Stalling, effect: float, share: float, experiments: int, *, runs: int
+) -> tuple[TailTally, TailTally]:
+    """Experiments of so many runs a side, as other tools make them, each with luck and drift of its own.
+
+    Returns:
+        The tally of the exceedance and of the 99th percentile.
+    """
+    edges = np.concatenate([[0.0], np.geomspace(1e-3, 1e5, 932)])
+    threshold_ms = float(edges[np.searchsorted(edges, math.exp(machine.quantile(share)))])
+    log_time = math.log(threshold_ms)
+    shares_truth = machine.beyond(log_time, effect) / machine.beyond(log_time, 0.0)
+    p99_truth = math.exp(machine.quantile(0.01, effect) - machine.quantile(0.01))
+
+    def side(rng: np.random.Generator, name: str, shift: float) -> list[Binned]:
+        made = []
+        for run in range(runs):
+            times, _ = times_ns(rng, machine, shift, rounds=1, blocks=40)
+            counts, _ = np.histogram(times[:, 2].ravel() / 1e6, edges)
+            bins = Bins(tuple(edges.tolist()), tuple(counts.tolist()))
+            made.append(Binned(Group(name, run=str(run)), Origin("simulated", "simulated"), bins))
+        return made
+
+    def answers() -> Iterable[tuple[tuple[float, TailRatio | None], tuple[float, TailRatio | None]]]:
+        for index in range(experiments):
+            rng = _rng(index, "observed", machine, effect, share, runs)
+            found = observed_tails(side(rng, "plain", 0.0), side(rng, "aes", effect), threshold_ms)
+            yield (shares_truth, found.longer_ratio), (p99_truth, found.p99_ratio)
+
+    both = list(answers())
+    return tally(one for one, _ in both), tally(other for _, other in both)

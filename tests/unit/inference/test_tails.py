@@ -1,0 +1,188 @@
+"""From stored trials to tails: which trials count, what is compared with what, and when nothing is said."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from tdelta._native import histogram_of, histogram_summary
+from tdelta.errors import TdeltaError
+from tdelta.inference.percentiles import FEWEST_PAIRS
+from tdelta.inference.tails import tail_cautions, tail_measures, threshold_ns
+from tdelta.records import ALL, Condition, Role, RunSettings, TailMeasure, TailUnit, Trial
+
+from .builders import AA, AES, BASELINE, condition, measurement, settings, trial
+
+MS = 1_000_000
+Times = Callable[[Condition, int], dict[str, list[int]]]
+"""The times of a trial's transactions (ns) by type, by condition and block."""
+
+
+def with_slo(slo_seconds: float | None = 0.02, **changes: object) -> RunSettings:
+    return replace(settings(**changes), options={"slo_seconds": slo_seconds})
+
+
+def made(times: Times, conditions: Iterable[Condition] = (BASELINE, AA, AES), rounds: int = 4, blocks: int = 3):
+    found = []
+    for block in range(rounds * blocks):
+        for position, of in enumerate(conditions):
+            histograms = {
+                f"tx:{name}": histogram_of(values, [1] * len(values)) for name, values in times(of, block).items()
+            }
+            histograms["stmt:work/1"] = b"never read"
+            measured = replace(measurement(), histograms=histograms)
+            found.append(trial(of, block // blocks, block, measured, position))
+    return found
+
+
+def bare(trials: Iterable[Trial]) -> list[Trial]:
+    return [replace(t, measurement=replace(t.measurement, histograms={})) for t in trials]
+
+
+def measured(trials: list[Trial], given: RunSettings) -> dict[tuple[Role, str], TailMeasure]:
+    found = tail_measures(bare(trials), given, lambda: iter(trials))
+    return {(m.condition.role, m.transaction): m for m in found}
+
+
+def slow(count: int, of: int = 100) -> list[int]:
+    return [30 * MS] * count + [5 * MS] * (of - count)
+
+
+def simple(of: Condition, block: int) -> dict[str, list[int]]:
+    """Slow in the baseline 2, in its A/A twin 4, in the encrypted twin 6 and in each third block 3 of 100."""
+    return {"work": slow({Role.BASELINE: 2, Role.AA: 4}.get(of.role, 6 if block % 3 else 3))}
+
+
+def test_a_condition_is_held_against_both_plain_twins_and_the_aa_twin_against_the_other() -> None:
+    found = measured(made(simple), with_slo())
+    assert set(found) == {(Role.AA, ALL), (Role.TREATMENT, ALL)}
+    of_aa, of_aes = (found[role, ALL].exceedance for role in (Role.AA, Role.TREATMENT))
+    assert of_aa is not None
+    assert of_aes is not None
+    assert (of_aa.baseline.longer, of_aa.baseline.transactions, of_aa.condition.longer) == (24, 1200, 48)
+    assert (of_aes.baseline.longer, of_aes.baseline.transactions, of_aes.condition.longer) == (72, 2400, 60)
+    assert of_aes.quotient == pytest.approx((60 / 1200) / (72 / 2400))
+    assert of_aes.ratio is not None
+    assert (of_aes.ratio.ratio, of_aes.ratio.unit, of_aes.ratio.units) == (
+        pytest.approx(5 / 3),
+        TailUnit.ROUND,
+        4,
+    )
+    assert (found[Role.TREATMENT, ALL].blocks, found[Role.TREATMENT, ALL].rounds) == (12, 4)
+
+
+def test_a_bin_counts_as_longer_only_if_all_of_it_is() -> None:
+    def near(_of: Condition, _block: int) -> dict[str, list[int]]:
+        return {"work": [20 * MS - 20_000, 20 * MS, 20 * MS + 4_000, 20 * MS + 20_000]}
+
+    found = measured(made(near), with_slo())[Role.TREATMENT, ALL].exceedance
+    assert found is not None
+    assert found.threshold_ns == 20 * MS
+    assert found.counted_from_ns == 20_004_864
+    assert found.condition.longer == 12
+
+
+def test_types_are_told_apart_and_the_mix_holds_all_of_them() -> None:
+    def types(of: Condition, block: int) -> dict[str, list[int]]:
+        return {"browse": slow(0, 50), **({"order": simple(of, block)["work"]} if block != 5 else {})}
+
+    found = measured(made(types), with_slo())
+    assert [m for r, m in found if r is Role.TREATMENT] == [ALL, "browse", "order"]
+    mix, browse, order = (found[Role.TREATMENT, name] for name in (ALL, "browse", "order"))
+    assert mix.exceedance is not None
+    assert browse.exceedance is not None
+    assert order.exceedance is not None
+    assert mix.exceedance.condition.transactions == 12 * 50 + 11 * 100
+    assert (order.blocks, order.exceedance.condition.transactions) == (11, 1100)
+    assert (browse.blocks, browse.exceedance.condition.transactions) == (12, 600)
+    assert (browse.exceedance.quotient, browse.exceedance.ratio) == (None, None)
+    assert browse.exceedance.reason.startswith("none on the condition nor on the plain twins")
+
+
+def test_incomplete_blocks_are_left_out() -> None:
+    trials = [t for t in made(simple) if not (t.block == 7 and t.condition is AA)]
+    found = measured(trials, with_slo())[Role.TREATMENT, ALL]
+    assert found.blocks == 11
+    assert found.exceedance is not None
+    assert found.exceedance.condition.transactions == 1100
+
+
+def test_strata_have_their_own_baselines() -> None:
+    other = [condition("none", Role.BASELINE, 1), condition("aes-256", Role.TREATMENT, 1)]
+    conditions = (BASELINE, AES, *other)
+
+    def times(of: Condition, _block: int) -> dict[str, list[int]]:
+        return {"work": slow((4 if of.role is Role.TREATMENT else 2) + 10 * of.stratum)}
+
+    trials = made(times, conditions)
+    found = tail_measures(bare(trials), with_slo(conditions=conditions), lambda: iter(trials))
+    quotients = [m.exceedance.quotient for m in found if m.exceedance is not None]
+    assert quotients == [pytest.approx(2.0), pytest.approx(14 / 12)]
+    assert [m.baseline for m in found] == [BASELINE, other[0]]
+
+
+def long_run(blocks: int, rounds: int = 4) -> list[Trial]:
+    rng = np.random.default_rng(3)
+
+    def times(of: Condition, _block: int) -> dict[str, list[int]]:
+        factor = 1.2 if of is AES else 1.0
+        return {"work": (factor * 5 * MS * rng.lognormal(0.0, 0.5, 40)).astype(int).tolist()}
+
+    return made(times, rounds=rounds, blocks=blocks // rounds)
+
+
+def test_the_99th_percentile_needs_eighty_blocks_and_no_threshold() -> None:
+    assert FEWEST_PAIRS == 80
+    trials = long_run(80)
+    found = measured(trials, settings())
+    assert set(found) == {(Role.AA, ALL), (Role.TREATMENT, ALL)}
+    measure = found[Role.TREATMENT, ALL]
+    assert measure.exceedance is None
+    assert measure.p99 is not None
+    low, high = measure.p99.ratio.interval95
+    assert low < 1.2 < high
+    payloads = [t.measurement.histograms["tx:work"] for t in trials if t.condition is AES]
+    *_, (native,) = histogram_summary(payloads, [0.99])
+    assert measure.p99.condition_ns == native
+
+
+def test_fewer_blocks_have_no_percentile_and_their_histograms_are_not_even_read() -> None:
+    def unread() -> Iterable[Trial]:
+        raise AssertionError
+
+    assert tail_measures(bare(long_run(76)), settings(), unread) == ()
+    assert all(m.p99 is None for m in measured(long_run(76), with_slo()).values())
+
+
+def test_the_same_trials_and_seed_give_the_same_figures() -> None:
+    trials = long_run(80)
+    one, again, other = (measured(trials, replace(with_slo(), seed=seed)) for seed in (5, 5, 6))
+    assert one == again
+    assert one != other
+
+
+def test_a_run_without_histograms_has_no_tails_and_says_so_if_it_was_asked() -> None:
+    trials = bare(made(simple))
+    assert tail_measures(trials, with_slo(), lambda: iter(trials)) == ()
+    assert list(tail_cautions((), with_slo())) == [
+        "--slo: no answer, since no complete block has response times of single transactions"
+    ]
+    assert list(tail_cautions((), settings())) == []
+    asked = made(simple)
+    assert list(tail_cautions(tail_measures(bare(asked), with_slo(), lambda: iter(asked)), with_slo())) == []
+
+
+def test_a_damaged_histogram_is_a_fault_of_the_store() -> None:
+    trials = made(simple)
+    broken = replace(trials[0], measurement=replace(trials[0].measurement, histograms={"tx:work": b"broken"}))
+    with pytest.raises(TdeltaError, match="histogram: expected"):
+        tail_measures(bare(trials), with_slo(), lambda: iter([broken, *trials[1:]]))
+
+
+@pytest.mark.parametrize(("seconds", "nanoseconds"), [(0.02, 20 * MS), (2.5e-4, 250_000), (1, 10**9), (None, None)])
+def test_the_threshold_is_what_was_asked_for(seconds: float | None, nanoseconds: int | None) -> None:
+    assert threshold_ns(with_slo(seconds)) == nanoseconds
+    assert threshold_ns(settings()) is None

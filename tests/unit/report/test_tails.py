@@ -1,0 +1,82 @@
+"""Tails in words: what stands in a row, what is said where there is no interval, and what is left to the page."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+import tdelta_samples as s
+
+from tdelta.records import RunResult, TailRatio, TailUnit
+from tdelta.report.tails import tail_groups, tail_lines, tail_notes, time_text
+from tdelta.report.terminal import render
+
+
+def titles(result: RunResult) -> list[str]:
+    return [group.title for group in tail_groups(result)]
+
+
+def test_the_mix_comes_before_the_types_and_exceedances_before_percentiles() -> None:
+    assert titles(s.with_tails()) == [
+        "longer than 20 ms",
+        "p99 (approximate)",
+        "browse products: longer than 20 ms",
+        "register customer: longer than 20 ms",
+    ]
+
+
+def test_a_row_has_both_sides_their_quotient_and_its_interval() -> None:
+    exceeding, percentiles, none, few = tail_groups(s.with_tails())
+    assert [row.label for row in exceeding.rows] == ["A/A twin over plain", "aes-256"]
+    row = exceeding.rows[1]
+    assert (row.baseline, row.condition, row.ratio, row.interval) == ("0.43 %", "0.63 %", "1.45 x", "1.22 … 1.73")
+    row = percentiles.rows[1]
+    assert (row.baseline, row.condition, row.ratio) == ("11.26 ms", "13.47 ms", "1.20 x")
+    assert (none.rows[0].baseline, none.rows[0].ratio, none.rows[0].interval) == ("0 %", "–", "–")
+    assert (few.rows[0].ratio, few.rows[0].interval) == ("2.33 x", "–")
+
+
+def test_every_missing_interval_is_explained_below_the_table() -> None:
+    text = render(s.with_tails(), 100)
+    assert "aes-256, browse products: longer than 20 ms: none on the condition nor on the plain twins" in text
+    assert "too few for an interval" in text
+
+
+def test_a_closed_loop_says_what_it_hides_and_an_open_one_does_not() -> None:
+    result = s.with_tails()
+    assert "Closed loop" in tail_notes(result)[0]
+    opened = replace(result.settings, options={**result.settings.options, "rate": 100.0})
+    assert "Closed loop" not in tail_notes(replace(result, settings=opened))[0]
+
+
+def test_intervals_over_pairs_say_that_luck_is_not_in_them() -> None:
+    result = s.with_tails()
+    assert "luck of instances is not" not in tail_notes(result)[0]
+    found = result.tails[1]
+    assert found.exceedance is not None
+    over_pairs = replace(found.exceedance, ratio=TailRatio(1.4, (1.2, 1.7), TailUnit.PAIR, 90))
+    changed = replace(result, tails=(replace(found, exceedance=over_pairs),))
+    assert "They rest on 90 pairs or 16 rounds." in tail_notes(changed)[0]
+    assert "luck of instances is not" in tail_notes(changed)[0]
+
+
+def test_types_are_left_to_the_page_where_several_conditions_are_judged() -> None:
+    result = s.with_tails()
+    assert "browse products: longer" in render(result, 100)
+    second = replace(result.primary[0], condition=s.condition("aes-128"))
+    several = replace(result, verdicts=(*result.verdicts, second))
+    assert "browse products: longer" not in render(several, 100)
+    assert "longer than 20 ms" in render(several, 100)
+
+
+def test_a_run_without_tails_shows_none() -> None:
+    assert tail_lines(s.costly(), 100) == []
+    assert tail_groups(s.costly()) == ()
+
+
+@pytest.mark.parametrize(
+    ("nanoseconds", "text"),
+    [(20_000_000, "20 ms"), (20_004_864, "20.0049 ms"), (250_000, "250 µs"), (1_500_000_000, "1.5 s"), (0, "0 ns")],
+)
+def test_a_threshold_reads_as_it_was_typed(nanoseconds: int, text: str) -> None:
+    assert time_text(nanoseconds) == text

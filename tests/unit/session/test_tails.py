@@ -1,0 +1,71 @@
+"""A threshold on a run: what becomes of it in the answer, in the store, and in a run that goes on later."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from tdelta._native import histogram_of
+from tdelta.driver.fake import FakeTwin
+from tdelta.records import Measurement, RunResult
+from tdelta.store import Store
+
+from .conducting import Sitting
+
+_UNTOLD = "--slo: no answer, since no complete block has response times of single transactions"
+
+
+@pytest.fixture
+def slow_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fake twins whose trials have histograms: of a hundred transactions 5 take 30 ms, of an encrypted twin 9."""
+    measure = FakeTwin._measurement
+
+    def with_histograms(twin: FakeTwin, *given: object) -> Measurement:
+        measured = measure(twin, *given)  # type: ignore[arg-type]
+        slow = 5 if twin.settings.cipher == "none" else 9
+        measured.histograms.update(  # type: ignore[attr-defined]
+            {"tx:work": histogram_of([5_000_000, 30_000_000], [100 - slow, slow])}
+        )
+        return measured
+
+    monkeypatch.setattr(FakeTwin, "_measurement", with_histograms)
+
+
+def quotients(result: RunResult) -> list[float | None]:
+    return [m.exceedance.quotient for m in result.tails if m.exceedance is not None]
+
+
+@pytest.mark.usefixtures("slow_ones")
+def test_a_threshold_is_answered_stored_and_decides_nothing(sitting: Sitting) -> None:
+    result = sitting.conduct(slo_seconds=0.02)
+    assert quotients(result) == [pytest.approx(1.0), pytest.approx(9 / 5)]
+    assert not any("--slo" in caution for caution in result.cautions)
+    with Store.open(sitting.store) as store:
+        stored = store.result(store.resolve("last"))
+    assert stored == result
+    assert result.settings.options["slo_seconds"] == 0.02
+    assert result.decision == sitting.conduct().decision
+
+
+@pytest.mark.usefixtures("slow_ones")
+def test_a_run_that_goes_on_answers_the_threshold_it_began_with(sitting: Sitting, monkeypatch) -> None:
+    def give_up(*_: object, **__: object) -> None:
+        raise OSError("gave up")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(sys.modules["tdelta.session.conduct"], "assemble", give_up)
+        with pytest.raises(OSError, match="gave up"):
+            sitting.conduct(slo_seconds=0.02)
+    assert quotients(sitting.resume()) == [pytest.approx(1.0), pytest.approx(9 / 5)]
+
+
+@pytest.mark.usefixtures("slow_ones")
+def test_without_a_threshold_and_with_few_blocks_there_are_no_tails(sitting: Sitting) -> None:
+    assert sitting.conduct().tails == ()
+
+
+def test_a_load_without_single_response_times_has_no_answer_and_says_so(sitting: Sitting) -> None:
+    result = sitting.conduct(slo_seconds=0.02)
+    assert result.tails == ()
+    assert _UNTOLD in result.cautions
