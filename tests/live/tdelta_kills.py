@@ -44,5 +44,6 @@ def kill_at_random(place: ServerPlace, seed: int, *options: str) -> str:
     time.sleep(moments.uniform(0.0, MOST_SECONDS))
     process.send_signal(signal.SIGKILL)
     process.communicate(timeout=PATIENCE_SECONDS)
-    assert place.left(but_locks=stage in BEFORE_SERVERS) == []
+    left = place.left(but_locks=stage in BEFORE_SERVERS)
+    assert left == [], left
     return stage

@@ -7,7 +7,7 @@ and clumps (a stall that many transactions run into) widen the interval as they 
 of its instances, so from three rounds on the round is the unit.
 
 Limits: nothing is known where nothing was exceeded, and little where it happened in few blocks: `FEWEST` and
-`FEWEST_BLOCKS` are what simulated coverage asks for (``docs/tails.md``).
+`FEWEST_BLOCKS` were chosen before the simulations of ``docs/tails.md``, which hold for them; others were not tried.
 """
 
 from __future__ import annotations
