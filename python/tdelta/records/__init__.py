@@ -5,6 +5,18 @@ overhead given as a share (``rope``, ``budget``, ``planted``) is that quotient l
 """
 
 from tdelta.records.analysis import AnalysisResult, Comparison, Model, Side, Spread
+from tdelta.records.calibration import (
+    CalibrationKey,
+    CalibrationUsed,
+    Counted,
+    IdenticalTally,
+    LuckPrior,
+    MachineCalibration,
+    MetricNoise,
+    Pace,
+    PlantedTally,
+    Visible,
+)
 from tdelta.records.conditions import Condition, Level, Role
 from tdelta.records.events import (
     BlockDone,
@@ -69,9 +81,12 @@ __all__ = [
     "BlockDone",
     "Bottleneck",
     "CacheUse",
+    "CalibrationKey",
+    "CalibrationUsed",
     "Comparison",
     "Condition",
     "Contrast",
+    "Counted",
     "DatabaseFacts",
     "Decision",
     "Estimate",
@@ -80,17 +95,23 @@ __all__ = [
     "Figure",
     "FileEvidence",
     "Group",
+    "IdenticalTally",
     "Level",
     "Look",
+    "LuckPrior",
+    "MachineCalibration",
     "Measurement",
     "Metric",
+    "MetricNoise",
     "Model",
     "Moved",
     "NoiseFloor",
     "Observation",
     "Origin",
+    "Pace",
     "PageCost",
     "Phase",
+    "PlantedTally",
     "PublishedCell",
     "Role",
     "RoundStarted",
@@ -114,4 +135,5 @@ __all__ = [
     "Typical",
     "Validity",
     "Verdict",
+    "Visible",
 ]
