@@ -9,6 +9,7 @@ import pytest
 from calibration.harness import LEAST_COVERAGE
 from calibration.known_luck import called_costly, simulated_calibration, with_luck
 from calibration.simulation import Machine
+from tdelta.inference.visible import ASSURANCE
 from tdelta.records import LuckPrior
 
 EXPERIMENTS = 200
@@ -55,7 +56,7 @@ def test_a_prior_that_is_far_too_sure_is_caught() -> None:
 @pytest.mark.parametrize("machine", [Machine(trial_sd=0.03), Machine(trial_sd=0.03, luck_sd=0.01, noise="gamma")])
 def test_an_overhead_that_is_called_visible_is_found_four_times_in_five(machine: Machine) -> None:
     found, _ = called_costly(machine, EXPERIMENTS, rounds=12)
-    assert abs(found - 0.8) <= 3.3 * math.sqrt(0.8 * 0.2 / EXPERIMENTS)
+    assert abs(found - ASSURANCE) <= 3.3 * math.sqrt(ASSURANCE * (1.0 - ASSURANCE) / EXPERIMENTS)
 
 
 def test_on_the_edge_of_the_rope_hardly_anything_is_called_costly() -> None:

@@ -69,7 +69,7 @@ def _visible(found: MachineCalibration, width: int) -> list[Text | Table]:
     for one in found.visible:
         table.add_row(f"{one.minutes:g} min", f"{one.rounds:,}", _from(one, found.rope), _from(one, 0.0))
     note = (
-        "The smallest overhead in response time that is found four times in five: as more than the"
+        "The smallest overhead in response time that is found nine times in ten: as more than the"
         f" {share(found.rope)} not cared about, or as more than 0. Of a run of three twins that uses its time"
         " (--max-time, and as many --rounds)."
     )
