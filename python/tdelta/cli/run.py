@@ -187,7 +187,7 @@ _OPTIONS = (
         "--no-aa-twin", is_flag=True, default=None, help="Leave the A/A twin out; the noise floor is then unknown."
     ),
     click.option(
-        "--no-calibration", is_flag=True, default=None, help="Begin without what `tdelta calibrate` found on this machine."
+        "--no-calibration", is_flag=True, default=None, help="Begin without what `tdelta calibrate` found here."
     ),
     click.option(
         "--plant", type=Percent(), multiple=True, help="One more plain twin, slowed by this much; repeatable."

@@ -186,6 +186,7 @@ def _of_series(request: RunRequest, number: int, seconds_left: float) -> RunRequ
         max_rounds=ROUNDS_PER_RUN,
         max_seconds=max(1.0, seconds_left - _CLOSING_SECONDS),
         use_calibration=False,
+        metric=Metric.RESPONSE_TIME,
     )
 
 

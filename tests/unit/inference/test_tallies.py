@@ -17,7 +17,18 @@ from tdelta.inference.tallies import (
     tally_cautions,
     trustworthy,
 )
-from tdelta.records import Decision, Estimate, Metric, PlantedTally, Role, RunResult, RunSettings, Validity, Verdict
+from tdelta.records import (
+    Condition,
+    Decision,
+    Estimate,
+    Metric,
+    PlantedTally,
+    Role,
+    RunResult,
+    RunSettings,
+    Validity,
+    Verdict,
+)
 
 from .builders import BASELINE, condition, settings
 
@@ -27,14 +38,18 @@ ROPE = 0.02
 
 
 def verdict(
-    of: object, median: float, *, half: float = 0.02, decision: Decision = Decision.UNDECIDED, metric: Metric = Metric.RESPONSE_TIME,
+    of: Condition,
+    median: float,
+    *,
+    half: float = 0.02,
+    decision: Decision = Decision.UNDECIDED,
+    metric: Metric = Metric.RESPONSE_TIME,
     realised: float | None = None,
-) -> Verdict:  # fmt: skip
+) -> Verdict:
     ratio = Estimate(median, (median - half, median + half), (median - 2 * half, median + 2 * half), 0.3, 0.4, 0.3)
     primary = metric is Metric.RESPONSE_TIME
-    return Verdict(
-        primary, of, BASELINE, metric, "all", "µs", 100.0, 100.0 * median, ratio, decision, realised=realised  # type: ignore[arg-type]
-    )  # fmt: skip
+    values = (100.0, 100.0 * median)
+    return Verdict(primary, of, BASELINE, metric, "all", "µs", *values, ratio, decision, realised=realised)
 
 
 def result(*verdicts: Verdict, validity: tuple[Validity, ...] = ()) -> RunResult:
@@ -103,7 +118,8 @@ def test_response_time_comes_before_cpu_and_cpu_keeps_its_truth() -> None:
         verdict(PLANTED, 1.05, metric=Metric.CPU_PER_OPERATION, realised=1.05), verdict(PLANTED, 1.05, realised=1.04)
     )
     found = planted_tallies([both], is_truth=False)
-    assert [(tally.metric, tally.is_truth) for tally in found] == [("response_time", False), ("cpu_per_operation", True)]
+    judged = {tally.metric: tally.is_truth for tally in found}
+    assert list(judged.items()) == [("response_time", False), ("cpu_per_operation", True)]
 
 
 def found_faults(runs: list[RunResult], *, is_truth: bool = True) -> list[str]:

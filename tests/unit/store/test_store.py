@@ -304,8 +304,8 @@ def test_a_store_of_the_first_version_is_brought_to_this_one_and_keeps_its_trial
 
 def test_a_store_of_the_second_version_gains_the_tables_that_a_new_one_has(store, path):
     def tables(opened):
-        return {(name, re.sub(r"\s+", " ", sql).replace("( ", "(").replace(" )", ")")) for name, sql in opened._db.execute(
-            "SELECT name, sql FROM sqlite_master WHERE type = 'table'").fetchall()}  # fmt: skip
+        rows = opened._db.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table'").fetchall()
+        return {name: re.sub(r"\s+", "", sql) for name, sql in rows}
 
     new = tables(store)
     store.close()
