@@ -122,7 +122,7 @@ def tally_cautions(runs: int, planted: Iterable[PlantedTally]) -> Iterator[str]:
     if runs < FEW_RUNS:
         false = exact_interval(0, runs)[1]
         yield (
-            f"{runs} {'run' if runs == 1 else 'runs'}: even without a false call up to {false:.0%} of runs may be called"
+            f"{runs} {'run' if runs == 1 else 'runs'}: even without a false call up to {false:.0%} of them may be called"
             " wrongly; more time (--max-time) narrows that"
         )
     for tally in planted:
