@@ -37,9 +37,7 @@ def conduct(arguments: argparse.Namespace) -> None:
     """Calibrate, then run; a file that has some lines already is gone on with."""
     lines = arguments.out.read_text().splitlines() if arguments.out.exists() else []
     if not lines:
-        found = call(
-            arguments, "calibrate", "--max-time", arguments.calibrate, "--seed", str(SEED), allowed=(0, 4)
-        )
+        found = call(arguments, "calibrate", "--max-time", arguments.calibrate, "--seed", str(SEED), allowed=(0, 4))
         if not found["is_sound"]:
             sys.exit(f"calibration is unsound: {found['faults']}")
         append(arguments.out, found)

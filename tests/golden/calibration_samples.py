@@ -82,7 +82,7 @@ def short() -> MachineCalibration:
         run_ids=("20261122-bbbb",),
         visible=(Visible(5.0, 0, None), Visible(20.0, 3, 0.044), Visible(60.0, 11, 0.0213)),
         interrupted=True,
-        cautions=("1 run: even without a false call up to 98% of them may be called wrongly",),
+        cautions=("1 run: even without a false call, up to 98% may be called wrongly",),
     )
 
 

@@ -26,7 +26,7 @@ _FALSE = (Decision.COSTLY, Decision.FASTER, Decision.UNSOUND)
 _STRICT = 0.99
 _HALVINGS = 60
 _POINTS = 20_001
-_REACH = 2000.0
+_REACH = 1e6
 
 
 def exact_interval(count: int, of: int, mass: float = 0.95) -> tuple[float, float]:
@@ -122,7 +122,7 @@ def tally_cautions(runs: int, planted: Iterable[PlantedTally]) -> Iterator[str]:
     if runs < FEW_RUNS:
         false = exact_interval(0, runs)[1]
         yield (
-            f"{runs} {'run' if runs == 1 else 'runs'}: even without a false call up to {false:.0%} of them may be called"
+            f"{runs} {'run' if runs == 1 else 'runs'}: even without a false call, up to {false:.0%} may be called"
             " wrongly; more time (--max-time) narrows that"
         )
     for tally in planted:

@@ -63,7 +63,7 @@ def _headline(found: MachineCalibration, width: int) -> list[Text | Table]:
 
 
 def _visible(found: MachineCalibration, width: int) -> list[Text | Table]:
-    if not found.visible:
+    if not found.visible or not found.is_sound:
         return []
     table = plain_table((("a run of", False), ("rounds", True), ("called costly", True), ("told from 0", True)))
     for one in found.visible:
@@ -117,10 +117,9 @@ def _noise(found: MachineCalibration, width: int) -> list[Text | Table]:
     table = plain_table((("noise", False), *((heading, True) for heading in headings)))
     for noise in found.noise:
         table.add_row(_METRICS[noise.metric], *_noise_cells(noise))
-    note = (
-        "Standard deviations; luck is what an instance keeps for its whole round. For"
-        f" {MOST_DAYS} days, runs that match begin with this luck, unless --no-calibration is given."
-    )
+    note = "Standard deviations; luck is what an instance keeps for its whole round."
+    if found.is_sound:
+        note += f" For {MOST_DAYS} days, runs that match begin with this luck, unless --no-calibration is given."
     return [table, Text(), *paragraph(note, width, "dim")]
 
 

@@ -9,6 +9,7 @@ with an earlier calibration, or errors would feed on themselves.
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import statistics
 import time
 from collections.abc import Callable, Iterator
@@ -225,9 +226,7 @@ def _assembled(request: RunRequest, series: _Series, store: Store, elapsed_secon
         planted=planted,
         noise=tuple(pooled.record() for pooled in noise.values()),
         pace=pace,
-        visible=()
-        if responses is None
-        else visible(responses, responses.prior, pace, blocks=request.blocks_per_round),
+        visible=() if responses is None else visible(responses, responses.prior, pace, blocks=request.blocks_per_round),
         faults=tuple(faults(results, identical, planted, request.rope)),
         cautions=(*tally_cautions(len(sound), planted), *_cautions(series)),
         interrupted=series.interrupted,
@@ -260,7 +259,7 @@ def _pace(series: _Series) -> Pace:
 def _successive(starts: dict[int, float]) -> list[tuple[float, float]]:
     """When a round and the next one began; the pair of the first round only where there is no other."""
     at = [starts[number] for number in sorted(starts)]
-    pairs = list(zip(at, at[1:], strict=False))
+    pairs = list(itertools.pairwise(at))
     return pairs[_FIRST_ALONE:] or pairs
 
 

@@ -54,9 +54,7 @@ def verdict(
 
 def result(*verdicts: Verdict, validity: tuple[Validity, ...] = ()) -> RunResult:
     asked: RunSettings = settings((BASELINE, IDENTICAL, PLANTED))
-    return RunResult(
-        asked, Decision.UNDECIDED, verdicts, (), validity, (), 3, 18, 72, 100, 0.25, 40.0, 90.0, 0.001
-    )
+    return RunResult(asked, Decision.UNDECIDED, verdicts, (), validity, (), 3, 18, 72, 100, 0.25, 40.0, 90.0, 0.001)
 
 
 def identical(median: float, decision: Decision = Decision.UNDECIDED, **changes: float) -> RunResult:
@@ -181,7 +179,7 @@ def test_a_run_without_a_complete_block_counts_for_nothing() -> None:
 
 def test_few_runs_say_how_little_they_can_rule_out() -> None:
     (caution,) = tally_cautions(4, ())
-    assert caution.startswith("4 runs: even without a false call up to 60% of them")
+    assert caution.startswith("4 runs: even without a false call, up to 60%")
     assert list(tally_cautions(14, ())) == []
 
 

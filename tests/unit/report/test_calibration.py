@@ -55,10 +55,11 @@ def test_a_sound_calibration_leads_with_the_smallest_overhead_that_shows() -> No
     assert "The smallest overhead that a run calls costly is +3.2 % in 5 minutes." in first
 
 
-def test_an_unsound_one_leads_with_that_and_names_no_overhead_first() -> None:
-    first = calibration_text(unsound(), 100).partition("\n\n")[0]
-    assert first.startswith("Unsound: this instrument does not tell the truth here")
-    assert "smallest" not in first
+def test_an_unsound_one_leads_with_that_and_names_no_overhead() -> None:
+    text = calibration_text(unsound(), 100)
+    assert text.startswith("Unsound: this instrument does not tell the truth here")
+    assert "smallest" not in text
+    assert "begin with this luck" not in text
 
 
 def test_colour_is_added_only_when_asked_for() -> None:

@@ -57,9 +57,7 @@ class Place:
 
     def calibrate(self, **options: Any) -> MachineCalibration:
         twins = self.sitting.twins
-        return calibrate_machine(
-            self.request(**options), self.sitting.events.append, make_twins=twins, now=twins.clock
-        )
+        return calibrate_machine(self.request(**options), self.sitting.events.append, make_twins=twins, now=twins.clock)
 
     def run(self, **options: Any) -> RunResult:
         return self.sitting.conduct(**{**OPTIONS, **options})

@@ -7,6 +7,7 @@ from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
+from calibration_samples import KEY, calibration
 
 from tdelta.errors import StoreError
 from tdelta.records import CalibrationKey, MachineCalibration
@@ -20,7 +21,6 @@ from tdelta.store.calibrations import (
 )
 from tdelta.store.codec import decode, encode
 
-from calibration_samples import KEY, calibration
 from .examples import settings_of
 
 
