@@ -88,7 +88,7 @@ def test_a_calibration_is_in_the_store_under_what_a_run_must_have_in_common(plac
 
 
 def test_what_was_scripted_is_found(place: Place) -> None:
-    found = place.calibrate(max_seconds=400.0)
+    found = place.calibrate(max_seconds=200.0)
     assert found.is_sound
     responses = found.noise[0]
     assert responses.metric == "response_time"
@@ -107,7 +107,7 @@ def test_the_same_seed_calibrates_the_same(tmp_path: Path) -> None:
     one, other = (Place(tmp_path / name) for name in ("one", "other"))
     for made in (one, other):
         made.sitting.base.mkdir()
-    first, second = one.calibrate(), other.calibrate()
+    first, second = (made.calibrate(max_seconds=60.0) for made in (one, other))
     assert (first.noise, first.identical, first.visible) == (second.noise, second.identical, second.visible)
 
 
@@ -145,7 +145,7 @@ def _dearer(measured: Measurement) -> Measurement:
 def test_an_instrument_that_calls_identical_twins_different_is_unsound(tmp_path: Path) -> None:
     biased = Place(tmp_path)
     biased.sitting.twins = DearerThird(Script(cost_ns=lucky()))
-    found = biased.calibrate(max_seconds=200.0)
+    found = biased.calibrate(max_seconds=80.0)
     assert not found.is_sound
     assert "identical twins were called costly, faster or unsound" in found.faults[0]
     result = biased.run()
@@ -206,7 +206,7 @@ def test_a_server_is_given_an_hour_and_a_file_ten_minutes() -> None:
 
 def test_a_run_that_matches_begins_with_the_calibration_and_is_narrower_for_it(place: Place) -> None:
     before = place.run()
-    found = place.calibrate(max_seconds=300.0)
+    found = place.calibrate(max_seconds=80.0)
     after = place.run()
     assert before.settings.calibration is None
     assert after.settings.calibration == found.used()
