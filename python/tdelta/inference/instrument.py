@@ -80,5 +80,5 @@ def pooled_noise(runs: Iterable[tuple[Sequence[Trial], RunSettings]], metric: Me
 
 
 def _nominal_df(fitted: Fitted) -> int:
-    rounds, conditions = fitted.means.means.shape
-    return (int(fitted.means.blocks.sum()) - rounds) * (conditions - 1)
+    blocks = fitted.means.blocks
+    return (int(blocks.sum()) - len(blocks)) * (int(fitted.used.sum()) - 1)
