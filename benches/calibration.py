@@ -34,8 +34,10 @@ from calibration.harness import (
     stopped_on_precision,
     transaction_types,
 )
+from calibration.known_luck import with_luck
 from calibration.simulation import BASELINE, NOISES, OTHERS, TREATMENT, TWINS, Machine
 from calibration.tails import Stalling, TailTally, exceeded, observed, percentiles
+from tdelta.records import LuckPrior
 
 COVERAGE = "design|machine|log ratio|coverage of HDI95 %|costly or faster %|bias, points|width, points|rounds"
 GATE = "budget|machine|true overhead %|over %|within %|undecided %|rounds|coverage of HDI95 %|bias, points"
@@ -142,6 +144,17 @@ def of_contrasts() -> Iterator[Row]:
                 yield covering("contrast", machine, f"{heavier:g}", find, "3-8")
 
 
+def of_known_luck() -> Iterator[Row]:
+    """Runs that begin with a calibration: right, wrong in either direction, and none beside them."""
+    priors = {"none": None, "0.3 %": LuckPrior(0.003, 0.45, 0.2), "1 %": LuckPrior(0.01, 0.45, 0.2)}
+    for rounds, said in (((3,), "3"), ((3, 4, 5, 6, 7, 8), "3-8")):
+        for luck_sd in (0.003, 0.01):
+            machine = Machine(trial_sd=0.02, luck_sd=luck_sd)
+            for name, prior in priors.items():
+                find = partial(with_luck, machine, [prior], rounds=rounds)
+                yield covering(f"known luck: {name}", machine, "0", find, said)
+
+
 def of_precision() -> Iterator[Row]:
     """Looks at the end of each round from the third on: 3 points aimed at, and the shipped aim for a large overhead."""
     for luck_sd in (0.003, 0.01):
@@ -244,7 +257,15 @@ def of_observed_tails() -> Iterator[Row]:
 TABLES: tuple[tuple[str, tuple[Callable[[], Iterable[Row]], ...]], ...] = (
     (
         COVERAGE,
-        (of_fixed_rounds, of_small_designs, of_unequal_conditions, of_contrasts, of_precision, of_transaction_types),
+        (
+            of_fixed_rounds,
+            of_small_designs,
+            of_unequal_conditions,
+            of_contrasts,
+            of_known_luck,
+            of_precision,
+            of_transaction_types,
+        ),
     ),
     (GATE, (of_gates,)),
     (TWIN, (of_plain_twins,)),

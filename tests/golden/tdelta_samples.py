@@ -8,6 +8,7 @@ from dataclasses import replace
 from tdelta.records import (
     Bottleneck,
     CacheUse,
+    CalibrationUsed,
     Condition,
     Contrast,
     DatabaseFacts,
@@ -18,6 +19,7 @@ from tdelta.records import (
     Exceeding,
     FileEvidence,
     Level,
+    LuckPrior,
     Metric,
     Moved,
     NoiseFloor,
@@ -39,6 +41,7 @@ from tdelta.records import (
     Typical,
     Validity,
     Verdict,
+    Visible,
 )
 
 RUN_ID = "20261121-2112-k3vq"
@@ -179,6 +182,19 @@ def costly() -> RunResult:
     ratio = estimate(1.031, 0.007)
     head = verdict(ratio, Decision.COSTLY, primary=True, no_speedup=ratio)
     return result(Decision.COSTLY, (head, *secondary()))
+
+
+def calibrated() -> RunResult:
+    """A run that began with what a calibration of this machine had found."""
+    used = CalibrationUsed(
+        calibration_id="cal-20261120-wxyz",
+        created_unix_seconds=1_795_132_800.0,
+        runs=14,
+        noise_floor=0.0062,
+        luck={"response_time": LuckPrior(0.004, 0.45, 0.2), "cpu_per_operation": LuckPrior(0.003, 0.5, 0.2)},
+        visible=(Visible(5.0, 31, 0.0121), Visible(20.0, 140, 0.0061), Visible(60.0, 400, 0.0038)),
+    )
+    return replace(costly(), settings=settings(calibration=used))
 
 
 def own_database() -> RunResult:
@@ -560,6 +576,7 @@ SAMPLES = {
     for sample in (
         *(
             costly,
+            calibrated,
             own_database,
             own_servers,
             restored,

@@ -9,7 +9,7 @@ from tdelta.inference.decisions import interval_words, percent_words
 from tdelta.inference.fits import CostFit
 from tdelta.inference.rounds import LUCK_SCALE
 from tdelta.inference.stopping import target_width, width
-from tdelta.records import Decision, Metric, NoiseFloor, Role, RunSettings, Validity, Verdict
+from tdelta.records import Decision, LuckPrior, Metric, NoiseFloor, Role, RunSettings, Validity, Verdict
 
 FEWEST_ROUNDS = 3
 FEWEST_BLOCKS = 16
@@ -20,14 +20,14 @@ _SMALLEST_SAID = 0.0005
 """Twins that differ by less than 0.05 %, as counters of bytes may, would be said to differ by 0.0 %."""
 
 
-def design_cautions(found: Sequence[Panel]) -> Iterator[str]:
+def design_cautions(found: Sequence[Panel], luck: LuckPrior | None = None) -> Iterator[str]:
     """What the design could not deliver: rounds, blocks, an A/A twin, complete blocks."""
     where = places(found)
     for panel in found:
-        yield from (where[panel.stratum] + caution for caution in _panel_cautions(panel))
+        yield from (where[panel.stratum] + caution for caution in _panel_cautions(panel, luck))
 
 
-def _panel_cautions(panel: Panel) -> Iterator[str]:
+def _panel_cautions(panel: Panel, luck: LuckPrior | None) -> Iterator[str]:
     blocks, rounds = len(panel.trials), panel.round_count
     if panel.incomplete:
         plural = "block is" if panel.incomplete == 1 else "blocks are"
@@ -37,13 +37,21 @@ def _panel_cautions(panel: Panel) -> Iterator[str]:
     if rounds == 1:
         yield (
             f"one round: how much luck of layout differs between instances was not measured, so the prior "
-            f"(half-normal, {100 * LUCK_SCALE:g} %) widens every interval; "
+            f"({_luck_words(luck)}) widens every interval; "
             "more blocks cannot narrow it, more rounds can"
         )
     elif 1 < rounds < FEWEST_ROUNDS:
         yield f"{rounds} rounds: at least {FEWEST_ROUNDS} are needed to see the luck of instances"
     if 0 < blocks < FEWEST_BLOCKS:
         yield f"{blocks} complete {'block' if blocks == 1 else 'blocks'}: at least {FEWEST_BLOCKS} are advised"
+
+
+def _luck_words(luck: LuckPrior | None) -> str:
+    return f"half-normal, {100 * LUCK_SCALE:g} %" if luck is None else f"calibrated, {100 * luck.median:.2g} %"
+
+
+def _again(luck: LuckPrior | None) -> str:
+    return "" if luck is None else "; calibrate this machine again"
 
 
 def metric_cautions(found: Sequence[Panel], fits: Mapping[Metric, CostFit]) -> Iterator[str]:
@@ -55,10 +63,11 @@ def metric_cautions(found: Sequence[Panel], fits: Mapping[Metric, CostFit]) -> I
         if missing:
             where = ", ".join(missing)
             yield f"{metric.value}: no ratio for {where}, since a trial there or at the baseline cost nothing"
-        if fit.luck_median > _SURPRISING_LUCK * LUCK_SCALE:
+        expected = LUCK_SCALE if fit.luck is None else fit.luck.median
+        if fit.luck_median > _SURPRISING_LUCK * expected:
             yield (
                 f"{metric.value}: instances differ by {100 * fit.luck_median:.1f} %, far more than was expected "
-                f"({100 * LUCK_SCALE:g} %); the intervals may be too narrow"
+                f"({100 * expected:.2g} %); the intervals may be too narrow{_again(fit.luck)}"
             )
 
 

@@ -7,7 +7,7 @@ so leaving such a block out does not select on the outcome.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,7 +17,7 @@ from tdelta.inference.costs import Panel, metric_costs, transaction_costs, trans
 from tdelta.inference.noise import InstanceMeans, fit_instances
 from tdelta.inference.posterior import FloatArray, Mixture
 from tdelta.inference.rounds import Contrasts, fit_rounds
-from tdelta.records import Condition, Metric, Role
+from tdelta.records import Condition, LuckPrior, Metric, Role
 
 PLAIN = (Role.BASELINE, Role.AA)
 """The twins at theta = 0: both plain ones together are the baseline."""
@@ -106,11 +106,13 @@ class CostFit:
         parts: the strata, each with its contrasts; empty where the cost has no ratio anywhere.
         plain: the roles that made the baseline, at theta = 0.
         luck_median: posterior median of an instance's luck, a share; 0 where there are no parts.
+        luck: the prior that a calibration gave of it; None without one.
     """
 
     parts: tuple[tuple[Fitted, Contrasts], ...]
     plain: tuple[Role, ...]
     luck_median: float
+    luck: LuckPrior | None = None
 
     def data(self) -> Iterator[tuple[Fitted, Condition, Mixture]]:
         """Every condition beside the baseline, with what the data say of its log ratio."""
@@ -119,19 +121,29 @@ class CostFit:
                 yield fitted, condition, contrasts.mixture(at)
 
 
-def fit_strata(strata: Iterable[Fitted], *plain: Role) -> CostFit:
+def fit_strata(strata: Iterable[Fitted], *plain: Role, luck: LuckPrior | None = None) -> CostFit:
     """Stage 2 for one cost over its strata, the conditions of these roles being the baseline."""
     found = tuple(strata)
     if not found:
-        return CostFit((), plain, 0.0)
-    fit = fit_rounds([f.means for f in found], [f.plain(*plain) for f in found])
-    return CostFit(tuple(zip(found, fit.strata, strict=True)), plain, fit.luck_median)
+        return CostFit((), plain, 0.0, luck)
+    fit = fit_rounds([f.means for f in found], [f.plain(*plain) for f in found], luck=luck)
+    return CostFit(tuple(zip(found, fit.strata, strict=True)), plain, fit.luck_median, luck)
 
 
-def fit_metrics(found: Sequence[Panel], metrics: Sequence[Metric]) -> dict[Metric, CostFit]:
-    """Fit metrics over the mix, both plain twins together being the baseline."""
+def fit_metrics(
+    found: Sequence[Panel],
+    metrics: Sequence[Metric],
+    luck: Callable[[Metric], LuckPrior | None] = lambda _metric: None,
+) -> dict[Metric, CostFit]:
+    """Fit metrics over the mix, both plain twins together being the baseline.
+
+    Args:
+        found: the panels.
+        metrics: which metrics.
+        luck: what a calibration knows of each metric's luck.
+    """
     fitted = [fit_panel(panel, {m.value: _select_metric(panel, m) for m in metrics}) for panel in found]
-    return {m: fit_strata((f[m.value] for f in fitted if m.value in f), *PLAIN) for m in metrics}
+    return {m: fit_strata((f[m.value] for f in fitted if m.value in f), *PLAIN, luck=luck(m)) for m in metrics}
 
 
 def fit_transactions(found: Sequence[Panel]) -> dict[str, CostFit]:

@@ -57,7 +57,7 @@ def judge(trials: Iterable[Trial], settings: RunSettings, *, precision: float = 
         TdeltaError: if a stratum has not exactly one baseline.
     """
     found = panels(trials, settings)
-    fits = fit_metrics(found, tuple(Metric))
+    fits = fit_metrics(found, tuple(Metric), settings.luck)
     floors = noise_floors(fits[settings.metric], settings.metric, settings.rope)
     where = places(found)
     validity = tuple(aa_check(floor, settings, where) for floor in floors)
@@ -71,7 +71,7 @@ def judge(trials: Iterable[Trial], settings: RunSettings, *, precision: float = 
         noise_floor=floors,
         validity=validity,
         cautions=(
-            *design_cautions(found),
+            *design_cautions(found, settings.luck(settings.metric)),
             *twin_cautions(found, floors, validity),
             *metric_cautions(found, fits),
             *stopping_cautions(primary, settings, precision),
@@ -97,7 +97,7 @@ def look(
     Raises:
         TdeltaError: if a stratum has not exactly one baseline.
     """
-    fit = fit_metrics(panels(trials, settings), (settings.metric,))[settings.metric]
+    fit = fit_metrics(panels(trials, settings), (settings.metric,), settings.luck)[settings.metric]
     known = {c.key: posterior(data).estimate(settings.rope) for _, c, data in fit.data() if c.role.is_judged}
     unknown = prior_alone().estimate(settings.rope)
     estimates = [(c, known.get(c.key, unknown)) for c in settings.conditions if c.role.is_judged]

@@ -71,7 +71,7 @@ def densities(trials: Iterable[Trial], settings: RunSettings) -> tuple[Density, 
     Raises:
         TdeltaError: if a stratum has not exactly one baseline.
     """
-    fit = fit_metrics(panels(trials, settings), (settings.metric,))[settings.metric]
+    fit = fit_metrics(panels(trials, settings), (settings.metric,), settings.luck)[settings.metric]
     judged = {c.key: (c, data) for _, c, data in fit.data() if c.role.is_judged}
     twins = {c.key: (c, data) for _, c, data in twins_apart(fit).data() if c.role is Role.AA}
     ordered = [found[c.key] for found in (judged, twins) for c in settings.conditions if c.key in found]

@@ -18,11 +18,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from tdelta.inference.luck import log_luck_density, luck_quantile
 from tdelta.inference.noise import SMALLEST_SD, InstanceMeans
 from tdelta.inference.posterior import FloatArray, Mixture, mixture
+from tdelta.records import LuckPrior
 
 LUCK_SCALE = 0.014
-"""tau_i ~ HalfNormal(1.4 %). Planned: a command that measures this machine's luck, and then replaces the figure."""
+"""tau_i ~ HalfNormal(1.4 %), where no calibration of this machine says more (`tdelta.inference.luck`)."""
 
 _NOISE_LOG_MEAN, _NOISE_LOG_SD = float(np.log(0.03)), 1.5
 _TAU_POINTS = 48
@@ -82,8 +84,7 @@ class RoundsFit:
     @property
     def luck_median(self) -> float:
         """Posterior median of an instance's luck, as a share of the cost."""
-        cumulative = np.cumsum(self.luck_weights) - 0.5 * self.luck_weights
-        return float(np.exp(np.interp(0.5, cumulative, np.log(self.luck_grid))))
+        return luck_quantile(self.luck_grid, self.luck_weights, 0.5)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +98,10 @@ class _Grid:
 
 
 def fit_rounds(
-    strata: Sequence[InstanceMeans], plain: Sequence[NDArray[np.bool_]], luck_scale: float = LUCK_SCALE
+    strata: Sequence[InstanceMeans],
+    plain: Sequence[NDArray[np.bool_]],
+    luck_scale: float = LUCK_SCALE,
+    luck: LuckPrior | None = None,
 ) -> RoundsFit:
     """Fit one cost over all strata.
 
@@ -105,9 +109,10 @@ def fit_rounds(
         strata: stage 1's answer for each stratum.
         plain: for each stratum, shape (K,): which conditions are plain twins (at least one).
         luck_scale: scale of tau_i's half-normal prior, a share.
+        luck: what a calibration of this machine found of tau_i; None: the half-normal alone.
     """
     tau = luck_scale * np.geomspace(0.007, 10.0, _TAU_POINTS)
-    log_prior = np.log(tau) - 0.5 * (tau / luck_scale) ** 2
+    log_prior = log_luck_density(tau, luck_scale, luck)
     grids = [_stratum_grid(means, which, tau) for means, which in zip(strata, plain, strict=True)]
     marginals = [_log_sum(grid.log_likelihood) for grid in grids]
     shared = log_prior + np.sum(marginals, axis=0)

@@ -33,7 +33,7 @@ def noise_floors(fit: CostFit, metric: Metric, rope: float) -> tuple[NoiseFloor,
 def twins_apart(fit: CostFit) -> CostFit:
     """The same fit with the A/A twin a condition of its own, over the strata that have such a twin."""
     strata = [fitted for fitted, _ in fit.parts if fitted.plain(Role.AA).any()]
-    return fit_strata(strata, Role.BASELINE)
+    return fit_strata(strata, Role.BASELINE, luck=fit.luck)
 
 
 def aa_check(floor: NoiseFloor, settings: RunSettings, places: Mapping[int, str]) -> Validity:

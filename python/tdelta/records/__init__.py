@@ -5,6 +5,18 @@ overhead given as a share (``rope``, ``budget``, ``planted``) is that quotient l
 """
 
 from tdelta.records.analysis import AnalysisResult, Comparison, Model, Side, Spread
+from tdelta.records.calibration import (
+    CalibrationKey,
+    CalibrationUsed,
+    Counted,
+    IdenticalTally,
+    LuckPrior,
+    MachineCalibration,
+    MetricNoise,
+    Pace,
+    PlantedTally,
+    Visible,
+)
 from tdelta.records.conditions import Condition, Level, Role
 from tdelta.records.events import (
     BlockDone,
@@ -79,9 +91,12 @@ __all__ = [
     "BlockDone",
     "Bottleneck",
     "CacheUse",
+    "CalibrationKey",
+    "CalibrationUsed",
     "Comparison",
     "Condition",
     "Contrast",
+    "Counted",
     "DatabaseFacts",
     "Decision",
     "Estimate",
@@ -92,10 +107,14 @@ __all__ = [
     "Figure",
     "FileEvidence",
     "Group",
+    "IdenticalTally",
     "Level",
     "Look",
+    "LuckPrior",
+    "MachineCalibration",
     "Measurement",
     "Metric",
+    "MetricNoise",
     "Model",
     "Moved",
     "NoiseFloor",
@@ -103,9 +122,11 @@ __all__ = [
     "ObservedSide",
     "ObservedTail",
     "Origin",
+    "Pace",
     "PageCost",
     "Percentile99",
     "Phase",
+    "PlantedTally",
     "PublishedCell",
     "Role",
     "RoundStarted",
@@ -132,4 +153,5 @@ __all__ = [
     "Typical",
     "Validity",
     "Verdict",
+    "Visible",
 ]

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from tdelta.records.calibration import CalibrationUsed, LuckPrior
 from tdelta.records.conditions import Condition
 from tdelta.records.serving import ServerMeasures, SettingsCompared
 from tdelta.records.tails import TailMeasure
@@ -243,7 +244,7 @@ class RunSettings:
     """Everything that, with the same versions, repeats a run; ``options`` are JSON values by option name.
 
     ``database`` is None where the rows are generated, ``own_servers`` where servers are
-    tdelta's own.
+    tdelta's own, ``calibration`` where no calibration of this machine fits, or none was wanted.
     """
 
     run_id: str
@@ -258,6 +259,11 @@ class RunSettings:
     options: Mapping[str, object] = field(default_factory=dict)
     database: DatabaseFacts | None = None
     own_servers: ServersFacts | None = None
+    calibration: CalibrationUsed | None = None
+
+    def luck(self, metric: Metric) -> LuckPrior | None:
+        """What a calibration of this machine knows of an instance's luck in this metric; None without one."""
+        return None if self.calibration is None else self.calibration.luck.get(metric.value)
 
 
 @dataclass(frozen=True, slots=True)

@@ -192,6 +192,7 @@ def _twins(options: Mapping[str, object]) -> list[str]:
     words += ["--assume-encrypted"] if options.get("assume_encrypted") else []
     words += ["--aa"] if options.get("aa") else []
     words += [] if options.get("aa_twin", True) else ["--no-aa-twin"]
+    words += [] if options.get("use_calibration", True) else ["--no-calibration"]
     planted = options.get("plant")
     shares = planted if isinstance(planted, list | tuple) else ()
     return words + [word for value in shares for word in ("--plant", _percent(value))]

@@ -29,6 +29,7 @@ from tdelta.records import (
     Validity,
     Verdict,
 )
+from tdelta.report.calibrated import used_json
 from tdelta.report.command import repeat_command
 from tdelta.report.evidence import evidence_json
 from tdelta.report.sentence import answer
@@ -293,6 +294,7 @@ def _settings(settings: RunSettings) -> dict[str, object]:
         "metric": settings.metric.value,
         "database": _database(settings.database),
         "own_servers": _own_servers(settings.own_servers),
+        "calibration": used_json(settings),
         "options": settings.options,
         "repeat": repeat_command(settings),
     }

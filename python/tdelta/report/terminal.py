@@ -14,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tdelta.records import Decision, Estimate, Metric, PageCost, RunResult, RunSettings, Verdict
+from tdelta.report.calibrated import used_text
 from tdelta.report.command import next_command, repeat_command
 from tdelta.report.drawing import draw, paragraph, plain_table
 from tdelta.report.evidence import evidence_lines
@@ -97,6 +98,8 @@ def _headline(result: RunResult, width: int) -> list[Text | Table]:
     noise = floor(result)
     lines: list[Text | Table] = [*paragraph(answer(result), width, _STYLES.get(result.decision, "bold"))]
     lines += paragraph(noise, width) if noise else []
+    calibrated = used_text(result)
+    lines += paragraph(calibrated, width) if calibrated else []
     changed = f"Settings of the study that were changed: {'; '.join(result.overridden)}."
     return [*lines, *paragraph(changed, width)] if result.overridden else lines
 

@@ -26,6 +26,7 @@ from tdelta.inference.tails import tail_measures
 from tdelta.measure import library_versions, machine_facts
 from tdelta.records import Event, Look, Phase, RunPlanned, RunResult, Trial
 from tdelta.session.answer import Ending, assemble
+from tdelta.session.calibrated import KEY, key_of, with_calibration
 from tdelta.session.calibration import Calibration, calibrate
 from tdelta.session.checks import Checks
 from tdelta.session.evidence import Evidence
@@ -76,9 +77,12 @@ def conduct(
         with grounded(request, run_id, observer) as ground:
             made = plan(request, run_id, ground.source, ground.servers)
             _make_room(made)
-            versions = library_versions() | made.family.versions()
-            store.create_run(made.settings, machine_facts(made.base), versions)
+            machine, versions = machine_facts(made.base), library_versions() | made.family.versions()
+            key = key_of(made, machine)
+            made = with_calibration(made, key, store)
+            store.create_run(made.settings, machine, versions)
             _keep_work(made, store)
+            store.put_fact(run_id, KEY, key)
             with ground.entered():
                 return _Session(made, store, observer, clock, make_twins).run()
 

@@ -36,6 +36,8 @@ class RunRequest:
     disk under the second is encrypted. ``restore`` is a command of the user's that loads a dump into a private server,
     whose twins then hold that instead of generated rows.
 
+    ``use_calibration``: a run begins with what `tdelta calibrate` found here, where anything fits.
+
     With ``database``, a file of the user's, twins are copies of it: ``workload`` is then a folder of transactions, or
     None for a proposal, and ``page_size`` is the file's own where it is None.
     """
@@ -84,6 +86,7 @@ class RunRequest:
     schema: str | None = None
     assume_encrypted: bool = False
     restore: str | None = None
+    use_calibration: bool = True
     seed: int | None = None
     directory: Path | None = None
     store: Path | None = None

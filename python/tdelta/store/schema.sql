@@ -1,4 +1,4 @@
--- The store of tdelta, schema version 2. Every column is described in docs/store.md.
+-- The store of tdelta, schema version 3. Every column is described in docs/store.md.
 
 CREATE TABLE runs (
     number INTEGER PRIMARY KEY,
@@ -66,4 +66,14 @@ CREATE TABLE histograms (
     name TEXT NOT NULL,
     payload BLOB NOT NULL,
     PRIMARY KEY (trial, name)
+);
+
+CREATE TABLE calibrations (
+    number INTEGER PRIMARY KEY,
+    calibration_id TEXT NOT NULL UNIQUE,
+    created_unix_seconds REAL NOT NULL,
+    engine TEXT NOT NULL,
+    workload TEXT NOT NULL,
+    key TEXT NOT NULL,
+    calibration TEXT NOT NULL
 );

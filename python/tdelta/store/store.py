@@ -34,7 +34,7 @@ from tdelta.store.rows import TRIAL_COLUMNS, trial_of, trial_row
 APPLICATION_ID = int.from_bytes(b"tdlt", "big")
 """Marks the file as tdelta's own, so that ``file`` and we ourselves can tell it from other databases."""
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 """The version of ``schema.sql``, kept in ``PRAGMA user_version``."""
 
 _UPGRADES = {
@@ -42,8 +42,16 @@ _UPGRADES = {
         "ALTER TABLE trials ADD COLUMN client_cpu_user_seconds REAL NOT NULL DEFAULT 0",
         "ALTER TABLE trials ADD COLUMN client_cpu_system_seconds REAL NOT NULL DEFAULT 0",
     ),
+    2: (
+        "CREATE TABLE calibrations (number INTEGER PRIMARY KEY, calibration_id TEXT NOT NULL UNIQUE,"
+        " created_unix_seconds REAL NOT NULL, engine TEXT NOT NULL, workload TEXT NOT NULL, key TEXT NOT NULL,"
+        " calibration TEXT NOT NULL)",
+    ),
 }
 """What turns the tables of a version into those of the next."""
+
+PART_OF = "part of a calibration"
+"""The fact that marks a run of `tdelta calibrate`."""
 
 BUSY_SECONDS = 30.0
 """How long to wait for another tdelta that is writing to the same store."""
@@ -276,7 +284,8 @@ class Store:
         """Find the run that a user means.
 
         Args:
-            text: ``last``, a run's id, or the beginning of its id or of the letters after its date.
+            text: ``last`` (runs of calibrations aside), a run's id, or the beginning of its id or of the letters after
+                its date.
 
         Raises:
             UnknownName: no run fits; names the newest ones.
@@ -286,7 +295,7 @@ class Store:
         if not newest_first:
             raise UsageError(f"store {self.path}: it holds no run yet; make one with: tdelta run")
         if text == "last":
-            return newest_first[0]
+            return self._last(newest_first)
         if text in newest_first:
             return text
         fitting = [run_id for run_id in newest_first if text and _fits(text, run_id)]
@@ -298,6 +307,11 @@ class Store:
 
     def _run_ids(self) -> list[str]:
         return [run_id for (run_id,) in self._query("SELECT run_id FROM runs ORDER BY number DESC")]
+
+    def _last(self, newest_first: list[str]) -> str:
+        """The newest run that was asked for by itself; of calibrations' runs only where there is no other."""
+        parts = {run_id for (run_id,) in self._query("SELECT run_id FROM run_facts WHERE key = ?", (PART_OF,))}
+        return next((run_id for run_id in newest_first if run_id not in parts), newest_first[0])
 
     def _prepare(self) -> None:
         with told(self.path):

@@ -208,6 +208,11 @@ def test_a_factor_that_is_varied_twice_is_refused(session: FakeSession) -> None:
     assert "found threads more than once" in done.err
 
 
+def test_a_run_can_leave_its_calibration_out(session: FakeSession) -> None:
+    assert call("run", "--no-calibration").code == 0
+    assert session.requests == [RunRequest(use_calibration=False)]
+
+
 def test_a_bad_value_names_the_option_what_was_expected_and_what_was_found(session: FakeSession) -> None:
     done = call("run", "--rope", "2")
     assert done == Called(

@@ -288,6 +288,7 @@ def test_a_store_of_the_first_version_is_brought_to_this_one_and_keeps_its_trial
     store.add_trial(RUN, trial_of())
     store.close()
     with closing(sqlite3.connect(path, isolation_level=None)) as db:
+        db.execute("DROP TABLE calibrations")
         db.execute("ALTER TABLE trials DROP COLUMN client_cpu_user_seconds")
         db.execute("ALTER TABLE trials DROP COLUMN client_cpu_system_seconds")
         db.execute("PRAGMA user_version = 1")
@@ -299,6 +300,20 @@ def test_a_store_of_the_first_version_is_brought_to_this_one_and_keeps_its_trial
     assert second == trial_of(block=1)
     with Store.open(path) as again:
         assert len(again.trials(RUN)) == 2
+
+
+def test_a_store_of_the_second_version_gains_the_tables_that_a_new_one_has(store, path):
+    def tables(opened):
+        rows = opened._db.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table'").fetchall()
+        return {name: re.sub(r"\s+", "", sql) for name, sql in rows}
+
+    new = tables(store)
+    store.close()
+    with closing(sqlite3.connect(path, isolation_level=None)) as db:
+        db.execute("DROP TABLE calibrations")
+        db.execute("PRAGMA user_version = 2")
+    with Store.open(path) as upgraded:
+        assert tables(upgraded) == new
 
 
 def test_another_programs_database_is_refused_and_left_alone(tmp_path):

@@ -37,7 +37,7 @@ def store(tmp_path):
         yield opened
 
 
-@pytest.mark.parametrize("table", ["runs", "run_facts", "trials", "histograms"])
+@pytest.mark.parametrize("table", ["runs", "run_facts", "trials", "histograms", "calibrations"])
 def test_every_column_of_a_table_is_documented_in_order_and_no_other(store, table):
     rows = store._db.execute(f"PRAGMA table_info({table})").fetchall()
     assert documented(f"### `{table}`") == [row[1] for row in rows]

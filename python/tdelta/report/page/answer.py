@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from tdelta.records import Decision, Estimate, NoiseFloor, RunResult, RunSettings, Verdict
+from tdelta.report.calibrated import used_text
 from tdelta.report.labels import contrast_label, contrast_title, metric_name, surroundings
 from tdelta.report.page.blocks import Block, Column, Figure, Heading, Paragraph, Section, Table, Tile, Tiles
 from tdelta.report.page.figures.forest import Limits, Look, Row, forest
@@ -75,6 +76,8 @@ def answer_section(result: RunResult) -> Section:
     blocks.append(Paragraph(answer(result), "lead"))
     noise = floor(result)
     blocks += [Paragraph(noise)] if noise else []
+    calibrated = used_text(result)
+    blocks += [Paragraph(calibrated)] if calibrated else []
     blocks += _overridden(result)
     if result.primary:
         blocks.append(_primary_forest(result))

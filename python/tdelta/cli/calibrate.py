@@ -1,0 +1,71 @@
+"""``tdelta calibrate``: does this instrument tell the truth on this machine, and what is the least it can show?"""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from tdelta.cli.exit_codes import ExitCode
+from tdelta.cli.output import can_draw, color, is_live, width, write
+from tdelta.cli.run import request_of, run
+from tdelta.cli.units import Duration, Percent
+from tdelta.report.calibration import calibration_document, calibration_text
+from tdelta.report.document import to_json
+from tdelta.report.progress import progress
+
+_OF_RUN = (
+    "engine",
+    "library",
+    "server_binary",
+    "workload",
+    "database",
+    "threads",
+    "cache",
+    "cold",
+    "page_size",
+    "journal_mode",
+    "synchronous",
+    "temp_store",
+    "size_bytes",
+    "rate",
+    "at",
+    "arrivals",
+    "trial_seconds",
+    "slice_seconds",
+    "discard_seconds",
+    "blocks_per_round",
+    "rope",
+    "seed",
+    "directory",
+    "store",
+)
+"""The options of `tdelta run` that decide what a trial is, how it is called costly, and where things go."""
+
+
+@click.command(
+    short_help="Show what this instrument can tell here.",
+    params=[option for name in _OF_RUN for option in run.params if option.name == name],
+)
+@click.option("--plant", type=Percent(), multiple=True, help="Cost to plant in one more twin; repeatable.  [5%]")
+@click.option("--max-time", "max_seconds", type=Duration(), help="Wall clock for all runs.  [10m; 1h on a server]")
+@click.option("--json", "as_json", is_flag=True, help="Print every figure as JSON (docs/json.md).")
+def calibrate(as_json: bool, max_seconds: float | None, **given: object) -> int:
+    """Run identical twins and twins with planted costs, and say what this instrument can tell on this machine.
+
+    Runs that match then begin with what was found of their luck, and say so: docs/calibrate.md.
+
+    Example: tdelta calibrate
+
+    Example: tdelta calibrate --threads 4 --max-time 20m
+    """
+    from tdelta.session import calibrating
+
+    request = request_of({**given, "max_seconds": max_seconds})
+    if max_seconds is None:
+        request = calibrating.for_usual_time(request)
+    with progress(sys.stderr, live=is_live(), color=can_draw()) as observer:
+        found = calibrating.calibrate_machine(request, observer)
+    code = ExitCode.INTERRUPTED if found.interrupted else ExitCode.ANSWERED if found.is_sound else ExitCode.UNSOUND
+    write(to_json(calibration_document(found, code)) if as_json else calibration_text(found, width(), color=color()))
+    return code

@@ -1,0 +1,66 @@
+"""What is known of an instance's luck before a run: nearly nothing, or what a calibration of this machine found.
+
+A calibration's posterior becomes the next run's prior, with two reservations. Luck may have changed since, so its
+log sd is widened by `BETWEEN_SITTINGS`. And it may have changed out of all knowledge (other neighbours, another disk),
+so a share of the prior stays as vague as without a calibration: a robust mixture (Schmidli et al. 2014, Biometrics
+70:1023), which the data of a run can turn to. Neither figure is estimated; what they do to coverage is simulated in
+``tests/calibration/test_luck_prior.py``.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from tdelta.inference.posterior import FloatArray
+from tdelta.records import LuckPrior
+
+BETWEEN_SITTINGS = 0.3
+"""How much luck may differ between a calibration and a run, as a standard deviation of its logarithm."""
+
+VAGUE_SHARE = 0.2
+"""The share of a calibrated prior that is as vague as without a calibration."""
+
+_HALF_NORMAL = math.log(math.sqrt(2.0 / math.pi))
+_NORMAL = -0.5 * math.log(2.0 * math.pi)
+
+
+def log_luck_density(tau: FloatArray, scale: float, luck: LuckPrior | None = None) -> FloatArray:
+    """Log prior density of log tau_i, up to a constant that does not depend on tau_i.
+
+    Args:
+        tau: standard deviations of a log cost, all positive.
+        scale: scale of the half-normal that holds without a calibration, a share.
+        luck: what a calibration found.
+    """
+    log_tau = np.log(tau)
+    vague = np.asarray(log_tau - 0.5 * (tau / scale) ** 2, dtype=np.float64)
+    if luck is None:
+        return vague
+    vague = vague + _HALF_NORMAL - math.log(scale)
+    z = (log_tau - math.log(luck.median)) / luck.log_sd
+    known = _NORMAL - math.log(luck.log_sd) - 0.5 * z**2
+    if luck.vague_share <= 0.0:
+        return np.asarray(known, dtype=np.float64)
+    mixed = np.logaddexp(math.log1p(-luck.vague_share) + known, math.log(luck.vague_share) + vague)
+    return np.asarray(mixed, dtype=np.float64)
+
+
+def luck_prior(tau: FloatArray, weights: FloatArray) -> LuckPrior:
+    """The prior of later runs from a calibration's posterior of tau_i: lognormal by its moments, with reservations.
+
+    Args:
+        tau: shape (T,), standard deviations of a log cost.
+        weights: shape (T,), their posterior weights, summing to 1.
+    """
+    log_tau = np.log(tau)
+    mean = float(weights @ log_tau)
+    variance = float(weights @ (log_tau - mean) ** 2)
+    return LuckPrior(math.exp(mean), math.sqrt(variance + BETWEEN_SITTINGS**2), VAGUE_SHARE)
+
+
+def luck_quantile(tau: FloatArray, weights: FloatArray, probability: float) -> float:
+    """A quantile of tau_i's posterior on its grid."""
+    cumulative = np.cumsum(weights) - 0.5 * weights
+    return float(np.exp(np.interp(probability, cumulative, np.log(tau))))

@@ -1,0 +1,226 @@
+"""What a series of runs with a known truth says of the instrument: false calls, coverage, bias, and how sure that is.
+
+A calibration has a dozen runs, so every share comes with its exact interval. Whether the instrument is called a liar
+(`faults`) rests on intervals, never on a bare count: so few runs cannot show a rate of 5 %, but they do show 40 %.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+import numpy as np
+
+from tdelta.inference.decisions import interval_words
+from tdelta.inference.posterior import FloatArray
+from tdelta.inference.soundness import AA_CHECK
+from tdelta.inference.stopping import width
+from tdelta.inference.verdicts import ALL_TRANSACTIONS
+from tdelta.records import Counted, Decision, IdenticalTally, Metric, PlantedTally, Role, RunResult, Verdict
+
+NOMINAL_MISSES = 0.05
+"""What an interval of 95 % may miss."""
+
+FEW_RUNS = 10
+_FALSE = (Decision.COSTLY, Decision.FASTER, Decision.UNSOUND)
+_STRICT = 0.99
+_HALVINGS = 60
+_POINTS = 20_001
+_REACH = 1e6
+
+
+def exact_interval(count: int, of: int, mass: float = 0.95) -> tuple[float, float]:
+    """The exact interval of a share after ``count`` of ``of`` (Clopper and Pearson 1934, Biometrika 26:404).
+
+    Never too narrow, whatever the share; (0, 1) where there were no trials.
+    """
+    tail = 0.5 * (1.0 - mass)
+    low = 0.0 if count == 0 else _root(lambda share: _at_least(count, of, share) - tail)
+    high = 1.0 if count == of else _root(lambda share: tail - (1.0 - _at_least(count + 1, of, share)))
+    return low, high
+
+
+def counted(hits: Iterable[bool]) -> Counted:
+    """So many of so many, with its interval."""
+    found = list(hits)
+    return Counted(sum(found), len(found), *exact_interval(sum(found), len(found)))
+
+
+def mean_interval(values: Sequence[float], mass: float = 0.95) -> tuple[float, float] | None:
+    """The t interval of a mean; None of fewer than two values."""
+    if len(values) < 2:
+        return None
+    half = _t_quantile(0.5 + 0.5 * mass, len(values) - 1) * float(np.std(values, ddof=1)) / math.sqrt(len(values))
+    centre = float(np.mean(values))
+    return centre - half, centre + half
+
+
+def trustworthy(results: Sequence[RunResult]) -> tuple[RunResult, ...]:
+    """The runs whose checks held, the A/A check apart: that one is what is counted."""
+    return tuple(r for r in results if not _failed(r) and any(v.baseline_value for v in r.primary))
+
+
+def identical_tally(results: Sequence[RunResult]) -> IdenticalTally:
+    """The identical twins that were judged in these runs."""
+    verdicts = [v for r in results for v in r.primary if v.condition.role is Role.IDENTICAL]
+    logs = [math.log(v.ratio.median) for v in verdicts]
+    return IdenticalTally(
+        false_calls=counted(v.decision in _FALSE for v in verdicts),
+        held=counted(_holds(v, 1.0) for v in verdicts),
+        apart=math.sqrt(math.fsum(log**2 for log in logs) / len(logs)) if logs else 0.0,
+    )
+
+
+def planted_tallies(results: Sequence[RunResult], *, is_truth: bool) -> tuple[PlantedTally, ...]:
+    """Every planted cost, in response time and in CPU time.
+
+    Args:
+        results: the runs.
+        is_truth: whether what was realised is the truth of response time: only while no thread waits for another.
+    """
+    found: dict[tuple[float, Metric], list[Verdict]] = {}
+    for verdict in (v for r in results for v in r.verdicts if _is_planted(v)):
+        found.setdefault((verdict.condition.planted or 0.0, verdict.metric), []).append(verdict)
+    ordered = sorted(found.items(), key=lambda item: (list(Metric).index(item[0][1]), item[0][0]))
+    return tuple(
+        _planted(planted, metric, verdicts, is_truth=is_truth or metric is Metric.CPU_PER_OPERATION)
+        for (planted, metric), verdicts in ordered
+    )
+
+
+def faults(
+    results: Sequence[RunResult], identical: IdenticalTally, planted: Iterable[PlantedTally], rope: float
+) -> Iterator[str]:
+    """Why the instrument is not to be believed here; nothing where nothing shows that.
+
+    Args:
+        results: all runs, those that cannot be trusted among them.
+        identical: of the others.
+        planted: of the others.
+        rope: the overhead not cared about: a bias is a fault where it is surely larger.
+    """
+    broken: dict[str, list[str]] = {}
+    for result in results:
+        for check, detail in _failed(result):
+            broken.setdefault(check, []).append(detail)
+    for check, details in broken.items():
+        yield f"{len(details)} of {len(results)} runs failed the check “{check}” ({details[0]})"
+    false = identical.false_calls
+    if false.of and false.low > NOMINAL_MISSES:
+        yield (
+            f"{false.count} of {false.of} identical twins were called costly, faster or unsound"
+            f" (95 % interval of that share {_shares(false)}), though nothing differs"
+        )
+    if _misses(identical.held):
+        yield f"only {identical.held.count} of {identical.held.of} intervals of 95 % held 0 where nothing differs"
+    for tally in planted:
+        yield from _planted_faults(tally, rope)
+
+
+def tally_cautions(runs: int, planted: Iterable[PlantedTally]) -> Iterator[str]:
+    """What must be said beside figures of so few runs."""
+    if runs < FEW_RUNS:
+        false = exact_interval(0, runs)[1]
+        yield (
+            f"{runs} {'run' if runs == 1 else 'runs'}: even without a false call, up to {false:.0%} may be called"
+            " wrongly; more time (--max-time) narrows that"
+        )
+    for tally in planted:
+        low, high = tally.bias_interval or (0.0, 0.0)
+        if tally.is_truth and not low <= 0.0 <= high:
+            yield (
+                f"{_name(tally)}: {_too(tally.bias)}"
+                f" (95 % interval {interval_words((1.0 + low, 1.0 + high))}): overheads here carry that, too"
+            )
+        if not tally.is_truth:
+            yield (
+                f"{_name(tally)}: threads wait for each other, so what was planted is no truth for response time;"
+                " it is shown, and nothing is held against it"
+            )
+
+
+def _too(bias: float) -> str:
+    return f"reads {100 * abs(bias):.1f} points too {'much' if bias > 0 else 'little'}"
+
+
+def _planted_faults(tally: PlantedTally, rope: float) -> Iterator[str]:
+    if not tally.is_truth:
+        return
+    if _misses(tally.held):
+        yield f"{_name(tally)}: only {tally.held.count} of {tally.held.of} intervals of 95 % held the realised cost"
+    low, high = tally.bias_interval or (-math.inf, math.inf)
+    if low > rope or high < -rope:
+        yield (
+            f"{_name(tally)}: reads {100 * tally.bias:+.1f} points beside the truth (95 % interval"
+            f" {interval_words((1.0 + low, 1.0 + high))}), more than the {100 * rope:g} % that are not cared about"
+        )
+
+
+def _planted(planted: float, metric: Metric, verdicts: Sequence[Verdict], *, is_truth: bool) -> PlantedTally:
+    known = [(v, v.realised) for v in verdicts if v.realised is not None]
+    errors = [v.ratio.median - realised for v, realised in known]
+    return PlantedTally(
+        planted=planted,
+        metric=metric.value,
+        is_truth=is_truth,
+        realised=float(np.mean([realised for _, realised in known])),
+        bias=float(np.mean(errors)),
+        bias_interval=mean_interval(errors),
+        held=counted(_holds(v, realised) for v, realised in known),
+        found=counted(v.ratio.hdi95[0] > 1.0 for v, _ in known),
+        width=float(np.median([width(v.ratio) for v, _ in known])),
+    )
+
+
+def _is_planted(verdict: Verdict) -> bool:
+    is_mix = verdict.transaction == ALL_TRANSACTIONS and verdict.metric in (
+        Metric.RESPONSE_TIME,
+        Metric.CPU_PER_OPERATION,
+    )
+    return is_mix and verdict.condition.role is Role.PLANTED and verdict.realised is not None
+
+
+def _failed(result: RunResult) -> list[tuple[str, str]]:
+    return [(v.check, v.detail) for v in result.validity if not v.ok and v.check != AA_CHECK]
+
+
+def _holds(verdict: Verdict, truth: float) -> bool:
+    low, high = verdict.ratio.hdi95
+    return low <= truth <= high
+
+
+def _misses(held: Counted) -> bool:
+    """Whether coverage is surely below the nominal one: by the 99 % interval, since several are looked at."""
+    return held.of > 0 and exact_interval(held.count, held.of, _STRICT)[1] < 1.0 - NOMINAL_MISSES
+
+
+def _name(tally: PlantedTally) -> str:
+    what = "response time" if tally.metric == Metric.RESPONSE_TIME.value else "CPU an operation"
+    return f"planted {100 * tally.planted:g} %, {what}"
+
+
+def _shares(found: Counted) -> str:
+    return f"{found.low:.0%} … {found.high:.0%}"
+
+
+def _at_least(count: int, of: int, share: float) -> float:
+    """The probability of at least ``count`` of ``of``."""
+    return math.fsum(math.comb(of, k) * share**k * (1.0 - share) ** (of - k) for k in range(count, of + 1))
+
+
+def _root(rising: Callable[[float], float]) -> float:
+    """Where a rising function of a share crosses 0."""
+    low, high = 0.0, 1.0
+    for _ in range(_HALVINGS):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if rising(middle) < 0.0 else (low, middle)
+    return 0.5 * (low + high)
+
+
+def _t_quantile(probability: float, df: int) -> float:
+    """A quantile of Student's t, by integrating its density on a grid that is fine in the middle."""
+    reach = math.asinh(_REACH)
+    t: FloatArray = np.sinh(np.linspace(-reach, reach, _POINTS))
+    density = (1.0 + t**2 / df) ** (-0.5 * (df + 1))
+    cumulative = np.concatenate([[0.0], np.cumsum(0.5 * (density[1:] + density[:-1]) * np.diff(t))])
+    return float(np.interp(probability, cumulative / cumulative[-1], t))

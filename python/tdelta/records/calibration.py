@@ -1,0 +1,182 @@
+"""What ``tdelta calibrate`` found of the instrument itself: its noise, its luck, and whether it tells the truth.
+
+A *machine calibration* is of one machine, engine and workload; how many operations fill a trial is another thing
+(`tdelta.session.calibration`). Metrics are named by their values (``response_time``).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class LuckPrior:
+    """What is known of an instance's luck (tau_i, an sd of a log cost) before a run.
+
+    Lognormal with this median (a share) and ``log_sd``; but with probability ``vague_share`` as little is known as
+    without a calibration.
+    """
+
+    median: float
+    log_sd: float
+    vague_share: float
+
+
+@dataclass(frozen=True, slots=True)
+class Visible:
+    """What a run of that length can show. ``rounds`` is how many fit into it.
+
+    ``reach`` is by how much a log ratio must exceed a limit for the 95 % HDI to lie above that limit, four times in
+    five; None where not one round fits.
+    """
+
+    minutes: float
+    rounds: int
+    reach: float | None
+
+    def overhead(self, limit: float) -> float | None:
+        """The smallest overhead that such a run finds to be more than ``limit``; both are shares."""
+        return None if self.reach is None else (1.0 + limit) * math.exp(self.reach) - 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class CalibrationUsed:
+    """The machine calibration that a run takes its priors from; ``luck`` is by metric.
+
+    ``noise_floor`` is how far apart identical twins were read, a share (root mean square over the runs).
+    """
+
+    calibration_id: str
+    created_unix_seconds: float
+    runs: int
+    noise_floor: float
+    luck: Mapping[str, LuckPrior]
+    visible: tuple[Visible, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """So many of so many runs, with the exact 95 % interval of the share (Clopper and Pearson)."""
+
+    count: int
+    of: int
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class IdenticalTally:
+    """Identical twins, judged as if they were conditions.
+
+    ``false_calls`` were called costly, faster or unsound; ``held`` is how often the 95 % HDI held 0; ``apart`` is the
+    root mean square of the overheads read, a share.
+    """
+
+    false_calls: Counted
+    held: Counted
+    apart: float
+
+
+@dataclass(frozen=True, slots=True)
+class PlantedTally:
+    """One planted cost, read by one metric over the runs. All costs are quotients, all biases their differences.
+
+    ``bias`` is the mean of what was read less what was realised, ``bias_interval`` its 95 % interval (None of a single
+    run). ``held`` is how often the 95 % HDI held the realised cost, ``found`` how often it lay above 0. Where
+    ``is_truth`` is False the realised cost is not the truth of that metric, so nothing is held against it.
+    """
+
+    planted: float
+    metric: str
+    is_truth: bool
+    realised: float
+    bias: float
+    bias_interval: tuple[float, float] | None
+    held: Counted
+    found: Counted
+    width: float
+
+
+@dataclass(frozen=True, slots=True)
+class MetricNoise:
+    """The noise and luck of one metric, pooled over the runs; shares.
+
+    ``trial_sd`` is of one trial, ``pair_sd`` of the log ratio of two in a block; ``luck`` the posterior median of an
+    instance's luck, ``luck_interval`` its 95 % interval, over so many ``instances``; ``prior`` what later runs begin
+    with.
+    """
+
+    metric: str
+    trial_sd: float
+    pair_sd: float
+    luck: float
+    luck_interval: tuple[float, float]
+    instances: int
+    prior: LuckPrior
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How long a usual run takes here: its set-up, and each round of a baseline, its A/A twin and one condition."""
+
+    set_up_seconds: float
+    round_seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class CalibrationKey:
+    """What a run must have in common with a calibration to use it. ``work`` is a digest of data and transactions."""
+
+    machine: Mapping[str, object]
+    engine: str
+    library: str
+    workload: str
+    work: str
+    options: Mapping[str, object]
+    tdelta: str
+
+
+@dataclass(frozen=True, slots=True)
+class MachineCalibration:
+    """The outcome of ``tdelta calibrate``.
+
+    ``faults`` say why the instrument is not to be believed here; ``visible`` is of response time. ``rope`` is the
+    overhead not cared about, a share, that the calls were made with.
+    """
+
+    calibration_id: str
+    created_unix_seconds: float
+    seed: int
+    key: CalibrationKey
+    run_ids: tuple[str, ...]
+    rounds_per_run: int
+    blocks_per_round: int
+    elapsed_seconds: float
+    rope: float
+    identical: IdenticalTally
+    planted: tuple[PlantedTally, ...]
+    noise: tuple[MetricNoise, ...]
+    pace: Pace
+    visible: tuple[Visible, ...]
+    faults: tuple[str, ...] = ()
+    cautions: tuple[str, ...] = ()
+    interrupted: bool = False
+    machine: Mapping[str, object] = field(default_factory=dict)
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether nothing showed that the instrument lies here."""
+        return not self.faults
+
+    def used(self) -> CalibrationUsed:
+        """What a run takes from it."""
+        return CalibrationUsed(
+            calibration_id=self.calibration_id,
+            created_unix_seconds=self.created_unix_seconds,
+            runs=len(self.run_ids),
+            noise_floor=self.identical.apart,
+            luck={noise.metric: noise.prior for noise in self.noise},
+            visible=self.visible,
+        )

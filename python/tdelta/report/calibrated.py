@@ -1,0 +1,61 @@
+"""How a run says which calibration of this machine it began with."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import asdict
+
+from tdelta.records import CalibrationUsed, Metric, RunResult, RunSettings, Visible
+from tdelta.report.quantities import counted, percent, small_share
+
+
+def used_text(result: RunResult) -> str | None:
+    """The calibration that a run began with, in a sentence or two; None where there was none."""
+    used = result.settings.calibration
+    if used is None:
+        return None
+    text = (
+        f"Calibrated on {day(used.created_unix_seconds)} ({counted(used.runs, 'run')} here):"
+        f" noise floor {small_share(used.noise_floor)}, as far apart as identical twins were read."
+    )
+    smallest = _smallest(used, result.settings)
+    return f"{text} Smallest visible overhead: {smallest}." if smallest else text
+
+
+def used_json(settings: RunSettings) -> dict[str, object] | None:
+    """The calibration that a run began with, as JSON values; None where there was none."""
+    used = settings.calibration
+    if used is None:
+        return None
+    return {
+        "calibration_id": used.calibration_id,
+        "created_unix_seconds": used.created_unix_seconds,
+        "runs": used.runs,
+        "noise_floor": used.noise_floor,
+        "luck": [{"metric": metric, **asdict(prior)} for metric, prior in used.luck.items()],
+        "visible": [visible_json(one, settings.rope) for one in used.visible],
+    }
+
+
+def visible_json(visible: Visible, rope: float) -> dict[str, object]:
+    """What a run of that length shows: the overhead called costly, and the one told from 0, as shares."""
+    return {
+        "minutes": visible.minutes,
+        "rounds": visible.rounds,
+        "reach": visible.reach,
+        "costly_from": visible.overhead(rope),
+        "above_zero_from": visible.overhead(0.0),
+    }
+
+
+def day(unix_seconds: float) -> str:
+    """A day in UTC, so that a text is the same wherever it is read: ``2026-11-22``."""
+    return time.strftime("%Y-%m-%d", time.gmtime(unix_seconds))
+
+
+def _smallest(used: CalibrationUsed, settings: RunSettings) -> str:
+    """Only of response time against the ROPE: a calibration knows nothing of other metrics' calls, nor of a gate's."""
+    if settings.metric is not Metric.RESPONSE_TIME or settings.budget is not None:
+        return ""
+    known = ((one.minutes, one.overhead(settings.rope)) for one in used.visible)
+    return ", ".join(f"{percent(1 + found)} in {minutes:g} min" for minutes, found in known if found is not None)

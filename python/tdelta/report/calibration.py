@@ -1,0 +1,152 @@
+"""What ``tdelta calibrate`` prints: the smallest visible overhead first, then what the known truths showed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict
+
+from rich.table import Table
+from rich.text import Text
+
+from tdelta.records import Counted, MachineCalibration, Metric, MetricNoise, PlantedTally, Visible
+from tdelta.report.calibrated import visible_json
+from tdelta.report.drawing import draw, paragraph, plain_table
+from tdelta.report.quantities import MISSING, counted, duration, interval, percent, points, share, small_share
+from tdelta.report.terminal import NARROWEST
+from tdelta.session.calibrated import MOST_DAYS
+
+CALIBRATION_SCHEMA = "tdelta.calibration/1"
+
+_METRICS = {Metric.RESPONSE_TIME.value: "response time", Metric.CPU_PER_OPERATION.value: "CPU an operation"}
+_INDENT = "  "
+
+
+def calibration_document(found: MachineCalibration, exit_code: int) -> dict[str, object]:
+    """A calibration as JSON values."""
+    head = {"schema": CALIBRATION_SCHEMA, "exit_code": exit_code, "is_sound": found.is_sound}
+    return head | asdict(found) | {"visible": [visible_json(one, found.rope) for one in found.visible]}
+
+
+def calibration_text(found: MachineCalibration, width: int, *, color: bool = False) -> str:
+    """A calibration in a terminal or a pipe.
+
+    Args:
+        found: what was found.
+        width: columns; at least 80 are used.
+        color: whether to add ANSI colours.
+    """
+    width = max(NARROWEST, width)
+    sections = (
+        _headline(found, width),
+        _visible(found, width),
+        _identical(found),
+        _planted(found, width),
+        _noise(found, width),
+        _listed("Faults", found.faults, width, "bold red"),
+        _listed("Cautions", found.cautions, width, "yellow"),
+        _footer(found, width),
+    )
+    return draw([part for section in sections if section for part in (*section, Text())][:-1], width, color=color)
+
+
+def _headline(found: MachineCalibration, width: int) -> list[Text | Table]:
+    where = f"{found.key.engine}, workload {found.key.workload}"
+    if not found.is_sound:
+        said = f"Unsound: this instrument does not tell the truth here ({where}). No run begins with this calibration."
+        return [*paragraph(said, width, "bold white on red")]
+    said = f"Calibrated for {where}: identical twins were read {small_share(found.identical.apart)} apart."
+    shown = [(one, one.overhead(found.rope)) for one in found.visible]
+    smallest = next((f"{percent(1 + cost)} in {one.minutes:g} minutes" for one, cost in shown if cost is not None), "")
+    if smallest:
+        said += f" The smallest overhead that a run calls costly is {smallest}."
+    return [*paragraph(said, width, "bold")]
+
+
+def _visible(found: MachineCalibration, width: int) -> list[Text | Table]:
+    if not found.visible or not found.is_sound:
+        return []
+    table = plain_table((("a run of", False), ("rounds", True), ("called costly", True), ("told from 0", True)))
+    for one in found.visible:
+        table.add_row(f"{one.minutes:g} min", f"{one.rounds:,}", _from(one, found.rope), _from(one, 0.0))
+    note = (
+        "The smallest overhead in response time that is found nine times in ten: as more than the"
+        f" {share(found.rope)} not cared about, or as more than 0. Of a run of three twins that uses its time"
+        " (--max-time, and as many --rounds)."
+    )
+    return [table, Text(), *paragraph(note, width, "dim")]
+
+
+def _from(one: Visible, limit: float) -> str:
+    overhead = one.overhead(limit)
+    return MISSING if overhead is None else percent(1 + overhead)
+
+
+def _identical(found: MachineCalibration) -> list[Text | Table]:
+    tally = found.identical
+    table = plain_table((("identical twins", False), ("runs", True), ("95 % interval", True)))
+    table.add_row("called costly, faster or unsound", _runs(tally.false_calls), _share(tally.false_calls))
+    table.add_row("the HDI holds 0", _runs(tally.held), _share(tally.held))
+    return [table]
+
+
+def _planted(found: MachineCalibration, width: int) -> list[Text | Table]:
+    if not found.planted:
+        return []
+    headings = ("realised", "bias", "95 % interval", "in the HDI", "HDI above 0")
+    table = plain_table((("planted cost", False), *((heading, True) for heading in headings)))
+    for tally in found.planted:
+        table.add_row(f"{share(tally.planted)}, {_METRICS[tally.metric]}", *_planted_cells(tally))
+    held = found.planted[0].held
+    note = (
+        "Bias: what was read less what was realised, in points. The 95 % HDI should hold the realised cost in 95 % of"
+        f" runs; {_runs(held)} speak for {_share(held)}."
+    )
+    return [table, Text(), *paragraph(note, width, "dim")]
+
+
+def _planted_cells(tally: PlantedTally) -> tuple[str, ...]:
+    low, high = tally.bias_interval or (float("nan"), float("nan"))
+    sure = interval((1 + low, 1 + high), 2)
+    return percent(tally.realised), points(1 + tally.bias, 2), sure, _runs(tally.held), _runs(tally.found)
+
+
+def _noise(found: MachineCalibration, width: int) -> list[Text | Table]:
+    if not found.noise:
+        return []
+    headings = ("one trial", "a pair", "luck", "95 % interval", "instances")
+    table = plain_table((("noise", False), *((heading, True) for heading in headings)))
+    for noise in found.noise:
+        table.add_row(_METRICS[noise.metric], *_noise_cells(noise))
+    note = "Standard deviations; luck is what an instance keeps for its whole round."
+    if found.is_sound:
+        note += f" For {MOST_DAYS} days, runs that match begin with this luck, unless --no-calibration is given."
+    return [table, Text(), *paragraph(note, width, "dim")]
+
+
+def _noise_cells(noise: MetricNoise) -> tuple[str, ...]:
+    low, high = (small_share(end) for end in noise.luck_interval)
+    figures = (small_share(noise.trial_sd), small_share(noise.pair_sd), small_share(noise.luck))
+    return *figures, f"{low.removesuffix(' %')} … {high}", f"{noise.instances:,}"
+
+
+def _listed(title: str, lines: Iterable[str], width: int, style: str) -> list[Text | Table]:
+    found = [text for line in lines for text in paragraph(f"- {line}", width, style, indent=_INDENT)]
+    return [Text(title, style="dim"), *found] if found else []
+
+
+def _footer(found: MachineCalibration, width: int) -> list[Text | Table]:
+    runs = f"{counted(len(found.run_ids), 'run')} of {counted(found.rounds_per_run, 'round')}"
+    lines = (
+        f"calibration {found.calibration_id}, seed {found.seed}: {found.key.engine}, workload {found.key.workload}",
+        f"library: {found.key.library}",
+        f"{runs} of {counted(found.blocks_per_round, 'block')}; {duration(found.elapsed_seconds)} in all",
+    )
+    return [text for line in lines for text in paragraph(line, width, "dim", indent=_INDENT)]
+
+
+def _runs(found: Counted) -> str:
+    return f"{found.count} of {found.of}"
+
+
+def _share(found: Counted) -> str:
+    return f"{100 * found.low:.0f} … {100 * found.high:.0f} %"

@@ -1,0 +1,123 @@
+"""Which calibration of this machine a run begins with: the newest that has all in common that noise and luck hang on.
+
+The rules stand in docs/calibrate.md. In common must be: the machine (by its hardware, not by its name), the engine, its
+library or server program, the workload with its data, the options that decide what a trial is, and tdelta's version.
+Ciphers, rounds, the ROPE and a budget may differ: they do not change how lucky a plain twin is.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import time
+from collections.abc import Mapping
+
+from tdelta import __version__
+from tdelta.records import CalibrationKey, Role
+from tdelta.session.families.embedded import DEFAULT_PAGE_SIZE
+from tdelta.session.planning import Plan
+from tdelta.store import Store
+from tdelta.store.calibrations import newest_calibration
+
+KEY = "calibration key"
+"""The fact that holds what a run must have in common with a calibration; absent where none can ever fit."""
+
+MOST_DAYS = 30
+"""How old a calibration may be."""
+
+_DAY_SECONDS = 86_400.0
+_MACHINE = (
+    "cpu_model",
+    "cpu_architecture",
+    "logical_cpus",
+    "usable_cpus",
+    "cpu_governor",
+    "virtualized",
+    "file_system",
+)
+_OPTIONS = (
+    "threads",
+    "cache",
+    "page_size",
+    "journal_mode",
+    "synchronous",
+    "temp_store",
+    "rate",
+    "at",
+    "trial_seconds",
+    "slice_seconds",
+    "discard_seconds",
+    "cold",
+)
+
+
+def key_of(plan: Plan, machine: Mapping[str, object]) -> CalibrationKey | None:
+    """What a calibration must have in common with this run; None where none can.
+
+    That is so for servers and load commands of the user's, which `tdelta calibrate` does not take, and for runs whose
+    strata differ in an option that decides what a trial is.
+    """
+    request = plan.request
+    if request.baseline is not None or request.restore is not None or request.load is not None:
+        return None
+    options = _options(plan)
+    if options is None:
+        return None
+    return CalibrationKey(
+        machine=_machine(machine),
+        engine=plan.settings.engine,
+        library=plan.family.identity(),
+        workload=plan.settings.workload,
+        work=_work(plan),
+        options=options,
+        tdelta=__version__,
+    )
+
+
+def with_calibration(plan: Plan, key: CalibrationKey | None, store: Store) -> Plan:
+    """The same plan with the newest calibration that fits; one that showed the instrument to lie is told, not used."""
+    if key is None or not plan.request.use_calibration:
+        return plan
+    found = newest_calibration(store, key, since_unix_seconds=time.time() - MOST_DAYS * _DAY_SECONDS)
+    if found is None:
+        return plan
+    if not found.is_sound:
+        caution = f"calibration {found.calibration_id} found this instrument unsound here: {found.faults[0]}"
+        return dataclasses.replace(plan, cautions=(*plan.cautions, caution))
+    return dataclasses.replace(plan, settings=dataclasses.replace(plan.settings, calibration=found.used()))
+
+
+def _machine(facts: Mapping[str, object]) -> dict[str, object]:
+    memory = facts.get("memory_total_bytes")
+    gibibytes = round(memory / 2**30) if isinstance(memory, int) else None
+    return {**{name: facts.get(name) for name in _MACHINE}, "memory_gib": gibibytes}
+
+
+def _options(plan: Plan) -> dict[str, object] | None:
+    """The options that decide what a trial is; None where strata differ in one."""
+    found: dict[str, object] = {}
+    baselines = [dict(c.levels) for c in plan.conditions if c.role is Role.BASELINE]
+    for name in _OPTIONS:
+        values = {levels.get(name, _given(plan, name)) for levels in baselines}
+        if len(values) != 1:
+            return None
+        found[name] = values.pop()
+    found["arrivals"] = plan.request.arrivals if plan.is_open else None
+    return found
+
+
+def _given(plan: Plan, name: str) -> object:
+    """An option as it was typed, or its default; the page size that SQLite gets where none was typed."""
+    value: object = getattr(plan.request, name)
+    return DEFAULT_PAGE_SIZE if name == "page_size" and value is None and plan.source is None else value
+
+
+def _work(plan: Plan) -> str:
+    """A digest of the data and the transactions. The planted markers, which every seed draws anew, are not in it."""
+    if plan.source is not None:
+        return plan.source.fingerprint()
+    work = plan.workload
+    dialect = plan.family.dialect
+    parts = [work.plan(plan.scale), work.tables_sql(dialect), work.indexes_sql(dialect), work.scripts()]
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()

@@ -1,0 +1,267 @@
+"""``tdelta calibrate``: a series of short runs whose truth is known, and what they say of the instrument together.
+
+Each run is a whole run of `conduct`, with a seed and instances of its own: a baseline, its A/A twin, a third plain twin
+that is judged as if it were encrypted, and a twin for each planted cost. So every run shows a false call where there is
+one, and a bias; and all runs together show noise and luck. They stay in the store like any others. A run is never begun
+with an earlier calibration, or errors would feed on themselves.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import statistics
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from tdelta.design import fresh_seed, stream
+from tdelta.design.randomness import SEED_BITS
+from tdelta.driver import MakeTwins
+from tdelta.driver.servers.adapters import SERVERS
+from tdelta.errors import UsageError
+from tdelta.inference.instrument import pooled_noise
+from tdelta.inference.tallies import faults, identical_tally, planted_tallies, tally_cautions, trustworthy
+from tdelta.inference.visible import visible
+from tdelta.records import (
+    CalibrationKey,
+    Event,
+    MachineCalibration,
+    Metric,
+    Pace,
+    Phase,
+    RoundStarted,
+    RunResult,
+    RunSettings,
+    Trial,
+)
+from tdelta.session.calibrated import KEY
+from tdelta.session.conduct import Observer, conduct
+from tdelta.session.request import RunRequest
+from tdelta.session.rounds import Clock
+from tdelta.store import Store, decode
+from tdelta.store.calibrations import add_calibration, fresh_calibration_id, mark_part
+
+PLANTED = (0.05,)
+ROUNDS_PER_RUN = 3
+MAX_SECONDS = 600.0
+MAX_SECONDS_ON_SERVERS = 3600.0
+_MOST_RUNS = 100
+_SPARE = 1.1
+"""A run is begun if that many times the longest one so far still fits."""
+
+_CLOSING_SECONDS = 15.0
+"""Kept back for what the runs say together."""
+
+_USUAL_TWINS = 3
+"""What a usual run has: a baseline, its A/A twin, one condition."""
+
+_LEAST_SECONDS = 1e-3
+"""Of a round: a clock that stands still must not divide by 0."""
+
+_FIRST_ALONE = 1
+"""The search for plaintext stands behind the first round, so the time from that one to the next is no usual one."""
+
+
+@dataclass
+class _Series:
+    """The runs so far, and when their rounds began."""
+
+    results: list[RunResult] = field(default_factory=list)
+    starts: list[dict[int, float]] = field(default_factory=list)
+    longest_seconds: float = 0.0
+    interrupted: bool = False
+
+
+def for_usual_time(request: RunRequest) -> RunRequest:
+    """The same request with the time that a calibration takes where no other is asked for."""
+    seconds = MAX_SECONDS_ON_SERVERS if request.engine in SERVERS else MAX_SECONDS
+    return dataclasses.replace(request, max_seconds=seconds)
+
+
+def calibrate_machine(
+    request: RunRequest,
+    observer: Observer,
+    *,
+    make_twins: MakeTwins | None = None,
+    now: Callable[[], float] = time.monotonic,
+) -> MachineCalibration:
+    """Run identical and planted twins for as long as ``request.max_seconds`` allows, and keep what they say.
+
+    Args:
+        request: as for a run; what is compared, a study and a budget have no place in it. Without ``plant``, 5 %.
+        observer: told what happens, run by run.
+        make_twins: as for `tdelta.session.conduct`.
+        now: the clock, seconds.
+
+    Raises:
+        UsageError: what was asked cannot be calibrated; every fault is named at once.
+        KeyboardInterrupt: before the first run had an answer.
+        TdeltaError: as `tdelta.session.conduct`, from any of the runs.
+    """
+    _check(request)
+    clock = Clock(request.max_seconds, now)
+    seed = fresh_seed() if request.seed is None else request.seed
+    request = dataclasses.replace(request, seed=seed, plant=request.plant or PLANTED)
+    series = _run_all(request, observer, clock, make_twins, now)
+    observer(Phase("judge", "what all runs say together"))
+    with Store.open(request.store) as store:
+        found = _assembled(request, series, store, clock.elapsed())
+        add_calibration(store, found)
+    return found
+
+
+def _check(request: RunRequest) -> None:
+    given = {
+        "STUDY": request.study is not None,
+        "--vary": bool(request.vary),
+        "--budget": request.budget is not None,
+        "--baseline and --encrypted": request.baseline is not None or request.encrypted is not None,
+        "--restore": request.restore is not None,
+        "--load": request.load is not None,
+        "--no-aa-twin": not request.aa_twin,
+    }
+    wrong = [
+        f"{option}: expected none, since a calibration runs identical twins of tdelta's own making; leave it out"
+        for option, is_given in given.items()
+        if is_given
+    ]
+    if wrong:
+        raise UsageError("\n".join(wrong))
+
+
+def _run_all(
+    request: RunRequest,
+    observer: Observer,
+    clock: Clock,
+    make_twins: MakeTwins | None,
+    now: Callable[[], float],
+) -> _Series:
+    """Runs until the next would not fit. A Ctrl-C ends the series with the runs that have their answer."""
+    series = _Series()
+    while len(series.results) < _MOST_RUNS and not series.interrupted:
+        number, began = len(series.results), clock.elapsed()
+        if number and clock.left() < _SPARE * series.longest_seconds + _CLOSING_SECONDS:
+            break
+        observer(Phase("calibrate", _run_words(number, series, clock)))
+        starts: dict[int, float] = {}
+        try:
+            result = conduct(
+                _of_series(request, number, clock.left()),
+                _noting(starts, observer, now),
+                make_twins=make_twins,
+                now=now,
+            )
+        except KeyboardInterrupt:
+            if not series.results:
+                raise
+            series.interrupted = True
+            break
+        with Store.open(request.store) as store:
+            mark_part(store, result.settings.run_id)
+        series.interrupted = result.interrupted
+        if not result.interrupted:
+            series.results.append(result)
+            series.starts.append(starts)
+            series.longest_seconds = max(series.longest_seconds, clock.elapsed() - began)
+        elif not series.results:
+            raise KeyboardInterrupt
+    return series
+
+
+def _run_words(number: int, series: _Series, clock: Clock) -> str:
+    if not number:
+        return "run 1"
+    more = int((clock.left() - _CLOSING_SECONDS) / series.longest_seconds)
+    return f"run {number + 1} of about {number + max(1, more)}"
+
+
+def _of_series(request: RunRequest, number: int, seconds_left: float) -> RunRequest:
+    """The request of one run, with a seed of its own."""
+    drawn = stream(request.seed or 0, "calibrate", number)
+    return dataclasses.replace(
+        request,
+        seed=int(drawn.integers(1 << SEED_BITS)),
+        aa=True,
+        min_rounds=ROUNDS_PER_RUN,
+        max_rounds=ROUNDS_PER_RUN,
+        max_seconds=max(1.0, seconds_left - _CLOSING_SECONDS),
+        use_calibration=False,
+        metric=Metric.RESPONSE_TIME,
+    )
+
+
+def _noting(starts: dict[int, float], observer: Observer, now: Callable[[], float]) -> Callable[[Event], None]:
+    """An observer that notes when rounds begin, and tells the other."""
+
+    def observe(event: Event) -> None:
+        if isinstance(event, RoundStarted):
+            starts[event.round] = now()
+        observer(event)
+
+    return observe
+
+
+def _assembled(request: RunRequest, series: _Series, store: Store, elapsed_seconds: float) -> MachineCalibration:
+    results = series.results
+    sound = trustworthy(results)
+    runs = [_stored(store, result) for result in sound]
+    found = {metric: pooled_noise(runs, metric) for metric in (Metric.RESPONSE_TIME, Metric.CPU_PER_OPERATION)}
+    noise = {metric: pooled for metric, pooled in found.items() if pooled is not None}
+    identical, planted = identical_tally(sound), planted_tallies(sound, is_truth=request.threads == 1)
+    pace = _pace(series)
+    responses = noise.get(Metric.RESPONSE_TIME)
+    first = results[0]
+    return MachineCalibration(
+        calibration_id=fresh_calibration_id(store),
+        created_unix_seconds=time.time(),
+        seed=request.seed or 0,
+        key=decode(CalibrationKey, store.get_fact(first.settings.run_id, KEY)),
+        run_ids=tuple(result.settings.run_id for result in results),
+        rounds_per_run=ROUNDS_PER_RUN,
+        blocks_per_round=request.blocks_per_round,
+        elapsed_seconds=elapsed_seconds,
+        rope=request.rope,
+        identical=identical,
+        planted=planted,
+        noise=tuple(pooled.record() for pooled in noise.values()),
+        pace=pace,
+        visible=() if responses is None else visible(responses, responses.prior, pace, blocks=request.blocks_per_round),
+        faults=tuple(faults(results, identical, planted, request.rope)),
+        cautions=(*tally_cautions(len(sound), planted), *_cautions(series)),
+        interrupted=series.interrupted,
+        machine=first.machine,
+    )
+
+
+def _stored(store: Store, result: RunResult) -> tuple[tuple[Trial, ...], RunSettings]:
+    return store.trials(result.settings.run_id, histograms=False), result.settings
+
+
+def _cautions(series: _Series) -> Iterator[str]:
+    if series.interrupted:
+        yield "the calibration was interrupted: this is what was known by then"
+    short = sum(result.rounds < ROUNDS_PER_RUN for result in series.results)
+    if short:
+        yield f"{short} of {len(series.results)} runs had fewer than {ROUNDS_PER_RUN} rounds: give --max-time more"
+
+
+def _pace(series: _Series) -> Pace:
+    """How long a usual run takes, by what these took; rounds are taken to grow with their twins."""
+    twins = len(series.results[0].settings.conditions)
+    periods = [later - earlier for starts in series.starts for earlier, later in _successive(starts)]
+    whole = _median([result.elapsed_seconds / max(1, result.rounds) for result in series.results])
+    period = _median(periods) or whole
+    set_ups = [max(0.0, result.elapsed_seconds - period * result.rounds) for result in series.results]
+    return Pace(_median(set_ups), max(_LEAST_SECONDS, period * _USUAL_TWINS / twins))
+
+
+def _successive(starts: dict[int, float]) -> list[tuple[float, float]]:
+    """When a round and the next one began; the pair of the first round only where there is no other."""
+    at = [starts[number] for number in sorted(starts)]
+    pairs = list(itertools.pairwise(at))
+    return pairs[_FIRST_ALONE:] or pairs
+
+
+def _median(values: list[float]) -> float:
+    return statistics.median(values) if values else 0.0

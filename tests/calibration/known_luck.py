@@ -1,0 +1,93 @@
+"""Simulated runs that begin with a calibration of their machine: one that is right, one that is wrong, one simulated.
+
+A calibration is told here by its prior of luck alone; a simulated one is made of simulated runs by the shipped code.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from calibration.harness import ROPE, Tally, tally
+from calibration.simulation import AA, BASELINE, TREATMENT, TWINS, Machine, settings, simulate
+from tdelta.inference import decide, look
+from tdelta.inference.instrument import InstrumentNoise, pooled_noise
+from tdelta.inference.visible import reach
+from tdelta.records import CalibrationUsed, Condition, Decision, LuckPrior, Metric, Role, RunSettings, Visible
+
+IDENTICAL = Condition(BASELINE.levels, Role.IDENTICAL)
+PLANTED = Condition(BASELINE.levels, Role.PLANTED, planted=0.05)
+SERIES = (BASELINE, AA, IDENTICAL, PLANTED)
+"""The twins of every run of a calibration."""
+
+BLOCKS = 6
+
+
+def _rng(index: int, *cell: object) -> np.random.Generator:
+    return np.random.default_rng([zlib.crc32(repr(cell).encode()), index])
+
+
+def begun_with(luck: LuckPrior | None) -> RunSettings:
+    """Settings of a run whose calibration knows this of luck."""
+    if luck is None:
+        return settings()
+    used = CalibrationUsed("cal-simulated", 0.0, 14, 0.0, {Metric.RESPONSE_TIME.value: luck}, ())
+    return replace(settings(), calibration=used)
+
+
+def simulated_calibration(machine: Machine, index: int, runs: int = 14) -> InstrumentNoise:
+    """What the shipped code makes of a series of runs on this machine, of three rounds each."""
+    made = []
+    for run in range(runs):
+        rng = _rng(index, "calibration", machine.name, run)
+        made.append((simulate(rng, machine, [0.0], rounds=3, blocks=BLOCKS, conditions=SERIES), settings(SERIES)))
+    found = pooled_noise(made, Metric.RESPONSE_TIME)
+    assert found is not None
+    return found
+
+
+def with_luck(
+    machine: Machine,
+    luck: Sequence[LuckPrior | None],
+    experiments: int,
+    *,
+    log_ratio: float = 0.0,
+    rounds: Sequence[int] = (3, 4, 5, 6, 7, 8),
+) -> Tally:
+    """Experiments that begin with one of these priors in turn; the same trials whatever the priors."""
+
+    def answer(index: int) -> tuple[float, object]:
+        rng = _rng(index, "known luck", machine.name, log_ratio, tuple(rounds))
+        trials = simulate(rng, machine, [log_ratio], rounds=rounds[index % len(rounds)], blocks=BLOCKS)
+        found = {c: e for c, e, _ in look(trials, begun_with(luck[index % len(luck)]))}
+        return log_ratio, found[TREATMENT]
+
+    return tally(answer(index) for index in range(experiments))  # type: ignore[misc]
+
+
+def called_costly(machine: Machine, experiments: int, *, rounds: int, at: float = 1.0) -> tuple[float, float]:
+    """How often an overhead that a simulated calibration calls visible is called costly, and that overhead.
+
+    Args:
+        machine: what happens besides the condition.
+        experiments: how many runs.
+        rounds: of each.
+        at: the reach is multiplied by this; 0 is the very edge of the ROPE.
+    """
+    noise = simulated_calibration(machine, 0)
+    far = at * reach(noise, noise.prior, rounds=rounds, blocks=BLOCKS)
+    overhead = Visible(5.0, rounds, far).overhead(ROPE)
+    assert overhead is not None
+    found = 0
+    for index in range(experiments):
+        rng = _rng(index, "costly", machine.name, rounds, at)
+        trials = simulate(rng, machine, [float(np.log1p(overhead))], rounds=rounds, blocks=BLOCKS)
+        ((_, estimate, _),) = look(trials, begun_with(noise.prior))
+        found += decide(estimate, ROPE) is Decision.COSTLY
+    return found / experiments, overhead
+
+
+__all__ = ["SERIES", "TWINS", "begun_with", "called_costly", "simulated_calibration", "with_luck"]

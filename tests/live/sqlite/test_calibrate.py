@@ -1,0 +1,43 @@
+"""``tdelta calibrate`` from the command line to a run that begins with it, at a tiny scale."""
+
+from __future__ import annotations
+
+from .running import SMALL, Place
+
+TINY = ("--size", "3MB", "--trial-seconds", "0.03", "--blocks", "2")
+
+
+def test_a_calibration_is_kept_and_the_next_run_of_its_kind_begins_with_it(place: Place) -> None:
+    done = place.tdelta("calibrate", "--json", *TINY, "--max-time", "30s", "--seed", "5")
+    document = done.document
+    # Trials of 30 ms on a busy machine may well be unsound: that is an answer, too.
+    assert done.code == document["exit_code"] == (0 if document["is_sound"] else 4), done.err
+    assert document["schema"] == "tdelta.calibration/1"
+    runs = len(document["run_ids"])
+    assert runs >= 1
+    assert document["identical"]["held"]["of"] == runs
+    assert [(tally["metric"], tally["held"]["of"]) for tally in document["planted"]] == [
+        ("response_time", runs),
+        ("cpu_per_operation", runs),
+    ]
+    noise = document["noise"][0]
+    low, high = noise["luck_interval"]
+    assert 0.0 < low < noise["luck"] < high
+    assert 0.0 < noise["trial_sd"] < noise["pair_sd"]
+    assert [one["minutes"] for one in document["visible"]] == [5.0, 20.0, 60.0]
+    ((kept,),) = place.query("SELECT calibration_id FROM calibrations")
+    assert kept == document["calibration_id"]
+
+    shown = place.tdelta("show", document["run_ids"][0], "--json").document
+    assert {c["role"] for c in shown["settings"]["conditions"]} == {"baseline", "aa", "identical", "planted"}
+    assert shown["settings"]["calibration"] is None
+
+    used = place.answer("--seed", "8")["settings"]["calibration"]
+    other = place.answer("--seed", "8", "--threads", "2")["settings"]["calibration"]
+    ignored = place.answer("--seed", "8", "--no-calibration")["settings"]["calibration"]
+    assert (other, ignored) == (None, None)
+    assert (used is None) is not document["is_sound"]
+    if document["is_sound"]:
+        assert used["calibration_id"] == kept
+        assert used["luck"][0] == {"metric": "response_time", **noise["prior"]}
+        assert "Calibrated on " in place.tdelta("run", *SMALL, "--seed", "9").out

@@ -1,0 +1,190 @@
+"""What a series of runs with a known truth says: exact intervals, and faults that only intervals can make."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from scipy import stats
+
+from tdelta.inference.soundness import AA_CHECK
+from tdelta.inference.tallies import (
+    exact_interval,
+    faults,
+    identical_tally,
+    mean_interval,
+    planted_tallies,
+    tally_cautions,
+    trustworthy,
+)
+from tdelta.records import (
+    Condition,
+    Decision,
+    Estimate,
+    Metric,
+    PlantedTally,
+    Role,
+    RunResult,
+    RunSettings,
+    Validity,
+    Verdict,
+)
+
+from .builders import BASELINE, condition, settings
+
+IDENTICAL = condition("none", Role.IDENTICAL)
+PLANTED = condition("none", Role.PLANTED, planted=0.05)
+ROPE = 0.02
+
+
+def verdict(
+    of: Condition,
+    median: float,
+    *,
+    half: float = 0.02,
+    decision: Decision = Decision.UNDECIDED,
+    metric: Metric = Metric.RESPONSE_TIME,
+    realised: float | None = None,
+) -> Verdict:
+    ratio = Estimate(median, (median - half, median + half), (median - 2 * half, median + 2 * half), 0.3, 0.4, 0.3)
+    primary = metric is Metric.RESPONSE_TIME
+    values = (100.0, 100.0 * median)
+    return Verdict(primary, of, BASELINE, metric, "all", "µs", *values, ratio, decision, realised=realised)
+
+
+def result(*verdicts: Verdict, validity: tuple[Validity, ...] = ()) -> RunResult:
+    asked: RunSettings = settings((BASELINE, IDENTICAL, PLANTED))
+    return RunResult(asked, Decision.UNDECIDED, verdicts, (), validity, (), 3, 18, 72, 100, 0.25, 40.0, 90.0, 0.001)
+
+
+def identical(median: float, decision: Decision = Decision.UNDECIDED, **changes: float) -> RunResult:
+    return result(verdict(IDENTICAL, median, decision=decision, **changes))  # type: ignore[arg-type]
+
+
+def planted(read: float, truth: float = 1.05, half: float = 0.02) -> RunResult:
+    return result(verdict(PLANTED, read, half=half, realised=truth))
+
+
+@pytest.mark.parametrize(("count", "of"), [(0, 14), (14, 14), (1, 14), (13, 14), (4, 15), (7, 20), (0, 1), (95, 100)])
+@pytest.mark.parametrize("mass", [0.95, 0.99])
+def test_the_interval_of_a_share_is_the_exact_one(count: int, of: int, mass: float) -> None:
+    low, high = exact_interval(count, of, mass)
+    expected = stats.binomtest(count, of).proportion_ci(mass, "exact")
+    assert (low, high) == (pytest.approx(expected.low, abs=1e-9), pytest.approx(expected.high, abs=1e-9))
+
+
+def test_without_trials_any_share_is_possible() -> None:
+    assert exact_interval(0, 0) == (0.0, 1.0)
+
+
+@pytest.mark.parametrize("values", [[0.1, 0.3], [0.01, 0.02, -0.01, 0.03], list(range(30))])
+def test_the_interval_of_a_mean_is_students(values: list[float]) -> None:
+    found = mean_interval(values)
+    expected = stats.t.interval(0.95, len(values) - 1, sum(values) / len(values), stats.sem(values))
+    assert found == pytest.approx(expected, rel=2e-3)
+
+
+def test_one_value_has_no_interval() -> None:
+    assert mean_interval([0.1]) is None
+
+
+def test_identical_twins_are_counted_by_their_calls_and_by_whether_the_hdi_holds_0() -> None:
+    runs = [
+        identical(1.0, Decision.NEGLIGIBLE),
+        identical(1.01),
+        identical(1.03, Decision.COSTLY, half=0.005),
+        identical(0.96, Decision.FASTER, half=0.005),
+        identical(1.06, Decision.UNSOUND),
+    ]
+    found = identical_tally(runs)
+    assert (found.false_calls.count, found.false_calls.of) == (3, 5)
+    assert (found.held.count, found.held.of) == (2, 5)
+    assert found.apart == pytest.approx(0.035, abs=0.002)
+
+
+def test_a_planted_cost_is_held_against_what_was_realised_in_its_own_run() -> None:
+    runs = [planted(1.05, 1.045), planted(1.08, 1.05), planted(1.04, 1.06)]
+    (found,) = planted_tallies(runs, is_truth=True)
+    assert found.realised == pytest.approx((1.045 + 1.05 + 1.06) / 3)
+    assert found.bias == pytest.approx((0.005 + 0.03 - 0.02) / 3)
+    assert (found.held.count, found.held.of, found.found.count) == (2, 3, 3)
+    assert found.width == pytest.approx(0.04)
+
+
+def test_response_time_comes_before_cpu_and_cpu_keeps_its_truth() -> None:
+    both = result(
+        verdict(PLANTED, 1.05, metric=Metric.CPU_PER_OPERATION, realised=1.05), verdict(PLANTED, 1.05, realised=1.04)
+    )
+    found = planted_tallies([both], is_truth=False)
+    judged = {tally.metric: tally.is_truth for tally in found}
+    assert list(judged.items()) == [("response_time", False), ("cpu_per_operation", True)]
+
+
+def found_faults(runs: list[RunResult], *, is_truth: bool = True) -> list[str]:
+    sound = trustworthy(runs)
+    return list(faults(runs, identical_tally(sound), planted_tallies(sound, is_truth=is_truth), ROPE))
+
+
+def test_a_sound_series_has_no_faults() -> None:
+    assert found_faults([identical(1.0)] * 14 + [planted(1.055)] * 14) == []
+
+
+def test_one_false_call_among_a_dozen_is_no_fault_but_four_are() -> None:
+    fine, wrong = identical(1.0), identical(1.01, Decision.COSTLY)
+    assert found_faults([wrong] + [fine] * 11) == []
+    (fault,) = found_faults([wrong] * 4 + [fine] * 8)
+    assert fault.startswith("4 of 12 identical twins were called costly, faster or unsound")
+
+
+def test_intervals_that_miss_too_often_are_a_fault_and_a_few_are_not() -> None:
+    missed, held = planted(1.065, half=0.01), planted(1.055, half=0.01)
+    assert found_faults([missed] * 2 + [held] * 12) == []
+    (fault,) = found_faults([missed] * 7 + [held] * 7)
+    assert fault == "planted 5 %, response time: only 7 of 14 intervals of 95 % held the realised cost"
+
+
+def test_a_bias_that_is_surely_larger_than_the_rope_is_a_fault_and_a_smaller_one_a_caution() -> None:
+    large = [planted(1.05 + bias, half=0.1) for bias in (0.03, 0.031, 0.032)]
+    (fault,) = found_faults(large)
+    assert fault.startswith("planted 5 %, response time: reads +3.1 points beside the truth")
+    small = [planted(1.05 + bias, half=0.1) for bias in (0.01, 0.011, 0.012)]
+    assert found_faults(small) == []
+    cautions = list(tally_cautions(12, planted_tallies(small, is_truth=True)))
+    assert cautions[0].startswith("planted 5 %, response time: reads 1.1 points too much")
+
+
+def test_where_threads_wait_nothing_is_held_against_response_time_and_that_is_said() -> None:
+    far = [planted(1.5)] * 14
+    assert found_faults(far, is_truth=False) == []
+    (caution,) = tally_cautions(14, planted_tallies(far, is_truth=False))
+    assert "no truth for response time" in caution
+
+
+def test_a_run_that_failed_a_check_is_a_fault_and_counts_for_nothing_else() -> None:
+    broken = result(verdict(IDENTICAL, 1.5, decision=Decision.UNSOUND), validity=(Validity("rows", False, "differ"),))
+    (fault,) = found_faults([identical(1.0), broken])
+    assert fault == "1 of 2 runs failed the check “rows” (differ)"
+
+
+def test_a_failed_aa_check_is_a_false_call_and_not_a_broken_run() -> None:
+    failed = result(verdict(IDENTICAL, 1.0, decision=Decision.UNSOUND), validity=(Validity(AA_CHECK, False, "apart"),))
+    assert trustworthy([failed]) == (failed,)
+    assert identical_tally([failed]).false_calls.count == 1
+
+
+def test_a_run_without_a_complete_block_counts_for_nothing() -> None:
+    empty = result(replace(verdict(IDENTICAL, 1.0), baseline_value=0.0))
+    assert trustworthy([empty]) == ()
+
+
+def test_few_runs_say_how_little_they_can_rule_out() -> None:
+    (caution,) = tally_cautions(4, ())
+    assert caution.startswith("4 runs: even without a false call, up to 60%")
+    assert list(tally_cautions(14, ())) == []
+
+
+def test_a_single_run_has_no_bias_interval_and_no_fault_from_it() -> None:
+    (tally,) = planted_tallies([planted(1.5, half=0.6)], is_truth=True)
+    assert isinstance(tally, PlantedTally)
+    assert tally.bias_interval is None
+    assert found_faults([planted(1.5, half=0.6)]) == []

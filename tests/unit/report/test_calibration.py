@@ -1,0 +1,115 @@
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import tdelta_samples as s
+from calibration_samples import CALIBRATIONS, calibration, short, sound, unsound
+
+from tdelta.records import Metric, RunResult
+from tdelta.report.calibrated import used_json, used_text
+from tdelta.report.calibration import calibration_document, calibration_text
+from tdelta.report.command import repeat_command
+from tdelta.report.document import document, to_json
+from tdelta.report.terminal import render
+
+DOCS = Path(__file__).parents[3] / "docs" / "json.md"
+_FREE_FORM = {"key", "machine"}
+
+
+def paths(value: object, at: str = "") -> Iterator[str]:
+    """Every field of a document, as the documentation names it."""
+    if isinstance(value, dict) and at not in _FREE_FORM:
+        for key, inner in value.items():
+            here = f"{at}.{key}" if at else key
+            yield here
+            yield from paths(inner, here)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from paths(inner, f"{at}[]")
+
+
+def test_the_documentation_of_a_calibration_names_exactly_its_fields() -> None:
+    section = DOCS.read_text(encoding="utf-8").split("## `tdelta.calibration/1`")[1].split("\n## ")[0]
+    documented = set(re.findall(r"^\| `([^`]+)` \|", section, re.MULTILINE))
+    made = [json.loads(to_json(calibration_document(sample(), 0))) for sample in CALIBRATIONS.values()]
+    assert {path for values in made for path in paths(values)} == documented
+
+
+def test_a_document_says_what_each_length_shows_and_null_where_no_round_fits() -> None:
+    values = json.loads(to_json(calibration_document(short(), 130)))
+    assert values["exit_code"] == 130
+    assert values["visible"][0] == {
+        "minutes": 5.0, "rounds": 0, "reach": None, "costly_from": None, "above_zero_from": None,
+    }  # fmt: skip
+    assert values["visible"][1]["costly_from"] > values["visible"][1]["above_zero_from"] > 0.0
+
+
+def test_a_sound_calibration_leads_with_the_smallest_overhead_that_shows() -> None:
+    first = calibration_text(sound(), 100).partition("\n\n")[0].replace("\n", " ")
+    assert "identical twins were read 0.62 % apart" in first
+    assert "The smallest overhead that a run calls costly is +3.2 % in 5 minutes." in first
+
+
+def test_an_unsound_one_leads_with_that_and_names_no_overhead() -> None:
+    text = calibration_text(unsound(), 100)
+    assert text.startswith("Unsound: this instrument does not tell the truth here")
+    assert "smallest" not in text
+    assert "begin with this luck" not in text
+
+
+def test_colour_is_added_only_when_asked_for() -> None:
+    assert "\x1b[" not in calibration_text(sound(), 100)
+    assert "\x1b[" in calibration_text(sound(), 100, color=True)
+
+
+# How a run says it
+
+
+def test_a_run_names_its_calibration_and_what_it_can_show() -> None:
+    text = used_text(s.calibrated())
+    assert text == (
+        "Calibrated on 2026-11-20 (14 runs here): noise floor 0.62 %, as far apart as identical twins were read."
+        " Smallest visible overhead: +3.2 % in 5 min, +2.6 % in 20 min, +2.4 % in 60 min."
+    )
+    assert " ".join(render(s.calibrated(), 100).split()).count(" ".join(text.split())) == 1
+
+
+def changed(**changes: object) -> RunResult:
+    made = s.calibrated()
+    return replace(made, settings=replace(made.settings, **changes))  # type: ignore[arg-type]
+
+
+def test_what_is_visible_goes_with_the_runs_own_rope() -> None:
+    text = used_text(changed(rope=0.0))
+    assert text is not None
+    assert "+1.2 % in 5 min" in text
+
+
+@pytest.mark.parametrize("changes", [{"budget": 0.05}, {"metric": Metric.CPU_PER_OPERATION}])
+def test_a_gate_and_another_metric_are_told_no_smallest_overhead(changes: dict[str, object]) -> None:
+    text = used_text(changed(**changes))
+    assert text is not None
+    assert "Smallest" not in text
+
+
+def test_a_length_that_holds_no_round_is_left_out() -> None:
+    text = used_text(changed(calibration=replace(calibration(visible=short().visible).used())))
+    assert text is not None
+    assert "5 min" not in text
+    assert "in 20 min" in text
+
+
+def test_a_run_without_a_calibration_says_nothing() -> None:
+    assert used_text(s.costly()) is None
+    assert used_json(s.costly().settings) is None
+    assert document(s.costly(), 0)["settings"]["calibration"] is None  # type: ignore[index]
+
+
+def test_a_run_that_left_it_out_is_repeated_without_it() -> None:
+    assert "--no-calibration" in repeat_command(s.settings(options={"use_calibration": False}))
+    assert "--no-calibration" not in repeat_command(s.settings(options={"use_calibration": True}))

@@ -1,0 +1,84 @@
+"""Calibrations: kept whole, found by what a run has in common with them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import fields, replace
+from pathlib import Path
+
+import pytest
+from calibration_samples import KEY, calibration
+
+from tdelta.errors import StoreError
+from tdelta.records import CalibrationKey, MachineCalibration
+from tdelta.store import Store
+from tdelta.store.calibrations import (
+    add_calibration,
+    fresh_calibration_id,
+    key_digest,
+    mark_part,
+    newest_calibration,
+)
+from tdelta.store.codec import decode, encode
+
+from .examples import settings_of
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with Store.open(tmp_path / "runs.sqlite") as opened:
+        yield opened
+
+
+def test_a_calibration_comes_back_as_it_was_added(store: Store) -> None:
+    add_calibration(store, calibration())
+    assert newest_calibration(store, KEY, since_unix_seconds=0.0) == calibration()
+
+
+def test_a_calibration_survives_its_json() -> None:
+    assert decode(MachineCalibration, encode(calibration())) == calibration()
+
+
+def test_of_several_that_fit_the_newest_is_found_and_none_that_is_too_old(store: Store) -> None:
+    made = calibration().created_unix_seconds
+    add_calibration(store, calibration())
+    add_calibration(store, calibration("cal-2", created_unix_seconds=made + 10.0))
+    found = newest_calibration(store, KEY, since_unix_seconds=made)
+    assert found is not None
+    assert found.calibration_id == "cal-2"
+    assert newest_calibration(store, KEY, since_unix_seconds=made + 11.0) is None
+
+
+@pytest.mark.parametrize("name", [field.name for field in fields(CalibrationKey)])
+def test_whatever_differs_there_is_none_that_fits(store: Store, name: str) -> None:
+    add_calibration(store, calibration())
+    value = getattr(KEY, name)
+    other = replace(KEY, **{name: {**value, "threads": 2} if isinstance(value, dict) else f"{value} other"})
+    assert newest_calibration(store, other, since_unix_seconds=0.0) is None
+
+
+def test_the_order_of_options_does_not_matter_but_their_values_do() -> None:
+    turned = replace(KEY, options=dict(reversed(KEY.options.items())))
+    assert key_digest(turned) == key_digest(KEY)
+    assert key_digest(replace(KEY, options={**KEY.options, "threads": 2})) != key_digest(KEY)
+
+
+def test_a_second_calibration_of_the_same_name_is_refused(store: Store) -> None:
+    add_calibration(store, calibration())
+    with pytest.raises(StoreError, match="UNIQUE"):
+        add_calibration(store, calibration())
+
+
+def test_a_fresh_name_is_a_date_and_four_letters(store: Store) -> None:
+    assert fresh_calibration_id(store).startswith("cal-20")
+
+
+def test_last_is_no_run_of_a_calibration_unless_there_is_no_other(store: Store) -> None:
+    store.create_run(settings_of("20261122-part"), {}, {})
+    mark_part(store, "20261122-part")
+    assert store.resolve("last") == "20261122-part"
+    store.create_run(settings_of("20261122-mine"), {}, {})
+    store.create_run(settings_of("20261122-more"), {}, {})
+    mark_part(store, "20261122-more")
+    assert store.resolve("last") == "20261122-mine"
+    assert store.resolve("more") == "20261122-more"
