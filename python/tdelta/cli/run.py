@@ -226,7 +226,7 @@ def run(resume_id: str | None, dry_run: bool, as_json: bool, write_workload: Pat
     if resume_id is not None:
         _refuse_settings(click.get_current_context())
         return _resume(resume_id, given, as_json=as_json)
-    request = _request(given)
+    request = request_of(given)
     if dry_run or write_workload is not None:
         return _dry_run(request, write_workload, as_json=as_json)
     return _conduct(request, as_json=as_json)
@@ -258,7 +258,7 @@ def _dry_run(request: RunRequest, write_workload: Path | None, *, as_json: bool)
     return 0
 
 
-def _request(given: dict[str, object]) -> RunRequest:
+def request_of(given: dict[str, object]) -> RunRequest:
     """The request with only what was typed; all else keeps the request's own defaults."""
     fields = {name: value for name, value in given.items() if value is not None and value != ()}
     if "varied" in fields:
