@@ -148,7 +148,6 @@ def _of_identical_twins(request: RunRequest, trial_seconds: float, max_seconds: 
         min_rounds=_MANY_ROUNDS,
         max_rounds=None,
         max_seconds=max_seconds,
-        seed=None,
     )
 
 
