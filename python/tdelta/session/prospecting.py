@@ -208,7 +208,7 @@ def _with_options(found: Prospect, request: RunRequest) -> Prospect:
     seconds = _MARGIN * found.layout.seconds(found.advised_rounds)
     advised = dataclasses.replace(
         request,
-        trial_seconds=found.layout.trial_seconds,
+        trial_seconds=request.trial_seconds if found.advice.trial_gain == 1.0 else found.layout.trial_seconds,
         blocks_per_round=found.layout.blocks_per_round,
         min_rounds=found.advised_rounds,
         max_rounds=found.advised_rounds,

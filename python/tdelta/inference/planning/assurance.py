@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tdelta.design.randomness import stream
 from tdelta.inference.decisions import decide
@@ -82,7 +83,7 @@ class Prediction:
     def wrong(self, effect: float, rope: float) -> FloatArray:
         """The share of runs that decide, and wrongly, shape (G,). On the edge every decision is counted as wrong."""
         right = right_decision(effect, rope)
-        others = {Decision.COSTLY, Decision.NEGLIGIBLE, Decision.FASTER} - {right}
+        others = [d for d in (Decision.COSTLY, Decision.NEGLIGIBLE, Decision.FASTER) if d is not right]
         return np.asarray(sum(self.decided(effect, rope, other) for other in others), dtype=np.float64)
 
     @property
@@ -123,7 +124,7 @@ def _simulated(
     luck: float,
     df_share: float,
     design: RoundsDesign,
-    plain: np.ndarray,
+    plain: NDArray[np.bool_],
     rounds: Sequence[int],
     rng: np.random.Generator,
 ) -> list[tuple[float, float]]:

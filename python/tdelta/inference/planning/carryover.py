@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from statistics import NormalDist
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tdelta.inference.planning.runs import Seen
 from tdelta.inference.posterior import FloatArray
@@ -111,7 +112,7 @@ def _least_squares(one: Seen, columns: Sequence[FloatArray]) -> list[tuple[float
     ]
 
 
-def _centred(table: FloatArray, rounds: np.ndarray) -> FloatArray:
+def _centred(table: FloatArray, rounds: NDArray[np.intp]) -> FloatArray:
     """Less its block's mean and its instance's, shape (B, K)."""
     left = table - table.mean(axis=1, keepdims=True)
     for number in np.unique(rounds):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -27,6 +27,8 @@ SIMULATED = 240
 
 _FEW_INSTANCES = 12
 _PRESSED = 0.10
+_ALIKE = 0.2
+"""Lengths that differ by less, in their logarithm, are the same length."""
 _TAILS = np.array([0.025, 0.975])
 
 
@@ -68,7 +70,6 @@ def prospect(
     *,
     pilot_seconds: float | None = None,
     cautions: Sequence[str] = (),
-    options: Mapping[str, object] | None = None,
 ) -> Prospect:
     """Say how long one must measure.
 
@@ -79,12 +80,12 @@ def prospect(
         metric: the cost that decides.
         pilot_seconds: what the pilot took; None where stored runs are read.
         cautions: what to say besides.
-        options: of the run that is asked about, for the command that is advised.
 
     Raises:
         UsageError: the runs hold nothing to learn from, or not a single round fits the time.
     """
     strata = seen(runs, metric)
+    planned = replace(planned, trial_seconds=_nearest(strata, planned.trial_seconds).trial_seconds)
     known = _known(strata, planned)
     luck_variance = float(known.luck.luck_weights @ known.luck.luck_grid**2)
     advice = advise(planned, known.curve, luck_variance, known.times)
@@ -119,15 +120,14 @@ def prospect(
         advised_rounds=max((aim.rounds for aim in headline if aim.rounds is not None), default=None),
         simulated=asked.simulated,
         cautions=(*cautions, *_cautions(strata, known, planned, rounds)),
-        options=dict(options or {}),
     )
 
 
 def _known(strata: Sequence[Seen], planned: PlannedRun) -> _Known:
     """Luck from all strata, noise from the noisiest one (by its trials of the length nearest to the planned one)."""
     luck = fit_rounds([s.means for s in strata], [s.fitted.plain(*LIKE_THE_BASELINE) for s in strata])
-    nearest = min(abs(np.log(s.trial_seconds / planned.trial_seconds)) for s in strata)
-    candidates = [s for s in strata if abs(np.log(s.trial_seconds / planned.trial_seconds)) < nearest + 0.2]
+    nearest = planned.trial_seconds
+    candidates = [s for s in strata if abs(np.log(s.trial_seconds / nearest)) < _ALIKE]
     noisiest = max(candidates, key=lambda s: s.means.variance)
     chosen = tuple(s for s in strata if s.where == noisiest.where)
     curve = fit_curve(
@@ -138,6 +138,11 @@ def _known(strata: Sequence[Seen], planned: PlannedRun) -> _Known:
     share = sum(s.means.df for s in chosen) / sum(s.raw_df for s in chosen)
     times = time_costs(strata, planned.block_conditions)
     return _Known(chosen, curve, luck, times, min(1.0, share))
+
+
+def _nearest(strata: Sequence[Seen], trial_seconds: float) -> Seen:
+    """The trials nearest in length: what was really run, where operations are too slow for the length asked for."""
+    return min(strata, key=lambda s: abs(np.log(s.trial_seconds / trial_seconds)))
 
 
 def _draws(known: _Known, trial_seconds: float, count: int) -> Draws:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tdelta.inference.planning.runs import MeasuredRun, Seen
+from tdelta.inference.posterior import FloatArray
 from tdelta.records.prospects import TimeCosts
 
 _LONGER = 1.5
@@ -81,7 +82,7 @@ def time_costs(seen: Sequence[Seen], conditions: int) -> TimeCosts:
     )
 
 
-def _line(lengths: np.ndarray, slots: np.ndarray) -> tuple[float, float]:
+def _line(lengths: FloatArray, slots: FloatArray) -> tuple[float, float]:
     """Switch and stretch: a line through trials of several lengths, or all that is not the trial counted as switch."""
     if lengths.max() > _LONGER * lengths.min():
         stretch, switch = (float(value) for value in np.polyfit(lengths, slots, 1))

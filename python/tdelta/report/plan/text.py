@@ -67,7 +67,7 @@ def _task(aim: Aim) -> str:
 
 
 def _advised(found: Prospect, width: int) -> list[Text | Table]:
-    """The command to go on with; what takes long has no use for one that ends too early."""
+    """The command to go on with, where one reaches anything."""
     if not found.options:
         return []
     return [*paragraph(f"{_INDENT}{run_command(found.options)}", width, "cyan", indent=_INDENT * 2)]
