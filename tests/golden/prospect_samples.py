@@ -129,7 +129,10 @@ def hopeless() -> Prospect:
 def one_round() -> Prospect:
     """A limit that holds a single round: a curve of one point."""
     words = "after 3 rounds 4 % of the runs would have decided"
-    aims = tuple(replace(aim, curve=aim.curve[:1], reach=Reach.TOO_LONG, rounds=None, seconds=None, reason=words) for aim in whole().aims)
+    aims = tuple(
+        replace(aim, curve=aim.curve[:1], reach=Reach.TOO_LONG, rounds=None, seconds=None, reason=words)
+        for aim in whole().aims
+    )
     return replace(whole(), aims=aims, headline=aims[:1], widths=whole().widths[:1], advised_rounds=None, options={})
 
 

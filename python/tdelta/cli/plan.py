@@ -45,14 +45,24 @@ _OF_STORED_RUNS = frozenset({"metric", "store"})
 
 @click.command(short_help="Say how long one must measure here.")
 @click.argument("sources", nargs=-1, metavar="[RUN]...")
-@click.option("--effect", "effects", type=Percent(), multiple=True, help="True overhead to be told; repeatable.  [a list]")
-@click.option("--rope", "ropes", type=Percent(), multiple=True, help="Overhead you would not care about; repeatable.  [a list]")
 @click.option(
-    "--assurance", metavar="CHANCE", default="0.8", help="Chance of a right decision, 0.5 to 0.99 or a percentage.  [0.8]"
+    "--effect", "effects", type=Percent(), multiple=True, help="True overhead to be told; repeatable.  [a list]"
+)
+@click.option(
+    "--rope", "ropes", type=Percent(), multiple=True, help="Overhead you would not care about; repeatable.  [a list]"
+)
+@click.option(
+    "--assurance",
+    metavar="CHANCE",
+    default="0.8",
+    help="Chance of a right decision, 0.5 to 0.99 or a percentage.  [0.8]",
 )
 @click.option("--max-time", "max_seconds", type=Duration(), help="The longest run you would let measure.  [no limit]")
 @click.option(
-    "--pilot-time", "pilot_seconds", type=Duration(), help="Wall clock of a pilot, set-up included.  [2m; 15m on a server]"
+    "--pilot-time",
+    "pilot_seconds",
+    type=Duration(),
+    help="Wall clock of a pilot, set-up included.  [2m; 15m on a server]",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON (docs/json-plan.md).")
 def plan(
@@ -109,9 +119,7 @@ def _from_runs(
     )
 
 
-def _from_pilot(
-    request: RunRequest, asked: Asked, pilot_seconds: float | None, given: frozenset[str]
-) -> Prospect:
+def _from_pilot(request: RunRequest, asked: Asked, pilot_seconds: float | None, given: frozenset[str]) -> Prospect:
     from tdelta.session.prospecting import from_pilot
 
     with progress(sys.stderr, live=is_live(), color=can_draw()) as observer:

@@ -14,8 +14,8 @@ from pathlib import Path
 
 from tdelta.driver import MakeTwins
 from tdelta.driver.servers.adapters import SERVERS
-from tdelta.errors import StoreError
-from tdelta.inference.planning import Asked, MeasuredRun, PlannedRun, prospect
+from tdelta.errors import StoreError, UsageError
+from tdelta.inference.planning import Asked, MeasuredRun, PlannedRun, prospect, teaches
 from tdelta.records import Condition, Event, Metric, Phase, Role, RunPlanned, RunResult, Trial
 from tdelta.records.prospects import Prospect
 from tdelta.session.conduct import conduct
@@ -95,6 +95,12 @@ def from_pilot(
     results = _conduct_pilot(request, seconds, observer, keeps_trial=keeps_trial, conduct_with=(make_twins, now))
     with Store.open(request.store, must_exist=True) as store:
         runs = [_measured(store, result.settings.run_id) for result in results]
+    taught = [run for run in runs if teaches(run, request.metric)]
+    if not taught:
+        raise UsageError(
+            f"--pilot-time: expected time for two blocks of a round at least, found {seconds:g} s, of which the set-up"
+            " took most; give it more"
+        )
     planned = dataclasses.replace(
         _planned(conditions, request),
         set_up_seconds=_set_up_seconds(request),
@@ -102,9 +108,8 @@ def from_pilot(
         keeps_blocks="blocks_per_round" in given,
     )
     observer(Phase("simulate", "how long a run must be"))
-    found = prospect(
-        runs, planned, asked, request.metric, pilot_seconds=now() - began, cautions=tuple(_failed(results))
-    )
+    cautions = (*_failed(results), *_too_short([run for run in runs if run not in taught]))
+    found = prospect(taught, planned, asked, request.metric, pilot_seconds=now() - began, cautions=cautions)
     return _with_options(found, request)
 
 
@@ -165,6 +170,11 @@ def _failed(results: Sequence[RunResult]) -> Iterator[str]:
         for validity in result.validity:
             if not validity.ok:
                 yield f"pilot {result.settings.run_id}: {validity.check}: no, {validity.detail}"
+
+
+def _too_short(runs: Sequence[MeasuredRun]) -> Iterator[str]:
+    for run in runs:
+        yield f"the pilot's time held too few blocks of trials of {run.settings.options['trial_seconds']} s to learn from"
 
 
 def _measured(store: Store, run_id: str) -> MeasuredRun:

@@ -63,7 +63,23 @@ def test_without_words_there_is_a_pilot_of_the_default_run(session: FakeProspect
 
 
 def test_options_of_a_run_reach_the_pilot_and_say_what_is_given(session: FakeProspecting) -> None:
-    call("plan", *"--threads 4 --blocks 8 --size 20MB --vary cipher=aes-128 --pilot-time 40s --max-time 30m".split())
+    call(
+        "plan",
+        *[
+            "--threads",
+            "4",
+            "--blocks",
+            "8",
+            "--size",
+            "20MB",
+            "--vary",
+            "cipher=aes-128",
+            "--pilot-time",
+            "40s",
+            "--max-time",
+            "30m",
+        ],
+    )
     ((request, asked, seconds, given),) = session.pilots
     assert (request.threads, request.blocks_per_round, request.size_bytes) == (4, 8, 20_000_000)
     assert request.vary == {"cipher": ("aes-128",)}
@@ -84,7 +100,7 @@ def test_stored_runs_are_read(session: FakeProspecting) -> None:
 
 
 def test_effects_ropes_and_the_chance_are_asked_for(session: FakeProspecting) -> None:
-    call("plan", "last", *"--effect 3% --effect 0% --rope 1% --assurance 90%".split())
+    call("plan", "last", *["--effect", "3%", "--effect", "0%", "--rope", "1%", "--assurance", "90%"])
     asked = session.stored[0][1]
     assert (asked.effects, asked.ropes, asked.assurance) == ((0.0, 0.03), (0.01,), 0.9)
 

@@ -36,7 +36,7 @@ def test_a_pilot_runs_plain_twins_only_with_trials_of_three_lengths(sitting: Sit
 
 
 def test_the_run_that_is_planned_is_the_one_that_was_asked_about(sitting: Sitting) -> None:
-    found = pilot(sitting, vary={"cipher": ("aes-128", "aes-256"), "threads": (1, 2)})
+    found = pilot(sitting, 120.0, vary={"cipher": ("aes-128", "aes-256"), "threads": (1, 2)})
     assert (found.layout.conditions, found.layout.block_conditions, found.layout.plain) == (4, 8, 2)
     assert found.options["vary"] == {"cipher": ["aes-128", "aes-256"], "threads": [1, 2]}
     assert found.options["aa"] is False
@@ -47,6 +47,17 @@ def test_a_length_that_is_typed_is_the_only_one(sitting: Sitting) -> None:
     found = pilot(sitting, trial_seconds=0.5, given=frozenset({"trial_seconds"}))
     assert len(found.lengths) == 1
     assert found.layout.trial_seconds == pytest.approx(0.5, rel=0.1)
+
+
+def test_a_length_of_which_there_was_time_for_a_block_only_is_left_out_with_a_caution(sitting: Sitting) -> None:
+    found = pilot(sitting, 14.0)
+    assert len(found.lengths) < 3
+    assert any("held too few blocks" in caution for caution in found.cautions)
+
+
+def test_a_pilot_without_time_for_two_blocks_is_told_what_it_needs(sitting: Sitting) -> None:
+    with pytest.raises(UsageError, match="--pilot-time: expected time for two blocks"):
+        pilot(sitting, 1.0)
 
 
 def test_progress_tells_of_the_pilot_and_promises_no_rounds(sitting: Sitting) -> None:

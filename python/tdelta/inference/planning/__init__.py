@@ -8,7 +8,7 @@ Statistics 4:187). Random draws come from named streams of a fixed seed, so the 
 
 from tdelta.inference.planning.assurance import Draws, Prediction, RoundsDesign, predict
 from tdelta.inference.planning.prospects import Asked, prospect
-from tdelta.inference.planning.runs import MeasuredRun, PlannedRun
+from tdelta.inference.planning.runs import MeasuredRun, PlannedRun, teaches
 
 __all__ = [
     "Asked",
@@ -19,4 +19,5 @@ __all__ = [
     "RoundsDesign",
     "predict",
     "prospect",
+    "teaches",
 ]

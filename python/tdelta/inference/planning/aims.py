@@ -16,12 +16,12 @@ ROPES = (0.005, 0.01, 0.02)
 """What is shown where nothing is asked for."""
 
 _HEADLINE_ROPE = 0.01
-_LOOKS = (3, 4, 5, 6, 8, 11, 15, 20, 27, 36, 48, 64, 96, 128)
+_LOOKS = (3, 4, 5, 7, 10, 14, 20, 28, 40, 56, 80, 120)
 _HARDLY = 0.01
 
 
 def rounds_to_look_at(layout: Layout, max_seconds: float | None) -> tuple[int, ...]:
-    """Numbers of rounds, each about a third more than the one before, as far as the time allows.
+    """Numbers of rounds, each about 40 % more than the one before, as far as the time allows.
 
     At least three, which tdelta needs to see the luck of instances, unless the time holds fewer; none if not even one.
     """

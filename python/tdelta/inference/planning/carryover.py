@@ -73,9 +73,7 @@ def _positions(one: Seen, places: int) -> list[FloatArray]:
 
 def _after_encrypted(one: Seen) -> FloatArray:
     """Whether a trial follows an encrypted twin's in its block, shape (B, K)."""
-    at: Mapping[tuple[int, int, int], Condition] = {
-        (t.round, t.block, t.position): t.condition for t in one.run.trials
-    }
+    at: Mapping[tuple[int, int, int], Condition] = {(t.round, t.block, t.position): t.condition for t in one.run.trials}
     follows = [
         [_is_encrypted(at.get((t.round, t.block, t.position - 1))) for t in row] for row in one.fitted.panel.trials
     ]

@@ -20,10 +20,10 @@ from tdelta.inference.planning.timing import run_times, time_costs
 from tdelta.inference.posterior import FloatArray
 from tdelta.inference.rounds import RoundsFit, fit_rounds
 from tdelta.records import Metric, Role
-from tdelta.records.prospects import Advice, Layout, Luck, NoiseAtLength, Prospect, TimeCosts, Width
+from tdelta.records.prospects import Advice, Layout, Luck, NoiseAtLength, Prospect, ScaleNoise, TimeCosts, Width
 
-SIMULATED = 240
-"""Runs behind each curve: a chance of 80 % is then known to 2.6 points (one standard error)."""
+SIMULATED = 200
+"""Runs behind each curve: a chance of 80 % is then known to 2.8 points (one standard error)."""
 
 _FEW_INSTANCES = 12
 _PRESSED = 0.10
@@ -190,8 +190,12 @@ def _lengths(strata: Sequence[Seen], known: _Known) -> Iterator[NoiseAtLength]:
             sd=float(np.sqrt(means.variance)),
             sd95=(float(ends[1]), float(ends[0])),
             time_for_same=here / least if least > 0 else 1.0,
-            scales=allan(np.log(one.fitted.costs), one.fitted.panel.rounds[one.fitted.blocks]),
+            scales=_scales(one),
         )
+
+
+def _scales(one: Seen) -> tuple[ScaleNoise, ...]:
+    return allan(np.log(one.fitted.costs), one.fitted.panel.rounds[one.fitted.blocks])
 
 
 def _luck(known: _Known) -> Luck:
@@ -226,7 +230,7 @@ def _cautions(strata: Sequence[Seen], known: _Known, planned: PlannedRun, rounds
             f"{_instances(strata)} instances say little about their luck: its prior (half-normal, 1.4 %) speaks, too, and"
             " the plan rather asks for too long than for too short a run"
         )
-    slow = [scale for s in known.chosen for scale in s.scales[1:] if scale.excess95[0] > 1.0]
+    slow = [scale for one in known.chosen for scale in _scales(one)[1:] if scale.excess95[0] > 1.0]
     if slow:
         worst = max(slow, key=lambda scale: scale.excess)
         yield (

@@ -105,6 +105,12 @@ def seen(runs: Sequence[MeasuredRun], metric: Metric) -> list[Seen]:
     return found
 
 
+def teaches(run: MeasuredRun, metric: Metric) -> bool:
+    """Whether `seen` could learn from this run."""
+    parts = list(_strata(run, metric))
+    return bool(parts) and all(part.means.df > 0 for part in parts)
+
+
 def _strangers(runs: Sequence[MeasuredRun]) -> Iterator[str]:
     """Runs that cannot be learned from together with the first."""
     first = runs[0].settings

@@ -34,9 +34,7 @@ def run_times(run: MeasuredRun) -> RunTimes:
     """Take one run's wall clock apart. A single round's own cost cannot be told from the set-up, and counts as it."""
     conditions = len(run.settings.conditions)
     starts = dict(sorted({(t.round, t.block): t.started_unix_seconds for t in run.trials}.items()))
-    steps = [
-        (before[0] != after[0], starts[after] - starts[before]) for before, after in itertools.pairwise(starts)
-    ]
+    steps = [(before[0] != after[0], starts[after] - starts[before]) for before, after in itertools.pairwise(starts)]
     within = [seconds for is_new_round, seconds in steps if not is_new_round]
     block = max(statistics.median(within) if within else 0.0, _work_seconds(run))
     between = [max(0.0, seconds - block) for is_new_round, seconds in steps if is_new_round]

@@ -27,9 +27,7 @@ def plan_document(found: Prospect) -> dict[str, object]:
         "advised_command": run_command(found.options) if found.options else None,
         "headline": [{"effect": aim.effect, "rope": aim.rope} for aim in found.headline],
         "aims": [_aim(aim) for aim in found.aims],
-        "widths": [
-            {**dataclasses.asdict(width), "width80": list(width.width80)} for width in found.widths
-        ],
+        "widths": [{**dataclasses.asdict(width), "width80": list(width.width80)} for width in found.widths],
         "lengths": [_lists(dataclasses.asdict(length)) for length in found.lengths],
         "luck": _lists(dataclasses.asdict(found.luck)),
         "carry_over": _carry_over(found.carry_over),

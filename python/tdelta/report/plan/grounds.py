@@ -94,11 +94,7 @@ def _facts(found: Prospect, width: int) -> list[Text | Table]:
     column = max(len(name) for name, _ in lines) + len(_INDENT)
     return [
         Text("What else was found", style="bold"),
-        *(
-            text
-            for name, words in lines
-            for text in paragraph(f"{name:<{column}}{words}", width, indent=" " * column)
-        ),
+        *(text for name, words in lines for text in paragraph(f"{name:<{column}}{words}", width, indent=" " * column)),
     ]
 
 

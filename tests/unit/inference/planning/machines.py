@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import replace
@@ -21,13 +22,13 @@ ROUND_SECONDS = 1.5
 SET_UP_SECONDS = 4.0
 SEARCH_SECONDS = 3.0
 
-PLANNED = PlannedRun(
-    conditions=3, block_conditions=3, plain=2, judged=1, trial_seconds=0.25, blocks_per_round=6
-)
+PLANNED = PlannedRun(conditions=3, block_conditions=3, plain=2, judged=1, trial_seconds=0.25, blocks_per_round=6)
 
 
-def order(rng: np.random.Generator, count: int) -> list[int]:
-    return [int(i) for i in rng.permutation(count)]
+def orders(rng: np.random.Generator, count: int, blocks: int) -> list[tuple[int, ...]]:
+    """An order for each block: all there are, in random order, again and again; for three conditions, Williams rows."""
+    every = list(itertools.permutations(range(count)))
+    return [every[row] for _ in range(blocks // len(every) + 1) for row in rng.permutation(len(every))][:blocks]
 
 
 def run(
@@ -68,9 +69,8 @@ def run(
         now += ROUND_SECONDS
         lucks = rng.normal(0.0, luck, len(conditions))
         walk = np.zeros(len(conditions))
-        for block in range(round_ * blocks, (round_ + 1) * blocks):
+        for block, turns in enumerate(orders(rng, len(conditions), blocks), start=round_ * blocks):
             walk += rng.normal(0.0, wander, len(conditions)) if wander else 0.0
-            turns = order(rng, len(conditions))
             drift = 0.05 * math.sin(block)
             for position, index in enumerate(turns):
                 before = conditions[turns[position - 1]] if position else None
@@ -86,9 +86,7 @@ def run(
     return MeasuredRun(settings, tuple(trials), now)
 
 
-def _trial(
-    of: Condition, round_: int, block: int, position: int, log_cost: float, seconds: float, now: float
-) -> Trial:
+def _trial(of: Condition, round_: int, block: int, position: int, log_cost: float, seconds: float, now: float) -> Trial:
     """A tenth of the trial is its head, which is run and not recorded."""
     operations = round(9000 * seconds)
     cost_ns = 100_000 * math.exp(log_cost)

@@ -54,7 +54,12 @@ def test_wrong_decisions_are_few_and_on_the_edge_every_decision_is_wrong() -> No
 
 @pytest.mark.parametrize(
     ("effect", "rope", "decision"),
-    [(0.0, 0.02, Decision.NEGLIGIBLE), (0.019, 0.02, Decision.NEGLIGIBLE), (0.021, 0.02, Decision.COSTLY), (0.02, 0.02, None)],
+    [
+        (0.0, 0.02, Decision.NEGLIGIBLE),
+        (0.019, 0.02, Decision.NEGLIGIBLE),
+        (0.021, 0.02, Decision.COSTLY),
+        (0.02, 0.02, None),
+    ],
 )
 def test_what_is_right(effect: float, rope: float, decision: Decision | None) -> None:
     assert right_decision(effect, rope) is decision
