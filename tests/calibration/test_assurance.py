@@ -1,7 +1,7 @@
 """What `tdelta plan` promises is what `judge` then does, on simulated trials whose noise and luck are known.
 
-The prediction simulates instances' means and a variance; the check simulates trials with drift, order and all, and hands
-them to the entrance of measured runs. Both are Monte Carlo: a chance p predicted from P runs and found in F differs by
+The prediction simulates instances' means and a variance; the check simulates trials with drift, order and all, and
+hands them to the entrance of measured runs. Both are Monte Carlo: a chance p predicted from P runs and found in F differs by
 ``sqrt(p (1 - p) (1/P + 1/F))`` (one standard error), and by chance by more than three of them once in 370 times.
 """
 
@@ -18,6 +18,7 @@ from calibration.simulation import TREATMENT, Machine, settings, simulate
 from tdelta.inference import judge, width
 from tdelta.inference.planning import Asked, Draws, MeasuredRun, PlannedRun, Prediction, RoundsDesign, predict, prospect
 from tdelta.inference.planning.assurance import right_decision
+from tdelta.inference.planning.runs import seen
 from tdelta.records import Metric
 
 PREDICTED = 400
@@ -47,14 +48,27 @@ CELLS = (
 )
 
 
-def known(machine: Machine, count: int = PREDICTED) -> Draws:
-    """What stage 1 makes of that noise. A t4 scaled to sd counts for ``sd^2/2 (nu + 3)/(nu + 1)``, which is 0.7 sd^2.
+@cache
+def _reported(machine: Machine) -> tuple[float, float]:
+    """What stage 1 says of a trial's noise, and the share of degrees of freedom that is left: means of 40 runs.
 
-    And its scale is known as well as from nu/(nu + 3) of the degrees of freedom.
+    Not what is put in: a t4 scaled to sd counts for ``sd^2/2 (nu + 3)/(nu + 1)``, 0.7 sd^2, and stage 1 is known to say
+    more than that (docs/statistics.md, "What is approximated"). It says so in a pilot as in the run.
     """
-    if machine.noise == "t":
-        return Draws.known(0.7 * machine.trial_sd**2, machine.luck_sd, count, df_share=4.0 / 7.0)
-    return Draws.known(machine.trial_sd**2, machine.luck_sd, count)
+    found = []
+    for index in range(40):
+        rng = np.random.default_rng([zlib.crc32(machine.name.encode()), index])
+        trials = simulate(rng, machine, [0.0], rounds=8, blocks=BLOCKS)
+        (one,) = seen([MeasuredRun(settings(), tuple(trials), 0.0)], Metric.RESPONSE_TIME)
+        found.append((one.means.variance, one.means.df / one.raw_df))
+    variance, share = np.mean(found, axis=0).tolist()
+    return variance, share
+
+
+def known(machine: Machine, count: int = PREDICTED) -> Draws:
+    """That machine, its noise and luck known."""
+    variance, share = _reported(machine)
+    return Draws.known(variance, machine.luck_sd, count, df_share=share)
 
 
 @cache
@@ -110,7 +124,7 @@ def test_a_prediction_that_believes_in_no_luck_is_caught() -> None:
 
 
 def test_from_a_pilot_to_the_width_of_the_run_it_planned() -> None:
-    """Noise is not known here but measured, in a pilot of eight rounds; the median of several plans is near the truth."""
+    """Noise is not known here but measured, in pilots of eight rounds; the median of their plans is near the truth."""
     machine = Machine(trial_sd=0.03, luck_sd=0.005)
     planned = PlannedRun(3, 3, 2, 1, trial_seconds=0.3, blocks_per_round=BLOCKS, keeps_trial=True, keeps_blocks=True)
     asked = Asked(effects=(0.03,), ropes=(0.01,), simulated=60)
@@ -118,10 +132,10 @@ def test_from_a_pilot_to_the_width_of_the_run_it_planned() -> None:
     for index in range(12):
         rng = np.random.default_rng([4711, index])
         pilot = simulate(rng, machine, [0.0], rounds=8, blocks=BLOCKS)
-        seen = prospect([MeasuredRun(settings(), tuple(pilot), 60.0)], planned, asked, Metric.RESPONSE_TIME)
-        predicted.append(next(w.width for w in seen.widths if w.rounds == 8))
+        plan = prospect([MeasuredRun(settings(), tuple(pilot), 60.0)], planned, asked, Metric.RESPONSE_TIME)
+        predicted.append(next(w.width for w in plan.widths if w.rounds == 7))
     widths = []
     for index in range(60):
-        trials = simulate(np.random.default_rng([4712, index]), machine, [0.0], rounds=8, blocks=BLOCKS)
+        trials = simulate(np.random.default_rng([4712, index]), machine, [0.0], rounds=7, blocks=BLOCKS)
         widths.append(width(judge(trials, settings()).verdicts[0].ratio))
     assert float(np.median(predicted)) == pytest.approx(float(np.median(widths)), rel=0.2)

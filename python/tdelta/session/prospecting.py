@@ -108,7 +108,8 @@ def from_pilot(
         keeps_blocks="blocks_per_round" in given,
     )
     observer(Phase("simulate", "how long a run must be"))
-    cautions = (*_failed(results), *_too_short([run for run in runs if run not in taught]))
+    learned = {run.settings.run_id for run in taught}
+    cautions = (*_failed(results), *_too_short([run for run in runs if run.settings.run_id not in learned]))
     found = prospect(taught, planned, asked, request.metric, pilot_seconds=now() - began, cautions=cautions)
     return _with_options(found, request)
 
@@ -132,12 +133,14 @@ def _conduct_pilot(
         length = multiple * request.trial_seconds
         observer(Phase("pilot", f"identical twins, trials of {length:g} s ({number + 1} of {len(multiples)})"))
         pilot = _of_identical_twins(request, length, left / (len(multiples) - number))
-        result = conduct(pilot, _without_rounds(observer), make_twins=make_twins, now=now)
-        results.append(result)
-        if result.interrupted:
-            stopped = KeyboardInterrupt()
-            stopped.add_note(f"what the pilot measured is kept: tdelta plan {' '.join(_ids(results))}")
-            raise stopped
+        try:
+            results.append(conduct(pilot, _without_rounds(observer), make_twins=make_twins, now=now))
+            if results[-1].interrupted:
+                raise KeyboardInterrupt
+        except KeyboardInterrupt as stopped:
+            if results:
+                stopped.add_note(f"what the pilot measured is kept: tdelta plan {' '.join(_ids(results))}")
+            raise
     return results
 
 

@@ -22,14 +22,14 @@ def grounds(found: Prospect, width: int) -> list[list[Text | Table]]:
 def _lengths(found: Prospect) -> list[Text | Table]:
     table = plain_table(
         (
-            ("trials of", True),
+            ("trial", True),
             ("rounds", True),
             ("blocks", True),
             ("cost", True),
-            ("noise of a trial, %", True),
+            ("noise, %", True),
             ("95 %", True),
-            ("wall clock", True),
-            ("same precision", True),
+            ("slot", True),
+            ("effort", True),
             ("", False),
         )
     )
@@ -46,7 +46,8 @@ def _lengths(found: Prospect) -> list[Text | Table]:
             f"{length.time_for_same:.2f} x",
             length.where,
         )
-    return [Text("Noise by the length of a trial", style="bold"), table]
+    told = "slot: its wall clock with the switch; effort: wall clock for equal precision"
+    return [Text("Noise of a trial by its length", style="bold"), Text(told, style="dim"), table]
 
 
 def _scales(found: Prospect) -> list[Text | Table]:
@@ -55,11 +56,12 @@ def _scales(found: Prospect) -> list[Text | Table]:
     if not rows:
         return []
     table = plain_table(
-        (("mean of", False), ("noise, %", True), ("variance over that of independent trials", True), ("95 %", True))
+        (("mean of", False), ("noise, %", True), ("excess", True), ("95 %", True))
     )
     for row in rows:
         table.add_row(*row)
-    return [Text("Noise by time scale: means over consecutive blocks", style="bold"), table]
+    told = "excess: the variance of such a mean over that of independent trials"
+    return [Text("Noise by time scale: means over consecutive blocks", style="bold"), Text(told, style="dim"), table]
 
 
 def _scale_rows(length: NoiseAtLength) -> Iterator[tuple[str, str, str, str]]:
@@ -85,8 +87,8 @@ def _facts(found: Prospect, width: int) -> list[Text | Table]:
         ("cannot be told", "; ".join(found.carry_over.unknown)),
         (
             "wall clock",
-            f"set-up {duration(layout.set_up_seconds)}; fresh twins of a round {duration(layout.round_seconds)}; a switch"
-            f" {duration(times.switch_seconds)}; a block {duration(layout.block_seconds)}",
+            f"set-up {duration(layout.set_up_seconds)}; fresh twins of a round {duration(layout.round_seconds)}; a"
+            f" switch {duration(times.switch_seconds)}; a block {duration(layout.block_seconds)}",
         ),
         ("best trial", f"{trial}: {advice.trial_words}"),
         ("best round", f"{advice.blocks_per_round} blocks: {advice.blocks_words}"),

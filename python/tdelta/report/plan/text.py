@@ -74,27 +74,22 @@ def _advised(found: Prospect, width: int) -> list[Text | Table]:
 
 
 def _minutes(found: Prospect) -> list[Text | Table]:
-    """Rounds and wall clock for each overhead, a pair of columns a ROPE."""
+    """Rounds and wall clock for each overhead, a column a ROPE."""
     ropes = list(dict.fromkeys(aim.rope for aim in found.aims))
     effects = list(dict.fromkeys(aim.effect for aim in found.aims))
     aims = {(aim.effect, aim.rope): aim for aim in found.aims}
-    pairs = [(f"±{share(rope)}: rounds", True) for rope in ropes]
-    headings = [heading for pair in pairs for heading in (pair, ("time", True))]
-    table = plain_table((("true overhead", False), *headings))
+    table = plain_table((("true overhead", False), *((f"ROPE ±{share(rope)}", True) for rope in ropes)))
     for effect in effects:
-        cells = [cell for rope in ropes for cell in _cells(aims[effect, rope])]
-        table.add_row(effect_words(effect), *cells)
-    title = f"How long until {share(found.assurance)} of runs decide rightly, by overhead and ROPE"
-    return [Text(title, style="bold"), table]
+        table.add_row(effect_words(effect), *(_cell(aims[effect, rope]) for rope in ropes))
+    return [Text(f"Rounds, and wall clock, until {share(found.assurance)} of runs decide rightly", style="bold"), table]
 
 
-def _cells(aim: Aim) -> tuple[str, str]:
+def _cell(aim: Aim) -> str:
     if aim.reach is Reach.EDGE:
-        return "edge", "never"
+        return "never (edge)"
     if aim.rounds is None or aim.seconds is None:
-        last = aim.curve[-1]
-        return f"> {last.rounds}", f"> {duration(last.seconds)}"
-    return f"{aim.rounds}", duration(aim.seconds)
+        return f"> {duration(aim.curve[-1].seconds)}"
+    return f"{aim.rounds} in {duration(aim.seconds)}"
 
 
 def _curves(found: Prospect, width: int) -> list[Text | Table]:
