@@ -1,8 +1,9 @@
 """What `tdelta plan` promises is what `judge` then does, on simulated trials whose noise and luck are known.
 
 The prediction simulates instances' means and a variance; the check simulates trials with drift, order and all, and
-hands them to the entrance of measured runs. Both are Monte Carlo: a chance p predicted from P runs and found in F differs by
-``sqrt(p (1 - p) (1/P + 1/F))`` (one standard error), and by chance by more than three of them once in 370 times.
+hands them to the entrance of measured runs. Both are Monte Carlo: a chance p predicted from P runs and found in F
+differs by ``sqrt(p (1 - p) (1/P + 1/F))`` (one standard error), and by chance by more than three of them once in 370
+times.
 """
 
 from __future__ import annotations

@@ -77,8 +77,8 @@ def plan(
 ) -> None:
     """Say how long one must measure here to tell an overhead, and how sure that is.
 
-    From stored RUNs (an id, the beginning of one, or `last`), or, without RUN, from a pilot: short runs of identical plain
-    twins, with options of `tdelta run`. A study's name in place of RUN makes a pilot for that study.
+    From stored RUNs (an id, the beginning of one, or `last`), or, without RUN, from a pilot: short runs of identical
+    plain twins, with options of `tdelta run`. A study's name in place of RUN makes a pilot for that study.
 
     Example: tdelta plan
 

@@ -177,7 +177,8 @@ def _failed(results: Sequence[RunResult]) -> Iterator[str]:
 
 def _too_short(runs: Sequence[MeasuredRun]) -> Iterator[str]:
     for run in runs:
-        yield f"the pilot's time held too few blocks of trials of {run.settings.options['trial_seconds']} s to learn from"
+        seconds = run.settings.options["trial_seconds"]
+        yield f"the pilot's time held too few blocks of trials of {seconds} s to learn from"
 
 
 def _measured(store: Store, run_id: str) -> MeasuredRun:

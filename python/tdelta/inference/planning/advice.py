@@ -1,8 +1,8 @@
 """Trial length and blocks a round that decide soonest, by what equal precision takes in wall clock.
 
 Both are the optimum of two-stage sampling, where a unit costs something to begin and something to go on with (Cochran
-1977, "Sampling Techniques", section 10.6): a trial has its switch, a round its fresh twins. A gain under a tenth is none
-worth a change.
+1977, "Sampling Techniques", section 10.6): a trial has its switch, a round its fresh twins. A gain under a tenth is
+worth no change.
 """
 
 from __future__ import annotations

@@ -93,4 +93,5 @@ def first_reaching(rounds: Sequence[int], chances: Sequence[float], assurance: f
         return rounds[0]
     left, right = below[-1], below[-1] + 1
     share = (assurance - chances[left]) / (chances[right] - chances[left])
-    return math.ceil(rounds[left] * (rounds[right] / rounds[left]) ** share - 1e-9)
+    between = float(rounds[left] * (rounds[right] / rounds[left]) ** share)
+    return math.ceil(between - 1e-9)

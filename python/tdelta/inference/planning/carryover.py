@@ -52,8 +52,8 @@ def carry_over(strata: Sequence[Seen]) -> CarryOver:
 def _bias(after: tuple[float, Interval] | None, places: int) -> tuple[float, Interval] | None:
     """Of an overhead, for what follows encrypted twins.
 
-    Each ordered pair of neighbours is as likely as any other, 1 in ``places`` a block. A plain trial so follows one more
-    encrypted twin than an encrypted trial does, itself: the baseline bears that much more.
+    Each ordered pair of neighbours is as likely as any other, 1 in ``places`` a block. A plain trial so follows one
+    more encrypted twin than an encrypted trial does, itself: the baseline bears that much more.
     """
     if after is None:
         return None
@@ -115,7 +115,7 @@ def _centred(table: FloatArray, rounds: NDArray[np.intp]) -> FloatArray:
     left = table - table.mean(axis=1, keepdims=True)
     for number in np.unique(rounds):
         left[rounds == number] -= left[rounds == number].mean(axis=0)
-    return left
+    return np.asarray(left, dtype=np.float64)
 
 
 def t_quantile(probability: float, df: float) -> float:

@@ -227,21 +227,22 @@ def _cautions(strata: Sequence[Seen], known: _Known, planned: PlannedRun, rounds
         yield f"planned for the noisiest conditions: {known.chosen[0].where}"
     if _instances(strata) < _FEW_INSTANCES:
         yield (
-            f"{_instances(strata)} instances say little about their luck: its prior (half-normal, 1.4 %) speaks, too, and"
-            " the plan rather asks for too long than for too short a run"
+            f"{_instances(strata)} instances say little about their luck: its prior (half-normal, 1.4 %) speaks, too,"
+            " and the plan rather asks for too long than for too short a run"
         )
     slow = [scale for one in known.chosen for scale in _scales(one)[1:] if scale.excess95[0] > 1.0]
     if slow:
         worst = max(slow, key=lambda scale: scale.excess)
         yield (
-            f"noise averages out more slowly than that of independent trials (over {worst.trials} blocks its variance is"
-            f" {worst.excess:.1f} times theirs): the plan is too hopeful"
+            f"noise averages out more slowly than that of independent trials (over {worst.trials} blocks its variance"
+            f" is {worst.excess:.1f} times theirs): the plan is too hopeful"
         )
     if rounds[-1] < FEWEST_ROUNDS:
         yield f"the time holds {rounds[-1]} of the {FEWEST_ROUNDS} rounds that are needed to see the luck of instances"
     pressed = _pressed(strata)
     if pressed > _PRESSED:
-        yield f"other programs wanted the CPU during {pressed:.0%} of the trials' time: on a quieter machine less would do"
+        words = "on a quieter machine less would do"
+        yield f"other programs wanted the CPU during {pressed:.0%} of the trials' time: {words}"
 
 
 def _pressed(strata: Sequence[Seen]) -> float:

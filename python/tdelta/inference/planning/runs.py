@@ -69,8 +69,8 @@ class Seen:
     @property
     def raw_df(self) -> int:
         """Degrees of freedom that normal noise would have."""
-        blocks, conditions = self.fitted.costs.shape
-        return (blocks - len(self.means.blocks)) * (conditions - 1)
+        blocks, conditions = len(self.fitted.costs), self.means.means.shape[1]
+        return (blocks - len(self.means.blocks)) * (int(conditions) - 1)
 
     @property
     def stratum(self) -> int:

@@ -76,7 +76,10 @@ def _allan_variance(pieces: list[FloatArray], trials: int) -> tuple[float, float
 
 
 def chi_square_quantile(probability: FloatArray, df: float) -> FloatArray:
-    """Quantiles of a chi-square (Wilson and Hilferty 1931, PNAS 17:684); within 1 % from 12 degrees of freedom on, 4 % at 5."""
+    """Quantiles of a chi-square (Wilson and Hilferty 1931, PNAS 17:684).
+
+    Within 1 % from 12 degrees of freedom on, within 4 % at 5.
+    """
     z = np.array([_NORMAL.inv_cdf(float(p)) for p in probability])
     spread = 2.0 / (9.0 * df)
     return np.asarray(df * np.maximum(1.0 - spread + z * math.sqrt(spread), 1e-3) ** 3, dtype=np.float64)

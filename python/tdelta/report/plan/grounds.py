@@ -55,9 +55,7 @@ def _scales(found: Prospect) -> list[Text | Table]:
     rows = [row for length in found.lengths for row in _scale_rows(length)]
     if not rows:
         return []
-    table = plain_table(
-        (("mean of", False), ("noise, %", True), ("excess", True), ("95 %", True))
-    )
+    table = plain_table((("mean of", False), ("noise, %", True), ("excess", True), ("95 %", True)))
     for row in rows:
         table.add_row(*row)
     told = "excess: the variance of such a mean over that of independent trials"
