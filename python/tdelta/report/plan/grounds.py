@@ -16,14 +16,13 @@ _INDENT = "  "
 
 def grounds(found: Prospect, width: int) -> list[list[Text | Table]]:
     """Sections, each with its title."""
-    return [_lengths(found), _scales(found), _facts(found, width)]
+    return [_lengths(found, width), _scales(found), _facts(found, width)]
 
 
-def _lengths(found: Prospect) -> list[Text | Table]:
+def _lengths(found: Prospect, width: int) -> list[Text | Table]:
     table = plain_table(
         (
             ("trial", True),
-            ("rounds", True),
             ("blocks", True),
             ("cost", True),
             ("noise, %", True),
@@ -37,8 +36,7 @@ def _lengths(found: Prospect) -> list[Text | Table]:
     for length, cost in zip(found.lengths, costs, strict=True):
         table.add_row(
             _seconds(length.trial_seconds),
-            str(length.rounds),
-            str(length.blocks),
+            f"{length.blocks} in {length.rounds}",
             cost,
             f"{100 * length.sd:.2f}",
             " … ".join(f"{100 * end:.2f}" for end in length.sd95),
@@ -46,8 +44,8 @@ def _lengths(found: Prospect) -> list[Text | Table]:
             f"{length.time_for_same:.2f} x",
             length.where,
         )
-    told = "slot: its wall clock with the switch; effort: wall clock for equal precision"
-    return [Text("Noise of a trial by its length", style="bold"), Text(told, style="dim"), table]
+    told = "blocks in rounds; slot: wall clock with the switch; effort: wall clock for equal precision"
+    return [Text("Noise of a trial by its length", style="bold"), *paragraph(told, width, "dim"), table]
 
 
 def _scales(found: Prospect) -> list[Text | Table]:
