@@ -62,7 +62,7 @@ def _slots(times: TimeCosts, seconds: FloatArray) -> FloatArray:
 
 
 def _one_length(curve: LengthCurve) -> str:
-    return f"trials of {curve.reference:.2g} s were the only ones: which length is best is not known from them"
+    return f"trials of {curve.reference:.2g} s were the only ones"
 
 
 def _best_length(planned: PlannedRun, curve: LengthCurve, times: TimeCosts) -> _Best | None:

@@ -242,7 +242,7 @@ def _cautions(strata: Sequence[Seen], known: _Known, planned: PlannedRun, rounds
     pressed = _pressed(strata)
     if pressed > _PRESSED:
         words = "on a quieter machine less would do"
-        yield f"other programs wanted the CPU during {pressed:.0%} of the trials' time: {words}"
+        yield f"other programs wanted the CPU during {100 * pressed:.0f} % of the trials' time: {words}"
 
 
 def _pressed(strata: Sequence[Seen]) -> float:
