@@ -17,6 +17,7 @@ from tdelta.cli.exit_codes import ExitCode
 from tdelta.cli.export import export
 from tdelta.cli.floor import floor
 from tdelta.cli.output import silence_stdout
+from tdelta.cli.plan import plan
 from tdelta.cli.report import report
 from tdelta.cli.run import run
 from tdelta.cli.show import show
@@ -34,7 +35,7 @@ def cli() -> None:
     """
 
 
-for _command in (run, calibrate, engines, studies, floor, show, report, export, verify):
+for _command in (run, plan, calibrate, engines, studies, floor, show, report, export, verify):
     cli.add_command(_command)
 
 

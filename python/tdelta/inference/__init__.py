@@ -1,5 +1,6 @@
-"""From trials to verdicts: models, posteriors, decisions, stopping. Deterministic and NumPy only: nothing is sampled but the 99th
-percentiles, by a bootstrap that the run seeds.
+"""From trials to verdicts: models, posteriors, decisions, stopping. Deterministic, NumPy only.
+
+Nothing is sampled but the 99th percentiles of tails, by a bootstrap that the run seeds.
 
 `judge` is the entrance, `look` its cheap little sister for the ends of rounds, `enough` the rule that ends a run. The
 models are explained, with their measured error rates, in ``docs/statistics.md``. Everything works on the log scale of

@@ -66,7 +66,15 @@ _TIMES = (("s", 1.0), ("ms", 1e-3), ("us", 1e-6))
 
 def repeat_command(settings: RunSettings) -> str:
     """The ``tdelta run`` that draws the same run again, quoted for a shell."""
-    options = settings.options
+    return shlex.join([*_run_words(settings.options), "--seed", str(settings.seed)])
+
+
+def run_command(options: Mapping[str, object]) -> str:
+    """The ``tdelta run`` with these options and a seed of its own, quoted for a shell."""
+    return shlex.join(_run_words(options))
+
+
+def _run_words(options: Mapping[str, object]) -> list[str]:
     without = _without_options(options)
     varied = _varied(options)
     words = ["tdelta", "run", *_study(options)]
@@ -76,8 +84,7 @@ def repeat_command(settings: RunSettings) -> str:
         is_default = value == default and not (name == "trial_seconds" and _is_open(options, varied))
         if value is not None and not is_default and name not in varied:
             words += [flag, _word(name, value)]
-    words += [*_vary(varied, without), *_rounds(options), *_twins(options), "--seed", str(settings.seed)]
-    return shlex.join(words)
+    return [*words, *_vary(varied, without), *_rounds(options), *_twins(options)]
 
 
 def next_command(command: str, settings: RunSettings, *words: str) -> str:

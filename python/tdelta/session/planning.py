@@ -204,8 +204,8 @@ def plan(request: RunRequest, run_id: str, source: Source | None = None, servers
     return made
 
 
-def check(request: RunRequest) -> None:
-    """See what is wrong with a request before a user's database is copied for it.
+def check(request: RunRequest) -> tuple[Condition, ...]:
+    """See what is wrong with a request before a user's database is copied for it; returns its conditions.
 
     Raises:
         UsageError: what was asked cannot be done; every fault that can be seen is named at once.
@@ -215,7 +215,7 @@ def check(request: RunRequest) -> None:
     vary = _varied(request, chosen)
     _check(request, vary, chosen)
     vary, _ = available(vary, chosen.crypto)
-    lay_out(vary, threads=request.threads, aa=request.aa, aa_twin=request.aa_twin, plant=request.plant)
+    return lay_out(vary, threads=request.threads, aa=request.aa, aa_twin=request.aa_twin, plant=request.plant)
 
 
 def default_base() -> Path:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 import tdelta_samples as s
 
-from tdelta.report.command import next_command, repeat_command
+from tdelta.report.command import next_command, repeat_command, run_command
 
 
 @pytest.mark.parametrize(
@@ -67,3 +67,8 @@ def test_a_following_command_names_the_store_only_if_one_was_named() -> None:
     assert next_command("show", s.settings(options={"store": None})) == f"tdelta show {s.RUN_ID}"
     resumed = next_command("run --resume", s.settings(options={"store": "/r.db"}))
     assert resumed == f"tdelta run --resume {s.RUN_ID} --store /r.db"
+
+
+def test_a_command_for_a_new_run_has_the_options_and_no_seed() -> None:
+    options = {"engine": "sqlite", "min_rounds": 14, "max_rounds": 14, "max_seconds": 120.0, "seed": 5}
+    assert run_command(options) == "tdelta run --max-time 120s --rounds 14..14"

@@ -1,0 +1,164 @@
+"""``tdelta plan``: how long must I measure here to tell 2 %?"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from tdelta.cli.output import can_draw, color, is_live, width, write
+from tdelta.cli.run import request_of, run
+from tdelta.cli.units import Duration, Percent
+from tdelta.inference.planning import Asked
+from tdelta.records import Metric
+from tdelta.records.prospects import Prospect
+from tdelta.report.document import to_json
+from tdelta.report.plan import plan_document, plan_text
+from tdelta.report.progress import progress
+from tdelta.session.request import RunRequest
+from tdelta.session.studies import studies
+
+_LEAST_ASSURANCE = 0.5
+_MOST_ASSURANCE = 0.99
+_NOT_OF_A_PILOT = frozenset(
+    {
+        "study",
+        "write_workload",
+        "rounds",
+        "max_seconds",
+        "rope",
+        "budget",
+        "aa",
+        "no_aa_twin",
+        "plant",
+        "resume_id",
+        "dry_run",
+        "as_json",
+    }
+)
+"""Options of a run that a plan has no use for, or has with a meaning of its own."""
+
+_OF_STORED_RUNS = frozenset({"metric", "store"})
+"""Options of a run that also go with stored runs."""
+
+
+@click.command(short_help="Say how long one must measure here.")
+@click.argument("sources", nargs=-1, metavar="[RUN]...")
+@click.option(
+    "--effect", "effects", type=Percent(), multiple=True, help="True overhead to be told; repeatable.  [a list]"
+)
+@click.option(
+    "--rope", "ropes", type=Percent(), multiple=True, help="Overhead you would not care about; repeatable.  [a list]"
+)
+@click.option(
+    "--assurance",
+    metavar="CHANCE",
+    default="0.8",
+    help="Chance of a right decision, 0.5 to 0.99 or a percentage.  [0.8]",
+)
+@click.option("--max-time", "max_seconds", type=Duration(), help="The longest run you would let measure.  [no limit]")
+@click.option(
+    "--pilot-time",
+    "pilot_seconds",
+    type=Duration(),
+    help="Wall clock of a pilot, set-up included.  [2m; 15m on a server]",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON (docs/json-plan.md).")
+def plan(
+    sources: tuple[str, ...],
+    effects: tuple[float, ...],
+    ropes: tuple[float, ...],
+    assurance: str,
+    max_seconds: float | None,
+    pilot_seconds: float | None,
+    as_json: bool,
+    **given: object,
+) -> None:
+    """Say how long one must measure here to tell an overhead, and how sure that is.
+
+    From stored RUNs (an id, the beginning of one, or `last`), or, without RUN, from a pilot: short runs of identical
+    plain twins, with options of `tdelta run`. A study's name in place of RUN makes a pilot for that study.
+
+    Example: tdelta plan
+
+    Example: tdelta plan last --effect 2% --rope 1%
+
+    Example: tdelta plan --threads 4 --max-time 30m
+    """
+    asked = Asked(
+        effects=tuple(sorted(set(effects))),
+        ropes=tuple(sorted(set(ropes))),
+        assurance=_assurance(assurance),
+        max_seconds=max_seconds,
+    )
+    if wrong := [rope for rope in ropes if rope <= 0]:
+        raise click.BadParameter(f"expected more than 0 %, found {wrong[0]:.0%}", param_hint="'--rope'")
+    known = {study.name for study in studies()}
+    study = sources[0] if len(sources) == 1 and sources[0] in known else None
+    if sources and study is None:
+        found = _from_runs(sources, asked, given, pilot_seconds)
+    else:
+        typed = {name: value for name, value in given.items() if value is not None and value != ()}
+        found = _from_pilot(request_of({**given, "study": study}), asked, pilot_seconds, frozenset(typed))
+    write(to_json(plan_document(found)) if as_json else plan_text(found, width(), color=color()))
+
+
+def _from_runs(
+    sources: tuple[str, ...], asked: Asked, given: dict[str, object], pilot_seconds: float | None
+) -> Prospect:
+    from tdelta.session.prospecting import from_runs
+
+    _refuse_pilot_options(pilot_seconds)
+    store, metric = given["store"], given["metric"]
+    return from_runs(
+        sources,
+        asked,
+        store if isinstance(store, Path) else None,
+        None if metric is None else Metric(str(metric)),
+    )
+
+
+def _from_pilot(request: RunRequest, asked: Asked, pilot_seconds: float | None, given: frozenset[str]) -> Prospect:
+    from tdelta.session.prospecting import from_pilot
+
+    with progress(sys.stderr, live=is_live(), color=can_draw()) as observer:
+        return from_pilot(request, asked, observer, pilot_seconds, given=given)
+
+
+def _refuse_pilot_options(pilot_seconds: float | None) -> None:
+    """Stored runs are as they are."""
+    ctx = click.get_current_context()
+    typed = [
+        parameter.opts[0]
+        for parameter in _PILOT_OPTIONS
+        if parameter.name not in _OF_STORED_RUNS
+        and parameter.name is not None
+        and ctx.get_parameter_source(parameter.name) is click.core.ParameterSource.COMMANDLINE
+    ]
+    typed += ["--pilot-time"] if pilot_seconds is not None else []
+    if typed:
+        raise click.UsageError(
+            f"RUN is measured already: expected none of the options of a pilot, found {', '.join(typed)}; leave them"
+            " out, or leave RUN out",
+            ctx,
+        )
+
+
+def _assurance(text: str) -> float:
+    """``0.8`` or ``80%``; a bare number is a chance, which cannot be misread below 1."""
+    is_percent = text.strip().endswith("%")
+    try:
+        chance = float(text.strip().removesuffix("%")) / (100.0 if is_percent else 1.0)
+    except ValueError:
+        chance = float("nan")
+    if not _LEAST_ASSURANCE <= chance <= _MOST_ASSURANCE:
+        raise click.BadParameter(
+            f"expected a chance from {_LEAST_ASSURANCE} to {_MOST_ASSURANCE} such as 0.8 or 80%, found {text!r}",
+            param_hint="'--assurance'",
+        )
+    return chance
+
+
+_PILOT_OPTIONS = tuple(parameter for parameter in run.params if parameter.name not in _NOT_OF_A_PILOT)
+plan.params += _PILOT_OPTIONS

@@ -1,0 +1,97 @@
+"""What is to be told apart, and how many rounds that takes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from tdelta.inference.cautions import FEWEST_ROUNDS
+from tdelta.inference.planning.assurance import Prediction, right_decision
+from tdelta.records.prospects import Aim, Layout, Point, Reach
+
+EFFECTS = (0.0, 0.005, 0.01, 0.02, 0.03, 0.05, 0.10)
+ROPES = (0.005, 0.01, 0.02)
+"""What is shown where nothing is asked for."""
+
+_HEADLINE_ROPE = 0.01
+_LOOKS = (3, 4, 5, 7, 10, 14, 20, 28, 40, 56, 80, 120)
+_HARDLY = 0.01
+
+
+def rounds_to_look_at(layout: Layout, max_seconds: float | None) -> tuple[int, ...]:
+    """Numbers of rounds, each about 40 % more than the one before, as far as the time allows.
+
+    At least three, which tdelta needs to see the luck of instances, unless the time holds fewer; none if not even one.
+    """
+    if max_seconds is None:
+        return _LOOKS
+    most = min(layout.rounds_within(max_seconds), _LOOKS[-1])
+    if most < FEWEST_ROUNDS:
+        return tuple(range(most, most + 1)) if most else ()
+    return (*(rounds for rounds in _LOOKS if rounds < most), most)
+
+
+def aims_of(
+    effects: Sequence[float], ropes: Sequence[float], prediction: Prediction, layout: Layout, assurance: float
+) -> tuple[Aim, ...]:
+    """Every effect against every ROPE, those asked for or the usual ones, ROPE by ROPE."""
+    return tuple(
+        _aim(effect, rope, prediction, layout, assurance)
+        for rope in (ropes or ROPES)
+        for effect in (effects or EFFECTS)
+    )
+
+
+def headline_aims(effects: Sequence[float], ropes: Sequence[float], aims: Sequence[Aim]) -> tuple[Aim, ...]:
+    """What was asked for. Where nothing was: no overhead at all, and the smallest usual one above the ROPE."""
+    wanted = [aim for aim in aims if aim.rope in (ropes or (_HEADLINE_ROPE,))]
+    if effects:
+        return tuple(wanted)
+    return tuple(_smallest(wanted))
+
+
+def _smallest(aims: Sequence[Aim]) -> Iterator[Aim]:
+    for rope in dict.fromkeys(aim.rope for aim in aims):
+        mine = [aim for aim in aims if aim.rope == rope]
+        yield mine[0]
+        yield from [aim for aim in mine if aim.effect > 1.25 * rope][:1]
+
+
+def _aim(effect: float, rope: float, prediction: Prediction, layout: Layout, assurance: float) -> Aim:
+    decision = right_decision(effect, rope)
+    wrong = prediction.wrong(effect, rope)
+    right = np.zeros_like(wrong) if decision is None else prediction.decided(effect, rope, decision)
+    curve = tuple(
+        Point(rounds, layout.seconds(rounds), chance, fault)
+        for rounds, chance, fault in zip(prediction.rounds, right.tolist(), wrong.tolist(), strict=True)
+    )
+    if decision is None:
+        words = "a true overhead on the ROPE's edge cannot be told from the ROPE, however long one measures"
+        return Aim(effect, rope, None, Reach.EDGE, None, None, words, curve)
+    rounds = first_reaching(prediction.rounds, right.tolist(), assurance)
+    if rounds is None:
+        return Aim(effect, rope, decision, Reach.TOO_LONG, None, None, _too_long(curve[-1]), curve)
+    return Aim(effect, rope, decision, Reach.REACHED, rounds, layout.seconds(rounds), "", curve)
+
+
+def _too_long(last: Point) -> str:
+    chance = "hardly any" if last.assurance < _HARDLY else f"{100 * last.assurance:.0f} %"
+    return f"after {last.rounds} rounds {chance} of the runs would have decided"
+
+
+def first_reaching(rounds: Sequence[int], chances: Sequence[float], assurance: float) -> int | None:
+    """The fewest rounds with that chance, between two looks by a straight line in the rounds' logarithm.
+
+    From the last look at which the chance was smaller: chances are simulated, and a lucky one early on is no promise.
+    """
+    if chances[-1] < assurance:
+        return None
+    below = [index for index, chance in enumerate(chances) if chance < assurance]
+    if not below:
+        return rounds[0]
+    left, right = below[-1], below[-1] + 1
+    share = (assurance - chances[left]) / (chances[right] - chances[left])
+    between = float(rounds[left] * (rounds[right] / rounds[left]) ** share)
+    return math.ceil(between - 1e-9)

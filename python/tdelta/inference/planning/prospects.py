@@ -1,0 +1,256 @@
+"""The whole of a plan: from measured runs and what is asked to rounds and minutes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from tdelta.design.randomness import stream
+from tdelta.errors import UsageError
+from tdelta.inference.cautions import FEWEST_ROUNDS
+from tdelta.inference.planning.advice import advise, time_for_same
+from tdelta.inference.planning.aims import aims_of, headline_aims, rounds_to_look_at
+from tdelta.inference.planning.assurance import SEED, Draws, Prediction, RoundsDesign, predict
+from tdelta.inference.planning.carryover import carry_over
+from tdelta.inference.planning.runs import LIKE_THE_BASELINE, MeasuredRun, PlannedRun, Seen, seen
+from tdelta.inference.planning.scales import LengthCurve, allan, chi_square_quantile, fit_curve
+from tdelta.inference.planning.timing import run_times, time_costs
+from tdelta.inference.posterior import FloatArray
+from tdelta.inference.rounds import RoundsFit, fit_rounds
+from tdelta.records import Metric, Role
+from tdelta.records.prospects import Advice, Layout, Luck, NoiseAtLength, Prospect, ScaleNoise, TimeCosts, Width
+
+SIMULATED = 200
+"""Runs behind each curve: a chance of 80 % is then known to 2.8 points (one standard error)."""
+
+_FEW_INSTANCES = 12
+_PRESSED = 0.10
+_ALIKE = 0.2
+"""Lengths that differ by less, in their logarithm, are the same length."""
+_TAILS = np.array([0.025, 0.975])
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What is asked of a plan.
+
+    Attributes:
+        effects: true overheads to be told, shares; empty for a list of usual ones.
+        ropes: ROPEs to tell them against, shares; empty for a list of usual ones.
+        assurance: the chance of a right decision that is wanted.
+        max_seconds: the longest run that is possible; None for no limit.
+        simulated: runs behind each curve.
+    """
+
+    effects: tuple[float, ...] = ()
+    ropes: tuple[float, ...] = ()
+    assurance: float = 0.8
+    max_seconds: float | None = None
+    simulated: int = SIMULATED
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What the runs say of this machine."""
+
+    chosen: tuple[Seen, ...]
+    curve: LengthCurve
+    luck: RoundsFit
+    times: TimeCosts
+    df_share: float
+
+
+def prospect(
+    runs: Sequence[MeasuredRun],
+    planned: PlannedRun,
+    asked: Asked,
+    metric: Metric,
+    *,
+    pilot_seconds: float | None = None,
+    cautions: Sequence[str] = (),
+) -> Prospect:
+    """Say how long one must measure.
+
+    Args:
+        runs: what was measured, of trials of one length or of several.
+        planned: the run that is asked about.
+        asked: overheads, ROPEs and how sure.
+        metric: the cost that decides.
+        pilot_seconds: what the pilot took; None where stored runs are read.
+        cautions: what to say besides.
+
+    Raises:
+        UsageError: the runs hold nothing to learn from, or not a single round fits the time.
+    """
+    strata = seen(runs, metric)
+    planned = replace(planned, trial_seconds=_nearest(strata, planned.trial_seconds).trial_seconds)
+    known = _known(strata, planned)
+    luck_variance = float(known.luck.luck_weights @ known.luck.luck_grid**2)
+    advice = advise(planned, known.curve, luck_variance, known.times)
+    layout = _layout(planned, advice, known.times)
+    rounds = rounds_to_look_at(layout, asked.max_seconds)
+    if not rounds:
+        raise UsageError(
+            f"--max-time: expected time for one round at least, {layout.seconds(1):.0f} s with its set-up, found"
+            f" {asked.max_seconds:.0f} s"
+        )
+    draws = _draws(known, layout.trial_seconds, asked.simulated)
+    prediction = predict(draws, RoundsDesign(layout.conditions, layout.plain, layout.blocks_per_round), rounds)
+    aims = aims_of(asked.effects, asked.ropes, prediction, layout, asked.assurance)
+    headline = headline_aims(asked.effects, asked.ropes, aims)
+    return Prospect(
+        engine=runs[0].settings.engine,
+        workload=runs[0].settings.workload,
+        metric=metric,
+        run_ids=tuple(run.settings.run_id for run in runs),
+        pilot_seconds=pilot_seconds,
+        assurance=asked.assurance,
+        max_seconds=asked.max_seconds,
+        lengths=tuple(_lengths(strata, known)),
+        luck=_luck(known),
+        carry_over=carry_over(strata),
+        times=known.times,
+        layout=layout,
+        advice=advice,
+        widths=tuple(_widths(prediction, draws, layout)),
+        aims=aims,
+        headline=headline,
+        advised_rounds=max((aim.rounds for aim in headline if aim.rounds is not None), default=None),
+        simulated=asked.simulated,
+        cautions=(*cautions, *_cautions(strata, known, planned, rounds)),
+    )
+
+
+def _known(strata: Sequence[Seen], planned: PlannedRun) -> _Known:
+    """Luck from all strata, noise from the noisiest one (by its trials of the length nearest to the planned one)."""
+    luck = fit_rounds([s.means for s in strata], [s.fitted.plain(*LIKE_THE_BASELINE) for s in strata])
+    nearest = planned.trial_seconds
+    candidates = [s for s in strata if abs(np.log(s.trial_seconds / nearest)) < _ALIKE]
+    noisiest = max(candidates, key=lambda s: s.means.variance)
+    chosen = tuple(s for s in strata if s.where == noisiest.where)
+    curve = fit_curve(
+        np.array([s.trial_seconds for s in chosen]),
+        np.array([max(s.means.variance, 1e-12) for s in chosen]),
+        np.array([s.means.df for s in chosen]),
+    )
+    share = sum(s.means.df for s in chosen) / sum(s.raw_df for s in chosen)
+    times = time_costs(strata, planned.block_conditions)
+    return _Known(chosen, curve, luck, times, min(1.0, share))
+
+
+def _nearest(strata: Sequence[Seen], trial_seconds: float) -> Seen:
+    """The trials nearest in length: what was really run, where operations are too slow for the length asked for."""
+    return min(strata, key=lambda s: abs(np.log(s.trial_seconds / trial_seconds)))
+
+
+def _draws(known: _Known, trial_seconds: float, count: int) -> Draws:
+    """Stratified draws of noise and luck, independent of each other, as they nearly are in their posterior."""
+    rng = stream(SEED, "draws")
+    variance = known.curve.draws(trial_seconds, count, rng)
+    quantiles = rng.permutation((np.arange(count) + 0.5) / count)
+    return Draws(variance, _luck_quantiles(known.luck, quantiles), known.df_share)
+
+
+def _luck_quantiles(fit: RoundsFit, probabilities: FloatArray) -> FloatArray:
+    cumulative = np.cumsum(fit.luck_weights) - 0.5 * fit.luck_weights
+    return np.asarray(np.exp(np.interp(probabilities, cumulative, np.log(fit.luck_grid))), dtype=np.float64)
+
+
+def _layout(planned: PlannedRun, advice: Advice, times: TimeCosts) -> Layout:
+    seconds = planned.trial_seconds if advice.trial_gain == 1.0 else advice.trial_seconds or planned.trial_seconds
+    return Layout(
+        conditions=planned.conditions,
+        block_conditions=planned.block_conditions,
+        plain=planned.plain,
+        trial_seconds=seconds,
+        blocks_per_round=advice.blocks_per_round,
+        set_up_seconds=max(times.set_up_seconds, planned.set_up_seconds),
+        round_seconds=times.round_seconds,
+        block_seconds=planned.block_conditions * times.slot_seconds(seconds),
+    )
+
+
+def _lengths(strata: Sequence[Seen], known: _Known) -> Iterator[NoiseAtLength]:
+    seconds = np.array([s.trial_seconds for s in known.chosen])
+    least = float(time_for_same(known.curve, known.times, seconds).min())
+    for one in strata:
+        means, blocks = one.means, len(one.fitted.costs)
+        ends = np.sqrt(means.df * means.variance / chi_square_quantile(_TAILS, means.df))
+        here = float(time_for_same(known.curve, known.times, np.array([one.trial_seconds]))[0])
+        yield NoiseAtLength(
+            run_id=one.run.settings.run_id,
+            where=one.where,
+            trial_seconds=one.trial_seconds,
+            slot_seconds=run_times(one.run).slot_seconds,
+            rounds=len(means.blocks),
+            blocks=blocks,
+            cost=one.fitted.baseline_value,
+            sd=float(np.sqrt(means.variance)),
+            sd95=(float(ends[1]), float(ends[0])),
+            time_for_same=here / least if least > 0 else 1.0,
+            scales=_scales(one),
+        )
+
+
+def _scales(one: Seen) -> tuple[ScaleNoise, ...]:
+    return allan(np.log(one.fitted.costs), one.fitted.panel.rounds[one.fitted.blocks])
+
+
+def _luck(known: _Known) -> Luck:
+    low, high = _luck_quantiles(known.luck, _TAILS).tolist()
+    return Luck(known.luck.luck_median, (low, high), _instances(known.chosen))
+
+
+def _instances(strata: Sequence[Seen]) -> int:
+    return sum(s.means.means.size for s in strata)
+
+
+def _widths(prediction: Prediction, draws: Draws, layout: Layout) -> Iterator[Width]:
+    of_luck = draws.luck**2
+    share = float(np.mean(of_luck / (of_luck + draws.variance / layout.blocks_per_round)))
+    for rounds, widths in zip(prediction.rounds, prediction.widths.T, strict=True):
+        low, middle, high = np.quantile(widths, [0.1, 0.5, 0.9]).tolist()
+        yield Width(rounds, layout.seconds(rounds), middle, (low, high), share)
+
+
+def _cautions(strata: Sequence[Seen], known: _Known, planned: PlannedRun, rounds: Sequence[int]) -> Iterator[str]:
+    if not any(c.role is Role.TREATMENT for s in strata for c in s.run.settings.conditions):
+        yield (
+            "only plain twins were measured: encrypted ones are taken to be as noisy, as lucky and as fast; where they"
+            " take longer, so does the run"
+        )
+    if planned.judged > 1:
+        yield f"the chances are of each of the {planned.judged} judged conditions; that all are decided is less likely"
+    if len({s.where for s in strata}) > 1:
+        yield f"planned for the noisiest conditions: {known.chosen[0].where}"
+    if _instances(strata) < _FEW_INSTANCES:
+        yield (
+            f"{_instances(strata)} instances say little about their luck: its prior (half-normal, 1.4 %) speaks, too,"
+            " and the plan rather asks for too long than for too short a run"
+        )
+    slow = [scale for one in known.chosen for scale in _scales(one)[1:] if scale.excess95[0] > 1.0]
+    if slow:
+        worst = max(slow, key=lambda scale: scale.excess)
+        yield (
+            f"noise averages out more slowly than that of independent trials (over {worst.trials} blocks its variance"
+            f" is {worst.excess:.1f} times theirs): the plan is too hopeful"
+        )
+    if rounds[-1] < FEWEST_ROUNDS:
+        yield f"the time holds {rounds[-1]} of the {FEWEST_ROUNDS} rounds that are needed to see the luck of instances"
+    pressed = _pressed(strata)
+    if pressed > _PRESSED:
+        words = "on a quieter machine less would do"
+        yield f"other programs wanted the CPU during {100 * pressed:.0f} % of the trials' time: {words}"
+
+
+def _pressed(strata: Sequence[Seen]) -> float:
+    """The share of the time in which some task waited for a CPU, median over trials of one thread."""
+    waited = [
+        trial.measurement.pressure["cpu_some"]
+        for one in strata
+        for trial in one.run.trials
+        if "cpu_some" in trial.measurement.pressure and dict(trial.condition.levels).get("threads", 1) == 1
+    ]
+    return float(np.median(waited)) if waited else 0.0

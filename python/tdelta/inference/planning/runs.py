@@ -1,0 +1,139 @@
+"""Runs as planning reads them: what was measured, stratum by stratum, and what is to be planned."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from tdelta.errors import UsageError
+from tdelta.inference.costs import panels, places
+from tdelta.inference.fits import Fitted, fit_metrics
+from tdelta.inference.noise import InstanceMeans
+from tdelta.records import Metric, Role, RunSettings, Trial
+
+LIKE_THE_BASELINE = (Role.BASELINE, Role.AA, Role.IDENTICAL)
+"""Twins that are truly alike, whether one of them is judged or not: their scatter is luck."""
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredRun:
+    """A run to learn from: its settings, its trials, and the wall clock it took, set-up included."""
+
+    settings: RunSettings
+    trials: tuple[Trial, ...]
+    elapsed_seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedRun:
+    """The run that is asked about, as it would be without advice.
+
+    Attributes:
+        conditions: of a stratum, plain twins included.
+        block_conditions: of a block: those of all strata.
+        plain: plain twins of a stratum that make its baseline.
+        judged: conditions that get a verdict, over all strata.
+        trial_seconds: length of a trial.
+        blocks_per_round: blocks of a round.
+        set_up_seconds: at least so long before the first round; what was measured counts where it is more.
+        keeps_trial: whether the length of a trial is given, and no other may be advised.
+        keeps_blocks: the same for blocks a round.
+    """
+
+    conditions: int
+    block_conditions: int
+    plain: int
+    judged: int
+    trial_seconds: float
+    blocks_per_round: int
+    set_up_seconds: float = 0.0
+    keeps_trial: bool = False
+    keeps_blocks: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """One stratum of one run after stage 1."""
+
+    run: MeasuredRun
+    where: str
+    fitted: Fitted
+    trial_seconds: float
+
+    @property
+    def means(self) -> InstanceMeans:
+        """Stage 1's answer."""
+        return self.fitted.means
+
+    @property
+    def raw_df(self) -> int:
+        """Degrees of freedom that normal noise would have."""
+        blocks, conditions = len(self.fitted.costs), self.means.means.shape[1]
+        return (blocks - len(self.means.blocks)) * (int(conditions) - 1)
+
+    @property
+    def stratum(self) -> int:
+        """The stratum's number."""
+        return self.fitted.panel.stratum
+
+
+def seen(runs: Sequence[MeasuredRun], metric: Metric) -> list[Seen]:
+    """Every stratum of every run.
+
+    Raises:
+        UsageError: a run has nothing to learn from, or runs are not of the same kind; every such run is named.
+    """
+    faults = [*_strangers(runs)]
+    found: list[Seen] = []
+    for run in runs:
+        parts = list(_strata(run, metric))
+        if any(part.means.df == 0 for part in parts):
+            faults.append(
+                f"run {run.settings.run_id}: expected two complete blocks in some round, found one in each, which"
+                " cannot tell a trial's noise from the luck of instances; run it with --blocks 6"
+            )
+        elif not parts:
+            faults.append(
+                f"run {run.settings.run_id}: expected complete blocks with a cost above zero for"
+                f" {metric.value}, found none; complete it with `tdelta run --resume {run.settings.run_id}`, or name"
+                " another --metric"
+            )
+        found += parts
+    if faults:
+        raise UsageError("\n".join(faults))
+    return found
+
+
+def teaches(run: MeasuredRun, metric: Metric) -> bool:
+    """Whether `seen` could learn from this run."""
+    parts = list(_strata(run, metric))
+    return bool(parts) and all(part.means.df > 0 for part in parts)
+
+
+def _strangers(runs: Sequence[MeasuredRun]) -> Iterator[str]:
+    """Runs that cannot be learned from together with the first."""
+    first = runs[0].settings
+    for run in runs[1:]:
+        kind = (run.settings.engine, run.settings.workload)
+        if kind != (first.engine, first.workload):
+            yield (
+                f"run {run.settings.run_id}: expected {first.engine} with {first.workload}, as run {first.run_id}"
+                f" has, found {kind[0]} with {kind[1]}; plan them one at a time"
+            )
+
+
+def _strata(run: MeasuredRun, metric: Metric) -> Iterator[Seen]:
+    found = panels(run.trials, run.settings)
+    where = places(found)
+    for fitted, _ in fit_metrics(found, (metric,))[metric].parts:
+        name = where[fitted.panel.stratum].removesuffix(": ")
+        yield Seen(run, name, fitted, _trial_seconds(fitted))
+
+
+def _trial_seconds(fitted: Fitted) -> float:
+    """How long a plain trial was, with its head, median."""
+    panel = fitted.panel
+    plain = panel.where(*LIKE_THE_BASELINE)
+    measured = [t.measurement for row in panel.trials for t, is_plain in zip(row, plain, strict=True) if is_plain]
+    return statistics.median(m.elapsed_ns / 1e9 * m.counted_operations / m.operations for m in measured)

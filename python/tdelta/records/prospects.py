@@ -1,0 +1,227 @@
+"""The answer of ``tdelta plan``: how noisy this machine is, and how long a run must be to decide what.
+
+Standard deviations are of a log cost, which for small ones is a share (0.02 is 2 %). Overheads and ROPEs are shares.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from tdelta.records.results import Decision, Metric
+
+Interval = tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class ScaleNoise:
+    """The mean of ``trials`` trials in consecutive blocks, against the mean of the next as many (Allan deviation).
+
+    ``sd`` is of such a mean. ``excess`` is its variance over that of independent trials, ``1`` where longer measuring
+    averages noise away as it should, with a 95 % interval.
+    """
+
+    trials: int
+    sd: float
+    excess: float
+    excess95: Interval
+
+
+@dataclass(frozen=True, slots=True)
+class NoiseAtLength:
+    """What was seen with trials of one length, in one stratum.
+
+    Attributes:
+        run_id: the run.
+        where: the stratum's levels where there are several: ``threads 4``; else empty.
+        trial_seconds: how long a plain trial was, its head included, median.
+        slot_seconds: wall clock of a trial with all that goes with it: switch, checkpoint, slower twins.
+        rounds: rounds of fresh twins.
+        blocks: complete blocks.
+        cost: geometric mean cost of an operation on plain twins, in the metric's unit.
+        sd: a trial's noise as it counts for an instance's mean.
+        sd95: its 95 % interval.
+        time_for_same: the wall clock that equal precision takes, over that of the length that takes least; luck of
+            instances aside.
+        scales: how the noise averages out over blocks.
+    """
+
+    run_id: str
+    where: str
+    trial_seconds: float
+    slot_seconds: float
+    rounds: int
+    blocks: int
+    cost: float
+    sd: float
+    sd95: Interval
+    time_for_same: float
+    scales: tuple[ScaleNoise, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Luck:
+    """The luck of an instance, the same in all blocks of its round: posterior median and 95 % interval."""
+
+    sd: float
+    sd95: Interval
+    instances: int
+
+
+@dataclass(frozen=True, slots=True)
+class CarryOver:
+    """What the place in a block, and the twin before, do to a trial; shares of its cost.
+
+    Attributes:
+        positions: a trial at each place of a block over one at the first, median and 95 % interval.
+        after_encrypted: a trial right after an encrypted twin's over one after a plain twin's, with its 95 % interval;
+            None where no encrypted twin ran, or none can be told apart.
+        bias: what that does to an overhead, whose sign is the other way round: it is not corrected for.
+        unknown: what these data cannot say, in words.
+    """
+
+    positions: tuple[tuple[float, Interval], ...]
+    after_encrypted: tuple[float, Interval] | None
+    bias: tuple[float, Interval] | None
+    unknown: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TimeCosts:
+    """Where wall clock goes: once, for each round of fresh twins, and for each trial.
+
+    A trial takes ``switch_seconds + stretch`` times its own length; the latter is 1 where nothing grows with it.
+    """
+
+    set_up_seconds: float
+    round_seconds: float
+    switch_seconds: float
+    stretch: float
+
+    def slot_seconds(self, trial_seconds: float) -> float:
+        """Wall clock of a trial of that length."""
+        return self.switch_seconds + self.stretch * trial_seconds
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The run that is planned: conditions of a stratum and of a block, plain twins, trial, blocks, wall clock."""
+
+    conditions: int
+    block_conditions: int
+    plain: int
+    trial_seconds: float
+    blocks_per_round: int
+    set_up_seconds: float
+    round_seconds: float
+    block_seconds: float
+
+    @property
+    def whole_round_seconds(self) -> float:
+        """Wall clock of a round: its fresh twins and its blocks."""
+        return self.round_seconds + self.blocks_per_round * self.block_seconds
+
+    def seconds(self, rounds: float) -> float:
+        """Wall clock of so many rounds, set-up included."""
+        return self.set_up_seconds + rounds * self.whole_round_seconds
+
+    def rounds_within(self, seconds: float) -> int:
+        """How many rounds fit into that time."""
+        return max(0, int((seconds - self.set_up_seconds) / self.whole_round_seconds + 1e-9))
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """Trial length and blocks a round that decide soonest, among those that the data can speak of.
+
+    ``trial_gain`` and ``blocks_gain`` are the time for the same precision over that of the run as it was, 1 where it
+    stays as it was. ``trial_seconds`` is None where a single length was measured.
+    """
+
+    trial_seconds: float | None
+    trial_gain: float
+    trial_words: str
+    blocks_per_round: int
+    blocks_gain: float
+    blocks_words: str
+
+
+class Reach(StrEnum):
+    """Whether an aim can be reached."""
+
+    REACHED = "reached"
+    TOO_LONG = "too long"
+    EDGE = "on the edge"
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A run of so many rounds: the chance that it decides rightly, and that it decides wrongly."""
+
+    rounds: int
+    seconds: float
+    assurance: float
+    wrong: float
+
+
+@dataclass(frozen=True, slots=True)
+class Aim:
+    """A true overhead that is to be told against a ROPE.
+
+    ``decision`` is the right one, None on the ROPE's edge. ``rounds`` and ``seconds`` are the least that reach the
+    assurance asked for, None where none of the curve does; ``reason`` then says why.
+    """
+
+    effect: float
+    rope: float
+    decision: Decision | None
+    reach: Reach
+    rounds: int | None
+    seconds: float | None
+    reason: str
+    curve: tuple[Point, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Width:
+    """How wide the 95 % HDI of the ratio will be after so many rounds, as shares: median, and what 80 % lie between.
+
+    ``luck_share`` is the part of its variance that instances' luck makes, which more blocks do not lessen.
+    """
+
+    rounds: int
+    seconds: float
+    width: float
+    width80: Interval
+    luck_share: float
+
+
+@dataclass(frozen=True, slots=True)
+class Prospect:
+    """How long one must measure here. ``headline`` are the aims that were asked for, or stand for them.
+
+    ``options`` are those of the run that is advised, by the field names of a run's request; ``simulated`` is how many
+    runs each curve rests on; ``pilot_seconds`` is None where stored runs were read.
+    """
+
+    engine: str
+    workload: str
+    metric: Metric
+    run_ids: tuple[str, ...]
+    pilot_seconds: float | None
+    assurance: float
+    max_seconds: float | None
+    lengths: tuple[NoiseAtLength, ...]
+    luck: Luck
+    carry_over: CarryOver
+    times: TimeCosts
+    layout: Layout
+    advice: Advice
+    widths: tuple[Width, ...]
+    aims: tuple[Aim, ...]
+    headline: tuple[Aim, ...]
+    advised_rounds: int | None
+    simulated: int
+    cautions: tuple[str, ...]
+    options: Mapping[str, object] = field(default_factory=dict)

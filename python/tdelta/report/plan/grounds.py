@@ -1,0 +1,117 @@
+"""What a plan rests on: noise by length and scale, luck, carry-over, where wall clock goes, what would be better."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rich.table import Table
+from rich.text import Text
+
+from tdelta.records.prospects import Interval, NoiseAtLength, Prospect
+from tdelta.report.drawing import paragraph, plain_table
+from tdelta.report.quantities import amounts, duration, interval, percent, share
+
+_INDENT = "  "
+
+
+def grounds(found: Prospect, width: int) -> list[list[Text | Table]]:
+    """Sections, each with its title."""
+    return [_lengths(found, width), _scales(found), _facts(found, width)]
+
+
+def _lengths(found: Prospect, width: int) -> list[Text | Table]:
+    table = plain_table(
+        (
+            ("trial", True),
+            ("blocks", True),
+            ("cost", True),
+            ("noise, %", True),
+            ("95 %", True),
+            ("slot", True),
+            ("effort", True),
+            ("", False),
+        )
+    )
+    costs = amounts((length.cost for length in found.lengths), found.metric.unit)
+    for length, cost in zip(found.lengths, costs, strict=True):
+        table.add_row(
+            _seconds(length.trial_seconds),
+            f"{length.blocks} in {length.rounds}",
+            cost,
+            f"{100 * length.sd:.2f}",
+            " … ".join(f"{100 * end:.2f}" for end in length.sd95),
+            _seconds(length.slot_seconds),
+            f"{length.time_for_same:.2f} x",
+            length.where,
+        )
+    told = "blocks in rounds; slot: wall clock with the switch; effort: wall clock for equal precision"
+    return [Text("Noise of a trial by its length", style="bold"), *paragraph(told, width, "dim"), table]
+
+
+def _scales(found: Prospect) -> list[Text | Table]:
+    """The Allan deviation, where there is more than one scale."""
+    rows = [row for length in found.lengths for row in _scale_rows(length)]
+    if not rows:
+        return []
+    table = plain_table((("mean of", False), ("noise, %", True), ("excess", True), ("95 %", True)))
+    for row in rows:
+        table.add_row(*row)
+    told = "excess: the variance of such a mean over that of independent trials"
+    return [Text("Noise by time scale: means over consecutive blocks", style="bold"), Text(told, style="dim"), table]
+
+
+def _scale_rows(length: NoiseAtLength) -> Iterator[tuple[str, str, str, str]]:
+    if len(length.scales) < 2:
+        return
+    for scale in length.scales:
+        of = f"{scale.trials} x {_seconds(length.trial_seconds)}{f', {length.where}' if length.where else ''}"
+        reach = "" if scale.trials == 1 else " … ".join(f"{end:.2f}" for end in scale.excess95)
+        yield of, f"{100 * scale.sd:.2f}", f"{scale.excess:.2f}", reach
+
+
+def _facts(found: Prospect, width: int) -> list[Text | Table]:
+    luck, times, layout, advice = found.luck, found.times, found.layout, found.advice
+    low, high = (share(round(end, 5)) for end in luck.sd95)
+    trial = "not known" if advice.trial_seconds is None else _seconds(advice.trial_seconds)
+    lines = [
+        (
+            "luck of instances",
+            f"{share(round(luck.sd, 5))} (95 % {low} … {high}), of {luck.instances} instances; it makes"
+            f" {100 * found.widths[0].luck_share:.0f} % of a round's variance",
+        ),
+        ("carry-over", "; ".join(_carry_over(found))),
+        ("cannot be told", "; ".join(found.carry_over.unknown)),
+        (
+            "wall clock",
+            f"set-up {duration(layout.set_up_seconds)}; fresh twins of a round {duration(layout.round_seconds)}; a"
+            f" switch {duration(times.switch_seconds)}; a block {duration(layout.block_seconds)}",
+        ),
+        ("best trial", f"{trial}: {advice.trial_words}"),
+        ("best round", f"{advice.blocks_per_round} blocks: {advice.blocks_words}"),
+    ]
+    column = max(len(name) for name, _ in lines) + len(_INDENT)
+    return [
+        Text("What else was found", style="bold"),
+        *(text for name, words in lines for text in paragraph(f"{name:<{column}}{words}", width, indent=" " * column)),
+    ]
+
+
+def _carry_over(found: Prospect) -> Iterator[str]:
+    carried = found.carry_over
+    if carried.positions:
+        places = ", ".join(_share_text(one) for one in carried.positions)
+        yield f"a trial at the next places of a block over one at the first: {places}"
+    if carried.after_encrypted is not None and carried.bias is not None:
+        yield f"after an encrypted twin {_share_text(carried.after_encrypted)}"
+        yield f"which moves an overhead by {_share_text(carried.bias)}"
+    if not carried.positions and carried.after_encrypted is None:
+        yield "not estimated"
+
+
+def _share_text(found: tuple[float, Interval]) -> str:
+    median, (low, high) = found
+    return f"{percent(1 + median, 2)} ({interval((1 + low, 1 + high), 2)})"
+
+
+def _seconds(value: float) -> str:
+    return f"{value:.3f} s" if value < 1 else f"{value:.2f} s"

@@ -1,0 +1,126 @@
+"""A plan in a terminal or a pipe: the answer, minutes for each overhead and ROPE, curves, and what they rest on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from rich.table import Table
+from rich.text import Text
+
+from tdelta.records import Decision
+from tdelta.records.prospects import Aim, Prospect, Reach, Width
+from tdelta.report.command import run_command
+from tdelta.report.drawing import draw, paragraph, plain_table
+from tdelta.report.plan.curves import curves, effect_words
+from tdelta.report.plan.grounds import grounds
+from tdelta.report.quantities import counted, duration, share
+from tdelta.report.terminal import NARROWEST
+
+_INDENT = "  "
+_MOST_WIDTHS = 7
+
+
+def plan_text(found: Prospect, width: int, *, color: bool = False) -> str:
+    """A plan for people.
+
+    Args:
+        found: the plan.
+        width: columns; at least 80 are used.
+        color: whether to add ANSI colours.
+    """
+    width = max(NARROWEST, width)
+    sections: list[list[Text | Table]] = [
+        [text for aim in found.headline for text in paragraph(headline(aim, found), width, "bold", indent=_INDENT)],
+        _advised(found, width),
+        _minutes(found),
+        _curves(found, width),
+        _widths(found),
+        *grounds(found, width),
+        [text for caution in found.cautions for text in paragraph(f"- {caution}", width, "yellow", indent=_INDENT)],
+        [text for line in _notes(found) for text in paragraph(line, width, "dim")],
+    ]
+    return draw([part for section in sections if section for part in (*section, Text())][:-1], width, color=color)
+
+
+def headline(aim: Aim, found: Prospect) -> str:
+    """One aim in a sentence."""
+    task = _task(aim)
+    if aim.reach is Reach.EDGE:
+        return f"{task}: it cannot be. {aim.reason[0].upper()}{aim.reason[1:]}."
+    if aim.rounds is None or aim.seconds is None:
+        last = aim.curve[-1]
+        return f"{task}: not within {duration(last.seconds)}: {aim.reason}."
+    first = "at least " if aim.rounds == aim.curve[0].rounds else ""
+    return (
+        f"{task}: {first}{counted(aim.rounds, 'round')} of {counted(found.layout.blocks_per_round, 'block')},"
+        f" {duration(aim.seconds)}, for a chance of {share(found.assurance)}."
+    )
+
+
+def _task(aim: Aim) -> str:
+    rope = f"±{share(aim.rope)}"
+    if aim.effect == 0:
+        return f"To call it negligible ({rope}) where encryption costs nothing"
+    if aim.decision is Decision.NEGLIGIBLE:
+        return f"To call an overhead of {share(aim.effect)} negligible ({rope})"
+    return f"To tell an overhead of {share(aim.effect)} from {rope}"
+
+
+def _advised(found: Prospect, width: int) -> list[Text | Table]:
+    """The command to go on with, where one reaches anything."""
+    if not found.options:
+        return []
+    return [*paragraph(f"{_INDENT}{run_command(found.options)}", width, "cyan", indent=_INDENT * 2)]
+
+
+def _minutes(found: Prospect) -> list[Text | Table]:
+    """Rounds and wall clock for each overhead, a column a ROPE."""
+    ropes = list(dict.fromkeys(aim.rope for aim in found.aims))
+    effects = list(dict.fromkeys(aim.effect for aim in found.aims))
+    aims = {(aim.effect, aim.rope): aim for aim in found.aims}
+    table = plain_table((("true overhead", False), *((f"ROPE ±{share(rope)}", True) for rope in ropes)))
+    for effect in effects:
+        table.add_row(effect_words(effect), *(_cell(aims[effect, rope]) for rope in ropes))
+    return [Text(f"Rounds, and wall clock, until {share(found.assurance)} of runs decide rightly", style="bold"), table]
+
+
+def _cell(aim: Aim) -> str:
+    if aim.reach is Reach.EDGE:
+        return "never (edge)"
+    if aim.rounds is None or aim.seconds is None:
+        return f"> {duration(aim.curve[-1].seconds)}"
+    return f"{aim.rounds} in {duration(aim.seconds)}"
+
+
+def _curves(found: Prospect, width: int) -> list[Text | Table]:
+    """The curves of the first ROPE of the headline."""
+    rope = found.headline[0].rope
+    lines = curves([aim for aim in found.aims if aim.rope == rope], found.assurance, width)
+    title = f"Chance that a run decides rightly, ROPE ±{share(rope)}, by true overhead"
+    return [Text(title, style="bold"), *(Text(line) for line in lines)] if lines else []
+
+
+def _widths(found: Prospect) -> list[Text | Table]:
+    """How wide the interval will be, whatever the overhead is."""
+    table = plain_table((("rounds", True), ("time", True), ("width, points", True), ("8 in 10 runs", True)))
+    for width in _some(found.widths):
+        low, high = (f"{100 * end:.2f}" for end in width.width80)
+        table.add_row(f"{width.rounds}", duration(width.seconds), f"{100 * width.width:.2f}", f"{low} … {high}")
+    return [Text("How wide the 95 % HDI of the overhead will be", style="bold"), table]
+
+
+def _some(widths: Sequence[Width]) -> Iterable[Width]:
+    """Every second one where there are many, the last one always."""
+    step = 1 if len(widths) <= _MOST_WIDTHS else 2
+    return reversed(widths[::-1][::step])
+
+
+def _notes(found: Prospect) -> list[str]:
+    source = f"a pilot of {duration(found.pilot_seconds)}, runs" if found.pilot_seconds is not None else "runs"
+    error = 100 * (found.assurance * (1 - found.assurance) / found.simulated) ** 0.5
+    return [
+        f"From {source} {', '.join(found.run_ids)} ({found.engine}, {found.workload}). Each chance is of"
+        f" {found.simulated} simulated runs whose noise and luck vary as far as they are not known; it is itself known"
+        f" to about {error:.1f} points. docs/plan.md says what is assumed.",
+        f"Again for other overheads, without measuring: tdelta plan {' '.join(found.run_ids)} --effect 3% --rope 1%",
+    ]

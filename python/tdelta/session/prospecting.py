@@ -1,0 +1,243 @@
+"""How long must one measure here? Learns it from stored runs, or from a pilot of identical twins that it conducts.
+
+A pilot is a few short runs of plain twins only, with trials of several lengths. It never sees what encryption costs, so
+that nobody can stop, or go on, because of what a pilot showed.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from tdelta.driver import MakeTwins
+from tdelta.driver.servers.adapters import SERVERS
+from tdelta.errors import StoreError, UsageError
+from tdelta.inference.planning import Asked, MeasuredRun, PlannedRun, prospect, teaches
+from tdelta.records import Condition, Event, Metric, Phase, Role, RunPlanned, RunResult, Trial
+from tdelta.records.prospects import Prospect
+from tdelta.session.conduct import conduct
+from tdelta.session.planning import check, plan, request_from_json, request_to_json
+from tdelta.session.request import RunRequest
+from tdelta.store import Store
+
+PILOT_SECONDS = 120.0
+SERVER_PILOT_SECONDS = 900.0
+"""Wall clock of a pilot by default; a server's set-up takes the longer part of it."""
+
+_MULTIPLES = (1, 2, 4)
+_SERVER_MULTIPLES = (1, 3)
+"""Lengths of the pilot's trials, in lengths of the run's. None is shorter: turns so short that caches stay cold change
+the overhead itself (docs/measurements.md, "How long a turn should be")."""
+
+_MANY_ROUNDS = 1000
+_FEWEST_LEFT_SECONDS = 5.0
+_MARGIN = 1.15
+"""On top of the time that the advised rounds should take: --max-time ends a run that would be late."""
+
+
+def from_runs(names: Sequence[str], asked: Asked, store_path: Path | None, metric: Metric | None = None) -> Prospect:
+    """Plan from stored runs, of trials of one length or of several; the first one is the run that is planned again.
+
+    Args:
+        names: runs, as `Store.resolve` takes them.
+        asked: overheads, ROPEs and how sure.
+        store_path: the store, or None for the default one.
+        metric: the cost that decides; the first run's own if None.
+
+    Raises:
+        UnknownName: there is no such run.
+        UsageError: a run holds nothing to learn from.
+    """
+    with Store.open(store_path, must_exist=True) as store:
+        found = list(dict.fromkeys(store.resolve(name) for name in names))
+        runs = [_measured(store, run_id) for run_id in found]
+    first = runs[0].settings
+    request = dataclasses.replace(request_from_json(first.options), aa=False)
+    planned = _planned(first.conditions, request)
+    return _with_options(prospect(runs, planned, asked, metric or first.metric), request)
+
+
+def from_pilot(
+    request: RunRequest,
+    asked: Asked,
+    observer: Callable[[Event], None],
+    pilot_seconds: float | None = None,
+    *,
+    given: frozenset[str] = frozenset(),
+    make_twins: MakeTwins | None = None,
+    now: Callable[[], float] = time.monotonic,
+) -> Prospect:
+    """Conduct a pilot for the run that is asked about, and plan from it.
+
+    The pilot's runs are kept in the store, so that `from_runs` can go over them again.
+
+    Args:
+        request: the run that is asked about.
+        asked: overheads, ROPEs and how sure.
+        observer: told what happens.
+        pilot_seconds: wall clock of the pilot; the default of the engine if None.
+        given: the fields of ``request`` that were typed, which are not advised against.
+        make_twins: as for `conduct`.
+        now: as for `conduct`.
+
+    Raises:
+        UsageError: what was asked cannot be done, or the pilot's time held too little to learn from.
+        TdeltaError: as `conduct`.
+        KeyboardInterrupt: the pilot was ended.
+    """
+    conditions = check(request)
+    seconds = pilot_seconds or (SERVER_PILOT_SECONDS if _is_served(request) else PILOT_SECONDS)
+    began = now()
+    keeps_trial = "trial_seconds" in given
+    results = _conduct_pilot(request, seconds, observer, keeps_trial=keeps_trial, conduct_with=(make_twins, now))
+    with Store.open(request.store, must_exist=True) as store:
+        runs = [_measured(store, result.settings.run_id) for result in results]
+    taught = [run for run in runs if teaches(run, request.metric)]
+    if not taught:
+        raise UsageError(
+            f"--pilot-time: expected time for two blocks of a round at least, found {seconds:g} s, of which the set-up"
+            " took most; give it more"
+        )
+    planned = dataclasses.replace(
+        _planned(conditions, request),
+        set_up_seconds=_set_up_seconds(request),
+        keeps_trial=keeps_trial,
+        keeps_blocks="blocks_per_round" in given,
+    )
+    observer(Phase("simulate", "how long a run must be"))
+    learned = {run.settings.run_id for run in taught}
+    cautions = (*_failed(results), *_too_short([run for run in runs if run.settings.run_id not in learned]))
+    found = prospect(taught, planned, asked, request.metric, pilot_seconds=now() - began, cautions=cautions)
+    return _with_options(found, request)
+
+
+def _conduct_pilot(
+    request: RunRequest,
+    seconds: float,
+    observer: Callable[[Event], None],
+    *,
+    keeps_trial: bool,
+    conduct_with: tuple[MakeTwins | None, Callable[[], float]],
+) -> list[RunResult]:
+    """A run of identical twins for each length of trial, the time shared out evenly among those to come."""
+    make_twins, now = conduct_with
+    began, results = now(), list[RunResult]()
+    multiples = (1,) if keeps_trial or request.cold else _SERVER_MULTIPLES if _is_served(request) else _MULTIPLES
+    for number, multiple in enumerate(multiples):
+        left = seconds - (now() - began)
+        if results and left < _FEWEST_LEFT_SECONDS:
+            break
+        length = multiple * request.trial_seconds
+        observer(Phase("pilot", f"identical twins, trials of {length:g} s ({number + 1} of {len(multiples)})"))
+        pilot = _of_identical_twins(request, length, left / (len(multiples) - number))
+        try:
+            results.append(conduct(pilot, _without_rounds(observer), make_twins=make_twins, now=now))
+            if results[-1].interrupted:
+                raise KeyboardInterrupt
+        except KeyboardInterrupt as stopped:
+            if results:
+                stopped.add_note(f"what the pilot measured is kept: tdelta plan {' '.join(_ids(results))}")
+            raise
+    return results
+
+
+def _of_identical_twins(request: RunRequest, trial_seconds: float, max_seconds: float) -> RunRequest:
+    """The same run with plain twins only, which goes on until its time is up."""
+    return dataclasses.replace(
+        request,
+        aa=True,
+        aa_twin=True,
+        plant=(),
+        budget=None,
+        trial_seconds=trial_seconds,
+        min_rounds=_MANY_ROUNDS,
+        max_rounds=None,
+        max_seconds=max_seconds,
+    )
+
+
+def _is_served(request: RunRequest) -> bool:
+    return request.engine in SERVERS or request.baseline is not None
+
+
+def _ids(results: Sequence[RunResult]) -> list[str]:
+    return [result.settings.run_id for result in results]
+
+
+def _failed(results: Sequence[RunResult]) -> Iterator[str]:
+    """What says that the pilot's own twins cannot be trusted."""
+    for result in results:
+        for validity in result.validity:
+            if not validity.ok:
+                yield f"pilot {result.settings.run_id}: {validity.check}: no, {validity.detail}"
+
+
+def _too_short(runs: Sequence[MeasuredRun]) -> Iterator[str]:
+    for run in runs:
+        seconds = run.settings.options["trial_seconds"]
+        yield f"the pilot's time held too few blocks of trials of {seconds} s to learn from"
+
+
+def _measured(store: Store, run_id: str) -> MeasuredRun:
+    trials = store.trials(run_id, histograms=False)
+    return MeasuredRun(store.settings(run_id), trials, _elapsed_seconds(store, run_id, trials))
+
+
+def _elapsed_seconds(store: Store, run_id: str, trials: Sequence[Trial]) -> float:
+    """Wall clock of a run; of one that was cut short, from its first block to its last."""
+    try:
+        return store.result(run_id).elapsed_seconds
+    except StoreError:
+        starts = [trial.started_unix_seconds for trial in trials]
+        return max(starts) - min(starts) if starts else 0.0
+
+
+def _planned(conditions: Sequence[Condition], request: RunRequest) -> PlannedRun:
+    of_stratum = [c for c in conditions if c.stratum == conditions[0].stratum]
+    return PlannedRun(
+        conditions=len(of_stratum),
+        block_conditions=len(conditions),
+        plain=sum(c.role in (Role.BASELINE, Role.AA) for c in of_stratum),
+        judged=sum(c.role.is_judged for c in conditions),
+        trial_seconds=request.trial_seconds,
+        blocks_per_round=request.blocks_per_round,
+    )
+
+
+def _set_up_seconds(request: RunRequest) -> float:
+    """What `--dry-run` says of the set-up, where it can say it without making anything."""
+    if request.database is not None or request.restore is not None or _is_served(request):
+        return 0.0
+    made = plan(request, "plan")
+    return made.family.needs(made).set_up_seconds
+
+
+def _with_options(found: Prospect, request: RunRequest) -> Prospect:
+    """Add the options of the run that is advised, where a number of rounds is."""
+    if found.advised_rounds is None:
+        return found
+    seconds = _MARGIN * found.layout.seconds(found.advised_rounds)
+    advised = dataclasses.replace(
+        request,
+        trial_seconds=request.trial_seconds if found.advice.trial_gain == 1.0 else found.layout.trial_seconds,
+        blocks_per_round=found.layout.blocks_per_round,
+        min_rounds=found.advised_rounds,
+        max_rounds=found.advised_rounds,
+        max_seconds=5.0 * math.ceil(seconds / 5.0),
+        rope=max(aim.rope for aim in found.headline),
+        budget=None,
+        metric=found.metric,
+    )
+    return dataclasses.replace(found, options=request_to_json(advised))
+
+
+def _without_rounds(observer: Callable[[Event], None]) -> Callable[[Event], None]:
+    """The same observer, not told of the rounds without end that a pilot asks for: its time ends it."""
+
+    def observe(event: Event) -> None:
+        observer(dataclasses.replace(event, rounds_min=1) if isinstance(event, RunPlanned) else event)
+
+    return observe

@@ -1,0 +1,139 @@
+"""Hand-built plans: from a pilot of three lengths, from one stored run, and one that nothing can be promised of."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+from tdelta.records import Decision, Metric
+from tdelta.records.prospects import (
+    Advice,
+    Aim,
+    CarryOver,
+    Layout,
+    Luck,
+    NoiseAtLength,
+    Point,
+    Prospect,
+    Reach,
+    ScaleNoise,
+    TimeCosts,
+    Width,
+)
+from tdelta.session.planning import request_to_json
+from tdelta.session.request import RunRequest
+
+ROUNDS = (3, 4, 5, 6, 8, 11, 15, 20, 27, 36, 48, 64, 96, 128)
+EFFECTS = (0.0, 0.005, 0.01, 0.02, 0.03, 0.05, 0.10)
+LAYOUT = Layout(3, 3, 2, 0.25, 6, set_up_seconds=9.4, round_seconds=2.1, block_seconds=0.84)
+TIMES = TimeCosts(set_up_seconds=9.4, round_seconds=2.1, switch_seconds=0.021, stretch=1.04)
+SCALES = (
+    ScaleNoise(1, 0.0221, 1.0, (1.0, 1.0)),
+    ScaleNoise(2, 0.0163, 1.09, (0.81, 1.47)),
+    ScaleNoise(3, 0.0131, 1.05, (0.7, 1.58)),
+)
+
+
+def _aim(effect: float, rope: float, assurance: float = 0.8) -> Aim:
+    if effect == rope:
+        words = "a true overhead on the ROPE's edge cannot be told from the ROPE, however long one measures"
+        curve = tuple(Point(r, LAYOUT.seconds(r), 0.0, 0.05) for r in ROUNDS)
+        return Aim(effect, rope, None, Reach.EDGE, None, None, words, curve)
+    distance = abs(effect - rope)
+    chances = [1.0 / (1.0 + math.exp(-4.0 * (math.sqrt(r) * distance / 0.02 - 1.2))) for r in ROUNDS]
+    curve = tuple(Point(r, LAYOUT.seconds(r), p, 0.0) for r, p in zip(ROUNDS, chances, strict=True))
+    decision = Decision.COSTLY if effect > rope else Decision.NEGLIGIBLE
+    reached = [r for r, p in zip(ROUNDS, chances, strict=True) if p >= assurance]
+    if not reached:
+        words = f"after 128 rounds {100 * chances[-1]:.0f} % of the runs would have decided"
+        return Aim(effect, rope, decision, Reach.TOO_LONG, None, None, words, curve)
+    return Aim(effect, rope, decision, Reach.REACHED, reached[0], LAYOUT.seconds(reached[0]), "", curve)
+
+
+def _length(run_id: str, seconds: float, sd: float, time_for_same: float) -> NoiseAtLength:
+    return NoiseAtLength(
+        run_id, "", seconds, 0.021 + 1.04 * seconds, 9, 54, 48.27, sd, (0.91 * sd, 1.1 * sd), time_for_same, SCALES
+    )
+
+
+def whole() -> Prospect:
+    """From a pilot, nothing asked."""
+    aims = tuple(_aim(effect, rope) for rope in (0.005, 0.01, 0.02) for effect in EFFECTS)
+    headline = tuple(aim for aim in aims if aim.rope == 0.01 and aim.effect in (0.0, 0.02))
+    rounds = max(aim.rounds or 0 for aim in headline)
+    request = RunRequest(min_rounds=rounds, max_rounds=rounds, max_seconds=120.0, rope=0.01)
+    return Prospect(
+        engine="sqlite",
+        workload="order-entry",
+        metric=Metric.RESPONSE_TIME,
+        run_ids=("20261122-abcd", "20261122-efgh", "20261122-jklm"),
+        pilot_seconds=119.2,
+        assurance=0.8,
+        max_seconds=None,
+        lengths=(
+            _length("20261122-abcd", 0.251, 0.0221, 1.0),
+            _length("20261122-efgh", 0.502, 0.0189, 1.41),
+            _length("20261122-jklm", 1.003, 0.0171, 2.23),
+        ),
+        luck=Luck(0.0041, (0.0006, 0.0103), 81),
+        carry_over=CarryOver(
+            ((0.0012, (-0.003, 0.0054)), (-0.0004, (-0.0046, 0.0038))),
+            None,
+            None,
+            ("what an encrypted trial leaves to the next one: only plain twins ran", "how fast it fades"),
+        ),
+        times=TIMES,
+        layout=LAYOUT,
+        advice=Advice(0.25, 1.0, "none of the lengths tried is clearly better", 6, 1.0, "no other is clearly better"),
+        widths=tuple(
+            Width(r, LAYOUT.seconds(r), 0.06 / math.sqrt(r), (0.05 / math.sqrt(r), 0.07 / math.sqrt(r)), 0.31)
+            for r in ROUNDS
+        ),
+        aims=aims,
+        headline=headline,
+        advised_rounds=rounds,
+        simulated=240,
+        cautions=("only plain twins were measured: encrypted ones are taken to be as noisy, as lucky and as fast",),
+        options=request_to_json(request),
+    )
+
+
+def stored() -> Prospect:
+    """From one stored run with encryption, of one length, an overhead and two ROPEs asked for."""
+    aims = tuple(_aim(0.03, rope) for rope in (0.01, 0.02))
+    carried = CarryOver(
+        ((0.0012, (-0.003, 0.0054)), (-0.0004, (-0.0046, 0.0038))),
+        (0.012, (0.004, 0.02)),
+        (-0.004, (-0.0067, -0.0013)),
+        ("what a twin leaves to its own next trial", "how fast it fades"),
+    )
+    one = replace(whole().lengths[0], scales=(), where="threads 4")
+    return replace(
+        whole(),
+        run_ids=("20261122-abcd",),
+        pilot_seconds=None,
+        lengths=(one,),
+        carry_over=carried,
+        aims=aims,
+        headline=aims,
+        advice=Advice(None, 1.0, "trials of 0.25 s were the only ones", 12, 0.71, "takes 0.71 times as long"),
+    )
+
+
+def hopeless() -> Prospect:
+    """On the edge, and too near it."""
+    aims = (_aim(0.02, 0.02), replace(_aim(0.021, 0.02), reach=Reach.TOO_LONG, rounds=None, seconds=None, reason="no"))
+    return replace(whole(), aims=aims, headline=aims, advised_rounds=None, options={}, max_seconds=600.0, cautions=())
+
+
+def one_round() -> Prospect:
+    """A limit that holds a single round: a curve of one point."""
+    words = "after 3 rounds 4 % of the runs would have decided"
+    aims = tuple(
+        replace(aim, curve=aim.curve[:1], reach=Reach.TOO_LONG, rounds=None, seconds=None, reason=words)
+        for aim in whole().aims
+    )
+    return replace(whole(), aims=aims, headline=aims[:1], widths=whole().widths[:1], advised_rounds=None, options={})
+
+
+PROSPECTS = {"whole": whole, "stored": stored, "hopeless": hopeless, "one_round": one_round}

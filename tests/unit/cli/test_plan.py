@@ -1,0 +1,136 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from prospect_samples import whole
+
+import tdelta.session.prospecting
+from tdelta.errors import UsageError
+from tdelta.inference.planning import Asked
+from tdelta.records import Event, Metric, Phase
+from tdelta.records.prospects import Prospect
+from tdelta.session.request import RunRequest
+from tdelta.session.studies import request_for
+
+from .calling import call
+
+
+class FakeProspecting:
+    """Remembers what it was asked, and answers with a hand-built plan."""
+
+    def __init__(self) -> None:
+        self.stored: list[tuple[Any, ...]] = []
+        self.pilots: list[tuple[Any, ...]] = []
+
+    def from_runs(
+        self, names: Sequence[str], asked: Asked, store: Path | None, metric: Metric | None = None
+    ) -> Prospect:
+        self.stored.append((tuple(names), asked, store, metric))
+        return whole()
+
+    def from_pilot(
+        self,
+        request: RunRequest,
+        asked: Asked,
+        observer: Callable[[Event], None],
+        pilot_seconds: float | None = None,
+        *,
+        given: frozenset[str],
+    ) -> Prospect:
+        self.pilots.append((request, asked, pilot_seconds, given))
+        observer(Phase("pilot", "identical twins"))
+        return whole()
+
+
+@pytest.fixture
+def session(monkeypatch: pytest.MonkeyPatch) -> FakeProspecting:
+    fake = FakeProspecting()
+    for name in ("from_runs", "from_pilot"):
+        monkeypatch.setattr(tdelta.session.prospecting, name, getattr(fake, name))
+    return fake
+
+
+def test_without_words_there_is_a_pilot_of_the_default_run(session: FakeProspecting) -> None:
+    done = call("plan")
+    assert done.code == 0
+    assert session.pilots == [(RunRequest(), Asked(), None, frozenset())]
+    assert done.out.startswith("To call it negligible")
+    assert done.err == "pilot: identical twins\n"
+
+
+def test_options_of_a_run_reach_the_pilot_and_say_what_is_given(session: FakeProspecting) -> None:
+    call(
+        "plan",
+        *[
+            "--threads",
+            "4",
+            "--blocks",
+            "8",
+            "--size",
+            "20MB",
+            "--vary",
+            "cipher=aes-128",
+            "--pilot-time",
+            "40s",
+            "--max-time",
+            "30m",
+        ],
+    )
+    ((request, asked, seconds, given),) = session.pilots
+    assert (request.threads, request.blocks_per_round, request.size_bytes) == (4, 8, 20_000_000)
+    assert request.vary == {"cipher": ("aes-128",)}
+    assert (asked.max_seconds, seconds) == (1800.0, 40.0)
+    assert request.max_seconds == RunRequest().max_seconds, "--max-time is the planned run's, not the pilot's"
+    assert given == {"threads", "blocks_per_round", "size_bytes", "varied"}
+
+
+def test_a_study_by_its_name_is_piloted(session: FakeProspecting) -> None:
+    call("plan", "order-entry")
+    assert session.pilots[0][0] == request_for({"study": "order-entry"})
+
+
+def test_stored_runs_are_read(session: FakeProspecting) -> None:
+    call("plan", "last", "kqmt", "--store", "/s", "--metric", "cpu_per_operation")
+    assert session.stored == [(("last", "kqmt"), Asked(), Path("/s"), Metric.CPU_PER_OPERATION)]
+    assert session.pilots == []
+
+
+def test_effects_ropes_and_the_chance_are_asked_for(session: FakeProspecting) -> None:
+    call("plan", "last", *["--effect", "3%", "--effect", "0%", "--rope", "1%", "--assurance", "90%"])
+    asked = session.stored[0][1]
+    assert (asked.effects, asked.ropes, asked.assurance) == ((0.0, 0.03), (0.01,), 0.9)
+
+
+def test_json_alone_is_on_standard_output(session: FakeProspecting) -> None:
+    assert json.loads(call("plan", "last", "--json").out)["schema"] == "tdelta.plan/1"
+
+
+def test_options_of_a_pilot_do_not_go_with_stored_runs(session: FakeProspecting) -> None:
+    done = call("plan", "last", "--threads", "4", "--pilot-time", "1m")
+    assert done.code == 2
+    assert "found --threads, --pilot-time" in done.err
+
+
+@pytest.mark.parametrize("text", ["0.4", "1", "120%", "often"])
+def test_a_chance_out_of_range_is_refused(session: FakeProspecting, text: str) -> None:
+    done = call("plan", "last", "--assurance", text)
+    assert done.code == 2
+    assert "expected a chance from 0.5 to 0.99" in done.err
+
+
+def test_a_rope_of_nothing_is_refused(session: FakeProspecting) -> None:
+    done = call("plan", "last", "--rope", "0%")
+    assert (done.code, "expected more than 0 %" in done.err) == (2, True)
+
+
+def test_what_cannot_be_planned_is_a_message(session: FakeProspecting, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> Prospect:
+        raise UsageError("run x: expected two complete blocks")
+
+    monkeypatch.setattr(tdelta.session.prospecting, "from_runs", refuse)
+    done = call("plan", "last")
+    assert (done.code, done.err) == (2, "error: run x: expected two complete blocks\n")

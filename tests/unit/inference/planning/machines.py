@@ -1,0 +1,109 @@
+"""Runs of a machine whose noise, luck and times are known, as the store would hand them over."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from tdelta.inference.planning import MeasuredRun, PlannedRun
+from tdelta.records import Condition, Measurement, Metric, Role, RunSettings, SpanTotals, Trial
+
+from ..builders import AA, AES, BASELINE
+
+IDENTICAL = Condition(BASELINE.levels, Role.IDENTICAL)
+PLAIN_TWINS = (BASELINE, AA, IDENTICAL)
+TWINS = (BASELINE, AA, AES)
+SWITCH_SECONDS = 0.02
+ROUND_SECONDS = 1.5
+SET_UP_SECONDS = 4.0
+SEARCH_SECONDS = 3.0
+
+PLANNED = PlannedRun(conditions=3, block_conditions=3, plain=2, judged=1, trial_seconds=0.25, blocks_per_round=6)
+
+
+def orders(rng: np.random.Generator, count: int, blocks: int) -> list[tuple[int, ...]]:
+    """An order for each block: all there are, in random order, again and again; for three conditions, Williams rows."""
+    every = list(itertools.permutations(range(count)))
+    return [every[row] for _ in range(blocks // len(every) + 1) for row in rng.permutation(len(every))][:blocks]
+
+
+def run(
+    *,
+    noise: float = 0.02,
+    luck: float = 0.005,
+    rounds: int = 6,
+    blocks: int = 6,
+    trial_seconds: float = 0.25,
+    conditions: Sequence[Condition] = PLAIN_TWINS,
+    after_encrypted: float = 0.0,
+    later: float = 0.0,
+    wander: float = 0.0,
+    seed: int = 1,
+    run_id: str = "20260101-abcd",
+    workload: str = "order-entry",
+) -> MeasuredRun:
+    """A run in which everything is known.
+
+    Args:
+        noise: sd of a trial's log cost.
+        luck: sd of an instance's.
+        rounds: rounds.
+        blocks: blocks of each.
+        trial_seconds: how long a trial is.
+        conditions: the twins.
+        after_encrypted: what a trial right after an encrypted twin costs more, log.
+        later: what each later place in a block costs more, log.
+        wander: sd of a step of a random walk of each twin, from block to block.
+        seed: draws it.
+        run_id: its id.
+        workload: its workload.
+    """
+    rng = np.random.default_rng(seed)
+    trials: list[Trial] = []
+    now = SET_UP_SECONDS
+    for round_ in range(rounds):
+        now += ROUND_SECONDS
+        lucks = rng.normal(0.0, luck, len(conditions))
+        walk = np.zeros(len(conditions))
+        for block, turns in enumerate(orders(rng, len(conditions), blocks), start=round_ * blocks):
+            walk += rng.normal(0.0, wander, len(conditions)) if wander else 0.0
+            drift = 0.05 * math.sin(block)
+            for position, index in enumerate(turns):
+                before = conditions[turns[position - 1]] if position else None
+                carried = after_encrypted if before is not None and before.role is Role.TREATMENT else 0.0
+                log_cost = lucks[index] + walk[index] + drift + carried + later * position + rng.normal(0.0, noise)
+                trials.append(_trial(conditions[index], round_, block, position, float(log_cost), trial_seconds, now))
+            now += len(conditions) * (trial_seconds + SWITCH_SECONDS)
+        now += SEARCH_SECONDS if round_ == 0 else 0.0
+    options = {"trial_seconds": trial_seconds, "blocks_per_round": blocks, "slice_seconds": 0.0}
+    settings = RunSettings(
+        run_id, seed, "", "sqlite", workload, tuple(conditions), 0.02, None, Metric.RESPONSE_TIME, options
+    )
+    return MeasuredRun(settings, tuple(trials), now)
+
+
+def _trial(of: Condition, round_: int, block: int, position: int, log_cost: float, seconds: float, now: float) -> Trial:
+    """A tenth of the trial is its head, which is run and not recorded."""
+    operations = round(9000 * seconds)
+    cost_ns = 100_000 * math.exp(log_cost)
+    recorded_ns = round(0.9e9 * seconds)
+    measured = Measurement(
+        operations=operations,
+        executed_operations=operations * 10 // 9,
+        elapsed_ns=recorded_ns,
+        transactions={"work": SpanTotals(10**6, round(1e6 * cost_ns))},
+        statements={},
+        cpu_user_seconds=1e-9 * operations * cost_ns,
+        asked_read_bytes=4096,
+        asked_written_bytes=4096,
+    )
+    return Trial(round_, block, position, of, f"{round_}/{of.key}", now, measured)
+
+
+def without_rounds(of: MeasuredRun, most: int) -> MeasuredRun:
+    """The same run, ended after so many rounds."""
+    return replace(of, trials=tuple(t for t in of.trials if t.round < most))

@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+from tdelta.inference.planning.aims import aims_of, first_reaching, headline_aims, rounds_to_look_at
+from tdelta.inference.planning.assurance import Draws, RoundsDesign, predict
+from tdelta.records import Decision
+from tdelta.records.prospects import Aim, Layout, Reach
+
+LAYOUT = Layout(3, 3, 2, 0.25, 6, set_up_seconds=10.0, round_seconds=2.0, block_seconds=1.0)
+PREDICTION = predict(Draws.known(4e-4, 0.003, 60), RoundsDesign(3, 2, 6), (3, 6, 12, 24))
+
+
+def aims(effects: tuple[float, ...] = (), ropes: tuple[float, ...] = ()) -> tuple[Aim, ...]:
+    return aims_of(effects, ropes, PREDICTION, LAYOUT, 0.8)
+
+
+def test_without_a_limit_runs_grow_by_about_two_fifths_from_three_rounds_on() -> None:
+    found = rounds_to_look_at(LAYOUT, None)
+    assert found[0] == 3
+    assert all(1.2 < after / before <= 1.5 for before, after in itertools.pairwise(found))
+
+
+@pytest.mark.parametrize(("seconds", "last"), [(10.0 + 8 * 20, 20), (10.0 + 8 * 9.5, 9), (10.0 + 8 * 2, 2)])
+def test_a_limit_ends_them_at_the_rounds_that_it_holds(seconds: float, last: int) -> None:
+    assert rounds_to_look_at(LAYOUT, seconds)[-1] == last
+
+
+def test_less_than_a_round_is_nothing_to_look_at() -> None:
+    assert rounds_to_look_at(LAYOUT, 15.0) == ()
+
+
+def test_the_rounds_lie_between_the_looks_around_the_chance() -> None:
+    assert first_reaching((3, 6, 12), (0.2, 0.6, 1.0), 0.8) == 9
+    assert first_reaching((3, 6, 12), (0.9, 0.95, 1.0), 0.8) == 3
+    assert first_reaching((3, 6, 12), (0.2, 0.6, 0.7), 0.8) is None
+    assert first_reaching((3, 6, 12), (0.85, 0.6, 1.0), 0.8) == 9, "an early lucky look is no promise"
+
+
+def test_an_aim_on_the_edge_says_that_it_cannot_be_reached() -> None:
+    (aim,) = aims((0.02,), (0.02,))
+    assert (aim.reach, aim.rounds, aim.decision) == (Reach.EDGE, None, None)
+    assert "however long" in aim.reason
+
+
+def test_an_aim_too_near_the_edge_says_how_far_one_would_get() -> None:
+    (aim,) = aims((0.021,), (0.02,))
+    assert (aim.reach, aim.rounds) == (Reach.TOO_LONG, None)
+    assert "after 24 rounds" in aim.reason
+
+
+def test_an_aim_that_is_reached_takes_its_rounds_time() -> None:
+    (aim,) = aims((0.10,), (0.02,))
+    assert (aim.reach, aim.rounds, aim.decision) == (Reach.REACHED, 3, Decision.COSTLY)
+    assert aim.seconds == 10.0 + 3 * 8.0
+
+
+def test_where_nothing_is_asked_the_headline_is_no_overhead_and_the_first_one_above_1_per_cent() -> None:
+    found = headline_aims((), (), aims())
+    assert [(aim.effect, aim.rope) for aim in found] == [(0.0, 0.01), (0.02, 0.01)]
+
+
+def test_what_is_asked_is_the_headline() -> None:
+    assert [a.effect for a in headline_aims((0.03,), (0.005,), aims((0.03,), (0.005,)))] == [0.03]
+    both = headline_aims((), (0.02,), aims((), (0.02,)))
+    assert [(a.effect, a.rope) for a in both] == [(0.0, 0.02), (0.03, 0.02)]

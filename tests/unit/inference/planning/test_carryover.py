@@ -1,0 +1,74 @@
+from __future__ import annotations
+
+import pytest
+from scipy import stats
+
+from tdelta.inference.planning.carryover import carry_over, t_quantile
+from tdelta.inference.planning.runs import MeasuredRun, seen
+from tdelta.records import Metric
+from tdelta.records.prospects import CarryOver
+
+from .machines import TWINS, run
+
+
+def found(measured: MeasuredRun) -> CarryOver:
+    return carry_over(seen([measured], Metric.RESPONSE_TIME))
+
+
+def test_what_an_encrypted_trial_leaves_behind_is_found_with_its_sign() -> None:
+    carried = found(run(conditions=TWINS, after_encrypted=0.03, noise=0.01, rounds=20))
+    assert carried.after_encrypted is not None
+    median, (low, high) = carried.after_encrypted
+    assert low < 0.0305 < high
+    assert median == pytest.approx(0.0305, abs=0.006)
+    assert carried.bias is not None
+    assert carried.bias[0] == pytest.approx(-median / 3)
+    assert carried.bias[1][0] < carried.bias[0] < carried.bias[1][1]
+
+
+def test_the_bias_is_what_an_overhead_really_moves_by() -> None:
+    clean = run(conditions=TWINS, noise=0.02, luck=0.0, rounds=60)
+    carried = run(conditions=TWINS, noise=0.02, luck=0.0, rounds=60, after_encrypted=0.03)
+    moved = theta(carried) - theta(clean)
+    assert moved == pytest.approx(-0.03 / 3, abs=0.0008)
+    bias = found(carried).bias
+    assert bias is not None
+    assert bias[1][0] < moved < bias[1][1]
+
+
+def theta(measured: MeasuredRun) -> float:
+    (one,) = seen([measured], Metric.RESPONSE_TIME)
+    means = one.means.means.mean(axis=0)
+    return float(means[2] - means[:2].mean())
+
+
+def test_where_nothing_is_carried_over_the_interval_holds_zero() -> None:
+    held = 0
+    for seed in range(60):
+        after = found(run(conditions=TWINS, rounds=4, seed=seed)).after_encrypted
+        assert after is not None
+        held += after[1][0] <= 0.0 <= after[1][1]
+    assert held >= 52
+
+
+def test_places_in_a_block_are_told_apart() -> None:
+    carried = found(run(later=0.02, noise=0.005, rounds=10))
+    assert [round(median, 2) for median, _ in carried.positions] == [0.02, 0.04]
+
+
+def test_plain_twins_cannot_show_what_encrypted_ones_leave_behind() -> None:
+    carried = found(run())
+    assert (carried.after_encrypted, carried.bias) == (None, None)
+    assert "only plain twins ran" in carried.unknown[0]
+    assert len(carried.positions) == 2
+
+
+def test_too_few_trials_are_said_to_be_too_few() -> None:
+    carried = found(run(rounds=1, blocks=2))
+    assert carried.positions == ()
+    assert "too few trials" in carried.unknown[0]
+
+
+@pytest.mark.parametrize("df", [5, 10, 60, 1000])
+def test_quantiles_of_t_are_within_one_per_cent(df: int) -> None:
+    assert t_quantile(0.975, df) == pytest.approx(stats.t.ppf(0.975, df), rel=0.01)

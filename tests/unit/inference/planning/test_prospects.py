@@ -1,0 +1,129 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tdelta.errors import UsageError
+from tdelta.inference.planning import Asked, MeasuredRun, PlannedRun, prospect
+from tdelta.records import Metric
+from tdelta.records.prospects import Prospect, Reach
+
+from .machines import PLANNED, TWINS, run, without_rounds
+
+QUICK = Asked(simulated=10)
+
+
+def found(*runs: MeasuredRun, asked: Asked = QUICK, planned: PlannedRun = PLANNED) -> Prospect:
+    return prospect(runs, planned, asked, Metric.RESPONSE_TIME)
+
+
+def pilot(noise_at: float = 0.02, falls: float = 0.5, rounds: int = 8) -> list[MeasuredRun]:
+    """Three lengths; noise falls with that power of the length."""
+    return [
+        run(noise=noise_at * (0.25 / seconds) ** falls, trial_seconds=seconds, run_id=name, seed=seed, rounds=rounds)
+        for seed, (name, seconds) in enumerate([("a", 0.25), ("b", 0.5), ("c", 1.0)])
+    ]
+
+
+def test_noise_luck_and_times_come_out_as_they_were_put_in() -> None:
+    seen = found(run(noise=0.02, luck=0.005, rounds=40))
+    (length,) = seen.lengths
+    assert length.sd == pytest.approx(0.02, rel=0.08)
+    assert length.sd95[0] < 0.02 < length.sd95[1]
+    assert seen.luck.sd95[0] < 0.005 < seen.luck.sd95[1]
+    assert length.trial_seconds == pytest.approx(0.25, rel=1e-3)
+    assert (length.rounds, length.blocks, seen.luck.instances) == (40, 240, 120)
+    assert seen.layout.whole_round_seconds == pytest.approx(1.5 + 6 * 3 * 0.27, rel=1e-3)
+
+
+def test_a_quieter_machine_needs_less_time() -> None:
+    quiet, noisy = (found(run(noise=noise, luck=0.001, rounds=20)).headline[-1] for noise in (0.01, 0.04))
+    assert quiet.rounds is not None
+    assert noisy.rounds is None or noisy.rounds > 2 * quiet.rounds
+
+
+def test_the_same_trials_give_the_same_plan() -> None:
+    assert found(run()) == found(run())
+
+
+def test_where_noise_falls_as_fast_as_trials_grow_longer_ones_save_the_switches() -> None:
+    slow_switch = [replace_times(r, 0.5) for r in pilot(falls=0.5)]
+    advice = found(*slow_switch).advice
+    assert advice.trial_seconds is not None
+    assert advice.trial_seconds > 0.5
+    assert advice.trial_gain < 0.75
+
+
+def test_where_noise_does_not_fall_with_length_the_shortest_trials_stay() -> None:
+    seen = found(*pilot(falls=0.0))
+    assert (seen.advice.trial_seconds, seen.advice.trial_gain) == pytest.approx((0.25, 1.0), rel=1e-3)
+    assert seen.layout.trial_seconds == pytest.approx(0.25, rel=1e-3)
+
+
+def replace_times(of: MeasuredRun, extra: float) -> MeasuredRun:
+    """The same run with switches that take longer."""
+    trials = tuple(replace(t, started_unix_seconds=t.started_unix_seconds + 3 * extra * t.block) for t in of.trials)
+    return replace(of, trials=trials, elapsed_seconds=of.elapsed_seconds + 3 * extra * (trials[-1].block + 1))
+
+
+def test_one_length_does_not_tell_which_is_best() -> None:
+    advice = found(run()).advice
+    assert advice.trial_seconds is None
+    assert "the only ones" in advice.trial_words
+
+
+def test_what_is_given_is_not_advised_against() -> None:
+    planned = replace(PLANNED, keeps_trial=True, keeps_blocks=True)
+    seen = found(*[replace_times(r, 0.5) for r in pilot(falls=0.5)], planned=planned)
+    assert (seen.layout.trial_seconds, seen.layout.blocks_per_round) == pytest.approx((0.25, 6), rel=1e-3)
+
+
+def test_much_luck_asks_for_short_rounds_and_much_noise_for_long_ones() -> None:
+    lucky = found(run(noise=0.005, luck=0.02, rounds=30, blocks=12), planned=replace(PLANNED, blocks_per_round=12))
+    noisy = found(run(noise=0.2, luck=0.001, rounds=30))
+    assert lucky.advice.blocks_per_round == 6
+    assert noisy.advice.blocks_per_round > 6
+    assert noisy.advice.blocks_per_round % 6 == 0
+
+
+def test_the_edge_is_on_the_edge_and_a_short_limit_too_short() -> None:
+    seen = found(run(), asked=Asked(effects=(0.02,), ropes=(0.02,), max_seconds=60.0, simulated=20))
+    (aim,) = seen.headline
+    assert aim.reach is Reach.EDGE
+    assert seen.advised_rounds is None
+    tight = found(run(noise=0.1), asked=Asked(effects=(0.02,), ropes=(0.01,), max_seconds=60.0, simulated=20))
+    assert tight.headline[0].reach is Reach.TOO_LONG
+
+
+def test_a_limit_that_holds_no_round_is_refused() -> None:
+    with pytest.raises(UsageError, match="time for one round at least"):
+        found(run(), asked=Asked(max_seconds=5.0, simulated=5))
+
+
+def test_plain_twins_alone_are_a_caution_and_encrypted_ones_are_none() -> None:
+    assert any("only plain twins" in caution for caution in found(run()).cautions)
+    assert not any("only plain twins" in caution for caution in found(run(conditions=TWINS)).cautions)
+
+
+def test_few_instances_are_a_caution() -> None:
+    assert any("9 instances" in caution for caution in found(without_rounds(run(), 3)).cautions)
+
+
+def test_noise_that_does_not_average_out_is_a_caution() -> None:
+    wandering = run(noise=0.005, wander=0.02, rounds=20, blocks=12)
+    assert any("more slowly" in caution for caution in found(wandering).cautions)
+
+
+def test_runs_without_anything_to_learn_from_are_all_named() -> None:
+    single = run(blocks=1, run_id="one")
+    other = run(run_id="two", workload="read-only")
+    with pytest.raises(UsageError) as told:
+        found(single, other)
+    assert "run one: expected two complete blocks" in str(told.value)
+    assert "run two: expected sqlite with order-entry" in str(told.value)
+
+
+def test_an_empty_run_is_named() -> None:
+    with pytest.raises(UsageError, match="expected complete blocks"):
+        found(replace(run(), trials=()))

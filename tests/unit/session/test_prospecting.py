@@ -1,0 +1,118 @@
+"""A pilot on fake twins, whose noise is known, and plans from stored runs."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import pytest
+
+from tdelta.errors import UnknownName, UsageError
+from tdelta.inference.planning import Asked
+from tdelta.records import Metric, Phase, RunPlanned
+from tdelta.records.prospects import Prospect
+from tdelta.session.prospecting import from_pilot, from_runs
+from tdelta.store import Store
+
+from .conducting import Sitting
+
+ASKED = Asked(effects=(0.05,), ropes=(0.02,), simulated=20)
+
+
+def pilot(sitting: Sitting, seconds: float = 60.0, given: frozenset[str] = frozenset(), **options: Any) -> Prospect:
+    request = dataclasses.replace(sitting.request(**options), min_rounds=3, max_rounds=None, blocks_per_round=6)
+    return from_pilot(
+        request, ASKED, sitting.events.append, seconds, given=given, make_twins=sitting.twins, now=sitting.twins.clock
+    )
+
+
+def test_a_pilot_runs_plain_twins_only_with_trials_of_three_lengths(sitting: Sitting) -> None:
+    found = pilot(sitting)
+    assert {settings.cipher for settings in sitting.twins.loaded} == {"none"}
+    lengths = [length.trial_seconds for length in found.lengths]
+    assert lengths == pytest.approx([0.25, 0.5, 1.0], rel=0.1)
+    assert all(length.sd == pytest.approx(0.01, rel=0.3) for length in found.lengths)
+    assert found.pilot_seconds == pytest.approx(60.0, rel=0.25)
+
+
+def test_the_run_that_is_planned_is_the_one_that_was_asked_about(sitting: Sitting) -> None:
+    found = pilot(sitting, 120.0, vary={"cipher": ("aes-128", "aes-256"), "threads": (1, 2)})
+    assert (found.layout.conditions, found.layout.block_conditions, found.layout.plain) == (4, 8, 2)
+    assert found.options["vary"] == {"cipher": ["aes-128", "aes-256"], "threads": [1, 2]}
+    assert found.options["aa"] is False
+    assert found.options["min_rounds"] == found.options["max_rounds"] == found.advised_rounds
+
+
+def test_a_length_that_is_typed_is_the_only_one(sitting: Sitting) -> None:
+    found = pilot(sitting, trial_seconds=0.5, given=frozenset({"trial_seconds"}))
+    assert len(found.lengths) == 1
+    assert found.layout.trial_seconds == pytest.approx(0.5, rel=0.1)
+
+
+def test_a_length_of_which_there_was_time_for_a_block_only_is_left_out_with_a_caution(sitting: Sitting) -> None:
+    found = pilot(sitting, 14.0)
+    assert len(found.lengths) < 3
+    assert any("held too few blocks" in caution for caution in found.cautions)
+
+
+def test_a_pilot_without_time_for_two_blocks_is_told_what_it_needs(sitting: Sitting) -> None:
+    with pytest.raises(UsageError, match="--pilot-time: expected time for two blocks"):
+        pilot(sitting, 1.0)
+
+
+def test_progress_tells_of_the_pilot_and_promises_no_rounds(sitting: Sitting) -> None:
+    pilot(sitting)
+    phases = [e.detail for e in sitting.events if isinstance(e, Phase) and e.name == "pilot"]
+    assert phases == [f"identical twins, trials of {s} s ({i} of 3)" for i, s in ((1, "0.25"), (2, "0.5"), (3, "1"))]
+    assert {e.rounds_min for e in sitting.events if isinstance(e, RunPlanned)} == {1}
+
+
+def test_the_pilots_runs_are_kept_and_can_be_planned_from_again(sitting: Sitting) -> None:
+    first = pilot(sitting)
+    again = from_runs(first.run_ids, ASKED, sitting.store)
+    assert again.lengths == first.lengths
+    assert again.luck == first.luck
+    assert again.pilot_seconds is None
+
+
+def test_a_request_with_faults_is_refused_before_anything_is_measured(sitting: Sitting) -> None:
+    with pytest.raises(UnknownName, match="aes-512"):
+        pilot(sitting, vary={"cipher": ("aes-512",)})
+    assert sitting.events == []
+
+
+def test_a_stored_run_is_planned_from(sitting: Sitting) -> None:
+    sitting.conduct(blocks_per_round=6, min_rounds=4, max_rounds=4)
+    found = from_runs(["last"], ASKED, sitting.store)
+    assert (found.lengths[0].rounds, found.lengths[0].blocks) == (4, 24)
+    assert found.carry_over.after_encrypted is not None
+    assert found.metric is Metric.RESPONSE_TIME
+    assert found.layout.conditions == 3
+
+
+def test_another_metric_can_be_planned_for(sitting: Sitting) -> None:
+    sitting.conduct(blocks_per_round=6)
+    assert from_runs(["last"], ASKED, sitting.store, Metric.CPU_PER_OPERATION).metric is Metric.CPU_PER_OPERATION
+
+
+def test_a_run_that_was_cut_short_can_be_planned_from(sitting: Sitting) -> None:
+    sitting.conduct(blocks_per_round=6)
+    with Store.open(sitting.store) as store:
+        run_id, result = store.resolve("last"), store.result(store.resolve("last"))
+        cut = dataclasses.replace(result.settings, run_id="20260101-zzzz")
+        store.create_run(cut, {}, {})
+        for trial in store.trials(run_id):
+            store.add_trial(cut.run_id, trial)
+    assert from_runs(["zzzz"], ASKED, sitting.store).lengths[0].blocks == 12
+
+
+def test_a_run_there_is_not_is_named(sitting: Sitting) -> None:
+    sitting.conduct()
+    with pytest.raises(UnknownName, match="unknown run 'nope'"):
+        from_runs(["nope"], ASKED, sitting.store)
+
+
+def test_runs_of_one_block_a_round_are_refused(sitting: Sitting) -> None:
+    sitting.conduct(blocks_per_round=1)
+    with pytest.raises(UsageError, match="expected two complete blocks"):
+        from_runs(["last"], ASKED, sitting.store)
