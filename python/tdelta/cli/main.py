@@ -11,6 +11,7 @@ from io import TextIOWrapper
 import click
 
 from tdelta import __version__
+from tdelta.cli.analyze import analyze
 from tdelta.cli.engines import engines
 from tdelta.cli.exit_codes import ExitCode
 from tdelta.cli.export import export
@@ -33,7 +34,7 @@ def cli() -> None:
     """
 
 
-for _command in (run, engines, studies, floor, show, report, export, verify):
+for _command in (run, analyze, engines, studies, floor, show, report, export, verify):
     cli.add_command(_command)
 
 
