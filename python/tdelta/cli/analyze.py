@@ -15,27 +15,11 @@ from tdelta.report.document import to_json
 from tdelta.report.progress import progress
 
 
-class Named(click.ParamType[tuple[str, str]]):
-    """``name=glob`` as a condition's name and the pattern of its files."""
-
-    name = "condition"
-
-    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, str]:
-        """Split the text at its first ``=``."""
-        if isinstance(value, tuple):
-            return value
-        name, equals, pattern = str(value).partition("=")
-        if not equals or not name.strip() or not pattern.strip():
-            self.fail(f"expected NAME=GLOB such as tde='run-enc-*.log', found {value!r}", param, ctx)
-        return name.strip(), pattern.strip()
-
-
 @click.command(short_help="Judge results that you already have.")
 @click.argument("files", nargs=-1, metavar="FILES...")
 @click.option(
     "--condition",
     "conditions",
-    type=Named(),
     multiple=True,
     metavar="NAME=GLOB",
     help="Condition of the files that match; repeatable.  [from names and folders]",
@@ -100,10 +84,4 @@ def _command(files: tuple[str, ...], asked: dict[str, object]) -> str:
 
 
 def _word(value: object) -> str:
-    match value:
-        case (str() as name, str() as pattern):
-            return f"{name}={pattern}"
-        case float():
-            return f"{100 * value:.12g}%"
-        case _:
-            return str(value)
+    return f"{100 * value:.12g}%" if isinstance(value, float) else str(value)

@@ -25,7 +25,7 @@ class AnalysisRequest:
 
     Attributes:
         files: files and folders, and published tables as ``published:NAME``.
-        conditions: ``(name, glob)`` for files whose names do not say whose they are.
+        conditions: ``name=glob`` for files whose names do not say whose they are.
         baseline: the condition that the others are compared with; None: found by its name.
         rope: the overhead not cared about, a share.
         budget: the overhead allowed, a share; turns the answer into a gate.
@@ -35,7 +35,7 @@ class AnalysisRequest:
     """
 
     files: tuple[str, ...]
-    conditions: tuple[tuple[str, str], ...] = ()
+    conditions: tuple[str, ...] = ()
     baseline: str | None = None
     rope: float = 0.02
     budget: float | None = None
@@ -63,7 +63,8 @@ def analyze_files(request: AnalysisRequest, observe: Callable[[Event], None] = l
         UsageError: files, conditions or options that cannot be used, with what would work.
     """
     priors = parse_priors(request.priors)
-    observations = _read(request, observe)
+    left_out: list[str] = []
+    observations = _read(request, observe, left_out.append)
     settings = AnalysisSettings(
         baseline=baseline_of(tuple(dict.fromkeys(o.group.condition for o in observations)), request.baseline),
         rope=request.rope,
@@ -74,13 +75,22 @@ def analyze_files(request: AnalysisRequest, observe: Callable[[Event], None] = l
         source=_source(observations),
     )
     result = analyze(observations, settings)
-    told = tuple(dict.fromkeys((*_cautions(observations), *result.cautions)))
-    return Analysis(replace(result, budget=request.budget, cautions=told), pictures(observations, settings))
+    result = replace(
+        result,
+        budget=request.budget,
+        cautions=tuple(dict.fromkeys((*_cautions(observations), *result.cautions))),
+        left_out=(*left_out, *result.left_out),
+    )
+    return Analysis(result, pictures(observations, settings))
 
 
-def _read(request: AnalysisRequest, observe: Callable[[Event], None]) -> tuple[Observation, ...]:
+def _read(
+    request: AnalysisRequest, observe: Callable[[Event], None], told: Callable[[str], None]
+) -> tuple[Observation, ...]:
+    """All observations; ``told`` hears of files in folders that are no results."""
     paths = _paths(request.files)
-    return tuple(_named(found) for found in read_files(paths, request.conditions, _told(observe, paths)))
+    found = read_files(paths, request.conditions, progress=_progress(observe, paths), told=told)
+    return tuple(_named(observation) for observation in found)
 
 
 def _paths(files: Sequence[str]) -> tuple[Path, ...]:
@@ -97,7 +107,7 @@ def _named(found: Observation) -> Observation:
     return found if name is None else replace(found, origin=replace(found.origin, file=name))
 
 
-def _told(observe: Callable[[Event], None], paths: Sequence[Path]) -> Callable[[int], None]:
+def _progress(observe: Callable[[Event], None], paths: Sequence[Path]) -> Callable[[int], None]:
     """Tells how far the reading is, once it takes longer than a moment."""
     began = time.monotonic()
     megabytes = max(1, total_bytes(paths) // _MEGABYTE)

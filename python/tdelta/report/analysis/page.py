@@ -9,10 +9,10 @@ from tdelta.inference.observed import ComparisonPicture
 from tdelta.records import AnalysisResult, Comparison, Decision, Model
 from tdelta.report.analysis.figures import check_figure, difference_figure, means_figure
 from tdelta.report.analysis.plots import quantile_words
-from tdelta.report.analysis.sentence import answer, design_lines, headline, prior_lines
+from tdelta.report.analysis.sentence import answer, design_lines, hdi_words, headline, prior_lines
 from tdelta.report.analysis.terminal import comparison_of, decision_words, picture_title
 from tdelta.report.analysis.units import unit_amounts
-from tdelta.report.analysis.words import bounds_of, hdi_of, hdi_text, label, metric_words, quotient_text, rope_of
+from tdelta.report.analysis.words import bounds_of, hdi_text, label, luck_of, metric_words, quotient_text, rope_of
 from tdelta.report.page.blocks import (
     Block,
     Code,
@@ -43,6 +43,7 @@ _CHECKS = 12
 _MODELS = {
     Model.GAMMA: "A gamma distribution of the single response times, independent within a run.",
     Model.BINNED_GAMMA: "The same gamma distribution, of which only counts between edges are known.",
+    Model.STRETCHES: "Response times that depend on the ones before: means of stretches of the run are the unit.",
     Model.SUMMARY: "The mean and the standard deviation that the tool printed, with their sampling errors.",
     Model.SERIES: "The mean of a series, worth as many independent figures as its autocorrelation leaves.",
     Model.RUNS: "Several runs of a condition are the unit; their scatter is in the interval.",
@@ -102,8 +103,7 @@ def _tile(comparison: Comparison, result: AnalysisResult) -> Tile:
     if comparison.ratio is None:
         interval = f"{metric_words(comparison.metric)}, one figure a condition"
     else:
-        level, ends = hdi_of(comparison.ratio, result)
-        interval = f"{metric_words(comparison.metric)}, {level} % HDI {hdi_text(comparison.ratio, ends, bounds)} %"
+        interval = f"{metric_words(comparison.metric)}, {hdi_words(comparison, result)} %"
     return Tile(
         label=label(comparison, result),
         figure=_overhead(comparison, result),
@@ -126,7 +126,7 @@ def _forest(
     rows: list[Row] = []
     for metric in metrics:
         rows += [Row(metric_words(metric))] if len(metrics) > 1 else []
-        rows += [_row(c, result) for c in comparisons if c.metric == metric]
+        rows += [row for c in comparisons if c.metric == metric for row in _rows(c, result)]
     axis = f"{metric_words(metrics[0]) if len(metrics) == 1 else 'cost'} over {printable(result.baseline)}'s"
     return forest(
         name,
@@ -140,13 +140,21 @@ def _forest(
     )
 
 
-def _row(comparison: Comparison, result: AnalysisResult) -> Row:
+def _rows(comparison: Comparison, result: AnalysisResult) -> list[Row]:
+    """A row; of single runs two, their own above the one with room for luck, which decides."""
     look = Look.ALARM if comparison.decision is Decision.UNSOUND else Look.JUDGED
     name = label(comparison, result)
     if comparison.ratio is None:
         note = f"{quotient_text(comparison, bounds_of(result))}, no replication"
-        return Row(name, None, note, look, comparison.quotient)
-    return Row(name, comparison.ratio, f"{mark(comparison.decision)}\u00a0{comparison.decision.value}", look)
+        return [Row(name, None, note, look, comparison.quotient)]
+    verdict = f"{mark(comparison.decision)}\u00a0{comparison.decision.value}"
+    luck = luck_of(comparison)
+    if luck is None:
+        return [Row(name, comparison.ratio, verdict, look)]
+    return [
+        Row(f"{name}: these two runs", comparison.ratio, "", Look.PLAIN),
+        Row(f"{name}: if {luck[0]}", luck[1], verdict, look),
+    ]
 
 
 def _limits(result: AnalysisResult, *, is_primary: bool) -> Limits:
@@ -158,7 +166,9 @@ def _limits(result: AnalysisResult, *, is_primary: bool) -> Limits:
 def _forest_caption(result: AnalysisResult, comparisons: Sequence[Comparison]) -> str:
     has_hdi = any(c.ratio is not None for c in comparisons)
     has_bare = any(c.ratio is None for c in comparisons)
-    bars = ["Circle: median; thick bar: 95 % HDI; thin bar: 99 % HDI."] if has_hdi else []
+    bars = ["Median; thick bar: 95 % HDI; thin bar: 99 % HDI."] if has_hdi else []
+    if any(luck_of(c) for c in comparisons):
+        bars.append("Grey squares: of these two runs alone; circles: with room for runs to differ, which decides.")
     bare = ["Diamond: the quotient of one figure a condition; how far it may be off is not known."] if has_bare else []
     budget = result.budget
     limit = (

@@ -7,18 +7,21 @@ from __future__ import annotations
 
 from collections import Counter
 
+from tdelta.inference.observed import NO_SPEEDUP
 from tdelta.records import AnalysisResult, Comparison, Decision, Estimate
 from tdelta.report.analysis.words import (
     bounds_of,
+    deciding,
     hdi_of,
     hdi_text,
     judgement,
     label,
+    luck_of,
     metric_words,
     place_words,
     quotient_text,
 )
-from tdelta.report.quantities import estimate_text, multiple, percent, printable, share
+from tdelta.report.quantities import estimate_text, multiple, printable, share
 
 _SPELLED_OUT = 3
 
@@ -49,29 +52,35 @@ def headline(result: AnalysisResult) -> str:
 
 
 def design_lines(result: AnalysisResult) -> tuple[str, ...]:
-    """What the design can bear: every reason once, with how many comparisons have it where not all do."""
+    """What the design can bear: every reason once, with how many comparisons have it where not all do.
+
+    Of more comparisons than are spelled out only what several have in common is told: the rest is in the document.
+    """
     counts = Counter(reason for c in result.comparisons for reason in dict.fromkeys(c.reasons))
     ordered = sorted(counts, key=lambda reason: -sum(reason in c.reasons for c in result.primary))
     every = len(result.comparisons)
-    return tuple(
-        reason if counts[reason] == every else f"{reason} ({counts[reason]} of {every} comparisons)"
-        for reason in ordered
-    )
+    is_short = len(result.primary) <= _SPELLED_OUT
+    kept = [r for r in ordered if counts[r] > 1 or (is_short and any(r in c.reasons for c in result.primary))]
+    return tuple(r if counts[r] == every else f"{r} ({counts[r]} of {every} comparisons)" for r in kept)
 
 
 def prior_lines(result: AnalysisResult) -> tuple[str, ...]:
-    """The pull of the prior: the deciding comparisons again under every other prior that was asked for."""
+    """The pull of the prior: the deciding comparisons again under every other prior; the luck of runs is told elsewhere."""
     bounds = bounds_of(result)
-    names = dict.fromkeys(name for c in result.primary for name in c.priors)
+    lucky = {luck[0] for c in result.primary if (luck := luck_of(c)) is not None}
+    names = dict.fromkeys(name for c in result.primary for name in c.priors if name not in lucky)
     return tuple(line for name in names for line in _under(name, result, bounds))
 
 
 def _under(name: str, result: AnalysisResult, bounds: tuple[float, ...]) -> list[str]:
+    words = "With a prior that forbids a speed-up" if name == NO_SPEEDUP.name else f"With the prior {printable(name)}"
     given = [(c, c.ratio, c.priors[name]) for c in result.primary if name in c.priors and c.ratio is not None]
     moved = [(c, other) for c, ratio, other in given if estimate_text(ratio, bounds) != estimate_text(other, bounds)]
     if not moved:
-        return [f"Prior “{name}”: the same figures."]
-    return [f"Prior “{name}”, {label(c, result)}: {estimate_text(other, bounds)}." for c, other in moved]
+        return [f"{words}: the same figures."]
+    lines = [f"{words}, {label(c, result)}: {estimate_text(other, bounds)}." for c, other in moved[:_SPELLED_OUT]]
+    left = len(moved) - _SPELLED_OUT
+    return [*lines, f"{words}: {left} more differ; --json has them."] if left > 0 else lines
 
 
 def _sentence(comparison: Comparison, result: AnalysisResult) -> str:
@@ -100,22 +109,36 @@ def _estimated(comparison: Comparison, result: AnalysisResult) -> str:
 
 
 def _costs(comparison: Comparison, result: AnalysisResult) -> str:
+    """``costs +3.1 % response time (95 % HDI +2.4 … +3.8)``; of single runs with and without room for their luck."""
     ratio, what = _known(comparison), metric_words(comparison.metric)
     bounds = bounds_of(result)
-    level, ends = hdi_of(ratio, result)
     times = multiple(ratio.median)
-    hdi = f"{f'{times}; ' if times else ''}{level} % HDI {hdi_text(ratio, ends, bounds)}"
+    hdi = f"{f'{times}; ' if times else ''}{hdi_words(comparison, result)}"
     amount = quotient_text(comparison, bounds).split(" (")[0]
     return f"costs {amount} {what} ({hdi})" if ratio.median >= 1 else f"changes {what} by {amount} ({hdi})"
 
 
+def hdi_words(comparison: Comparison, result: AnalysisResult) -> str:
+    """``95 % HDI +2.4 … +3.8``; of single runs also the wider one that decides."""
+    ratio, bounds = _known(comparison), bounds_of(result)
+    level, ends = hdi_of(ratio, result)
+    luck = luck_of(comparison)
+    if luck is None:
+        return f"{level} % HDI {hdi_text(ratio, ends, bounds)}"
+    name, roomy = luck
+    wider = hdi_text(roomy, hdi_of(roomy, result)[1], bounds)
+    return f"{level} % HDI of these two runs {hdi_text(ratio, ends, bounds)}; {wider} if {name}"
+
+
 def _why_undecided(comparison: Comparison, result: AnalysisResult) -> str:
-    level, ends = hdi_of(_known(comparison), result)
+    estimate = deciding(comparison) or _known(comparison)
+    level, ends = hdi_of(estimate, result)
+    which = f"the {level} % HDI" if luck_of(comparison) is None else "the wider one"
     if not any(ends[0] <= limit <= ends[1] for limit in bounds_of(result)):
         return "; ".join(comparison.reasons) or f"too little for a verdict at a {level} % HDI"
     if result.budget is not None:
-        return f"the {level} % HDI reaches across the budget of {share(result.budget)}"
-    return f"the {level} % HDI reaches across the edge of the ±{share(result.rope)} you said you would not care about"
+        return f"{which} reaches across the budget of {share(result.budget)}"
+    return f"{which} reaches across the edge of the ±{share(result.rope)} you said you would not care about"
 
 
 def _summary(judged: tuple[Comparison, ...], result: AnalysisResult) -> str:
@@ -166,8 +189,3 @@ def _place(comparison: Comparison, result: AnalysisResult) -> str:
     """What tells it from the others that decide: ``New Order, 16 threads: ``."""
     place = place_words(comparison, result.primary)
     return f"{', '.join(place)}: " if place else ""
-
-
-def overhead_text(comparison: Comparison, result: AnalysisResult) -> str:
-    """The overhead alone, for places where there is room for nothing else."""
-    return percent(_overhead(comparison)) if comparison.ratio is None else quotient_text(comparison, bounds_of(result))

@@ -18,6 +18,8 @@ from tdelta.report.analysis.words import (
     bounds_of,
     hdi_text,
     label,
+    luck_name,
+    luck_of,
     metric_words,
     quotient_text,
 )
@@ -73,12 +75,14 @@ def _table(result: AnalysisResult, width: int) -> list[Text | Table]:
         return []
     has_hdi = any(c.ratio is not None for c in result.comparisons)
     has_published = any(c.published for c in result.comparisons)
+    luck = luck_name(result)
     baseline, condition = _side_titles(result)
     table = plain_table(
         (
             ("", False),
             *((name, True) for name in (baseline, condition, "overhead")),
             *((("95 % HDI", True),) if has_hdi else ()),
+            *(((f"if {luck}", True),) if luck else ()),
             *((("published", True),) if has_published else ()),
             ("verdict", False),
         )
@@ -126,10 +130,13 @@ def _cells(comparison: Comparison, result: AnalysisResult) -> tuple[str | Text, 
     hdi = MISSING if ratio is None else hdi_text(ratio, ratio.hdi95, bounds)
     has_hdi = any(c.ratio is not None for c in result.comparisons)
     has_published = any(c.published for c in result.comparisons)
+    luck = luck_of(comparison)
+    roomy = MISSING if luck is None else hdi_text(luck[1], luck[1].hdi95, bounds)
     return (
         *values,
         quotient_text(comparison, bounds),
         *((hdi,) if has_hdi else ()),
+        *((roomy,) if luck_name(result) else ()),
         *((printable(comparison.published or ""),) if has_published else ()),
         _decision(comparison),
     )

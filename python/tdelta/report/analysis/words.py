@@ -10,6 +10,7 @@ from tdelta.report.quantities import decimals, interval, multiple, percent, prin
 
 _METRICS = {RESPONSE_TIME: "response time", THROUGHPUT: "time an operation", "cpu": "CPU"}
 _DETAILED_LEVELS = frozenset({"threads"})
+_LUCK = "runs differ by"
 
 
 def metric_words(metric: str) -> str:
@@ -75,6 +76,22 @@ def quotient_text(comparison: Comparison, bounds: Sequence[float] = ()) -> str:
     if ratio is None:
         return _with_multiple(comparison.quotient, decimals((comparison.quotient,), bounds))
     return _with_multiple(ratio.median, decimals((ratio.median, *ratio.hdi95), bounds))
+
+
+def luck_of(comparison: Comparison) -> tuple[str, Estimate] | None:
+    """Where each condition has one run: the estimate with room for runs to differ, which decides, and its name."""
+    return next(((n, e) for n, e in comparison.priors.items() if n.startswith(_LUCK)), None)
+
+
+def luck_name(result: AnalysisResult) -> str | None:
+    """What the wider intervals of single runs are called; None where no comparison has one."""
+    return next((luck[0] for c in result.comparisons if (luck := luck_of(c)) is not None), None)
+
+
+def deciding(comparison: Comparison) -> Estimate | None:
+    """The estimate that the decision was taken on."""
+    luck = luck_of(comparison)
+    return comparison.ratio if luck is None else luck[1]
 
 
 def hdi_of(estimate: Estimate, result: AnalysisResult) -> tuple[int, tuple[float, float]]:
