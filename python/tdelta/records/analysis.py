@@ -17,6 +17,7 @@ class Model(StrEnum):
     GAMMA = "gamma"
     BINNED_GAMMA = "gamma, interval-censored"
     SUMMARY = "summary"
+    STRETCHES = "means of stretches"
     SERIES = "throughput series"
     RUNS = "runs"
     NONE = "no replication"

@@ -7,8 +7,8 @@ they assume and how often they are wrong are in ``docs/analyze-models.md``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
+from tdelta.inference.observed.judging import analyze
+from tdelta.inference.observed.pictures import pictures
 from tdelta.inference.observed.settings import (
     NO_SPEEDUP,
     PRIOR_HELP,
@@ -20,21 +20,6 @@ from tdelta.inference.observed.settings import (
     parse_priors,
 )
 from tdelta.inference.observed.shapes import ComparisonPicture, Curve, PredictiveCheck, QuantileCheck, RatioCurve
-from tdelta.records import AnalysisResult, Observation
-
-
-def analyze(observations: Iterable[Observation], settings: AnalysisSettings) -> AnalysisResult:
-    """Compare every condition with the baseline, in all that both have.
-
-    Raises:
-        UsageError: no such baseline, nothing to compare it with, or a metric or transaction that is not there.
-    """
-    raise NotImplementedError
-
-
-def pictures(observations: Iterable[Observation], settings: AnalysisSettings) -> tuple[ComparisonPicture, ...]:
-    """The curves behind `analyze`, for the comparisons that have a posterior."""
-    raise NotImplementedError
 
 
 __all__ = [
