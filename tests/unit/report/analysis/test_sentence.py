@@ -22,6 +22,13 @@ def test_throughput_is_told_as_the_cost_of_an_operation() -> None:
     assert "costs +9.0 % time an operation" in answer(found)
 
 
+def test_single_runs_are_told_with_the_wider_interval_that_decides() -> None:
+    text = answer(s.lucky())
+    assert "(95 % HDI of these two runs +2.1 … +4.1; −5.6 … +11.8 if runs differ by 3 %)" in text
+    assert text.startswith("Undecided: ")
+    assert text.endswith("the wider one reaches across the edge of the ±2 % you said you would not care about.")
+
+
 def test_a_bare_quotient_is_undecided_and_claims_no_interval() -> None:
     found = s.result(s.comparison(2805.0, 4206.0, half95=None, metric="elapsed"))
     assert answer(found).startswith("Undecided: no replication. tde over plain reads +49.9 % elapsed: ")
@@ -77,8 +84,8 @@ def test_reasons_of_what_decides_come_first() -> None:
 
 def test_a_prior_that_changes_nothing_says_so_and_one_that_does_gives_its_figures() -> None:
     assert prior_lines(s.one_run()) == (
-        "Prior “no speed-up”: the same figures.",
-        "Prior “normal:0,0.01”, tde: +1.4 % (95 % HDI +0.6 … +2.2).",
+        "With a prior that forbids a speed-up: the same figures.",
+        "With the prior normal:0,0.01, tde: +27.4 % (95 % HDI +26.5 … +28.3).",
     )
 
 
