@@ -84,6 +84,10 @@ class Study(Protocol):
     def note(self) -> str:
         """Why not, or what is different here."""
 
+    @property
+    def tables(self) -> Sequence[str]:
+        """Its published tables, as ``tdelta analyze published:NAME`` takes them."""
+
 
 NO_REASONS: Mapping[str, str | None] = MappingProxyType({})
 
@@ -139,7 +143,9 @@ def studies_text(studies: Sequence[Study], width: int, *, color: bool = False) -
         parts += paragraph(
             f"{study.name}: {study.title}{state}", width, "bold" if study.runs else "dim", indent=_INDENT
         )
-        for line in filter(None, (f"published: {study.published}", study.note)):
+        read = ", ".join(f"published:{name}" for name in study.tables)
+        analyze = f"its tables: tdelta analyze {read}" if read else ""
+        for line in filter(None, (f"published: {study.published}", study.note, analyze)):
             parts += paragraph(f"{_INDENT}{line}", width, indent=_INDENT * 2)
     return draw(parts, width, color=color)
 
@@ -155,6 +161,7 @@ def studies_document(studies: Sequence[Study]) -> dict[str, object]:
                 "published": study.published,
                 "runs": study.runs,
                 "note": study.note,
+                "tables": list(study.tables),
             }
             for study in studies
         ],

@@ -14,6 +14,7 @@ import pytest
 from tdelta.cli.main import main
 from tdelta.errors import UnknownName
 from tdelta.session.published import PUBLISHED
+from tdelta.session.studies import studies
 from tdelta.session.tables import table, tables
 
 BARE = ("read-only-sweep", "warehouse", "dml-trace", "dml-statements")
@@ -116,3 +117,8 @@ def test_what_runs_show_beside_them_is_what_analyze_makes_of_the_same_files() ->
 def test_the_reconstructed_response_times_give_the_published_interval() -> None:
     (only,) = analyzed("response-times", "--prior", "published")["comparisons"]
     assert only["difference"]["hdi95"] == pytest.approx([-0.69, 1.89], abs=0.05)
+
+
+def test_studies_name_the_tables_there_are() -> None:
+    named = [name for study in studies() for name in study.tables]
+    assert sorted(named) == sorted(t.name for t in tables())
