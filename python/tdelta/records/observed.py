@@ -48,11 +48,15 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where figures were read: the file as the user named it, the format, its line where one line has them."""
+    """Where figures were read: the file as the user named it, the format, its line where one line has them.
+
+    ``cautions`` say, in words, what of it was left out, or not taken as it stands.
+    """
 
     file: str
     format: str
     line: int | None = None
+    cautions: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
