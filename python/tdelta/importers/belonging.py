@@ -64,7 +64,7 @@ def belonging_of(source: Source, file_format: str, naming: Naming) -> Belonging:
     """
     if naming.condition is None:
         raise ImportFault(
-            f"{source.name}: a condition was expected, and found neither in its name nor in the file, since {file_format} "
-            f"does not write which condition it is of. Say it: --condition NAME='{source.path.name}'"
+            f"{source.name}: expected a condition, found none in its name, and {file_format} writes none into the file."
+            f" Say it: --condition NAME='{source.path.name}'"
         )
     return Belonging(source.name, file_format, naming.condition, naming.run, naming.levels)

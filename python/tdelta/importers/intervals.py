@@ -1,8 +1,7 @@
 """Readings at intervals, as strangers' files have them, made into a regular series.
 
-The readings of the first and the last moment under load each cover a part of an interval, and what lies outside of them
-is not load: both are left out. Where readings are missing, the longest stretch without a gap is taken. What was left out
-is said.
+The first and the last reading under load each cover a part of their interval, and what lies outside is no load: both are
+left out. Where readings are missing, the longest stretch without a gap is taken. What was left out is said.
 """
 
 from __future__ import annotations

@@ -142,7 +142,7 @@ class _Guarded:
                 self._problems.add(f"expected the table {table}, found none")
             return ()
         if len(found) > 1 or found[0][0] != "table" or not found[0][1]:
-            self._problems.add(f"expected {table} to be a plain table, found a view, a virtual table or two of the name")
+            self._problems.add(f"expected {table} to be a plain table, found a view or a virtual one")
             return ()
         columns = self._database.execute(f'PRAGMA table_xinfo("{table}")').fetchmany(1000)
         if any(column[6] for column in columns):
@@ -156,7 +156,7 @@ class _Guarded:
         return tuple(name for name in _COLUMNS[table] if name in names)
 
 
-def _only_reading(action: int, table: str | None, _column: str | None, _database: str | None, _inner: str | None) -> int:
+def _only_reading(action: int, table: str | None, *_rest: str | None) -> int:
     """SQLite asks before each statement what it may do: read the named tables, and nothing else."""
     is_reading = action == sqlite3.SQLITE_SELECT or (
         action == sqlite3.SQLITE_READ and (table or "").upper() in _COLUMNS

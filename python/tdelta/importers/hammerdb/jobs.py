@@ -66,7 +66,8 @@ class Job:
         rampup, duration = self.window_minutes
         begin = min(loaded) + timedelta(minutes=rampup)
         end = begin + timedelta(minutes=duration)
-        return [(at, count) for at, count in self.counter if begin <= at <= end], f"the ramp-up of {rampup} min left out"
+        measured = [(at, count) for at, count in self.counter if begin <= at <= end]
+        return measured, f"the ramp-up of {rampup} min left out"
 
 
 class Jobs:
@@ -123,7 +124,7 @@ class Jobs:
     def _take_timing(self, row: Row) -> None:
         job = self._jobs.get(_identity(row))
         if job is not None:
-            job.timings.append({key: value[:60] if isinstance(value, str | bytes) else value for key, value in row.items()})
+            job.timings.append({key: _short(value) for key, value in row.items()})
 
 
 def together(timings: list[Row]) -> tuple[dict[str, Row], tuple[str, ...]]:
@@ -178,6 +179,11 @@ def _window_minutes(settings: object) -> tuple[int, int] | None:
     if any(len(values) != 1 for values in found.values()) or "timed" not in settings:
         return None
     return int(found["rampup"][0]), int(found["duration"][0])
+
+
+def _short(value: object) -> object:
+    """A value without the megabyte that a stranger may have put there."""
+    return value[:60] if isinstance(value, str | bytes) else value
 
 
 def _identity(row: Row) -> str:

@@ -1,8 +1,8 @@
 """What HammerDB prints: console logs, ``jobs ID result``, ``timing`` and ``tcount`` as JSON, ``jobs ID summaryjson``.
 
 People keep them in files of their own, or one behind the other in the log of a script: lines and JSON objects are taken
-wherever they stand. The k-th result, the k-th timing and the k-th counter belong to the k-th run of the file. What is not
-of these is passed over, as a console says much.
+wherever they stand. The k-th result, the k-th timing and the k-th counter belong to the k-th run of the file. All else
+is passed over, as a console says much.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tdelta.records.observed import Observation
 
 FORMAT = "HammerDB jobs"
 
-LONGEST_OBJECT = 8 * 1024 * 1024
+LONGEST_OBJECT = 4 * 1024 * 1024
 """Characters of one JSON object: a counter reading every ten seconds for months."""
 
 MOST_OF_A_KIND = 1000
@@ -187,7 +187,7 @@ def _take_report(line: int, document: Mapping[str, object], found: _Found, probl
 
 
 def _readings(pairs: list[tuple[object, object]], line: int, problems: Problems) -> list[tuple[datetime, float]]:
-    """Time and count. Newer ones write ``time: count``; older ones ``count: time``, and lose readings that are equal."""
+    """Time and count. Newer ones write ``time: count``; older ones ``count: time``, which loses equal readings."""
     readings = []
     for first, second in pairs:
         at = timestamp(first)
