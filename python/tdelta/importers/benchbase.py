@@ -1,8 +1,8 @@
 """BenchBase (and OLTP-Bench before it): single transactions, readings at intervals, the summary.
 
 Its files are ``*.raw.csv``, ``*.samples.csv``, ``*.results.csv`` (also one for each transaction type) and
-``*.summary.json``. What the tool did during its warm-up is in none of them: it records only while it measures. Columns are
-found by their names, since forks add some and old versions lack some.
+``*.summary.json``. What the tool did during its warm-up is in none of them: it records only while it measures. Columns
+are found by their names, since forks add some and old versions lack some.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ SUCCESSFUL = "successful"
 LARGEST_SUMMARY_BYTES = 4 * 1024 * 1024
 MOST_READINGS = 2_000_000
 LONGEST_NAME = 200
-OF_UNKNOWN_COUNT = "the summary does not say of how many transactions it is (older versions do not): only its mean is used"
+OF_UNKNOWN_COUNT = "the summary does not say of how many transactions it is: no more than its mean is used"
 _LONGEST_US = 1e15
 _MOST_FAULTY_ROWS = 100
 """A file with more rows that are none is no such file: its reading ends there."""

@@ -1,7 +1,7 @@
 """Readings at intervals, as strangers' files have them, made into a regular series.
 
-The first and the last reading under load each cover a part of their interval, and what lies outside is no load: both are
-left out. Where readings are missing, the longest stretch without a gap is taken. What was left out is said.
+The first and the last reading under load each cover a part of their interval, and what lies outside is no load: both
+are left out. Where readings are missing, the longest stretch without a gap is taken. What was left out is said.
 """
 
 from __future__ import annotations

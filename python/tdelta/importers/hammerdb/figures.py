@@ -132,7 +132,7 @@ def usable_sd(sd: float | None, printed: Printed) -> tuple[float | None, tuple[s
     shortest_click, longest_click = _MS_PER_CLICK
     if sd * longest_click >= smallest and sd * shortest_click <= largest:
         return None, (
-            f"a standard deviation of {sd:g} could be in ms or, as HammerDB before April 2026 wrote it, in clicks: not used",
+            f"a standard deviation of {sd:g} could be in ms, or in clicks (HammerDB before April 2026): not used",
         )
     return sd, ()
 

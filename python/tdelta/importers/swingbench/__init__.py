@@ -1,10 +1,9 @@
-"""Swingbench results (``results.xml``): each transaction type's count, mean and percentiles, and throughput by the second.
+"""Swingbench results (``results.xml``): count, mean, percentiles of each transaction type, throughput by the second.
 
-Elements are matched by local name, in any namespace, wherever they stand, so that old and new layouts are read alike; the
-misspelt names are Swingbench's own. A standard deviation is written only with ``-stats full``. The tool's author shows
-the figure, not its element's name (dominicgiles.com, "New build of swingbench with improved stats"): what contains
-``StandardDeviation`` is taken, else ``Variance``, and only if it can belong to the minimum, mean, maximum and percentiles
-beside it.
+Elements are matched by local name, in any namespace, wherever they stand, so that old and new layouts are read alike;
+the misspelt names are Swingbench's own. A standard deviation is written only with ``-stats full``. The tool's author
+shows the figure, not its element's name (dominicgiles.com, "New build of swingbench with improved stats"): what contains
+``StandardDeviation`` is taken, else ``Variance``, and only if it can belong to minimum, mean, maximum and percentiles.
 
 What a document can do to its reader is bounded: see `document`.
 """

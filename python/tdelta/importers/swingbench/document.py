@@ -1,6 +1,6 @@
 """A Swingbench results document, read by expat: the few elements that matter are kept.
 
-What a document can do to its reader is bounded: no DTD, no entities, so many levels and elements, so long tags and texts.
+What a document can do to its reader is bounded: no DTD, no entities, so many levels and elements, so long tags.
 """
 
 from __future__ import annotations
