@@ -45,7 +45,7 @@ _NEEDED = {
     "JOBTCOUNT": ("jobid", "counter", "metric", "timestamp"),
     "JOBTIMING": ("jobid", "procname", "calls", "min_ms", "avg_ms", "max_ms", "sd", "summary"),
 }
-_MOST_ROWS = {"JOBMAIN": 100_000, "JOBOUTPUT": 10_000_000, "JOBTCOUNT": 400_000, "JOBTIMING": 50_000}
+MOST_ROWS = {"JOBMAIN": 100_000, "JOBOUTPUT": 10_000_000, "JOBTCOUNT": 400_000, "JOBTIMING": 50_000}
 """Those of the two last ones are held until the end."""
 
 
@@ -57,7 +57,8 @@ class JobsDatabaseImporter:
     def recognizes(self, source: Source) -> bool:
         """An SQLite database whose schema, in its first pages, names HammerDB's tables."""
         head = source.head
-        return head.startswith(_MAGIC) and b"JOBMAIN" in head and b"JOBOUTPUT" in head
+        others = (b"JOBOUTPUT", b"JOBTCOUNT", b"JOBTIMING")
+        return head.startswith(_MAGIC) and b"JOBMAIN" in head and any(table in head for table in others)
 
     def read(self, source: Source, naming: Naming) -> Iterator[Observation]:
         """Throughput, counter series and procedure times of every TPROC-C job, in the order of their start."""
@@ -83,7 +84,8 @@ def _read(source: Source, problems: Problems) -> tuple[Job, ...]:
                 for row in tables.rows(table):
                     take(row)
     except (sqlite3.Error, OSError, MemoryError, UnicodeError, OverflowError, ValueError) as error:
-        problems.add(f"expected an undamaged SQLite database, found: {error or 'one that does not fit into memory'}")
+        found = "one that takes too long to read" if str(error) == "interrupted" else str(error) or "one too large"
+        problems.add(f"expected an undamaged SQLite database, found: {found}")
     return jobs.in_order()
 
 
@@ -117,7 +119,7 @@ class _Guarded:
 
     def rows(self, table: str) -> Iterator[Mapping[str, object]]:
         """The rows of a table, at most so many. A table that is missing or refused has none."""
-        columns, most = self._columns[table], _MOST_ROWS[table]
+        columns, most = self._columns[table], MOST_ROWS[table]
         if not columns:
             return
         cursor = self._database.execute(f'SELECT {", ".join(columns)} FROM "{table}" LIMIT {most + 1}')

@@ -32,6 +32,9 @@ _SIGNS = re.compile(
     r"|^HammerDB CLI v\d|^Hammerdb Log @|^Vuser \d+:",
     re.MULTILINE | re.ASCII,
 )
+_ANSWER = re.compile(r'"(?:elapsed_ms|ratio_pct)"\s*:|"[\w ]{1,40} tpm"\s*:|"hammerdb-job-report-v', re.ASCII)
+"""What only an object of ``jobs`` has, even if it is broken."""
+
 _USERS = re.compile(r"(\d{1,6}) Active Virtual Users configured", re.ASCII)
 _TOKENS = re.compile(r'"(?:[^"\\]|\\.)*"|[{}]')
 _REMEDY = "print them again (jobs format JSON; jobs ID result, timing or tcount)"
@@ -135,7 +138,7 @@ class _Objects:
 
     def _note(self, text: str, found: str) -> None:
         """A console prints braces of many kinds: only what looks like an answer of ``jobs`` is missed."""
-        if _SIGNS.search(text) is not None:
+        if _ANSWER.search(text) is not None:
             self._problems.add(f"expected a whole JSON object, {found}", self._begins_at)
 
 

@@ -55,7 +55,6 @@ class Document:
         self._elements = 0
         self._silent_bytes = 0
         self._parser = expat.ParserCreate()
-        self._parser.buffer_text = True
         self._parser.StartDoctypeDeclHandler = self._refuse_declarations
         self._parser.EntityDeclHandler = self._refuse_declarations
         self._parser.StartElementHandler = self._start
