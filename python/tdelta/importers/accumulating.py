@@ -233,12 +233,17 @@ class Gathering(Generic[Key]):
         accumulator = self._groups.get(key)
         if accumulator is None:
             if len(self._groups) >= MOST_GROUPS:
-                raise ImportFault(
-                    f"{place(self._file, line)}: expected at most {MOST_GROUPS} {self._kind}, found more. If a column"
-                    " holds a time, a number or an id of each row, it is no factor: leave it out"
-                )
+                raise too_many_groups(self._file, line, self._kind)
             accumulator = self._groups[key] = Accumulator()
         return accumulator
+
+
+def too_many_groups(file: str, line: int | None, kind: str) -> ImportFault:
+    """What is said of a file with more groups than any comparison has."""
+    return ImportFault(
+        f"{place(file, line)}: expected at most {MOST_GROUPS} {kind}, found more. If a column holds a time, a number or"
+        " an id of each row, it is no factor: leave it out"
+    )
 
 
 def place(file: str, line: int | None) -> str:
