@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from tdelta.errors import ImportFault
+from tdelta.importers import benchbase, hammerdb, swingbench
 from tdelta.importers.csv_rows import CsvRows
 from tdelta.importers.merging import together
 from tdelta.importers.naming import Named, namings
@@ -23,7 +24,16 @@ from tdelta.importers.reading import FileSource, Progress, excerpt, expand, look
 from tdelta.importers.sysbench import Sysbench
 from tdelta.records.observed import Observation
 
-IMPORTERS: tuple[Importer, ...] = (Sysbench(), PgbenchReport(), PgbenchLog(), PgbenchAggregates(), CsvRows())
+IMPORTERS: tuple[Importer, ...] = (
+    Sysbench(),
+    PgbenchReport(),
+    PgbenchLog(),
+    PgbenchAggregates(),
+    *swingbench.IMPORTERS,
+    *hammerdb.IMPORTERS,
+    *benchbase.IMPORTERS,
+    CsvRows(),
+)
 
 KNOWN_FORMATS = (
     ("sysbench", "its output ('[ 10s ] thds: 16 tps: …', 'SQL statistics:'), or its CSV hook's rows"),
