@@ -20,7 +20,7 @@ from tdelta.records import Bins, Group, Origin, Role, Samples, Summary
 
 from .running import BLOCK_MODEL, GAMMA_MODEL, Array, run
 
-TABLE = Path(__file__).parents[3] / "docs" / "published" / "response-times.csv"
+TABLE = Path(__file__).parents[3] / "python" / "tdelta" / "studies" / "response-times.csv"
 ERRORS = 4.0
 """Monte-Carlo errors that two right answers may be apart: one comparison in 16,000 fails by chance."""
 
@@ -83,8 +83,8 @@ def reconstruction() -> list[Summary]:
             Group(row["condition"], row["transaction"]),
             Origin(TABLE.name, "CSV"),
             int(row["n"]),
-            float(row["mean"]),
-            float(row["sd"]),
+            float(row["mean_ms"]),
+            float(row["sd_ms"]),
         )
         for row in rows
     ]
