@@ -153,8 +153,7 @@ def _column(index: int, name: str, is_condition: bool, is_numeric: bool) -> Colu
         return Column(index, name, Part.NOTHING)
     if stem in _FACTOR:
         return Column(index, name, Part.FACTOR)
-    timed = {"unit": "ms", "scale": _TIMES_MS.get(unit, 1.0)} if unit in _TIMES_MS or not unit else None
-    if timed is not None:
+    if unit in _TIMES_MS or not unit:
         scale = _TIMES_MS.get(unit, 1.0)
         for part, known in ((Part.MEAN, _MEAN), (Part.SD, _SD)):
             if stem in known:

@@ -32,8 +32,9 @@ _COMMENT = re.compile(r"#\s*(?P<word>[A-Za-z]+)\s*:\s*(?P<text>.+)")
 _TOLD = ("reconstruction", "note", "caution")
 _OF_OTHER_TOOLS = (
     ("time", "threads", "tps", "qps"),  # sysbench's CSV hook
-    ("transaction_type_index",),  # BenchBase's raw results
-    ("time_seconds", "throughput_requests_per_second"),  # BenchBase's samples
+)
+_OF_BENCHBASE = re.compile(
+    r"\s*(?:transaction type[^,]*,.*\blatency ?\(|time ?\(sec(?:onds)?\),.*\bthroughput ?\(req)", re.IGNORECASE
 )
 
 
@@ -207,7 +208,7 @@ def _is_header(cells: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
     if not 1 <= len(cells) <= _MOST_COLUMNS:
         return False
     names = tuple(one_spelling(cell) for cell in cells)
-    if any(names[: len(other)] == other for other in _OF_OTHER_TOOLS):
+    if any(names[: len(other)] == other for other in _OF_OTHER_TOOLS) or _OF_BENCHBASE.match(",".join(cells)):
         return False
     if any(is_number(cell, has_decimal_comma=False) for cell in cells):
         return False
