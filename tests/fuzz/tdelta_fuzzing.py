@@ -87,6 +87,8 @@ def is_sound(observation: Observation) -> None:
     """Raise `Unsound` for figures that no importer may yield."""
     group = observation.group
     _must(bool(group.condition) and bool(group.transaction) and bool(group.metric) and bool(group.run), "a name is empty")
+    names = (group.condition, group.transaction, group.metric, group.run, *(str(it) for level in group.levels for it in level))
+    _must(all(name.isprintable() for name in (*names, *observation.origin.cautions)), "a name would move the cursor")
     match observation:
         case Samples():
             numbers = (observation.total, observation.total_log, observation.total_squares)
@@ -166,7 +168,7 @@ def _child(name: str, mutations: int, seed: int, saved: Path) -> None:
             signal.setitimer(signal.ITIMER_PROF, LONGEST_CPU_SECONDS)
             try:
                 tally["results" if _answer_of(importer, path) else "faults"] += 1
-            except (Exception, Hang) as error:  # noqa: BLE001 - whatever it is, it is a failure
+            except (Exception, Hang) as error:  # whatever it is, it is a failure
                 kept = saved / f"{name.replace(' ', '-')}-{seed}-{number}"
                 saved.mkdir(parents=True, exist_ok=True)
                 kept.write_bytes(content)

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from tdelta_fuzzing import fixtures_of, fuzz
 
+from tdelta.importers.protocol import Importer
 from tdelta.importers.recognizing import IMPORTERS
 
 MUTATIONS = 2000
@@ -14,9 +15,8 @@ SEED = 20261122
 
 
 @pytest.mark.parametrize("importer", IMPORTERS, ids=lambda importer: importer.name)
-def test_mutated_files_give_a_sound_result_or_a_clear_fault(importer: object, tmp_path: Path) -> None:
-    name = importer.name  # type: ignore[attr-defined]
-    outcome = fuzz(name, MUTATIONS, SEED, tmp_path)
+def test_mutated_files_give_a_sound_result_or_a_clear_fault(importer: Importer, tmp_path: Path) -> None:
+    outcome = fuzz(importer.name, MUTATIONS, SEED, tmp_path)
     assert not outcome.failures, "\n".join(outcome.failures)
     assert outcome.results + outcome.faults == MUTATIONS
     assert outcome.results > 0
@@ -24,5 +24,5 @@ def test_mutated_files_give_a_sound_result_or_a_clear_fault(importer: object, tm
 
 
 @pytest.mark.parametrize("importer", IMPORTERS, ids=lambda importer: importer.name)
-def test_every_importer_has_files_to_mutate(importer: object) -> None:
-    assert fixtures_of(importer)  # type: ignore[arg-type]
+def test_every_importer_has_files_to_mutate(importer: Importer) -> None:
+    assert fixtures_of(importer)

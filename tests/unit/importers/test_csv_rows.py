@@ -281,3 +281,20 @@ def test_a_file_says_its_conditions_if_it_has_the_column(tmp_path: Path) -> None
         path = tmp_path / "file.csv"
         path.write_text(f"{header}\n{row}\n")
         assert CsvRows().says_conditions(FileSource(path)) is says
+
+
+@pytest.mark.parametrize("column", ["response_ms", "tps"])
+def test_a_condition_without_a_name_is_refused(tmp_path: Path, column: str) -> None:
+    fault = fault_of(tmp_path, f"condition,{column}\nnone,1\nnone,2\n ,3\n")
+    assert "file.txt:4: expected a name in the column of the condition" in fault
+
+
+def test_names_cannot_move_the_cursor(tmp_path: Path) -> None:
+    figure = all_of(of(tmp_path, "condition,transaction,tps\n\x1b[2Jnone,a\x07,1\ntde,b,2\n"), Figure)[0]
+    assert (figure.group.condition, figure.group.transaction) == ("\ufffd[2Jnone", "a\ufffd")
+
+
+def test_runs_of_a_second_file_stand_behind_its_own(tmp_path: Path) -> None:
+    text = "condition,run,tps\nnone,1,10\nnone,2,11\n"
+    assert [it.group.run for it in all_of(of(tmp_path, text), Figure)] == ["1", "2"]
+    assert [it.group.run for it in all_of(of(tmp_path, text, Naming(None, "2")), Figure)] == ["2.1", "2.2"]
