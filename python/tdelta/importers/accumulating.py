@@ -40,13 +40,7 @@ class ExactSum:
 
     __slots__ = ("_correction", "_sum")
 
-    def __init__(self) ->    @property
-    def is_nothing_but_zeros(self) -> bool:
-        """Whether no time was above 0."""
-        self._flush()
-        return self.count == 0
-
-    def samples(self, group: Group, origin: Origin) -> Samples | None:
+    def __init__(self) -> None:
         self._sum = 0.0
         self._correction = 0.0
 
@@ -129,6 +123,12 @@ class Accumulator:
         """More response times, in time order; the same conditions."""
         self._flush()
         self._take(values_ms)
+
+    @property
+    def is_nothing_but_zeros(self) -> bool:
+        """Whether no time was above 0."""
+        self._flush()
+        return self.count == 0
 
     def samples(self, group: Group, origin: Origin) -> Samples | None:
         """What is known of them; None where no time was above 0."""

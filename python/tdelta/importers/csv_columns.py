@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from tdelta.errors import ImportFault
+from tdelta.importers.reading import excerpt, printable
 from tdelta.records.observed import RESPONSE_TIME, THROUGHPUT
 
 
@@ -153,8 +154,7 @@ def _column(index: int, name: str, is_condition: bool, is_numeric: bool) -> Colu
         return Column(index, name, Part.NOTHING)
     if stem in _FACTOR:
         return Column(index, name, Part.FACTOR)
-    timed = {"unit": "ms", "scale": _TIMES_MS.get(unit, 1.0)} if unit in _TIMES_MS or not unit else None
-    if timed is not None:
+    if unit in _TIMES_MS or not unit:
         scale = _TIMES_MS.get(unit, 1.0)
         for part, known in ((Part.MEAN, _MEAN), (Part.SD, _SD)):
             if stem in known:
@@ -214,7 +214,7 @@ def _with_a_metric(columns: list[Column], numeric: Sequence[bool]) -> list[Colum
 def _with_names(columns: list[Column], header: Sequence[str]) -> list[Column]:
     """Factors keep the name that the header gives them; it is what the user reads."""
     return [
-        Column(it.index, header[it.index].strip(), it.part, it.metric, it.unit, it.scale, it.quantile, it.of)
+        Column(it.index, printable(header[it.index].strip()), it.part, it.metric, it.unit, it.scale, it.quantile, it.of)
         for it in columns
     ]
 
@@ -224,19 +224,19 @@ def _faults(header: Sequence[str], names: Sequence[str], columns: Sequence[Colum
     for name in dict.fromkeys(name for name in names if name and names.count(name) > 1):
         faults.append(f"expected each column once, found {name!r} {names.count(name)} times")
     for part in (Part.TRANSACTION, Part.RUN, Part.COUNT, Part.MEAN, Part.SD, Part.RESPONSE):
-        same = [header[column.index] for column in columns if column.part is part]
+        same = [printable(header[column.index]) for column in columns if column.part is part]
         if len(same) > 1:
             faults.append(f"expected one column for the {part}, found {', '.join(same)}. Leave out all but one")
     for column in columns:
         if column.part is Part.RESPONSE and not column.unit:
-            found = header[column.index].strip()
+            found = printable(header[column.index].strip())
             faults.append(f"expected a unit in the name of the response time ({found}_ms, {found}_us, …), found none")
     if not faults and not any(
         column.part in (Part.RESPONSE, Part.METRIC, Part.MEAN) for column in columns
     ):
         faults.append(
             "expected a column with figures (response_ms; n, mean, sd; tps, cpu_ms, …), found only"
-            f" {', '.join(cell.strip() for cell in header)}"
+            f" {excerpt(', '.join(cell.strip() for cell in header), 200)}"
         )
     return faults
 

@@ -16,7 +16,7 @@ from itertools import islice
 from tdelta.errors import ImportFault
 from tdelta.importers.csv_columns import is_known, one_spelling
 from tdelta.importers.protocol import Source
-from tdelta.importers.reading import HEAD_BYTES, excerpt
+from tdelta.importers.reading import HEAD_BYTES, excerpt, printable
 
 CHUNK_ROWS = 16_384
 LONGEST_CELL = 1000
@@ -110,9 +110,9 @@ def sniffed(source: Source) -> Table | None:
         header_line,
         rows,
         is_whole and len(looked_at) == len(content) - 1,
-        next((match["text"].strip() for match in told if match["word"].lower() == "source"), None),
+        next((printable(match["text"].strip()) for match in told if match["word"].lower() == "source"), None),
         tuple(
-            f"{match['word'].lower()}: {match['text'].strip()}" for match in told if match["word"].lower() in _TOLD
+            printable(f"{match['word'].lower()}: {match['text'].strip()}") for match in told if match["word"].lower() in _TOLD
         ),
     )
 

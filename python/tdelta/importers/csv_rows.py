@@ -7,6 +7,7 @@ whole of a short file: then it is a table of single figures, as every other one 
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -19,7 +20,7 @@ from tdelta.importers.accumulating import LONGEST_MS, MOST_GROUPS, Gathering, no
 from tdelta.importers.csv_columns import Column, Part, columns_of, first_throughput, one_spelling
 from tdelta.importers.csv_dialect import LONGEST_CELL, Table, chunks_of, number_of, sniffed
 from tdelta.importers.protocol import Naming, Source
-from tdelta.importers.reading import excerpt
+from tdelta.importers.reading import excerpt, printable
 from tdelta.records.conditions import Level
 from tdelta.records.observed import (
     ALL,
@@ -67,7 +68,7 @@ class CsvRows:
         if reader.naming.condition is None and not reader.of(Part.CONDITION):
             raise ImportFault(
                 f"{source.name}:{table.header_line}: expected a column `condition`, found"
-                f" {', '.join(table.header)}. Add one, or say it: --condition plain='{source.path.name}'"
+                f" {excerpt(', '.join(table.header), 200)}. Add one, or say it: --condition plain='{source.path.name}'"
             )
         if reader.of(Part.COUNT) and reader.of(Part.MEAN):
             yield from reader.rows(reader.summaries)
@@ -109,6 +110,7 @@ class _Reader:
         keys = self.of(*_KEYS)
         gathering: Gathering[tuple[str, ...]] = Gathering(self.source.name, _KIND)
         codes: dict[tuple[str, ...], int] = {}
+        conditions = [at for at, key in enumerate(keys) if key.part is Part.CONDITION and not self.naming.condition]
         for lines, rows in chunks_of(self.source, self.table):
             columns = list(zip(*rows, strict=True))
             values = self._numbers(columns[value.index], lines) * value.scale
@@ -120,6 +122,8 @@ class _Reader:
             numbers: dict[tuple[str, ...], int] = {}
             for raw in dict.fromkeys(found):
                 key = self._stripped(raw, lines[0])
+                if conditions and not key[conditions[0]]:
+                    raise ImportFault(self._without_condition(lines[found.index(raw)]))
                 numbers[raw] = codes.setdefault(key, len(codes))
                 if len(codes) > MOST_GROUPS:
                     raise too_many_groups(self.source.name, lines[found.index(raw)], _KIND)
@@ -162,8 +166,11 @@ class _Reader:
                         f"{self.source.name}:{line}: expected at most {MOST_FIGURES} rows of figures, found more. Samples"
                         " of response times go into a column response_ms"
                     )
-                self._stripped(cells, line)
-                yield from read(cells, line, faults)
+                named = self._stripped(cells, line)
+                if not self.naming.condition and not all(named[it.index] for it in self.of(Part.CONDITION)):
+                    faults.append(self._without_condition(line))
+                else:
+                    yield from read(named, line, faults)
                 if len(faults) >= _MOST_FAULTS:
                     raise ImportFault("\n".join((*faults, "… and maybe more")))
         if faults:
@@ -198,9 +205,15 @@ class _Reader:
             transaction=ALL if transaction.lower() == ALL else transaction,
             metric=RESPONSE_TIME if metric is None else metric.metric,
             unit="ms" if metric is None else metric.unit,
-            run=of.get(Part.RUN, self.naming.run),
+            run=self._run(of.get(Part.RUN)),
             levels=(*(it for it in self.naming.levels if it[0] not in own), *factors),
         )
+
+    def _run(self, said: str | None) -> str:
+        """What the column says; of a second file, behind that file's own."""
+        if said is None:
+            return self.naming.run
+        return said if self.naming.run == "1" else f"{self.naming.run}.{said}"
 
     def _numbered(self, group: Group) -> Group:
         """A row that comes again, where no column says the run, is another run."""
@@ -216,7 +229,7 @@ class _Reader:
         stems = {metric, metric.rpartition("_")[0]}
         own = [it for it in self.of(Part.PUBLISHED) if it.of in stems and it.of]
         whole = [it for it in self.of(Part.PUBLISHED) if it.of is None]
-        return next((cells[it.index].strip() for it in (*own, *whole) if cells[it.index].strip()), None)
+        return next((printable(cells[it.index].strip()) for it in (*own, *whole) if cells[it.index].strip()), None)
 
     def _number(self, cells: Sequence[str], column: Column, line: int, faults: list[str]) -> float | None:
         """A figure in its unit: finite, not negative. None, and one more fault, where it is none."""
@@ -230,7 +243,7 @@ class _Reader:
         if 0.0 <= value <= LONGEST_MS * 1e6:
             return value * column.scale
         faults.append(
-            f"{self.source.name}:{line}: expected a number of 0 or more as {column.name}, found {excerpt(text)}"
+            f"{self.source.name}:{line}: expected a number of 0 or more as {printable(column.name)}, found {excerpt(text)}"
         )
         return None
 
@@ -272,7 +285,10 @@ class _Reader:
             raise ImportFault(
                 f"{self.source.name}:{line}: expected names of at most {LONGEST_CELL} characters, found {excerpt(longest)}"
             )
-        return tuple(cell.strip() for cell in cells)
+        return tuple(printable(cell.strip()) for cell in cells)
+
+    def _without_condition(self, line: int) -> str:
+        return f"{self.source.name}:{line}: expected a name in the column of the condition, found nothing"
 
     def _without_rows(self) -> ImportFault:
         return ImportFault(f"{self.source.name}: expected rows behind the header in line {self.table.header_line}, found none")
@@ -294,5 +310,7 @@ def _level(text: str) -> Level:
     try:
         value = number_of(text, has_decimal_comma=False)
     except ValueError:
+        return text
+    if not math.isfinite(value):
         return text
     return int(value) if value.is_integer() and "." not in text and abs(value) < 1e15 else value

@@ -25,6 +25,7 @@ from pathlib import Path
 
 from tdelta.errors import ImportFault, UnknownName, UsageError
 from tdelta.importers.protocol import Naming
+from tdelta.importers.reading import printable
 from tdelta.importers.suggesting import suggestion
 from tdelta.importers.words import Kind, Word, is_baseline, is_encrypted, words_of
 from tdelta.records.conditions import Level
@@ -80,7 +81,7 @@ class _Name:
         said = [f"condition {self.condition}"] if self.condition else []
         said += [f"{name} {level}" for name, level in self.levels]
         said += [f"run {self.run}"] if self.run else []
-        faults = [*self.faults, *([f"as {self.twin} is: which run?"] if self.twin else [])]
+        faults = [*self.faults, *([f"as {printable(str(self.twin))} is: which run?"] if self.twin else [])]
         return "; ".join((", ".join(said) or "nothing", *faults))
 
 
@@ -173,7 +174,7 @@ def _cut(files: Sequence[Named]) -> list[_Name]:
         common &= _multiset(name)
     cut = [_without(name, common) for name in names]
     conditions = (Kind.BASELINE, Kind.ENCRYPTED)
-    if any(name.words(*conditions) for name in cut) or not any(name.words(*conditions) for name in names):
+    if any(name.words(*conditions, Kind.OTHER) for name in cut) or not any(name.words(*conditions) for name in names):
         return cut
     # All are of one condition: then the word for it is what they have in common.
     kept = Counter({key: count for key, count in common.items() if key[0] not in conditions})
@@ -193,7 +194,7 @@ def _parts(files: Sequence[Named]) -> Iterable[tuple[Named, tuple[str, ...]]]:
             if number is not None and stem.endswith(f".{number}"):
                 stem = stem[: -len(number) - 1]
         folders = file.path.absolute().parent.relative_to(root).parts
-        yield file, (*(folders or (root.name,) if len(files) == 1 else folders), stem)
+        yield file, (root.name, *folders, stem)
 
 
 def _multiset(name: _Name) -> Counter[tuple[Kind, str]]:
@@ -249,14 +250,14 @@ def _by_words(names: list[_Name]) -> None:
 def _by_what_differs(names: list[_Name]) -> None:
     """Without a word of either kind: the outermost part of the names that differs in its words."""
     depth = max((len(name.parts) for name in names), default=0)
-    for level in range(depth):
+    for level in range(depth) if len(names) > 1 else reversed(range(depth)):
         found = [
             "-".join(word.text for word in name.parts[level] if word.kind is Kind.OTHER)
             if level < len(name.parts)
             else ""
             for name in names
         ]
-        if len(set(found)) == 1 and len(names) > 1:
+        if len(set(found)) == 1 and (len(names) > 1 or not found[0]):
             continue
         for name, condition in zip(names, found, strict=True):
             if condition:
@@ -358,8 +359,8 @@ def _speaking(files: Sequence[Named]) -> dict[Path, Naming]:
 
 def _open_questions(names: Sequence[_Name]) -> str:
     shown = sorted(names, key=lambda name: not (name.faults or name.twin))[:_MOST_SHOWN]
-    width = max(len(str(name.file.path)) for name in shown)
-    lines = [f"  {str(name.file.path):<{width}}  {name.understood}" for name in shown]
+    width = max(len(printable(str(name.file.path))) for name in shown)
+    lines = [f"  {printable(str(name.file.path)):<{width}}  {name.understood}" for name in shown]
     more = [f"  … and {len(names) - len(shown)} more"] if len(names) > len(shown) else []
     return "\n".join(
         (

@@ -17,7 +17,7 @@ from statistics import median
 from tdelta.errors import ImportFault
 from tdelta.importers.accumulating import LONGEST_MS, place
 from tdelta.importers.protocol import Naming, Source
-from tdelta.importers.reading import excerpt
+from tdelta.importers.reading import excerpt, printable
 from tdelta.records.conditions import Level
 from tdelta.records.observed import ALL, THROUGHPUT, Figure, Group, Observation, Origin, Series, Summary
 
@@ -151,9 +151,10 @@ class _Run:
         elif _TYPE.match(line):
             self._has_report = True
         elif script := _SCRIPT.match(line):
-            if len(self._scripts) >= MOST_SCRIPTS and script[1] not in self._scripts:
+            name = printable(script[1])
+            if len(self._scripts) >= MOST_SCRIPTS and name not in self._scripts:
                 raise ImportFault(f"{place(file, number)}: expected at most {MOST_SCRIPTS} scripts, found more")
-            self._section = self._scripts.setdefault(script[1], _Section())
+            self._section = self._scripts.setdefault(name, _Section())
         elif tps := _TPS.match(line):
             self._tps[tps[2]] = float(tps[1])
         elif _ABORTED in line:

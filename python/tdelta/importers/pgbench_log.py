@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from statistics import median
 
@@ -57,11 +57,9 @@ class PgbenchLog:
         without_time: Counter[str] = Counter()
         rows = 0
         widest = 0
-        lines = source.text_lines()
+        told: list[str] = []
+        lines = _whole_rows(source, is_transaction, told)
         while chunk := list(islice(lines, _LINES_AT_ONCE)):
-            chunk = [(number, line) for number, line in chunk if line]
-            if not chunk:
-                continue
             scripts, times = _times(chunk, source.name, without_time)
             if times.size:
                 gathering.extend(ALL, times, chunk[0][0])
@@ -71,12 +69,10 @@ class PgbenchLog:
             widest = max(widest, len(chunk[0][1].split()))
         if not len(gathering):
             raise ImportFault(f"{source.name}: expected transactions with a time, found none in {rows} rows")
-        told = tuple(
-            f"{count} of {rows} transactions have no time: {word}" for word, count in sorted(without_time.items())
-        )
+        told += [f"{count} of {rows} transactions have no time: {word}" for word, count in sorted(without_time.items())]
         if widest == 8 or without_time["skipped"]:
-            told += ("with --rate, response times count from when a transaction was due",)
-        origin = Origin(source.name, self.name, None, told)
+            told.append("with --rate, response times count from when a transaction was due")
+        origin = Origin(source.name, self.name, None, tuple(told))
         several = len(gathering) > 2
         for samples in gathering.samples(lambda script: _group(naming, script), origin):
             if several or samples.group.transaction == ALL:
@@ -100,10 +96,9 @@ class PgbenchAggregates:
         total_us, squares_us = ExactSum(), ExactSum()
         faults: list[str] = []
         others: Counter[str] = Counter()
-        for number, line in source.text_lines():
+        told: list[str] = []
+        for number, line in _whole_rows(source, is_aggregate, told):
             row = line.split()
-            if not row:
-                continue
             if not is_aggregate(row):
                 faults.append(_no_row(source.name, number, line, "an interval: start, count, sum, sum of squares, …"))
                 if len(faults) >= _MOST_FAULTS:
@@ -120,8 +115,8 @@ class PgbenchAggregates:
             raise ImportFault("\n".join(faults))
         if not sum(counts):
             raise ImportFault(f"{source.name}: expected transactions, found {len(starts)} intervals without any")
-        told = tuple(f"{count} {words}" for words, count in others.items() if count)
-        origin = Origin(source.name, self.name, None, told)
+        told += [f"{count} {words}" for words, count in others.items() if count]
+        origin = Origin(source.name, self.name, None, tuple(told))
         yield _series(naming, origin, starts, counts)
         yield _summary(naming, origin, int(sum(counts)), total_us.value, squares_us.value)
 
@@ -163,6 +158,23 @@ def _first_rows(source: Source) -> list[list[str]]:
     if len(source.head) >= HEAD_BYTES or len(lines) > 1:
         lines.pop()  # cut off, or empty
     return [line.split() for line in lines[:_LINES_LOOKED_AT] if line.strip()]
+
+
+def _whole_rows(
+    source: Source, is_row: Callable[[Sequence[str]], bool], told: list[str]
+) -> Iterator[tuple[int, str]]:
+    """Lines that are not blank; a last one that is no row was cut off, and is told instead."""
+    held: tuple[int, str] | None = None
+    for numbered in source.text_lines():
+        if not numbered[1].strip():
+            continue
+        if held is not None:
+            yield held
+        held = numbered
+    if held is not None and is_row(held[1].split()):
+        yield held
+    elif held is not None:
+        told.append(f"the file ends within line {held[0]}, which is left out")
 
 
 def _times(

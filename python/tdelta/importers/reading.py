@@ -60,7 +60,7 @@ class FileSource:
 
     def __init__(self, path: Path, name: str | None = None, progress: Progress = _no_progress) -> None:
         self._path = path
-        self._name = str(path) if name is None else name
+        self._name = printable(str(path) if name is None else name)
         self._progress = progress
         _must_be_file(path, self._name)
         self._head = self._read_head()
@@ -280,6 +280,11 @@ def excerpt(found: bytes | str, longest: int = 80) -> str:
     text = found[: 4 * longest].decode("utf-8", "backslashreplace") if isinstance(found, bytes) else found
     text = text[: longest + 1].encode("unicode_escape").decode("ascii")
     return f"'{text}'" if len(text) <= longest else f"'{text[:longest]}…'"
+
+
+def printable(name: str) -> str:
+    """A name from a file without what would move a terminal's cursor or colour its text."""
+    return name if name.isprintable() else "".join(sign if sign.isprintable() else "\N{REPLACEMENT CHARACTER}" for sign in name)
 
 
 def _files_of(folder: Path) -> Iterator[Path]:

@@ -22,8 +22,10 @@ _BANNER = re.compile(r"sysbench v? ?\d+\.\d+")
 _OPTIONS = "Running the test with following options:"
 _THREADS = re.compile(r"Number of threads:\s*(\d{1,9})\s*$")
 _INTERVAL = re.compile(rf"\[\s*{_NUMBER}s\s*\]\s*(.*)$")
-_PROGRESS = re.compile(rf"(?:thds|threads):\s*(\d{{1,9}}),?\s*(?:tps|eps):\s*{_NUMBER}(?:,|\s|$)(.*)$")
-_QUERIES = re.compile(rf"\s*qps:\s*{_NUMBER}\b|\s*reads:\s*{_NUMBER},\s*writes:\s*{_NUMBER}\b")
+_PROGRESS = re.compile(  # a whole line says the latency, too
+    rf"(?:thds|threads):\s*(\d{{1,9}}),?\s*(?:tps|eps):\s*{_NUMBER}[,\s](.*(?:\blat\b|response time).*)$"
+)
+_QUERIES = re.compile(rf"\s*qps:\s*{_NUMBER}\s|\s*reads:\s*{_NUMBER},\s*writes:\s*{_NUMBER},")
 _CSV_HEADER = re.compile(r"time,\s*threads,\s*tps,\s*qps\b", re.IGNORECASE)
 _CSV = re.compile(r"\d{1,15}(?:,\d{1,15}(?:\.\d{1,12})?){9}$")
 _BAR = re.compile(rf"\s*{_NUMBER} \|\**\s+(\d{{1,18}})\s*$")

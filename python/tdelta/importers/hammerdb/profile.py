@@ -25,7 +25,7 @@ _SIGNS = re.compile(
 )
 _SUMMARY = re.compile(r">>>>> SUMMARY OF (\d{1,6}) ACTIVE VIRTUAL USERS", re.ASCII)
 _PROCEDURE = re.compile(r">>>>> PROC: (\S{1,60})")
-_FIELD = re.compile(r"([A-Z]{2,5}\d{0,2}): (\S{1,60})", re.ASCII)
+_FIELD = re.compile(r"([A-Z]{1,5}\d{0,2}): (\S{1,60})", re.ASCII)
 _UNITS = {"MIN": "min_ms", "AVG": "avg_ms", "MAX": "max_ms", "TOTAL": "total_ms"}
 
 
