@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tdelta.inference.observed.settings import DEFAULT, NO_SPEEDUP, NormalPrior, RatioPrior
+from tdelta.inference.observed.settings import NormalPrior, NoSpeedup, RatioPrior
 from tdelta.inference.posterior import FloatArray, Mixture, Posterior, integrated
 from tdelta.records import Spread
 
@@ -143,7 +143,7 @@ def under(data: LogCurve, prior: RatioPrior) -> Posterior:
     if isinstance(prior, NormalPrior):
         reach = 9.0 * prior.sd
         theta = np.union1d(theta, sinh_spaced(prior.mean, prior.sd, prior.mean - reach, prior.mean + reach))
-    elif prior is NO_SPEEDUP or prior == NO_SPEEDUP:
+    elif isinstance(prior, NoSpeedup):
         theta = _from_zero(data)
     return integrated(theta, data.interpolated(theta) + prior.log_density(theta))
 
@@ -240,11 +240,6 @@ def plane(parts: Sequence[tuple[float, LogCurve, LogCurve]], prior: RatioPrior |
         logs = prior.log_density(-theta if is_inverse else theta)
         density *= np.exp(logs - logs.max())
     return Plane(baseline, condition, density)
-
-
-def whole_plane(first: LogCurve, second: LogCurve, *, is_inverse: bool) -> Plane:
-    """A single pair under the default prior."""
-    return plane([(1.0, first, second)], DEFAULT, is_inverse=is_inverse)
 
 
 def _common(curves: Sequence[LogCurve]) -> FloatArray:
