@@ -30,7 +30,7 @@ from tdelta.report.page.blocks import (
 from tdelta.report.page.compose import MARKER
 from tdelta.report.page.figures.forest import Limits, Look, Row, forest
 from tdelta.report.page.wording import mark
-from tdelta.report.quantities import MISSING, counted, multiple, percent, printable, share
+from tdelta.report.quantities import MISSING, counted, multiple, printable, share
 
 _TILES = range(2, 7)
 """With one comparison the headline has its figure already; more than six are a figure's work."""
@@ -251,8 +251,7 @@ def _table(result: AnalysisResult) -> Table:
                 f"{metric_words(c.metric)}, {label(c, result)}",
                 plain,
                 other,
-                percent(c.quotient),
-                MISSING if ratio is None else quotient_text(c, bounds),
+                quotient_text(c, bounds),
                 MISSING if ratio is None else hdi_text(ratio, ratio.hdi95, bounds),
                 *((c.published or "",) if has_published else ()),
                 str(c.model),
@@ -260,10 +259,10 @@ def _table(result: AnalysisResult) -> Table:
                 decision_words(c),
             )
         )
-    names = ("baseline", "condition", "quotient", "overhead", "95 % HDI", *(("published",) if has_published else ()))
+    names = ("baseline", "condition", "overhead", "95 % HDI", *(("published",) if has_published else ()))
     columns = [Column(""), *(Column(name, is_number=True) for name in names)]
     columns += [Column("model"), Column("values", is_number=True), Column("verdict")]
-    return Table("Every comparison: plain means, their quotient as a cost, the posterior", columns, rows)
+    return Table("Every comparison: plain means, and the overhead as the posterior median or, without one, their quotient", columns, rows)
 
 
 def _counts(comparison: Comparison) -> str:
