@@ -2,7 +2,7 @@
 
 Elements are matched by local name, in any namespace, wherever they stand, so that old and new layouts are read alike;
 the misspelt names are Swingbench's own. A standard deviation is written only with ``-stats full``. The tool's author
-shows the figure, not its element's name (dominicgiles.com, "New build of swingbench with improved stats"): what contains
+shows the figure, not its element's name (dominicgiles.com, "New build of swingbench with improved stats"): whatever has
 ``StandardDeviation`` is taken, else ``Variance``, and only if it can belong to minimum, mean, maximum and percentiles.
 
 What a document can do to its reader is bounded: see `document`.
