@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from tdelta.importers.accumulating import Gathering
 from tdelta.importers.belonging import Belonging, belonging_of
 from tdelta.importers.intervals import longest_stretch
-from tdelta.importers.problems import Problems, number, problems_of, shown, whole
+from tdelta.importers.problems import Problems, number, plain_name, problems_of, shown, whole
 from tdelta.importers.protocol import Importer, Naming, Source
 from tdelta.records.observed import ALL, Figure, Group, Observation, Series, Summary
 
@@ -28,7 +28,6 @@ SUCCESSFUL = "successful"
 
 LARGEST_SUMMARY_BYTES = 4 * 1024 * 1024
 MOST_READINGS = 2_000_000
-LONGEST_NAME = 200
 OF_UNKNOWN_COUNT = "the summary does not say of how many transactions it is: no more than its mean is used"
 _LONGEST_US = 1e15
 _MOST_FAULTY_ROWS = 100
@@ -96,7 +95,7 @@ class ReadingsImporter:
         problems = problems_of(source, READINGS)
         readings = _read_readings(source, problems)
         match = _OF_TRANSACTION.search(source.path.name)
-        transaction = match["name"] if match else ALL
+        transaction = plain_name(match["name"]) or ALL if match else ALL
         rates = longest_stretch(readings.seconds, readings.rates)
         if rates is not None:
             origin = belonging.origin(None, *rates.notes)
@@ -129,7 +128,7 @@ class SummaryImporter:
         document = _json_object(source, problems)
         problems.raise_if_any()
         terminals = whole(document.get("terminals"))
-        yield from _summary(document, belonging.with_level("threads", terminals), problems)
+        yield from _summary(document, belonging.with_level("threads", terminals or None), problems)
         problems.raise_if_any()
 
 
@@ -193,13 +192,13 @@ def _take(
     latency = cells[layout.latency].strip() if len(cells) == layout.columns else ""
     # isdecimal first: it is what ten million rows are
     us = float(latency) if latency.isascii() and latency.isdecimal() and len(latency) < 16 else number(latency)
-    name = cells[layout.transaction].strip() if us is not None else ""
-    if us is None or not 0 <= us <= _LONGEST_US or not 0 < len(name) <= LONGEST_NAME:
+    name = plain_name(cells[layout.transaction]) if us is not None else None
+    phase = cells[layout.phase].strip() if us is not None and layout.phase is not None else ""
+    if us is None or not 0 <= us <= _LONGEST_US or name is None or (phase and plain_name(phase) is None):
         problems.add(f"expected {layout.columns} columns with a latency of 0 or more, found {shown(text)}", line)
         if problems.count >= _MOST_FAULTY_ROWS:
             raise problems.fault()
         return False
-    phase = cells[layout.phase].strip() if layout.phase is not None else ""
     phases.add(phase)
     gathered.add((name, phase), us * layout.ms, line)
     return True

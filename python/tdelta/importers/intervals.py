@@ -57,7 +57,7 @@ def longest_stretch(seconds: Sequence[float], values: Sequence[float]) -> Stretc
         return None
     return Stretch(
         interval,
-        float(kept[begin] - times[0]),
+        max(float(kept[begin] - times[0]), 0.0),
         tuple(figures[first + begin : first + end].tolist()),
         _notes(idle=len(figures) - (last - first) - 2, beside_gaps=(last - first) - (end - begin)),
     )

@@ -16,6 +16,8 @@ MOST_SHOWN = 20
 LARGEST = 1e15
 """No figure of a load tool is larger (31 years are 1e12 ms); what is, is damage, and would overflow when squared."""
 
+LONGEST_NAME = 200
+
 _NUMBER = re.compile(r"[+-]?(?:\d{1,40}(?:\.\d{0,40})?|\.\d{1,40})(?:[eE][+-]?\d{1,3})?", re.ASCII)
 
 
@@ -99,3 +101,9 @@ def whole(found: object) -> int | None:
     """A count, 0 or more; None for anything else."""
     value = number(found)
     return int(value) if value is not None and value >= 0 and value.is_integer() else None
+
+
+def plain_name(found: object) -> str | None:
+    """A name of a transaction type or a phase: some printable characters; None for anything else."""
+    name = found.strip() if isinstance(found, str) else ""
+    return name if 0 < len(name) <= LONGEST_NAME and name.isprintable() else None

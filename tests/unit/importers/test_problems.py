@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tdelta.errors import ImportFault
-from tdelta.importers.problems import LARGEST, MOST_SHOWN, Problems, number, shown, whole
+from tdelta.importers.problems import LARGEST, MOST_SHOWN, Problems, number, plain_name, shown, whole
 
 
 @pytest.mark.parametrize(
@@ -48,3 +48,13 @@ def test_one_fault_is_one_line_and_many_are_counted():
     assert lines[0] == "f (format): 101 faults"
     assert len(lines) == MOST_SHOWN + 3
     assert "81 more" in lines[-2]
+
+
+@pytest.mark.parametrize(("found", "name"), [(" New Order ", "New Order"), ("Größe", "Größe")])
+def test_names_are_taken_as_they_are(found: str, name: str):
+    assert plain_name(found) == name
+
+
+@pytest.mark.parametrize("found", ["", "  ", "\x1b[31mred", "a\nb", "x" * 201, None, 5])
+def test_names_that_would_move_the_cursor_or_fill_the_screen_are_none(found):
+    assert plain_name(found) is None

@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 from tdelta.importers.belonging import belonging_of
 from tdelta.importers.hammerdb.jobs import Job, Jobs
-from tdelta.importers.problems import Problems, problems_of
+from tdelta.importers.problems import Problems, problems_of, shown
 from tdelta.importers.protocol import Naming, Source
 from tdelta.records.observed import Observation
 
@@ -85,7 +85,7 @@ def _read(source: Source, problems: Problems) -> tuple[Job, ...]:
                     take(row)
     except (sqlite3.Error, OSError, MemoryError, UnicodeError, OverflowError, ValueError) as error:
         found = "one that takes too long to read" if str(error) == "interrupted" else str(error) or "one too large"
-        problems.add(f"expected an undamaged SQLite database, found: {found}")
+        problems.add(f"expected an undamaged SQLite database, found {shown(found)}")
     return jobs.in_order()
 
 

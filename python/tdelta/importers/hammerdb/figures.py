@@ -10,7 +10,7 @@ from datetime import datetime
 from tdelta.importers.belonging import Belonging
 from tdelta.importers.intervals import longest_stretch
 from tdelta.importers.moments import Printed, is_possible, sd_limits
-from tdelta.importers.problems import Problems, number, shown, whole
+from tdelta.importers.problems import Problems, number, plain_name, shown, whole
 from tdelta.records.observed import Figure, Observation, Series, Summary
 
 NEW_ORDERS = "new orders"
@@ -93,6 +93,9 @@ def procedure(
         problems: takes what is no figure.
         cautions: said with them.
     """
+    if plain_name(name) is None:
+        problems.add(f"expected the name of a procedure, found {shown(name)}", line)
+        return None
     calls = whole(fields.get("calls"))
     mean, minimum, maximum = (number(fields.get(f"{key}_ms")) for key in ("avg", "min", "max"))
     if calls is None or mean is None or minimum is None or maximum is None or mean <= 0 or minimum < 0:

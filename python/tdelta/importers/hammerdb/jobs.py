@@ -64,8 +64,11 @@ class Job:
         if self.window_minutes is None or not loaded:
             return self.counter, "the ramp-up is in it"
         rampup, duration = self.window_minutes
-        begin = min(loaded) + timedelta(minutes=rampup)
-        end = begin + timedelta(minutes=duration)
+        try:
+            begin = min(loaded) + timedelta(minutes=rampup)
+            end = begin + timedelta(minutes=duration)
+        except OverflowError:  # behind the year 9999
+            return self.counter, "the ramp-up is in it"
         measured = [(at, count) for at, count in self.counter if begin <= at <= end]
         return measured, f"the ramp-up of {rampup} min left out"
 
@@ -104,7 +107,7 @@ class Jobs:
         if job is None or not isinstance(output, str):
             return
         if match := _USERS.search(output):
-            job.users = int(match[1])
+            job.users = int(match[1]) or None
         if "TEST RESULT :" in output:
             job.result = result_in(output)
             if job.result is None:

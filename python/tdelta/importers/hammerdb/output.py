@@ -76,7 +76,7 @@ class JobsOutputImporter:
         objects = _Objects(problems)
         for line, text in source.text_lines():
             if match := _USERS.search(text):
-                users = int(match[1])
+                users = int(match[1]) or None
             if "TEST RESULT :" in text:
                 _take_result(line, text, users, found, problems)
             complete = objects.add(line, text)
@@ -176,7 +176,7 @@ def _take_report(line: int, document: Mapping[str, object], found: _Found, probl
     result, times, counter = (_object(document.get(key)) for key in ("result", "response_times", "transaction_count"))
     nopm, tpm = whole(result.get("nopm")), whole(result.get("tpm"))
     if nopm is not None and tpm is not None:
-        found.results.append((line, Result(nopm, tpm), whole(result.get("active_virtual_users"))))
+        found.results.append((line, Result(nopm, tpm), whole(result.get("active_virtual_users")) or None))
     else:
         problems.add(f"expected nopm and tpm of a TPROC-C result, found {shown(document.get('result'))}", line)
     rows = [row for row in _list(times.get("rows")) if isinstance(row, dict)]

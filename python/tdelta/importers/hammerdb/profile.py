@@ -60,7 +60,7 @@ class TimeProfileImporter:
         for position, report in enumerate(reports, 1):
             if not report.rows:
                 problems.add("expected procedures behind the summary, found none: the file was cut off", report.line)
-            of_run = belonging.of_run(position, len(reports)).with_level("threads", report.users)
+            of_run = belonging.of_run(position, len(reports)).with_level("threads", report.users or None)
             yield from procedures(report.rows, of_run, report.line, problems)
         if not reports:
             problems.add("expected '>>>>> SUMMARY OF … ACTIVE VIRTUAL USERS', found none: the file was cut off")

@@ -2,7 +2,7 @@
 
 Elements are matched by local name, in any namespace, wherever they stand, so that old and new layouts are read alike;
 the misspelt names are Swingbench's own. A standard deviation is written only with ``-stats full``. The tool's author
-shows the figure, not its element's name (dominicgiles.com, "New build of swingbench with improved stats"): what contains
+shows the figure, not its element's name (dominicgiles.com, "New build of swingbench with improved stats"): whatever has
 ``StandardDeviation`` is taken, else ``Variance``, and only if it can belong to minimum, mean, maximum and percentiles.
 
 What a document can do to its reader is bounded: see `document`.
@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from tdelta.importers.belonging import Belonging, belonging_of
 from tdelta.importers.intervals import longest_stretch
 from tdelta.importers.moments import Printed, is_possible
-from tdelta.importers.problems import Problems, number, problems_of, shown, whole
+from tdelta.importers.problems import Problems, number, plain_name, problems_of, shown, whole
 from tdelta.importers.protocol import Importer, Naming, Source
 from tdelta.importers.swingbench.document import Document, Readings, Transaction
 from tdelta.records.observed import Figure, Observation, Series, Summary
@@ -82,7 +82,7 @@ def _observations(document: Document, belonging: Belonging, problems: Problems) 
     for transaction in document.transactions:
         if not transaction.texts:
             continue
-        if not transaction.name or transaction.name in names:
+        if plain_name(transaction.name) is None or transaction.name in names:
             problems.add(f"expected a Result with an id of its own, found {shown(transaction.name)}", transaction.line)
             continue
         names.add(transaction.name)

@@ -92,7 +92,7 @@ class Document:
         if local in _RESULTS:
             if len(self.transactions) >= MOST_TRANSACTIONS:
                 raise _Unusable(f"expected at most {MOST_TRANSACTIONS} Result elements, found more")
-            self.transactions.append(Transaction(self._parser.CurrentLineNumber, attributes.get("id", "")))
+            self.transactions.append(Transaction(self._parser.CurrentLineNumber, attributes.get("id", "").strip()))
         self._path.append(local)
         self._text, self._text_length = [], 0
 
