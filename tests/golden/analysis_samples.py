@@ -34,9 +34,7 @@ def estimate(median: float, half95: float, rope: float = 0.02) -> Estimate:
     half99 = 1.32 * half95
     above = 0.99 if low > 1 + rope else 0.4
     below = 0.99 if high < 1 - rope else 0.0
-    return Estimate(
-        median, (low, high), (median - half99, median + half99), above, max(0.0, 1 - above - below), below
-    )
+    return Estimate(median, (low, high), (median - half99, median + half99), above, max(0.0, 1 - above - below), below)
 
 
 def spread(median: float, half95: float) -> Spread:

@@ -12,7 +12,7 @@ from tdelta.importers.naming import baseline_of
 from tdelta.importers.reading import total_bytes
 from tdelta.importers.recognizing import read_files
 from tdelta.inference.observed import AnalysisSettings, ComparisonPicture, analyze, parse_priors, pictures
-from tdelta.records import AnalysisResult, Event, Observation, Phase
+from tdelta.records import AnalysisResult, Comparison, Event, Figure, Observation, Phase, Summary
 from tdelta.session.tables import PREFIX, table, tables
 
 _QUIET_SECONDS = 1.0
@@ -78,6 +78,7 @@ def analyze_files(request: AnalysisRequest, observe: Callable[[Event], None] = l
     result = replace(
         result,
         budget=request.budget,
+        comparisons=_with_published(result.comparisons, observations),
         cautions=tuple(dict.fromkeys((*_cautions(observations), *result.cautions))),
         left_out=(*left_out, *result.left_out),
     )
@@ -120,6 +121,21 @@ def _progress(observe: Callable[[Event], None], paths: Sequence[Path]) -> Callab
             observe(Phase("reading", f"{megabytes:,} MB", min(done_bytes // _MEGABYTE, megabytes), megabytes))
 
     return tick
+
+
+def _with_published(
+    comparisons: Sequence[Comparison], observations: Sequence[Observation]
+) -> tuple[Comparison, ...]:
+    """What the authors printed for a comparison stands in the rows of its condition."""
+    printed = {
+        (o.group.condition, o.group.transaction, o.group.levels, o.group.metric): o.published
+        for o in observations
+        if isinstance(o, Figure | Summary) and o.published
+    }
+    return tuple(
+        replace(c, published=printed.get((c.condition.condition, c.transaction, c.levels, c.metric)))
+        for c in comparisons
+    )
 
 
 def _cautions(observations: Sequence[Observation]) -> tuple[str, ...]:

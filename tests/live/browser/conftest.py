@@ -89,6 +89,8 @@ def _samples(folder: Path) -> tuple[str, ...]:
     """Response times of two transaction types, as two other tools' runs would leave them."""
     draw = random.Random(5)
     for name, slower in (("plain", 1.0), ("tde", 1.2)):
-        rows = [f"{kind},{draw.gammavariate(3.0, 4.0 * slower):.4f}" for kind in ("browse", "order") for _ in range(2000)]
+        rows = [
+            f"{kind},{draw.gammavariate(3.0, 4.0 * slower):.4f}" for kind in ("browse", "order") for _ in range(2000)
+        ]
         (folder / f"{name}.csv").write_text("\n".join(["transaction,response_ms", *rows, ""]), encoding="utf-8")
     return ("plain.csv", "tde.csv")

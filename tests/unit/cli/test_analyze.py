@@ -75,7 +75,8 @@ def test_json_is_one_document_with_the_exit_code(asked: FakeAnalysis) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "code"), [("one_run", 0), ("lucky", 3), ("transactions", 3), ("several_runs", 5), ("sweep", 3), ("nothing", 3)]
+    ("name", "code"),
+    [("one_run", 0), ("lucky", 3), ("transactions", 3), ("several_runs", 5), ("sweep", 3), ("nothing", 3)],
 )
 def test_the_worst_of_what_decides_is_the_exit_code(asked: FakeAnalysis, name: str, code: int) -> None:
     asked.result = s.SAMPLES[name]()

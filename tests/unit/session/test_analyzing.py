@@ -30,7 +30,8 @@ def samples(path: Path, mean_ms: float, seed: int, count: int = 4000) -> Path:
 def two(tmp_path: Path) -> tuple[str, ...]:
     """Plain and encrypted, the latter half as slow again, one of them packed."""
     return tuple(
-        str(samples(tmp_path / name, mean, seed)) for name, mean, seed in (("plain.csv", 10.0, 1), ("tde.csv.gz", 15.0, 2))
+        str(samples(tmp_path / name, mean, seed))
+        for name, mean, seed in (("plain.csv", 10.0, 1), ("tde.csv.gz", 15.0, 2))
     )
 
 

@@ -240,9 +240,7 @@ def _together(check: PredictiveCheck, most: int) -> PredictiveCheck:
     )
 
 
-def _bars(
-    check: PredictiveCheck, scale_of: UnitScale, title: str, description: str, name: str, kind: str
-) -> Markup:
+def _bars(check: PredictiveCheck, scale_of: UnitScale, title: str, description: str, name: str, kind: str) -> Markup:
     width = WIDE if kind == "wide" else NARROW
     frame = Frame(6.0, 8.0, width - 6.0, 8.0 + _BARS)
     edges = scale_of.array(check.edges)

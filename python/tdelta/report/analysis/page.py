@@ -262,7 +262,11 @@ def _table(result: AnalysisResult) -> Table:
     names = ("baseline", "condition", "overhead", "95 % HDI", *(("published",) if has_published else ()))
     columns = [Column(""), *(Column(name, is_number=True) for name in names)]
     columns += [Column("model"), Column("values", is_number=True), Column("verdict")]
-    return Table("Every comparison: plain means, and the overhead as the posterior median or, without one, their quotient", columns, rows)
+    return Table(
+        "Every comparison: plain means, and the overhead as the posterior median or, without one, their quotient",
+        columns,
+        rows,
+    )
 
 
 def _counts(comparison: Comparison) -> str:
@@ -282,8 +286,8 @@ def _basis(result: AnalysisResult) -> Section:
     if result.left_out:
         blocks += [Heading("Left out"), Listing([("", printable(words)) for words in result.left_out])]
     blocks += [Heading("Models"), Listing([("", words) for words in _models(result)])]
-    if result.prior_words:
-        blocks.append(Paragraph(f"Default prior: {result.prior_words}"))
+    if result.prior_words and any(c.ratio is not None for c in result.comparisons):
+        blocks.append(Paragraph(f"Default prior: {result.prior_words}."))
     return Section("basis", "What it rests on", blocks)
 
 

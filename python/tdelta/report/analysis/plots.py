@@ -12,6 +12,7 @@ from rich.text import Text
 from tdelta.inference.observed import ComparisonPicture, Curve, PredictiveCheck, QuantileCheck
 from tdelta.inference.posterior import FloatArray
 from tdelta.report.analysis.units import axis_text, spread_text, unit_amounts
+from tdelta.report.drawing import paragraph
 from tdelta.report.quantities import printable
 
 _EIGHTHS = " ▁▂▃▄▅▆▇█"
@@ -19,6 +20,8 @@ _LINES = 3
 _CHECK_LINES = 4
 _MOST_COLUMNS = 72
 _INDENT = "  "
+_ROPE = "░┊"
+"""The region that does not matter, and no difference in it."""
 _LEAST_SPAN = 1e-12
 
 
@@ -31,13 +34,15 @@ def picture_lines(picture: ComparisonPicture, title: str, width: int) -> list[Te
         width: columns; at most 72 are drawn on.
     """
     columns = min(_MOST_COLUMNS, width - 2 * len(_INDENT))
-    parts = [*_means(picture, columns), *_difference(picture, columns)]
+    parts = [*_means(picture, columns, width), *_difference(picture, columns, width)]
     for check in picture.checks:
-        parts += _check(check, picture.unit, columns, has_runs=len(picture.checks) > 2)
-    return [Text(title, style="bold"), *parts]
+        parts += _check(check, picture.unit, columns, width, has_runs=len(picture.checks) > 2)
+    return [*paragraph(title, width, "bold"), *parts]
 
 
-def density_rows(value: FloatArray, density: FloatArray, ends: tuple[float, float], columns: int, lines: int) -> list[str]:
+def density_rows(
+    value: FloatArray, density: FloatArray, ends: tuple[float, float], columns: int, lines: int
+) -> list[str]:
     """A curve as ``lines`` rows of block characters over ``columns`` of an axis, its peak at full height.
 
     Each column shows the highest density within it, so that a curve narrower than a column is still seen.
@@ -63,24 +68,17 @@ def block_rows(shares: FloatArray, lines: int) -> list[str]:
     return rows
 
 
-def interval_row(
-    hdi: tuple[float, float], middle: float, ends: tuple[float, float], columns: int, rope: tuple[float, float] | None
-) -> str:
-    """An HDI as ``━`` with its median ``●``, over the region that does not matter as ``░``; ``┊`` is no difference."""
+def span_row(span: tuple[float, float], at: float, ends: tuple[float, float], columns: int, marks: str = "━●") -> str:
+    """An HDI as ``━`` with its median ``●``; with other ``marks`` another span, and what stands in it."""
     cells = [" "] * columns
 
     def column(value: float) -> int:
         share = (min(max(value, ends[0]), ends[1]) - ends[0]) / (ends[1] - ends[0])
         return round(share * (columns - 1))
 
-    if rope is not None:
-        first, last = column(rope[0]), column(rope[1])
-        cells[first : last + 1] = "░" * (last - first + 1)
-        if ends[0] <= 0.0 <= ends[1]:
-            cells[column(0.0)] = "┊"
-    left, right = column(hdi[0]), column(hdi[1])
-    cells[left : right + 1] = "━" * (right - left + 1)
-    cells[column(middle)] = "●"
+    left, right = column(span[0]), column(span[1])
+    cells[left : right + 1] = marks[0] * (right - left + 1)
+    cells[column(at)] = marks[1]
     return "".join(cells).rstrip()
 
 
@@ -90,40 +88,42 @@ def axis_row(ends: tuple[float, float], unit: str, columns: int, *, is_signed: b
     return f"{left}{' ' * max(1, columns - len(left) - len(right))}{right}"
 
 
-def _means(picture: ComparisonPicture, columns: int) -> list[Text]:
+def _means(picture: ComparisonPicture, columns: int, width: int) -> list[Text]:
     """Both posteriors on one axis."""
     named = ((picture.baseline, picture.baseline_mean), (picture.condition, picture.condition_mean))
     ends = _shown([curve for _, curve in named])
     parts: list[Text] = []
     for name, curve in named:
-        parts.append(Text(f"{_INDENT}mean of {printable(name)}: {spread_text(curve.spread, picture.unit)}"))
+        parts += _words(f"mean of {printable(name)}: {spread_text(curve.spread, picture.unit)}", width)
         parts += _drawn(density_rows(curve.value, curve.density, ends, columns, _LINES), "cyan")
-        parts += _drawn([interval_row(curve.spread.hdi95, curve.spread.median, ends, columns, None)], "cyan")
+        parts += _drawn([span_row(curve.spread.hdi95, curve.spread.median, ends, columns)], "cyan")
     return [*parts, *_drawn([axis_row(ends, picture.unit, columns)], "dim")]
 
 
-def _difference(picture: ComparisonPicture, columns: int) -> list[Text]:
+def _difference(picture: ComparisonPicture, columns: int, width: int) -> list[Text]:
     """The posterior of the difference over the ROPE."""
     curve, rope = picture.difference, picture.rope_difference
     ends = _shown([curve], (0.0, *rope))
     names = f"{printable(picture.condition)} less {printable(picture.baseline)}"
     words = f"difference, {names}: {spread_text(curve.spread, picture.unit, is_signed=True)}"
     return [
-        Text(f"{_INDENT}{words}"),
+        *_words(f"{words}; ░ is what you would not care about", width),
         *_drawn(density_rows(curve.value, curve.density, ends, columns, _LINES), "cyan"),
-        *_drawn([interval_row(curve.spread.hdi95, curve.spread.median, ends, columns, rope)], "cyan"),
+        *_drawn([span_row(curve.spread.hdi95, curve.spread.median, ends, columns)], "cyan"),
+        *_drawn([span_row(rope, 0.0, ends, columns, _ROPE)], "dim"),
         *_drawn([axis_row(ends, picture.unit, columns, is_signed=True)], "dim"),
     ]
 
 
-def _check(check: PredictiveCheck, unit: str, columns: int, *, has_runs: bool) -> list[Text]:
+def _check(check: PredictiveCheck, unit: str, columns: int, width: int, *, has_runs: bool) -> list[Text]:
     """Observed against predicted: bars with the predicted curve's place in them, or quantiles where there are no bins."""
     name = printable(check.condition) + (f", run {printable(check.run)}" if has_runs else "")
     if check.observed.size:
         outside = int(np.sum((check.observed < check.low) | (check.observed > check.high)))
         told = f"{outside} of {check.observed.size} bins outside the band of what the model predicts"
-        return [Text(f"{_INDENT}{name}: observed (bars), predicted (·); {told}"), *_bars(check, unit, columns)]
-    return [Text(f"{_INDENT}{name}: {quantile_words(check.quantiles, unit)}")] if check.quantiles else []
+        words = _words(f"{name}: observed (bars), predicted (·); {told}", width)
+        return [*words, *_bars(check, unit, columns)]
+    return _words(f"{name}: {quantile_words(check.quantiles, unit)}", width) if check.quantiles else []
 
 
 def quantile_words(quantiles: Sequence[QuantileCheck], unit: str) -> str:
@@ -166,6 +166,10 @@ def _shown(curves: Sequence[Curve], values: Sequence[float] = ()) -> tuple[float
     low, high = min([*values, *(r[0] for r in reaches)]), max([*values, *(r[1] for r in reaches)])
     margin = 0.06 * (high - low) or max(abs(high), 1.0) * 0.01
     return low - margin, high + margin
+
+
+def _words(text: str, width: int) -> list[Text]:
+    return paragraph(f"{_INDENT}{text}", width, indent=_INDENT * 2)
 
 
 def _drawn(rows: Sequence[str], style: str) -> list[Text]:

@@ -148,7 +148,8 @@ def _summary(judged: tuple[Comparison, ...], result: AnalysisResult) -> str:
     words = "; ".join(f"{number} {_count_words(decision, result)}" for decision, number in counts.most_common())
     metrics = dict.fromkeys(metric_words(c.metric) for c in judged)
     alone = sum(c.ratio is None for c in judged)
-    bare = f" {alone} have one figure a condition: no replication, so a quotient and no interval." if alone else ""
+    many = "All" if alone == len(judged) else str(alone)
+    bare = f" {many} have one figure a condition: no replication, so a quotient and no interval." if alone else ""
     verb = "reads" if alone == len(judged) else "changes"
     what = f"reads {ends} {' and '.join(metrics)}" if verb == "reads" else f"changes {' and '.join(metrics)} by {ends}"
     return f"Encryption {what}. Of {len(judged)} comparisons: {words}.{bare}"

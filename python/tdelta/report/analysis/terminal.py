@@ -163,7 +163,8 @@ def _table_note(result: AnalysisResult) -> str:
 
 
 def _priors(result: AnalysisResult, width: int) -> list[Text | Table]:
-    words = (f"Default prior: {result.prior_words}",) if result.prior_words else ()
+    has_posterior = any(c.ratio is not None for c in result.comparisons)
+    words = (f"Default prior: {result.prior_words}.",) if result.prior_words and has_posterior else ()
     return [text for line in (*prior_lines(result), *words) for text in paragraph(line, width, indent=_INDENT)]
 
 

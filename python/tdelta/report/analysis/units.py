@@ -82,10 +82,12 @@ def signed(text: str, value: float) -> str:
 
 
 def _texts(values: Sequence[float], unit: str, *, is_signed: bool) -> tuple[str, list[str]]:
-    """The unit's name, and all values in it with the same decimals: three figures of how far apart they are."""
+    """The unit's name, and all values in it with the same decimals: two figures of how far apart they are."""
     scale = display_unit(values, unit)
     shown = [scale(value) for value in values]
     width = max(shown) - min(shown)
-    places = min(_MOST_DECIMALS, max(0, 2 - math.floor(math.log10(width)))) if width > 0 else 2
+    places = min(_MOST_DECIMALS, max(0, 1 - math.floor(math.log10(width)))) if width > 0 else 2
     texts = [f"{value:,.{places}f}" if math.isfinite(value) else MISSING for value in shown]
-    return scale.name, [signed(t, v) if is_signed else t.replace("-", _MINUS) for t, v in zip(texts, shown, strict=True)]
+    return scale.name, [
+        signed(t, v) if is_signed else t.replace("-", _MINUS) for t, v in zip(texts, shown, strict=True)
+    ]

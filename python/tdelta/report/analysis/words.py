@@ -127,5 +127,3 @@ def judgement(decision: Decision, result: AnalysisResult) -> str:
 def _with_multiple(ratio: float, places: int) -> str:
     times = multiple(ratio)
     return percent(ratio, places) + (f" ({times})" if times else "")
-
-

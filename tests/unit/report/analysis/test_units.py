@@ -33,7 +33,7 @@ def test_amounts_side_by_side_share_a_unit(values: tuple[float, float], unit: st
 def test_a_unit_that_is_no_time_is_left_as_it_is() -> None:
     scale = display_unit([0.001], "/s")
     assert (scale.name, scale(5.0)) == ("/s", 5.0)
-    assert axis_text((-1.5, 2.5), "/s", is_signed=True) == ("−1.50 /s", "+2.50 /s")
+    assert axis_text((-1.5, 2.5), "/s", is_signed=True) == ("−1.5 /s", "+2.5 /s")
 
 
 def test_a_zero_has_no_sign() -> None:
