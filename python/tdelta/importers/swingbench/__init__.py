@@ -170,9 +170,7 @@ def _standard_deviation(transaction: Transaction, printed: Printed) -> tuple[flo
     return sd, []
 
 
-def _series(
-    readings: Readings, average: float | None, belonging: Belonging
-) -> tuple[Series | None, tuple[str, ...]]:
+def _series(readings: Readings, average: float | None, belonging: Belonging) -> tuple[Series | None, tuple[str, ...]]:
     """The readings as a series, or why they are none."""
     if not readings:
         return None, ()
@@ -186,5 +184,3 @@ def _series(
     return Series(
         belonging.throughput(), origin, stretch.interval_seconds, stretch.values, stretch.starts_at_seconds
     ), ()
-
-
