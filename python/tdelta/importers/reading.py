@@ -202,10 +202,11 @@ class FileSource:
             is_fresh = False
             packed = inflater.unconsumed_tail
             inflated += len(block)
-            if inflated > RATIO_MATTERS_FROM_BYTES and inflated > HIGHEST_RATIO * read:
+            consumed = read - len(packed)
+            if inflated > RATIO_MATTERS_FROM_BYTES and inflated > HIGHEST_RATIO * consumed:
                 raise ImportFault(
                     f"{self._name}: expected gzip that inflates to at most {HIGHEST_RATIO} times its size, found more"
-                    f" than {_size(inflated)} in {_size(read)}: a bomb. If it is honest, unpack it yourself"
+                    f" than {_size(inflated)} in {_size(consumed)}: a bomb. If it is honest, unpack it yourself"
                 )
             if block:
                 yield block
