@@ -112,7 +112,8 @@ def _summary(transaction: Transaction, belonging: Belonging, problems: Problems)
         return None
     quantiles = _quantiles(transaction)
     minimum, maximum = _value(transaction, "minimumresponse"), _value(transaction, "maximumresponse")
-    sd, notes = None, []
+    sd: float | None = None
+    notes: list[str] = []
     if minimum is not None and maximum is not None:
         printed = Printed(int(count), mean, minimum, maximum, quantiles, _ROUNDING_MS)
         if not printed.is_consistent:
