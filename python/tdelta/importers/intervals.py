@@ -41,9 +41,11 @@ def longest_stretch(seconds: Sequence[float], values: Sequence[float]) -> Stretc
     """
     times, figures = np.asarray(seconds, dtype=np.float64), np.asarray(values, dtype=np.float64)
     under_load = np.flatnonzero(figures)
-    if len(under_load) < FEWEST + 2:
+    if not len(under_load):
         return None
     first, last = int(under_load[0]) + 1, int(under_load[-1])
+    if last - first < FEWEST:
+        return None
     kept = times[first:last]
     steps = np.diff(kept)
     forward = steps[steps > 0]

@@ -67,9 +67,7 @@ def counter_series(
     if stretch is None:
         return None
     origin = belonging.origin(line, *cautions, *stretch.notes)
-    return Series(
-        belonging.throughput(), origin, stretch.interval_seconds, stretch.values, stretch.starts_at_seconds
-    )
+    return Series(belonging.throughput(), origin, stretch.interval_seconds, stretch.values, stretch.starts_at_seconds)
 
 
 def timestamp(found: object) -> datetime | None:

@@ -112,7 +112,8 @@ def _summary(transaction: Transaction, belonging: Belonging, problems: Problems)
         return None
     quantiles = _quantiles(transaction)
     minimum, maximum = _value(transaction, "minimumresponse"), _value(transaction, "maximumresponse")
-    sd, notes = None, []
+    sd: float | None = None
+    notes: list[str] = []
     if minimum is not None and maximum is not None:
         printed = Printed(int(count), mean, minimum, maximum, quantiles, _ROUNDING_MS)
         if not printed.is_consistent:
@@ -170,9 +171,7 @@ def _standard_deviation(transaction: Transaction, printed: Printed) -> tuple[flo
     return sd, []
 
 
-def _series(
-    readings: Readings, average: float | None, belonging: Belonging
-) -> tuple[Series | None, tuple[str, ...]]:
+def _series(readings: Readings, average: float | None, belonging: Belonging) -> tuple[Series | None, tuple[str, ...]]:
     """The readings as a series, or why they are none."""
     if not readings:
         return None, ()
@@ -186,5 +185,3 @@ def _series(
     return Series(
         belonging.throughput(), origin, stretch.interval_seconds, stretch.values, stretch.starts_at_seconds
     ), ()
-
-
