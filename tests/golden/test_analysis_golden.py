@@ -1,4 +1,7 @@
-"""What ``tdelta analyze`` prints, and its page. ``TDELTA_UPDATE_GOLDEN=1 pytest tests/golden`` writes the files anew."""
+"""What ``tdelta analyze`` prints, and its page.
+
+``TDELTA_UPDATE_GOLDEN=1 pytest tests/golden`` writes the files anew.
+"""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ As everywhere on tdelta's pages a figure has a wide and a narrow layout and the 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from markupsafe import Markup
@@ -231,12 +231,13 @@ def _together(check: PredictiveCheck, most: int) -> PredictiveCheck:
     def summed(values: FloatArray) -> FloatArray:
         return np.asarray(np.add.reduceat(values, starts))
 
-    return PredictiveCheck(
-        check.condition,
-        check.run,
-        np.append(check.edges[starts], check.edges[-1]),
-        *(summed(values) for values in (check.observed, check.expected, check.low, check.high)),
-        quantiles=check.quantiles,
+    return replace(
+        check,
+        edges=np.append(check.edges[starts], check.edges[-1]),
+        observed=summed(check.observed),
+        expected=summed(check.expected),
+        low=summed(check.low),
+        high=summed(check.high),
     )
 
 
