@@ -79,8 +79,10 @@ def of_runs() -> Iterator[tuple[str, str, Find]]:
     """Several runs: what they differ by, and what their own figures leave open."""
     for runs in ((2, 2), (3, 3), (5, 5), (1, 3), (2, 5)):
         for tau in (0.0, 0.003, 0.01, 0.03, 0.1):
-            yield f"runs {runs[0]}+{runs[1]}, differ {100 * tau:g} %, own error 0.5 %", "0.05", partial(
-                several_runs, runs, tau, 0.005, 0.05
+            yield (
+                f"runs {runs[0]}+{runs[1]}, differ {100 * tau:g} %, own error 0.5 %",
+                "0.05",
+                partial(several_runs, runs, tau, 0.005, 0.05),
             )
     for runs in ((2, 2), (3, 3), (5, 5)):
         for tau in (0.002, 0.02, 0.1):
@@ -92,7 +94,11 @@ def of_series() -> Iterator[tuple[str, str, Find]]:
     """Throughput over time."""
     for count in (60, 300, 1200):
         for rho in (0.0, 0.5, 0.8, 0.95):
-            yield f"throughput, {count} s, AR {rho:g}", "0.05", partial(throughput, Shape(f"ar {rho}", rho), count, 0.05)
+            yield (
+                f"throughput, {count} s, AR {rho:g}",
+                "0.05",
+                partial(throughput, Shape(f"ar {rho}", rho), count, 0.05),
+            )
         slow = Shape("slow", 0.0, 0.1, 0.95, 0.05)
         yield f"throughput, {count} s, noise and slow waves (AR 0.95)", "0.05", partial(throughput, slow, count, 0.05)
         checkpoints = Shape("checkpoints", every=30)

@@ -23,9 +23,9 @@ import numpy as np
 ROOT = Path(__file__).parent.parent
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "live")]
 
-from calibration.observed import as_samples
 from jags.running import GAMMA_MODEL, Array, run
 
+from calibration.observed import as_samples
 from tdelta.inference.observed import AnalysisSettings, analyze
 from tdelta.inference.observed.curves import plane
 from tdelta.inference.observed.fitting import fit_run

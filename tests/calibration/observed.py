@@ -205,7 +205,9 @@ def throughput(shape: Shape, count: int, log_ratio: float, experiments: int) -> 
         rng = _rng(index, "series", shape.name, count, log_ratio)
         true = (1000.0, 1000.0 * float(np.exp(-log_ratio)))
         found = [
-            Series(Group(c, metric="throughput", unit="/s"), ORIGIN, 1.0, tuple(map(float, mean * shape.draw(rng, count))))
+            Series(
+                Group(c, metric="throughput", unit="/s"), ORIGIN, 1.0, tuple(map(float, mean * shape.draw(rng, count)))
+            )
             for c, mean in zip(("none", "tde"), true, strict=True)
         ]
         return *true, analyze(found, SETTINGS).comparisons[0]

@@ -37,7 +37,12 @@ def _covers(*found: ObservedTally) -> None:
 
 
 def test_single_values_of_a_gamma() -> None:
-    _covers(*(single_runs(f"gamma {cv}", gamma(cv), n, 0.05, EXPERIMENTS) for cv, n in ((0.3, 50), (0.6, 1000), (1.5, 1000))))
+    _covers(
+        *(
+            single_runs(f"gamma {cv}", gamma(cv), n, 0.05, EXPERIMENTS)
+            for cv, n in ((0.3, 50), (0.6, 1000), (1.5, 1000))
+        )
+    )
 
 
 def test_a_large_effect_is_covered_as_well() -> None:

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from calibration.simulation import AA, TREATMENT, Machine, settings, simulate
 from scipy import stats
 
+from calibration.simulation import AA, TREATMENT, Machine, settings, simulate
 from tdelta.inference.judging import look
 from tdelta.inference.noise import NU_GRID
 from tdelta.inference.observed import AnalysisSettings, analyze

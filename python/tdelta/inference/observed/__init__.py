@@ -21,7 +21,6 @@ from tdelta.inference.observed.settings import (
 )
 from tdelta.inference.observed.shapes import ComparisonPicture, Curve, PredictiveCheck, QuantileCheck, RatioCurve
 
-
 __all__ = [
     "NO_SPEEDUP",
     "PRIOR_HELP",

@@ -72,9 +72,7 @@ def fitted(pair: Pair) -> Fits:
         return Fits(pair, baseline, condition, Model.NONE, None, None)
     model = max(baseline[0].model, condition[0].model, key=_WEAKEST_LAST.index)
     ratio = log_ratio(before, after, is_inverse=is_inverse)
-    return Fits(
-        pair, baseline, condition, model, ratio, plane([(1.0, before, after)], DEFAULT, is_inverse=is_inverse)
-    )
+    return Fits(pair, baseline, condition, model, ratio, plane([(1.0, before, after)], DEFAULT, is_inverse=is_inverse))
 
 
 def compared(fits: Fits, settings: AnalysisSettings) -> Comparison:
@@ -124,7 +122,9 @@ def _verdict(
         if isinstance(prior, PublishedPrior):
             found = as_published(fits, prior)
             if found is None:
-                reasons.append(f"prior {prior.name}: only for single runs of response times with a spread; left out here")
+                reasons.append(
+                    f"prior {prior.name}: only for single runs of response times with a spread; left out here"
+                )
             else:
                 priors[prior.name] = found.posterior().estimate(settings.rope)
         else:

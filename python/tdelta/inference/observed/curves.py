@@ -16,10 +16,10 @@ from tdelta.inference.observed.settings import NormalPrior, NoSpeedup, RatioPrio
 from tdelta.inference.posterior import FloatArray, Mixture, Posterior, integrated
 from tdelta.records import Spread
 
-_POINTS = 801
+_POINTS = 601
 _PLANE_POINTS = 201
 _LOWER_TAILS = 801
-_LUCK_NODES = 121
+_LUCK_NODES, _LUCK_POINTS = 81, 401
 _ONE_SD_TAIL = 0.15865525393145707
 _DEEP = 60.0
 """How far below its peak, in logs, a curve is known at all: e^-60 of it."""
@@ -109,10 +109,10 @@ def log_ratio(baseline: LogCurve, condition: LogCurve, *, is_inverse: bool) -> L
     return LogCurve(theta, _log_sum(terms))
 
 
-def of_mixture(data: Mixture) -> LogCurve:
+def of_mixture(data: Mixture, points: int = _POINTS) -> LogCurve:
     """A mixture of normals on a grid."""
     reach = 11.0 * float(data.sds.max()) + float(np.ptp(data.means))
-    theta = sinh_spaced(data.mean, float(data.sds.min()), data.mean - reach, data.mean + reach)
+    theta = sinh_spaced(data.mean, float(data.sds.min()), data.mean - reach, data.mean + reach, points)
     return LogCurve(theta, data.log_density(theta))
 
 
@@ -127,14 +127,14 @@ def widened(curve: LogCurve, weights: FloatArray, sds: FloatArray) -> LogCurve:
     found = curve.posterior()
     nodes = sinh_spaced(curve.median, curve.sd, found.quantile(1e-6), found.quantile(1.0 - 1e-6), _LUCK_NODES)
     thin = LogCurve(nodes, curve.interpolated(nodes))
-    # Each node stands for its stretch of the curve: smoothing by as much keeps the sum smooth where luck is small.
-    stretch = np.gradient(nodes)
+    # Each node stands for its stretch of the curve: smoothing by half of it keeps the sum smooth where luck is small.
+    stretch = 0.5 * np.gradient(nodes)
     data = Mixture(
         np.outer(weights, thin.weights).ravel(),
         np.tile(nodes, len(sds)),
         np.hypot(np.repeat(sds, len(nodes)), np.tile(stretch, len(sds))),
     )
-    return of_mixture(data)
+    return of_mixture(data, _LUCK_POINTS)
 
 
 def under(data: LogCurve, prior: RatioPrior) -> Posterior:
@@ -244,9 +244,7 @@ def plane(parts: Sequence[tuple[float, LogCurve, LogCurve]], prior: RatioPrior |
 
 def _common(curves: Sequence[LogCurve]) -> FloatArray:
     narrowest, widest = min(curves, key=lambda c: c.sd), max(curves, key=lambda c: float(np.ptp(c.at)))
-    return sinh_spaced(
-        widest.median, narrowest.sd, float(widest.at[0]), float(widest.at[-1]), _PLANE_POINTS
-    )
+    return sinh_spaced(widest.median, narrowest.sd, float(widest.at[0]), float(widest.at[-1]), _PLANE_POINTS)
 
 
 def _normalised(curve: LogCurve, at: FloatArray) -> FloatArray:

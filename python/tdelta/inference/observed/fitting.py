@@ -129,7 +129,9 @@ def _of_bins(binned: Binned, prior: LogPrior) -> RunFit:
 def _of_summary(summary: Summary, prior: LogPrior) -> RunFit:
     if summary.sd is None:
         return RunFit(summary, Model.NONE, summary.mean, summary.count, float(summary.count), None)
-    few = f"only {summary.count} values: the interval of a summary needs {_FEW} or more" if summary.count < _FEW else None
+    few = (
+        f"only {summary.count} values: the interval of a summary needs {_FEW} or more" if summary.count < _FEW else None
+    )
     own = RunFit(summary, Model.SUMMARY, summary.mean, summary.count, float(summary.count), None)
     return _shaped(own, fit_summary(summary, prior), few)
 
@@ -147,7 +149,9 @@ def _of_series(series: Series) -> RunFit:
     mean = float(values.mean()) if len(values) else 0.0
     notes = []
     if len(values) < FEWEST_VALUES:
-        notes.append(f"{len(values)} figures over time: at least {FEWEST_VALUES} are needed to see how they hang together")
+        notes.append(
+            f"{len(values)} figures over time: at least {FEWEST_VALUES} are needed to see how they hang together"
+        )
     first = warm_up(values)
     if first is not None:
         seconds = len(values) // 10 * series.interval_seconds

@@ -79,7 +79,12 @@ def log_cv_prior(log_shape: FloatArray) -> FloatArray:
 
 
 def fit(
-    log_likelihood: LogLikelihood, start: tuple[float, float], count: float, *, points: tuple[int, int] = (201, 81), farthest_sds: float = 1000.0
+    log_likelihood: LogLikelihood,
+    start: tuple[float, float],
+    count: float,
+    *,
+    points: tuple[int, int] = (201, 81),
+    farthest_sds: float = 1000.0,
 ) -> ShapeFit:
     """The posterior on a grid that reaches down to e^-32 of its peak.
 

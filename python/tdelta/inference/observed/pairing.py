@@ -209,5 +209,3 @@ def formats(observations: Iterable[Observation]) -> dict[str, int]:
     """How many files there are of each format."""
     files = {(one.origin.format, one.origin.file) for one in observations}
     return {name: len(list(of)) for name, of in itertools.groupby(sorted(files), key=lambda file: file[0])}
-
-

@@ -105,7 +105,9 @@ def predictive_check(condition: str, run: RunFit, shape: ShapeFit) -> Predictive
     quantiles: tuple[QuantileCheck, ...] = ()
     if isinstance(observation, Summary):
         printed = sorted(observation.quantiles.items())
-        quantiles = tuple(predicted_quantile(shape, p, value, observation.count) for p, value in printed if 0.0 < p < 1.0)
+        quantiles = tuple(
+            predicted_quantile(shape, p, value, observation.count) for p, value in printed if 0.0 < p < 1.0
+        )
     return PredictiveCheck(condition, of_run, empty, empty, empty, empty, empty, quantiles)
 
 

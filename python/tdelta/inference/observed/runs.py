@@ -24,7 +24,7 @@ is what makes the interval that of a t when runs are alike in length; and proper
 
 _TAU = np.geomspace(2e-5, 2.0, 121)
 _PARTS = 24
-_LUCK_GRID = np.geomspace(0.02, 4.0, 16)
+_LUCK_GRID = np.geomspace(0.03, 4.5, 14)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,4 +94,3 @@ def luck_of_single_runs(scale: float) -> tuple[FloatArray, FloatArray]:
 def _normal(mean: float, sd: float) -> LogCurve:
     at = sinh_spaced(mean, sd, mean - 9.0 * sd, mean + 9.0 * sd, 241)
     return LogCurve(at, np.asarray(-0.5 * ((at - mean) / sd) ** 2, dtype=np.float64))
-

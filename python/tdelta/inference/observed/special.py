@@ -58,18 +58,19 @@ def log_incomplete(shape: FloatArray, x: FloatArray) -> tuple[FloatArray, FloatA
     Power series below a + 1, Lentz's continued fraction above (Numerical Recipes, 3rd ed., 6.2); the other of the two
     is the complement. ``shape`` and ``x`` broadcast; x may be 0 and inf.
     """
-    a, x = (np.array(part, dtype=np.float64).ravel() for part in np.broadcast_arrays(shape, x))
     of = np.broadcast_shapes(np.shape(shape), np.shape(x))
+    excess = np.asarray(stirling_excess(np.asarray(shape, dtype=np.float64)) - np.log(shape), dtype=np.float64)
+    a, x, excess = (np.array(part, dtype=np.float64).ravel() for part in np.broadcast_arrays(shape, x, excess))
     log_p, log_q = np.full(a.shape, -np.inf), np.zeros(a.shape)
     is_far = np.isinf(x)
     log_p[is_far], log_q[is_far] = 0.0, -np.inf
     left = (x > 0.0) & (x < a + 1.0)
     right = (x >= a + 1.0) & ~is_far
     if left.any():
-        log_p[left] = np.minimum(_log_front(a[left], x[left]) + np.log(_series(a[left], x[left])), 0.0)
+        log_p[left] = np.minimum(_log_front(a[left], x[left]) + excess[left] + np.log(_series(a[left], x[left])), 0.0)
         log_q[left] = log_complement(log_p[left])
     if right.any():
-        front = _log_front(a[right], x[right]) + np.log(a[right])
+        front = _log_front(a[right], x[right]) + excess[right] + np.log(a[right])
         log_q[right] = np.minimum(front + np.log(_fraction(a[right], x[right])), 0.0)
         log_p[right] = log_complement(log_q[right])
     return log_p.reshape(of), log_q.reshape(of)
@@ -100,12 +101,12 @@ def log_complement(log_mass: FloatArray) -> FloatArray:
 
 
 def _log_front(a: FloatArray, x: FloatArray) -> FloatArray:
-    """``log(x^a e^-x / Gamma(a + 1))``, written about x = a, where the terms would cancel."""
+    """``log(x^a e^-x / Gamma(a + 1))`` less Stirling's excess and plus log a, about x = a, where terms would cancel."""
     ratio = x / a
     away = ratio - 1.0
     near = np.abs(away) < 0.5
     log_ratio = np.where(near, np.log1p(np.where(near, away, 0.0)), np.log(np.maximum(ratio, _TINY)))
-    return np.asarray(-a * (away - log_ratio) + stirling_excess(a) - np.log(a), dtype=np.float64)
+    return np.asarray(-a * (away - log_ratio), dtype=np.float64)
 
 
 def _steps(a: FloatArray) -> int:

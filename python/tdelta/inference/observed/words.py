@@ -47,10 +47,16 @@ def one_run_reasons(two_runs: Estimate, with_luck: Estimate, settings: AnalysisS
     of_these = f"of these two runs alone {own_why}"
     if own is not decision:
         of_these += f": {own.value}, if runs never differed"
-    return decision, [ONE_RUN, f"with room for {luck_name(settings.run_luck).replace('differ', 'that differ')}, {why}", of_these]
+    return decision, [
+        ONE_RUN,
+        f"with room for {luck_name(settings.run_luck).replace('differ', 'that differ')}, {why}",
+        of_these,
+    ]
 
 
-def several_runs_reasons(estimate: Estimate, settings: AnalysisSettings, runs: tuple[int, int], differ: float) -> tuple[Decision, list[str]]:
+def several_runs_reasons(
+    estimate: Estimate, settings: AnalysisSettings, runs: tuple[int, int], differ: float
+) -> tuple[Decision, list[str]]:
     """The decision where the run is the unit."""
     decision, why = judged(estimate, settings)
     reasons = [
@@ -60,9 +66,13 @@ def several_runs_reasons(estimate: Estimate, settings: AnalysisSettings, runs: t
         f"{FALSE_ALARMS_IN_ORDER} false alarms in 100",
     ]
     if min(runs) == 1:
-        reasons.append("one side has a single run: it is taken to differ from others of its kind as the other side's runs do")
+        reasons.append(
+            "one side has a single run: it is taken to differ from others of its kind as the other side's runs do"
+        )
     if sum(runs) < 5:
-        reasons.append(f"{sum(runs)} runs in all leave {sum(runs) - 2} degrees of freedom: more runs narrow this, longer ones hardly")
+        reasons.append(
+            f"{sum(runs)} runs in all leave {sum(runs) - 2} degrees of freedom: more runs narrow this, longer ones hardly"
+        )
     return decision, reasons
 
 

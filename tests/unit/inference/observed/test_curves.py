@@ -53,7 +53,7 @@ def test_a_mixture_on_the_plane_keeps_narrow_and_wide_parts() -> None:
     assert found.quantile(0.995) > 0.2
 
 
-@pytest.mark.parametrize(("mean", "sd"), [(0.03, 0.02), (-0.1, 0.02), (0.5, 0.001)])
+@pytest.mark.parametrize(("mean", "sd"), [(0.03, 0.02), (-0.1, 0.02), (0.2, 0.001)])
 def test_a_normal_prior_pulls_by_its_precision(mean: float, sd: float) -> None:
     found = under(normal(0.05, 0.03), NormalPrior(mean, sd))
     precision = 1 / 0.03**2 + 1 / sd**2
@@ -62,15 +62,14 @@ def test_a_normal_prior_pulls_by_its_precision(mean: float, sd: float) -> None:
     assert found.quantile(0.975) == pytest.approx(centre + 1.96 * spread, abs=0.06 * spread)
 
 
-@pytest.mark.parametrize("mean", [0.05, 0.001, -0.001, -0.05, -0.3])
+@pytest.mark.parametrize("mean", [0.05, 0.001, -0.001, -0.05, -0.15])
 def test_no_speedup_is_the_posterior_cut_off_at_one(mean: float) -> None:
     sd = 0.03
     found = under(normal(mean, sd), NO_SPEEDUP)
     tail = stats.norm.sf(0.0, mean, sd)
     for p in (0.05, 0.5, 0.95):
         expected = stats.norm.isf(tail * (1 - p), mean, sd)
-        # Beyond the curve's own reach (8 sd) its slope is taken to go on.
-        assert found.quantile(p) == pytest.approx(expected, abs=0.02 * sd if mean > -0.2 else 0.05 * sd)
+        assert found.quantile(p) == pytest.approx(expected, abs=0.02 * sd)
     assert found.estimate(0.02).hdi95[0] >= 1.0
 
 

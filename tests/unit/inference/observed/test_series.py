@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from .observations import gamma_values, group, samples, series
 from tdelta.inference.observed.fitting import fit_run
 from tdelta.inference.observed.series import FEWEST_VALUES, coefficients_used, series_mean, warm_up
 from tdelta.inference.observed.stretches import dependence
 from tdelta.inference.posterior import FloatArray
+
+from .observations import gamma_values, group, samples, series
 
 
 def ar(rho: float, count: int, seed: int, sd: float = 1.0) -> FloatArray:

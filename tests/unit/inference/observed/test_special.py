@@ -72,7 +72,7 @@ def test_tails_that_no_double_holds_are_known_by_their_logs() -> None:
     _, log_q = log_incomplete(np.array(2.0), np.array(5000.0))
     assert log_q == pytest.approx(-5000.0 + np.log(5001.0), rel=1e-13)
     log_p, _ = log_incomplete(np.array(200.0), np.array(1e-6))
-    assert log_p == pytest.approx(200.0 * np.log(1e-6) - special.gammaln(201.0), rel=1e-12)
+    assert log_p == pytest.approx(200.0 * np.log(1e-6) - special.gammaln(201.0), abs=2e-6)
 
 
 def test_open_ends_are_nothing_and_everything() -> None:
@@ -86,7 +86,7 @@ def test_narrow_bins_keep_their_mass_in_either_tail(shape: float) -> None:
     edges = shape * np.exp(np.linspace(-1.0, 1.5, 200))
     found = log_between(np.array(shape), edges[:-1], edges[1:])
     middle, width = np.sqrt(edges[1:] * edges[:-1]), np.log(edges[1] / edges[0])
-    x = middle[:, None] * np.exp(width * np.linspace(-0.5, 0.5, 201))
+    x = middle[:, None] * np.exp(width * np.linspace(-0.5, 0.5, 4001))
     log_density = stats.gamma.logpdf(x, shape)
     top = log_density.max(axis=1)
     expected = top + np.log(np.trapezoid(np.exp(log_density - top[:, None]), x, axis=1))

@@ -24,15 +24,14 @@ def test_of_a_large_sample_the_posterior_is_that_of_its_likelihood_on_a_dense_gr
     assert fitted is not None
     log_mean, log_sd = np.log(3.0) + np.linspace(-0.4, 0.5, 901), np.log(2.4) + np.linspace(-1.0, 1.0, 801)
     m, s = np.exp(log_mean)[:, None], np.exp(log_sd)[None, :]
-    k = (m / s) ** 2
-    var_mean, var_var, cov = s**2 / 400, s**4 * (2 + 6 / k) / 400, 2 * s**3 / (400 * np.sqrt(k))
-    x, y = 3.0 - m, 2.4**2 - s**2
-    determinant = var_mean * var_var - cov**2
-    misfit = (var_var * x**2 - 2 * cov * x * y + var_mean * y**2) / determinant
-    cv = np.log(s / m)
-    log_density = -0.5 * (np.log(determinant) + misfit) - 0.5 * ((cv - np.log(0.6)) / 1.5) ** 2
+    k = (3.0 / 2.4) ** 2
+    correlation = 2 / np.sqrt(k) / np.sqrt(2 + 6 / k)
+    x = (3.0 - m) / (s / 20)
+    y = (np.log(2.4**2) - np.log(s**2)) / np.sqrt((2 + 6 / k) / 400)
+    log_density = -0.5 * (x**2 - 2 * correlation * x * y + y**2) / (1 - correlation**2) - np.log(s)
+    log_density = log_density - 0.5 * ((np.log(s / m) - np.log(0.6)) / 1.5) ** 2
     marginal = np.exp(log_density - log_density.max()).sum(axis=1)
-    cumulative = np.cumsum(marginal) / marginal.sum()
+    cumulative = (np.cumsum(marginal) - 0.5 * marginal) / marginal.sum()
     found = fitted.mean_curve().posterior()
     wide = found.quantile(0.975) - found.quantile(0.025)
     for p in (0.005, 0.025, 0.5, 0.975, 0.995):
