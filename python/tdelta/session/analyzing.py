@@ -123,9 +123,7 @@ def _progress(observe: Callable[[Event], None], paths: Sequence[Path]) -> Callab
     return tick
 
 
-def _with_published(
-    comparisons: Sequence[Comparison], observations: Sequence[Observation]
-) -> tuple[Comparison, ...]:
+def _with_published(comparisons: Sequence[Comparison], observations: Sequence[Observation]) -> tuple[Comparison, ...]:
     """What the authors printed for a comparison stands in the rows of its condition."""
     printed = {
         (o.group.condition, o.group.transaction, o.group.levels, o.group.metric): o.published

@@ -67,8 +67,7 @@ def _dml(found: PublishedTable) -> Iterator[PublishedFigure]:
 
 def _pairs(found: PublishedTable) -> Iterator[tuple[Mapping[str, str], Mapping[str, str]]]:
     """The rows of a table two by two, the plain one first, as the files have them."""
-    for plain, encrypted in zip(found.rows[::2], found.rows[1::2], strict=True):
-        yield plain, encrypted
+    yield from zip(found.rows[::2], found.rows[1::2], strict=True)
 
 
 def _quotient(what: str, encrypted: float, plain: float, unit: str, source: str) -> PublishedFigure:

@@ -94,6 +94,7 @@ def test_progress_is_told_only_when_reading_takes_longer_than_a_moment(
     two: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     heard: list[Event] = []
+    monkeypatch.setattr(tdelta.session.analyzing.time, "monotonic", lambda: 0.0)
     analyze_files(AnalysisRequest(two), heard.append)
     quick = len(heard)
     clock = itertools.count(step=5)

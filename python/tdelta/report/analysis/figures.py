@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 from markupsafe import Markup
@@ -137,7 +138,7 @@ def _curves(
     step = _ROW if is_wide else _NARROW_ROW
     frame = Frame(left, 6.0, right, 6.0 + step * len(rows))
     scale = _scale(rows, scale_of, rope, left, right)
-    ticks = _ticks(scale, scale_of, width, is_signed=rope is not None)
+    ticks = _ticks(scale, width, is_signed=rope is not None)
     marks: list[Markup] = []
     for at, row in enumerate(rows):
         base = frame.top + step * (at + 1) - 14
@@ -159,7 +160,7 @@ def _scale(
     return scale_over([scale_of(value) for value in values], left, right, margin=0.08)
 
 
-def _ticks(scale: Scale, scale_of: UnitScale, width: float, *, is_signed: bool) -> list[Tick]:
+def _ticks(scale: Scale, width: float, *, is_signed: bool) -> list[Tick]:
     def make(about: int) -> Sequence[Tick]:
         if not is_signed:
             return plain_ticks(scale.low, scale.high, about)
@@ -222,7 +223,7 @@ def _above(row: _Row, scale_of: UnitScale, base: float) -> list[Markup]:
 
 
 def _together(check: PredictiveCheck, most: int) -> PredictiveCheck:
-    """Neighbouring bins together until there are no more than ``most``; bands of sums are sums of bands, so too wide."""
+    """Neighbouring bins together until there are no more than ``most``; their bands are added up, which is too wide."""
     step = -(-check.observed.size // most)
     if step == 1:
         return check
@@ -250,7 +251,7 @@ def _bars(check: PredictiveCheck, scale_of: UnitScale, title: str, description: 
     most = float(max(check.observed.max(), check.high.max()))
     up = Scale(0.0, most, frame.bottom, frame.top)
     pixels = [across(float(edge)) for edge in edges]
-    middles = [(a + b) / 2 for a, b in zip(pixels, pixels[1:], strict=False)]
+    middles = [(a + b) / 2 for a, b in pairwise(pixels)]
     upper = [(x, up(float(v))) for x, v in zip(middles, check.high, strict=True)]
     lower = [(x, up(float(v))) for x, v in zip(middles, check.low, strict=True)]
     expected = [(x, up(float(v))) for x, v in zip(middles, check.expected, strict=True)]

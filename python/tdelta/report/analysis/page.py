@@ -99,7 +99,6 @@ def _answer(result: AnalysisResult) -> Section:
 
 
 def _tile(comparison: Comparison, result: AnalysisResult) -> Tile:
-    bounds = bounds_of(result)
     if comparison.ratio is None:
         interval = f"{metric_words(comparison.metric)}, one figure a condition"
     else:

@@ -1,5 +1,6 @@
-"""The three pictures of the published study in a terminal: posteriors of both means, of the difference, and whether the
-fitted curve could have made the data. Drawn from block characters, so that a pipe and a log file show them as well.
+"""The pictures of the published study in a terminal: both means, their difference, and whether the model fits.
+
+Drawn from block characters, so that a pipe and a log file show them as well.
 """
 
 from __future__ import annotations
@@ -116,7 +117,7 @@ def _difference(picture: ComparisonPicture, columns: int, width: int) -> list[Te
 
 
 def _check(check: PredictiveCheck, unit: str, columns: int, width: int, *, has_runs: bool) -> list[Text]:
-    """Observed against predicted: bars with the predicted curve's place in them, or quantiles where there are no bins."""
+    """Observed against predicted: bars with the predicted curve above them, or quantiles where there are no bins."""
     name = printable(check.condition) + (f", run {printable(check.run)}" if has_runs else "")
     if check.observed.size:
         outside = int(np.sum((check.observed < check.low) | (check.observed > check.high)))

@@ -65,7 +65,7 @@ def design_lines(result: AnalysisResult) -> tuple[str, ...]:
 
 
 def prior_lines(result: AnalysisResult) -> tuple[str, ...]:
-    """The pull of the prior: the deciding comparisons again under every other prior; the luck of runs is told elsewhere."""
+    """The pull of the prior: what decides, again, under every other prior; the luck of runs is told elsewhere."""
     bounds = bounds_of(result)
     lucky = {luck[0] for c in result.primary if (luck := luck_of(c)) is not None}
     names = dict.fromkeys(name for c in result.primary for name in c.priors if name not in lucky)

@@ -4,7 +4,7 @@ import analysis_samples as s
 import numpy as np
 import pytest
 
-from tdelta.report.analysis.plots import axis_row, block_rows, density_rows, span_row, picture_lines
+from tdelta.report.analysis.plots import axis_row, block_rows, density_rows, picture_lines, span_row
 
 BLANK = " "
 
