@@ -21,6 +21,7 @@ from tdelta.report.analysis.words import (
     place_words,
     quotient_text,
 )
+from tdelta.report.page.wording import listed
 from tdelta.report.quantities import estimate_text, multiple, printable, share
 
 _SPELLED_OUT = 3
@@ -143,15 +144,16 @@ def _why_undecided(comparison: Comparison, result: AnalysisResult) -> str:
 
 def _summary(judged: tuple[Comparison, ...], result: AnalysisResult) -> str:
     least, most = (pick(judged, key=_overhead) for pick in (min, max))
-    ends = " to ".join(f"{_short(c, result)} ({label(c, result)})" for c in (least, most))
+    metrics = list(dict.fromkeys(metric_words(c.metric) for c in judged))
+    told = [f"{f'{metric_words(c.metric)}, ' if len(metrics) > 1 else ''}{label(c, result)}" for c in (least, most)]
+    ends = " to ".join(f"{_short(c, result)} ({words})" for c, words in zip((least, most), told, strict=True))
     counts = Counter(c.decision for c in judged)
     words = "; ".join(f"{number} {_count_words(decision, result)}" for decision, number in counts.most_common())
-    metrics = dict.fromkeys(metric_words(c.metric) for c in judged)
     alone = sum(c.ratio is None for c in judged)
     many = "All" if alone == len(judged) else str(alone)
     bare = f" {many} have one figure a condition: no replication, so a quotient and no interval." if alone else ""
-    verb = "reads" if alone == len(judged) else "changes"
-    what = f"reads {ends} {' and '.join(metrics)}" if verb == "reads" else f"changes {' and '.join(metrics)} by {ends}"
+    named = listed(metrics)
+    what = f"reads {ends} {named}" if alone == len(judged) else f"changes {named} by {ends}"
     return f"Encryption {what}. Of {len(judged)} comparisons: {words}.{bare}"
 
 

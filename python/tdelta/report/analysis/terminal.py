@@ -82,12 +82,13 @@ def _table(result: AnalysisResult, width: int) -> list[Text | Table]:
             ("", False),
             *((name, True) for name in (baseline, condition, "overhead")),
             *((("95 % HDI", True),) if has_hdi else ()),
-            *(((f"if {luck}", True),) if luck else ()),
+            *(((f"if {luck}".replace(" differ ", "\ndiffer "), True),) if luck else ()),
             *((("published", True),) if has_published else ()),
             ("verdict", False),
         )
     )
     table.columns[-1].no_wrap = True
+    table.columns[0].overflow = "fold"
     groups = _grouped(result)
     for metric, rows in groups:
         _add_group(table, metric, rows, result, is_titled=len(groups) > 1)
@@ -95,7 +96,8 @@ def _table(result: AnalysisResult, width: int) -> list[Text | Table]:
         table.columns[0].header = metric_words(groups[0][0])
     if Console(width=_UNBOUNDED).measure(table).maximum > width:
         table.padding = (0, 1, 0, 0)
-    return [table, Text(), *paragraph(_table_note(result), width, "dim")]
+    note = _table_note(result)
+    return [table, *([Text(), *paragraph(note, width, "dim")] if note else [])]
 
 
 def _side_titles(result: AnalysisResult) -> tuple[str, str]:
@@ -159,7 +161,8 @@ def _table_note(result: AnalysisResult) -> str:
     note = "An overhead is of cost: of throughput, baseline over condition." if is_rate else ""
     if deciding and deciding < len(result.comparisons):
         note += f"{' ' if note else ''}Rows in bold, the first {deciding}, decide; the rest is for orientation."
-    return note or "Values are plain means over all runs of a condition."
+    has_runs = any(c.baseline.runs + c.condition.runs > 2 for c in result.comparisons)
+    return note or ("Values are plain means over all runs of a condition." if has_runs else "")
 
 
 def _priors(result: AnalysisResult, width: int) -> list[Text | Table]:

@@ -54,21 +54,21 @@ def unit_amounts(values: Sequence[float], unit: str) -> tuple[str, ...]:
 
 
 def spread_text(spread: Spread, unit: str, *, is_signed: bool = False) -> str:
-    """A posterior on the scale of the values: ``12.41 ms (95 % HDI 12.30 … 12.52)``."""
+    """A posterior on the scale of the values: ``12.412 ms (95 % HDI 12.301 … 12.523)``."""
     median, hdi95, _ = spread_parts(spread, unit, is_signed=is_signed)
     return f"{median} (95 % HDI {hdi95})"
 
 
 def spread_parts(spread: Spread, unit: str, *, is_signed: bool = False) -> tuple[str, str, str]:
-    """Median with its unit, and the two HDIs without: ``12.41 ms``, ``12.30 … 12.52``, ``12.27 … 12.55``."""
+    """Median with its unit, and the two HDIs without: ``12.412 ms``, ``12.301 … 12.523``, ``12.266 … 12.558``."""
     values = (spread.median, *spread.hdi95, *spread.hdi99)
-    name, texts = _texts(values, unit, is_signed=is_signed)
+    name, texts = _texts(values, unit, figures=3, is_signed=is_signed)
     return f"{texts[0]} {name}".rstrip(), f"{texts[1]} … {texts[2]}", f"{texts[3]} … {texts[4]}"
 
 
 def axis_text(ends: tuple[float, float], unit: str, *, is_signed: bool = False) -> tuple[str, str]:
     """The two ends of an axis with their unit."""
-    name, texts = _texts(ends, unit, is_signed=is_signed)
+    name, texts = _texts(ends, unit, figures=2, is_signed=is_signed)
     left, right = (f"{text} {name}".rstrip() for text in texts)
     return left, right
 
@@ -81,12 +81,12 @@ def signed(text: str, value: float) -> str:
     return f"+{bare}" if value > 0 else f"{_MINUS}{bare}"
 
 
-def _texts(values: Sequence[float], unit: str, *, is_signed: bool) -> tuple[str, list[str]]:
-    """The unit's name, and all values in it with the same decimals: two figures of how far apart they are."""
+def _texts(values: Sequence[float], unit: str, *, figures: int, is_signed: bool) -> tuple[str, list[str]]:
+    """The unit's name, and all values in it with the same decimals: so many figures of how far apart they are."""
     scale = display_unit(values, unit)
     shown = [scale(value) for value in values]
     width = max(shown) - min(shown)
-    places = min(_MOST_DECIMALS, max(0, 1 - math.floor(math.log10(width)))) if width > 0 else 2
+    places = min(_MOST_DECIMALS, max(0, figures - 1 - math.floor(math.log10(width)))) if width > 0 else 2
     texts = [f"{value:,.{places}f}" if math.isfinite(value) else MISSING for value in shown]
     return scale.name, [
         signed(t, v) if is_signed else t.replace("-", _MINUS) for t, v in zip(texts, shown, strict=True)

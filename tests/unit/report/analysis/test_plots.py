@@ -49,7 +49,7 @@ def test_a_picture_shows_both_means_the_difference_and_both_checks() -> None:
     lines = [line.plain for line in picture_lines(s.pictures(found)[0], "a title", 100)]
     text = "\n".join(lines)
     assert lines[0] == "a title"
-    for words in ("mean of plain: ", "mean of tde: ", "difference, tde less plain: +3.85 ms", "observed (bars)"):
+    for words in ("mean of plain: ", "mean of tde: ", "difference, tde less plain: +3.847 ms", "observed (bars)"):
         assert words in text
     assert text.count("bins outside the band") == 2
     assert max(map(len, lines)) <= 100
