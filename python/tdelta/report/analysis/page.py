@@ -12,7 +12,16 @@ from tdelta.report.analysis.plots import quantile_words
 from tdelta.report.analysis.sentence import answer, design_lines, hdi_words, headline, prior_lines
 from tdelta.report.analysis.terminal import comparison_of, decision_words, picture_title
 from tdelta.report.analysis.units import unit_amounts
-from tdelta.report.analysis.words import bounds_of, hdi_text, label, luck_of, metric_words, quotient_text, rope_of
+from tdelta.report.analysis.words import (
+    bounds_of,
+    hdi_text,
+    label,
+    luck_of,
+    metric_words,
+    overhead_text,
+    quotient_text,
+    rope_of,
+)
 from tdelta.report.page.blocks import (
     Block,
     Code,
@@ -102,7 +111,8 @@ def _tile(comparison: Comparison, result: AnalysisResult) -> Tile:
     if comparison.ratio is None:
         interval = f"{metric_words(comparison.metric)}, one figure a condition"
     else:
-        interval = f"{metric_words(comparison.metric)}, {hdi_words(comparison, result)} %"
+        percent = "" if luck_of(comparison) else " %"
+        interval = f"{metric_words(comparison.metric)}, {hdi_words(comparison, result)}{percent}"
     return Tile(
         label=label(comparison, result),
         figure=_overhead(comparison, result),
@@ -239,41 +249,45 @@ def _all(result: AnalysisResult) -> Section | None:
 
 
 def _table(result: AnalysisResult) -> Table:
+    """Every comparison. Columns that would say the same in every row, or nothing, are left out."""
+    metrics = list(dict.fromkeys(metric_words(c.metric) for c in result.comparisons))
+    has_posterior = any(c.ratio is not None for c in result.comparisons)
     has_published = any(c.published for c in result.comparisons)
-    bounds = bounds_of(result)
+    has_models = len({c.model for c in result.comparisons}) > 1
     rows = []
     for c in result.comparisons:
-        plain, other = unit_amounts((c.baseline.value, c.condition.value), c.unit)
-        ratio = c.ratio
+        name = label(c, result)
         rows.append(
             (
-                f"{metric_words(c.metric)}, {label(c, result)}",
-                plain,
-                other,
-                quotient_text(c, bounds),
-                MISSING if ratio is None else hdi_text(ratio, ratio.hdi95, bounds),
-                *((c.published or "",) if has_published else ()),
-                str(c.model),
-                _counts(c),
+                name if len(metrics) == 1 else f"{metric_words(c.metric)}, {name}",
+                *unit_amounts((c.baseline.value, c.condition.value), c.unit),
+                overhead_text(c, bounds_of(result)),
+                *((_hdi_cell(c, result),) if has_posterior else ()),
+                *((printable(c.published or ""),) if has_published else ()),
+                *((_counts(c),) if has_posterior else ()),
+                *((str(c.model),) if has_models else ()),
                 decision_words(c),
             )
         )
-    names = ("baseline", "condition", "overhead", "95 % HDI", *(("published",) if has_published else ()))
-    columns = [Column(""), *(Column(name, is_number=True) for name in names)]
-    columns += [Column("model"), Column("values", is_number=True), Column("verdict")]
-    return Table(
-        "Every comparison: plain means, and the overhead as the posterior median or, without one, their quotient",
-        columns,
-        rows,
-    )
+    numbers = ["baseline", "condition", "overhead", *(["95 % HDI"] if has_posterior else [])]
+    numbers += [*(["published"] if has_published else []), *(["values"] if has_posterior else [])]
+    columns = [Column(""), *(Column(name, is_number=True) for name in numbers)]
+    columns += [*([Column("model")] if has_models else []), Column("verdict")]
+    what = f" of {metrics[0]}" if len(metrics) == 1 else ""
+    return Table(f"Plain means and the overhead{what}: posterior median or, without one, the quotient", columns, rows)
+
+
+def _hdi_cell(comparison: Comparison, result: AnalysisResult) -> str:
+    ratio = comparison.ratio
+    return MISSING if ratio is None else hdi_text(ratio, ratio.hdi95, bounds_of(result))
 
 
 def _counts(comparison: Comparison) -> str:
-    """Runs and values of both sides: ``3 + 3 runs, 1,200 + 1,180``."""
+    """Values of both sides, and their runs where there are several: ``1,200 + 1,180 in 3 + 3 runs``."""
     sides = (comparison.baseline, comparison.condition)
-    runs = " + ".join(str(side.runs) for side in sides)
     values = " + ".join(f"{side.count:,}" for side in sides)
-    return f"{runs} runs, {values}"
+    runs = " + ".join(str(side.runs) for side in sides)
+    return f"{values} in {runs} runs" if any(side.runs > 1 for side in sides) else values
 
 
 def _basis(result: AnalysisResult) -> Section:

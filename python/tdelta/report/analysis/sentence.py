@@ -18,6 +18,7 @@ from tdelta.report.analysis.words import (
     label,
     luck_of,
     metric_words,
+    overhead_text,
     place_words,
     quotient_text,
 )
@@ -25,6 +26,9 @@ from tdelta.report.page.wording import listed
 from tdelta.report.quantities import estimate_text, multiple, printable, share
 
 _SPELLED_OUT = 3
+_MOST_REASONS = 12
+_OWN_WORDS = ("encryption", "undecided", "unsound")
+"""What sentences begin with, and is written large there; names of transactions are their owner's."""
 
 
 def answer(result: AnalysisResult) -> str:
@@ -55,14 +59,14 @@ def headline(result: AnalysisResult) -> str:
 def design_lines(result: AnalysisResult) -> tuple[str, ...]:
     """What the design can bear: every reason once, with how many comparisons have it where not all do.
 
-    Of more comparisons than are spelled out only what several have in common is told: the rest is in the document.
+    Reasons that quote an interval are left to the sentence and the table, which have the same figures.
     """
-    counts = Counter(reason for c in result.comparisons for reason in dict.fromkeys(c.reasons))
+    counts = Counter(reason for c in result.comparisons for reason in dict.fromkeys(c.reasons) if "% HDI" not in reason)
     ordered = sorted(counts, key=lambda reason: -sum(reason in c.reasons for c in result.primary))
     every = len(result.comparisons)
-    is_short = len(result.primary) <= _SPELLED_OUT
-    kept = [r for r in ordered if counts[r] > 1 or (is_short and any(r in c.reasons for c in result.primary))]
-    return tuple(r if counts[r] == every else f"{r} ({counts[r]} of {every} comparisons)" for r in kept)
+    told = [r if counts[r] == every else f"{r} ({counts[r]} of {every} comparisons)" for r in ordered]
+    more = len(told) - _MOST_REASONS
+    return (*told[:_MOST_REASONS], *((f"and {more} more, in --json",) if more > 0 else ()))
 
 
 def prior_lines(result: AnalysisResult) -> tuple[str, ...]:
@@ -86,7 +90,8 @@ def _under(name: str, result: AnalysisResult, bounds: tuple[float, ...]) -> list
 
 def _sentence(comparison: Comparison, result: AnalysisResult) -> str:
     text = _unreplicated(comparison, result) if comparison.ratio is None else _estimated(comparison, result)
-    return text[0].upper() + text[1:]
+    begins = text.split(maxsplit=1)[0].strip(":,")
+    return text[0].upper() + text[1:] if begins in _OWN_WORDS else text
 
 
 def _unreplicated(comparison: Comparison, result: AnalysisResult) -> str:
@@ -115,7 +120,7 @@ def _costs(comparison: Comparison, result: AnalysisResult) -> str:
     bounds = bounds_of(result)
     times = multiple(ratio.median)
     hdi = f"{f'{times}; ' if times else ''}{hdi_words(comparison, result)}"
-    amount = quotient_text(comparison, bounds).split(" (")[0]
+    amount = overhead_text(comparison, bounds)
     return f"costs {amount} {what} ({hdi})" if ratio.median >= 1 else f"changes {what} by {amount} ({hdi})"
 
 

@@ -21,7 +21,7 @@ from tdelta.report.analysis.words import (
     luck_name,
     luck_of,
     metric_words,
-    quotient_text,
+    overhead_text,
 )
 from tdelta.report.drawing import draw, paragraph, plain_table
 from tdelta.report.quantities import MISSING, counted, printable
@@ -136,7 +136,7 @@ def _cells(comparison: Comparison, result: AnalysisResult) -> tuple[str | Text, 
     roomy = MISSING if luck is None else hdi_text(luck[1], luck[1].hdi95, bounds)
     return (
         *values,
-        quotient_text(comparison, bounds),
+        overhead_text(comparison, bounds),
         *((hdi,) if has_hdi else ()),
         *((roomy,) if luck_name(result) else ()),
         *((printable(comparison.published or ""),) if has_published else ()),

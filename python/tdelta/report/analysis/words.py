@@ -70,8 +70,13 @@ def label_parts(comparison: Comparison, within: Sequence[Comparison]) -> tuple[s
     return (*((printable(comparison.condition.condition),) if is_told else ()), *place)
 
 
+def overhead_text(comparison: Comparison, bounds: Sequence[float] = ()) -> str:
+    """The same without the multiple, as tables have it."""
+    return quotient_text(comparison, bounds).split(" (")[0]
+
+
 def quotient_text(comparison: Comparison, bounds: Sequence[float] = ()) -> str:
-    """The overhead in per cent: the posterior median, or the bare quotient where there is no posterior."""
+    """The overhead in per cent, and as a multiple where per cent mislead: posterior median, else the bare quotient."""
     ratio = comparison.ratio
     if ratio is None:
         return _with_multiple(comparison.quotient, decimals((comparison.quotient,), bounds))

@@ -77,9 +77,20 @@ def test_each_reason_is_told_once_and_of_how_many_comparisons_it_is_true() -> No
     assert design_lines(mixed) == (f"{s.BARE} (2 of 3 comparisons)", f"{s.ONE_RUN} (1 of 3 comparisons)")
 
 
-def test_of_more_comparisons_than_are_spelled_out_only_shared_reasons_are_told() -> None:
-    mixed = s.result(*s.sweep().comparisons, *s.one_run().comparisons)
-    assert design_lines(mixed) == (f"{s.BARE} (4 of 5 comparisons)",)
+def test_reasons_that_quote_an_interval_are_left_to_the_table() -> None:
+    quoting = replace(s.lucky().comparisons[0], reasons=("the 95 % HDI −5.6 … +11.8 % reaches over an edge", s.ONE_RUN))
+    assert design_lines(s.result(quoting)) == (s.ONE_RUN,)
+
+
+def test_of_very_many_reasons_the_first_are_told() -> None:
+    many = replace(s.lucky().comparisons[0], reasons=tuple(f"reason {number}" for number in range(20)))
+    lines = design_lines(s.result(many))
+    assert (len(lines), lines[0], lines[-1]) == (13, "reason 0", "and 8 more, in --json")
+
+
+def test_a_strangers_name_at_the_beginning_of_a_sentence_stays_as_it_is() -> None:
+    two = [s.comparison(10.0, 11.0, transaction=name) for name in ("browse", "order")]
+    assert answer(s.result(*two)).startswith("browse: encryption (tde over plain) costs")
 
 
 def test_reasons_of_what_decides_come_first() -> None:
