@@ -5,8 +5,8 @@ From the root of the repository::
     python benches/fuzz_importers.py --mutations 100000
     python benches/fuzz_importers.py --mutations 5000 --importer sysbench --seed 7
 
-The mutations are those of ``tests/fuzz``. Without ``--seed`` one is drawn; it is printed, and repeats the run. Files that
-fail are left in ``--saved``. Ends with 1 if there are any.
+The mutations are those of ``tests/fuzz``. Without ``--seed`` one is drawn; it is printed, and repeats the run. Files
+that fail are left in ``--saved``. Ends with 1 if there are any.
 """
 
 from __future__ import annotations
@@ -41,7 +41,8 @@ def main() -> int:
         outcome = fuzz(name, asked.mutations, seed, asked.saved)
         seconds = time.perf_counter() - start
         print(
-            f"{name:<24} {outcome.results:>9} {outcome.faults:>9} {len(outcome.failures):>9} {seconds:>9.1f}", flush=True
+            f"{name:<24} {outcome.results:>9} {outcome.faults:>9} {len(outcome.failures):>9} {seconds:>9.1f}",
+            flush=True,
         )
         for failure in outcome.failures:
             print(failure)

@@ -25,7 +25,8 @@ import json, resource, sys, time
 from pathlib import Path
 from tdelta.importers.recognizing import read_files
 start = time.perf_counter()
-count = sum(getattr(it, "count", 0) for it in read_files([Path(sys.argv[1])]) if it.group.transaction in ("all", "a", "b"))
+found = [it for it in read_files([Path(sys.argv[1])]) if it.group.transaction in ("all", "a", "b")]
+count = sum(it.count for it in found)
 seconds = time.perf_counter() - start
 print(json.dumps([count, seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024]))
 """
@@ -36,7 +37,9 @@ def csv_rows(rows: int) -> Iterator[str]:
     """A CSV of samples: two conditions, two transactions."""
     yield "condition,transaction,response_ms\n"
     draw = random.Random(1)
-    parts = [f"{draw.choice(('none', 'aes-256'))},{draw.choice('ab')},{draw.gammavariate(2, 5):.3f}\n" for _ in range(997)]
+    parts = [
+        f"{draw.choice(('none', 'aes-256'))},{draw.choice('ab')},{draw.gammavariate(2, 5):.3f}\n" for _ in range(997)
+    ]
     for number in range(rows):
         yield parts[number % 997]
 
@@ -46,7 +49,8 @@ def log_rows(rows: int) -> Iterator[str]:
     draw = random.Random(2)
     times = [int(draw.gammavariate(2, 400)) + 1 for _ in range(997)]
     for number in range(rows):
-        yield f"{number % 8} {number // 8} {times[number % 997]} 0 {1650000000 + number // 4000} {number * 250 % 1000000}\n"
+        second, microsecond = 1650000000 + number // 4000, number * 250 % 1000000
+        yield f"{number % 8} {number // 8} {times[number % 997]} 0 {second} {microsecond}\n"
 
 
 def measured(path: Path) -> tuple[int, float, float]:
@@ -73,14 +77,15 @@ def main() -> None:
             mib: list[float] = []
             for wanted in (_FEW, rows):
                 path = Path(folder) / "plain.txt"
-                opened = gzip.open(path, "wt", 1) if is_packed else path.open("w")
-                with opened as file:
+                with gzip.open(path, "wt", 1) if is_packed else path.open("w") as file:
                     file.writelines(write(wanted))
                 count, seconds, peak = measured(path)
                 assert count == wanted, (count, wanted)
                 mib.append(peak)
             size = path.stat().st_size / 1e6
-            print(f"{name:<26} {rows:>10} {size:>7.0f} {rows / seconds:>10.0f} {mib[1]:>9.0f} {mib[0]:>15.0f}", flush=True)
+            print(
+                f"{name:<26} {rows:>10} {size:>7.0f} {rows / seconds:>10.0f} {mib[1]:>9.0f} {mib[0]:>15.0f}", flush=True
+            )
 
 
 if __name__ == "__main__":

@@ -86,8 +86,16 @@ def fixtures_of(importer: Importer) -> list[Path]:
 def is_sound(observation: Observation) -> None:
     """Raise `Unsound` for figures that no importer may yield."""
     group = observation.group
-    _must(bool(group.condition) and bool(group.transaction) and bool(group.metric) and bool(group.run), "a name is empty")
-    names = (group.condition, group.transaction, group.metric, group.run, *(str(it) for level in group.levels for it in level))
+    _must(
+        bool(group.condition) and bool(group.transaction) and bool(group.metric) and bool(group.run), "a name is empty"
+    )
+    names = (
+        group.condition,
+        group.transaction,
+        group.metric,
+        group.run,
+        *(str(it) for level in group.levels for it in level),
+    )
     _must(all(name.isprintable() for name in (*names, *observation.origin.cautions)), "a name would move the cursor")
     match observation:
         case Samples():
@@ -105,7 +113,10 @@ def is_sound(observation: Observation) -> None:
             sd = observation.sd
             _must(observation.count > 0, "no count")
             _must(0 <= observation.mean < math.inf and (sd is None or 0 <= sd < math.inf), "mean or sd")
-            _must(all(0 < share < 1 and 0 <= value < math.inf for share, value in observation.quantiles.items()), "quantile")
+            _must(
+                all(0 < share < 1 and 0 <= value < math.inf for share, value in observation.quantiles.items()),
+                "quantile",
+            )
         case Series():
             _must(len(observation.values) > 0 and 0 < observation.interval_seconds < math.inf, "no interval")
             _must(all(0 <= value < math.inf for value in observation.values), "a value is not finite")

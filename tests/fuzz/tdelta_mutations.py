@@ -14,10 +14,27 @@ from collections.abc import Callable
 
 _NUMBER = re.compile(rb"\d+(?:\.\d+)?")
 _NUMBERS = (
-    b"0 -0 -1 1 1.5 nan NaN inf -inf 1e308 -1e308 1e309 1e-320 99999999999999999999999999 0x10 1_000 1,5 1.2.3"
-    b" 18446744073709551616 -9223372036854775809 1795320675 1e5 % ٣ ² + - ."
-).split()
-_BYTES = (b"\0", b"\xff", b"\xfe\xff", b"\xc3", b"\xed\xa0\x80", b"\xef\xbb\xbf", b"\r", b"\n", b"\x1b[2J", b'"', b",", b";")
+    (
+        "0 -0 -1 1 1.5 nan NaN inf -inf 1e308 -1e308 1e309 1e-320 99999999999999999999999999 0x10 1_000 1,5 1.2.3"
+        " 18446744073709551616 -9223372036854775809 1795320675 1e5 % ٣ ² + - ."
+    )
+    .encode()
+    .split()
+)
+_BYTES = (
+    b"\0",
+    b"\xff",
+    b"\xfe\xff",
+    b"\xc3",
+    b"\xed\xa0\x80",
+    b"\xef\xbb\xbf",
+    b"\r",
+    b"\n",
+    b"\x1b[2J",
+    b'"',
+    b",",
+    b";",
+)
 _LONGEST = 200_000
 
 Mutation = Callable[[random.Random, bytes, bytes], bytes]
@@ -97,7 +114,9 @@ def _insert_bytes(draw: random.Random, content: bytes, _: bytes) -> bytes:
 
 
 def _another_encoding(draw: random.Random, content: bytes, _: bytes) -> bytes:
-    return content.decode("utf-8", "replace").encode(draw.choice(("utf-16", "utf-16-le", "latin-1", "utf-8-sig")), "replace")
+    return content.decode("utf-8", "replace").encode(
+        draw.choice(("utf-16", "utf-16-le", "latin-1", "utf-8-sig")), "replace"
+    )
 
 
 def _other_ends(draw: random.Random, content: bytes, _: bytes) -> bytes:
@@ -115,7 +134,9 @@ def _grow(draw: random.Random, content: bytes, _: bytes) -> bytes:
 
 def _packed(draw: random.Random, content: bytes) -> bytes:
     packed = gzip.compress(content, 1)
-    return draw.choice((lambda: packed, lambda: packed[: draw.randrange(2, len(packed))], lambda: _flip_bits(draw, packed, b"")))()
+    return draw.choice(
+        (lambda: packed, lambda: packed[: draw.randrange(2, len(packed))], lambda: _flip_bits(draw, packed, b""))
+    )()
 
 
 MUTATIONS: tuple[Mutation, ...] = (

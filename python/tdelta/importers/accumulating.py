@@ -305,7 +305,7 @@ def _interleaved(parts: list[tuple[tuple[int, float], ...]]) -> tuple[tuple[int,
 
 def _bin_numbers(values: NDArray[np.float64], logs: NDArray[np.float64]) -> NDArray[np.int64]:
     """Which bin each value is in. The logarithm may round across an edge: the edges themselves decide."""
-    numbers = np.floor(logs * (_STEPS_A_DOUBLING / np.log(2.0))).astype(np.int64) - _FIRST_STEP
+    numbers: NDArray[np.int64] = np.floor(logs * (_STEPS_A_DOUBLING / np.log(2.0))).astype(np.int64) - _FIRST_STEP
     np.clip(numbers, 0, _EDGES.size - 2, out=numbers)
     numbers -= values < _EDGES[numbers]
     numbers += values >= _EDGES[numbers + 1]

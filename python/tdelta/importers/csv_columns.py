@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from tdelta.errors import ImportFault
+from tdelta.importers import csv_names as known_names
 from tdelta.importers.reading import excerpt, printable
 from tdelta.records.observed import RESPONSE_TIME, THROUGHPUT
 
@@ -61,44 +62,6 @@ class Column:
     of: str | None = None
 
 
-_CONDITION = ("condition", "encryption", "cipher", "configuration", "config", "scenario", "setup", "tde")
-"""The first of these that the header has is the condition; another one beside it is a factor."""
-_TRANSACTION = frozenset(
-    "transaction transaction_name transaction_type tx txn query query_name statement step operation procedure".split()
-)
-_RUN = frozenset("run run_id rep repeat repetition replicate trial iteration round".split())
-_PUBLISHED = frozenset(("published", "printed"))
-_COUNT = frozenset("n count samples sample_count observations executions".split())
-_MEAN = frozenset("mean avg average mean_response avg_response average_response mean_latency avg_latency".split())
-_SD = frozenset("sd std stddev stdev std_dev standard_deviation".split())
-_RESPONSE = frozenset("response response_time responsetime latency rt duration".split())
-_FACTOR = frozenset(
-    "threads thread_count clients users vus connections concurrency cache cache_size buffer_pool buffer_pool_size"
-    " page_size scope aes_instructions aes_ni scale scale_factor warehouses tables platform engine database version"
-    " storage disk_type workload cold warm".split()
-)
-_PER_SECOND = {
-    **dict.fromkeys("tps throughput transactions_per_second eps ops_per_second ops rps qps".split(), 1.0),
-    **dict.fromkeys("tpm nopm tpmc transactions_per_minute".split(), 1 / 60),
-}
-_FIRST_THROUGHPUT = ("tps", "throughput", "transactions_per_second", "nopm", "tpm", "tpmc")
-_COST = frozenset(
-    "cpu elapsed time disk reads writes physical_reads physical_writes logical_reads buffer_gets gets query_gets"
-    " current_gets redo log_bytes size bytes calls rows wait waits".split()
-)
-_NOTHING = frozenset(
-    "timestamp ts start start_time end end_time date datetime epoch id seq row number no line client client_id"
-    " thread thread_id worker worker_id session session_id pid host hostname comment note notes source".split()
-)
-_TIMES_MS = {
-    **dict.fromkeys(("ns", "nanoseconds", "nanos"), 1e-6),
-    **dict.fromkeys(("us", "µs", "μs", "usec", "usecs", "microseconds", "micros"), 1e-3),
-    **dict.fromkeys(("ms", "msec", "msecs", "milliseconds", "millis"), 1.0),
-    **dict.fromkeys(("s", "sec", "secs", "seconds"), 1e3),
-    **dict.fromkeys(("min", "mins", "minutes"), 6e4),
-}
-_SIZES = {"bytes": "bytes", "kb": "kB", "mb": "MB", "gb": "GB", "kib": "KiB", "mib": "MiB", "gib": "GiB", "pct": "%"}
-_EXTREMES = frozenset("min max minimum maximum p100".split())
 _QUANTILE = re.compile(r"p(\d{1,2})(?:[._]?(\d+))?|(\d{1,2})(?:th|st|nd|rd)?_percentile|median")
 _RATE = re.compile(r".+_per_(s|sec|second|m|min|minute)")
 _UNNAMED_UNIT = re.compile(r"[\s\-]+")
@@ -117,10 +80,10 @@ def columns_of(header: Sequence[str], numeric: Sequence[bool], file: str, line: 
         ImportFault: two columns of one name, or two that would both be the transaction, the run, …; a response time
             without a unit.
     """
-    names = [one_spelling(cell) for cell in header]
-    condition = next((name for name in _CONDITION if name in names), None)
+    names = [one_spelling(printable(cell)) for cell in header]
+    condition = next((name for name in known_names.CONDITION if name in names), None)
     found = [_column(index, name, name == condition, numeric[index]) for index, name in enumerate(names)]
-    found = _with_a_metric(found, numeric)
+    found = _with_a_metric(found)
     if faults := [f"{file}:{line}: {fault}" for fault in _faults(header, names, found)]:
         raise ImportFault("\n".join(faults))
     return tuple(_with_names(found, header))
@@ -128,7 +91,7 @@ def columns_of(header: Sequence[str], numeric: Sequence[bool], file: str, line: 
 
 def is_known(name: str) -> bool:
     """Whether a header's cell is one of the documented names, so that the file is taken for a table of results."""
-    column = _column(0, one_spelling(name), one_spelling(name) in _CONDITION, is_numeric=False)
+    column = _column(0, one_spelling(name), one_spelling(name) in known_names.CONDITION, is_numeric=False)
     return column.part not in (Part.FACTOR, Part.NOTHING, Part.RUN, Part.PUBLISHED)
 
 
@@ -143,47 +106,51 @@ def _column(index: int, name: str, is_condition: bool, is_numeric: bool) -> Colu
     stem, unit = _split(name)
     if is_condition:
         return Column(index, name, Part.CONDITION)
-    for part, known in ((Part.TRANSACTION, _TRANSACTION), (Part.RUN, _RUN), (Part.COUNT, _COUNT)):
+    for part, known in (
+        (Part.TRANSACTION, known_names.TRANSACTION),
+        (Part.RUN, known_names.RUN),
+        (Part.COUNT, known_names.COUNT),
+    ):
         if name in known:
             return Column(index, name, part)
-    if name in _PUBLISHED:
+    if name in known_names.PUBLISHED:
         return Column(index, name, Part.PUBLISHED)
     if name.startswith(("published_", "printed_")):
         return Column(index, name, Part.PUBLISHED, of=_split(name.partition("_")[2])[0])
-    if stem in _EXTREMES or not name:
+    if stem in known_names.EXTREMES or not name:
         return Column(index, name, Part.NOTHING)
-    if stem in _FACTOR:
+    if stem in known_names.FACTOR:
         return Column(index, name, Part.FACTOR)
-    if unit in _TIMES_MS or not unit:
-        scale = _TIMES_MS.get(unit, 1.0)
-        for part, known in ((Part.MEAN, _MEAN), (Part.SD, _SD)):
+    if unit in known_names.TIMES_MS or not unit:
+        scale = known_names.TIMES_MS.get(unit, 1.0)
+        for part, known in ((Part.MEAN, known_names.MEAN), (Part.SD, known_names.SD)):
             if stem in known:
                 return Column(index, name, part, RESPONSE_TIME, "ms", scale)
         if quantile := _QUANTILE.fullmatch(stem):
             return Column(index, name, Part.QUANTILE, RESPONSE_TIME, "ms", scale, _share(quantile))
-        if stem in _RESPONSE:
+        if stem in known_names.RESPONSE:
             return Column(index, name, Part.RESPONSE, RESPONSE_TIME, "ms" if unit else "", scale)
-    if (rate := _RATE.fullmatch(name)) and name not in _PER_SECOND:
+    if (rate := _RATE.fullmatch(name)) and name not in known_names.PER_SECOND:
         return Column(index, name, Part.METRIC, THROUGHPUT, "/s", 1 / 60 if rate[1].startswith("m") else 1.0)
-    if name in _PER_SECOND:
-        return Column(index, name, Part.METRIC, THROUGHPUT, "/s", _PER_SECOND[name])
-    if stem in _COST or unit:
+    if name in known_names.PER_SECOND:
+        return Column(index, name, Part.METRIC, THROUGHPUT, "/s", known_names.PER_SECOND[name])
+    if stem in known_names.COST or unit:
         return _cost(index, name, stem, unit)
-    if name in _NOTHING:
+    if name in known_names.NOT_USED:
         return Column(index, name, Part.NOTHING)
     return Column(index, name, Part.FACTOR if not is_numeric else Part.NOTHING, of="?" if is_numeric else None)
 
 
 def _cost(index: int, name: str, stem: str, unit: str) -> Column:
-    if unit in _TIMES_MS:
-        return Column(index, name, Part.METRIC, stem or "time", "ms", _TIMES_MS[unit])
-    return Column(index, name, Part.METRIC, stem or name, _SIZES.get(unit, ""))
+    if unit in known_names.TIMES_MS:
+        return Column(index, name, Part.METRIC, stem or "time", "ms", known_names.TIMES_MS[unit])
+    return Column(index, name, Part.METRIC, stem or name, known_names.SIZES.get(unit, ""))
 
 
 def _split(name: str) -> tuple[str, str]:
     """A name and its unit, if it ends in one: ``cpu_ms``, ``elapsedms`` is not split."""
     stem, _, unit = name.rpartition("_")
-    return (stem, unit) if stem and (unit in _TIMES_MS or unit in _SIZES) else (name, "")
+    return (stem, unit) if stem and (unit in known_names.TIMES_MS or unit in known_names.SIZES) else (name, "")
 
 
 def _share(match: re.Match[str]) -> float:
@@ -193,7 +160,7 @@ def _share(match: re.Match[str]) -> float:
     return float(f"0.{int(whole):02d}{decimals}")
 
 
-def _with_a_metric(columns: list[Column], numeric: Sequence[bool]) -> list[Column]:
+def _with_a_metric(columns: list[Column]) -> list[Column]:
     """Decide on columns of numbers with unknown names (``of`` is ``?`` until then)."""
     measured = (Part.METRIC, Part.RESPONSE, Part.MEAN)
     unknown = [column for column in columns if column.of == "?"]
@@ -231,9 +198,7 @@ def _faults(header: Sequence[str], names: Sequence[str], columns: Sequence[Colum
         if column.part is Part.RESPONSE and not column.unit:
             found = printable(header[column.index].strip())
             faults.append(f"expected a unit in the name of the response time ({found}_ms, {found}_us, …), found none")
-    if not faults and not any(
-        column.part in (Part.RESPONSE, Part.METRIC, Part.MEAN) for column in columns
-    ):
+    if not faults and not any(column.part in (Part.RESPONSE, Part.METRIC, Part.MEAN) for column in columns):
         faults.append(
             "expected a column with figures (response_ms; n, mean, sd; tps, cpu_ms, …), found only"
             f" {excerpt(', '.join(cell.strip() for cell in header), 200)}"
@@ -244,7 +209,7 @@ def _faults(header: Sequence[str], names: Sequence[str], columns: Sequence[Colum
 def first_throughput(columns: Sequence[Column]) -> Column | None:
     """Of several throughputs in one row, the one that is of the whole: transactions before queries."""
     found = [column for column in columns if column.part is Part.METRIC and column.metric == THROUGHPUT]
-    for name in _FIRST_THROUGHPUT:
+    for name in known_names.OF_THE_WHOLE:
         for column in found:
             if one_spelling(column.name) == name:
                 return column

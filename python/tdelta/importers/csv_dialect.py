@@ -112,7 +112,9 @@ def sniffed(source: Source) -> Table | None:
         is_whole and len(looked_at) == len(content) - 1,
         next((printable(match["text"].strip()) for match in told if match["word"].lower() == "source"), None),
         tuple(
-            printable(f"{match['word'].lower()}: {match['text'].strip()}") for match in told if match["word"].lower() in _TOLD
+            printable(f"{match['word'].lower()}: {match['text'].strip()}")
+            for match in told
+            if match["word"].lower() in _TOLD
         ),
     )
 
@@ -131,7 +133,9 @@ def chunks_of(source: Source, table: Table) -> Iterator[tuple[list[int], list[li
             rows = list(islice(reader, CHUNK_ROWS))
         except csv.Error as error:
             line = table.header_line + reader.line_num
-            raise ImportFault(f"{source.name}:{line}: expected a row of a CSV, found one that is none: {error}") from None
+            raise ImportFault(
+                f"{source.name}:{line}: expected a row of a CSV, found one that is none: {error}"
+            ) from None
         if not rows:
             return
         first = table.header_line + before + 1
@@ -185,7 +189,7 @@ def _of_full_width(
     kept: list[tuple[int, list[str]]] = []
     for line, row in zip(lines, rows, strict=True):
         if len(row) > width and not any(cell.strip() for cell in row[width:]):
-            row = row[:width]  # noqa: PLW2901 - separators at the end of the line
+            row = row[:width]
         if len(row) == width:
             kept.append((line, row))
         elif any(cell.strip() for cell in row):
@@ -232,7 +236,8 @@ def _has_decimal_comma(rows: Sequence[Sequence[str]], file: str, lines: Sequence
                 point = point or line
     if comma and point:
         raise ImportFault(
-            f"{file}:{comma}: expected one decimal sign, found a comma here and a point in line {point}. Write one of them"
+            f"{file}:{comma}: expected one decimal sign, found a comma here and a point in line"
+            f" {point}. Write one of them"
         )
     if doubtful and not comma:
         raise ImportFault(

@@ -101,7 +101,9 @@ class _Reader:
         if not self.table.is_whole:
             return False
         keys = [column.index for column in self.of(*_KEYS)]
-        found = [tuple(row[index].strip() for index in keys) for row in self.table.rows if len(row) > max(keys, default=0)]
+        found = [
+            tuple(row[index].strip() for index in keys) for row in self.table.rows if len(row) > max(keys, default=0)
+        ]
         return len(set(found)) == len(found)
 
     def samples(self) -> Iterator[Observation]:
@@ -131,7 +133,9 @@ class _Reader:
                 gathering.extend(key, part, lines[0])
         if not len(gathering):
             raise self._without_rows()
-        unused = tuple(f"column {it.name} is not used: its rows are single response times" for it in self.of(Part.METRIC))
+        unused = tuple(
+            f"column {it.name} is not used: its rows are single response times" for it in self.of(Part.METRIC)
+        )
         origin = replace(self._origin(), cautions=(*self.table.cautions, *unused))
         yield from gathering.samples(lambda key: self._group(dict(zip(keys, key, strict=True))), origin)
 
@@ -163,8 +167,8 @@ class _Reader:
                 count += 1
                 if count > MOST_FIGURES:
                     raise ImportFault(
-                        f"{self.source.name}:{line}: expected at most {MOST_FIGURES} rows of figures, found more. Samples"
-                        " of response times go into a column response_ms"
+                        f"{self.source.name}:{line}: expected at most {MOST_FIGURES} rows of figures, found more."
+                        " Samples of response times go into a column response_ms"
                     )
                 named = self._stripped(cells, line)
                 if not self.naming.condition and not all(named[it.index] for it in self.of(Part.CONDITION)):
@@ -193,7 +197,9 @@ class _Reader:
             if metric.metric == THROUGHPUT and metric is not whole:
                 name = metric.name if group.transaction == ALL else f"{group.transaction} ({metric.name})"
                 group = Group(group.condition, name, THROUGHPUT, group.unit, group.run, group.levels)
-            yield Figure(self._numbered(group), self._origin(line), value, self._published(cells, one_spelling(metric.name)))
+            yield Figure(
+                self._numbered(group), self._origin(line), value, self._published(cells, one_spelling(metric.name))
+            )
 
     def _group(self, keys: dict[Column, str], metric: Column | None = None) -> Group:
         of = {column.part: text for column, text in keys.items() if text and column.part is not Part.FACTOR}
@@ -243,7 +249,8 @@ class _Reader:
         if 0.0 <= value <= LONGEST_MS * 1e6:
             return value * column.scale
         faults.append(
-            f"{self.source.name}:{line}: expected a number of 0 or more as {printable(column.name)}, found {excerpt(text)}"
+            f"{self.source.name}:{line}: expected a number of 0 or more as {printable(column.name)}, found"
+            f" {excerpt(text)}"
         )
         return None
 
@@ -283,7 +290,8 @@ class _Reader:
         if any(len(cell) > LONGEST_CELL for cell in cells):
             longest = max(cells, key=len)
             raise ImportFault(
-                f"{self.source.name}:{line}: expected names of at most {LONGEST_CELL} characters, found {excerpt(longest)}"
+                f"{self.source.name}:{line}: expected names of at most {LONGEST_CELL} characters, found"
+                f" {excerpt(longest)}"
             )
         return tuple(printable(cell.strip()) for cell in cells)
 
@@ -291,7 +299,9 @@ class _Reader:
         return f"{self.source.name}:{line}: expected a name in the column of the condition, found nothing"
 
     def _without_rows(self) -> ImportFault:
-        return ImportFault(f"{self.source.name}: expected rows behind the header in line {self.table.header_line}, found none")
+        return ImportFault(
+            f"{self.source.name}: expected rows behind the header in line {self.table.header_line}, found none"
+        )
 
 
 def _split(

@@ -16,73 +16,19 @@ Nothing is guessed beyond that: what stays open is an error, which says what was
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
-from os.path import commonpath
 from pathlib import Path
 
 from tdelta.errors import ImportFault, UnknownName, UsageError
+from tdelta.importers.cutting import Name, Named, cut_names
 from tdelta.importers.protocol import Naming
 from tdelta.importers.reading import printable
 from tdelta.importers.suggesting import suggestion
-from tdelta.importers.words import Kind, Word, is_baseline, is_encrypted, words_of
+from tdelta.importers.words import Kind, is_baseline, is_encrypted, words_of
 from tdelta.records.conditions import Level
 
-_ENDS = frozenset(
-    ".gz .log .logs .txt .csv .tsv .xml .json .out .output .db .sqlite .dat .res .result .results .raw .summary".split()
-)
 _MOST_SHOWN = 20
-
-
-@dataclass(frozen=True, slots=True)
-class Named:
-    """A file whose naming is asked for.
-
-    Attributes:
-        path: as the user named it, or as it was found in a folder he named.
-        format: its importer's name; files of two formats may be views of one run.
-        says_itself: whether its conditions are in the file.
-        thread: of tools that write a file for each of their threads: which one.
-        process: the process id in the name of such a file.
-    """
-
-    path: Path
-    format: str
-    says_itself: bool = False
-    thread: str | None = None
-    process: str | None = None
-
-
-@dataclass(slots=True)
-class _Name:
-    """One file's name, as far as it is understood."""
-
-    file: Named
-    parts: tuple[tuple[Word, ...], ...]
-    condition: str | None = None
-    run: str = ""
-    levels: tuple[tuple[str, Level], ...] = ()
-    others: tuple[str, ...] = ()
-    faults: list[str] = field(default_factory=list)
-    twin: Path | None = None
-
-    def words(self, *kinds: Kind) -> list[Word]:
-        return [word for part in self.parts for word in part if word.kind in kinds]
-
-    @property
-    def stamp(self) -> str:
-        stamps = [word.text for word in self.words(Kind.STAMP)]
-        return " ".join((*stamps, *([self.file.process] if self.file.process else [])))
-
-    @property
-    def understood(self) -> str:
-        said = [f"condition {self.condition}"] if self.condition else []
-        said += [f"{name} {level}" for name, level in self.levels]
-        said += [f"run {self.run}"] if self.run else []
-        faults = [*self.faults, *([f"as {printable(str(self.twin))} is: which run?"] if self.twin else [])]
-        return "; ".join((", ".join(said) or "nothing", *faults))
 
 
 def namings(files: Sequence[Named], asked: Sequence[str] = ()) -> Mapping[Path, Naming]:
@@ -98,7 +44,7 @@ def namings(files: Sequence[Named], asked: Sequence[str] = ()) -> Mapping[Path, 
     """
     silent = [file for file in files if not file.says_itself]
     patterns = _patterns(asked, silent)
-    names = _cut(silent)
+    names = cut_names(silent)
     if patterns:
         _by_patterns(names, patterns)
     else:
@@ -135,8 +81,9 @@ def baseline_of(conditions: Collection[str], asked: str | None = None) -> str:
         return silent[0]
     found = "several that do" if plain else "none that does"
     raise UsageError(
-        f"which condition is the plain one? Expected one whose name says so (none, plain, tde-off, …), found {found}:"
-        f" {', '.join(listed) or 'no condition at all'}. Name it: --baseline {_quoted((plain or listed or ['NAME'])[0])}"
+        "which condition is the plain one? Expected one whose name says so (none, plain, tde-off, …),"
+        f" found {found}: {', '.join(listed) or 'no condition at all'}."
+        f" Name it: --baseline {_quoted((plain or listed or ['NAME'])[0])}"
     )
 
 
@@ -164,62 +111,7 @@ def _matches(path: Path, glob: str) -> bool:
     return any(fnmatchcase(text, glob) for text in (path.name, str(path), str(path.absolute())))
 
 
-def _cut(files: Sequence[Named]) -> list[_Name]:
-    """The words of each name below the folder that all have in common, without the words that all have in common."""
-    names = [_Name(file, tuple(tuple(words_of(part)) for part in parts)) for file, parts in _parts(files)]
-    if len(names) < 2:
-        return names
-    common = _multiset(names[0])
-    for name in names[1:]:
-        common &= _multiset(name)
-    cut = [_without(name, common) for name in names]
-    conditions = (Kind.BASELINE, Kind.ENCRYPTED)
-    if any(name.words(*conditions, Kind.OTHER) for name in cut) or not any(name.words(*conditions) for name in names):
-        return cut
-    # All are of one condition: then the word for it is what they have in common.
-    kept = Counter({key: count for key, count in common.items() if key[0] not in conditions})
-    return [_without(name, kept) for name in names]
-
-
-def _parts(files: Sequence[Named]) -> Iterable[tuple[Named, tuple[str, ...]]]:
-    if not files:
-        return
-    parents = [str(file.path.absolute().parent) for file in files]
-    root = Path(commonpath(parents))
-    for file in files:
-        stem = file.path.name
-        while (end := Path(stem).suffix.lower()) in _ENDS and end != stem.lower():
-            stem = stem[: -len(end)]
-        for number in (file.thread, file.process):
-            if number is not None and stem.endswith(f".{number}"):
-                stem = stem[: -len(number) - 1]
-        folders = file.path.absolute().parent.relative_to(root).parts
-        yield file, (root.name, *folders, stem)
-
-
-def _multiset(name: _Name) -> Counter[tuple[Kind, str]]:
-    """What may be left out. Levels and runs stay facts, however many files they are said of."""
-    return Counter(
-        (word.kind, word.value)
-        for word in name.words(Kind.BASELINE, Kind.ENCRYPTED, Kind.NUMBER, Kind.OTHER, Kind.STAMP)
-    )
-
-
-def _without(name: _Name, common: Counter[tuple[Kind, str]]) -> _Name:
-    left = Counter(common)
-    parts: list[tuple[Word, ...]] = []
-    for part in name.parts:
-        kept: list[Word] = []
-        for word in part:
-            if left[(word.kind, word.value)] > 0:
-                left[(word.kind, word.value)] -= 1
-            else:
-                kept.append(word)
-        parts.append(tuple(kept))
-    return replace(name, parts=tuple(parts), faults=[])
-
-
-def _by_patterns(names: list[_Name], patterns: list[tuple[str, str]]) -> None:
+def _by_patterns(names: list[Name], patterns: list[tuple[str, str]]) -> None:
     for name in names:
         found = dict.fromkeys(condition for condition, glob in patterns if _matches(name.file.path, glob))
         if len(found) == 1:
@@ -231,7 +123,7 @@ def _by_patterns(names: list[_Name], patterns: list[tuple[str, str]]) -> None:
         name.others = tuple(word.text for word in name.words(Kind.OTHER, Kind.NUMBER, Kind.BASELINE, Kind.ENCRYPTED))
 
 
-def _by_words(names: list[_Name]) -> None:
+def _by_words(names: list[Name]) -> None:
     if not any(name.words(Kind.BASELINE, Kind.ENCRYPTED) for name in names):
         _by_what_differs(names)
         return
@@ -247,7 +139,7 @@ def _by_words(names: list[_Name]) -> None:
         name.others = tuple(word.text for word in name.words(Kind.OTHER, Kind.NUMBER))
 
 
-def _by_what_differs(names: list[_Name]) -> None:
+def _by_what_differs(names: list[Name]) -> None:
     """Without a word of either kind: the outermost part of the names that differs in its words."""
     depth = max((len(name.parts) for name in names), default=0)
     for level in range(depth) if len(names) > 1 else reversed(range(depth)):
@@ -275,7 +167,7 @@ def _by_what_differs(names: list[_Name]) -> None:
         name.faults.append("no word for a condition")
 
 
-def _levels_and_runs(names: list[_Name]) -> None:
+def _levels_and_runs(names: list[Name]) -> None:
     for name in names:
         levels: dict[str, Level] = {}
         for word in name.words(Kind.LEVEL):
@@ -288,7 +180,7 @@ def _levels_and_runs(names: list[_Name]) -> None:
         name.run = ".".join(runs)
 
 
-def _differences(names: list[_Name]) -> None:
+def _differences(names: list[Name]) -> None:
     """What else differs: runs, if a number counts them; a level, if conditions share it; else words for runs."""
     numbers = [tuple(text for text in name.others if text.isdecimal()) for name in names]
     counted = {int(found[0]) for found in numbers if len(found) == 1}
@@ -321,7 +213,7 @@ def _differences(names: list[_Name]) -> None:
             name.run = " ".join(text for text in (label, name.run) if text)
 
 
-def _tell_runs_apart(names: list[_Name]) -> None:
+def _tell_runs_apart(names: list[Name]) -> None:
     """Files that are one run of one condition in one format: by date or process id, or nobody knows."""
     alike = {_run_key(name) for name, _ in _collisions(names)}
     for name in names:
@@ -331,13 +223,13 @@ def _tell_runs_apart(names: list[_Name]) -> None:
         twin.twin = name.file.path
 
 
-def _run_key(name: _Name) -> tuple[object, ...]:
+def _run_key(name: Name) -> tuple[object, ...]:
     return name.condition, name.levels, name.run, name.file.format
 
 
-def _collisions(names: list[_Name]) -> list[tuple[_Name, _Name]]:
-    seen: dict[object, _Name] = {}
-    found: list[tuple[_Name, _Name]] = []
+def _collisions(names: list[Name]) -> list[tuple[Name, Name]]:
+    seen: dict[object, Name] = {}
+    found: list[tuple[Name, Name]] = []
     for name in names:
         if name.condition is not None:
             key = (_run_key(name), name.file.thread)
@@ -357,7 +249,7 @@ def _speaking(files: Sequence[Named]) -> dict[Path, Naming]:
     return found
 
 
-def _open_questions(names: Sequence[_Name]) -> str:
+def _open_questions(names: Sequence[Name]) -> str:
     shown = sorted(names, key=lambda name: not (name.faults or name.twin))[:_MOST_SHOWN]
     width = max(len(printable(str(name.file.path))) for name in shown)
     lines = [f"  {printable(str(name.file.path)):<{width}}  {name.understood}" for name in shown]
@@ -376,7 +268,7 @@ def _quoted(name: str) -> str:
     return name if name.isascii() and name.replace("-", "").isalnum() else f"'{name}'"
 
 
-def _remedy(names: Sequence[_Name]) -> Iterable[str]:
+def _remedy(names: Sequence[Name]) -> Iterable[str]:
     if any(name.faults for name in names):
         groups: dict[str, list[Path]] = {}
         for name in names:

@@ -12,6 +12,7 @@ import re
 from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
 from statistics import median
 
 from tdelta.errors import ImportFault
@@ -45,7 +46,9 @@ _FACTS = {
     "retries": re.compile(rf"total number of retries: {_COUNT}"),
 }
 _ABORTED = "Run was aborted"
-_MARKS = re.compile(r"transaction type: |progress: [\d.]+(?: s)?, |tps = [\d.]+ \(|number of transactions actually proc")
+_MARKS = re.compile(
+    r"transaction type: |progress: [\d.]+(?: s)?, |tps = [\d.]+ \(|number of transactions actually proc"
+)
 
 
 class PgbenchReport:
@@ -206,7 +209,7 @@ class _Run:
         yield Summary(group, origin, count, mean, sd)
 
     def _series(self, group: Group, origin: Origin) -> Series:
-        steps = [after - before for before, after in zip(self._seconds, self._seconds[1:], strict=False)]
+        steps = [after - before for before, after in pairwise(self._seconds)]
         interval = median(steps) if steps else self._seconds[0]
         start = self._seconds[0] - interval
         is_epoch = self._seconds[0] > 1e8  # --progress-timestamp
@@ -223,9 +226,9 @@ class _Run:
             if facts.get(name):
                 yield f"{facts[name]:.0f} {words}"
         if "mean_of_all" in facts:
-            yield "the mean response time is computed from the run's length and counts failed transactions (no -P, no -l)"
+            yield "the mean response time is computed from the run's length, with failed transactions; -P measures it"
         elif "mean" in facts and "sd" not in facts:
-            yield "the mean response time is computed from the run's length; with -P, pgbench measures it"
+            yield "the mean response time is computed from the run's length; -P measures it"
         if self.cut_off is not None:
             yield f"the file ends within line {self.cut_off}, which is left out"
         if not self._has_report:

@@ -17,7 +17,7 @@ import math
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import islice
+from itertools import islice, pairwise
 from statistics import median
 
 import numpy as np
@@ -105,7 +105,9 @@ class PgbenchAggregates:
                     raise ImportFault("\n".join((*faults, "… and maybe more")))
                 continue
             if len(starts) >= MOST_INTERVALS:
-                raise ImportFault(f"{place(source.name, number)}: expected at most {MOST_INTERVALS} intervals, found more")
+                raise ImportFault(
+                    f"{place(source.name, number)}: expected at most {MOST_INTERVALS} intervals, found more"
+                )
             starts.append(float(row[0]))
             counts.append(float(row[1]))
             total_us.add(float(row[2]))
@@ -160,9 +162,7 @@ def _first_rows(source: Source) -> list[list[str]]:
     return [line.split() for line in lines[:_LINES_LOOKED_AT] if line.strip()]
 
 
-def _whole_rows(
-    source: Source, is_row: Callable[[Sequence[str]], bool], told: list[str]
-) -> Iterator[tuple[int, str]]:
+def _whole_rows(source: Source, is_row: Callable[[Sequence[str]], bool], told: list[str]) -> Iterator[tuple[int, str]]:
     """Lines that are not blank; a last one that is no row was cut off, and is told instead."""
     held: tuple[int, str] | None = None
     for numbered in source.text_lines():
@@ -245,7 +245,7 @@ def _group(naming: Naming, script: str) -> Group:
 
 
 def _series(naming: Naming, origin: Origin, starts: array[float], counts: array[float]) -> Series:
-    steps = [after - before for before, after in zip(starts, starts[1:], strict=False)]
+    steps = [after - before for before, after in pairwise(starts)]
     interval = median(steps) if steps else 1.0
     uneven = sum(step != interval for step in steps)
     if uneven:

@@ -285,7 +285,11 @@ def excerpt(found: bytes | str, longest: int = 80) -> str:
 
 def printable(name: str) -> str:
     """A name from a file without what would move a terminal's cursor or colour its text."""
-    return name if name.isprintable() else "".join(sign if sign.isprintable() else "\N{REPLACEMENT CHARACTER}" for sign in name)
+    return (
+        name
+        if name.isprintable()
+        else "".join(sign if sign.isprintable() else "\N{REPLACEMENT CHARACTER}" for sign in name)
+    )
 
 
 def _files_of(folder: Path) -> Iterator[Path]:

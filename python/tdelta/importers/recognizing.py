@@ -15,8 +15,9 @@ from typing import Protocol, runtime_checkable
 from tdelta.errors import ImportFault
 from tdelta.importers import benchbase, hammerdb, swingbench
 from tdelta.importers.csv_rows import CsvRows
+from tdelta.importers.cutting import Named
 from tdelta.importers.merging import together
-from tdelta.importers.naming import Named, namings
+from tdelta.importers.naming import namings
 from tdelta.importers.pgbench import PgbenchReport
 from tdelta.importers.pgbench_log import PgbenchAggregates, PgbenchLog
 from tdelta.importers.protocol import Importer, Naming, Source
@@ -152,8 +153,8 @@ def _recognized(paths: Sequence[tuple[Path, bool]], told: Told, importers: Seque
     if faults or not found:
         shapes = "\n".join(f"  {name:<10}  {looks}" for name, looks in KNOWN_FORMATS)
         raise ImportFault("\n".join((*faults, *(left_out if not found else ()), "Formats that are read:", shapes)))
-    for fault in left_out:
-        told(fault)
+    for words in left_out:
+        told(words)
     return found
 
 

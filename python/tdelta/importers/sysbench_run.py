@@ -6,6 +6,7 @@ import math
 import re
 from array import array
 from collections.abc import Iterator
+from itertools import pairwise
 from statistics import median
 
 from tdelta.errors import ImportFault
@@ -86,7 +87,7 @@ class Run:
         """One more interval of ``--report-interval``."""
         if len(self._seconds) >= MOST_INTERVALS:
             raise ImportFault(
-                f"{place(file, line)}: expected at most {MOST_INTERVALS} intervals in one run, found more. Leave some out"
+                f"{place(file, line)}: expected at most {MOST_INTERVALS} intervals in one run, found more"
             )
         self._seconds.append(seconds)
         self._transactions.append(per_second)
@@ -165,7 +166,7 @@ class Run:
             self.cautions.append("sysbench's final report is missing: the run did not end, or the file is cut off")
 
     def _series(self, group: Group, origin: Origin, values: array[float]) -> Series:
-        steps = [after - before for before, after in zip(self._seconds, self._seconds[1:], strict=False)]
+        steps = [after - before for before, after in pairwise(self._seconds)]
         interval = median(steps) if steps else self._seconds[0]
         uneven = sum(abs(step - interval) > 0.5 * interval for step in steps)
         if uneven:
@@ -191,7 +192,9 @@ class Run:
                 f" {average[0]:g} ms, found {mean:g} ms. The report is damaged: leave the file out"
             )
         if mean > LONGEST_MS:
-            raise ImportFault(f"{place(file, self._line)}: expected a mean of at most {LONGEST_MS:g} ms, found {mean:g}")
+            raise ImportFault(
+                f"{place(file, self._line)}: expected a mean of at most {LONGEST_MS:g} ms, found {mean:g}"
+            )
         return Summary(group, origin, events, mean, None, dict(self._quantiles))
 
     def _per_second(self) -> float | None:

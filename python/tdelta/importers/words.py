@@ -14,14 +14,14 @@ from enum import StrEnum
 from tdelta.records.conditions import Level
 
 _GAP = r"[-_ =:]?"
-_SECRET = r"(?:pg[-_ ]?tde|tde|encrypt(?:ed|ion)?|enc|crypt(?:ed)?|cipher(?:ed)?)"
+_HIDDEN = r"(?:pg[-_ ]?tde|tde|encrypt(?:ed|ion)?|enc|crypt(?:ed)?|cipher(?:ed)?)"
 _BASELINE = (
-    rf"(?:no|not|non|without|un){_GAP}(?:{_SECRET}|aes)|{_SECRET}{_GAP}(?:off|none|no|false|disabled)"
+    rf"(?:no|not|non|without|un){_GAP}(?:{_HIDDEN}|aes)|{_HIDDEN}{_GAP}(?:off|none|no|false|disabled)"
     r"|none|plain(?:[-_ ]?text)?|clear(?:[-_ ]?text)?|baseline|off"
 )
 _AES = rf"aes{_GAP}(?:128|192|256)(?:{_GAP}(?:cbc|ctr|gcm|xts|cfb))?"
 _ENCRYPTED = (
-    rf"{_SECRET}{_GAP}(?:on|yes|true|enabled)|{_AES}|{_SECRET}|aes|luks|sqlcipher|gocryptfs|dm[-_]?crypt|chacha20|on"
+    rf"{_HIDDEN}{_GAP}(?:on|yes|true|enabled)|{_AES}|{_HIDDEN}|aes|luks|sqlcipher|gocryptfs|dm[-_]?crypt|chacha20|on"
 )
 _CONCURRENT = r"threads?|thrds?|thds?|thr|clients?|users?|vus?|connections?|conns?"
 _LEVEL = (

@@ -144,7 +144,12 @@ def test_transactions_and_queries_a_second_are_two_figures(tmp_path: Path) -> No
 
 def test_a_row_that_comes_again_is_another_run(tmp_path: Path) -> None:
     found = all_of(of(tmp_path, "condition,tps\nnone,10\nnone,11\ntde,9\nnone,12\n"), Figure)
-    assert [(it.group.condition, it.group.run) for it in found] == [("none", "1"), ("none", "1.2"), ("tde", "1"), ("none", "1.3")]
+    assert [(it.group.condition, it.group.run) for it in found] == [
+        ("none", "1"),
+        ("none", "1.2"),
+        ("tde", "1"),
+        ("none", "1.3"),
+    ]
 
 
 def test_a_gap_in_a_published_table_is_no_figure(tmp_path: Path) -> None:
@@ -155,7 +160,9 @@ def test_a_gap_in_a_published_table_is_no_figure(tmp_path: Path) -> None:
 def test_levels_of_the_name_stand_beside_the_columns(tmp_path: Path) -> None:
     naming = Naming("plain", "2", (("threads", 4), ("cache", "5 GB")))
     figure = all_of(of(tmp_path, "threads,tps\n8,10\n16,11\n", naming), Figure)[0]
-    assert figure.group == Group("plain", metric="throughput", unit="/s", run="2", levels=(("cache", "5 GB"), ("threads", 8)))
+    assert figure.group == Group(
+        "plain", metric="throughput", unit="/s", run="2", levels=(("cache", "5 GB"), ("threads", 8))
+    )
 
 
 @pytest.mark.parametrize(
@@ -224,13 +231,18 @@ def test_a_quotation_mark_without_its_second_is_refused(tmp_path: Path) -> None:
     [
         ("condition,tps,tps", "expected each column once, found 'tps' 2 times"),
         ("condition,response", "expected a unit in the name of the response time (response_ms"),
-        ("condition,response_ms,latency_us", "expected one column for the response time, found response_ms, latency_us"),
+        (
+            "condition,response_ms,latency_us",
+            "expected one column for the response time, found response_ms, latency_us",
+        ),
         ("condition,transaction,statement,tps", "expected one column for the transaction"),
         ("condition,colour,run", "expected a column with figures"),
     ],
 )
 def test_headers_with_faults_are_refused(tmp_path: Path, header: str, found: str) -> None:
-    row = ",".join("x" if name in ("condition", "colour", "transaction", "statement") else "1" for name in header.split(","))
+    row = ",".join(
+        "x" if name in ("condition", "colour", "transaction", "statement") else "1" for name in header.split(",")
+    )
     fault = fault_of(tmp_path, f"{header}\n{row}\n")
     assert fault.startswith("file.txt:1: ")
     assert found in fault
@@ -290,6 +302,8 @@ def test_a_condition_without_a_name_is_refused(tmp_path: Path, column: str) -> N
 
 
 def test_names_cannot_move_the_cursor(tmp_path: Path) -> None:
+    metric = all_of(of(tmp_path, "condition,c\x1bpu_ms\nnone,1\ntde,2\n"), Figure)[0].group.metric
+    assert metric == "c\ufffdpu"
     figure = all_of(of(tmp_path, "condition,transaction,tps\n\x1b[2Jnone,a\x07,1\ntde,b,2\n"), Figure)[0]
     assert (figure.group.condition, figure.group.transaction) == ("\ufffd[2Jnone", "a\ufffd")
 

@@ -49,5 +49,7 @@ def test_throughputs_add_up_as_far_as_the_shortest_goes() -> None:
 
 def test_throughputs_of_the_whole_add_up_and_other_groups_stay_apart() -> None:
     other = Group("tde", metric="throughput", unit="/s")
-    found = list(together([Figure(RATE, origin("a"), 5.0), Figure(other, origin("c"), 7.0), Figure(RATE, origin("b"), 6.0)]))
+    found = list(
+        together([Figure(RATE, origin("a"), 5.0), Figure(other, origin("c"), 7.0), Figure(RATE, origin("b"), 6.0)])
+    )
     assert [(it.group.condition, it.value) for it in found if isinstance(it, Figure)] == [("none", 11.0), ("tde", 7.0)]

@@ -73,9 +73,9 @@ def test_damaged_rows_are_named_by_their_lines(tmp_path: Path) -> None:
 
 
 def test_a_last_row_that_was_cut_off_is_left_out_and_told(tmp_path: Path) -> None:
-    samples = only(read_text(PgbenchLog(), tmp_path, "0 1 814 0 1795320675 7853\n0 2 749 0 17953\n"), Samples)
-    assert samples.count == 1
-    assert "the file ends within line 2, which is left out" in samples.origin.cautions
+    samples = only(read_text(PgbenchLog(), tmp_path, "0 1 814 0 1795320675 7853\n" * 3 + "0 2 749 0 17953\n"), Samples)
+    assert samples.count == 3
+    assert "the file ends within line 4, which is left out" in samples.origin.cautions
 
 
 AMBIGUOUS = [
@@ -109,7 +109,9 @@ def test_each_log_is_known_by_one_of_both(path: Path) -> None:
 def test_aggregates_give_an_exact_summary_and_a_series() -> None:
     found = read(PgbenchAggregates(), FOLDER / "aggregate-10-rate.log", Naming("tde", "3"))
     summary = only(found, Summary)
-    rows = [[int(word) for word in line.split()] for line in (FOLDER / "aggregate-10-rate.log").read_text().splitlines()]
+    rows = [
+        [int(word) for word in line.split()] for line in (FOLDER / "aggregate-10-rate.log").read_text().splitlines()
+    ]
     count, total, squares = (sum(row[column] for row in rows) for column in (1, 2, 3))
     mean = total / count
     assert (summary.count, summary.mean) == (3000, pytest.approx(mean / 1000))
@@ -141,6 +143,10 @@ def test_sums_of_squares_that_no_times_have_are_refused(tmp_path: Path) -> None:
 
 
 def test_damaged_intervals_are_named_by_their_lines(tmp_path: Path) -> None:
-    rows = ["1650260552 10 5000 2500000 500 500", "1650260553 10 5000 2500000 900 500", "1650260554 10 5000 2500000 500 500"]
+    rows = [
+        "1650260552 10 5000 2500000 500 500",
+        "1650260553 10 5000 2500000 900 500",
+        "1650260554 10 5000 2500000 500 500",
+    ]
     with pytest.raises(ImportFault, match=r"file\.txt:2: expected an interval"):
         read_text(PgbenchAggregates(), tmp_path, "\n".join(rows) + "\n")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import os
 import random
+from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -59,7 +60,8 @@ def test_the_head_is_uncompressed_and_bounded(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("cut", [5, 12, 30, 60])
 def test_gzip_that_is_cut_off_is_refused(tmp_path: Path, cut: int) -> None:
-    whole = gzip.compress(bytes(random.Random(7).randrange(32, 127) for _ in range(200)))
+    draw = random.Random(7)
+    whole = gzip.compress(bytes(draw.randrange(32, 127) for _ in range(200)))
     path = written(tmp_path, whole[:cut])
     with pytest.raises(ImportFault, match=r"file\.txt: expected gzip to its end, found it cut off"):
         FileSource(path)
@@ -75,11 +77,10 @@ def test_damaged_gzip_is_refused(tmp_path: Path) -> None:
 def test_a_gzip_bomb_is_refused_long_before_it_is_inflated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reading, "RATIO_MATTERS_FROM_BYTES", 1 << 20)
     path = written(tmp_path, gzip.compress((b"0" * 99 + b"\n") * 300_000))  # 30 MB in 30 kB
-    read = 0
+    lines = FileSource(path).text_lines()
+    assert len(list(islice(lines, 10_000))) == 10_000
     with pytest.raises(ImportFault, match="a bomb"):
-        for _ in FileSource(path).text_lines():
-            read += 1
-    assert read < 50_000
+        list(islice(lines, 10_000))
 
 
 def test_honest_logs_shrink_to_a_twentieth_and_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -94,7 +95,7 @@ def test_honest_logs_shrink_to_a_twentieth_and_are_read(tmp_path: Path, monkeypa
 def test_a_line_without_end_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reading, "LONGEST_LINE_BYTES", 1000)
     for content in (b"x" * 1001, b"a\n" + b"x" * 1001 + b"\nb\n"):
-        with pytest.raises(ImportFault, match="expected (lines|a line) of at most 1000 bytes"):
+        with pytest.raises(ImportFault, match=r"expected (lines|a line) of at most 1000 bytes"):
             lines_of(written(tmp_path, content))
 
 

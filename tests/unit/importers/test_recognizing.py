@@ -82,9 +82,13 @@ def test_aggregates_of_threads_add_up(tmp_path: Path) -> None:
     for condition in ("plain", "tde"):
         (tmp_path / condition).mkdir()
         for thread in ("", ".1"):
-            shutil.copy(FIXTURES / "pgbench" / "aggregate-10-rate.log", tmp_path / condition / f"pgbench_log.4711{thread}")
+            shutil.copy(
+                FIXTURES / "pgbench" / "aggregate-10-rate.log", tmp_path / condition / f"pgbench_log.4711{thread}"
+            )
     found = list(read_files([tmp_path]))
-    single = list(recognize(source := FileSource(FIXTURES / "pgbench" / "aggregate-10-rate.log")).read(source, Naming("x")))
+    single = list(
+        recognize(source := FileSource(FIXTURES / "pgbench" / "aggregate-10-rate.log")).read(source, Naming("x"))
+    )
     assert all_of(found, Series)[0].values == tuple(2 * value for value in all_of(single, Series)[0].values)
     both, one = all_of(found, Summary)[0], all_of(single, Summary)[0]
     assert (both.count, both.mean) == (2 * one.count, pytest.approx(one.mean))

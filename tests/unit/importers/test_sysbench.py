@@ -162,7 +162,9 @@ def test_intervals_that_are_missing_are_told(tmp_path: Path) -> None:
 
 
 def test_a_run_that_failed_says_so(tmp_path: Path) -> None:
-    text = "sysbench 1.0.20 (using LuaJIT)\n\nRunning the test with following options:\nFATAL: error 1045: Access denied\n"
+    text = (
+        "sysbench 1.0.20 (using LuaJIT)\n\nRunning the test with following options:\nFATAL: error 1045: Access denied\n"
+    )
     with pytest.raises(ImportFault, match=r"found neither in 4 lines \(it reported 'FATAL: error 1045"):
         read_text(Sysbench(), tmp_path, text)
 
