@@ -273,12 +273,12 @@ def _summary(document: Mapping[str, object], belonging: Belonging, problems: Pro
         yield Figure(belonging.response_times(), belonging.origin(None, OF_UNKNOWN_COUNT), mean)
     rate = document.get("Throughput (requests/second)")
     per_second = number(rate)
-    if per_second:
+    if per_second is not None and per_second > 0:
         yield Figure(belonging.throughput(), belonging.origin(), per_second)
     elif rate is not None:
         problems.add(f"expected a number above 0 in Throughput (requests/second), found {shown(rate)}")
     good = number(document.get("Goodput (requests/second)"))
-    if good:
+    if good is not None and good > 0:
         yield Figure(belonging.throughput(SUCCESSFUL), belonging.origin(), good)
     if rate is None and not mean and not problems:
         problems.add("expected Latency Distribution or Throughput (requests/second), found neither")

@@ -8,9 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+
+Readings: TypeAlias = Sequence[float] | NDArray[np.float64]
 
 FEWEST = 3
 """Readings that make a series."""
@@ -32,7 +35,7 @@ class Stretch:
     notes: tuple[str, ...]
 
 
-def longest_stretch(seconds: Sequence[float], values: Sequence[float]) -> Stretch | None:
+def longest_stretch(seconds: Readings, values: Readings) -> Stretch | None:
     """The longest regular stretch under load; None where fewer than three readings are left.
 
     Args:

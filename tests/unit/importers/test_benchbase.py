@@ -157,6 +157,7 @@ def test_a_summary_without_its_count_is_a_figure_and_told():
         ({"Latency Distribution": {"Average Latency (microseconds)": -1}}, "an average latency above 0"),
         ({"Latency Distribution": "none"}, "an average latency above 0"),
         ({"Throughput (requests/second)": "fast"}, "a number above 0"),
+        ({"Throughput (requests/second)": -3.5}, "a number above 0"),
         ({"Throughput (requests/second)": float("nan")}, "a number above 0"),
     ],
 )

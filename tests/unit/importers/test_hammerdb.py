@@ -199,3 +199,11 @@ def test_each_fixture_is_recognized_by_one_importer():
     assert kinds["hdbxtprofile.log"] == "HammerDB profile"
     assert kinds["console.log"] == kinds["timing.json"] == kinds["summary.json"] == "HammerDB jobs"
     assert json.loads((FOLDER / "timing.json").read_text(encoding="utf-8"))
+
+
+def test_what_would_fill_memory_is_refused(tmp_path: Path):
+    timing = json.loads((FOLDER / "timing.json").read_text(encoding="utf-8"))
+    many = {f"P{n}": timing["NEWORD"] for n in range(101)}
+    assert "at most 100 procedures" in refused(IMPORTERS, written(tmp_path, json.dumps(many)))[1]
+    report = (FOLDER / "summary.json").read_text(encoding="utf-8")
+    assert "at most 1000 runs" in refused(IMPORTERS, written(tmp_path, report * 1001))[1]

@@ -22,6 +22,11 @@ _RESULT = re.compile(
     r"(?P<old_tpm>\d{1,15}) [^\"]{1,40}? TPM at (?P<old_nopm>\d{1,15}) NOPM)",
     re.ASCII,
 )
+FIELDS = frozenset(
+    "calls min_ms avg_ms max_ms total_ms elapsed_ms p99_ms p95_ms p75_ms p50_ms p25_ms sd ratio_pct".split()  # noqa: SIM905
+)
+"""Of a procedure, as HammerDB names them."""
+
 _QUANTILES = {"p25": 0.25, "p50": 0.5, "p75": 0.75, "p95": 0.95, "p99": 0.99}
 _ROUNDING_MS = 0.001
 _MS_PER_CLICK = (1e-7, 1e-2)

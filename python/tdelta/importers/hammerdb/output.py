@@ -14,7 +14,15 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from tdelta.importers.belonging import Belonging, belonging_of
-from tdelta.importers.hammerdb.figures import Result, counter_series, procedures, result_in, throughput, timestamp
+from tdelta.importers.hammerdb.figures import (
+    FIELDS,
+    Result,
+    counter_series,
+    procedures,
+    result_in,
+    throughput,
+    timestamp,
+)
 from tdelta.importers.hammerdb.profile import is_time_profile
 from tdelta.importers.problems import Problems, number, problems_of, shown, whole
 from tdelta.importers.protocol import Naming, Source
@@ -26,6 +34,10 @@ LONGEST_OBJECT = 4 * 1024 * 1024
 """Characters of one JSON object: a counter reading every ten seconds for months."""
 
 MOST_OF_A_KIND = 1000
+MOST_READINGS = 400_000
+"""Of all counters of a file."""
+
+_MOST_PROCEDURES = 100
 
 _SIGNS = re.compile(
     r'TEST RESULT : System achieved|"ratio_pct"\s*:|"[\w ]{1,40} tpm"\s*:\s*[{\[]|"hammerdb-job-report-v'
@@ -45,12 +57,18 @@ class _Found:
     """What was found, each with the line it starts on."""
 
     results: list[tuple[int, Result, int | None]] = field(default_factory=list)
+    seen: set[Result] = field(default_factory=set)
     timings: list[tuple[int, Mapping[str, Mapping[str, object]]]] = field(default_factory=list)
     counters: list[tuple[int, list[tuple[datetime, float]]]] = field(default_factory=list)
 
     @property
     def runs(self) -> int:
         return max(len(self.results), len(self.timings), len(self.counters))
+
+    @property
+    def readings(self) -> int:
+        """Of all counters."""
+        return sum(len(readings) for _, readings in self.counters)
 
     def users_of(self, run: int) -> int | None:
         """How many virtual users a run had (from 0), where its result says so."""
@@ -147,9 +165,10 @@ def _take_result(line: int, text: str, users: int | None, found: _Found, problem
     if result is None:
         if "$" not in text:  # the script that prints it, printed
             problems.add(f"expected System achieved N NOPM from N TPM, found {shown(text.strip())}", line)
-    elif any(result == earlier for _, earlier, _ in found.results):
+    elif result in found.seen:
         return  # the console said it, and the listing of jobs behind it says it again
     elif len(found.results) < MOST_OF_A_KIND:
+        found.seen.add(result)
         found.results.append((line, result, users))
     else:
         problems.add(f"expected at most {MOST_OF_A_KIND} results in one file, found more", line)
@@ -158,13 +177,12 @@ def _take_result(line: int, text: str, users: int | None, found: _Found, problem
 def _take_object(line: int, document: object, found: _Found, problems: Problems) -> None:
     if not isinstance(document, dict) or not document:
         return
-    if str(document.get("schema")).startswith("hammerdb-job-report-v"):
+    if found.runs >= MOST_OF_A_KIND or found.readings > MOST_READINGS:
+        problems.add(f"expected at most {MOST_OF_A_KIND} runs and {MOST_READINGS} readings, found more", line)
+    elif str(document.get("schema")).startswith("hammerdb-job-report-v"):
         _take_report(line, document, found, problems)
-        return
-    if max(len(found.timings), len(found.counters)) >= MOST_OF_A_KIND:
-        problems.add(f"expected at most {MOST_OF_A_KIND} timings or counters in one file, found more", line)
     elif all(isinstance(fields, dict) and "avg_ms" in fields for fields in document.values()):
-        found.timings.append((line, document))
+        found.timings.append((line, _rows(document, line, problems)))
     else:
         for key, readings in document.items():
             if key.lower().endswith(" tpm") and isinstance(readings, dict):
@@ -181,12 +199,30 @@ def _take_report(line: int, document: Mapping[str, object], found: _Found, probl
         problems.add(f"expected nopm and tpm of a TPROC-C result, found {shown(document.get('result'))}", line)
     rows = [row for row in _list(times.get("rows")) if isinstance(row, dict)]
     if rows:
-        found.timings.append((line, {str(row.get("name")): row for row in rows}))
+        found.timings.append((line, _rows({str(row.get("name")): row for row in rows}, line, problems)))
     for series in _list(counter.get("series")):
         points = [point for point in _list(_object(series).get("points")) if isinstance(point, dict)]
         if points and _object(series).get("metric") == "tpm":
             pairs = [(point.get("timestamp"), point.get("value")) for point in points]
             found.counters.append((line, _readings(pairs, line, problems)))
+
+
+def _rows(document: Mapping[str, object], line: int, problems: Problems) -> dict[str, dict[str, object]]:
+    """The procedures of a timing, without what a stranger may have put beside their figures."""
+    if len(document) > _MOST_PROCEDURES:
+        problems.add(f"expected at most {_MOST_PROCEDURES} procedures, found {len(document)}", line)
+        return {}
+    return {
+        name: {key: _short(value) for key, value in fields.items() if key in FIELDS}
+        for name, fields in document.items()
+        if isinstance(fields, dict)
+    }
+
+
+def _short(value: object) -> object:
+    if isinstance(value, str):
+        return value[:60]
+    return value if isinstance(value, int | float) else None
 
 
 def _readings(pairs: list[tuple[object, object]], line: int, problems: Problems) -> list[tuple[datetime, float]]:

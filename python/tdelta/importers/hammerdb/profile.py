@@ -90,7 +90,7 @@ def _reports(source: Source, problems: Problems) -> list[_Report]:
 
 def _new_row(name: str, report: _Report, line: int, problems: Problems) -> dict[str, object] | None:
     if name in report.rows or len(report.rows) == MOST_PROCEDURES:
-        problems.add(f"expected each procedure once, found {shown(name)} again, or more than {MOST_PROCEDURES}", line)
+        problems.add(f"expected each of at most {MOST_PROCEDURES} procedures once, found {shown(name)}", line)
         return None
     return report.rows.setdefault(name, {})
 

@@ -14,6 +14,8 @@ import math
 import re
 from collections.abc import Callable, Iterator
 
+import numpy as np
+
 from tdelta.importers.belonging import Belonging, belonging_of
 from tdelta.importers.intervals import longest_stretch
 from tdelta.importers.moments import Printed, is_possible
@@ -24,8 +26,8 @@ from tdelta.records.observed import Figure, Observation, Series, Summary
 
 FORMAT = "Swingbench"
 
-LARGEST_BYTES = 32 * 1024 * 1024
-"""A reading a second for three weeks; no honest file comes near it."""
+LARGEST_BYTES = 16 * 1024 * 1024
+"""A reading a second for nine days: no honest file comes near it."""
 
 _ROOT = re.compile(r"<(?:[\w.-]+:)?Results[\s>]")
 _OWN_WORDS = ("swingbench", "<overview", ":overview", "transactionresults", "tpsreadings", "averageresponse")
@@ -178,7 +180,7 @@ def _series(readings: Readings, average: float | None, belonging: Belonging) -> 
     mean = sum(readings.rates) / len(readings.rates)
     if average and not 1 / _UNLIKELY < mean / average < _UNLIKELY:
         return None, (f"TPSReadings with a mean of {mean:g} are not transactions a second: not used",)
-    stretch = longest_stretch([ms / 1000 for ms in readings.epoch_ms], readings.rates)
+    stretch = longest_stretch(np.asarray(readings.epoch_ms) / 1000, readings.rates)
     if stretch is None:
         return None, ("TPSReadings are too few, or too irregular: not used",)
     origin = belonging.origin(None, *stretch.notes)
