@@ -39,7 +39,10 @@ from calibration.observed import (
 )
 
 Find = Callable[[int], ObservedTally]
-HEAD = "data|true log ratio|ratio %|difference %|mean %|with room for luck %|ratio's HDI without 1 %|costly or faster %|width, points"
+HEAD = (
+    "data|true log ratio|ratio %|difference %|mean %|with room for luck %|ratio's HDI without 1 %|costly or faster %"
+    "|width, points"
+)
 
 
 def of_values() -> Iterator[tuple[str, str, Find]]:

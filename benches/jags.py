@@ -20,8 +20,8 @@ from pathlib import Path
 
 import numpy as np
 
-ROOT = Path(__file__).parent.parent
-sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "live")]
+sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
+sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "live"))
 
 from jags.running import GAMMA_MODEL, Array, run
 
@@ -98,7 +98,7 @@ def _against(count: int, draws: int, timeout: float) -> tuple[str, ...]:
     curves = [fit_run(one, PublishedMeans(pooled, 100.0)).curve for one in samples]
     assert curves[0] is not None
     assert curves[1] is not None
-    ours = plane([(1.0, curves[0], curves[1])], None, is_inverse=False).difference()
+    ours = plane(curves[0], curves[1], None, is_inverse=False).difference()
     apart = abs(ours.quantile(0.5) - found.quantile(0.5)) / found.quantile_error(0.5)
     took = seconds_of_ours(samples[0], samples[1])
     theirs, hdi = found.hdi(0.95), ours.hdi(0.95)

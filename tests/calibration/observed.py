@@ -1,7 +1,8 @@
 """Simulated results of other tools, through `tdelta.inference.observed.analyze`, and how often its intervals hold.
 
-What is true: a condition's mean, and its log ratio over the baseline. What befalls the figures: gamma or skewed response
-times, stalls, neighbours that depend on each other, runs that differ, throughput with autocorrelation and checkpoints.
+What is true: a condition's mean, and its log ratio over the baseline. What befalls the figures: gamma or skewed
+response times, stalls, neighbours that depend on each other, runs that differ, throughput with autocorrelation and
+checkpoints.
 """
 
 from __future__ import annotations

@@ -64,7 +64,7 @@ def fitted(pair: Pair) -> Fits:
             condition,
             Model.RUNS,
             found.log_ratio(is_inverse=is_inverse),
-            plane(found.parts(), DEFAULT, is_inverse=is_inverse),
+            found.plane(DEFAULT, is_inverse=is_inverse),
             found,
         )
     before, after = baseline[0].curve, condition[0].curve
@@ -72,7 +72,7 @@ def fitted(pair: Pair) -> Fits:
         return Fits(pair, baseline, condition, Model.NONE, None, None)
     model = max(baseline[0].model, condition[0].model, key=_WEAKEST_LAST.index)
     ratio = log_ratio(before, after, is_inverse=is_inverse)
-    return Fits(pair, baseline, condition, model, ratio, plane([(1.0, before, after)], DEFAULT, is_inverse=is_inverse))
+    return Fits(pair, baseline, condition, model, ratio, plane(before, after, DEFAULT, is_inverse=is_inverse))
 
 
 def compared(fits: Fits, settings: AnalysisSettings) -> Comparison:

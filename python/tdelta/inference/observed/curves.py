@@ -7,7 +7,6 @@ which is no function of the ratio alone. Grids are sinh-spaced: fine at the peak
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,9 +16,9 @@ from tdelta.inference.posterior import FloatArray, Mixture, Posterior, integrate
 from tdelta.records import Spread
 
 _POINTS = 601
-_PLANE_POINTS = 201
+_PLANE_POINTS, _INNER_POINTS = 201, 141
 _LOWER_TAILS = 801
-_LUCK_NODES, _LUCK_POINTS = 81, 401
+_LUCK_NODES, _LUCK_POINTS = 61, 401
 _ONE_SD_TAIL = 0.15865525393145707
 _DEEP = 60.0
 """How far below its peak, in logs, a curve is known at all: e^-60 of it."""
@@ -103,9 +102,11 @@ def log_ratio(baseline: LogCurve, condition: LogCurve, *, is_inverse: bool) -> L
     )
     # Integrate over the narrower of the two, whose nodes are the closer ones; the wider is interpolated.
     if upper.sd >= lower.sd:
-        terms = upper.interpolated(theta[:, None] + lower.at) + _log(lower.weights)
+        inner = _on_fewer_points(lower, _INNER_POINTS)
+        terms = upper.interpolated(theta[:, None] + inner.at) + _log(inner.weights)
     else:
-        terms = lower.interpolated(upper.at - theta[:, None]) + _log(upper.weights)
+        inner = _on_fewer_points(upper, _INNER_POINTS)
+        terms = lower.interpolated(inner.at - theta[:, None]) + _log(inner.weights)
     return LogCurve(theta, _log_sum(terms))
 
 
@@ -222,36 +223,56 @@ class Plane:
         return Linear(value, total / total[-1])
 
 
-def plane(parts: Sequence[tuple[float, LogCurve, LogCurve]], prior: RatioPrior | None, *, is_inverse: bool) -> Plane:
-    """Both log means together.
+def plane(baseline: LogCurve, condition: LogCurve, prior: RatioPrior | None, *, is_inverse: bool) -> Plane:
+    """Both log means together, from one curve each.
 
     Args:
-        parts: weight, baseline and condition: independent given the part, as the runs' model is given tau.
+        baseline: of its log mean.
+        condition: of its log mean.
         prior: of the log ratio of costs; None where the curves have their priors in them.
         is_inverse: as for `log_ratio`.
     """
-    baseline = _common([first for _, first, _ in parts])
-    condition = _common([second for _, _, second in parts])
-    density = np.zeros((len(baseline), len(condition)))
-    for weight, first, second in parts:
-        density += weight * np.outer(_normalised(first, baseline), _normalised(second, condition))
-    if prior is not None:
-        theta = condition - baseline[:, None]
-        logs = prior.log_density(-theta if is_inverse else theta)
-        density *= np.exp(logs - logs.max())
-    return Plane(baseline, condition, density)
+    first, second = (_on_fewer_points(curve, _PLANE_POINTS) for curve in (baseline, condition))
+    density = np.outer(*(np.exp(curve.log_density - curve.log_density.max()) for curve in (first, second)))
+    return _meeting(Plane(first.at, second.at, density), prior, is_inverse=is_inverse)
 
 
-def _common(curves: Sequence[LogCurve]) -> FloatArray:
-    narrowest, widest = min(curves, key=lambda c: c.sd), max(curves, key=lambda c: float(np.ptp(c.at)))
-    return sinh_spaced(widest.median, narrowest.sd, float(widest.at[0]), float(widest.at[-1]), _PLANE_POINTS)
+def plane_of_normals(
+    weights: FloatArray, means: FloatArray, variances: FloatArray, prior: RatioPrior, *, is_inverse: bool
+) -> Plane:
+    """Both log means together, from a mixture in whose every component they are normal and independent.
+
+    Args:
+        weights: shape (k,).
+        means: shape (k, 2), of baseline and condition.
+        variances: shape (k, 2).
+        prior: of the log ratio of costs.
+        is_inverse: as for `log_ratio`.
+    """
+    kept = weights > 1e-9 * weights.max()
+    weights, means, sds = weights[kept], means[kept], np.sqrt(variances[kept])
+    grids, densities = [], []
+    for side in range(2):
+        reach = 9.0 * sds[:, side]
+        low, high = float((means[:, side] - reach).min()), float((means[:, side] + reach).max())
+        grids.append(sinh_spaced(float(weights @ means[:, side] / weights.sum()), float(sds.min()), low, high, 301))
+        z = (grids[side] - means[:, side, None]) / sds[:, side, None]
+        densities.append(np.exp(-0.5 * z**2) / sds[:, side, None])
+    density = (weights[:, None] * densities[0]).T @ densities[1]
+    return _meeting(Plane(grids[0], grids[1], density), prior, is_inverse=is_inverse)
 
 
-def _normalised(curve: LogCurve, at: FloatArray) -> FloatArray:
-    top = curve.log_density.max()
-    density = np.exp(curve.interpolated(at) - top)
-    area = np.trapezoid(np.exp(curve.log_density - top), curve.at)
-    return np.asarray(density / area, dtype=np.float64)
+def _meeting(both: Plane, prior: RatioPrior | None, *, is_inverse: bool) -> Plane:
+    if prior is None:
+        return both
+    theta = both.condition - both.baseline[:, None]
+    logs = prior.log_density(-theta if is_inverse else theta)
+    return Plane(both.baseline, both.condition, both.density * np.exp(logs - logs.max()))
+
+
+def _on_fewer_points(curve: LogCurve, points: int) -> LogCurve:
+    at = sinh_spaced(curve.median, curve.sd, float(curve.at[0]), float(curve.at[-1]), points)
+    return LogCurve(at, curve.interpolated(at))
 
 
 def _linear(log_value: FloatArray, density: FloatArray) -> Linear:

@@ -47,7 +47,7 @@ class RunFit:
 
     @property
     def log_mean(self) -> tuple[float, float]:
-        """Log mean and its variance, as the runs' model takes them: variance 0 where the run itself leaves none open."""
+        """Log mean and its variance, as the runs' model takes them: 0 where the run's own figures tell none."""
         return self.curve.moments if self.curve is not None else (float(np.log(self.value)), 0.0)
 
 
@@ -150,7 +150,7 @@ def _of_series(series: Series) -> RunFit:
     notes = []
     if len(values) < FEWEST_VALUES:
         notes.append(
-            f"{len(values)} figures over time: at least {FEWEST_VALUES} are needed to see how they hang together"
+            f"{len(values)} figures over time: at least {FEWEST_VALUES} are needed to tell how far their mean is known"
         )
     first = warm_up(values)
     if first is not None:

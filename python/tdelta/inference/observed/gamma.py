@@ -61,7 +61,7 @@ def fit_samples(samples: Samples, prior: LogPrior = scale_free, *, worth: float 
     if samples.count < _LEAST_COUNT or samples.minimum == samples.maximum:
         return None
     log_average = float(np.log(samples.total / samples.count))
-    # Mean log below log mean: the one thing the likelihood knows of the shape. 0 for equal values, which it is not here.
+    # Mean log below log mean: all that the likelihood knows of the shape. 0 for equal values, which these are not.
     gap = max(log_average - samples.total_log / samples.count, 1e-15)
     count = float(samples.count if worth is None else worth)
 

@@ -20,8 +20,8 @@ LogLikelihood: TypeAlias = Callable[[FloatArray, FloatArray], FloatArray]
 """Of log mean and log shape, both shape (...,)."""
 
 CV_LOG_MEAN, CV_LOG_SD = float(np.log(0.6)), 1.5
-"""The coefficient of variation: ``log CV ~ N(log 0.6, 1.5^2)``, so 95 % between 0.03 and 11. It knows no unit, and keeps
-the posterior proper where a few values are nearly equal."""
+"""The coefficient of variation: ``log CV ~ N(log 0.6, 1.5^2)``, so 95 % between 0.03 and 11. It knows no unit, and
+keeps the posterior proper where a few values are nearly equal."""
 
 _NEWTON_STEPS = 40
 _ENOUGH = 0.02
@@ -135,7 +135,7 @@ def _derivatives(values: FloatArray) -> tuple[FloatArray, FloatArray]:
 def _ends(
     log_likelihood: LogLikelihood, peak: Peak, farthest_sds: float
 ) -> tuple[tuple[float, float], tuple[float, float]]:
-    """How far the grid must reach each way: powers of 1.5 from 6 sd on, until nothing within the other's reach is left."""
+    """How far the grid must reach each way: from 6 sd on by powers of 1.5, until next to nothing is left."""
     outwards = 6.0 * 1.5 ** np.arange(1.0 + np.ceil(np.log(farthest_sds / 6.0) / np.log(1.5)))
     steps = np.concatenate([-outwards[::-1], np.linspace(-4.0, 4.0, 9), outwards])
     axes = [at + np.clip(sd * steps, -_FARTHEST_LOG, _FARTHEST_LOG) for at, sd in zip(peak.at, peak.sds, strict=True)]

@@ -101,7 +101,8 @@ def _one_each(runs: Mapping[str, Sequence[Observation]], left_out: list[str]) ->
             group = merged.group
             where = place((group.levels, group.transaction, group.metric, group.unit))
             left_out.append(
-                f"{where}: {group.condition}, run {group.run}, since its mean is {value:g} and a ratio needs one above 0"
+                f"{where}: {group.condition}, run {group.run}, "
+                f"since its mean is {value:g} and a ratio needs one above 0"
             )
             continue
         yield merged
@@ -161,9 +162,7 @@ def _merged_samples(parts: Sequence[Samples]) -> Samples:
 
 
 def merged_bins(parts: Sequence[Bins]) -> Bins:
-    """Histograms as one. Edges of all; a bin that another histogram's edges cut stays whole, counted where its low
-    edge lies, and the edges within it are given up.
-    """
+    """Histograms as one: on the edges of all of them, less those that would cut a full bin of another."""
     if len({part.edges for part in parts}) == 1:
         return Bins(parts[0].edges, tuple(map(sum, zip(*(part.counts for part in parts), strict=True))))
     # An edge is kept where it cuts no full bin of any histogram.

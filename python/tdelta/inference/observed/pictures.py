@@ -41,7 +41,8 @@ def pictures(observations: Iterable[Observation], settings: AnalysisSettings) ->
 
 
 def _picture(fits: Fits, settings: AnalysisSettings) -> ComparisonPicture:
-    assert fits.ratio is not None and fits.means is not None  # noqa: S101 - `pictures` leaves out the others
+    assert fits.ratio is not None  # noqa: S101 - `pictures` leaves out the others
+    assert fits.means is not None  # noqa: S101 - as above
     levels, transaction, metric, unit = fits.pair.key
     first, second = fits.means.means()
     middle = first.quantile(0.5)

@@ -13,18 +13,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tdelta.inference.observed.curves import LogCurve, of_mixture, sinh_spaced
+from tdelta.inference.observed.curves import LogCurve, Plane, of_mixture, plane_of_normals
+from tdelta.inference.observed.settings import RatioPrior
 from tdelta.inference.posterior import FloatArray, mixture
 
 TAU_SCALE, TAU_POWER = 0.0005, 1.0
-"""``p(tau) ~ 1/(tau + 0.05 %)``, on 0.002 % to 200 %: flat on the log wherever runs differ by anything to speak of, which
-is what makes the interval that of a t when runs are alike in length; and proper, where the runs' own errors say all."""
+"""``p(tau) ~ 1/(tau + 0.05 %)``, on 0.002 % to 200 %: flat on the log where runs differ by anything to speak of, which
+makes the interval that of a t when runs are alike in length; and proper, where the runs' own errors say all."""
 
 _TAU = np.geomspace(2e-5, 2.0, 121)
-_PARTS = 24
-_LUCK_GRID = np.geomspace(0.03, 4.5, 14)
+_LUCK_NODES = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,17 +48,9 @@ class RunsFit:
         data = mixture(self.weights, -apart if is_inverse else apart, self.variances.sum(axis=1))
         return of_mixture(data)
 
-    def parts(self) -> list[tuple[float, LogCurve, LogCurve]]:
-        """The two log means given tau, for a few of them."""
-        groups = np.array_split(np.arange(len(self.weights)), _PARTS)
-        return [self._part(group) for group in groups if self.weights[group].sum() > 1e-9]
-
-    def _part(self, group: NDArray[np.intp]) -> tuple[float, LogCurve, LogCurve]:
-        weights = self.weights[group]
-        means = weights @ self.means[group] / weights.sum()
-        variances = weights @ (self.variances[group] + (self.means[group] - means) ** 2) / weights.sum()
-        first, second = (_normal(float(m), float(np.sqrt(v))) for m, v in zip(means, variances, strict=True))
-        return float(weights.sum()), first, second
+    def plane(self, prior: RatioPrior, *, is_inverse: bool) -> Plane:
+        """The joint posterior of both log means."""
+        return plane_of_normals(self.weights, self.means, self.variances, prior, is_inverse=is_inverse)
 
 
 def fit_runs(baseline: Sequence[tuple[float, float]], condition: Sequence[tuple[float, float]]) -> RunsFit:
@@ -87,10 +78,6 @@ def fit_runs(baseline: Sequence[tuple[float, float]], condition: Sequence[tuple[
 
 def luck_of_single_runs(scale: float) -> tuple[FloatArray, FloatArray]:
     """Weights and sds of the difference of two runs' luck: ``u ~ N(0, tau^2)`` each, ``tau ~ HalfNormal(scale)``."""
-    weights = _LUCK_GRID * np.exp(-0.5 * _LUCK_GRID**2)
-    return np.asarray(weights / weights.sum(), dtype=np.float64), np.sqrt(2.0) * scale * _LUCK_GRID
-
-
-def _normal(mean: float, sd: float) -> LogCurve:
-    at = sinh_spaced(mean, sd, mean - 9.0 * sd, mean + 9.0 * sd, 241)
-    return LogCurve(at, np.asarray(-0.5 * ((at - mean) / sd) ** 2, dtype=np.float64))
+    nodes, weights = np.polynomial.hermite_e.hermegauss(_LUCK_NODES)
+    half = nodes > 0.0
+    return weights[half] / weights[half].sum(), np.sqrt(2.0) * scale * nodes[half]

@@ -62,10 +62,10 @@ class NormalPrior:
 
 @dataclass(frozen=True, slots=True)
 class PublishedPrior:
-    """The gamma study's own (recurrentnull, 2015): on both means one gamma centred on the pooled mean, on both standard
-    deviations Uniform(0, 100), in the unit of the values.
+    """The gamma study's own (recurrentnull, 2015), in the unit of the values.
 
-    The width of the gamma was not printed: its sd is taken to be its mean.
+    On both means one gamma centred on the pooled mean, on both sds Uniform(0, 100). The width of the gamma was not
+    printed: its sd is taken to be its mean.
     """
 
     name: str = "published"

@@ -1,8 +1,8 @@
 """Are the response times of a run independent? By the means of its stretches, in time order.
 
 If they are, a stretch of c values has a mean that scatters by sd/sqrt(c), and neighbouring stretches know nothing of
-each other. Where the means scatter by clearly more (stalls, warm-up, drift), the gamma likelihood would be too sure: the
-mean is then taken from the stretches, as from a throughput series.
+each other. Where the means scatter by clearly more (stalls, warm-up, drift), the gamma likelihood would be too sure:
+the mean is then taken from the stretches, as from a throughput series.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _CLEAR_Z = 2.326
 
 @dataclass(frozen=True, slots=True)
 class Dependence:
-    """What the stretches say: their mean with its error, and the factor by which its variance exceeds independence's."""
+    """What the stretches say: their mean and its error, and by what factor its variance exceeds independence's."""
 
     means: SeriesMean
     inflation: float

@@ -1,9 +1,9 @@
 """Count, mean and standard deviation, and nothing else: the normal likelihood of (mean, variance) as a gamma has them.
 
-``Var mean = s^2/n``, ``Var s^2 = s^4 (2 + 6/k)/n``, ``Cov = 2 s^3/(n sqrt k)``, ``k = (m/s)^2``; the variance is taken on
-its log, where a normal suits it better, with k as the values have it. It uses the gamma's
-skewness only for how mean and variance vary together, and so holds up where the values are no gamma's: coverage stays
-near 95 % where the full gamma likelihood falls to 76 % (docs/analyze-models.md).
+``Var mean = s^2/n``, ``Var s^2 = s^4 (2 + 6/k)/n``, ``Cov = 2 s^3/(n sqrt k)``, ``k = (m/s)^2``; the variance is taken
+on its log, where a normal suits it better, with k as the values have it. It uses the gamma's skewness only for how mean
+and variance vary together, and so holds up where the values are no gamma's, which the full gamma likelihood does not
+(docs/analyze-models.md).
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ def fit_summary(summary: Summary, prior: LogPrior = scale_free) -> ShapeFit | No
         return None
     count, log_average = float(summary.count), float(np.log(summary.mean))
     log_variance = 2.0 * (float(np.log(summary.sd)) - log_average)
-    # How mean and variance scatter, and together, is taken at the values' own CV. With the CV left free a huge one would
-    # explain any mean: the variance of s^2 grows with it without bound, which is the normal's fault and not the data's.
+    # How mean and variance scatter, and together, is taken at the values' own CV. With the CV left free, a huge one
+    # would explain any mean: the variance of s^2 grows with it without bound, the normal's fault and not the data's.
     cv = summary.sd / summary.mean
     of_variance, together = 2.0 + 6.0 * cv**2, 2.0 * cv
     determinant = of_variance - together**2

@@ -1,4 +1,4 @@
-"""What a comparison's design can bear, in words. Figures in them are of STATISTICS' simulations (docs/statistics.md)."""
+"""What a comparison's design can bear, in words. Figures in them are simulated (docs/analyze-models.md)."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from tdelta.inference.observed.settings import AnalysisSettings
 from tdelta.records import Comparison, Decision, Estimate, Model
 
 FALSE_ALARMS_RUNS_DIFFER, FALSE_ALARMS_DRIFT = 87, (62, 88)
-"""Of 100 comparisons of identical systems by one long run each, those whose 95 % interval leaves out 0: where runs differ
-by 3 %; where the machine drifts by 3 %, and where it walks by 5 % over the session as well."""
+"""Of 100 comparisons of identical systems by one long run each, those whose 95 % interval leaves out 0: where runs
+differ by 3 %; where the machine drifts by 3 %, and where it walks by 5 % over the session as well."""
 
 FALSE_ALARMS_IN_ORDER = 13
 """The same for five runs of one condition and then five of the other, where the machine walks by 5 %."""
@@ -62,17 +62,13 @@ def several_runs_reasons(
     reasons = [
         why,
         f"{runs[0]} and {runs[1]} runs: the run is the unit, and they differ by about {100.0 * differ:.2g} %; taken to "
-        "have alternated. Where all runs of one condition came first, a machine that walks by 5 % over the session gives "
-        f"{FALSE_ALARMS_IN_ORDER} false alarms in 100",
+        "have alternated. Where all runs of one condition came first, a machine that walks by 5 % over the session "
+        f"gives {FALSE_ALARMS_IN_ORDER} false alarms in 100",
     ]
     if min(runs) == 1:
-        reasons.append(
-            "one side has a single run: it is taken to differ from others of its kind as the other side's runs do"
-        )
+        reasons.append("one side has a single run: it is taken to be as lucky or not as the other side's are")
     if sum(runs) < 5:
-        reasons.append(
-            f"{sum(runs)} runs in all leave {sum(runs) - 2} degrees of freedom: more runs narrow this, longer ones hardly"
-        )
+        reasons.append(f"{sum(runs)} runs in all: more runs narrow this interval, longer ones hardly do")
     return decision, reasons
 
 
@@ -84,8 +80,8 @@ def overall_cautions(comparisons: Sequence[Comparison], settings: AnalysisSettin
     if single:
         where = "" if len(single) == len(primary) else f" in {len(single)} of {len(primary)} comparisons"
         cautions.append(
-            f"one run a condition{where}: repeat each condition at least three times, in turn, and these intervals become "
-            "ones of encryption instead of ones of two runs"
+            f"one run a condition{where}: repeat each condition at least three times, in turn, and the intervals "
+            "become ones of encryption instead of ones of two runs"
         )
     bare = [c for c in primary if c.ratio is None]
     if bare:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from tdelta.inference.observed.curves import LogCurve, log_ratio, plane, sinh_spaced, under, widened
+from tdelta.inference.observed.curves import LogCurve, log_ratio, plane, plane_of_normals, sinh_spaced, under, widened
 from tdelta.inference.observed.runs import luck_of_single_runs
 from tdelta.inference.observed.settings import DEFAULT, NO_SPEEDUP, NormalPrior
 
@@ -26,7 +26,7 @@ def test_a_ratio_of_two_lognormal_means_is_lognormal(first: float, second: float
 
 
 def test_the_difference_agrees_with_many_draws() -> None:
-    found = plane([(1.0, normal(2.0, 0.1), normal(2.1, 0.2))], None, is_inverse=False).difference()
+    found = plane(normal(2.0, 0.1), normal(2.1, 0.2), None, is_inverse=False).difference()
     rng = np.random.default_rng(1)
     draws = np.exp(rng.normal(2.1, 0.2, 4_000_000)) - np.exp(rng.normal(2.0, 0.1, 4_000_000))
     for p in QUANTILES:
@@ -40,15 +40,16 @@ def test_the_difference_agrees_with_many_draws() -> None:
 
 
 def test_the_plane_gives_back_the_means_it_was_made_of() -> None:
-    first, second = plane([(1.0, normal(2.0, 0.1), normal(2.1, 0.2))], None, is_inverse=False).means()
+    first, second = plane(normal(2.0, 0.1), normal(2.1, 0.2), None, is_inverse=False).means()
     for p in QUANTILES:
         assert first.quantile(p) == pytest.approx(np.exp(stats.norm.ppf(p, 2.0, 0.1)), rel=5e-4)
         assert second.quantile(p) == pytest.approx(np.exp(stats.norm.ppf(p, 2.1, 0.2)), rel=1e-3)
 
 
 def test_a_mixture_on_the_plane_keeps_narrow_and_wide_parts() -> None:
-    parts = [(0.5, normal(0.0, 0.001), normal(0.0, 0.001)), (0.5, normal(0.0, 0.1), normal(0.0, 0.1))]
-    found = plane(parts, None, is_inverse=False).difference()
+    weights, means = np.array([0.5, 0.5]), np.zeros((2, 2))
+    variances = np.array([[0.001, 0.001], [0.1, 0.1]]) ** 2
+    found = plane_of_normals(weights, means, variances, DEFAULT, is_inverse=False).difference()
     assert found.quantile(0.75) < 0.02
     assert found.quantile(0.995) > 0.2
 

@@ -5,6 +5,7 @@ import pytest
 from scipy import stats
 
 from tdelta.inference.observed.runs import fit_runs
+from tdelta.inference.observed.settings import DEFAULT
 
 
 def of(values: list[float], variance: float = 0.0) -> list[tuple[float, float]]:
@@ -45,12 +46,11 @@ def test_throughput_is_turned_over() -> None:
     assert fit.log_ratio(is_inverse=True).median == pytest.approx(-fit.log_ratio(is_inverse=False).median, abs=1e-4)
 
 
-def test_the_parts_carry_the_whole_weight_and_both_means() -> None:
+def test_the_plane_has_both_means() -> None:
     fit = fit_runs(of([0.0, 0.01, -0.01]), of([0.1, 0.11, 0.09]))
-    assert sum(weight for weight, _, _ in fit.parts()) == pytest.approx(1.0, abs=1e-6)
-    for _, first, second in fit.parts():
-        assert first.median == pytest.approx(0.0, abs=1e-3)
-        assert second.median == pytest.approx(0.1, abs=1e-3)
+    first, second = fit.plane(DEFAULT, is_inverse=False).means()
+    assert first.quantile(0.5) == pytest.approx(1.0, abs=1e-3)
+    assert second.quantile(0.5) == pytest.approx(np.exp(0.1), abs=1e-3)
 
 
 def test_what_runs_differ_by_is_found() -> None:
