@@ -13,6 +13,7 @@ from tdelta.importers.reading import total_bytes
 from tdelta.importers.recognizing import read_files
 from tdelta.inference.observed import AnalysisSettings, ComparisonPicture, analyze, parse_priors, pictures
 from tdelta.records import AnalysisResult, Comparison, Event, Figure, Observation, Phase, Summary
+from tdelta.session.copies import without_copies
 from tdelta.session.tables import PREFIX, table, tables
 
 _QUIET_SECONDS = 1.0
@@ -64,7 +65,8 @@ def analyze_files(request: AnalysisRequest, observe: Callable[[Event], None] = l
     """
     priors = parse_priors(request.priors)
     left_out: list[str] = []
-    observations = _read(request, observe, left_out.append)
+    distinct = without_copies(_read(request, observe, left_out.append))
+    observations = distinct.observations
     settings = AnalysisSettings(
         baseline=baseline_of(tuple(dict.fromkeys(o.group.condition for o in observations)), request.baseline),
         rope=request.rope,
@@ -79,8 +81,8 @@ def analyze_files(request: AnalysisRequest, observe: Callable[[Event], None] = l
         result,
         budget=request.budget,
         comparisons=_with_published(result.comparisons, observations),
-        cautions=tuple(dict.fromkeys((*_cautions(observations), *result.cautions))),
-        left_out=(*left_out, *result.left_out),
+        cautions=tuple(dict.fromkeys((*distinct.cautions, *_cautions(observations), *result.cautions))),
+        left_out=(*left_out, *distinct.left_out, *result.left_out),
     )
     return Analysis(result, pictures(observations, settings))
 
