@@ -22,7 +22,7 @@ class Distinct:
 def without_copies(observations: Sequence[Observation]) -> Distinct:
     """Leave out a file that holds, figure for figure, what an earlier file of the same conditions holds.
 
-    A single bare figure may be the same by chance and is kept. The same figures under another condition are kept as well
+    A single bare figure may be the same by chance and is kept. The same figures under another condition are kept, too,
     and told: whoever compares a file with itself may want to.
     """
     files: dict[str, list[Observation]] = {}
