@@ -35,7 +35,7 @@ _BYTES = (
     b",",
     b";",
 )
-_LONGEST = 200_000
+_LONGEST = 100_000
 
 Mutation = Callable[[random.Random, bytes, bytes], bytes]
 

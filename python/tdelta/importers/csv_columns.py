@@ -127,7 +127,9 @@ def _column(index: int, name: str, is_condition: bool, is_numeric: bool) -> Colu
             if stem in known:
                 return Column(index, name, part, RESPONSE_TIME, "ms", scale)
         if quantile := _QUANTILE.fullmatch(stem):
-            return Column(index, name, Part.QUANTILE, RESPONSE_TIME, "ms", scale, _share(quantile))
+            share = _share(quantile)
+            part = Part.QUANTILE if 0 < share < 1 else Part.NOTHING
+            return Column(index, name, part, RESPONSE_TIME, "ms", scale, share)
         if stem in known_names.RESPONSE:
             return Column(index, name, Part.RESPONSE, RESPONSE_TIME, "ms" if unit else "", scale)
     if (rate := _RATE.fullmatch(name)) and name not in known_names.PER_SECOND:

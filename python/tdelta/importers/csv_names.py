@@ -32,7 +32,7 @@ NOT_USED = _names(
     "timestamp ts start start_time end end_time date datetime epoch id seq row number no line client client_id"
     " thread thread_id worker worker_id session session_id pid host hostname comment note notes source"
 )
-EXTREMES = _names("min max minimum maximum p100")
+EXTREMES = _names("min max minimum maximum p0 p00 p100")
 
 PER_SECOND = {
     **dict.fromkeys(_names("tps throughput transactions_per_second eps ops_per_second ops rps qps"), 1.0),

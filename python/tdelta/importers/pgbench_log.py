@@ -127,7 +127,7 @@ def is_transaction(row: Sequence[str]) -> bool:
     """Whether the columns are those of one transaction."""
     if not 6 <= len(row) <= 8 or not all(_is_whole(it) for it in (*row[:2], *row[3:])):
         return False
-    if not (_is_whole(row[2]) or row[2] in _WORDS):
+    if not (_is_whole(row[2]) or row[2] in _WORDS) or not _is_script(row[3]):
         return False
     return int(row[0]) < _LOWEST_EPOCH <= int(row[4]) < _HIGHEST_EPOCH and int(row[5]) < 10**6
 
@@ -149,6 +149,11 @@ def _most(are: Iterable[bool]) -> bool:
     """Whether two in three are: a damaged row is for `read` to name, not a reason not to know the format."""
     found = list(are)
     return bool(found) and 3 * sum(found) >= 2 * len(found)
+
+
+def _is_script(text: str) -> bool:
+    """Whether it is the number of a script; pgbench takes 128 of them."""
+    return _is_whole(text) and len(text) <= 4 and text == str(int(text))
 
 
 def _is_whole(text: str) -> bool:
@@ -198,7 +203,7 @@ def _times(
                 and (clients < _LOWEST_EPOCH).all()
                 and (times <= LONGEST_MS).all()
                 and (times >= 0).all()
-                and all(map(str.isdecimal, dict.fromkeys(scripts)))
+                and all(map(_is_script, dict.fromkeys(scripts)))
             ):
                 return scripts, times / 1e3
     return _one_by_one(chunk, file, without_time)
@@ -240,7 +245,7 @@ def _by_script(scripts: list[str], times: NDArray[np.float64]) -> Iterator[tuple
 
 
 def _group(naming: Naming, script: str) -> Group:
-    transaction = ALL if script == ALL else f"script {int(script)}"
+    transaction = ALL if script == ALL else f"script {script}"
     return Group(naming.condition or "", transaction, run=naming.run, levels=naming.levels)
 
 

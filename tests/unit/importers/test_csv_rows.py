@@ -312,3 +312,8 @@ def test_runs_of_a_second_file_stand_behind_its_own(tmp_path: Path) -> None:
     text = "condition,run,tps\nnone,1,10\nnone,2,11\n"
     assert [it.group.run for it in all_of(of(tmp_path, text), Figure)] == ["1", "2"]
     assert [it.group.run for it in all_of(of(tmp_path, text, Naming(None, "2")), Figure)] == ["2.1", "2.2"]
+
+
+def test_quantiles_are_within_0_and_1(tmp_path: Path) -> None:
+    text = "condition,n,mean,p0,p5,p50_ms,p99.9,p999,p99_99999999999999999999\nnone,9,5,1,2,3,4,5,6\n"
+    assert dict(only(of(tmp_path, text), Summary).quantiles) == {0.05: 2.0, 0.5: 3.0, 0.999: 5.0}

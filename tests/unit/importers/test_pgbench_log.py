@@ -150,3 +150,10 @@ def test_damaged_intervals_are_named_by_their_lines(tmp_path: Path) -> None:
     ]
     with pytest.raises(ImportFault, match=r"file\.txt:2: expected an interval"):
         read_text(PgbenchAggregates(), tmp_path, "\n".join(rows) + "\n")
+
+
+@pytest.mark.parametrize("script", ["9" * 5000, "00", "12345", "-1"])
+def test_a_script_has_a_number_that_pgbench_gives(tmp_path: Path, script: str) -> None:
+    good = "0 1 814 0 1795320675 7853\n" * 9
+    with pytest.raises(ImportFault, match=r"file\.txt:10: expected a transaction"):
+        read_text(PgbenchLog(), tmp_path, f"{good}0 2 749 {script} 1795320675 9\n0 3 749 0 1795320675 9\n")
