@@ -52,8 +52,13 @@ def test_a_large_effect_is_covered_as_well() -> None:
 @pytest.mark.parametrize("form", [as_samples, as_bins(), as_summary], ids=["samples", "bins", "summary"])
 def test_skewed_values_that_are_no_gamma(form: object) -> None:
     assert callable(form)
-    shapes = (("lognormal", lognormal(1.0), 3000), ("stalls", stalled(), 20_000))
-    _covers(*(single_runs(name, of, n, 0.0, EXPERIMENTS, form=form) for name, of, n in shapes))
+    _covers(single_runs("lognormal", lognormal(1.0), 3000, 0.0, EXPERIMENTS, form=form))
+
+
+def test_stalls_in_a_few_values() -> None:
+    _covers(
+        *(single_runs("stalls", stalled(), 20_000, 0.0, EXPERIMENTS, form=form) for form in (as_samples, as_summary))
+    )
 
 
 def test_histograms_and_summaries_of_a_gamma() -> None:

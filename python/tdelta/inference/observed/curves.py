@@ -202,8 +202,8 @@ class Plane:
     def means(self) -> tuple[Linear, Linear]:
         """The posteriors of the two means."""
         return (
-            _linear(self.baseline, np.trapezoid(self.density, self.condition, axis=1)),
-            _linear(self.condition, np.trapezoid(self.density, self.baseline, axis=0)),
+            _linear(self.baseline, np.asarray(np.trapezoid(self.density, self.condition, axis=1))),
+            _linear(self.condition, np.asarray(np.trapezoid(self.density, self.baseline[:, None], axis=0))),
         )
 
     def difference(self) -> Linear:
@@ -215,7 +215,8 @@ class Plane:
         baseline, condition = np.exp(self.baseline), np.exp(self.condition)
         first, second = self.means()
         centre = second.quantile(0.5) - first.quantile(0.5)
-        narrow = float(np.hypot(*(0.25 * np.subtract(*reversed(side.hdi(0.95))) for side in (first, second))))
+        wide = [high - low for low, high in (first.hdi(0.95), second.hdi(0.95))]
+        narrow = 0.25 * float(np.hypot(wide[0], wide[1]))
         value = sinh_spaced(centre, narrow, float(condition[0] - baseline[-1]), float(condition[-1] - baseline[0]))
         total = np.zeros_like(value)
         for mean, cumulative in zip(baseline, below, strict=True):

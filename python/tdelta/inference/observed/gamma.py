@@ -24,6 +24,7 @@ LogPrior = Callable[[FloatArray, FloatArray], FloatArray]
 
 _BINNED_POINTS = (31, 25)
 _LEAST_COUNT = 2
+_WIDEST_SDS, _WIDEST_RATIO = 0.15, 1.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,11 +81,11 @@ def shape_of_gap(gap: float) -> float:
 
 def fit_bins(bins: Bins, prior: LogPrior = scale_free) -> ShapeFit | None:
     """The same from a histogram; None if all lies in one bin, which says nothing of the spread."""
-    edges, counts = np.array(bins.edges), np.array(bins.counts, dtype=np.float64)
-    full = counts > 0
-    if counts.sum() < _LEAST_COUNT or full.sum() < 2:
+    if sum(bins.counts) < _LEAST_COUNT or sum(count > 0 for count in bins.counts) < 2:
         return None
     mean, sd = moments(bins)
+    edges, counts = fewer_bins(bins, sd)
+    full = counts > 0
     counts, low, high = counts[full], edges[:-1][full], edges[1:][full]
     needed, at = np.unique(np.concatenate([low, high]), return_inverse=True)
     lows, highs = at[: len(low)], at[len(low) :]
@@ -98,6 +99,21 @@ def fit_bins(bins: Bins, prior: LogPrior = scale_free) -> ShapeFit | None:
 
     start = (float(np.log(mean)), float(2.0 * np.log(mean / sd)))
     return fit(_cautious(log_likelihood, start), start, float(counts.sum()), points=_BINNED_POINTS, farthest_sds=14.0)
+
+
+def fewer_bins(bins: Bins, sd: float) -> tuple[FloatArray, FloatArray]:
+    """Neighbouring bins put together up to 15 % of the sd and 10 % of the value: exact still, and much quicker.
+
+    Censoring to a width of h sd takes a share h^2/12 from what a value says of the mean: 0.2 %.
+    """
+    edges, counts = [bins.edges[0]], [0]
+    for low, high, count in zip(bins.edges, bins.edges[1:], bins.counts, strict=False):
+        wide = high - edges[-1] > _WIDEST_SDS * sd or high > _WIDEST_RATIO * edges[-1]
+        if wide and low > edges[-1]:
+            edges.append(low)
+            counts.append(0)
+        counts[-1] += count
+    return np.array([*edges, bins.edges[-1]]), np.array(counts, dtype=np.float64)
 
 
 def _cautious(log_likelihood: LogLikelihood, start: tuple[float, float]) -> LogLikelihood:

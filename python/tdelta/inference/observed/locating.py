@@ -110,7 +110,7 @@ def find_peak(log_likelihood: LogLikelihood, start: tuple[float, float], widths:
         values = log_likelihood((at[0] + step[0] * _OFFSETS)[:, None], (at[1] + step[1] * _OFFSETS)[None, :])
         gradient, hessian = _derivatives(values)
         if hessian[0, 0] >= 0.0 or hessian[1, 1] >= 0.0 or np.linalg.det(hessian) <= 0.0:
-            best = np.unravel_index(int(np.argmax(values)), values.shape)
+            best = divmod(int(np.argmax(values)), 3)
             at = at + step * _OFFSETS[list(best)]
             step = step * (0.5 if best == (1, 1) else 1.5)
             continue

@@ -150,6 +150,7 @@ def _fraction(a: FloatArray, x: FloatArray) -> FloatArray:
             result[active[~going]] = h[~going]
             if not going.any():
                 return result
-            active, a, b, c, d, h = (part[going] for part in (active, a, b, c, d, h))
+            active = active[going]
+            a, b, c, d, h = (part[going] for part in (a, b, c, d, h))
     result[active] = h
     return result

@@ -29,7 +29,7 @@ class Dependence:
     def is_clear(self) -> bool:
         """Whether the excess is more than chance gives, by the chi-square's upper 1 % (Wilson and Hilferty 1931)."""
         part = 2.0 / (9.0 * self.means.df)
-        return self.inflation > (1.0 - part + _CLEAR_Z * np.sqrt(part)) ** 3
+        return self.inflation > float((1.0 - part + _CLEAR_Z * np.sqrt(part)) ** 3)
 
 
 def dependence(samples: Samples) -> Dependence | None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import special, stats
 
 from tdelta.inference.observed.fitting import fit_run
-from tdelta.inference.observed.gamma import PublishedMeans, fit_bins, fit_samples, moments, shape_of_gap
+from tdelta.inference.observed.gamma import PublishedMeans, fewer_bins, fit_bins, fit_samples, moments, shape_of_gap
 from tdelta.inference.posterior import FloatArray
 from tdelta.records import Bins, Samples
 
@@ -127,6 +127,18 @@ def test_a_coarse_histogram_agrees_with_dense_integration_of_its_censored_likeli
     wide = found.quantile(0.975) - found.quantile(0.025)
     for p in QUANTILES:
         assert found.quantile(p) == pytest.approx(float(np.interp(p, cumulative, log_mean)), abs=0.01 * wide)
+
+
+def test_bins_are_put_together_without_losing_a_value_or_an_edge_that_matters() -> None:
+    values = gamma_values(3.0, 0.6, 3000, 5)
+    edges, counts = fewer_bins(log_bins(values), float(values.std()))
+    again, _ = np.histogram(values, edges)
+    assert np.abs(again - counts).sum() <= 2
+    assert len(counts) < len(log_bins(values).counts) / 3
+    assert np.diff(edges).max() <= 0.16 * values.std()
+    whole, few = fewer_bins(Bins((0.0, 1.0, 2.0, 4.0, np.inf), (1, 2, 3, 4)), 1.0)
+    assert whole.tolist() == [0.0, 1.0, 2.0, 4.0, np.inf]
+    assert few.tolist() == [1.0, 2.0, 3.0, 4.0]
 
 
 def test_values_that_are_all_alike_tell_no_spread() -> None:
