@@ -10,14 +10,14 @@ import pytest
 from tdelta.inference.observed import AnalysisSettings, analyze, pictures
 from tdelta.records import Decision, Group, Origin, Summary
 
-TABLE = Path(__file__).parents[4] / "docs" / "published" / "response-times.csv"
+TABLE = Path(__file__).parents[4] / "python" / "tdelta" / "studies" / "response-times.csv"
 
 
 def observations() -> list[Summary]:
     rows = csv.DictReader(line for line in TABLE.read_text().splitlines() if not line.startswith("#"))
     origin = Origin(TABLE.name, "CSV")
     return [
-        Summary(Group(r["condition"], r["transaction"]), origin, int(r["n"]), float(r["mean"]), float(r["sd"]))
+        Summary(Group(r["condition"], r["transaction"]), origin, int(r["n"]), float(r["mean_ms"]), float(r["sd_ms"]))
         for r in rows
     ]
 
@@ -34,5 +34,5 @@ def test_the_difference_has_the_published_interval_and_shows_nothing() -> None:
 
 def test_the_table_says_that_it_is_a_reconstruction_and_of_what() -> None:
     head = [line for line in TABLE.read_text().splitlines() if line.startswith("#")]
-    assert head[0].startswith("# reconstruction:")
+    assert any(line.startswith("# reconstruction:") for line in head)
     assert any(line.startswith("# source: recurrentnull") for line in head)
