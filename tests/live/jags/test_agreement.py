@@ -50,7 +50,7 @@ def test_the_gamma_model_agrees_with_jags(tmp_path: Path) -> None:
         ["m1", "m2", "difference"],
         inits={"m1": pooled, "m2": pooled, "s1": 6.0, "s2": 6.0},
         adapt=300,
-        draws=1000,
+        draws=2000,
     )
     curves = [fit_run(sums("x", y), PublishedMeans(pooled, 100.0)).curve for y in (first, second)]
     assert curves[0] is not None
