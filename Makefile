@@ -27,6 +27,7 @@ test: setup servers lint test-rust test-python ## Set up and pass the whole suit
 # Installs the servers that live tests drive where it may (root, or sudo without a password); elsewhere those tests skip.
 servers:
 	@scripts/need-servers --optional
+	@scripts/need-jags --optional
 
 lint: setup
 	$(BIN)/ruff check python tests benches

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-from tdelta.records import Decision, RunResult
+from tdelta.records import AnalysisResult, Decision, RunResult
 
 
 class ExitCode(IntEnum):
@@ -35,6 +35,13 @@ def exit_code(result: RunResult) -> ExitCode:
     if result.interrupted:
         return ExitCode.INTERRUPTED
     codes = {_BY_DECISION.get(decision, ExitCode.ANSWERED) for decision in _decisions(result)}
+    return next(code for code in _WORST_FIRST if code in codes)
+
+
+def analysis_exit_code(result: AnalysisResult) -> ExitCode:
+    """The same of results that other tools measured; nothing that could be compared is undecided."""
+    decisions = {result.decision, *(c.decision for c in result.primary)} if result.primary else {Decision.UNDECIDED}
+    codes = {_BY_DECISION.get(decision, ExitCode.ANSWERED) for decision in decisions}
     return next(code for code in _WORST_FIRST if code in codes)
 
 

@@ -11,6 +11,7 @@ from io import TextIOWrapper
 import click
 
 from tdelta import __version__
+from tdelta.cli.analyze import analyze
 from tdelta.cli.calibrate import calibrate
 from tdelta.cli.engines import engines
 from tdelta.cli.exit_codes import ExitCode
@@ -35,7 +36,7 @@ def cli() -> None:
     """
 
 
-for _command in (run, plan, calibrate, engines, studies, floor, show, report, export, verify):
+for _command in (run, analyze, plan, calibrate, engines, studies, floor, show, report, export, verify):
     cli.add_command(_command)
 
 

@@ -132,7 +132,8 @@ class Posterior:
         )
 
 
-def _integrated(theta: FloatArray, log_density: FloatArray) -> Posterior:
+def integrated(theta: FloatArray, log_density: FloatArray) -> Posterior:
+    """A log density on an increasing grid, made a posterior by the trapezoid rule."""
     density = np.exp(log_density - log_density.max())
     steps = 0.5 * (density[1:] + density[:-1]) * np.diff(theta)
     cumulative = np.concatenate([[0.0], np.cumsum(steps)])
@@ -153,14 +154,14 @@ def as_posterior(mixed: Mixture) -> Posterior:
     """A mixture that is a posterior already, put on a grid."""
     narrow, reach = _extent(mixed)
     theta = mixed.mean + _spread(narrow, reach, two_sided=True)
-    return _integrated(theta, mixed.log_density(theta))
+    return integrated(theta, mixed.log_density(theta))
 
 
 def posterior(data: Mixture) -> Posterior:
     """What the data say, times the prior t3(0, 0.5)."""
     narrow, reach = _extent(data)
     theta = data.mean + _spread(narrow, reach, two_sided=True)
-    return _integrated(theta, data.log_density(theta) + log_prior(theta))
+    return integrated(theta, data.log_density(theta) + log_prior(theta))
 
 
 def posterior_without_speedup(data: Mixture) -> Posterior:
@@ -173,10 +174,10 @@ def posterior_without_speedup(data: Mixture) -> Posterior:
         # A normal's tail falls off over sd^2/distance, which is narrower than the sd itself.
         steep = float(np.min(data.sds / (1.0 + np.abs(data.means) / data.sds)))
         theta = _spread(steep, reach, two_sided=False)
-    return _integrated(theta, data.log_density(theta) + log_prior(theta))
+    return integrated(theta, data.log_density(theta) + log_prior(theta))
 
 
 def prior_alone() -> Posterior:
     """The posterior where there are no data: the prior."""
     theta = _spread(PRIOR_SCALE, _PRIOR_REACH, two_sided=True)
-    return _integrated(theta, log_prior(theta))
+    return integrated(theta, log_prior(theta))

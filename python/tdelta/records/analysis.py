@@ -17,6 +17,7 @@ class Model(StrEnum):
     GAMMA = "gamma"
     BINNED_GAMMA = "gamma, interval-censored"
     SUMMARY = "summary"
+    STRETCHES = "means of stretches"
     SERIES = "throughput series"
     RUNS = "runs"
     NONE = "no replication"
@@ -87,6 +88,7 @@ class AnalysisResult:
 
     ``formats`` counts files by format; ``left_out`` says what was in the files and was not compared, and why.
     ``prior_words`` says in words what the default prior is. ``source`` is where published figures come from.
+    ``budget`` is the overhead that was allowed, a share, where a gate was asked for.
     """
 
     decision: Decision
@@ -98,6 +100,7 @@ class AnalysisResult:
     left_out: tuple[str, ...] = ()
     prior_words: str = ""
     source: str | None = None
+    budget: float | None = None
 
     @property
     def primary(self) -> tuple[Comparison, ...]:

@@ -48,11 +48,21 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where figures were read: the file as the user named it, the format, its line where one line has them."""
+    """Where figures were read, and what the file itself says about them.
+
+    Attributes:
+        file: as the user named it.
+        format: the importer's name.
+        line: where one line has them.
+        cautions: what whoever reads the figures must know: rows that were failed or skipped, a file cut off, ….
+        source: where published figures come from, as the file says it (``# source: …`` in a CSV).
+    """
 
     file: str
     format: str
     line: int | None = None
+    cautions: tuple[str, ...] = ()
+    source: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +114,8 @@ class Binned:
 class Summary:
     """Count, mean and standard deviation of response times; ``sd`` is None where the tool does not print it.
 
-    ``quantiles`` are what else it prints, ``{0.95: 4.1}``: shown, never modelled.
+    ``quantiles`` are what else it prints, ``{0.95: 4.1}``: shown, never modelled. ``published`` is what the authors
+    printed for it, in words.
     """
 
     group: Group
@@ -113,6 +124,7 @@ class Summary:
     mean: float
     sd: float | None
     quantiles: Mapping[float, float] = field(default_factory=dict)
+    published: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,11 +145,15 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One figure of a condition, as published tables and final reports have them."""
+    """One figure of a condition, as published tables and final reports have them.
+
+    ``published`` is what the authors printed for its comparison with the baseline, in words (``1.09``, ``+50 %``).
+    """
 
     group: Group
     origin: Origin
     value: float
+    published: str | None = None
 
 
 Observation: TypeAlias = Samples | Binned | Summary | Series | Figure

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from tdelta.report.drawing import draw, paragraph, plain_table
 from tdelta.report.labels import database_text
-from tdelta.report.quantities import amounts, counted, duration
+from tdelta.report.quantities import amounts, counted, duration, printable
 from tdelta.session.request import DryRun
 
 ENGINES_SCHEMA = "tdelta.engines/1"
@@ -84,6 +84,10 @@ class Study(Protocol):
     def note(self) -> str:
         """Why not, or what is different here."""
 
+    @property
+    def tables(self) -> Sequence[str]:
+        """Its published tables, as ``tdelta analyze published:NAME`` takes them."""
+
 
 NO_REASONS: Mapping[str, str | None] = MappingProxyType({})
 
@@ -139,7 +143,9 @@ def studies_text(studies: Sequence[Study], width: int, *, color: bool = False) -
         parts += paragraph(
             f"{study.name}: {study.title}{state}", width, "bold" if study.runs else "dim", indent=_INDENT
         )
-        for line in filter(None, (f"published: {study.published}", study.note)):
+        read = ", ".join(f"published:{name}" for name in study.tables)
+        analyze = f"its tables: tdelta analyze {read}" if read else ""
+        for line in filter(None, (f"published: {study.published}", study.note, analyze)):
             parts += paragraph(f"{_INDENT}{line}", width, indent=_INDENT * 2)
     return draw(parts, width, color=color)
 
@@ -155,6 +161,7 @@ def studies_document(studies: Sequence[Study]) -> dict[str, object]:
                 "published": study.published,
                 "runs": study.runs,
                 "note": study.note,
+                "tables": list(study.tables),
             }
             for study in studies
         ],
@@ -188,7 +195,7 @@ def _own_database(plan: DryRun, width: int) -> list[Text | Table]:
     parts: list[Text | Table] = [Text(), *paragraph(database_text(plan.database) + _only_read(plan), width)]
     parts += [Text(), *_tables(plan), Text(), Text(f"transactions ({kind})", style="dim"), *_transactions(plan, width)]
     if plan.notes:
-        notes = [text for note in plan.notes for text in paragraph(f"- {_printable(note)}", width, "dim", indent="  ")]
+        notes = [text for note in plan.notes for text in paragraph(f"- {printable(note)}", width, "dim", indent="  ")]
         parts += [Text(), Text("not proposed", style="dim"), *notes]
     if plan.written is not None:
         origin = "--restore" if plan.database.restored else "--database"
@@ -205,7 +212,7 @@ def _tables(plan: DryRun) -> list[Text | Table]:
     """The biggest tables, and how many are smaller."""
     table = plain_table((("biggest tables", False), ("rows", True), ("size", True)))
     for line in plan.tables[:_MOST_TABLES]:
-        table.add_row(_printable(line.name), f"{line.rows:,}", amounts((line.size_bytes,), "bytes")[0])
+        table.add_row(printable(line.name), f"{line.rows:,}", amounts((line.size_bytes,), "bytes")[0])
     smaller = len(plan.tables) - _MOST_TABLES
     return [table, *([Text(f"and {counted(smaller, 'smaller table')}", style="dim")] if smaller > 0 else [])]
 
@@ -213,17 +220,12 @@ def _tables(plan: DryRun) -> list[Text | Table]:
 def _transactions(plan: DryRun, width: int) -> list[Text | Table]:
     parts: list[Text | Table] = []
     for transaction in plan.transactions:
-        title = _printable(transaction.title)
+        title = printable(transaction.title)
         parts += paragraph(f"{100 * transaction.share:5.1f} %  {transaction.name}: {title}", width)
         for line in transaction.script.splitlines():
             if line and not line.startswith("--"):
                 parts += paragraph(f"{_DEEP}{line}", width, "dim", indent=_DEEP + _INDENT)
     return parts
-
-
-def _printable(text: str) -> str:
-    """Names are their owner's; no character of one is to move the cursor."""
-    return "".join(character if character.isprintable() else "?" for character in text)
 
 
 def _span(plan: DryRun) -> str:

@@ -147,6 +147,11 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun if number == 1 else noun + 's'}"
 
 
+def printable(text: str) -> str:
+    """Names are their owner's; no character of one is to move the cursor."""
+    return "".join(character if character.isprintable() else "?" for character in text)
+
+
 def glued(text: str) -> str:
     """The same text with no break between a number and its unit or inside an HDI, for those who fold it elsewhere."""
     return _GLUE.sub(_NO_BREAK, text).replace("… ", f"…{_NO_BREAK}")

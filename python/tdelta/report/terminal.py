@@ -68,6 +68,11 @@ _STOPPED_BY = {
 }
 
 
+def decision_style(decision: Decision) -> str:
+    """How a decision that counts is set off on a terminal."""
+    return _STYLES.get(decision, "bold")
+
+
 def render(result: RunResult, width: int = DEFAULT_WIDTH, *, color: bool = False) -> str:
     """Everything a person needs to see of one run, as text that ends in a newline.
 
@@ -96,7 +101,7 @@ def render(result: RunResult, width: int = DEFAULT_WIDTH, *, color: bool = False
 
 def _headline(result: RunResult, width: int) -> list[Text | Table]:
     noise = floor(result)
-    lines: list[Text | Table] = [*paragraph(answer(result), width, _STYLES.get(result.decision, "bold"))]
+    lines: list[Text | Table] = [*paragraph(answer(result), width, decision_style(result.decision))]
     lines += paragraph(noise, width) if noise else []
     calibrated = used_text(result)
     lines += paragraph(calibrated, width) if calibrated else []
@@ -176,7 +181,7 @@ def _truth(verdict: Verdict) -> str:
 
 
 def _decision(verdict: Verdict) -> Text:
-    return Text(verdict.decision.value, style=_STYLES[verdict.decision] if verdict.primary else "")
+    return Text(verdict.decision.value, style=decision_style(verdict.decision) if verdict.primary else "")
 
 
 def _notes(result: RunResult, width: int) -> list[Text | Table]:

@@ -23,7 +23,8 @@ class Study:
     """A study as ``tdelta studies`` lists it. ``runs`` says whether this version can run it.
 
     ``settings`` are the fields of a `RunRequest` in which it differs from a run without a study, ``by_engine`` those in
-    which it differs once more on some engines, ``at_published_scale`` those with ``--scale published``.
+    which it differs once more on some engines, ``at_published_scale`` those with ``--scale published``. ``tables`` are
+    the published ones that ``tdelta analyze published:NAME`` takes.
     """
 
     name: str
@@ -34,6 +35,7 @@ class Study:
     settings: Mapping[str, Any] = field(default_factory=dict)
     by_engine: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     at_published_scale: Mapping[str, Any] = field(default_factory=dict)
+    tables: tuple[str, ...] = ()
 
     def settings_for(self, engine: str | None, scale: str) -> dict[str, Any]:
         """The fields of a request on that engine (None: the study's own) at that scale.
@@ -116,6 +118,7 @@ _STUDIES = (
             "blocks_per_round": 4,
             "max_seconds": 10 * 24 * 3600.0,
         },
+        tables=("read-only-sweep",),
     ),
     Study(
         "warehouse",
@@ -123,6 +126,7 @@ _STUDIES = (
         "SQL Server Fast Track: rebuild +30 % elapsed; SUM from disk +372 % CPU, from memory 0 %",
         False,
         _LATER,
+        tables=("warehouse",),
     ),
     Study(
         "dml-trace",
@@ -130,13 +134,15 @@ _STUDIES = (
         "Oracle 19c: 2.2 x elapsed on AIX, 1.34 x on Linux",
         False,
         _LATER,
+        tables=("dml-trace", "dml-statements"),
     ),
     Study(
         "response-times",
         "gamma model of response times",
         "JAGS on Swingbench response times: 95 % HDI of the difference -0.69 ... +1.89 ms",
         False,
-        _LATER,
+        "it is a model of results that are there, and runs nothing",
+        tables=("response-times",),
     ),
 )
 

@@ -1,12 +1,13 @@
 """These need a Chromium of the system and the package playwright; no browser is downloaded.
 
-The pages are of a real small run, of the made-up factorial (sound, and with a leak), of both side by side, and of a
-made-up sweep on servers.
+The pages are of a real small run, of the made-up factorial (sound, and with a leak), of both side by side, of a made-up
+sweep on servers, and of what `tdelta analyze` makes of other results.
 """
 
 from __future__ import annotations
 
 import os
+import random
 import shutil
 import sys
 from collections.abc import Iterator
@@ -20,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "golden"))
 from sqlite.running import Place
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-PAGES = ("real", "sound", "leaking", "compared", "served")
+PAGES = ("real", "sound", "leaking", "compared", "served", "analysis", "published")
 _ENDED = (0, 3, 4)
 """Answered, undecided, unsound: a busy machine may do any of these to a run of some seconds."""
 
@@ -77,4 +78,19 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     for name, arguments in words.items():
         written = place.tdelta("report", *arguments, "--output", f"{name}.html")
         assert (written.code, written.out) == (0, f"{name}.html\n"), written.err
-    return {name: place.base / f"{name}.html" for name in words}
+    analyses = {"analysis": _samples(place.base), "published": ("published:read-only-sweep",)}
+    for name, arguments in analyses.items():
+        written = place.tdelta("analyze", *arguments, "--output", f"{name}.html")
+        assert written.code in _ENDED, written.err
+    return {name: place.base / f"{name}.html" for name in (*words, *analyses)}
+
+
+def _samples(folder: Path) -> tuple[str, ...]:
+    """Response times of two transaction types, as two other tools' runs would leave them."""
+    draw = random.Random(5)
+    for name, slower in (("plain", 1.0), ("tde", 1.2)):
+        rows = [
+            f"{kind},{draw.gammavariate(3.0, 4.0 * slower):.4f}" for kind in ("browse", "order") for _ in range(2000)
+        ]
+        (folder / f"{name}.csv").write_text("\n".join(["transaction,response_ms", *rows, ""]), encoding="utf-8")
+    return ("plain.csv", "tde.csv")

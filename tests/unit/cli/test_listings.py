@@ -21,7 +21,9 @@ ENGINE = SimpleNamespace(
     option="sqlite3mc",
     crypto="own",
 )
-STUDY = SimpleNamespace(name="order-entry", title="users at a shop", published="Oracle 12c", runs=True, note="")
+STUDY = SimpleNamespace(
+    name="order-entry", title="users at a shop", published="Oracle 12c", runs=True, note="", tables=()
+)
 
 
 @pytest.fixture(autouse=True)

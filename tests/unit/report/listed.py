@@ -28,6 +28,7 @@ class FakeStudy:
     published: str
     runs: bool
     note: str
+    tables: tuple[str, ...] = ()
 
 
 ENGINES = (
@@ -36,7 +37,7 @@ ENGINES = (
 )
 STUDIES = (
     FakeStudy("order-entry", "users at a shop", "Oracle 12c, Swingbench", True, ""),
-    FakeStudy("warehouse", "a fact table", "SQL Server Fast Track", False, "needs a server"),
+    FakeStudy("warehouse", "a fact table", "SQL Server Fast Track", False, "needs a server", ("warehouse", "more")),
 )
 PLAN = DryRun(
     conditions=("cipher=none", "cipher=aes-256"),

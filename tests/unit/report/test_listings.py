@@ -35,6 +35,8 @@ def test_studies_name_the_published_experiment_and_whether_they_run_here() -> No
     assert "order-entry: users at a shop\n    published: Oracle 12c, Swingbench\n" in text
     assert "warehouse: a fact table  (not in this version)\n" in text
     assert "    needs a server" in text
+    assert "    its tables: tdelta analyze published:warehouse, published:more\n" in text
+    assert text.count("its tables") == 1
 
 
 def test_a_dry_run_says_minutes_disk_and_memory_with_what_is_free() -> None:

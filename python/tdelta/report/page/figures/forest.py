@@ -94,7 +94,15 @@ class Limits:
 
 
 def forest(
-    name: str, title: str, rows: Sequence[Row], limits: Limits, *, axis: str, caption: str, noted: str = "verdict"
+    name: str,
+    title: str,
+    rows: Sequence[Row],
+    limits: Limits,
+    *,
+    axis: str,
+    caption: str,
+    noted: str = "verdict",
+    known_as: str = "realised",
 ) -> Figure:
     """A forest plot with the table of its numbers.
 
@@ -106,11 +114,12 @@ def forest(
         axis: what the ratios are of.
         caption: below the figure; says what the marks mean.
         noted: the heading of the rows' notes.
+        known_as: the heading of ratios known from elsewhere, in the table.
     """
     description = _description(rows, limits)
     wide = drawing(*_wide(rows, limits, axis, noted, title, description), name=name, kind="wide")
     narrow = drawing(*_narrow(rows, limits, axis, title, description), name=name, kind="narrow")
-    return Figure(name, title, wide, narrow, caption, _table(title, rows, limits, noted))
+    return Figure(name, title, wide, narrow, caption, _table(title, rows, limits, noted, known_as))
 
 
 def _known(rows: Iterable[Row]) -> list[Estimate]:
@@ -275,10 +284,10 @@ def _row_words(row: Row, bounds: Sequence[float]) -> str:
     return f"{row.label}: {median_text(row.estimate, bounds)}, 95 % HDI {hdi}{note}"
 
 
-def _table(title: str, rows: Sequence[Row], limits: Limits, noted: str) -> Table:
+def _table(title: str, rows: Sequence[Row], limits: Limits, noted: str, known_as: str) -> Table:
     has_truth = any(row.truth is not None for row in rows)
     columns = [Column(""), Column("median", is_number=True), Column("95 % HDI", is_number=True)]
-    columns += [Column("99 % HDI", is_number=True), *([Column("realised", is_number=True)] if has_truth else [])]
+    columns += [Column("99 % HDI", is_number=True), *([Column(known_as, is_number=True)] if has_truth else [])]
     cells: list[list[str]] = []
     heading = ""
     for row in rows:

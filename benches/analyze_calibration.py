@@ -1,0 +1,138 @@
+"""How often the intervals of `tdelta analyze` hold the truth: 1000 simulated experiments a row, as a table.
+
+From the root of the repository, all of it or the rows whose name holds a regular expression::
+
+    OMP_NUM_THREADS=1 python benches/analyze_calibration.py
+    OMP_NUM_THREADS=1 python benches/analyze_calibration.py --rows '^runs'
+
+The experiments are those of ``tests/calibration/test_observed_coverage.py``, five times as many, in more cells. Every
+row has a seed of its own. Coverage is of 95 % HDIs, nominally 95, with a Monte-Carlo error of 0.7.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
+
+from calibration.observed import (
+    ObservedTally,
+    Shape,
+    Values,
+    as_bins,
+    as_samples,
+    as_stretched,
+    as_summary,
+    dependent,
+    gamma,
+    lognormal,
+    several_runs,
+    single_runs,
+    stalled,
+    throughput,
+)
+
+Find = Callable[[int], ObservedTally]
+HEAD = (
+    "data|true log ratio|ratio %|difference %|mean %|with room for luck %|ratio's HDI without 1 %|costly or faster %"
+    "|width, points"
+)
+
+
+def of_values() -> Iterator[tuple[str, str, Find]]:
+    """Single response times, histograms, summaries, of one run each."""
+    forms = {"samples": as_samples, "histogram": as_bins(), "summary": as_summary}
+    for form_name, form in forms.items():
+        for name, values, count in _shapes():
+            for ratio in (0.0, 0.05, 0.8) if name == "gamma, CV 0.6" and count == 1000 else (0.05,):
+                find = partial(single_runs, name, values, count, ratio, form=form)
+                yield f"{form_name}, {name}, n = {count}", f"{ratio:g}", find
+    for ratio in (0.0, 2.0):
+        yield "samples, gamma, CV 0.6, n = 500", f"{ratio:g}", partial(single_runs, "gamma", gamma(0.6), 500, ratio)
+
+
+def _shapes() -> Iterator[tuple[str, Values, int]]:
+    for count in (20, 50, 1000, 20_000):
+        yield "gamma, CV 0.6", gamma(0.6), count
+    yield "gamma, CV 1.5", gamma(1.5), 1000
+    yield "gamma, CV 0.1", gamma(0.1), 1000
+    yield "lognormal, sigma 1", lognormal(1.0), 3000
+    yield "stalls of 30 times in 0.2 %", stalled(), 20_000
+
+
+def of_dependent_values() -> Iterator[tuple[str, str, Find]]:
+    """Response times that hang together, with the stretches an importer keeps."""
+    for memory in (0.9, 0.99, 0.999):
+        form = as_stretched(500)
+        find = partial(single_runs, f"dependent {memory}", dependent(memory), 10_000, 0.0, form=form)
+        yield f"samples, dependent, AR {memory:g}, n = 10000", "0", find
+    find = partial(single_runs, "dependent, unseen", dependent(0.99), 10_000, 0.0)
+    yield "the same, AR 0.99, without stretches", "0", find
+    find = partial(single_runs, "independent", gamma(0.6), 10_000, 0.0, form=as_stretched(500))
+    yield "samples, independent, n = 10000", "0", find
+
+
+def of_runs() -> Iterator[tuple[str, str, Find]]:
+    """Several runs: what they differ by, and what their own figures leave open."""
+    for runs in ((2, 2), (3, 3), (5, 5), (1, 3), (2, 5)):
+        for tau in (0.0, 0.003, 0.01, 0.03, 0.1):
+            yield (
+                f"runs {runs[0]}+{runs[1]}, differ {100 * tau:g} %, own error 0.5 %",
+                "0.05",
+                partial(several_runs, runs, tau, 0.005, 0.05),
+            )
+    for runs in ((2, 2), (3, 3), (5, 5)):
+        for tau in (0.002, 0.02, 0.1):
+            find = partial(several_runs, runs, tau, 0.0, 0.05, bare=True)
+            yield f"runs {runs[0]}+{runs[1]} of one figure, differ {100 * tau:g} %", "0.05", find
+
+
+def of_series() -> Iterator[tuple[str, str, Find]]:
+    """Throughput over time."""
+    for count in (60, 300, 1200):
+        for rho in (0.0, 0.5, 0.8, 0.95):
+            yield (
+                f"throughput, {count} s, AR {rho:g}",
+                "0.05",
+                partial(throughput, Shape(f"ar {rho}", rho), count, 0.05),
+            )
+        slow = Shape("slow", 0.0, 0.1, 0.95, 0.05)
+        yield f"throughput, {count} s, noise and slow waves (AR 0.95)", "0.05", partial(throughput, slow, count, 0.05)
+        checkpoints = Shape("checkpoints", every=30)
+        yield f"throughput, {count} s, checkpoints every 30 s", "0.05", partial(throughput, checkpoints, count, 0.05)
+
+
+def of_luck() -> Iterator[tuple[str, str, Find]]:
+    """One run each where runs differ: what the interval of these two runs does not cover."""
+    for luck in (0.0, 0.01, 0.03, 0.06):
+        for ratio in (0.0, 0.1):
+            find = partial(single_runs, f"luck {luck}", gamma(0.6), 60_000, ratio, luck=luck)
+            yield f"one run each, runs differ {100 * luck:g} %, n = 60000", f"{ratio:g}", find
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--experiments", type=int, default=1000)
+    parser.add_argument("--rows", type=re.compile, default=re.compile(""), metavar="REGEX", help="rows by their name")
+    asked = parser.parse_args()
+    began = time.monotonic()
+    print(f"| {HEAD.replace('|', ' | ')} |\n|{'---|' * (HEAD.count('|') + 1)}")
+    for study in (of_values, of_dependent_values, of_runs, of_series, of_luck):
+        for name, ratio, find in study():
+            if asked.rows.search(name):
+                found = find(asked.experiments)
+                shares = (found.ratio, found.difference, found.mean, found.roomy, found.excludes_one, found.alarms)
+                cells = (name, ratio, *(f"{100 * share:.1f}" for share in shares), f"{found.points:.1f}")
+                print(f"| {' | '.join(cells)} |", flush=True)
+    print(f"{time.monotonic() - began:.0f} s", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,87 @@
+"""``tdelta analyze``: a verdict from results that another tool measured."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+
+import click
+
+from tdelta.cli.exit_codes import analysis_exit_code
+from tdelta.cli.output import can_draw, color, is_live, width, write
+from tdelta.cli.units import Percent
+from tdelta.report.document import to_json
+from tdelta.report.progress import progress
+
+
+@click.command(short_help="Judge results that you already have.")
+@click.argument("files", nargs=-1, metavar="FILES...")
+@click.option(
+    "--condition",
+    "conditions",
+    multiple=True,
+    metavar="NAME=GLOB",
+    help="Condition of the files that match; repeatable.  [from names and folders]",
+)
+@click.option("--baseline", metavar="NAME", help="Condition that the others are compared with.  [none, plain, off, …]")
+@click.option("--rope", type=Percent(), help="Overhead you would not care about, either way.  [2%]")
+@click.option("--budget", type=Percent(), help="Overhead you allow: turns the answer into a gate, exit code 5 if over.")
+@click.option(
+    "--prior",
+    "priors",
+    multiple=True,
+    metavar="PRIOR",
+    help="Shown beside the default: published, or normal:MEAN,SD of the log ratio; repeatable.",
+)
+@click.option("--transaction", metavar="NAME", help="Transaction type that decides.  [the mix, else all]")
+@click.option("--metric", metavar="NAME", help="Figure that decides.  [response_time, else throughput, else all]")
+@click.option(
+    "--output", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write an HTML page as well."
+)
+@click.option("--force", is_flag=True, help="Overwrite a file that is no page of tdelta's.")
+@click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON (docs/json.md).")
+def analyze(files: tuple[str, ...], output: Path | None, force: bool, as_json: bool, **given: object) -> int:
+    """Judge results that you already have: CSV, sysbench, pgbench, Swingbench, HammerDB, BenchBase.
+
+    FILES are files and folders, gzip or not; published:NAME is a published table. Conditions come from file names and
+    folders, from a column, or from --condition.
+
+    Example: tdelta analyze plain/ tde/
+
+    Example: tdelta analyze --condition plain=run1.csv --condition tde=run2.csv run1.csv run2.csv
+
+    Example: tdelta analyze published:read-only-sweep
+    """
+    from tdelta.report.analysis import analysis_document, analysis_text, compose_analysis
+    from tdelta.session.analyzing import AnalysisRequest, analyze_files
+
+    if force and output is None:
+        raise click.UsageError("--force: expected with --output, found without")
+    asked = {name: value for name, value in given.items() if value is not None and value != ()}
+    with progress(sys.stderr, live=is_live(), color=can_draw()) as observer:
+        found = analyze_files(AnalysisRequest(files, **asked), observer)  # type: ignore[arg-type]
+    code = analysis_exit_code(found.result)
+    if output is not None:
+        from tdelta.report.page import render, write_page
+
+        write_page(render(compose_analysis(found.result, found.pictures, _command(files, asked))), output, force=force)
+    if as_json:
+        write(to_json(analysis_document(found.result, code)))
+    else:
+        page = None if output is None else str(output)
+        write(analysis_text(found.result, found.pictures, width(), color=color(), page=page))
+    return code
+
+
+def _command(files: tuple[str, ...], asked: dict[str, object]) -> str:
+    """The command line that gives the same answer, quoted for a shell."""
+    words = ["tdelta", "analyze", *files]
+    for name, value in asked.items():
+        for one in value if isinstance(value, tuple) else (value,):
+            words += [f"--{name.removesuffix('s')}", _word(one)]
+    return shlex.join(words)
+
+
+def _word(value: object) -> str:
+    return f"{100 * value:.12g}%" if isinstance(value, float) else str(value)

@@ -1,0 +1,334 @@
+"""Response times, millions of them, reduced as they pass: sums, logarithmic bins, stretches in time order.
+
+What a group of samples takes does not grow with their number: some 100 KiB. Importers `add` single values or `extend`
+by NumPy chunks, in time order within a group, and ask for the `Samples` at the end.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Hashable, Iterator
+from typing import Generic, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tdelta.errors import ImportFault
+from tdelta.records.observed import Bins, Group, Origin, Samples
+
+MOST_GROUPS = 1000
+"""Groups (condition, levels, transaction, run) in one file. More is a column that is no factor."""
+
+MOST_STRETCHES = 4096
+LEAST_MS = 1e-9
+"""What is shorter is 0 to any clock."""
+LONGEST_MS = 1e12
+"""Thirty years: no response time, and its square is still far from what a float holds."""
+
+_STEPS_A_DOUBLING = 36
+"""Bins are ``2 ** (1 / 36)``, that is 1.94 % wide."""
+_FIRST_STEP = -30 * _STEPS_A_DOUBLING  # 2 ** -30 is just below LEAST_MS, 2 ** 40 just above LONGEST_MS
+_LAST_STEP = 40 * _STEPS_A_DOUBLING
+_EDGES: NDArray[np.float64] = np.exp2(np.arange(_FIRST_STEP, _LAST_STEP + 1) / _STEPS_A_DOUBLING)
+_BUFFERED = 2048
+
+Key = TypeVar("Key", bound=Hashable)
+
+
+class ExactSum:
+    """A sum whose error does not grow with the number of terms (Neumaier 1974)."""
+
+    __slots__ = ("_correction", "_sum")
+
+    def __init__(self) -> None:
+        self._sum = 0.0
+        self._correction = 0.0
+
+    def add(self, term: float) -> None:
+        """One more term."""
+        total = self._sum + term
+        if abs(self._sum) >= abs(term):
+            self._correction += (self._sum - total) + term
+        else:
+            self._correction += (term - total) + self._sum
+        self._sum = total
+
+    @property
+    def value(self) -> float:
+        """The sum so far."""
+        return self._sum + self._correction
+
+
+class Stretches:
+    """Counts and sums of equally long stretches of a stream; whenever there are too many, neighbours are merged."""
+
+    def __init__(self, most: int = MOST_STRETCHES) -> None:
+        self._most = most
+        self._length = 1
+        self._totals: NDArray[np.float64] = np.zeros(0)
+        self._rest: NDArray[np.float64] = np.zeros(0)
+
+    def extend(self, values: NDArray[np.float64]) -> None:
+        """The next values of the stream."""
+        pending = np.concatenate((self._rest, values))
+        while self._totals.size + pending.size // self._length > self._most:
+            pending = np.concatenate((self._merge(), pending))
+        whole = pending.size - pending.size % self._length
+        if whole:
+            added = pending[:whole].reshape(-1, self._length).sum(axis=1)
+            self._totals = np.concatenate((self._totals, added))
+        self._rest = pending[whole:].copy()
+
+    def clusters(self) -> tuple[tuple[int, float], ...]:
+        """``(count, total)`` of each stretch in time order; a last, shorter one comes last."""
+        whole = [(self._length, total) for total in self._totals.tolist()]
+        if self._rest.size and len(whole) < self._most:
+            whole.append((int(self._rest.size), float(self._rest.sum())))
+        elif self._rest.size:
+            count, total = whole[-1]
+            whole[-1] = (count + int(self._rest.size), total + float(self._rest.sum()))
+        return tuple(whole)
+
+    def _merge(self) -> NDArray[np.float64]:
+        """Make stretches twice as long. An odd one at the end is no whole stretch any more: as values of its mean."""
+        even = self._totals.size - self._totals.size % 2
+        odd_one = np.repeat(self._totals[even:] / self._length, self._length)
+        self._totals = self._totals[:even].reshape(-1, 2).sum(axis=1)
+        self._length *= 2
+        return odd_one
+
+
+class Accumulator:
+    """One group of samples so far."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.zeros = 0
+        self._total = ExactSum()
+        self._total_log = ExactSum()
+        self._total_squares = ExactSum()
+        self._minimum = np.inf
+        self._maximum = 0.0
+        self._bins: NDArray[np.int64] = np.zeros(_EDGES.size - 1, dtype=np.int64)
+        self._stretches = Stretches()
+        self._buffer = array("d")
+
+    def add(self, value_ms: float) -> None:
+        """One more response time: finite, not negative, at most `LONGEST_MS` (the caller has seen to that)."""
+        self._buffer.append(value_ms)
+        if len(self._buffer) >= _BUFFERED:
+            self._flush()
+
+    def extend(self, values_ms: NDArray[np.float64]) -> None:
+        """More response times, in time order; the same conditions."""
+        self._flush()
+        self._take(values_ms)
+
+    @property
+    def is_nothing_but_zeros(self) -> bool:
+        """Whether no time was above 0."""
+        self._flush()
+        return self.count == 0
+
+    def samples(self, group: Group, origin: Origin) -> Samples | None:
+        """What is known of them; None where no time was above 0."""
+        self._flush()
+        if self.count == 0:
+            return None
+        return Samples(
+            group=group,
+            origin=origin,
+            count=self.count,
+            total=self._total.value,
+            total_log=self._total_log.value,
+            total_squares=self._total_squares.value,
+            minimum=float(self._minimum),
+            maximum=float(self._maximum),
+            bins=_sparse(self._bins),
+            clusters=self._stretches.clusters(),
+            zeros=self.zeros,
+        )
+
+    def _flush(self) -> None:
+        if self._buffer:
+            values = np.array(self._buffer, dtype=np.float64)
+            self._buffer = array("d")
+            self._take(values)
+
+    def _take(self, values: NDArray[np.float64]) -> None:
+        positive = values[values >= LEAST_MS]
+        self.zeros += int(values.size - positive.size)
+        if not positive.size:
+            return
+        logs = np.log(positive)
+        self.count += int(positive.size)
+        self._total.add(float(positive.sum()))
+        self._total_log.add(float(logs.sum()))
+        self._total_squares.add(float(np.square(positive).sum()))
+        self._minimum = min(self._minimum, float(positive.min()))
+        self._maximum = max(self._maximum, float(positive.max()))
+        self._bins += np.bincount(_bin_numbers(positive, logs), minlength=self._bins.size)
+        self._stretches.extend(positive)
+
+
+class Gathering(Generic[Key]):
+    """Accumulators of many groups by a key of the importer's own; their number is bounded.
+
+    Args:
+        file: as the user named it, for messages.
+        kind: what the keys are, in the plural: ``transaction types``.
+    """
+
+    def __init__(self, file: str, kind: str = "groups of samples") -> None:
+        self._file = file
+        self._kind = kind
+        self._groups: dict[Key, Accumulator] = {}
+
+    def __len__(self) -> int:
+        return len(self._groups)
+
+    def add(self, key: Key, value_ms: float, line: int | None = None) -> None:
+        """One more response time of a group.
+
+        Raises:
+            ImportFault: a value that is none, or more than `MOST_GROUPS` groups.
+        """
+        if not 0.0 <= value_ms <= LONGEST_MS:  # NaN is not, either
+            raise ImportFault(no_response_time(self._file, line, repr(value_ms)))
+        self._of(key, line).add(value_ms)
+
+    def extend(self, key: Key, values_ms: NDArray[np.float64], line: int | None = None) -> None:
+        """More response times of a group, in time order; checked as in `add`."""
+        good = (values_ms >= 0.0) & (values_ms <= LONGEST_MS)
+        if not good.all():
+            raise ImportFault(no_response_time(self._file, line, repr(float(values_ms[~good][0]))))
+        self._of(key, line).extend(values_ms)
+
+    def samples(self, group_of: Callable[[Key], Group], origin: Origin) -> Iterator[Samples]:
+        """All groups, in the order in which they were first seen.
+
+        A group all of whose times are 0 cannot be judged: it is left out, and the others' origin says so.
+
+        Raises:
+            ImportFault: no time in the file is above 0.
+        """
+        found: list[tuple[Group, Accumulator]] = [(group_of(key), it) for key, it in self._groups.items()]
+        left_out = [(group, it.zeros) for group, it in found if it.is_nothing_but_zeros]
+        if left_out and len(left_out) == len(found):
+            raise ImportFault(
+                f"{self._file}: expected response times above 0, found {sum(count for _, count in left_out)} that are"
+                " all 0. The clock behind them is too coarse, or the unit is wrong: nothing can be said about them"
+            )
+        told = tuple(
+            f"{_named(group)}: all {zeros} response times are 0 (a clock too coarse): left out"
+            for group, zeros in left_out
+        )
+        extended = Origin(origin.file, origin.format, origin.line, (*origin.cautions, *told), origin.source)
+        for group, accumulator in found:
+            samples = accumulator.samples(group, extended)
+            if samples is not None:
+                yield samples
+
+    def _of(self, key: Key, line: int | None) -> Accumulator:
+        accumulator = self._groups.get(key)
+        if accumulator is None:
+            if len(self._groups) >= MOST_GROUPS:
+                raise too_many_groups(self._file, line, self._kind)
+            accumulator = self._groups[key] = Accumulator()
+        return accumulator
+
+
+def too_many_groups(file: str, line: int | None, kind: str) -> ImportFault:
+    """What is said of a file with more groups than any comparison has."""
+    return ImportFault(
+        f"{place(file, line)}: expected at most {MOST_GROUPS} {kind}, found more. If a column holds a time, a number or"
+        " an id of each row, it is no factor: leave it out"
+    )
+
+
+def place(file: str, line: int | None) -> str:
+    """``file:line``, or the file alone."""
+    return file if line is None else f"{file}:{line}"
+
+
+def no_response_time(file: str, line: int | None, found: str) -> str:
+    """What is said of a value that cannot be a response time."""
+    return (
+        f"{place(file, line)}: expected a response time from 0 to {LONGEST_MS:g} ms, found {found}."
+        " Leave out rows that are no measurement"
+    )
+
+
+def side_by_side(parts: list[Samples]) -> Samples:
+    """The samples of threads that ran at the same time and wrote a file each, as those of their one run.
+
+    Stretches are put together by their place in the run, the n-th of m parts of each file.
+    """
+    first = parts[0]
+    cautions = tuple(dict.fromkeys(caution for part in parts for caution in part.origin.cautions))
+    bins: NDArray[np.int64] = np.zeros(_EDGES.size - 1, dtype=np.int64)
+    for part in parts:
+        steps = np.rint(np.log2(np.array(part.bins.edges)) * _STEPS_A_DOUBLING).astype(np.int64) - _FIRST_STEP
+        np.add.at(bins, steps[:-1], np.array(part.bins.counts, dtype=np.int64))
+    return Samples(
+        group=first.group,
+        origin=Origin(first.origin.file, first.origin.format, None, cautions, first.origin.source),
+        count=sum(part.count for part in parts),
+        total=_exact(part.total for part in parts),
+        total_log=_exact(part.total_log for part in parts),
+        total_squares=_exact(part.total_squares for part in parts),
+        minimum=min(part.minimum for part in parts),
+        maximum=max(part.maximum for part in parts),
+        bins=_sparse(bins),
+        clusters=_interleaved([part.clusters for part in parts]),
+        zeros=sum(part.zeros for part in parts),
+    )
+
+
+def _exact(terms: Iterator[float]) -> float:
+    total = ExactSum()
+    for term in terms:
+        total.add(term)
+    return total.value
+
+
+def _interleaved(parts: list[tuple[tuple[int, float], ...]]) -> tuple[tuple[int, float], ...]:
+    stretches = min(len(part) for part in parts)
+    counts = np.zeros(stretches, dtype=np.int64)
+    totals = np.zeros(stretches)
+    for part in parts:
+        where = np.arange(len(part)) * stretches // len(part)
+        np.add.at(counts, where, np.array([count for count, _ in part], dtype=np.int64))
+        np.add.at(totals, where, np.array([total for _, total in part]))
+    return tuple(zip(counts.tolist(), totals.tolist(), strict=True))
+
+
+def _bin_numbers(values: NDArray[np.float64], logs: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Which bin each value is in. The logarithm may round across an edge: the edges themselves decide."""
+    numbers: NDArray[np.int64] = np.floor(logs * (_STEPS_A_DOUBLING / np.log(2.0))).astype(np.int64) - _FIRST_STEP
+    np.clip(numbers, 0, _EDGES.size - 2, out=numbers)
+    numbers -= values < _EDGES[numbers]
+    numbers += values >= _EDGES[numbers + 1]
+    return numbers
+
+
+def _sparse(counts: NDArray[np.int64]) -> Bins:
+    """The bins that are not empty, and one empty bin for each gap between them."""
+    used = np.flatnonzero(counts)
+    edges: list[float] = []
+    kept: list[int] = []
+    for number, count in zip(used.tolist(), counts[used].tolist(), strict=True):
+        low, high = float(_EDGES[number]), float(_EDGES[number + 1])
+        if edges and edges[-1] != low:
+            kept.append(0)
+            edges.append(low)
+        elif not edges:
+            edges.append(low)
+        kept.append(count)
+        edges.append(high)
+    return Bins(tuple(edges), tuple(kept))
+
+
+def _named(group: Group) -> str:
+    levels = "".join(f", {name} {level}" for name, level in group.levels)
+    return f"{group.condition}{levels}, {group.transaction}"

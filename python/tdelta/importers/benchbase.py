@@ -1,0 +1,284 @@
+"""BenchBase (and OLTP-Bench before it): single transactions, readings at intervals, the summary.
+
+Its files are ``*.raw.csv``, ``*.samples.csv``, ``*.results.csv`` (also one for each transaction type) and
+``*.summary.json``. What the tool did during its warm-up is in none of them: it records only while it measures. Columns
+are found by their names, since forks add some and old versions lack some.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from tdelta.importers.accumulating import Gathering
+from tdelta.importers.belonging import Belonging, belonging_of
+from tdelta.importers.intervals import longest_stretch
+from tdelta.importers.problems import Problems, number, plain_name, problems_of, shown, whole
+from tdelta.importers.protocol import Importer, Naming, Source
+from tdelta.records.observed import ALL, Figure, Group, Observation, Series, Summary
+
+RAW = "BenchBase raw"
+READINGS = "BenchBase readings"
+SUMMARY = "BenchBase summary"
+
+SUCCESSFUL = "successful"
+"""The transactions that goodput counts: those that were not aborted, rejected or failed."""
+
+LARGEST_SUMMARY_BYTES = 4 * 1024 * 1024
+MOST_READINGS = 2_000_000
+OF_UNKNOWN_COUNT = "the summary does not say of how many transactions it is: no more than its mean is used"
+_LONGEST_US = 1e15
+_MOST_FAULTY_ROWS = 100
+"""A file with more rows that are none is no such file: its reading ends there."""
+
+_RAW_HEADER = re.compile(r"^\s*transaction type[^,\n]*,[^\n]*\blatency ?\(", re.IGNORECASE)
+_READINGS_HEADER = re.compile(r"^\s*time ?\(sec(?:onds)?\),[^\n]*\bthroughput ?\(req", re.IGNORECASE)
+_UNITS_MS = {"microseconds": 0.001, "us": 0.001, "milliseconds": 1.0, "millisecond": 1.0, "ms": 1.0}
+_UNIT = re.compile(r"\(([a-z]{2,12})\)")
+_OF_TRANSACTION = re.compile(r"\.results\.(?P<name>[^.]{1,100})\.csv(?:\.gz)?$")
+_QUANTILES = {
+    "25th percentile latency": 0.25,
+    "median latency": 0.5,
+    "75th percentile latency": 0.75,
+    "90th percentile latency": 0.9,
+    "95th percentile latency": 0.95,
+    "99th percentile latency": 0.99,
+}
+
+
+class RawImporter:
+    """``*.raw.csv``: a row a transaction."""
+
+    name = RAW
+
+    def recognizes(self, source: Source) -> bool:
+        """Its header, or that of older versions."""
+        return _RAW_HEADER.match(_head(source)) is not None
+
+    def read(self, source: Source, naming: Naming) -> Iterator[Observation]:
+        """The response times of each transaction type; where the load had phases, of each phase."""
+        belonging = belonging_of(source, RAW, naming)
+        problems = problems_of(source, RAW)
+        gathered: Gathering[tuple[str, str]] = Gathering(source.name, "transaction types and phases")
+        layout: _RawLayout | None = None
+        phases: set[str] = set()
+        rows = 0
+        for line, text in source.text_lines():
+            if layout is None:
+                layout = _raw_layout(text, line, problems)
+                problems.raise_if_any()
+            elif text:
+                rows += _take(text, line, layout, gathered, phases, problems)
+        if not rows:
+            problems.add("expected a row for each transaction, found none")
+        if len(phases) > 1:
+            belonging = belonging.noting(f"the load had {len(phases)} phases: each is a level of its own")
+        if rows:
+            yield from gathered.samples(lambda key: _group(key, belonging, len(phases) > 1), belonging.origin())
+        problems.raise_if_any()
+
+
+class ReadingsImporter:
+    """``*.samples.csv`` and ``*.results.csv``: throughput and response times, a row an interval."""
+
+    name = READINGS
+
+    def recognizes(self, source: Source) -> bool:
+        """Their headers."""
+        return _READINGS_HEADER.match(_head(source)) is not None
+
+    def read(self, source: Source, naming: Naming) -> Iterator[Observation]:
+        """Throughput and mean response time as series."""
+        belonging = belonging_of(source, READINGS, naming)
+        problems = problems_of(source, READINGS)
+        readings = _read_readings(source, problems)
+        match = _OF_TRANSACTION.search(source.path.name)
+        transaction = plain_name(match["name"]) or ALL if match else ALL
+        rates = longest_stretch(readings.seconds, readings.rates)
+        if rates is not None:
+            origin = belonging.origin(None, *rates.notes)
+            group = belonging.throughput(transaction)
+            yield Series(group, origin, rates.interval_seconds, rates.values, rates.starts_at_seconds)
+        times = longest_stretch(readings.seconds, readings.means_ms)
+        if times is not None and all(times.values):
+            origin = belonging.origin(None, *times.notes)
+            group = belonging.response_times(transaction)
+            yield Series(group, origin, times.interval_seconds, times.values, times.starts_at_seconds)
+        if rates is None and not problems:
+            problems.add(f"expected at least five readings at regular intervals, found {len(readings.rates)} rows")
+        problems.raise_if_any()
+
+
+class SummaryImporter:
+    """``*.summary.json``: the figures of the whole run."""
+
+    name = SUMMARY
+
+    def recognizes(self, source: Source) -> bool:
+        """A JSON object with a latency distribution, or a throughput as BenchBase calls it."""
+        head = _head(source)
+        return head.lstrip().startswith("{") and ('"Latency Distribution"' in head or '"Goodput (requests' in head)
+
+    def read(self, source: Source, naming: Naming) -> Iterator[Observation]:
+        """Response times with their percentiles, and throughput."""
+        belonging = belonging_of(source, SUMMARY, naming)
+        problems = problems_of(source, SUMMARY)
+        document = _json_object(source, problems)
+        problems.raise_if_any()
+        terminals = whole(document.get("terminals"))
+        yield from _summary(document, belonging.with_level("threads", terminals or None), problems)
+        problems.raise_if_any()
+
+
+IMPORTERS: tuple[Importer, ...] = (RawImporter(), ReadingsImporter(), SummaryImporter())
+
+
+@dataclass(frozen=True, slots=True)
+class _RawLayout:
+    """Where the columns of a raw file are, and what a latency has to be multiplied by to be ms."""
+
+    columns: int
+    transaction: int
+    latency: int
+    phase: int | None
+    ms: float
+
+
+@dataclass(slots=True)
+class _Readings:
+    seconds: list[float]
+    rates: list[float]
+    means_ms: list[float]
+
+
+def _head(source: Source) -> str:
+    return source.head.decode("utf-8", errors="replace").removeprefix("\ufeff")
+
+
+def _columns(header: str) -> list[str]:
+    return [cell.strip().strip('"').lower() for cell in header.removeprefix("\ufeff").split(",")]
+
+
+def _column(columns: Sequence[str], start: str) -> int | None:
+    return next((index for index, name in enumerate(columns) if name.startswith(start)), None)
+
+
+def _raw_layout(header: str, line: int, problems: Problems) -> _RawLayout | None:
+    """The layout that a header names. Older rows lack the transaction's name: its number stands for it."""
+    columns = _columns(header)
+    latency = _column(columns, "latency")
+    transaction = _column(columns, "transaction name")
+    transaction = _column(columns, "transaction type") if transaction is None else transaction
+    unit = _UNIT.search(columns[latency]) if latency is not None else None
+    ms = _UNITS_MS.get(unit[1]) if unit else None
+    if latency is None or transaction is None or ms is None:
+        problems.add(f"expected columns for transaction type and latency in microseconds, found {shown(header)}", line)
+        return None
+    return _RawLayout(len(columns), transaction, latency, _column(columns, "phase id"), ms)
+
+
+def _take(
+    text: str,
+    line: int,
+    layout: _RawLayout,
+    gathered: Gathering[tuple[str, str]],
+    phases: set[str],
+    problems: Problems,
+) -> bool:
+    """One row. Only the columns that matter are looked at."""
+    cells = text.split(",")
+    latency = cells[layout.latency].strip() if len(cells) == layout.columns else ""
+    # isdecimal first: it is what ten million rows are
+    us = float(latency) if latency.isascii() and latency.isdecimal() and len(latency) < 16 else number(latency)
+    name = plain_name(cells[layout.transaction]) if us is not None else None
+    phase = cells[layout.phase].strip() if us is not None and layout.phase is not None else ""
+    if us is None or not 0 <= us <= _LONGEST_US or name is None or (phase and plain_name(phase) is None):
+        problems.add(f"expected {layout.columns} columns with a latency of 0 or more, found {shown(text)}", line)
+        if problems.count >= _MOST_FAULTY_ROWS:
+            raise problems.fault()
+        return False
+    phases.add(phase)
+    gathered.add((name, phase), us * layout.ms, line)
+    return True
+
+
+def _group(key: tuple[str, str], belonging: Belonging, has_phases: bool) -> Group:
+    name, phase = key
+    return (belonging.with_level("phase", phase) if has_phases else belonging).response_times(name)
+
+
+def _read_readings(source: Source, problems: Problems) -> _Readings:
+    """All rows. An interval without requests has -1 for its latencies: 0 here."""
+    readings = _Readings([], [], [])
+    columns: list[str] = []
+    seconds = rate = mean = 0
+    ms = 1.0
+    for line, text in source.text_lines():
+        if not columns:
+            columns = _columns(text)
+            rate = _column(columns, "throughput") or 0
+            mean = _column(columns, "average lat") or _column(columns, "avg_lat") or 0
+            unit = _UNIT.search(columns[mean])
+            ms = _UNITS_MS.get(unit[1], 0.0) if unit and mean else 0.0
+            continue
+        if not text:
+            continue
+        cells = text.split(",")
+        values = [number(cells[index]) if len(cells) == len(columns) else None for index in (seconds, rate, mean)]
+        if any(value is None for value in values) or len(readings.rates) == MOST_READINGS:
+            problems.add(f"expected {len(columns)} numbers of one interval, found {shown(text)}", line)
+            if problems.count >= _MOST_FAULTY_ROWS:
+                raise problems.fault()
+            continue
+        at, throughput, average = (value or 0.0 for value in values)
+        readings.seconds.append(at)
+        readings.rates.append(max(throughput, 0.0))
+        readings.means_ms.append(max(average, 0.0) * ms)
+    return readings
+
+
+def _json_object(source: Source, problems: Problems) -> Mapping[str, object]:
+    try:
+        document = json.loads(source.content(LARGEST_SUMMARY_BYTES).decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        problems.add(f"expected JSON in UTF-8, found the byte {error.object[error.start]:#04x}")
+    except json.JSONDecodeError as error:
+        problems.add(f"expected JSON, found: {error.msg}", error.lineno)
+    except (ValueError, RecursionError):
+        problems.add("expected JSON, found a number or a nesting that is too long")
+    else:
+        if isinstance(document, dict):
+            return document
+        problems.add(f"expected a JSON object, found {shown(document)}")
+    return {}
+
+
+def _summary(document: Mapping[str, object], belonging: Belonging, problems: Problems) -> Iterator[Observation]:
+    latencies, times = document.get("Latency Distribution"), {}
+    for key, value in latencies.items() if isinstance(latencies, dict) else ():
+        unit = _UNIT.search(str(key).lower())
+        us = number(value)
+        if unit and unit[1] in _UNITS_MS and us is not None and us >= 0:
+            times[str(key).lower().partition(" (")[0]] = us * _UNITS_MS[unit[1]]
+    mean = times.get("average latency")
+    count = whole(document.get("Measured Requests"))
+    quantiles = {share: times[key] for key, share in _QUANTILES.items() if key in times}
+    if latencies is not None and not mean:
+        problems.add(f"expected an average latency above 0 in Latency Distribution, found {shown(latencies)}")
+    elif mean and count:
+        yield Summary(belonging.response_times(), belonging.origin(), count, mean, None, quantiles)
+    elif mean:
+        yield Figure(belonging.response_times(), belonging.origin(None, OF_UNKNOWN_COUNT), mean)
+    rate = document.get("Throughput (requests/second)")
+    per_second = number(rate)
+    if per_second is not None and per_second > 0:
+        yield Figure(belonging.throughput(), belonging.origin(), per_second)
+    elif rate is not None:
+        problems.add(f"expected a number above 0 in Throughput (requests/second), found {shown(rate)}")
+    good = number(document.get("Goodput (requests/second)"))
+    if good is not None and good > 0:
+        yield Figure(belonging.throughput(SUCCESSFUL), belonging.origin(), good)
+    if rate is None and not mean and not problems:
+        problems.add("expected Latency Distribution or Throughput (requests/second), found neither")

@@ -1,0 +1,248 @@
+"""How a CSV is written: its separator, its decimal sign, its header, the comments above it.
+
+The separator (comma, semicolon, tab, bar) is the one by which the header has the most columns. A comma is the decimal
+sign only where the file says so without doubt: ``1,5`` and ``1.234,5`` do, ``1,234`` alone could be either and is asked
+about. Comments begin with ``#``; ``# source: …`` and ``# reconstruction: …`` travel with the figures.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+from tdelta.errors import ImportFault
+from tdelta.importers.csv_columns import is_known, one_spelling
+from tdelta.importers.protocol import Source
+from tdelta.importers.reading import HEAD_BYTES, excerpt, printable
+
+CHUNK_ROWS = 16_384
+LONGEST_CELL = 1000
+
+_SEPARATORS = (",", ";", "\t", "|")
+_MOST_COLUMNS = 200
+_ROWS_LOOKED_AT = 1000
+_PLAIN_NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,3})?")
+_GROUPED_BY_COMMAS = re.compile(r"[+-]?\d{1,3}(?:(?:,\d{3}){2,}(?:\.\d*)?|(?:,\d{3})+\.\d*)")
+_WITH_COMMA = re.compile(r"[+-]?(?:\d{1,3}(?:\.\d{3})+|\d+),\d+(?:[eE][+-]?\d{1,3})?")
+_EITHER = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")
+_COMMENT = re.compile(r"#\s*(?P<word>[A-Za-z]+)\s*:\s*(?P<text>.+)")
+_TOLD = ("reconstruction", "note", "caution")
+_OF_OTHER_TOOLS = (
+    ("time", "threads", "tps", "qps"),  # sysbench's CSV hook
+)
+_OF_BENCHBASE = re.compile(
+    r"\s*(?:transaction type[^,]*,.*\blatency ?\(|time ?\(sec(?:onds)?\),.*\bthroughput ?\(req)", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A CSV as far as its beginning shows it.
+
+    Attributes:
+        separator: between cells.
+        has_decimal_comma: whether numbers are written ``1,5``.
+        header: its cells.
+        header_line: its number.
+        rows: the first rows, cut into cells.
+        is_whole: whether these are all of them.
+        source: where the figures come from, as a comment says.
+        cautions: what other comments say.
+    """
+
+    separator: str
+    has_decimal_comma: bool
+    header: tuple[str, ...]
+    header_line: int
+    rows: tuple[tuple[str, ...], ...]
+    is_whole: bool
+    source: str | None
+    cautions: tuple[str, ...]
+
+    @property
+    def numeric(self) -> tuple[bool, ...]:
+        """For each column, whether all its cells are numbers (and there is one)."""
+        found: list[bool] = []
+        for index in range(len(self.header)):
+            cells = [row[index].strip() for row in self.rows if index < len(row)]
+            filled = [cell for cell in cells if cell]
+            found.append(bool(filled) and all(is_number(cell, self.has_decimal_comma) for cell in filled))
+        return tuple(found)
+
+
+def sniffed(source: Source) -> Table | None:
+    """The table that a file's beginning shows; None where it shows none.
+
+    Raises:
+        ImportFault: it is one, but numbers could be read in two ways.
+    """
+    text = source.head.decode("utf-8", "ignore").lstrip("\ufeff")
+    is_whole = len(source.head) < HEAD_BYTES
+    lines = text.split("\n")
+    if not is_whole:
+        lines.pop()
+    numbered = [(number, line.rstrip("\r")) for number, line in enumerate(lines, 1)]
+    comments = [line for _, line in numbered if line.startswith("#")]
+    content = [(number, line) for number, line in numbered if line.strip() and not line.startswith("#")]
+    if not content:
+        return None
+    header_line, line = content[0]
+    best: tuple[str, ...] = ()
+    separator = ","
+    for candidate in _SEPARATORS:
+        cells = _cells(line, candidate)
+        if len(cells) > len(best):
+            best, separator = cells, candidate
+    looked_at = content[1 : 1 + _ROWS_LOOKED_AT]
+    rows = tuple(_cells(line, separator) for _, line in looked_at)
+    if not _is_header(best, rows):
+        return None
+    if len(best) == 1 and not (rows and is_number(rows[0][0] if rows[0] else "", has_decimal_comma=False)):
+        return None
+    told = [match for match in (_COMMENT.match(comment) for comment in comments) if match]
+    return Table(
+        separator,
+        _has_decimal_comma(rows, source.name, [number for number, _ in looked_at]),
+        best,
+        header_line,
+        rows,
+        is_whole and len(looked_at) == len(content) - 1,
+        next((printable(match["text"].strip()) for match in told if match["word"].lower() == "source"), None),
+        tuple(
+            printable(f"{match['word'].lower()}: {match['text'].strip()}")
+            for match in told
+            if match["word"].lower() in _TOLD
+        ),
+    )
+
+
+def chunks_of(source: Source, table: Table) -> Iterator[tuple[list[int], list[list[str]]]]:
+    """Rows behind the header, thousands at a time, with their lines; blank lines and comments are left out.
+
+    Raises:
+        ImportFault: a quoted cell that goes over lines, a row of another width; see also `Source.text_lines`.
+    """
+    width = len(table.header)
+    reader = csv.reader(_table_lines(source, table.header_line), delimiter=table.separator)
+    before = 0
+    while True:
+        try:
+            rows = list(islice(reader, CHUNK_ROWS))
+        except csv.Error as error:
+            line = table.header_line + reader.line_num
+            raise ImportFault(
+                f"{source.name}:{line}: expected a row of a CSV, found one that is none: {error}"
+            ) from None
+        if not rows:
+            return
+        first = table.header_line + before + 1
+        if reader.line_num - before != len(rows):
+            raise ImportFault(
+                f"{source.name}:{first}: expected each row on a line of its own, found a quoted cell that goes over"
+                f" several lines somewhere behind it. Is a quotation mark missing?"
+            )
+        before = reader.line_num
+        lines = list(range(first, first + len(rows)))
+        if not all(len(row) == width for row in rows):
+            lines, rows = _of_full_width(source.name, table, lines, rows)
+        if rows:
+            yield lines, rows
+
+
+def is_number(text: str, has_decimal_comma: bool) -> bool:
+    """Whether a cell is a finite number."""
+    try:
+        number_of(text, has_decimal_comma)
+    except ValueError:
+        return False
+    return True
+
+
+def number_of(text: str, has_decimal_comma: bool) -> float:
+    """The number that a cell holds. Raises ``ValueError`` where it is none, or could be two."""
+    text = text.strip()
+    if has_decimal_comma:
+        if _WITH_COMMA.fullmatch(text):
+            return float(text.replace(".", "").replace(",", "."))
+        if "." in text:
+            raise ValueError(text)
+    elif _GROUPED_BY_COMMAS.fullmatch(text):
+        return float(text.replace(",", ""))
+    if not _PLAIN_NUMBER.fullmatch(text):
+        raise ValueError(text)
+    return float(text)
+
+
+def _table_lines(source: Source, header_line: int) -> Iterator[str]:
+    for number, line in source.text_lines():
+        if number > header_line:
+            yield "" if line.startswith("#") else line
+
+
+def _of_full_width(
+    file: str, table: Table, lines: list[int], rows: list[list[str]]
+) -> tuple[list[int], list[list[str]]]:
+    width = len(table.header)
+    kept: list[tuple[int, list[str]]] = []
+    for line, row in zip(lines, rows, strict=True):
+        if len(row) > width and not any(cell.strip() for cell in row[width:]):
+            row = row[:width]
+        if len(row) == width:
+            kept.append((line, row))
+        elif any(cell.strip() for cell in row):
+            raise ImportFault(
+                f"{file}:{line}: expected {width} columns, as the header in line {table.header_line} has, found"
+                f" {len(row)}: {excerpt(table.separator.join(row))}"
+            )
+    return [line for line, _ in kept], [row for _, row in kept]
+
+
+def _cells(line: str, separator: str) -> tuple[str, ...]:
+    try:
+        return tuple(next(csv.reader([line], delimiter=separator), []))
+    except csv.Error:
+        return ()
+
+
+def _is_header(cells: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
+    """Two names that are known, or one and a row below that is as wide."""
+    if not 1 <= len(cells) <= _MOST_COLUMNS:
+        return False
+    names = tuple(one_spelling(cell) for cell in cells)
+    if any(names[: len(other)] == other for other in _OF_OTHER_TOOLS) or _OF_BENCHBASE.match(",".join(cells)):
+        return False
+    if any(is_number(cell, has_decimal_comma=False) for cell in cells):
+        return False
+    known = sum(is_known(cell) for cell in cells)
+    return known > 1 or (known == 1 and (not rows or len(rows[0]) == len(cells)))
+
+
+def _has_decimal_comma(rows: Sequence[Sequence[str]], file: str, lines: Sequence[int]) -> bool:
+    doubtful: tuple[int, str] | None = None
+    comma: int | None = None
+    point: int | None = None
+    for line, row in zip(lines, rows, strict=True):
+        for cell in (cell.strip() for cell in row if "," in cell or "." in cell):
+            if _EITHER.fullmatch(cell):
+                doubtful = doubtful or (line, cell)
+            elif _GROUPED_BY_COMMAS.fullmatch(cell):
+                point = point or line
+            elif _WITH_COMMA.fullmatch(cell):
+                comma = comma or line
+            elif _PLAIN_NUMBER.fullmatch(cell):
+                point = point or line
+    if comma and point:
+        raise ImportFault(
+            f"{file}:{comma}: expected one decimal sign, found a comma here and a point in line"
+            f" {point}. Write one of them"
+        )
+    if doubtful and not comma:
+        raise ImportFault(
+            f"{file}:{doubtful[0]}: {doubtful[1]!r} could be"
+            f" {doubtful[1].replace(',', '')} or {doubtful[1].replace(',', '.')}. Write it without the comma,"
+            " or with a decimal point"
+        )
+    return comma is not None

@@ -1,0 +1,326 @@
+"""CSV in three layouts: a row a sample, a row a summary, a figure a cell as published tables have them.
+
+Which one it is, the columns say (`tdelta.importers.csv_columns`): ``n`` and ``mean`` make it a table of summaries; a
+response time makes it samples, unless no combination of condition, transaction, run and factors comes twice in the
+whole of a short file: then it is a table of single figures, as every other one is.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tdelta.errors import ImportFault
+from tdelta.importers.accumulating import LONGEST_MS, MOST_GROUPS, Gathering, no_response_time, too_many_groups
+from tdelta.importers.csv_columns import Column, Part, columns_of, first_throughput, one_spelling
+from tdelta.importers.csv_dialect import LONGEST_CELL, Table, chunks_of, number_of, sniffed
+from tdelta.importers.protocol import Naming, Source
+from tdelta.importers.reading import excerpt, printable
+from tdelta.records.conditions import Level
+from tdelta.records.observed import (
+    ALL,
+    RESPONSE_TIME,
+    THROUGHPUT,
+    Figure,
+    Group,
+    Observation,
+    Origin,
+    Summary,
+)
+
+MOST_FIGURES = 100_000
+_MOST_FAULTS = 20
+_KIND = "combinations of condition, transaction, run and factors"
+_KEYS = (Part.CONDITION, Part.TRANSACTION, Part.RUN, Part.FACTOR)
+
+
+class CsvRows:
+    """The format; see `tdelta.importers.protocol.Importer`."""
+
+    name = "CSV"
+
+    def recognizes(self, source: Source) -> bool:
+        """Whether its first line that is no comment is a header with a name that is known."""
+        try:
+            return sniffed(source) is not None
+        except ImportFault:  # a table, but with numbers that could be read in two ways: `read` says so
+            return True
+
+    def says_conditions(self, source: Source) -> bool:
+        """Whether a column says the conditions."""
+        try:
+            table = sniffed(source)
+            return table is not None and any(it.part is Part.CONDITION for it in _columns(table, source))
+        except ImportFault:
+            return True
+
+    def read(self, source: Source, naming: Naming) -> Iterator[Observation]:
+        """Its rows as samples, summaries or figures."""
+        table = sniffed(source)
+        if table is None:
+            raise ImportFault(f"{source.name}: expected a CSV with a header such as condition,transaction,response_ms")
+        reader = _Reader(source, table, _columns(table, source), naming)
+        if reader.naming.condition is None and not reader.of(Part.CONDITION):
+            raise ImportFault(
+                f"{source.name}:{table.header_line}: expected a column `condition`, found"
+                f" {excerpt(', '.join(table.header), 200)}. Add one, or say it: --condition plain='{source.path.name}'"
+            )
+        if reader.of(Part.COUNT) and reader.of(Part.MEAN):
+            yield from reader.rows(reader.summaries)
+        elif reader.of(Part.RESPONSE) and not reader.has_single_figures:
+            yield from reader.samples()
+        else:
+            yield from reader.rows(reader.figures)
+
+
+def _columns(table: Table, source: Source) -> tuple[Column, ...]:
+    return columns_of(table.header, table.numeric, source.name, table.header_line)
+
+
+@dataclass(slots=True)
+class _Reader:
+    """One file being read."""
+
+    source: Source
+    table: Table
+    columns: tuple[Column, ...]
+    naming: Naming
+    times_seen: Counter[Group] = field(default_factory=Counter)
+
+    def of(self, *parts: Part) -> list[Column]:
+        return [column for column in self.columns if column.part in parts]
+
+    @property
+    def has_single_figures(self) -> bool:
+        """Whether no combination of all that tells groups apart comes twice, in a file that is seen whole."""
+        if not self.table.is_whole:
+            return False
+        keys = [column.index for column in self.of(*_KEYS)]
+        found = [
+            tuple(row[index].strip() for index in keys) for row in self.table.rows if len(row) > max(keys, default=0)
+        ]
+        return len(set(found)) == len(found)
+
+    def samples(self) -> Iterator[Observation]:
+        """Single response times, reduced as they pass."""
+        (value,) = self.of(Part.RESPONSE)
+        keys = self.of(*_KEYS)
+        gathering: Gathering[tuple[str, ...]] = Gathering(self.source.name, _KIND)
+        codes: dict[tuple[str, ...], int] = {}
+        conditions = [at for at, key in enumerate(keys) if key.part is Part.CONDITION and not self.naming.condition]
+        for lines, rows in chunks_of(self.source, self.table):
+            columns = list(zip(*rows, strict=True))
+            values = self._numbers(columns[value.index], lines) * value.scale
+            self._must_be_times(values, lines)
+            if not keys:
+                gathering.extend((), values, lines[0])
+                continue
+            found = list(zip(*(columns[key.index] for key in keys), strict=True))
+            numbers: dict[tuple[str, ...], int] = {}
+            for raw in dict.fromkeys(found):
+                key = self._stripped(raw, lines[0])
+                if conditions and not key[conditions[0]]:
+                    raise ImportFault(self._without_condition(lines[found.index(raw)]))
+                numbers[raw] = codes.setdefault(key, len(codes))
+                if len(codes) > MOST_GROUPS:
+                    raise too_many_groups(self.source.name, lines[found.index(raw)], _KIND)
+            for key, part in _split(list(map(numbers.__getitem__, found)), list(codes), values):
+                gathering.extend(key, part, lines[0])
+        if not len(gathering):
+            raise self._without_rows()
+        unused = tuple(
+            f"column {it.name} is not used: its rows are single response times" for it in self.of(Part.METRIC)
+        )
+        origin = replace(self._origin(), cautions=(*self.table.cautions, *unused))
+        yield from gathering.samples(lambda key: self._group(dict(zip(keys, key, strict=True))), origin)
+
+    def summaries(self, cells: Sequence[str], line: int, faults: list[str]) -> Iterator[Observation]:
+        """Count, mean and standard deviation of a row, and whatever other figures it has."""
+        (count,), (mean,) = self.of(Part.COUNT), self.of(Part.MEAN)
+        sds, quantiles = self.of(Part.SD), self.of(Part.QUANTILE)
+        found = {it.index: self._number(cells, it, line, faults) for it in (count, mean, *sds, *quantiles)}
+        n, average = found[count.index], found[mean.index]
+        if n is not None and (n != int(n) or n < 1):
+            faults.append(f"{self.source.name}:{line}: expected a count of 1 or more, found {n:g}")
+        elif n is not None and average is not None:
+            group = self._numbered(self._group({it: cells[it.index].strip() for it in self.of(*_KEYS)}))
+            known = {it.quantile: value for it in quantiles if (value := found[it.index]) is not None}
+            sd = found[sds[0].index] if sds else None
+            yield Summary(group, self._origin(line), int(n), average, sd, known, self._published(cells, RESPONSE_TIME))
+        yield from self._other_figures(cells, line, faults, self.of(Part.METRIC))
+
+    def figures(self, cells: Sequence[str], line: int, faults: list[str]) -> Iterator[Observation]:
+        """The figures of a row, one for each metric."""
+        yield from self._other_figures(cells, line, faults, self.of(Part.METRIC, Part.RESPONSE, Part.MEAN))
+
+    def rows(self, read: Callable[[Sequence[str], int, list[str]], Iterator[Observation]]) -> Iterator[Observation]:
+        """Row by row, all faults at once."""
+        faults: list[str] = []
+        count = 0
+        for lines, rows in chunks_of(self.source, self.table):
+            for line, cells in zip(lines, rows, strict=True):
+                count += 1
+                if count > MOST_FIGURES:
+                    raise ImportFault(
+                        f"{self.source.name}:{line}: expected at most {MOST_FIGURES} rows of figures, found more."
+                        " Samples of response times go into a column response_ms"
+                    )
+                named = self._stripped(cells, line)
+                if not self.naming.condition and not all(named[it.index] for it in self.of(Part.CONDITION)):
+                    faults.append(self._without_condition(line))
+                else:
+                    yield from read(named, line, faults)
+                if len(faults) >= _MOST_FAULTS:
+                    raise ImportFault("\n".join((*faults, "… and maybe more")))
+        if faults:
+            raise ImportFault("\n".join(faults))
+        if not count:
+            raise self._without_rows()
+
+    def _other_figures(
+        self, cells: Sequence[str], line: int, faults: list[str], metrics: Sequence[Column]
+    ) -> Iterator[Figure]:
+        whole = first_throughput(self.columns)
+        keys = {it: cells[it.index].strip() for it in self.of(*_KEYS)}
+        for metric in metrics:
+            if not cells[metric.index].strip():
+                continue  # a published table has gaps
+            value = self._number(cells, metric, line, faults)
+            if value is None:
+                continue
+            group = self._group(keys, metric)
+            if metric.metric == THROUGHPUT and metric is not whole:
+                name = metric.name if group.transaction == ALL else f"{group.transaction} ({metric.name})"
+                group = Group(group.condition, name, THROUGHPUT, group.unit, group.run, group.levels)
+            yield Figure(
+                self._numbered(group), self._origin(line), value, self._published(cells, one_spelling(metric.name))
+            )
+
+    def _group(self, keys: dict[Column, str], metric: Column | None = None) -> Group:
+        of = {column.part: text for column, text in keys.items() if text and column.part is not Part.FACTOR}
+        factors = [(it.name, _level(text)) for it, text in keys.items() if text and it.part is Part.FACTOR]
+        own = {name for name, _ in factors}
+        transaction = of.get(Part.TRANSACTION, ALL)
+        return Group(
+            condition=of.get(Part.CONDITION) or self.naming.condition or "",
+            transaction=ALL if transaction.lower() == ALL else transaction,
+            metric=RESPONSE_TIME if metric is None else metric.metric,
+            unit="ms" if metric is None else metric.unit,
+            run=self._run(of.get(Part.RUN)),
+            levels=(*(it for it in self.naming.levels if it[0] not in own), *factors),
+        )
+
+    def _run(self, said: str | None) -> str:
+        """What the column says; of a second file, behind that file's own."""
+        if said is None:
+            return self.naming.run
+        return said if self.naming.run == "1" else f"{self.naming.run}.{said}"
+
+    def _numbered(self, group: Group) -> Group:
+        """A row that comes again, where no column says the run, is another run."""
+        self.times_seen[group] += 1
+        count = self.times_seen[group]
+        return group if count == 1 or self.of(Part.RUN) else replace(group, run=f"{group.run}.{count}")
+
+    def _origin(self, line: int | None = None) -> Origin:
+        return Origin(self.source.name, CsvRows.name, line, self.table.cautions, self.table.source)
+
+    def _published(self, cells: Sequence[str], metric: str) -> str | None:
+        """What the authors printed: in the column of this metric, else in the one of the row."""
+        stems = {metric, metric.rpartition("_")[0]}
+        own = [it for it in self.of(Part.PUBLISHED) if it.of in stems and it.of]
+        whole = [it for it in self.of(Part.PUBLISHED) if it.of is None]
+        return next((printable(cells[it.index].strip()) for it in (*own, *whole) if cells[it.index].strip()), None)
+
+    def _number(self, cells: Sequence[str], column: Column, line: int, faults: list[str]) -> float | None:
+        """A figure in its unit: finite, not negative. None, and one more fault, where it is none."""
+        text = cells[column.index].strip()
+        if not text and column.part in (Part.SD, Part.QUANTILE):
+            return None
+        try:
+            value = number_of(text, self.table.has_decimal_comma)
+        except ValueError:
+            value = -1.0
+        if 0.0 <= value <= LONGEST_MS * 1e6:
+            return value * column.scale
+        faults.append(
+            f"{self.source.name}:{line}: expected a number of 0 or more as {printable(column.name)}, found"
+            f" {excerpt(text)}"
+        )
+        return None
+
+    def _numbers(self, cells: Sequence[str], lines: Sequence[int]) -> NDArray[np.float64]:
+        """A column of numbers, fast where they are plain."""
+        if not self.table.has_decimal_comma:
+            try:
+                values = np.array(list(map(float, cells)))
+                if np.isfinite(values).all() and "_" not in "".join(cells):
+                    return values
+            except ValueError:
+                pass
+        found: list[float] = []
+        faults: list[str] = []
+        for cell, line in zip(cells, lines, strict=True):
+            try:
+                found.append(number_of(cell, self.table.has_decimal_comma))
+            except ValueError:
+                faults.append(no_response_time(self.source.name, line, excerpt(cell)))
+                if len(faults) >= _MOST_FAULTS:
+                    faults.append("… and maybe more")
+                    break
+        if faults:
+            raise ImportFault("\n".join(faults))
+        return np.array(found)
+
+    def _must_be_times(self, values: NDArray[np.float64], lines: Sequence[int]) -> None:
+        bad = np.flatnonzero(~((values >= 0.0) & (values <= LONGEST_MS)))
+        if bad.size:
+            faults = [
+                no_response_time(self.source.name, lines[index], f"{values[index]:g}")
+                for index in bad[:_MOST_FAULTS].tolist()
+            ]
+            raise ImportFault("\n".join((*faults, *(("… and more",) if bad.size > _MOST_FAULTS else ()))))
+
+    def _stripped(self, cells: Sequence[str], line: int) -> tuple[str, ...]:
+        if any(len(cell) > LONGEST_CELL for cell in cells):
+            longest = max(cells, key=len)
+            raise ImportFault(
+                f"{self.source.name}:{line}: expected names of at most {LONGEST_CELL} characters, found"
+                f" {excerpt(longest)}"
+            )
+        return tuple(printable(cell.strip()) for cell in cells)
+
+    def _without_condition(self, line: int) -> str:
+        return f"{self.source.name}:{line}: expected a name in the column of the condition, found nothing"
+
+    def _without_rows(self) -> ImportFault:
+        return ImportFault(
+            f"{self.source.name}: expected rows behind the header in line {self.table.header_line}, found none"
+        )
+
+
+def _split(
+    group_numbers: list[int], names: list[tuple[str, ...]], values: NDArray[np.float64]
+) -> Iterator[tuple[tuple[str, ...], NDArray[np.float64]]]:
+    """The values of each group, in their order."""
+    numbers = np.array(group_numbers)
+    order = np.argsort(numbers, kind="stable")
+    starts = np.flatnonzero(np.diff(numbers[order], prepend=-1))
+    for part in np.split(order, starts[1:]):
+        yield names[int(numbers[part[0]])], values[part]
+
+
+def _level(text: str) -> Level:
+    """``16`` is a number, so that levels sort as numbers do; so is ``0.5``; ``5 GB`` is not."""
+    try:
+        value = number_of(text, has_decimal_comma=False)
+    except ValueError:
+        return text
+    if not math.isfinite(value):
+        return text
+    return int(value) if value.is_integer() and "." not in text and abs(value) < 1e15 else value

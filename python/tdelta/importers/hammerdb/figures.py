@@ -1,0 +1,161 @@
+"""What HammerDB says of a run, whichever file says it: throughput, the counter, the times of the procedures."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from tdelta.importers.belonging import Belonging
+from tdelta.importers.intervals import longest_stretch
+from tdelta.importers.moments import Printed, is_possible, sd_limits
+from tdelta.importers.problems import Problems, number, plain_name, shown, whole
+from tdelta.records.observed import Figure, Observation, Series, Summary
+
+NEW_ORDERS = "new orders"
+"""The transaction that NOPM counts; TPM counts all, as the database does."""
+
+_MINUTE_SECONDS = 60.0
+_RESULT = re.compile(
+    r"TEST RESULT : System achieved (?:(?P<nopm>\d{1,15}) NOPM from (?P<tpm>\d{1,15}) |"
+    r"(?P<old_tpm>\d{1,15}) [^\"]{1,40}? TPM at (?P<old_nopm>\d{1,15}) NOPM)",
+    re.ASCII,
+)
+FIELDS = frozenset(
+    "calls min_ms avg_ms max_ms total_ms elapsed_ms p99_ms p95_ms p75_ms p50_ms p25_ms sd ratio_pct".split()  # noqa: SIM905
+)
+"""Of a procedure, as HammerDB names them."""
+
+_QUANTILES = {"p25": 0.25, "p50": 0.5, "p75": 0.75, "p95": 0.95, "p99": 0.99}
+_ROUNDING_MS = 0.001
+_MS_PER_CLICK = (1e-7, 1e-2)
+"""What a click of Tcl's clock can be: 0.1 ns to 10 µs. It is a microsecond on most machines."""
+_ONE_USER = 0.02
+"""The ratio of one user's procedure is its share of the elapsed time, to this precision."""
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """A ``TEST RESULT`` line."""
+
+    nopm: int
+    tpm: int
+
+
+def result_in(text: str) -> Result | None:
+    """The result in a line: ``128176 NOPM from 298394 MariaDB TPM``, or ``298394 MariaDB TPM at 128176 NOPM``."""
+    found = _RESULT.search(text)
+    if found is None:
+        return None
+    return Result(int(found["nopm"] or found["old_nopm"]), int(found["tpm"] or found["old_tpm"]))
+
+
+def throughput(result: Result, belonging: Belonging, line: int | None) -> Iterator[Figure]:
+    """NOPM and TPM, a second. A counter that could not be read is 0, and is no figure."""
+    if result.nopm:
+        yield Figure(belonging.throughput(NEW_ORDERS), belonging.origin(line), result.nopm / _MINUTE_SECONDS)
+    if result.tpm:
+        yield Figure(belonging.throughput(), belonging.origin(line), result.tpm / _MINUTE_SECONDS)
+
+
+def counter_series(
+    readings: Sequence[tuple[datetime, float]], belonging: Belonging, line: int | None, *cautions: str
+) -> Series | None:
+    """The transaction counter (a minute) as a series of transactions a second; None if it is too short."""
+    in_order = sorted(readings)
+    if not in_order:
+        return None
+    begin = in_order[0][0]
+    seconds = [(at - begin).total_seconds() for at, _ in in_order]
+    stretch = longest_stretch(seconds, [count / _MINUTE_SECONDS for _, count in in_order])
+    if stretch is None:
+        return None
+    origin = belonging.origin(line, *cautions, *stretch.notes)
+    return Series(belonging.throughput(), origin, stretch.interval_seconds, stretch.values, stretch.starts_at_seconds)
+
+
+def timestamp(found: object) -> datetime | None:
+    """A time as HammerDB writes it, ``2026-05-20 07:23:06``; None for anything else."""
+    try:
+        return datetime.strptime(found.strip(), "%Y-%m-%d %H:%M:%S") if isinstance(found, str) else None
+    except ValueError:
+        return None
+
+
+def procedure(
+    name: str, fields: Mapping[str, object], belonging: Belonging, line: int | None, problems: Problems, *cautions: str
+) -> Summary | None:
+    """One procedure's times.
+
+    Args:
+        name: as HammerDB calls it, ``NEWORD``.
+        fields: ``calls``, ``min_ms``, ``avg_ms``, ``max_ms``, ``p99_ms`` …, ``sd``; numbers, or strings of numbers.
+        belonging: whose they are.
+        line: where they stand.
+        problems: takes what is no figure.
+        cautions: said with them.
+    """
+    if plain_name(name) is None:
+        problems.add(f"expected the name of a procedure, found {shown(name)}", line)
+        return None
+    calls = whole(fields.get("calls"))
+    mean, minimum, maximum = (number(fields.get(f"{key}_ms")) for key in ("avg", "min", "max"))
+    if calls is None or mean is None or minimum is None or maximum is None or mean <= 0 or minimum < 0:
+        found = {key: fields.get(key) for key in ("calls", "min_ms", "avg_ms", "max_ms")}
+        problems.add(f"expected calls, min, avg and max of {shown(name)} as numbers, found {shown(found)}", line)
+        return None
+    quantiles = {
+        share: value
+        for key, share in sorted(_QUANTILES.items(), key=lambda item: item[1])
+        if (value := number(fields.get(f"{key}_ms"))) is not None and value >= 0
+    }
+    printed = Printed(calls, mean, minimum, maximum, quantiles, _ROUNDING_MS)
+    if not calls:
+        return None
+    if not printed.is_consistent:
+        problems.add(f"expected avg of {shown(name)} between min and max, found {mean} and {minimum} … {maximum}", line)
+        return None
+    sd, doubts = usable_sd(number(fields.get("sd")), printed)
+    origin = belonging.origin(line, *cautions, *doubts, *_one_user(fields))
+    return Summary(belonging.response_times(name), origin, calls, mean, sd, quantiles)
+
+
+def usable_sd(sd: float | None, printed: Printed) -> tuple[float | None, tuple[str, ...]]:
+    """The standard deviation if it can only be in ms, and what must be said if it cannot, or need not, be.
+
+    Until April 2026 HammerDB printed it in clicks of a clock, whose length it does not print. The other figures bound
+    it: in clicks it is usually a thousand times too large, and told from ms beyond doubt.
+    """
+    if sd is None or sd <= 0 or printed.count < 3:  # HammerDB writes 0 for fewer than three calls
+        return None, ()
+    if not is_possible(sd, printed):
+        return None, (
+            f"a standard deviation of {sd:g} ms cannot belong to the other figures (HammerDB before April 2026 wrote"
+            " clicks): not used",
+        )
+    smallest, largest = sd_limits(printed)
+    shortest_click, longest_click = _MS_PER_CLICK
+    if sd * longest_click >= smallest and sd * shortest_click <= largest:
+        return None, (
+            f"a standard deviation of {sd:g} could be in ms, or in clicks (HammerDB before April 2026): not used",
+        )
+    return sd, ()
+
+
+def _one_user(fields: Mapping[str, object]) -> tuple[str, ...]:
+    """Until HammerDB 5.0 the summary held the last virtual user's figures; its ratio shows it."""
+    total, elapsed, ratio = (number(fields.get(key)) for key in ("total_ms", "elapsed_ms", "ratio_pct"))
+    if not total or not elapsed or not ratio or abs(100 * total / elapsed / ratio - 1) > _ONE_USER:
+        return ()
+    return ("these times are of one virtual user (HammerDB before 5.0 put the last one's into its summary)",)
+
+
+def procedures(
+    rows: Mapping[str, Mapping[str, object]], belonging: Belonging, line: int | None, problems: Problems
+) -> Iterator[Observation]:
+    """All procedures of a report."""
+    for name, fields in rows.items():
+        summary = procedure(name, fields, belonging, line, problems)
+        if summary is not None:
+            yield summary

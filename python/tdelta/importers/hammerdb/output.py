@@ -1,0 +1,264 @@
+"""What HammerDB prints: console logs, ``jobs ID result``, ``timing`` and ``tcount`` as JSON, ``jobs ID summaryjson``.
+
+People keep them in files of their own, or one behind the other in the log of a script: lines and JSON objects are taken
+wherever they stand. The k-th result, the k-th timing and the k-th counter belong to the k-th run of the file. All else
+is passed over, as a console says much.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from tdelta.importers.belonging import Belonging, belonging_of
+from tdelta.importers.hammerdb.figures import (
+    FIELDS,
+    Result,
+    counter_series,
+    procedures,
+    result_in,
+    throughput,
+    timestamp,
+)
+from tdelta.importers.hammerdb.profile import is_time_profile
+from tdelta.importers.problems import Problems, number, problems_of, shown, whole
+from tdelta.importers.protocol import Naming, Source
+from tdelta.records.observed import Observation
+
+FORMAT = "HammerDB jobs"
+
+LONGEST_OBJECT = 4 * 1024 * 1024
+"""Characters of one JSON object: a counter reading every ten seconds for months."""
+
+MOST_OF_A_KIND = 1000
+MOST_READINGS = 400_000
+"""Of all counters of a file."""
+
+_MOST_PROCEDURES = 100
+
+_SIGNS = re.compile(
+    r'TEST RESULT : System achieved|"ratio_pct"\s*:|"[\w ]{1,40} tpm"\s*:\s*[{\[]|"hammerdb-job-report-v'
+    r"|^HammerDB CLI v\d|^Hammerdb Log @|^Vuser \d+:",
+    re.MULTILINE | re.ASCII,
+)
+_ANSWER = re.compile(r'"(?:elapsed_ms|ratio_pct)"\s*:|"[\w ]{1,40} tpm"\s*:|"hammerdb-job-report-v', re.ASCII)
+"""What only an object of ``jobs`` has, even if it is broken."""
+
+_USERS = re.compile(r"(\d{1,6}) Active Virtual Users configured", re.ASCII)
+_TOKENS = re.compile(r'"(?:[^"\\]|\\.)*"|[{}]')
+_REMEDY = "print them again (jobs format JSON; jobs ID result, timing or tcount)"
+
+
+@dataclass(slots=True)
+class _Found:
+    """What was found, each with the line it starts on."""
+
+    results: list[tuple[int, Result, int | None]] = field(default_factory=list)
+    seen: set[Result] = field(default_factory=set)
+    timings: list[tuple[int, Mapping[str, Mapping[str, object]]]] = field(default_factory=list)
+    counters: list[tuple[int, list[tuple[datetime, float]]]] = field(default_factory=list)
+
+    @property
+    def runs(self) -> int:
+        return max(len(self.results), len(self.timings), len(self.counters))
+
+    @property
+    def readings(self) -> int:
+        """Of all counters."""
+        return sum(len(readings) for _, readings in self.counters)
+
+    def users_of(self, run: int) -> int | None:
+        """How many virtual users a run had (from 0), where its result says so."""
+        return self.results[run][2] if run < len(self.results) else None
+
+
+class JobsOutputImporter:
+    """Logs of HammerDB's console, and what its ``jobs`` command prints."""
+
+    name = FORMAT
+
+    def recognizes(self, source: Source) -> bool:
+        """A result line, the JSON of ``jobs``, or the console's own first lines."""
+        head = source.head.decode("utf-8", errors="replace")
+        return _SIGNS.search(head) is not None and not is_time_profile(head) and "\0" not in head
+
+    def read(self, source: Source, naming: Naming) -> Iterator[Observation]:
+        """Throughput, counter series and procedure times of every run in the file."""
+        belonging = belonging_of(source, FORMAT, naming)
+        problems = problems_of(source, FORMAT)
+        found = _Found()
+        users: int | None = None
+        objects = _Objects(problems)
+        for line, text in source.text_lines():
+            if match := _USERS.search(text):
+                users = int(match[1]) or None
+            if "TEST RESULT :" in text:
+                _take_result(line, text, users, found, problems)
+            complete = objects.add(line, text)
+            if complete is not None:
+                _take_object(*complete, found, problems)
+        objects.end()
+        yield from _observations(found, belonging, problems)
+        if not problems and not found.runs:
+            problems.add(f"expected a TEST RESULT of TPROC-C, or JSON of its timing or tcount; found none: {_REMEDY}")
+        problems.raise_if_any()
+
+
+class _Objects:
+    """JSON objects within text, each beginning with a ``{`` at the start of a line."""
+
+    def __init__(self, problems: Problems) -> None:
+        self._problems = problems
+        self._lines: list[str] = []
+        self._begins_at = 0
+        self._depth = 0
+        self._length = 0
+
+    def add(self, line: int, text: str) -> tuple[int, object] | None:
+        """The next line; the object that ends with it and the line it began on."""
+        stripped = text.strip()
+        if self._depth and stripped == "{":  # no object has such a line inside: the one before was cut off
+            self._refuse("found another one before its end")
+        if not self._depth:
+            if not stripped.startswith("{"):
+                return None
+            self._lines, self._begins_at, self._length = [], line, 0
+        self._lines.append(text)
+        self._length += len(text)
+        self._depth += sum({"{": 1, "}": -1}.get(token, 0) for token in _TOKENS.findall(text))
+        if self._length > LONGEST_OBJECT:
+            self._refuse("found one that is too long")
+        elif self._depth <= 0:
+            return self._parsed()
+        return None
+
+    def end(self) -> None:
+        """The text is at its end."""
+        if self._depth:
+            self._refuse("found the end of the file within it")
+
+    def _parsed(self) -> tuple[int, object] | None:
+        text = "\n".join(self._lines)
+        self._lines, self._depth = [], 0
+        try:
+            return self._begins_at, json.loads(text)
+        except (ValueError, RecursionError):
+            self._note(text, "found none")
+            return None
+
+    def _refuse(self, found: str) -> None:
+        text = "\n".join(self._lines)
+        self._lines, self._depth = [], 0
+        self._note(text, found)
+
+    def _note(self, text: str, found: str) -> None:
+        """A console prints braces of many kinds: only what looks like an answer of ``jobs`` is missed."""
+        if _ANSWER.search(text) is not None:
+            self._problems.add(f"expected a whole JSON object, {found}", self._begins_at)
+
+
+def _take_result(line: int, text: str, users: int | None, found: _Found, problems: Problems) -> None:
+    result = result_in(text)
+    if result is None:
+        if "$" not in text:  # the script that prints it, printed
+            problems.add(f"expected System achieved N NOPM from N TPM, found {shown(text.strip())}", line)
+    elif result in found.seen:
+        return  # the console said it, and the listing of jobs behind it says it again
+    elif len(found.results) < MOST_OF_A_KIND:
+        found.seen.add(result)
+        found.results.append((line, result, users))
+    else:
+        problems.add(f"expected at most {MOST_OF_A_KIND} results in one file, found more", line)
+
+
+def _take_object(line: int, document: object, found: _Found, problems: Problems) -> None:
+    if not isinstance(document, dict) or not document:
+        return
+    if found.runs >= MOST_OF_A_KIND or found.readings > MOST_READINGS:
+        problems.add(f"expected at most {MOST_OF_A_KIND} runs and {MOST_READINGS} readings, found more", line)
+    elif str(document.get("schema")).startswith("hammerdb-job-report-v"):
+        _take_report(line, document, found, problems)
+    elif all(isinstance(fields, dict) and "avg_ms" in fields for fields in document.values()):
+        found.timings.append((line, _rows(document, line, problems)))
+    else:
+        for key, readings in document.items():
+            if key.lower().endswith(" tpm") and isinstance(readings, dict):
+                found.counters.append((line, _readings(list(readings.items()), line, problems)))
+
+
+def _take_report(line: int, document: Mapping[str, object], found: _Found, problems: Problems) -> None:
+    """``jobs ID summaryjson`` (``hammerdb-job-report-v1``, 2026): all of one run, numbers as numbers."""
+    result, times, counter = (_object(document.get(key)) for key in ("result", "response_times", "transaction_count"))
+    nopm, tpm = whole(result.get("nopm")), whole(result.get("tpm"))
+    if nopm is not None and tpm is not None:
+        found.results.append((line, Result(nopm, tpm), whole(result.get("active_virtual_users")) or None))
+    else:
+        problems.add(f"expected nopm and tpm of a TPROC-C result, found {shown(document.get('result'))}", line)
+    rows = [row for row in _list(times.get("rows")) if isinstance(row, dict)]
+    if rows:
+        found.timings.append((line, _rows({str(row.get("name")): row for row in rows}, line, problems)))
+    for series in _list(counter.get("series")):
+        points = [point for point in _list(_object(series).get("points")) if isinstance(point, dict)]
+        if points and _object(series).get("metric") == "tpm":
+            pairs = [(point.get("timestamp"), point.get("value")) for point in points]
+            found.counters.append((line, _readings(pairs, line, problems)))
+
+
+def _rows(document: Mapping[str, object], line: int, problems: Problems) -> dict[str, dict[str, object]]:
+    """The procedures of a timing, without what a stranger may have put beside their figures."""
+    if len(document) > _MOST_PROCEDURES:
+        problems.add(f"expected at most {_MOST_PROCEDURES} procedures, found {len(document)}", line)
+        return {}
+    return {
+        name: {key: _short(value) for key, value in fields.items() if key in FIELDS}
+        for name, fields in document.items()
+        if isinstance(fields, dict)
+    }
+
+
+def _short(value: object) -> object:
+    if isinstance(value, str):
+        return value[:60]
+    return value if isinstance(value, int | float) else None
+
+
+def _readings(pairs: list[tuple[object, object]], line: int, problems: Problems) -> list[tuple[datetime, float]]:
+    """Time and count. Newer ones write ``time: count``; older ones ``count: time``, which loses equal readings."""
+    readings = []
+    for first, second in pairs:
+        at = timestamp(first)
+        count = number(second)
+        if at is None:
+            at, count = timestamp(second), number(first)
+        if at is None or count is None or count < 0:
+            problems.add(f"expected a time and a count, found {shown(f'{first}: {second}'[:100])}", line)
+        else:
+            readings.append((at, count))
+    return readings
+
+
+def _observations(found: _Found, belonging: Belonging, problems: Problems) -> Iterator[Observation]:
+    for run in range(found.runs):
+        of_run = belonging.of_run(run + 1, found.runs).with_level("threads", found.users_of(run))
+        if run < len(found.results):
+            line, result, _ = found.results[run]
+            yield from throughput(result, of_run, line)
+        if run < len(found.counters):
+            line, readings = found.counters[run]
+            series = counter_series(readings, of_run, line, "the ramp-up is in it")
+            if series is not None:
+                yield series
+        if run < len(found.timings):
+            line, rows = found.timings[run]
+            yield from procedures(rows, of_run, line, problems)
+
+
+def _object(found: object) -> Mapping[str, object]:
+    return found if isinstance(found, dict) else {}
+
+
+def _list(found: object) -> list[object]:
+    return found if isinstance(found, list) else []

@@ -1,0 +1,107 @@
+"""HammerDB's time profile, ``hdbxtprofile.log``: the times of the five procedures, of each virtual user and of all.
+
+HammerDB appends: a file may hold several reports, each a run. Only the summary of all virtual users is taken.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from tdelta.importers.belonging import belonging_of
+from tdelta.importers.hammerdb.figures import procedures
+from tdelta.importers.problems import Problems, problems_of, shown, whole
+from tdelta.importers.protocol import Naming, Source
+from tdelta.records.observed import Observation
+
+FORMAT = "HammerDB profile"
+
+MOST_REPORTS = 1000
+MOST_PROCEDURES = 100
+
+_SIGNS = re.compile(
+    r"Hammerdb Time Profile Report @|^>>>>> (?:VIRTUAL USER \d|SUMMARY OF \d|PROC: )", re.MULTILINE | re.ASCII
+)
+_SUMMARY = re.compile(r">>>>> SUMMARY OF (\d{1,6}) ACTIVE VIRTUAL USERS", re.ASCII)
+_PROCEDURE = re.compile(r">>>>> PROC: (\S{1,60})")
+_FIELD = re.compile(r"([A-Z]{1,5}\d{0,2}): (\S{1,60})", re.ASCII)
+_UNITS = {"MIN": "min_ms", "AVG": "avg_ms", "MAX": "max_ms", "TOTAL": "total_ms"}
+
+
+def is_time_profile(head: str) -> bool:
+    """Whether a file begins as a time profile."""
+    return _SIGNS.search(head) is not None
+
+
+@dataclass(slots=True)
+class _Report:
+    """A summary: the line it starts on, its virtual users, its procedures."""
+
+    line: int
+    users: int
+    rows: dict[str, dict[str, object]] = field(default_factory=dict)
+
+
+class TimeProfileImporter:
+    """Logs of HammerDB's extended time profiler."""
+
+    name = FORMAT
+
+    def recognizes(self, source: Source) -> bool:
+        """The report's first line, or one of its headings."""
+        return is_time_profile(source.head.decode("utf-8", errors="replace"))
+
+    def read(self, source: Source, naming: Naming) -> Iterator[Observation]:
+        """A summary a procedure, of every report."""
+        belonging = belonging_of(source, FORMAT, naming)
+        problems = problems_of(source, FORMAT)
+        reports = _reports(source, problems)
+        for position, report in enumerate(reports, 1):
+            if not report.rows:
+                problems.add("expected procedures behind the summary, found none: the file was cut off", report.line)
+            of_run = belonging.of_run(position, len(reports)).with_level("threads", report.users or None)
+            yield from procedures(report.rows, of_run, report.line, problems)
+        if not reports:
+            problems.add("expected '>>>>> SUMMARY OF … ACTIVE VIRTUAL USERS', found none: the file was cut off")
+        problems.raise_if_any()
+
+
+def _reports(source: Source, problems: Problems) -> list[_Report]:
+    """The summaries of a file; what is of a single virtual user is passed over."""
+    reports: list[_Report] = []
+    row: dict[str, object] | None = None
+    is_summary = False
+    for line, text in source.text_lines():
+        if match := _SUMMARY.search(text):
+            if len(reports) == MOST_REPORTS:
+                problems.add(f"expected at most {MOST_REPORTS} reports in one file, found more", line)
+                return reports
+            reports.append(_Report(line, int(match[1])))
+            is_summary, row = True, None
+        elif text.startswith(">>>>> VIRTUAL USER") or "Time Profile Report @" in text:
+            is_summary, row = False, None
+        elif is_summary and (match := _PROCEDURE.search(text)):
+            row = _new_row(match[1], reports[-1], line, problems)
+        elif row is not None:
+            row.update(_fields(text))
+    return reports
+
+
+def _new_row(name: str, report: _Report, line: int, problems: Problems) -> dict[str, object] | None:
+    if name in report.rows or len(report.rows) == MOST_PROCEDURES:
+        problems.add(f"expected each of at most {MOST_PROCEDURES} procedures once, found {shown(name)}", line)
+        return None
+    return report.rows.setdefault(name, {})
+
+
+def _fields(text: str) -> Iterator[tuple[str, object]]:
+    """``MIN: 1.251ms`` as the jobs database would name it; a unit that is not ms leaves no number behind."""
+    for name, value in _FIELD.findall(text):
+        figure = value.removesuffix("%" if name == "RATIO" else "ms")
+        if name == "CALLS":
+            yield "calls", whole(figure)
+        elif name in ("SD", "RATIO"):
+            yield {"SD": "sd", "RATIO": "ratio_pct"}[name], figure
+        else:
+            yield _UNITS.get(name, f"{name.lower()}_ms"), figure

@@ -1,0 +1,86 @@
+"""Readings at intervals, as strangers' files have them, made into a regular series.
+
+The first and the last reading under load each cover a part of their interval, and what lies outside is no load: both
+are left out. Where readings are missing, the longest stretch without a gap is taken. What was left out is said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Readings: TypeAlias = Sequence[float] | NDArray[np.float64]
+
+FEWEST = 3
+"""Readings that make a series."""
+
+_SLACK = 0.5
+"""A reading counts as the next one if its distance is within this share of the usual distance."""
+
+_LONGEST_SECONDS = 86_400.0
+"""The longest interval that is believed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """Regular readings; ``notes`` say what was left out."""
+
+    interval_seconds: float
+    starts_at_seconds: float
+    values: tuple[float, ...]
+    notes: tuple[str, ...]
+
+
+def longest_stretch(seconds: Readings, values: Readings) -> Stretch | None:
+    """The longest regular stretch under load; None where fewer than three readings are left.
+
+    Args:
+        seconds: when each reading was taken; the first one is the start of the run.
+        values: the readings, none negative.
+    """
+    times, figures = np.asarray(seconds, dtype=np.float64), np.asarray(values, dtype=np.float64)
+    under_load = np.flatnonzero(figures)
+    if not len(under_load):
+        return None
+    first, last = int(under_load[0]) + 1, int(under_load[-1])
+    if last - first < FEWEST:
+        return None
+    kept = times[first:last]
+    steps = np.diff(kept)
+    forward = steps[steps > 0]
+    if not len(forward):
+        return None
+    interval = float(np.median(forward))
+    if interval > _LONGEST_SECONDS:
+        return None
+    begin, end = _longest_run(np.abs(steps - interval) <= _SLACK * interval)
+    if end - begin < FEWEST:
+        return None
+    return Stretch(
+        interval,
+        max(float(kept[begin] - times[0]), 0.0),
+        tuple(figures[first + begin : first + end].tolist()),
+        _notes(idle=len(figures) - (last - first) - 2, beside_gaps=(last - first) - (end - begin)),
+    )
+
+
+def _longest_run(regular: NDArray[np.bool_]) -> tuple[int, int]:
+    """Of readings one step apart each: the first one, and the one behind the last, of the longest run of True."""
+    breaks = np.flatnonzero(~regular)
+    begins = np.concatenate(([0], breaks + 1))
+    ends = np.concatenate((breaks + 1, [len(regular) + 1]))
+    longest = int(np.argmax(ends - begins))
+    return int(begins[longest]), int(ends[longest])
+
+
+def _notes(idle: int, beside_gaps: int) -> tuple[str, ...]:
+    notes = ["the first and the last reading under load cover a part of their interval: left out"]
+    if idle:
+        notes.append(f"{idle} readings of 0 before and after the load: left out")
+    if beside_gaps:
+        notes.append(f"readings are missing or out of order: {beside_gaps} beside the longest stretch left out")
+    return tuple(notes)

@@ -1,0 +1,72 @@
+"""Files that are parts of one run: what threads of one process wrote side by side is put together again.
+
+pgbench with ``--jobs`` writes a log for each thread (``pgbench_log.PID``, ``pgbench_log.PID.1``, …). Sums add up,
+throughputs of the same interval too. Intervals are matched by their place from the start, since threads start within
+the same second; where one log is shorter, the run is as long as the shortest.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+
+from tdelta.importers.accumulating import side_by_side
+from tdelta.records.observed import Figure, Group, Observation, Origin, Samples, Series, Summary
+
+
+def together(observations: Iterable[Observation]) -> Iterator[Observation]:
+    """One observation for each group and kind, in the order in which they were first seen."""
+    found: dict[tuple[Group, type[Observation]], list[Observation]] = {}
+    for observation in observations:
+        found.setdefault((observation.group, type(observation)), []).append(observation)
+    for parts in found.values():
+        if len(parts) == 1:
+            yield parts[0]
+            continue
+        yield from _merged(parts)
+
+
+def _merged(parts: list[Observation]) -> Iterator[Observation]:
+    samples = [part for part in parts if isinstance(part, Samples)]
+    summaries = [part for part in parts if isinstance(part, Summary)]
+    series = [part for part in parts if isinstance(part, Series)]
+    figures = [part for part in parts if isinstance(part, Figure)]
+    if samples:
+        yield side_by_side(samples)
+    elif summaries:
+        yield _summary(summaries)
+    elif series:
+        yield _series(series)
+    elif figures and figures[0].group.is_throughput:
+        first = figures[0]
+        yield Figure(first.group, _origin(figures), math.fsum(part.value for part in figures), first.published)
+    else:
+        yield from parts
+
+
+def _summary(parts: list[Summary]) -> Summary:
+    """Counts, means and sds pooled exactly: the sum of squares within the parts and between their means."""
+    count = sum(part.count for part in parts)
+    mean = math.fsum(part.count * part.mean for part in parts) / count if count else 0.0
+    sd: float | None = None
+    if count > 1 and all(part.sd is not None for part in parts):
+        within = math.fsum((part.count - 1) * (part.sd or 0.0) ** 2 for part in parts if part.count)
+        between = math.fsum(part.count * (part.mean - mean) ** 2 for part in parts)
+        sd = math.sqrt((within + between) / (count - 1))
+    return Summary(parts[0].group, _origin(parts), count, mean, sd)
+
+
+def _series(parts: list[Series]) -> Series:
+    first = parts[0]
+    length = min(len(part.values) for part in parts)
+    cautions: tuple[str, ...] = ()
+    if any(len(part.values) != length for part in parts):
+        cautions = (f"threads' logs differ in length: {length} intervals, as many as the shortest has, are used",)
+    values = tuple(math.fsum(column) for column in zip(*(part.values[:length] for part in parts), strict=True))
+    return Series(first.group, _origin(parts, cautions), first.interval_seconds, values, first.starts_at_seconds)
+
+
+def _origin(parts: Iterable[Samples | Summary | Series | Figure], more: tuple[str, ...] = ()) -> Origin:
+    origins = [part.origin for part in parts]
+    cautions = dict.fromkeys(caution for origin in origins for caution in origin.cautions)
+    return Origin(origins[0].file, origins[0].format, None, (*cautions, *more), origins[0].source)

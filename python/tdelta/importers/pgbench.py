@@ -1,0 +1,241 @@
+"""pgbench's report and progress lines (PostgreSQL 9.4 to 19), one run after the other in one file.
+
+As ``printResults`` and ``printProgressReport`` in ``pgbench.c`` print them. The report's standard deviation is that of
+the population, to three decimals of a millisecond. Without ``-P``, ``-R`` or ``-L`` its mean is computed from the run's
+length and counts failed transactions too; that is told.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from array import array
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import pairwise
+from statistics import median
+
+from tdelta.errors import ImportFault
+from tdelta.importers.accumulating import LONGEST_MS, place
+from tdelta.importers.protocol import Naming, Source
+from tdelta.importers.reading import excerpt, printable
+from tdelta.records.conditions import Level
+from tdelta.records.observed import ALL, THROUGHPUT, Figure, Group, Observation, Origin, Series, Summary
+
+MOST_INTERVALS = 1_000_000
+_MOST_FAULTS = 20
+MOST_SCRIPTS = 128
+"""pgbench itself takes no more (``MAX_SCRIPTS``)."""
+
+_NUMBER = r"(\d{1,15}(?:\.\d{1,12})?)"
+_COUNT = r"(\d{1,18})"
+_PROGRESS = re.compile(rf"progress: {_NUMBER}(?: s)?, {_NUMBER} tps\b")
+_TYPE = re.compile(r"transaction type: (.{1,200})$")
+_SCRIPT = re.compile(r"SQL script \d{1,4}: (.{1,200})$")
+_TPS = re.compile(rf"tps = {_NUMBER} \((without|excluding|including)\b")
+_FACTS = {
+    "processed": re.compile(rf"(?:- )?number of transactions actually processed: {_COUNT}"),
+    "transactions": re.compile(rf"- {_COUNT} transactions \("),
+    "script_tps": re.compile(rf"- .*\btps = {_NUMBER}\)"),
+    "mean": re.compile(rf"(?:- )?latency average\s?[=:] {_NUMBER} ms(?! \(including)"),
+    "mean_of_all": re.compile(rf"latency average\s?[=:] {_NUMBER} ms \(including failures\)"),
+    "sd": re.compile(rf"(?:- )?latency stddev\s?[=:] {_NUMBER} ms"),
+    "failed": re.compile(rf"(?:- )?number of failed transactions: {_COUNT}"),
+    "skipped": re.compile(rf"(?:- )?number of transactions skipped: {_COUNT}"),
+    "clients": re.compile(r"number of clients: (\d{1,9})$"),
+    "retries": re.compile(rf"total number of retries: {_COUNT}"),
+}
+_ABORTED = "Run was aborted"
+_MARKS = re.compile(
+    r"transaction type: |progress: [\d.]+(?: s)?, |tps = [\d.]+ \(|number of transactions actually proc"
+)
+
+
+class PgbenchReport:
+    """The format; see `tdelta.importers.protocol.Importer`."""
+
+    name = "pgbench"
+
+    def recognizes(self, source: Source) -> bool:
+        """Whether its beginning has lines that only pgbench prints."""
+        lines = source.head.decode("utf-8", "ignore").lstrip("\ufeff").split("\n")
+        return any(_MARKS.match(line) for line in lines)
+
+    def read(self, source: Source, naming: Naming) -> Iterator[Observation]:
+        """Its runs, one after the other; with the same number of clients they are told apart by their order."""
+        seen: dict[object, int] = {}
+        lines = 0
+        run = _Run()
+        doubtful: list[tuple[int, str]] = []
+        for number, text in source.text_lines():
+            lines = number
+            line = text.strip()
+            if run.is_ended_by(line):
+                yield from _told_apart(run, seen, source.name, naming)
+                run = _Run()
+            if line.startswith("progress: ") and not _PROGRESS.match(line):
+                doubtful = [*doubtful[:_MOST_FAULTS], (number, line)]
+            run.take(number, line, source.name)
+        if doubtful and doubtful[-1][0] == lines:
+            doubtful.pop()
+            run.cut_off = lines
+        yield from _told_apart(run, seen, source.name, naming)
+        if doubtful:
+            raise ImportFault(
+                "\n".join(
+                    f"{place(source.name, number)}: expected a progress line 'progress: 5.0 s, 1234.5 tps, …', found"
+                    f" {excerpt(line)}. Correct the line, or leave it out"
+                    for number, line in doubtful
+                )
+            )
+        if not seen:
+            aborted = ": the run was aborted" if run.aborted else ""
+            raise ImportFault(
+                f"{source.name}: expected pgbench's progress lines or its report with 'tps = …', found neither in"
+                f" {lines} lines{aborted}. Name the output of a run that ended"
+            )
+
+
+@dataclass(slots=True)
+class _Section:
+    """The report of the whole, or of one script: facts by name, and the line of the first."""
+
+    facts: dict[str, float] = field(default_factory=dict)
+    line: int | None = None
+
+    def count(self) -> int:
+        """How many transactions were measured."""
+        if "processed" in self.facts:
+            return int(self.facts["processed"])
+        found = self.facts.get("transactions", 0.0) - self.facts.get("failed", 0.0) - self.facts.get("skipped", 0.0)
+        return max(0, int(found))
+
+
+class _Run:
+    """What is known of one run so far."""
+
+    def __init__(self) -> None:
+        self.aborted = False
+        self.cut_off: int | None = None
+        self._whole = _Section()
+        self._scripts: dict[str, _Section] = {}
+        self._section = self._whole
+        self._seconds = array("d")
+        self._per_second = array("d")
+        self._tps: dict[str, float] = {}
+        self._has_report = False
+
+    @property
+    def has_figures(self) -> bool:
+        return bool(self._seconds or self._tps)
+
+    @property
+    def clients(self) -> int:
+        return int(self._whole.facts.get("clients", 0.0))
+
+    def is_ended_by(self, line: str) -> bool:
+        """Whether a line begins another run: a banner, a report after a report, a clock set back."""
+        if line.startswith(("pgbench (", "starting vacuum")) or _TYPE.match(line):
+            return self._has_report
+        progress = _PROGRESS.match(line)
+        if progress is None:
+            return False
+        return self._has_report or bool(self._seconds and float(progress[1]) < self._seconds[-1])
+
+    def take(self, number: int, line: str, file: str) -> None:
+        """One more line."""
+        if progress := _PROGRESS.match(line):
+            if len(self._seconds) >= MOST_INTERVALS:
+                raise ImportFault(
+                    f"{place(file, number)}: expected at most {MOST_INTERVALS} progress lines in one run, found more"
+                )
+            self._seconds.append(float(progress[1]))
+            self._per_second.append(float(progress[2]))
+        elif _TYPE.match(line):
+            self._has_report = True
+        elif script := _SCRIPT.match(line):
+            name = printable(script[1])
+            if len(self._scripts) >= MOST_SCRIPTS and name not in self._scripts:
+                raise ImportFault(f"{place(file, number)}: expected at most {MOST_SCRIPTS} scripts, found more")
+            self._section = self._scripts.setdefault(name, _Section())
+        elif tps := _TPS.match(line):
+            self._tps[tps[2]] = float(tps[1])
+        elif _ABORTED in line:
+            self.aborted = True
+        else:
+            self._take_fact(number, line)
+
+    def _take_fact(self, number: int, line: str) -> None:
+        for name, pattern in _FACTS.items():
+            if match := pattern.match(line):
+                self._section.facts.setdefault(name, float(match[1]))
+                self._section.line = self._section.line or number
+
+    def observations(self, file: str, naming: Naming, number: int) -> Iterator[Observation]:
+        """What there is of the run; ``number`` counts runs with as many clients in this file, from 1."""
+        levels: tuple[tuple[str, Level], ...] = naming.levels
+        if self.clients:
+            levels = (*(it for it in levels if it[0] != "clients"), ("clients", self.clients))
+        run = naming.run if number == 1 else f"{naming.run}.{number}"
+        origin = Origin(file, "pgbench", None, tuple(self._cautions(naming)))
+        rate = Group(naming.condition or "", ALL, THROUGHPUT, "/s", run, levels)
+        if self._seconds:
+            yield self._series(rate, origin)
+        if self._tps:
+            tps = self._tps.get("without", self._tps.get("excluding", self._tps.get("including", 0.0)))
+            yield Figure(rate, origin, tps)
+        yield from self._section_of(ALL, self._whole, rate, origin)
+        for name, section in self._scripts.items():
+            yield from self._section_of(name, section, rate, origin)
+            if "script_tps" in section.facts:
+                group = Group(rate.condition, name, THROUGHPUT, "/s", run, levels)
+                yield Figure(group, origin, section.facts["script_tps"])
+
+    def _section_of(self, name: str, section: _Section, like: Group, origin: Origin) -> Iterator[Summary]:
+        mean = section.facts.get("mean", section.facts.get("mean_of_all"))
+        count = section.count()
+        if mean is None or not count:
+            return
+        if mean > LONGEST_MS or section.facts.get("sd", 0.0) > LONGEST_MS:
+            raise ImportFault(
+                f"{place(origin.file, section.line)}: expected a latency of at most {LONGEST_MS:g} ms, found"
+                f" {excerpt(f'{mean:g}')}"
+            )
+        sd = section.facts.get("sd")
+        if sd is not None:
+            # Of the population, pgbench's is; the sample's is a little larger.
+            sd = sd * math.sqrt(count / (count - 1)) if count > 1 else None
+        group = Group(like.condition, name, run=like.run, levels=like.levels)
+        yield Summary(group, origin, count, mean, sd)
+
+    def _series(self, group: Group, origin: Origin) -> Series:
+        steps = [after - before for before, after in pairwise(self._seconds)]
+        interval = median(steps) if steps else self._seconds[0]
+        start = self._seconds[0] - interval
+        is_epoch = self._seconds[0] > 1e8  # --progress-timestamp
+        return Series(group, origin, interval or 1.0, tuple(self._per_second), 0.0 if is_epoch else max(0.0, start))
+
+    def _cautions(self, naming: Naming) -> Iterator[str]:
+        facts = self._whole.facts
+        said = dict(naming.levels).get("clients")
+        if said is not None and self.clients and said != self.clients:
+            yield f"the file's name says {said} clients, pgbench says {self.clients}: {self.clients} is used"
+        if self.aborted:
+            yield "pgbench says that the run was aborted and its results are incomplete"
+        for name, words in (("failed", "transactions failed"), ("skipped", "transactions were skipped")):
+            if facts.get(name):
+                yield f"{facts[name]:.0f} {words}"
+        if "mean_of_all" in facts:
+            yield "the mean response time is computed from the run's length, with failed transactions; -P measures it"
+        elif "mean" in facts and "sd" not in facts:
+            yield "the mean response time is computed from the run's length; -P measures it"
+        if self.cut_off is not None:
+            yield f"the file ends within line {self.cut_off}, which is left out"
+        if not self._has_report:
+            yield "pgbench's report is missing: the run did not end, or the file is cut off"
+
+
+def _told_apart(run: _Run, seen: dict[object, int], file: str, naming: Naming) -> Iterator[Observation]:
+    if run.has_figures:
+        seen[run.clients] = seen.get(run.clients, 0) + 1
+        yield from run.observations(file, naming, seen[run.clients])

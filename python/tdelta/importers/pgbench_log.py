@@ -1,0 +1,286 @@
+"""pgbench's logs: a row for each transaction (``-l``), or one for each interval (``--aggregate-interval``).
+
+As ``doLog`` in ``pgbench.c`` writes them, PostgreSQL 9.3 to 19, numbers between single spaces:
+
+- transactions: client, number, µs, script, epoch seconds, µs of the second, then lag with ``--rate`` and retries with
+  ``--max-tries``: 6 to 8 columns. The time can be a word: such a row has none, and is counted;
+- aggregates: start, count, sum, sum of squares, least, greatest (µs), then the same of the lag, then skipped, retried,
+  retries, failures by kind: 6, 10, 11 or 15 to 16 columns, in some versions 7 to 14.
+
+Six columns could be either. What tells them apart is where the seconds since 1970 stand: first in an aggregate, fifth
+in a transaction, whose client's number never gets that high.
+"""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice, pairwise
+from statistics import median
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tdelta.errors import ImportFault
+from tdelta.importers.accumulating import LONGEST_MS, ExactSum, Gathering, place
+from tdelta.importers.protocol import Naming, Source
+from tdelta.importers.reading import HEAD_BYTES, excerpt
+from tdelta.records.observed import ALL, THROUGHPUT, Group, Observation, Origin, Series, Summary
+
+MOST_INTERVALS = 1_000_000
+
+_WORDS = frozenset(("skipped", "failed", "serialization", "deadlock", "other"))
+_LOWEST_EPOCH = 10**8  # 1973; no client has this number
+_HIGHEST_EPOCH = 10**11
+_LINES_AT_ONCE = 16_384
+_LINES_LOOKED_AT = 100
+_MOST_FAULTS = 20
+_LONGEST_NUMBER = 40
+
+
+class PgbenchLog:
+    """A row for each transaction; see `tdelta.importers.protocol.Importer`."""
+
+    name = "pgbench log"
+    is_per_thread = True
+
+    def recognizes(self, source: Source) -> bool:
+        """Whether the whole lines of its beginning are such rows."""
+        rows = _first_rows(source)
+        return _most(is_transaction(row) for row in rows)
+
+    def read(self, source: Source, naming: Naming) -> Iterator[Observation]:
+        """Samples of the whole mix, and of each script if there are several."""
+        gathering: Gathering[str] = Gathering(source.name, "scripts")
+        without_time: Counter[str] = Counter()
+        rows = 0
+        widest = 0
+        told: list[str] = []
+        lines = _whole_rows(source, is_transaction, told)
+        while chunk := list(islice(lines, _LINES_AT_ONCE)):
+            scripts, times = _times(chunk, source.name, without_time)
+            if times.size:
+                gathering.extend(ALL, times, chunk[0][0])
+            for script, part in _by_script(scripts, times):
+                gathering.extend(script, part, chunk[0][0])
+            rows += len(chunk)
+            widest = max(widest, len(chunk[0][1].split()))
+        if not len(gathering):
+            raise ImportFault(f"{source.name}: expected transactions with a time, found none in {rows} rows")
+        told += [f"{count} of {rows} transactions have no time: {word}" for word, count in sorted(without_time.items())]
+        if widest == 8 or without_time["skipped"]:
+            told.append("with --rate, response times count from when a transaction was due")
+        origin = Origin(source.name, self.name, None, tuple(told))
+        several = len(gathering) > 2
+        for samples in gathering.samples(lambda script: _group(naming, script), origin):
+            if several or samples.group.transaction == ALL:
+                yield samples
+
+
+class PgbenchAggregates:
+    """A row for each interval; see `tdelta.importers.protocol.Importer`."""
+
+    name = "pgbench aggregate log"
+    is_per_thread = True
+
+    def recognizes(self, source: Source) -> bool:
+        """Whether the whole lines of its beginning are such rows."""
+        rows = _first_rows(source)
+        return _most(is_aggregate(row) for row in rows)
+
+    def read(self, source: Source, naming: Naming) -> Iterator[Observation]:
+        """Throughput at each interval, and the summary of all of them: exact, since the sums are."""
+        starts, counts = array("d"), array("d")
+        total_us, squares_us = ExactSum(), ExactSum()
+        faults: list[str] = []
+        others: Counter[str] = Counter()
+        told: list[str] = []
+        for number, line in _whole_rows(source, is_aggregate, told):
+            row = line.split()
+            if not is_aggregate(row):
+                faults.append(_no_row(source.name, number, line, "an interval: start, count, sum, sum of squares, …"))
+                if len(faults) >= _MOST_FAULTS:
+                    raise ImportFault("\n".join((*faults, "… and maybe more")))
+                continue
+            if len(starts) >= MOST_INTERVALS:
+                raise ImportFault(
+                    f"{place(source.name, number)}: expected at most {MOST_INTERVALS} intervals, found more"
+                )
+            starts.append(float(row[0]))
+            counts.append(float(row[1]))
+            total_us.add(float(row[2]))
+            squares_us.add(float(row[3]))
+            _count_others(row, others)
+        if faults:
+            raise ImportFault("\n".join(faults))
+        if not sum(counts):
+            raise ImportFault(f"{source.name}: expected transactions, found {len(starts)} intervals without any")
+        told += [f"{count} {words}" for words, count in others.items() if count]
+        origin = Origin(source.name, self.name, None, tuple(told))
+        yield _series(naming, origin, starts, counts)
+        yield _summary(naming, origin, int(sum(counts)), total_us.value, squares_us.value)
+
+
+def is_transaction(row: Sequence[str]) -> bool:
+    """Whether the columns are those of one transaction."""
+    if not 6 <= len(row) <= 8 or not all(_is_whole(it) for it in (*row[:2], *row[3:])):
+        return False
+    if not (_is_whole(row[2]) or row[2] in _WORDS) or not _is_script(row[3]):
+        return False
+    return int(row[0]) < _LOWEST_EPOCH <= int(row[4]) < _HIGHEST_EPOCH and int(row[5]) < 10**6
+
+
+def is_aggregate(row: Sequence[str]) -> bool:
+    """Whether the columns are those of one interval; no row is both."""
+    if not 6 <= len(row) <= 16 or not all(_is_whole(it) for it in row):
+        return False
+    start, count, total, squares, least, greatest = (int(it) for it in row[:6])
+    if not _LOWEST_EPOCH <= start < _HIGHEST_EPOCH or count >= 10**12:
+        return False
+    if not count:
+        return total == squares == least == greatest == 0
+    # Sums are rounded to µs; old versions summed with less care.
+    return least <= greatest and least * count * 0.99 <= total + count and total <= greatest * count * 1.01 + count
+
+
+def _most(are: Iterable[bool]) -> bool:
+    """Whether two in three are: a damaged row is for `read` to name, not a reason not to know the format."""
+    found = list(are)
+    return bool(found) and 3 * sum(found) >= 2 * len(found)
+
+
+def _is_script(text: str) -> bool:
+    """Whether it is the number of a script; pgbench takes 128 of them."""
+    return _is_whole(text) and len(text) <= 4 and text == str(int(text))
+
+
+def _is_whole(text: str) -> bool:
+    return text.isascii() and text.isdecimal() and len(text) <= _LONGEST_NUMBER
+
+
+def _first_rows(source: Source) -> list[list[str]]:
+    lines = source.head.decode("utf-8", "ignore").lstrip("\ufeff").split("\n")
+    if len(source.head) >= HEAD_BYTES or len(lines) > 1:
+        lines.pop()  # cut off, or empty
+    return [line.split() for line in lines[:_LINES_LOOKED_AT] if line.strip()]
+
+
+def _whole_rows(source: Source, is_row: Callable[[Sequence[str]], bool], told: list[str]) -> Iterator[tuple[int, str]]:
+    """Lines that are not blank; a last one that is no row was cut off, and is told instead."""
+    held: tuple[int, str] | None = None
+    for numbered in source.text_lines():
+        if not numbered[1].strip():
+            continue
+        if held is not None:
+            yield held
+        held = numbered
+    if held is not None and is_row(held[1].split()):
+        yield held
+    elif held is not None:
+        told.append(f"the file ends within line {held[0]}, which is left out")
+
+
+def _times(
+    chunk: Sequence[tuple[int, str]], file: str, without_time: Counter[str]
+) -> tuple[list[str], NDArray[np.float64]]:
+    """Scripts and times in ms. All rows at once where nothing is odd."""
+    words = " ".join(line for _, line in chunk).split()
+    columns = len(chunk[0][1].split())
+    if len(words) == columns * len(chunk) and 6 <= columns <= 8:
+        scripts = words[3::columns]
+        try:
+            times = np.array(list(map(int, words[2::columns])), dtype=np.float64)
+            epochs = np.array(list(map(int, words[4::columns])), dtype=np.float64)
+            clients = np.array(list(map(int, words[0::columns])), dtype=np.float64)
+        except (ValueError, OverflowError):
+            pass
+        else:
+            if (
+                (epochs >= _LOWEST_EPOCH).all()
+                and (epochs < _HIGHEST_EPOCH).all()
+                and (clients < _LOWEST_EPOCH).all()
+                and (times <= LONGEST_MS).all()
+                and (times >= 0).all()
+                and all(map(_is_script, dict.fromkeys(scripts)))
+            ):
+                return scripts, times / 1e3
+    return _one_by_one(chunk, file, without_time)
+
+
+def _one_by_one(
+    chunk: Sequence[tuple[int, str]], file: str, without_time: Counter[str]
+) -> tuple[list[str], NDArray[np.float64]]:
+    """Row by row: words instead of times are counted, and what is no row is named by its line."""
+    scripts: list[str] = []
+    times: list[float] = []
+    faults: list[str] = []
+    for number, line in chunk:
+        row = line.split()
+        if not is_transaction(row) or (row[2] not in _WORDS and int(row[2]) > LONGEST_MS):
+            faults.append(_no_row(file, number, line, "a transaction: client, number, µs, script, epoch seconds, µs"))
+            if len(faults) >= _MOST_FAULTS:
+                faults.append("… and maybe more")
+                break
+        elif row[2] in _WORDS:
+            without_time[row[2]] += 1
+        else:
+            scripts.append(row[3])
+            times.append(int(row[2]) / 1e3)
+    if faults:
+        raise ImportFault("\n".join(faults))
+    return scripts, np.array(times, dtype=np.float64)
+
+
+def _by_script(scripts: list[str], times: NDArray[np.float64]) -> Iterator[tuple[str, NDArray[np.float64]]]:
+    known = list(dict.fromkeys(scripts))
+    if len(known) == 1:
+        yield known[0], times
+    elif known:
+        codes = {script: code for code, script in enumerate(known)}
+        numbers = np.array([codes[script] for script in scripts])
+        for script, code in codes.items():
+            yield script, times[numbers == code]
+
+
+def _group(naming: Naming, script: str) -> Group:
+    transaction = ALL if script == ALL else f"script {script}"
+    return Group(naming.condition or "", transaction, run=naming.run, levels=naming.levels)
+
+
+def _series(naming: Naming, origin: Origin, starts: array[float], counts: array[float]) -> Series:
+    steps = [after - before for before, after in pairwise(starts)]
+    interval = median(steps) if steps else 1.0
+    uneven = sum(step != interval for step in steps)
+    if uneven:
+        told = f"{uneven} of {len(steps)} intervals are not {interval:g} s long, as the others are"
+        origin = Origin(origin.file, origin.format, origin.line, (*origin.cautions, told))
+    interval = interval if interval > 0 else 1.0
+    group = Group(naming.condition or "", ALL, THROUGHPUT, "/s", naming.run, naming.levels)
+    return Series(group, origin, interval, tuple(count / interval for count in counts))
+
+
+def _summary(naming: Naming, origin: Origin, count: int, total_us: float, squares_us: float) -> Summary:
+    mean_us = total_us / count
+    variance = (squares_us - count * mean_us**2) / (count - 1) if count > 1 else 0.0
+    if variance < -1e-6 * mean_us**2 or mean_us / 1e3 > LONGEST_MS:
+        raise ImportFault(
+            f"{origin.file}: expected sums of squares that go with the sums, found a mean of {mean_us:g} µs and a mean"
+            f" square of {squares_us / count:g}. The log is damaged: leave it out"
+        )
+    sd = math.sqrt(max(0.0, variance)) / 1e3 if count > 1 else None
+    group = Group(naming.condition or "", run=naming.run, levels=naming.levels)
+    return Summary(group, origin, count, mean_us / 1e3, sd)
+
+
+def _count_others(row: Sequence[str], others: Counter[str]) -> None:
+    """Skipped transactions and failures: fixed places in rows of 15 and 16 columns, and the 11th column before."""
+    if len(row) in (11, 15, 16):
+        others["transactions were skipped"] += int(row[10])
+    if len(row) in (15, 16):
+        others["transactions failed"] += sum(int(it) for it in row[13:])
+
+
+def _no_row(file: str, number: int, line: str, expected: str) -> str:
+    return f"{place(file, number)}: expected {expected}; found {excerpt(line)}. Correct the line, or leave it out"

@@ -1,0 +1,109 @@
+"""What cannot be used of a file: collected while it is read, said in one `ImportFault` at the end."""
+
+from __future__ import annotations
+
+import math
+import re
+import reprlib
+from dataclasses import dataclass, field
+
+from tdelta.errors import ImportFault
+from tdelta.importers.protocol import Source
+
+MOST_SHOWN = 20
+"""A damaged file may have a fault a line: the first ones say what it is."""
+
+LARGEST = 1e15
+"""No figure of a load tool is larger (31 years are 1e12 ms); what is, is damage, and would overflow when squared."""
+
+LONGEST_NAME = 200
+
+_NUMBER = re.compile(r"[+-]?(?:\d{1,40}(?:\.\d{0,40})?|\.\d{1,40})(?:[eE][+-]?\d{1,3})?", re.ASCII)
+
+
+@dataclass(slots=True)
+class Problems:
+    """The faults of one file so far.
+
+    Attributes:
+        file: as the user named it.
+        format: what it looks like.
+        remedy: what to do, said once behind all faults.
+    """
+
+    file: str
+    format: str
+    remedy: str
+    shown: list[str] = field(default_factory=list)
+    count: int = 0
+
+    def __bool__(self) -> bool:
+        return self.count > 0
+
+    def add(self, text: str, line: int | None = None) -> None:
+        """Notes one fault: what was expected, and what was found."""
+        self.count += 1
+        if len(self.shown) < MOST_SHOWN:
+            self.shown.append(f"{self.file}{'' if line is None else f':{line}'}: {text}")
+
+    def fault(self) -> ImportFault:
+        """All of them as one."""
+        more = self.count - len(self.shown)
+        lines = [*self.shown, f"… and {more} more of {self.file}"] if more else self.shown
+        if len(lines) == 1:
+            return ImportFault(f"{lines[0]}. {self.remedy}")
+        listed = "\n".join(f"  {line}" for line in lines)
+        return ImportFault(f"{self.file} ({self.format}): {self.count} faults\n{listed}\n  {self.remedy}")
+
+    def raise_if_any(self) -> None:
+        """Raises what was noted.
+
+        Raises:
+            ImportFault: if anything was.
+        """
+        if self:
+            raise self.fault()
+
+
+def problems_of(source: Source, file_format: str) -> Problems:
+    """No faults yet."""
+    return Problems(source.name, file_format, "Give the file as the tool wrote it, or leave it out")
+
+
+def shown(found: object) -> str:
+    """Something of a stranger's file, fit for a message: escaped, and cut."""
+    text = ascii(found[:200]) if isinstance(found, str) else ascii(reprlib.repr(found))
+    return text if len(text) <= 60 else f"{text[:57]}…{text[0]}"
+
+
+def number(found: object) -> float | None:
+    """A finite number, plainly written; None for anything else (``nan``, ``1_000``, ``1,5``, an endless row of digits).
+
+    JSON of some tools has numbers as strings, SQLite columns may hold anything: both are taken as they come.
+    """
+    if isinstance(found, bool):
+        return None
+    if isinstance(found, str):
+        text = found.strip()
+        if not _NUMBER.fullmatch(text):
+            return None
+        value = float(text)
+    elif isinstance(found, int | float):
+        if isinstance(found, int) and abs(found) > LARGEST:
+            return None
+        value = float(found)
+    else:
+        return None
+    return value if math.isfinite(value) and abs(value) <= LARGEST else None
+
+
+def whole(found: object) -> int | None:
+    """A count, 0 or more; None for anything else."""
+    value = number(found)
+    return int(value) if value is not None and value >= 0 and value.is_integer() else None
+
+
+def plain_name(found: object) -> str | None:
+    """A name of a transaction type or a phase: some printable characters; None for anything else."""
+    name = found.strip() if isinstance(found, str) else ""
+    return name if 0 < len(name) <= LONGEST_NAME and name.isprintable() else None

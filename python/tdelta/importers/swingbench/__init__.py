@@ -1,0 +1,189 @@
+"""Swingbench results (``results.xml``): count, mean, percentiles of each transaction type, throughput by the second.
+
+Elements are matched by local name, in any namespace, wherever they stand, so that old and new layouts are read alike;
+the misspelt names are Swingbench's own. A standard deviation is written only with ``-stats full``. The tool's author
+shows the figure, not its element's name (dominicgiles.com, "New build of swingbench with improved stats"): whatever has
+``StandardDeviation`` is taken, else ``Variance``, and only if it can belong to minimum, mean, maximum and percentiles.
+
+What a document can do to its reader is bounded: see `document`.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from tdelta.importers.belonging import Belonging, belonging_of
+from tdelta.importers.intervals import longest_stretch
+from tdelta.importers.moments import Printed, is_possible
+from tdelta.importers.problems import Problems, number, plain_name, problems_of, shown, whole
+from tdelta.importers.protocol import Importer, Naming, Source
+from tdelta.importers.swingbench.document import Document, Readings, Transaction
+from tdelta.records.observed import Figure, Observation, Series, Summary
+
+FORMAT = "Swingbench"
+
+LARGEST_BYTES = 16 * 1024 * 1024
+"""A reading a second for nine days: no honest file comes near it."""
+
+_ROOT = re.compile(r"<(?:[\w.-]+:)?Results[\s>]")
+_OWN_WORDS = ("swingbench", "<overview", ":overview", "transactionresults", "tpsreadings", "averageresponse")
+_DECILES = {
+    "tenth": 0.1,
+    "twentieth": 0.2,
+    "thirtieth": 0.3,
+    "fortieth": 0.4,
+    "fiftyth": 0.5,
+    "fiftieth": 0.5,
+    "sixtieth": 0.6,
+    "seventieth": 0.7,
+    "eightieth": 0.8,
+    "ninetieth": 0.9,
+    "ninetyfifth": 0.95,
+    "ninetyninth": 0.99,
+}
+_ROUNDING_MS = 1.0
+"""Minimum, maximum and percentiles are whole ms; the mean is not."""
+
+_UNLIKELY = 10.0
+"""Readings this many times off the overview's average are not transactions a second."""
+
+
+class SwingbenchImporter:
+    """Results XML of Swingbench 2 and newer."""
+
+    name = FORMAT
+
+    def recognizes(self, source: Source) -> bool:
+        """A root element ``Results`` with Swingbench's own elements or namespace."""
+        head = source.head.decode("utf-8", errors="replace")
+        lower = head.lower()
+        return _ROOT.search(head) is not None and any(word in lower for word in _OWN_WORDS)
+
+    def read(self, source: Source, naming: Naming) -> Iterator[Observation]:
+        """A summary a transaction type, the average throughput, and its readings."""
+        belonging = belonging_of(source, FORMAT, naming)
+        problems = problems_of(source, FORMAT)
+        document = Document(problems)
+        document.parse(source.content(LARGEST_BYTES))
+        users = whole(document.overview.get("numberofusers", ("", 0))[0])
+        yield from _observations(document, belonging.with_level("threads", users or None), problems)
+        if not problems and not document.transactions and not document.readings:
+            problems.add("expected Result elements with AverageResponse, or TPSReadings; found neither")
+        problems.raise_if_any()
+
+
+IMPORTERS: tuple[Importer, ...] = (SwingbenchImporter(),)
+
+
+def _observations(document: Document, belonging: Belonging, problems: Problems) -> Iterator[Observation]:
+    names: set[str] = set()
+    for transaction in document.transactions:
+        if not transaction.texts:
+            continue
+        if plain_name(transaction.name) is None or transaction.name in names:
+            problems.add(f"expected a Result with an id of its own, found {shown(transaction.name)}", transaction.line)
+            continue
+        names.add(transaction.name)
+        summary = _summary(transaction, belonging, problems)
+        if summary is not None:
+            yield summary
+    text, line = document.overview.get("averagetransactionspersecond", ("", 0))
+    average = number(text)
+    series, doubts = _series(document.readings, average, belonging)
+    if text and (average is None or average < 0):
+        problems.add(f"expected a number in AverageTransactionsPerSecond, found {shown(text)}", line)
+    elif average:
+        yield Figure(belonging.throughput(), belonging.origin(line, *doubts), average)
+    if series is not None:
+        yield series
+
+
+def _summary(transaction: Transaction, belonging: Belonging, problems: Problems) -> Summary | None:
+    """One transaction type; None if it never ran, or if its figures are no figures (which is noted)."""
+    count = _needed(transaction, "transactioncount", whole, "a count in TransactionCount", problems)
+    mean = _needed(transaction, "averageresponse", number, "milliseconds in AverageResponse", problems)
+    if count is None or mean is None or count == 0:
+        return None
+    if mean <= 0:
+        line = transaction.texts["averageresponse"][1]
+        problems.add(f"expected an AverageResponse above 0 of {shown(transaction.name)}, found {mean:g}", line)
+        return None
+    quantiles = _quantiles(transaction)
+    minimum, maximum = _value(transaction, "minimumresponse"), _value(transaction, "maximumresponse")
+    sd: float | None = None
+    notes: list[str] = []
+    if minimum is not None and maximum is not None:
+        printed = Printed(int(count), mean, minimum, maximum, quantiles, _ROUNDING_MS)
+        if not printed.is_consistent:
+            problems.add(
+                f"expected the AverageResponse of {shown(transaction.name)} between its minimum and maximum, "
+                f"found {mean:g} and {minimum:g} … {maximum:g}",
+                transaction.line,
+            )
+            return None
+        sd, notes = _standard_deviation(transaction, printed)
+    failed = _value(transaction, "failedtransactioncount")
+    if failed:
+        notes.append(f"{failed:.0f} failed transactions")
+    origin = belonging.origin(transaction.line, *notes)
+    return Summary(belonging.response_times(transaction.name), origin, int(count), mean, sd, quantiles)
+
+
+def _needed(
+    transaction: Transaction, key: str, read: Callable[[object], float | None], expected: str, problems: Problems
+) -> float | None:
+    """A figure without which there is no summary."""
+    text, line = transaction.texts.get(key, ("nothing", transaction.line))
+    value = read(text)
+    if value is None:
+        problems.add(f"expected {expected} of {shown(transaction.name)}, found {shown(text)}", line)
+    return value
+
+
+def _value(transaction: Transaction, key: str) -> float | None:
+    """A figure that may be missing; a negative one is none."""
+    value = number(transaction.texts.get(key, ("", 0))[0])
+    return value if value is not None and value >= 0 else None
+
+
+def _quantiles(transaction: Transaction) -> dict[float, float]:
+    """The percentiles, by share. Swingbench writes ``TenthPrecentile`` and ``EightiethPercentile``."""
+    found = {}
+    for key in transaction.texts:
+        stem, spelling, _rest = key.partition("precentile" if "precentile" in key else "percentile")
+        value = _value(transaction, key)
+        if spelling and stem in _DECILES and value is not None:
+            found[_DECILES[stem]] = value
+    return dict(sorted(found.items()))
+
+
+def _standard_deviation(transaction: Transaction, printed: Printed) -> tuple[float | None, list[str]]:
+    """The standard deviation if it is there and possible, and what must be said if it is there and is not."""
+    found = next((_value(transaction, key) for key in transaction.texts if "standarddeviation" in key), None)
+    variance = next((_value(transaction, key) for key in transaction.texts if "variance" in key), None)
+    sd = math.sqrt(variance) if found is None and variance is not None else found
+    if sd is None or printed.count < 2:
+        return None, []
+    if not is_possible(sd, printed) or sd == 0:
+        return None, [f"a standard deviation of {sd:g} ms cannot belong to the other figures: not used"]
+    return sd, []
+
+
+def _series(readings: Readings, average: float | None, belonging: Belonging) -> tuple[Series | None, tuple[str, ...]]:
+    """The readings as a series, or why they are none."""
+    if not readings:
+        return None, ()
+    mean = sum(readings.rates) / len(readings.rates)
+    if average and not 1 / _UNLIKELY < mean / average < _UNLIKELY:
+        return None, (f"TPSReadings with a mean of {mean:g} are not transactions a second: not used",)
+    stretch = longest_stretch(np.asarray(readings.epoch_ms) / 1000, readings.rates)
+    if stretch is None:
+        return None, ("TPSReadings are too few, or too irregular: not used",)
+    origin = belonging.origin(None, *stretch.notes)
+    return Series(
+        belonging.throughput(), origin, stretch.interval_seconds, stretch.values, stretch.starts_at_seconds
+    ), ()

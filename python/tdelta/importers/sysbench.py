@@ -1,0 +1,170 @@
+"""sysbench 0.4, 0.5, 1.0 and 1.1: what it prints, and the rows of its CSV hook; one run after the other in one file.
+
+Layouts as its sources print them: ``db_driver.c`` and ``sysbench.c`` of 0.5 and 1.0, ``sb_histogram.c`` of 1.0,
+``sysbench.lua`` of 1.1 (`report_csv`). Of a run there can be a throughput at each interval, a histogram, and a summary
+without a standard deviation, whose mean is the exact sum over the exact count. What is left out is told: errors that
+were ignored, a report that is missing, checkpoints.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from tdelta.errors import ImportFault
+from tdelta.importers.protocol import Naming, Source
+from tdelta.importers.reading import excerpt
+from tdelta.importers.sysbench_run import Run
+from tdelta.records.observed import Observation
+
+_NUMBER = r"(\d{1,15}(?:\.\d{1,12})?)"
+_BANNER = re.compile(r"sysbench v? ?\d+\.\d+")
+_OPTIONS = "Running the test with following options:"
+_THREADS = re.compile(r"Number of threads:\s*(\d{1,9})\s*$")
+_INTERVAL = re.compile(rf"\[\s*{_NUMBER}s\s*\]\s*(.*)$")
+_PROGRESS = re.compile(  # a whole line says the latency, too
+    rf"(?:thds|threads):\s*(\d{{1,9}}),?\s*(?:tps|eps):\s*{_NUMBER}[,\s](.*(?:\blat\b|response time).*)$"
+)
+_QUERIES = re.compile(rf"\s*qps:\s*{_NUMBER}\s|\s*reads:\s*{_NUMBER},\s*writes:\s*{_NUMBER},")
+_CSV_HEADER = re.compile(r"time,\s*threads,\s*tps,\s*qps\b", re.IGNORECASE)
+_CSV = re.compile(r"\d{1,15}(?:,\d{1,15}(?:\.\d{1,12})?){9}$")
+_BAR = re.compile(rf"\s*{_NUMBER} \|\**\s+(\d{{1,18}})\s*$")
+_BARS = "Latency histogram (values are in milliseconds)"
+_REPORTS = ("SQL statistics:", "OLTP test statistics:", "General statistics:", "Test execution summary:", "Throughput:")
+_SEVERE = ("FATAL:", "ALERT:")
+_MOST_FAULTS = 20
+
+
+class Sysbench:
+    """The format; see `tdelta.importers.protocol.Importer`."""
+
+    name = "sysbench"
+
+    def recognizes(self, source: Source) -> bool:
+        """Whether its beginning has what only sysbench prints."""
+        text = source.head.decode("utf-8", "ignore").lstrip("\ufeff")
+        lines = [line.strip() for line in text.split("\n")]
+        first = next((line for line in lines if line), "")
+        if _CSV_HEADER.match(first) or _CSV.match(first):
+            return True
+        return any(
+            line in (_OPTIONS, _BARS, *_REPORTS[:4]) or _BANNER.match(line) or _is_progress(line) for line in lines
+        )
+
+    def read(self, source: Source, naming: Naming) -> Iterator[Observation]:
+        """Its runs, one after the other. Runs at the same number of threads are told apart by their order."""
+        reader = _Reader(source)
+        seen: dict[object, int] = {}
+        for run in reader.runs():
+            key = run.threads
+            seen[key] = seen.get(key, 0) + 1
+            yield from run.observations(source.name, naming, seen[key])
+        if reader.faults:
+            raise ImportFault("\n".join(reader.faults))
+        if not seen:
+            raise ImportFault(
+                f"{source.name}: expected sysbench's progress lines ('[ 10s ] thds: …') or its final report, found"
+                f" neither in {reader.lines} lines{reader.said}. Did the run end?"
+            )
+
+
+class _Reader:
+    """Cuts a file into runs, line by line."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self.faults: list[str] = []
+        self.lines = 0
+        self.said = ""
+        self._doubtful: tuple[int, str] | None = None
+        self._in_bars = False
+
+    def runs(self) -> Iterator[Run]:
+        run = Run()
+        for number, line in self._source.text_lines():
+            self.lines = number
+            text = line.strip()
+            self._settle()
+            if self._starts_anew(run, text):
+                if run.has_figures:
+                    yield run
+                run = Run()
+            self._take(run, number, text)
+            if len(self.faults) >= _MOST_FAULTS:
+                raise ImportFault("\n".join((*self.faults, "… and maybe more")))
+        if self._doubtful is not None:
+            run.cautions.append(f"the file ends within line {self._doubtful[0]}, which is left out")
+        if run.has_figures:
+            yield run
+
+    def _starts_anew(self, run: Run, text: str) -> bool:
+        """Another banner; or intervals, after the final report or with their clock set back."""
+        if text == _OPTIONS or _BANNER.match(text):
+            return run.has_figures or bool(run.cautions)
+        seconds = _seconds(text)
+        if seconds is None:
+            return False
+        return run.has_ended or (run.last_second is not None and seconds < run.last_second)
+
+    def _take(self, run: Run, number: int, text: str) -> None:
+        if interval := _INTERVAL.match(text):
+            self._take_interval(run, number, interval)
+        elif _CSV.match(text):
+            run.add_interval(number, self._source.name, *_csv_figures(text))
+        elif text == _BARS:
+            self._in_bars = True
+        elif self._in_bars and (bar := _BAR.match(text)):
+            run.add_bar(float(bar[1]), int(bar[2]), number)
+        elif match := _THREADS.match(text):
+            run.threads = int(match[1])
+        elif text.startswith(_SEVERE):
+            run.cautions.append(f"sysbench reported {excerpt(text)}")
+            self.said = f" (it reported {excerpt(text)})"
+        elif text in _REPORTS:
+            self._in_bars = False
+            run.start_report()
+        else:
+            run.take_report_line(number, text)
+
+    def _take_interval(self, run: Run, number: int, interval: re.Match[str]) -> None:
+        rest = interval[2]
+        progress = _PROGRESS.match(rest)
+        if progress is not None:
+            queries = _QUERIES.match(progress[3])
+            found = [float(text) for text in queries.groups() if text] if queries else []
+            per_second = sum(found) if found else None
+            run.add_interval(
+                number, self._source.name, float(interval[1]), int(progress[1]), float(progress[2]), per_second
+            )
+        elif rest.startswith("Checkpoint report"):
+            run.has_checkpoints = True
+        elif rest.startswith(("thds:", "threads:")):
+            self._doubtful = (number, rest)
+
+    def _settle(self) -> None:
+        """A progress line that was not understood is a fault, unless it is the file's last: then it was cut off."""
+        if self._doubtful is not None:
+            number, rest = self._doubtful
+            self.faults.append(
+                f"{self._source.name}:{number}: expected a progress line 'thds: N tps: X qps: Y …' or 'threads: N, tps:"
+                f" X, reads: Y, …', found {excerpt(rest)}. Correct the line, or leave it out"
+            )
+            self._doubtful = None
+
+
+def _is_progress(line: str) -> bool:
+    interval = _INTERVAL.match(line)
+    return interval is not None and _PROGRESS.match(interval[2]) is not None
+
+
+def _seconds(text: str) -> float | None:
+    """When an interval ended, in seconds from the run's start."""
+    interval = _INTERVAL.match(text)
+    if interval is not None:
+        return float(interval[1])
+    return float(text.partition(",")[0]) if _CSV.match(text) else None
+
+
+def _csv_figures(text: str) -> tuple[float, int, float, float]:
+    seconds, threads, per_second, queries = text.split(",")[:4]
+    return float(seconds), int(float(threads)), float(per_second), float(queries)

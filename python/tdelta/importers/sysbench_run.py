@@ -1,0 +1,228 @@
+"""One run of sysbench, as its output adds up to it, and the observations in it."""
+
+from __future__ import annotations
+
+import math
+import re
+from array import array
+from collections.abc import Iterator
+from itertools import pairwise
+from statistics import median
+
+from tdelta.errors import ImportFault
+from tdelta.importers.accumulating import LONGEST_MS, place
+from tdelta.importers.protocol import Naming
+from tdelta.records.conditions import Level
+from tdelta.records.observed import (
+    THROUGHPUT,
+    Binned,
+    Bins,
+    Figure,
+    Group,
+    Observation,
+    Origin,
+    Series,
+    Summary,
+)
+
+MOST_INTERVALS = 1_000_000
+"""Eleven days of one second each."""
+MOST_BARS = 4096
+QUERIES = "queries"
+"""The transaction of throughput in queries a second; `all` is in transactions a second."""
+
+_STEP = 1e8 ** (1 / 1023)
+"""Between two values of the histogram: 1024 of them from 0.001 ms to 100 s (``sb_histogram_init``)."""
+_ROUNDED = 0.0005
+_NUMBER = r"(\d{1,15}(?:\.\d{1,12})?)"
+_FACTS = {
+    "transactions": re.compile(rf"transactions:\s+(\d{{1,18}})\s+\({_NUMBER} per sec\.\)"),
+    "ignored": re.compile(r"ignored errors:\s+(\d{1,18})"),
+    "reconnects": re.compile(r"reconnects:\s+(\d{1,18})"),
+    "eps": re.compile(rf"events/s \(eps\):\s+{_NUMBER}"),
+    "seconds": re.compile(rf"(?:total time|time elapsed):\s+{_NUMBER}s"),
+    "events": re.compile(r"total number of events:\s+(\d{1,18})$"),
+    "sum_s": re.compile(rf"total time taken by event execution:\s+{_NUMBER}s?$"),
+    "avg": re.compile(rf"avg:\s+{_NUMBER}(?:ms)?$"),
+    "sum": re.compile(rf"sum:\s+{_NUMBER}$"),
+}
+_PERCENTILE = re.compile(rf"(?:approx\.\s+)?(\d{{1,4}})(?:th|st|nd|rd)? percentile:\s+{_NUMBER}(?:ms)?$")
+
+
+class Run:
+    """What is known of one run so far."""
+
+    def __init__(self) -> None:
+        self.threads: int | None = None
+        self.cautions: list[str] = []
+        self.has_checkpoints = False
+        self._seconds = array("d")
+        self._transactions = array("d")
+        self._queries = array("d")
+        self._most_threads = 0
+        self._bars: dict[float, int] = {}
+        self._facts: dict[str, tuple[float, ...]] = {}
+        self._quantiles: dict[float, float] = {}
+        self._in_report = False
+        self._line: int | None = None
+
+    @property
+    def has_figures(self) -> bool:
+        """Whether there is anything to observe."""
+        return bool(self._seconds or self._bars or "events" in self._facts or "transactions" in self._facts)
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether its final report was read."""
+        return "events" in self._facts and not self.has_checkpoints
+
+    @property
+    def last_second(self) -> float | None:
+        """When its last interval ended."""
+        return self._seconds[-1] if self._seconds else None
+
+    def add_interval(
+        self, line: int, file: str, seconds: float, threads: int, per_second: float, queries: float | None
+    ) -> None:
+        """One more interval of ``--report-interval``."""
+        if len(self._seconds) >= MOST_INTERVALS:
+            raise ImportFault(
+                f"{place(file, line)}: expected at most {MOST_INTERVALS} intervals in one run, found more"
+            )
+        self._seconds.append(seconds)
+        self._transactions.append(per_second)
+        self._queries.append(math.nan if queries is None else queries)
+        self._most_threads = max(self._most_threads, threads)
+
+    def add_bar(self, value_ms: float, count: int, line: int) -> None:
+        """One more row of ``--histogram``; rows below 0.03 ms can be printed alike."""
+        if count and len(self._bars) < MOST_BARS:
+            self._bars[value_ms] = self._bars.get(value_ms, 0) + count
+            self._line = self._line or line
+
+    def start_report(self) -> None:
+        """A section of the final report begins."""
+        self._in_report = True
+
+    def take_report_line(self, line: int, text: str) -> None:
+        """A line of the report, if it is one of those that are of use."""
+        if not self._in_report:
+            return
+        for name, pattern in _FACTS.items():
+            if match := pattern.match(text):
+                self._facts[name] = tuple(float(found) for found in match.groups())
+                self._line = line if name == "events" else self._line
+                return
+        if (match := _PERCENTILE.match(text)) and float(match[2]) <= LONGEST_MS:
+            share = float(f"0.{match[1]}") if len(match[1]) > 1 else float(match[1]) / 100
+            if 0 < share < 1 and match[1] != "100":
+                self._quantiles[share] = float(match[2])
+
+    def observations(self, file: str, naming: Naming, number: int) -> Iterator[Observation]:
+        """What there is of the run.
+
+        Args:
+            file: as the user named it.
+            naming: of the file.
+            number: which run at this number of threads in this file, from 1.
+
+        Raises:
+            ImportFault: figures of the report that contradict each other.
+        """
+        levels = self._levels(naming)
+        run = naming.run if number == 1 else f"{naming.run}.{number}"
+        timed = Group(naming.condition or "", run=run, levels=levels)
+        self._caution()
+        origin = Origin(file, "sysbench", None, tuple(dict.fromkeys(self.cautions)))
+        summary = None if self.has_checkpoints else self._summary(timed, origin, file)
+        for transaction, values in (("all", self._transactions), (QUERIES, self._queries)):
+            if values and not any(math.isnan(value) for value in values):
+                group = Group(timed.condition, transaction, THROUGHPUT, "/s", run, levels)
+                yield self._series(group, origin, values)
+        if self._bars:
+            yield Binned(timed, origin, _bins(self._bars))
+        if summary is not None:
+            yield summary
+        per_second = None if self.has_checkpoints else self._per_second()
+        if per_second is not None:
+            yield Figure(Group(timed.condition, "all", THROUGHPUT, "/s", run, levels), origin, per_second)
+
+    def _levels(self, naming: Naming) -> tuple[tuple[str, Level], ...]:
+        threads = self.threads or self._most_threads
+        said = dict(naming.levels).get("threads")
+        if not threads:
+            return naming.levels
+        if said is not None and said != threads:
+            self.cautions.append(f"the file's name says {said} threads, sysbench says {threads}: {threads} is used")
+        return (*(it for it in naming.levels if it[0] != "threads"), ("threads", threads))
+
+    def _caution(self) -> None:
+        for name, words in (("ignored", "errors were ignored"), ("reconnects", "reconnects")):
+            if count := self._facts.get(name, (0.0,))[0]:
+                self.cautions.append(f"{count:.0f} {words}")
+        if self.has_checkpoints:
+            self.cautions.append("checkpoint reports start the counts anew: only the intervals are used")
+        elif "events" not in self._facts:
+            self.cautions.append("sysbench's final report is missing: the run did not end, or the file is cut off")
+
+    def _series(self, group: Group, origin: Origin, values: array[float]) -> Series:
+        steps = [after - before for before, after in pairwise(self._seconds)]
+        interval = median(steps) if steps else self._seconds[0]
+        uneven = sum(abs(step - interval) > 0.5 * interval for step in steps)
+        if uneven:
+            told = f"{uneven} of {len(steps)} intervals are not {interval:g} s long, as the others are"
+            origin = Origin(origin.file, origin.format, origin.line, (*origin.cautions, told))
+        start = max(0.0, self._seconds[0] - interval)
+        return Series(group, origin, interval or 1.0, tuple(values), start)
+
+    def _summary(self, group: Group, origin: Origin, file: str) -> Summary | None:
+        """The mean: the sum of all times over their number where both are printed, else what is printed as ``avg``."""
+        events = int(self._facts.get("events", (0.0,))[0])
+        if not events:
+            return None
+        average = self._facts.get("avg")
+        total_ms = self._facts.get("sum") or tuple(1e3 * it for it in self._facts.get("sum_s", ()))
+        if not average and not total_ms:
+            return None
+        mean = total_ms[0] / events if total_ms else average[0] if average else 0.0
+        # Both are rounded to two decimals, the sum of 0.5 to four of a second.
+        if average and abs(mean - average[0]) > 0.0051 + 0.01 * average[0]:
+            raise ImportFault(
+                f"{place(file, self._line)}: expected the sum of all times over {events} events to be their avg of"
+                f" {average[0]:g} ms, found {mean:g} ms. The report is damaged: leave the file out"
+            )
+        if mean > LONGEST_MS:
+            raise ImportFault(
+                f"{place(file, self._line)}: expected a mean of at most {LONGEST_MS:g} ms, found {mean:g}"
+            )
+        return Summary(group, origin, events, mean, None, dict(self._quantiles))
+
+    def _per_second(self) -> float | None:
+        if "transactions" in self._facts:
+            return self._facts["transactions"][1]
+        if "eps" in self._facts:
+            return self._facts["eps"][0]
+        events, seconds = self._facts.get("events", (0.0,))[0], self._facts.get("seconds", (0.0,))[0]
+        return events / seconds if events and seconds else None
+
+
+def _bins(bars: dict[float, int]) -> Bins:
+    """Edges half a step from each printed value; ``floor(log(x) * mult + 0.5)`` is how values are put to them."""
+    edges: list[float] = []
+    counts: list[int] = []
+    for value, count in sorted(bars.items()):
+        half = math.sqrt(_STEP)
+        low, high = (value - _ROUNDED) / half, (value + _ROUNDED) * half
+        if value > 0.1:  # here rounding to 0.001 is less than a step
+            low, high = value / half, value * half
+        low = max(low, 1e-6)
+        if not edges:
+            edges.append(low)
+        elif low > edges[-1] * 1.001:
+            counts.append(0)
+            edges.append(low)
+        else:
+            edges[-1] = max((edges[-1] * low) ** 0.5, edges[-2] * 1.000001)
+        counts.append(count)
+        edges.append(max(high, edges[-1] * 1.000001))
+    return Bins(tuple(edges), tuple(counts))

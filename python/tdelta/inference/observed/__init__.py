@@ -1,0 +1,40 @@
+"""Verdicts from what other tools measured: from `tdelta.records.Observation` to `tdelta.records.AnalysisResult`.
+
+`analyze` is the entrance, `pictures` gives its curves. Each condition's mean gets a posterior of its own, by the model
+that its data allow; two of them make a ratio and a difference. Deterministic, NumPy only, no sampling. The models, what
+they assume and how often they are wrong are in ``docs/analyze-models.md``.
+"""
+
+from __future__ import annotations
+
+from tdelta.inference.observed.judging import analyze
+from tdelta.inference.observed.pictures import pictures
+from tdelta.inference.observed.settings import (
+    NO_SPEEDUP,
+    PRIOR_HELP,
+    PUBLISHED,
+    RUN_LUCK,
+    AnalysisSettings,
+    NormalPrior,
+    Prior,
+    parse_priors,
+)
+from tdelta.inference.observed.shapes import ComparisonPicture, Curve, PredictiveCheck, QuantileCheck, RatioCurve
+
+__all__ = [
+    "NO_SPEEDUP",
+    "PRIOR_HELP",
+    "PUBLISHED",
+    "RUN_LUCK",
+    "AnalysisSettings",
+    "ComparisonPicture",
+    "Curve",
+    "NormalPrior",
+    "PredictiveCheck",
+    "Prior",
+    "QuantileCheck",
+    "RatioCurve",
+    "analyze",
+    "parse_priors",
+    "pictures",
+]

@@ -1,0 +1,295 @@
+"""Posteriors on grids: of a log mean, of a log ratio, of a difference. No model here, only their arithmetic.
+
+A condition's mean comes as a likelihood over its log (a `LogCurve`, flat prior). Two of them are convolved into the
+likelihood of the log ratio, which then meets its prior, and are put on a plane of both log means for the difference,
+which is no function of the ratio alone. Grids are sinh-spaced: fine at the peak, reaching far into heavy tails.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tdelta.inference.observed.settings import NormalPrior, NoSpeedup, RatioPrior
+from tdelta.inference.posterior import FloatArray, Mixture, Posterior, integrated
+from tdelta.records import Spread
+
+_POINTS = 601
+_PLANE_POINTS, _INNER_POINTS = 201, 141
+_LOWER_TAILS = 801
+_LUCK_NODES, _LUCK_POINTS = 61, 401
+_ONE_SD_TAIL = 0.15865525393145707
+_DEEP = 60.0
+"""How far below its peak, in logs, a curve is known at all: e^-60 of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class LogCurve:
+    """A log density over the log of something: a mean's likelihood, or a ratio's.
+
+    Attributes:
+        at: shape (n,), increasing.
+        log_density: shape (n,), less a constant.
+    """
+
+    at: FloatArray
+    log_density: FloatArray
+
+    def interpolated(self, x: FloatArray) -> FloatArray:
+        """The log density anywhere: within the grid linear, beyond it on the slope of its end, never rising."""
+        left, right = (
+            float(np.diff(self.log_density[part])[0] / np.diff(self.at[part])[0])
+            for part in (slice(0, 2), slice(-2, None))
+        )
+        inside = np.interp(x, self.at, self.log_density)
+        below = np.minimum(x - self.at[0], 0.0) * max(left, 0.0)
+        above = np.maximum(x - self.at[-1], 0.0) * min(right, 0.0)
+        return np.asarray(inside + below + above, dtype=np.float64)
+
+    def posterior(self) -> Posterior:
+        """Under the flat prior."""
+        return integrated(self.at, self.log_density)
+
+    @property
+    def weights(self) -> FloatArray:
+        """Shape (n,): the trapezoid rule's, of the normalised density; they sum to 1."""
+        density = np.exp(self.log_density - self.log_density.max())
+        widths = np.gradient(self.at)
+        widths[0], widths[-1] = 0.5 * (self.at[1] - self.at[0]), 0.5 * (self.at[-1] - self.at[-2])
+        weights = density * widths
+        return np.asarray(weights / weights.sum(), dtype=np.float64)
+
+    @property
+    def median(self) -> float:
+        """Of the posterior under the flat prior."""
+        return self.posterior().quantile(0.5)
+
+    @property
+    def sd(self) -> float:
+        """Half of the distance between the quantiles that lie two sd apart in a normal: finite in any tail."""
+        found = self.posterior()
+        return 0.5 * (found.quantile(1.0 - _ONE_SD_TAIL) - found.quantile(_ONE_SD_TAIL))
+
+    @property
+    def moments(self) -> tuple[float, float]:
+        """Mean and variance, of which the runs' model makes normals."""
+        weights = self.weights
+        mean = float(weights @ self.at)
+        return mean, float(weights @ (self.at - mean) ** 2)
+
+
+def sinh_spaced(centre: float, narrow: float, low: float, high: float, points: int = _POINTS) -> FloatArray:
+    """From ``low`` to ``high``, finest about ``centre``, where the spacing is a small part of ``narrow``."""
+    ends = np.arcsinh((low - centre) / narrow), np.arcsinh((high - centre) / narrow)
+    return np.asarray(centre + narrow * np.sinh(np.linspace(*ends, points)), dtype=np.float64)
+
+
+def log_ratio(baseline: LogCurve, condition: LogCurve, *, is_inverse: bool) -> LogCurve:
+    """Likelihood of the log ratio of costs: the convolution of two log means.
+
+    Args:
+        baseline: of its log mean.
+        condition: of its log mean.
+        is_inverse: more is better (throughput), so the cost is the inverse and the ratio is baseline over condition.
+    """
+    upper, lower = (baseline, condition) if is_inverse else (condition, baseline)
+    theta = sinh_spaced(
+        upper.median - lower.median,
+        float(np.hypot(upper.sd, lower.sd)),
+        float(upper.at[0] - lower.at[-1]),
+        float(upper.at[-1] - lower.at[0]),
+    )
+    # Integrate over the narrower of the two, whose nodes are the closer ones; the wider is interpolated.
+    if upper.sd >= lower.sd:
+        inner = _on_fewer_points(lower, _INNER_POINTS)
+        terms = upper.interpolated(theta[:, None] + inner.at) + _log(inner.weights)
+    else:
+        inner = _on_fewer_points(upper, _INNER_POINTS)
+        terms = lower.interpolated(inner.at - theta[:, None]) + _log(inner.weights)
+    return LogCurve(theta, _log_sum(terms))
+
+
+def of_mixture(data: Mixture, points: int = _POINTS) -> LogCurve:
+    """A mixture of normals on a grid."""
+    reach = 11.0 * float(data.sds.max()) + float(np.ptp(data.means))
+    theta = sinh_spaced(data.mean, float(data.sds.min()), data.mean - reach, data.mean + reach, points)
+    return LogCurve(theta, data.log_density(theta))
+
+
+def widened(curve: LogCurve, weights: FloatArray, sds: FloatArray) -> LogCurve:
+    """A log ratio to which a normal of unknown sd is added: the luck of two single runs.
+
+    Args:
+        curve: the likelihood of the ratio of these two runs.
+        weights: shape (k,), of each sd; they sum to 1.
+        sds: shape (k,), of the difference of two runs' luck.
+    """
+    found = curve.posterior()
+    nodes = sinh_spaced(curve.median, curve.sd, found.quantile(1e-6), found.quantile(1.0 - 1e-6), _LUCK_NODES)
+    thin = LogCurve(nodes, curve.interpolated(nodes))
+    # Each node stands for its stretch of the curve: smoothing by half of it keeps the sum smooth where luck is small.
+    stretch = 0.5 * np.gradient(nodes)
+    data = Mixture(
+        np.outer(weights, thin.weights).ravel(),
+        np.tile(nodes, len(sds)),
+        np.hypot(np.repeat(sds, len(nodes)), np.tile(stretch, len(sds))),
+    )
+    return of_mixture(data, _LUCK_POINTS)
+
+
+def under(data: LogCurve, prior: RatioPrior) -> Posterior:
+    """A log ratio's likelihood times its prior."""
+    theta = data.at
+    if isinstance(prior, NormalPrior):
+        reach = 9.0 * prior.sd
+        theta = np.union1d(theta, sinh_spaced(prior.mean, prior.sd, prior.mean - reach, prior.mean + reach))
+    elif isinstance(prior, NoSpeedup):
+        theta = _from_zero(data)
+    return integrated(theta, data.interpolated(theta) + prior.log_density(theta))
+
+
+def _from_zero(data: LogCurve) -> FloatArray:
+    """A grid for a posterior cut off below 0: what is left may be the far tail of the data, steep at 0."""
+    if data.median > 0.0:
+        return np.concatenate([[0.0], data.at[data.at > 0.0]])
+    # The density falls off over the inverse of its log's slope.
+    step = 0.01 * data.sd
+    slope = float(np.diff(data.interpolated(np.array([0.0, step])))[0]) / step
+    narrow = min(data.sd, 1.0 / max(-slope, 1e-9))
+    return sinh_spaced(0.0, narrow, 0.0, max(float(data.at[-1]), 40.0 * narrow))
+
+
+@dataclass(frozen=True, slots=True)
+class Linear:
+    """A posterior in the unit of the values: ``cumulative`` from 0 to 1 over increasing ``value``."""
+
+    value: FloatArray
+    cumulative: FloatArray
+
+    def quantile(self, probability: float) -> float:
+        """The value below which this much of the posterior lies."""
+        return float(np.interp(probability, self.cumulative, self.value))
+
+    def hdi(self, mass: float) -> tuple[float, float]:
+        """The shortest interval that holds ``mass``."""
+        tails = np.linspace(0.0, 1.0 - mass, _LOWER_TAILS)
+        low = np.interp(tails, self.cumulative, self.value)
+        high = np.interp(tails + mass, self.cumulative, self.value)
+        shortest = int(np.argmin(high - low))
+        return float(low[shortest]), float(high[shortest])
+
+    @property
+    def spread(self) -> Spread:
+        """The figures that are quoted."""
+        return Spread(self.quantile(0.5), self.hdi(0.95), self.hdi(0.99))
+
+
+@dataclass(frozen=True, slots=True)
+class Plane:
+    """The joint posterior of both log means, the prior of their ratio included.
+
+    Attributes:
+        baseline: shape (n,), log means.
+        condition: shape (k,), log means.
+        density: shape (n, k), less a factor.
+    """
+
+    baseline: FloatArray
+    condition: FloatArray
+    density: FloatArray
+
+    def means(self) -> tuple[Linear, Linear]:
+        """The posteriors of the two means."""
+        return (
+            _linear(self.baseline, np.asarray(np.trapezoid(self.density, self.condition, axis=1))),
+            _linear(self.condition, np.asarray(np.trapezoid(self.density, self.baseline[:, None], axis=0))),
+        )
+
+    def difference(self) -> Linear:
+        """The posterior of condition less baseline: for each baseline mean, the condition's own distribution."""
+        steps = 0.5 * (self.density[:, 1:] + self.density[:, :-1]) * np.diff(self.condition)
+        below = np.concatenate([np.zeros((len(self.baseline), 1)), np.cumsum(steps, axis=1)], axis=1)
+        widths = np.gradient(self.baseline)
+        below *= widths[:, None]
+        baseline, condition = np.exp(self.baseline), np.exp(self.condition)
+        first, second = self.means()
+        centre = second.quantile(0.5) - first.quantile(0.5)
+        wide = [high - low for low, high in (first.hdi(0.95), second.hdi(0.95))]
+        narrow = 0.25 * float(np.hypot(wide[0], wide[1]))
+        value = sinh_spaced(centre, narrow, float(condition[0] - baseline[-1]), float(condition[-1] - baseline[0]))
+        total = np.zeros_like(value)
+        for mean, cumulative in zip(baseline, below, strict=True):
+            total += np.interp(value + mean, condition, cumulative)
+        return Linear(value, total / total[-1])
+
+
+def plane(baseline: LogCurve, condition: LogCurve, prior: RatioPrior | None, *, is_inverse: bool) -> Plane:
+    """Both log means together, from one curve each.
+
+    Args:
+        baseline: of its log mean.
+        condition: of its log mean.
+        prior: of the log ratio of costs; None where the curves have their priors in them.
+        is_inverse: as for `log_ratio`.
+    """
+    first, second = (_on_fewer_points(curve, _PLANE_POINTS) for curve in (baseline, condition))
+    density = np.outer(*(np.exp(curve.log_density - curve.log_density.max()) for curve in (first, second)))
+    return _meeting(Plane(first.at, second.at, density), prior, is_inverse=is_inverse)
+
+
+def plane_of_normals(
+    weights: FloatArray, means: FloatArray, variances: FloatArray, prior: RatioPrior, *, is_inverse: bool
+) -> Plane:
+    """Both log means together, from a mixture in whose every component they are normal and independent.
+
+    Args:
+        weights: shape (k,).
+        means: shape (k, 2), of baseline and condition.
+        variances: shape (k, 2).
+        prior: of the log ratio of costs.
+        is_inverse: as for `log_ratio`.
+    """
+    kept = weights > 1e-9 * weights.max()
+    weights, means, sds = weights[kept], means[kept], np.sqrt(variances[kept])
+    grids, densities = [], []
+    for side in range(2):
+        reach = 9.0 * sds[:, side]
+        low, high = float((means[:, side] - reach).min()), float((means[:, side] + reach).max())
+        grids.append(sinh_spaced(float(weights @ means[:, side] / weights.sum()), float(sds.min()), low, high, 301))
+        z = (grids[side] - means[:, side, None]) / sds[:, side, None]
+        densities.append(np.exp(-0.5 * z**2) / sds[:, side, None])
+    density = (weights[:, None] * densities[0]).T @ densities[1]
+    return _meeting(Plane(grids[0], grids[1], density), prior, is_inverse=is_inverse)
+
+
+def _meeting(both: Plane, prior: RatioPrior | None, *, is_inverse: bool) -> Plane:
+    if prior is None:
+        return both
+    theta = both.condition - both.baseline[:, None]
+    logs = prior.log_density(-theta if is_inverse else theta)
+    return Plane(both.baseline, both.condition, both.density * np.exp(logs - logs.max()))
+
+
+def _on_fewer_points(curve: LogCurve, points: int) -> LogCurve:
+    at = sinh_spaced(curve.median, curve.sd, float(curve.at[0]), float(curve.at[-1]), points)
+    return LogCurve(at, curve.interpolated(at))
+
+
+def _linear(log_value: FloatArray, density: FloatArray) -> Linear:
+    """From a density of the log to the value itself; a grid finer than the plane's, the log density interpolated."""
+    top = density.max()
+    logs = np.log(np.maximum(density / top, np.exp(-_DEEP)))
+    fine = np.linspace(0.0, len(log_value) - 1.0, 4 * len(log_value))
+    at = np.interp(fine, np.arange(len(log_value)), log_value)
+    found = integrated(at, np.interp(at, log_value, logs))
+    return Linear(np.exp(found.theta), found.cumulative)
+
+
+def _log(weights: FloatArray) -> FloatArray:
+    return np.asarray(np.log(np.maximum(weights, 1e-300)), dtype=np.float64)
+
+
+def _log_sum(terms: FloatArray) -> FloatArray:
+    top = terms.max(axis=1)
+    return np.asarray(top + np.log(np.exp(terms - top[:, None]).sum(axis=1)), dtype=np.float64)

@@ -1,0 +1,86 @@
+"""The whole answer: every comparison, which of them decide, and what holds for all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from tdelta.errors import UnknownName, UsageError
+from tdelta.inference.decisions import worst
+from tdelta.inference.observed.comparing import compared, fitted
+from tdelta.inference.observed.pairing import formats, paired
+from tdelta.inference.observed.settings import AnalysisSettings
+from tdelta.inference.observed.words import PRIOR_WORDS, overall_cautions
+from tdelta.records import ALL, RESPONSE_TIME, THROUGHPUT, AnalysisResult, Comparison, Observation
+
+
+def analyze(observations: Iterable[Observation], settings: AnalysisSettings) -> AnalysisResult:
+    """Compare every condition with the baseline, in all that both have.
+
+    Raises:
+        UsageError: no such baseline, nothing to compare it with, or a metric or transaction that is not there.
+    """
+    found = tuple(observations)
+    check(found, settings)
+    pairs = paired(found, settings.baseline)
+    if not pairs.pairs:
+        listed = "\n".join(f"  {words}" for words in pairs.left_out)
+        raise UsageError(f"no figure of another condition can be held against {settings.baseline}:\n{listed}")
+    comparisons = chosen([compared(fitted(pair), settings) for pair in pairs.pairs], settings)
+    return AnalysisResult(
+        decision=worst(c.decision for c in comparisons if c.primary),
+        comparisons=comparisons,
+        rope=settings.rope,
+        baseline=settings.baseline,
+        formats=formats(found),
+        cautions=overall_cautions(comparisons, settings),
+        left_out=pairs.left_out,
+        prior_words=PRIOR_WORDS,
+        source=settings.source,
+    )
+
+
+def check(observations: Sequence[Observation], settings: AnalysisSettings) -> None:
+    """Whether what is asked for is there at all."""
+    names = tuple(dict.fromkeys(one.group.condition for one in observations))
+    if not names:
+        raise UsageError("no figures in these files: expected some of two conditions at least")
+    if settings.baseline not in names:
+        raise UnknownName("baseline", settings.baseline, names)
+    if len(names) < 2:
+        raise UsageError(
+            f"only one condition, {names[0]}: a comparison needs the baseline and another. "
+            "Name more files, or tell conditions apart by --condition NAME=GLOB"
+        )
+    metrics = tuple(dict.fromkeys(one.group.metric for one in observations))
+    if settings.metric is not None and settings.metric not in metrics:
+        raise UnknownName("metric", settings.metric, metrics)
+    transactions = tuple(dict.fromkeys(one.group.transaction for one in observations))
+    if settings.transaction is not None and settings.transaction not in transactions:
+        raise UnknownName("transaction", settings.transaction, transactions)
+
+
+def chosen(comparisons: Sequence[Comparison], settings: AnalysisSettings) -> tuple[Comparison, ...]:
+    """Which comparisons are primary: one metric, and the whole mix where it was measured.
+
+    In a closed loop response time and throughput are one number twice, so only one of them decides; in a table of
+    several other metrics (CPU, elapsed) each is a finding of its own.
+    """
+    transactions = {c.transaction for c in comparisons}
+    wanted = {settings.transaction} if settings.transaction is not None else {ALL} & transactions or transactions
+    metrics = _deciding(comparisons, wanted, settings)
+    return tuple(replace(c, primary=c.transaction in wanted and c.metric in metrics) for c in comparisons)
+
+
+def _deciding(comparisons: Sequence[Comparison], transactions: set[str], settings: AnalysisSettings) -> set[str]:
+    if settings.metric is not None:
+        return {settings.metric}
+    having = [c for c in comparisons if c.transaction in transactions]
+    for candidates in ([c for c in having if c.ratio is not None], having):
+        there = {c.metric for c in candidates}
+        for metric in (RESPONSE_TIME, THROUGHPUT):
+            if metric in there:
+                return {metric}
+        if there:
+            return there
+    return set()

@@ -1,0 +1,210 @@
+"""Which figures of which condition are held against which of the baseline: what is merged, what is left out and why."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+import numpy as np
+
+from tdelta.inference.observed.gamma import moments
+from tdelta.inference.observed.summary import pooled
+from tdelta.records import Binned, Bins, Figure, Level, Observation, Origin, Samples, Series, Summary
+
+Key: TypeAlias = tuple[tuple[tuple[str, Level], ...], str, str, str]
+"""Levels, transaction, metric, unit: what two conditions must have in common to be compared."""
+
+Runs: TypeAlias = Mapping[str, Observation]
+"""By run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """One comparison to be made."""
+
+    key: Key
+    baseline: str
+    condition: str
+    baseline_runs: tuple[Observation, ...]
+    condition_runs: tuple[Observation, ...]
+
+    @property
+    def origins(self) -> tuple[Origin, ...]:
+        """Where the figures came from, each file once."""
+        return tuple({o.origin.file: o.origin for o in (*self.baseline_runs, *self.condition_runs)}.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Paired:
+    """All comparisons to be made, in the order of the files, and what could not be compared."""
+
+    pairs: tuple[Pair, ...]
+    left_out: tuple[str, ...]
+
+
+def paired(observations: Iterable[Observation], baseline: str) -> Paired:
+    """Hold every condition against the baseline, at the same levels, transaction, metric and unit."""
+    left_out: list[str] = []
+    table: dict[Key, dict[str, dict[str, list[Observation]]]] = {}
+    for one in observations:
+        group = one.group
+        key = (group.levels, group.transaction, group.metric, group.unit)
+        table.setdefault(key, {}).setdefault(group.condition, {}).setdefault(group.run, []).append(one)
+    pairs = []
+    for key, conditions in table.items():
+        runs = {name: tuple(_one_each(found, left_out)) for name, found in conditions.items()}
+        usable = {name: of for name, of in runs.items() if of}
+        if baseline not in usable:
+            names = ", ".join(conditions)
+            left_out.append(f"{place(key)}: {names}, since {baseline} has no such figure to compare with")
+            continue
+        others = [name for name in usable if name != baseline]
+        if not others:
+            left_out.append(f"{place(key)}: {baseline}, since no other condition has such a figure")
+        pairs += [Pair(key, baseline, name, usable[baseline], usable[name]) for name in others]
+    return Paired(tuple(pairs), tuple(dict.fromkeys(left_out)))
+
+
+def place(key: Key) -> str:
+    """A comparison's place in words: ``threads=16, NewOrder, response_time``."""
+    levels, transaction, metric, _ = key
+    return ", ".join([*(f"{name}={level}" for name, level in levels), transaction, metric])
+
+
+def strength(observation: Observation) -> int:
+    """How much an observation lets a model say: the lower, the more."""
+    match observation:
+        case Samples():
+            return 0
+        case Binned():
+            return 1
+        case Summary(sd=float() | int()):
+            return 2
+        case Series():
+            return 3
+        case Summary():
+            return 4
+        case Figure():
+            return 5
+
+
+def _one_each(runs: Mapping[str, Sequence[Observation]], left_out: list[str]) -> Iterator[Observation]:
+    """Of each run its strongest kind of figures, parts of it (a file for each thread) put together."""
+    for found in runs.values():
+        best = min(map(strength, found))
+        alike = [one for one in found if strength(one) == best]
+        merged = _merged(alike, left_out)
+        value = merged_value(merged)
+        if not np.isfinite(value) or value <= 0.0:
+            group = merged.group
+            where = place((group.levels, group.transaction, group.metric, group.unit))
+            left_out.append(
+                f"{where}: {group.condition}, run {group.run}, "
+                f"since its mean is {value:g} and a ratio needs one above 0"
+            )
+            continue
+        yield merged
+
+
+def merged_value(observation: Observation) -> float:
+    """The plain mean of an observation."""
+    match observation:
+        case Samples():
+            return observation.total / observation.count if observation.count else 0.0
+        case Binned():
+            return moments(observation.bins)[0] if sum(observation.bins.counts) else 0.0
+        case Summary():
+            return observation.mean
+        case Series():
+            return float(np.mean(observation.values)) if observation.values else 0.0
+        case Figure():
+            return observation.value
+
+
+def _merged(alike: Sequence[Observation], left_out: list[str]) -> Observation:
+    if len(alike) == 1:
+        return alike[0]
+    samples = [one for one in alike if isinstance(one, Samples)]
+    if samples:
+        return _merged_samples(samples)
+    binned = [one for one in alike if isinstance(one, Binned)]
+    if binned:
+        return replace(binned[0], bins=merged_bins([one.bins for one in binned]))
+    summaries = [one for one in alike if isinstance(one, Summary)]
+    if summaries:
+        return pooled(summaries)
+    first = alike[0]
+    for other in alike[1:]:
+        line = "" if other.origin.line is None else f":{other.origin.line}"
+        left_out.append(
+            f"{other.origin.file}{line}: a second figure of {first.group.condition}, run {first.group.run}; "
+            f"the first one, of {first.origin.file}, is used. Name runs apart if it is another run."
+        )
+    return first
+
+
+def _merged_samples(parts: Sequence[Samples]) -> Samples:
+    """Sums add up; what was before what in time is no longer known, so the stretches are dropped."""
+    return replace(
+        parts[0],
+        count=sum(p.count for p in parts),
+        total=sum(p.total for p in parts),
+        total_log=sum(p.total_log for p in parts),
+        total_squares=sum(p.total_squares for p in parts),
+        minimum=min(p.minimum for p in parts),
+        maximum=max(p.maximum for p in parts),
+        bins=merged_bins([p.bins for p in parts]),
+        clusters=(),
+        zeros=sum(p.zeros for p in parts),
+    )
+
+
+def merged_bins(parts: Sequence[Bins]) -> Bins:
+    """Histograms as one: on the edges of all of them, less those that would cut a full bin of another."""
+    if len({part.edges for part in parts}) == 1:
+        return Bins(parts[0].edges, tuple(map(sum, zip(*(part.counts for part in parts), strict=True))))
+    # An edge is kept where it cuts no full bin of any histogram.
+    spans = [(a, b) for part in parts for a, b, n in zip(part.edges, part.edges[1:], part.counts, strict=False) if n]
+    edges = np.unique(np.concatenate([part.edges for part in parts]))
+    low, high = np.array(sorted(spans)).T
+    furthest = np.maximum.accumulate(high)
+    before = np.searchsorted(low, edges, side="left") - 1
+    kept = edges[(before < 0) | (furthest[np.maximum(before, 0)] <= edges)]
+    counts = np.zeros(len(kept) - 1, dtype=np.int64)
+    for part in parts:
+        at = np.searchsorted(kept, part.edges[:-1], side="right") - 1
+        full = np.array(part.counts) > 0
+        np.add.at(counts, at[full], np.array(part.counts)[full])
+    return Bins(tuple(map(float, kept)), tuple(map(int, counts)))
+
+
+def reduced(first: Observation, second: Observation) -> tuple[Observation, Observation]:
+    """Two single runs in figures of one kind, the weaker one's, so that one model serves both sides."""
+    if isinstance(first, Series) or isinstance(second, Series):
+        return first, second
+    weaker = max(strength(first), strength(second))
+    return _as_weak(first, weaker), _as_weak(second, weaker)
+
+
+def _as_weak(observation: Observation, weaker: int) -> Observation:
+    if strength(observation) >= weaker or weaker not in (1, 2):
+        return observation
+    if isinstance(observation, Samples):
+        if weaker == 1:
+            return Binned(observation.group, observation.origin, observation.bins)
+        mean = observation.total / observation.count
+        squares = max(observation.total_squares - observation.count * mean**2, 0.0)
+        sd = float(np.sqrt(squares / max(observation.count - 1, 1)))
+        return Summary(observation.group, observation.origin, observation.count, mean, sd)
+    if isinstance(observation, Binned):
+        mean, sd = moments(observation.bins)
+        return Summary(observation.group, observation.origin, sum(observation.bins.counts), mean, sd)
+    return observation
+
+
+def formats(observations: Iterable[Observation]) -> dict[str, int]:
+    """How many files there are of each format."""
+    files = {(one.origin.format, one.origin.file) for one in observations}
+    return {name: len(list(of)) for name, of in itertools.groupby(sorted(files), key=lambda file: file[0])}

@@ -1,0 +1,159 @@
+"""The curves behind `analyze`: posteriors of both means, of the difference and the ratio, and the predictive check.
+
+Worked out again from the same observations; deterministic, so they are the curves that the figures were taken from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+
+from tdelta.inference.observed.comparing import Fits, fitted
+from tdelta.inference.observed.curves import Linear, under
+from tdelta.inference.observed.fitting import RunFit
+from tdelta.inference.observed.judging import check
+from tdelta.inference.observed.locating import ShapeFit
+from tdelta.inference.observed.pairing import paired
+from tdelta.inference.observed.settings import DEFAULT, AnalysisSettings
+from tdelta.inference.observed.shapes import ComparisonPicture, Curve, PredictiveCheck, QuantileCheck, RatioCurve
+from tdelta.inference.observed.special import log_incomplete
+from tdelta.inference.posterior import FloatArray
+from tdelta.records import Binned, Bins, Observation, Samples, Summary
+
+_POINTS = 240
+_MASS_SHOWN = 0.9999
+_BARS = 40
+_BAND_SDS = 1.96
+_BISECTIONS = 60
+
+
+def pictures(observations: Iterable[Observation], settings: AnalysisSettings) -> tuple[ComparisonPicture, ...]:
+    """The curves behind `analyze`, for the comparisons that have a posterior, in its order.
+
+    Raises:
+        UsageError: as `analyze` does, where there is nothing to compare.
+    """
+    found = tuple(observations)
+    check(found, settings)
+    fits = (fitted(pair) for pair in paired(found, settings.baseline).pairs)
+    return tuple(_picture(one, settings) for one in fits if one.ratio is not None)
+
+
+def _picture(fits: Fits, settings: AnalysisSettings) -> ComparisonPicture:
+    assert fits.ratio is not None  # noqa: S101 - `pictures` leaves out the others
+    assert fits.means is not None  # noqa: S101 - as above
+    levels, transaction, metric, unit = fits.pair.key
+    first, second = fits.means.means()
+    middle = first.quantile(0.5)
+    edges = (1.0 - settings.rope, 1.0 + settings.rope)
+    # A cost of throughput is its inverse: an overhead of 2 % is a throughput of 1/1.02.
+    apart = (1.0 / edges[1] - 1.0, 1.0 / edges[0] - 1.0) if fits.is_inverse else (edges[0] - 1.0, edges[1] - 1.0)
+    return ComparisonPicture(
+        transaction=transaction,
+        levels=levels,
+        metric=metric,
+        unit=unit,
+        baseline=fits.pair.baseline,
+        condition=fits.pair.condition,
+        baseline_mean=_curve(first),
+        condition_mean=_curve(second),
+        difference=_curve(fits.means.difference()),
+        ratio=_ratio_curve(fits, settings.rope),
+        rope=edges,
+        rope_difference=(middle * apart[0], middle * apart[1]),
+        checks=tuple(_checks(fits)),
+    )
+
+
+def _curve(posterior: Linear) -> Curve:
+    tail = 0.5 * (1.0 - _MASS_SHOWN)
+    value = np.linspace(posterior.quantile(tail), posterior.quantile(1.0 - tail), _POINTS)
+    return Curve(value, _slope(posterior.value, posterior.cumulative, value), posterior.spread)
+
+
+def _ratio_curve(fits: Fits, rope: float) -> RatioCurve:
+    assert fits.ratio is not None  # noqa: S101 - as above
+    found = under(fits.ratio, DEFAULT)
+    tail = 0.5 * (1.0 - _MASS_SHOWN)
+    log_ratio = np.linspace(found.quantile(tail), found.quantile(1.0 - tail), _POINTS)
+    density = _slope(found.theta, found.cumulative, log_ratio) / np.exp(log_ratio)
+    return RatioCurve(np.exp(log_ratio), density, found.estimate(rope))
+
+
+def _slope(value: FloatArray, cumulative: FloatArray, at: FloatArray) -> FloatArray:
+    kept = np.concatenate([[True], np.diff(value) > 0.0])
+    value, cumulative = value[kept], cumulative[kept]
+    middle = 0.5 * (value[1:] + value[:-1])
+    return np.asarray(np.interp(at, middle, np.diff(cumulative) / np.diff(value)), dtype=np.float64)
+
+
+def _checks(fits: Fits) -> Iterator[PredictiveCheck]:
+    for name, runs in ((fits.pair.baseline, fits.baseline), (fits.pair.condition, fits.condition)):
+        for run in runs:
+            if run.shape is not None:
+                yield predictive_check(name, run, run.shape)
+
+
+def predictive_check(condition: str, run: RunFit, shape: ShapeFit) -> PredictiveCheck:
+    """Observed against predicted, for the bins and quantiles that one run has."""
+    empty = np.zeros(0)
+    observation, of_run = run.observation, run.observation.group.run
+    if isinstance(observation, Samples | Binned):
+        edges, counts = bars(observation.bins)
+        expected, low, high = predicted_shares(shape, edges, float(counts.sum()))
+        return PredictiveCheck(condition, of_run, edges, counts / counts.sum(), expected, low, high)
+    quantiles: tuple[QuantileCheck, ...] = ()
+    if isinstance(observation, Summary):
+        printed = sorted(observation.quantiles.items())
+        quantiles = tuple(
+            predicted_quantile(shape, p, value, observation.count) for p, value in printed if 0.0 < p < 1.0
+        )
+    return PredictiveCheck(condition, of_run, empty, empty, empty, empty, empty, quantiles)
+
+
+def bars(bins: Bins) -> tuple[FloatArray, FloatArray]:
+    """A histogram in at most 40 bars of neighbouring bins, the empty ends cut off."""
+    edges, counts = np.array(bins.edges), np.array(bins.counts, dtype=np.float64)
+    full = np.flatnonzero(counts)
+    edges, counts = edges[full[0] : full[-1] + 2], counts[full[0] : full[-1] + 1]
+    together = -(-len(counts) // _BARS)
+    starts = np.arange(0, len(counts), together)
+    return np.append(edges[starts], edges[-1]), np.add.reduceat(counts, starts)
+
+
+def predicted_shares(shape: ShapeFit, edges: FloatArray, count: float) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Share expected in each bin of one further sample of this size, and the band that holds 95 % of such samples."""
+    means, shapes, weights = shape.nodes()
+    log_p, _ = log_incomplete(shapes[:, None], (shapes / means)[:, None] * edges)
+    shares = np.diff(np.exp(log_p), axis=1)
+    expected = weights @ shares
+    variance = weights @ (shares - expected) ** 2 + weights @ (shares * (1.0 - shares)) / count
+    # A bin of few values is skewed: its band in root counts, where chance is about as wide everywhere (Anscombe 1948).
+    root, root_sd = np.sqrt(expected + 0.375 / count), np.sqrt(variance / (4.0 * (expected + 0.375 / count)))
+    low, high = (np.maximum(root + sign * _BAND_SDS * root_sd, 0.0) ** 2 - 0.375 / count for sign in (-1.0, 1.0))
+    return expected, np.maximum(low, 0.0), high
+
+
+def predicted_quantile(shape: ShapeFit, probability: float, observed: float, count: int) -> QuantileCheck:
+    """A quantile of one further sample of this size, and its 95 % band."""
+    means, shapes, weights = shape.nodes()
+    quantiles = gamma_quantile(shapes, probability) * means / shapes
+    centre = float(weights @ quantiles)
+    step = 1e-4 * centre
+    rate = shapes / means
+    slopes = np.exp(log_incomplete(shapes, rate * (quantiles + step))[0]) - probability
+    sampling = probability * (1.0 - probability) / count * (step / np.maximum(slopes, 1e-300)) ** 2
+    sd = float(np.sqrt(weights @ ((quantiles - centre) ** 2 + sampling)))
+    return QuantileCheck(probability, observed, centre, max(centre - _BAND_SDS * sd, 0.0), centre + _BAND_SDS * sd)
+
+
+def gamma_quantile(shape: FloatArray, probability: float) -> FloatArray:
+    """The quantile of Gamma(shape, 1), by bisection on its log."""
+    low, high = np.full(shape.shape, -700.0), np.log(shape + 10.0 * np.sqrt(shape) + 60.0)
+    target = np.log(probability)
+    for _ in range(_BISECTIONS):
+        middle = 0.5 * (low + high)
+        is_below = log_incomplete(shape, np.exp(middle))[0] < target
+        low, high = np.where(is_below, middle, low), np.where(is_below, high, middle)
+    return np.asarray(np.exp(0.5 * (low + high)), dtype=np.float64)

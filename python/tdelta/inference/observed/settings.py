@@ -1,0 +1,178 @@
+"""What `tdelta analyze` is asked: the baseline, the limits, and which priors stand beside the default one.
+
+A prior is of the log ratio of costs, condition over baseline; ``published`` alone is one of each condition's mean and
+spread. The default one decides; the others show how far the answer rests on it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+
+from tdelta.errors import UsageError
+from tdelta.inference.posterior import FloatArray, log_prior
+
+RUN_LUCK = 0.03
+"""By how much runs of one and the same system are taken to differ where there is one of each: the sd of a run's mean
+as a share, the case that docs/statistics.md was simulated with. Published repetitions differ by 1 to 10 %."""
+
+
+@dataclass(frozen=True, slots=True)
+class DefaultPrior:
+    """``log ratio ~ t3(0, 0.5)``, as for tdelta's own runs; each mean flat on its log, each CV wide on its log."""
+
+    name: str = "default"
+
+    def log_density(self, log_ratio: FloatArray) -> FloatArray:
+        """Log density of the log ratio, less its constant."""
+        return log_prior(log_ratio)
+
+
+@dataclass(frozen=True, slots=True)
+class NoSpeedup:
+    """The default prior, cut off below a ratio of 1: encryption adds work."""
+
+    name: str = "no speed-up"
+
+    def log_density(self, log_ratio: FloatArray) -> FloatArray:
+        """Log density of the log ratio, less its constant; -inf below 0."""
+        return np.where(log_ratio >= 0.0, log_prior(log_ratio), -np.inf)
+
+
+@dataclass(frozen=True, slots=True)
+class NormalPrior:
+    """``log ratio ~ N(mean, sd^2)``: what is known from elsewhere."""
+
+    mean: float
+    sd: float
+
+    @property
+    def name(self) -> str:
+        """As the user writes it: ``normal:0.03,0.02``."""
+        return f"normal:{self.mean:g},{self.sd:g}"
+
+    def log_density(self, log_ratio: FloatArray) -> FloatArray:
+        """Log density of the log ratio, less its constant."""
+        return -0.5 * ((log_ratio - self.mean) / self.sd) ** 2
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedPrior:
+    """The gamma study's own (recurrentnull, 2015), in the unit of the values.
+
+    On both means one gamma centred on the pooled mean, on both sds Uniform(0, 100). The width of the gamma was not
+    printed: its sd is taken to be its mean.
+    """
+
+    name: str = "published"
+    largest_sd: float = 100.0
+
+
+RatioPrior: TypeAlias = DefaultPrior | NoSpeedup | NormalPrior
+Prior: TypeAlias = RatioPrior | PublishedPrior
+
+DEFAULT = DefaultPrior()
+NO_SPEEDUP = NoSpeedup()
+PUBLISHED = PublishedPrior()
+
+PRIOR_HELP = (
+    "`published` (the gamma study's), `no-speedup` (always shown), "
+    "or `normal:MEAN,SD` of the log ratio, e.g. normal:0.03,0.02"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class AnalysisSettings:
+    """What is asked. Everything downstream is deterministic: the same files and settings give the same figures.
+
+    Attributes:
+        baseline: the condition that the others are compared with.
+        rope: the overhead not cared about, a share.
+        budget: the overhead allowed, a share; replaces the ROPE by a gate on the 99 % HDI.
+        metric: the primary metric; None for response time, else throughput, else whatever there is.
+        transaction: the primary transaction; None for the whole mix, else all of them.
+        priors: shown beside the default and ``no speed-up``.
+        run_luck: by how much runs of the same system are taken to differ where each condition has one, a share.
+        source: where published figures come from, as the result is to say it.
+    """
+
+    baseline: str
+    rope: float = 0.02
+    budget: float | None = None
+    metric: str | None = None
+    transaction: str | None = None
+    priors: tuple[Prior, ...] = ()
+    run_luck: float = RUN_LUCK
+    source: str | None = None
+
+    def __post_init__(self) -> None:
+        faults = []
+        if not 0.0 < self.rope < 1.0:
+            faults.append(f"the ROPE must be above 0 and below 1 (100 %), found {self.rope:g}")
+        if self.budget is not None and not 0.0 <= self.budget < math.inf:
+            faults.append(f"the budget must be 0 or more, found {self.budget:g}")
+        if not 0.0 < self.run_luck < 1.0:
+            faults.append(f"the luck of runs must be above 0 and below 1 (100 %), found {self.run_luck:g}")
+        if faults:
+            raise UsageError("; ".join(faults))
+
+
+def parse_priors(texts: Iterable[str]) -> tuple[Prior, ...]:
+    """Priors as users write them, without repetition; the two that are always there are left out.
+
+    Raises:
+        UsageError: every text that is none, at once.
+    """
+    found: list[Prior] = []
+    faults: list[str] = []
+    for text in texts:
+        try:
+            prior = _parsed(text.strip())
+        except ValueError as fault:
+            faults.append(f"prior {text!r}: {fault}")
+            continue
+        if prior not in (*found, DEFAULT, NO_SPEEDUP):
+            found.append(prior)
+    if faults:
+        raise UsageError("\n".join([*faults, f"A prior is {PRIOR_HELP}."]))
+    return tuple(found)
+
+
+def _parsed(text: str) -> Prior:
+    kind, _, rest = text.partition(":")
+    match kind.lower().replace("_", "-").replace(" ", "-"):
+        case "default" if not rest:
+            return DEFAULT
+        case "no-speedup" | "no-speed-up" if not rest:
+            return NO_SPEEDUP
+        case "published" if not rest:
+            return PUBLISHED
+        case "normal":
+            return _normal(rest)
+    raise ValueError("no such prior")
+
+
+def _normal(rest: str) -> NormalPrior:
+    parts = rest.split(",")
+    if len(parts) != 2:
+        raise ValueError(f"expected two numbers, mean and sd of the log ratio, found {len(parts) if rest else 'none'}")
+    mean, sd = (_number(part) for part in parts)
+    if sd <= 0.0:
+        raise ValueError(f"the sd must be above 0, found {sd:g}")
+    if abs(mean) > 10.0 or sd > 10.0:
+        raise ValueError("the log ratio's mean and sd are shares, not per cent: 0.03 is +3 %")
+    return NormalPrior(mean, sd)
+
+
+def _number(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        raise ValueError(f"expected a number, found {text.strip()!r}") from None
+    if not math.isfinite(value):
+        raise ValueError(f"expected a finite number, found {text.strip()!r}")
+    return value

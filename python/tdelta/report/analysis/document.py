@@ -1,0 +1,83 @@
+"""The ``--json`` document of ``tdelta analyze``; every field is described in ``docs/json.md``."""
+
+from __future__ import annotations
+
+from tdelta.records import AnalysisResult, Comparison, Estimate, Side, Spread
+from tdelta.report.analysis.sentence import answer
+
+ANALYSIS_SCHEMA = "tdelta.analysis/1"
+
+
+def analysis_document(result: AnalysisResult, exit_code: int) -> dict[str, object]:
+    """The answer as JSON values.
+
+    Args:
+        result: what was compared.
+        exit_code: what the command ends with.
+    """
+    return {
+        "schema": ANALYSIS_SCHEMA,
+        "decision": result.decision.value,
+        "exit_code": exit_code,
+        "answer": answer(result),
+        "comparisons": [_comparison(c) for c in result.comparisons],
+        "rope": result.rope,
+        "budget": result.budget,
+        "baseline": result.baseline,
+        "prior": result.prior_words,
+        "formats": dict(result.formats),
+        "source": result.source,
+        "cautions": list(result.cautions),
+        "left_out": list(result.left_out),
+    }
+
+
+def _comparison(comparison: Comparison) -> dict[str, object]:
+    return {
+        "primary": comparison.primary,
+        "transaction": comparison.transaction,
+        "levels": dict(comparison.levels),
+        "metric": comparison.metric,
+        "unit": comparison.unit,
+        "model": comparison.model.value,
+        "baseline": _side(comparison.baseline),
+        "condition": _side(comparison.condition),
+        "quotient": comparison.quotient,
+        "ratio": _estimate(comparison.ratio),
+        "difference": _spread(comparison.difference),
+        "decision": comparison.decision.value,
+        "reasons": list(comparison.reasons),
+        "priors": {name: _estimate(estimate) for name, estimate in comparison.priors.items()},
+        "published": comparison.published,
+        "origins": [{"file": o.file, "format": o.format, "line": o.line} for o in comparison.origins],
+    }
+
+
+def _side(side: Side) -> dict[str, object]:
+    return {
+        "condition": side.condition,
+        "runs": side.runs,
+        "count": side.count,
+        "effective_count": side.effective_count,
+        "value": side.value,
+        "mean": _spread(side.mean),
+    }
+
+
+def _spread(spread: Spread | None) -> dict[str, object] | None:
+    if spread is None:
+        return None
+    return {"median": spread.median, "hdi95": list(spread.hdi95), "hdi99": list(spread.hdi99)}
+
+
+def _estimate(estimate: Estimate | None) -> dict[str, object] | None:
+    if estimate is None:
+        return None
+    return {
+        "median": estimate.median,
+        "hdi95": list(estimate.hdi95),
+        "hdi99": list(estimate.hdi99),
+        "mass_above_rope": estimate.mass_above_rope,
+        "mass_in_rope": estimate.mass_in_rope,
+        "mass_below_rope": estimate.mass_below_rope,
+    }

@@ -1,0 +1,294 @@
+"""The figures of the page: posteriors of the means and of their difference, and the posterior predictive check.
+
+As everywhere on tdelta's pages a figure has a wide and a narrow layout and the table of its numbers, and plain is grey.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+import numpy as np
+from markupsafe import Markup
+
+from tdelta.inference.observed import ComparisonPicture, Curve, PredictiveCheck
+from tdelta.inference.posterior import FloatArray
+from tdelta.report.analysis.units import UnitScale, display_unit, signed, spread_parts
+from tdelta.report.page.blocks import NARROW, WIDE, Column, Figure, Table
+from tdelta.report.page.plot import (
+    Frame,
+    Scale,
+    Tick,
+    band,
+    bottom_axis,
+    drawing,
+    line,
+    linear_steps,
+    log_steps,
+    path,
+    plain_ticks,
+    polyline,
+    rect,
+    roomy,
+    scale_over,
+    text,
+    vertical_line,
+    wrapped,
+)
+from tdelta.report.quantities import printable
+
+_CURVE = 64.0
+_ROW = 96.0
+_NARROW_ROW = 118.0
+_LINE = 16.0
+_FOOT = 48.0
+_LABEL = 190.0
+_GAP = 16.0
+_POINTS = 120
+_BARS = 190.0
+_MOST_BARS = 90
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """One curve with its name; ``look`` is the style sheet's prefix, ``plain-`` for the baseline."""
+
+    name: str
+    curve: Curve
+    look: str = ""
+    is_signed: bool = False
+
+
+def means_figure(picture: ComparisonPicture, name: str, title: str) -> Figure:
+    """Both posteriors of the means, on one axis.
+
+    Args:
+        picture: the comparison's.
+        name: unique in the page.
+        title: what is compared.
+    """
+    rows = (
+        _Row(printable(picture.baseline), picture.baseline_mean, "plain-"),
+        _Row(printable(picture.condition), picture.condition_mean),
+    )
+    caption = (
+        "Posterior of each condition's mean, drawn to the same height; the line is the median, the bar below it the"
+        " 95 % HDI. Each speaks of the runs in these files."
+    )
+    return _figure(name, f"The two means: {title}", rows, picture.unit, caption, None)
+
+
+def difference_figure(picture: ComparisonPicture, name: str, title: str) -> Figure:
+    """The posterior of the difference, over the region that does not matter."""
+    words = f"{printable(picture.condition)} less {printable(picture.baseline)}"
+    caption = (
+        "Posterior of the difference of the means; the line is the median, the bar below it the 95 % HDI, the shaded"
+        " band what you would not care about (the ROPE, as a share of the baseline's mean), the dashed line no"
+        " difference."
+    )
+    rows = (_Row(words, picture.difference, is_signed=True),)
+    return _figure(name, f"The difference: {title}", rows, picture.unit, caption, picture.rope_difference)
+
+
+def check_figure(check: PredictiveCheck, unit: str, name: str, title: str) -> Figure:
+    """Observed shares as bars, the predicted ones as a line in their band."""
+    binned = _together(check, _MOST_BARS)
+    scale_of = display_unit(check.edges, unit)
+    where = f"{printable(check.condition)}, run {printable(check.run)}"
+    outside = int(np.sum((binned.observed < binned.low) | (binned.observed > binned.high)))
+    description = f"{where}: {outside} of {binned.observed.size} bins lie outside the band of what the model predicts."
+    heading = f"Observed and predicted: {title}, {where}"
+    wide, narrow = (_bars(binned, scale_of, heading, description, name, kind) for kind in ("wide", "narrow"))
+    caption = (
+        f"Bars: share of the values in each bin, as observed. Line: what the fitted curve predicts, and the band that"
+        f" holds 95 % of what another sample of this size would show. {description}"
+    )
+    return Figure(name, heading, wide, narrow, caption, _check_table(binned, scale_of))
+
+
+def _figure(
+    name: str, title: str, rows: Sequence[_Row], unit: str, caption: str, rope: tuple[float, float] | None
+) -> Figure:
+    scale_of = display_unit([end for row in rows for end in row.curve.spread.hdi99], unit)
+    description = "; ".join(f"{row.name}: {_spread_words(row, unit)}" for row in rows) + "."
+    wide, narrow = (_curves(rows, scale_of, rope, title, description, name, kind) for kind in ("wide", "narrow"))
+    cells = [(row.name, *spread_parts(row.curve.spread, unit, is_signed=row.is_signed)) for row in rows]
+    columns = [Column(""), *(Column(head, is_number=True) for head in ("median", "95 % HDI", "99 % HDI"))]
+    return Figure(name, title, wide, narrow, caption, Table(f"Numbers: {title}", columns, cells, folded=True))
+
+
+def _spread_words(row: _Row, unit: str) -> str:
+    median, hdi95, _ = spread_parts(row.curve.spread, unit, is_signed=row.is_signed)
+    return f"{median}, 95 % HDI {hdi95}"
+
+
+def _curves(
+    rows: Sequence[_Row],
+    scale_of: UnitScale,
+    rope: tuple[float, float] | None,
+    title: str,
+    description: str,
+    name: str,
+    kind: str,
+) -> Markup:
+    is_wide = kind == "wide"
+    width = WIDE if is_wide else NARROW
+    left, right = (_LABEL + _GAP, WIDE - 10.0) if is_wide else (10.0, NARROW - 10.0)
+    step = _ROW if is_wide else _NARROW_ROW
+    frame = Frame(left, 6.0, right, 6.0 + step * len(rows))
+    scale = _scale(rows, scale_of, rope, left, right)
+    ticks = _ticks(scale, width, is_signed=rope is not None)
+    marks: list[Markup] = []
+    for at, row in enumerate(rows):
+        base = frame.top + step * (at + 1) - 14
+        strip = Frame(left, base - _CURVE - 6, right, base + 12)
+        marks += _ground(strip, scale, scale_of, rope, ticks)
+        marks += _curve(row, scale, scale_of, base)
+        marks += _beside(row, scale_of, base) if is_wide else _above(row, scale_of, base)
+    axis = scale_of.name if scale_of.name else "in the unit of the files"
+    marks += bottom_axis(frame, scale, ticks, axis, width=width, has_grid=False)
+    return drawing(width, frame.bottom + _FOOT, title, description, marks, name=name, kind=kind)
+
+
+def _scale(
+    rows: Sequence[_Row], scale_of: UnitScale, rope: tuple[float, float] | None, left: float, right: float
+) -> Scale:
+    """Holds the 99 % HDIs with a margin; the curves' thin tails beyond are cut."""
+    ends = [end for row in rows for end in row.curve.spread.hdi99]
+    values = [*ends, *((0.0, *rope) if rope is not None else ())]
+    return scale_over([scale_of(value) for value in values], left, right, margin=0.08)
+
+
+def _ticks(scale: Scale, width: float, *, is_signed: bool) -> list[Tick]:
+    def make(about: int) -> Sequence[Tick]:
+        if not is_signed:
+            return plain_ticks(scale.low, scale.high, about)
+        steps = linear_steps(scale.low, scale.high, about)
+        plain = plain_ticks(scale.low, scale.high, about)
+        return [Tick(step, signed(tick.label, step)) for step, tick in zip(steps, plain, strict=True)]
+
+    return roomy(make, scale, 8 if width > NARROW else 5, high=width)
+
+
+def _ground(
+    frame: Frame, scale: Scale, scale_of: UnitScale, rope: tuple[float, float] | None, ticks: Sequence[Tick]
+) -> list[Markup]:
+    shaded = [band(frame, scale(scale_of(rope[0])), scale(scale_of(rope[1])), "rope")] if rope is not None else []
+    grid = [vertical_line(frame, scale(tick.value), "grid") for tick in ticks]
+    return [*shaded, *grid, *([vertical_line(frame, scale(0.0), "zero")] if rope is not None else [])]
+
+
+def _curve(row: _Row, scale: Scale, scale_of: UnitScale, base: float) -> list[Markup]:
+    curve, spread = row.curve, row.curve.spread
+    values = scale_of.array(curve.value)
+    inside = np.flatnonzero((values >= scale.low) & (values <= scale.high))
+    kept = inside[np.unique(np.linspace(0, inside.size - 1, _POINTS).astype(int))]
+    heights = curve.density / curve.density.max()
+    points = [(scale(float(values[i])), base - _CURVE * float(heights[i])) for i in kept]
+    outline = [(points[0][0], base), *points, (points[-1][0], base)]
+    x = scale(scale_of(spread.median))
+    top = base - _CURVE * float(np.interp(spread.median, curve.value, heights))
+    low, high = (scale(scale_of(end)) for end in spread.hdi95)
+    return [
+        path(polyline(outline, closed=True), f"{row.look}area"),
+        line(x, base, x, top, f"{row.look}median"),
+        line(low, base + 6, high, base + 6, f"{row.look}hdi95"),
+    ]
+
+
+def _texts(row: _Row, scale_of: UnitScale) -> tuple[str, str]:
+    median, hdi95, _ = spread_parts(row.curve.spread, scale_of.unit, is_signed=row.is_signed)
+    return median, f"95 % HDI {hdi95}"
+
+
+def _beside(row: _Row, scale_of: UnitScale, base: float) -> list[Markup]:
+    names = wrapped(row.name, _LABEL, most=2)
+    first = base - 34 - _LINE * (len(names) - 1)
+    named = [text(0.0, first + _LINE * n, words, "strong") for n, words in enumerate(names)]
+    below = first + _LINE * len(names)
+    figures = [text(0.0, below + _LINE * n, words, "small") for n, words in enumerate(_texts(row, scale_of))]
+    return [*named, *figures]
+
+
+def _above(row: _Row, scale_of: UnitScale, base: float) -> list[Markup]:
+    top = base - _CURVE - 30
+    median, hdi = _texts(row, scale_of)
+    name = wrapped(row.name, NARROW / 2, most=1)[0]
+    return [
+        text(0.0, top, name, "strong"),
+        text(NARROW, top, median, "label", "end"),
+        text(0.0, top + _LINE, hdi, "small"),
+    ]
+
+
+def _together(check: PredictiveCheck, most: int) -> PredictiveCheck:
+    """Neighbouring bins together until there are no more than ``most``; their bands are added up, which is too wide."""
+    step = -(-check.observed.size // most)
+    if step == 1:
+        return check
+    starts = np.arange(0, check.observed.size, step)
+
+    def summed(values: FloatArray) -> FloatArray:
+        return np.asarray(np.add.reduceat(values, starts))
+
+    return replace(
+        check,
+        edges=np.append(check.edges[starts], check.edges[-1]),
+        observed=summed(check.observed),
+        expected=summed(check.expected),
+        low=summed(check.low),
+        high=summed(check.high),
+    )
+
+
+def _bars(check: PredictiveCheck, scale_of: UnitScale, title: str, description: str, name: str, kind: str) -> Markup:
+    width = WIDE if kind == "wide" else NARROW
+    frame = Frame(6.0, 8.0, width - 6.0, 8.0 + _BARS)
+    edges = scale_of.array(check.edges)
+    is_log = bool(edges[0] > 0 and edges[-1] / edges[0] > 8)  # response times' bins are logarithmic
+    across = Scale(float(edges[0]), float(edges[-1]), frame.left, frame.right, is_log=is_log)
+    most = float(max(check.observed.max(), check.high.max()))
+    up = Scale(0.0, most, frame.bottom, frame.top)
+    pixels = [across(float(edge)) for edge in edges]
+    middles = [(a + b) / 2 for a, b in pairwise(pixels)]
+    upper = [(x, up(float(v))) for x, v in zip(middles, check.high, strict=True)]
+    lower = [(x, up(float(v))) for x, v in zip(middles, check.low, strict=True)]
+    expected = [(x, up(float(v))) for x, v in zip(middles, check.expected, strict=True)]
+    bars = [
+        rect(a, up(float(v)), max(0.5, b - a - 0.6), frame.bottom - up(float(v)), "plain-bar-second")
+        for a, b, v in zip(pixels, pixels[1:], check.observed, strict=False)
+    ]
+    marks = [
+        path(polyline([*upper, *reversed(lower)], closed=True), "band"),
+        *bars,
+        path(polyline(expected), "curve"),
+    ]
+    ticks = roomy(lambda about: _value_ticks(across, about), across, 8 if width > NARROW else 5, high=width)
+    marks += bottom_axis(frame, across, ticks, scale_of.name, width=width, has_grid=False)
+    return drawing(width, frame.bottom + _FOOT, title, description, marks, name=name, kind=kind)
+
+
+def _value_ticks(scale: Scale, about: int) -> Sequence[Tick]:
+    if not scale.is_log:
+        return plain_ticks(scale.low, scale.high, about)
+    return [Tick(value, f"{value:,.6g}") for value in log_steps(scale.low, scale.high, about)]
+
+
+def _check_table(check: PredictiveCheck, scale_of: UnitScale) -> Table:
+    edges = scale_of.array(check.edges)
+    rows = [
+        (
+            f"{edges[i]:,.4g} … {edges[i + 1]:,.4g} {scale_of.name}".rstrip(),
+            _share(check.observed[i]),
+            _share(check.expected[i]),
+            f"{_share(check.low[i])} … {_share(check.high[i])}",
+        )
+        for i in range(check.observed.size)
+    ]
+    columns = [Column("bin"), *(Column(head, is_number=True) for head in ("observed", "predicted", "95 % band"))]
+    return Table("Numbers: shares of the values by bin", columns, rows, folded=True)
+
+
+def _share(value: float) -> str:
+    return f"{100 * float(value):.2f} %"

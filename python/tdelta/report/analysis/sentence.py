@@ -1,0 +1,199 @@
+"""The sentence that answers from other tools' files, worded by what was decided and never by more.
+
+What the design can bear is said beside it (`design_lines`): a verdict on two runs is of these two runs.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from tdelta.inference.observed import NO_SPEEDUP
+from tdelta.records import AnalysisResult, Comparison, Decision, Estimate
+from tdelta.report.analysis.words import (
+    bounds_of,
+    deciding,
+    hdi_of,
+    hdi_text,
+    judgement,
+    label,
+    luck_of,
+    metric_words,
+    overhead_text,
+    place_words,
+    quotient_text,
+)
+from tdelta.report.page.wording import listed
+from tdelta.report.quantities import estimate_text, multiple, printable, share
+
+_SPELLED_OUT = 3
+_MOST_REASONS = 12
+_OWN_WORDS = ("encryption", "undecided", "unsound")
+"""What sentences begin with, and is written large there; names of transactions are their owner's."""
+
+
+def answer(result: AnalysisResult) -> str:
+    """The answer in words: a sentence for each comparison that decides, or one for all of more than three."""
+    judged = result.primary
+    if not judged:
+        return "No answer: these files have no figure that two conditions have in common."
+    if len(judged) > _SPELLED_OUT:
+        return _summary(judged, result)
+    return " ".join(_sentence(comparison, result) for comparison in judged)
+
+
+def headline(result: AnalysisResult) -> str:
+    """The answer in a few words: ``Costly: +3.1 % response time``, ``22 comparisons: 22 undecided``."""
+    judged = result.primary
+    if not judged:
+        return "No answer"
+    if len(judged) == 1:
+        only = judged[0]
+        if only.ratio is None:
+            return f"Undecided, no replication: {_short(only, result)} {metric_words(only.metric)}"
+        return f"{only.decision.value.capitalize()}: {_short(only, result)} {metric_words(only.metric)}"
+    counts = Counter(c.decision for c in judged)
+    words = ", ".join(f"{number}\u00a0{decision.value}" for decision, number in counts.most_common())
+    return f"{len(judged)} comparisons: {words}"
+
+
+def design_lines(result: AnalysisResult) -> tuple[str, ...]:
+    """What the design can bear: every reason once, with how many comparisons have it where not all do.
+
+    Reasons that quote an interval are left to the sentence and the table, which have the same figures.
+    """
+    counts = Counter(reason for c in result.comparisons for reason in dict.fromkeys(c.reasons) if "% HDI" not in reason)
+    ordered = sorted(counts, key=lambda reason: -sum(reason in c.reasons for c in result.primary))
+    every = len(result.comparisons)
+    told = [r if counts[r] == every else f"{r} ({counts[r]} of {every} comparisons)" for r in ordered]
+    more = len(told) - _MOST_REASONS
+    return (*told[:_MOST_REASONS], *((f"and {more} more, in --json",) if more > 0 else ()))
+
+
+def prior_lines(result: AnalysisResult) -> tuple[str, ...]:
+    """The pull of the prior: what decides, again, under every other prior; the luck of runs is told elsewhere."""
+    bounds = bounds_of(result)
+    lucky = {luck[0] for c in result.primary if (luck := luck_of(c)) is not None}
+    names = dict.fromkeys(name for c in result.primary for name in c.priors if name not in lucky)
+    return tuple(line for name in names for line in _under(name, result, bounds))
+
+
+def _under(name: str, result: AnalysisResult, bounds: tuple[float, ...]) -> list[str]:
+    words = "With a prior that forbids a speed-up" if name == NO_SPEEDUP.name else f"With the prior {printable(name)}"
+    given = [(c, c.ratio, c.priors[name]) for c in result.primary if name in c.priors and c.ratio is not None]
+    moved = [(c, other) for c, ratio, other in given if estimate_text(ratio, bounds) != estimate_text(other, bounds)]
+    if not moved:
+        return [f"{words}: the same figures."]
+    lines = [f"{words}, {label(c, result)}: {estimate_text(other, bounds)}." for c, other in moved[:_SPELLED_OUT]]
+    left = len(moved) - _SPELLED_OUT
+    return [*lines, f"{words}: {left} more differ; --json has them."] if left > 0 else lines
+
+
+def _sentence(comparison: Comparison, result: AnalysisResult) -> str:
+    text = _unreplicated(comparison, result) if comparison.ratio is None else _estimated(comparison, result)
+    begins = text.split(maxsplit=1)[0].strip(":,")
+    return text[0].upper() + text[1:] if begins in _OWN_WORDS else text
+
+
+def _unreplicated(comparison: Comparison, result: AnalysisResult) -> str:
+    what, amount = metric_words(comparison.metric), quotient_text(comparison, bounds_of(result))
+    return (
+        f"undecided: no replication. {_place(comparison, result)}{_pair(comparison)} reads {amount} {what}:"
+        " the quotient of two figures, and nothing in the files says how far another pair would be from it."
+    )
+
+
+def _estimated(comparison: Comparison, result: AnalysisResult) -> str:
+    clause = f"{_place(comparison, result)}encryption ({_pair(comparison)}) {_costs(comparison, result)}"
+    match comparison.decision:
+        case Decision.UNDECIDED:
+            return f"undecided: {clause}: {_why_undecided(comparison, result)}."
+        case Decision.UNSOUND:
+            first = f" ({comparison.reasons[0]})" if comparison.reasons else ""
+            return f"unsound, so no answer: {clause}, not to be relied on{first}."
+        case _:
+            return f"{clause}: {judgement(comparison.decision, result)}."
+
+
+def _costs(comparison: Comparison, result: AnalysisResult) -> str:
+    """``costs +3.1 % response time (95 % HDI +2.4 … +3.8)``; of single runs with and without room for their luck."""
+    ratio, what = _known(comparison), metric_words(comparison.metric)
+    bounds = bounds_of(result)
+    times = multiple(ratio.median)
+    hdi = f"{f'{times}; ' if times else ''}{hdi_words(comparison, result)}"
+    amount = overhead_text(comparison, bounds)
+    return f"costs {amount} {what} ({hdi})" if ratio.median >= 1 else f"changes {what} by {amount} ({hdi})"
+
+
+def hdi_words(comparison: Comparison, result: AnalysisResult) -> str:
+    """``95 % HDI +2.4 … +3.8``; of single runs also the wider one that decides."""
+    ratio, bounds = _known(comparison), bounds_of(result)
+    level, ends = hdi_of(ratio, result)
+    luck = luck_of(comparison)
+    if luck is None:
+        return f"{level} % HDI {hdi_text(ratio, ends, bounds)}"
+    name, roomy = luck
+    wider = hdi_text(roomy, hdi_of(roomy, result)[1], bounds)
+    return f"{level} % HDI of these two runs {hdi_text(ratio, ends, bounds)}; {wider} if {name}"
+
+
+def _why_undecided(comparison: Comparison, result: AnalysisResult) -> str:
+    estimate = deciding(comparison) or _known(comparison)
+    level, ends = hdi_of(estimate, result)
+    which = f"the {level} % HDI" if luck_of(comparison) is None else "the wider one"
+    if not any(ends[0] <= limit <= ends[1] for limit in bounds_of(result)):
+        return "; ".join(comparison.reasons) or f"too little for a verdict at a {level} % HDI"
+    if result.budget is not None:
+        return f"{which} reaches across the budget of {share(result.budget)}"
+    return f"{which} reaches across the edge of the ±{share(result.rope)} you said you would not care about"
+
+
+def _summary(judged: tuple[Comparison, ...], result: AnalysisResult) -> str:
+    least, most = (pick(judged, key=_overhead) for pick in (min, max))
+    metrics = list(dict.fromkeys(metric_words(c.metric) for c in judged))
+    told = [f"{f'{metric_words(c.metric)}, ' if len(metrics) > 1 else ''}{label(c, result)}" for c in (least, most)]
+    ends = " to ".join(f"{_short(c, result)} ({words})" for c, words in zip((least, most), told, strict=True))
+    counts = Counter(c.decision for c in judged)
+    words = "; ".join(f"{number} {_count_words(decision, result)}" for decision, number in counts.most_common())
+    alone = sum(c.ratio is None for c in judged)
+    many = "All" if alone == len(judged) else str(alone)
+    bare = f" {many} have one figure a condition: no replication, so a quotient and no interval." if alone else ""
+    named = listed(metrics)
+    what = f"reads {ends} {named}" if alone == len(judged) else f"changes {named} by {ends}"
+    return f"Encryption {what}. Of {len(judged)} comparisons: {words}.{bare}"
+
+
+def _count_words(decision: Decision, result: AnalysisResult) -> str:
+    match decision:
+        case Decision.COSTLY:
+            return f"costly (more than the {share(result.rope)} you said you care about)"
+        case Decision.NEGLIGIBLE:
+            return f"negligible (within ±{share(result.rope)})"
+        case Decision.OVER | Decision.WITHIN:
+            return f"{decision.value} the budget of {share(result.budget or 0.0)}"
+        case _:
+            return decision.value
+
+
+def _overhead(comparison: Comparison) -> float:
+    return comparison.quotient if comparison.ratio is None else comparison.ratio.median
+
+
+def _short(comparison: Comparison, result: AnalysisResult) -> str:
+    """``+3.1 %``, or ``6.6 x`` where per cent mislead."""
+    return multiple(_overhead(comparison)) or quotient_text(comparison, bounds_of(result))
+
+
+def _known(comparison: Comparison) -> Estimate:
+    if comparison.ratio is None:
+        raise ValueError("a comparison without replication has no posterior")
+    return comparison.ratio
+
+
+def _pair(comparison: Comparison) -> str:
+    return f"{printable(comparison.condition.condition)} over {printable(comparison.baseline.condition)}"
+
+
+def _place(comparison: Comparison, result: AnalysisResult) -> str:
+    """What tells it from the others that decide: ``New Order, 16 threads: ``."""
+    place = place_words(comparison, result.primary)
+    return f"{', '.join(place)}: " if place else ""

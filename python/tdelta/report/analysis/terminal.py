@@ -1,0 +1,215 @@
+"""The answer of ``tdelta analyze`` in a terminal or a pipe: sentence, what the design can bear, table, pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from tdelta.inference.observed import ComparisonPicture
+from tdelta.records import AnalysisResult, Comparison, Decision
+from tdelta.report.analysis.plots import picture_lines
+from tdelta.report.analysis.sentence import answer, design_lines, prior_lines
+from tdelta.report.analysis.units import unit_amounts
+from tdelta.report.analysis.words import (
+    bounds_of,
+    hdi_text,
+    label,
+    luck_name,
+    luck_of,
+    metric_words,
+    overhead_text,
+)
+from tdelta.report.drawing import draw, paragraph, plain_table
+from tdelta.report.quantities import MISSING, counted, printable
+from tdelta.report.terminal import DEFAULT_WIDTH, NARROWEST, decision_style
+
+PICTURES_SHOWN = 2
+"""More pictures than these are a page's work."""
+
+_UNBOUNDED = 1000
+_INDENT = "  "
+
+
+def analysis_text(
+    result: AnalysisResult,
+    pictures: Sequence[ComparisonPicture] = (),
+    width: int = DEFAULT_WIDTH,
+    *,
+    color: bool = False,
+    page: str | None = None,
+) -> str:
+    """Everything a person needs to see, as text that ends in a newline.
+
+    Args:
+        result: what was compared.
+        pictures: the curves of those comparisons that have a posterior, in the order of the result.
+        width: columns; at least 80 are used.
+        color: whether to add ANSI colours.
+        page: the HTML page that was written, if one was.
+    """
+    width = max(NARROWEST, width)
+    sections = (
+        paragraph(answer(result), width, decision_style(result.decision)),
+        _listed("What this design can bear", design_lines(result), width),
+        _table(result, width),
+        _priors(result, width),
+        _pictures(result, pictures, width),
+        _listed("Cautions", result.cautions, width, "yellow"),
+        _listed("Left out", result.left_out, width, "dim"),
+        _footer(result, width, page),
+    )
+    return draw([part for section in sections if section for part in (*section, Text())][:-1], width, color=color)
+
+
+def _listed(title: str, lines: Sequence[str], width: int, style: str = "") -> list[Text | Table]:
+    told = [text for line in lines for text in paragraph(f"- {printable(line)}", width, style, indent=_INDENT)]
+    return [Text(title, style="dim"), *told] if told else []
+
+
+def _table(result: AnalysisResult, width: int) -> list[Text | Table]:
+    if not result.comparisons:
+        return []
+    has_hdi = any(c.ratio is not None for c in result.comparisons)
+    has_published = any(c.published for c in result.comparisons)
+    luck = luck_name(result)
+    baseline, condition = _side_titles(result)
+    table = plain_table(
+        (
+            ("", False),
+            *((name, True) for name in (baseline, condition, "overhead")),
+            *((("95 % HDI", True),) if has_hdi else ()),
+            *(((f"if {luck}".replace(" differ ", "\ndiffer "), True),) if luck else ()),
+            *((("published", True),) if has_published else ()),
+            ("verdict", False),
+        )
+    )
+    table.columns[-1].no_wrap = True
+    table.columns[0].overflow = "fold"
+    groups = _grouped(result)
+    for metric, rows in groups:
+        _add_group(table, metric, rows, result, is_titled=len(groups) > 1)
+    if len(groups) == 1:
+        table.columns[0].header = metric_words(groups[0][0])
+    if Console(width=_UNBOUNDED).measure(table).maximum > width:
+        table.padding = (0, 1, 0, 0)
+    note = _table_note(result)
+    return [table, *([Text(), *paragraph(note, width, "dim")] if note else [])]
+
+
+def _side_titles(result: AnalysisResult) -> tuple[str, str]:
+    """The conditions' names where there are two, as headings of their columns."""
+    names = dict.fromkeys(c.condition.condition for c in result.comparisons)
+    return printable(result.baseline), printable(next(iter(names))) if len(names) == 1 else "condition"
+
+
+def _grouped(result: AnalysisResult) -> list[tuple[str, list[Comparison]]]:
+    """By metric; those that decide first, then in the result's order."""
+    metrics = list(dict.fromkeys(c.metric for c in (*result.primary, *result.comparisons)))
+
+    def rank(comparison: Comparison) -> tuple[int, bool]:
+        return metrics.index(comparison.metric), not comparison.primary
+
+    ordered = sorted(result.comparisons, key=rank)
+    return [(metric, list(rows)) for metric, rows in groupby(ordered, key=lambda c: c.metric)]
+
+
+def _add_group(table: Table, metric: str, rows: list[Comparison], result: AnalysisResult, *, is_titled: bool) -> None:
+    if is_titled:
+        table.add_row(Text(metric_words(metric), style="bold" if rows[0].primary else ""))
+    for comparison in rows:
+        name = f"{_INDENT if is_titled else ''}{label(comparison, result)}"
+        table.add_row(name, *_cells(comparison, result), style="bold" if comparison.primary else "")
+
+
+def _cells(comparison: Comparison, result: AnalysisResult) -> tuple[str | Text, ...]:
+    bounds = bounds_of(result)
+    values = unit_amounts((comparison.baseline.value, comparison.condition.value), comparison.unit)
+    ratio = comparison.ratio
+    hdi = MISSING if ratio is None else hdi_text(ratio, ratio.hdi95, bounds)
+    has_hdi = any(c.ratio is not None for c in result.comparisons)
+    has_published = any(c.published for c in result.comparisons)
+    luck = luck_of(comparison)
+    roomy = MISSING if luck is None else hdi_text(luck[1], luck[1].hdi95, bounds)
+    return (
+        *values,
+        overhead_text(comparison, bounds),
+        *((hdi,) if has_hdi else ()),
+        *((roomy,) if luck_name(result) else ()),
+        *((printable(comparison.published or ""),) if has_published else ()),
+        _decision(comparison),
+    )
+
+
+def _decision(comparison: Comparison) -> Text:
+    words = decision_words(comparison)
+    return Text(words, style=decision_style(comparison.decision) if comparison.primary else "")
+
+
+def decision_words(comparison: Comparison) -> str:
+    """The decision as a table has it: ``costly``, ``undecided: no replication``."""
+    is_bare = comparison.ratio is None and comparison.decision is Decision.UNDECIDED
+    return f"{comparison.decision.value}: no replication" if is_bare else comparison.decision.value
+
+
+def _table_note(result: AnalysisResult) -> str:
+    deciding = len(result.primary)
+    is_rate = any(c.metric == "throughput" for c in result.comparisons)
+    note = "An overhead is of cost: of throughput, baseline over condition." if is_rate else ""
+    if deciding and deciding < len(result.comparisons):
+        note += f"{' ' if note else ''}Rows in bold, the first {deciding}, decide; the rest is for orientation."
+    has_runs = any(c.baseline.runs + c.condition.runs > 2 for c in result.comparisons)
+    return note or ("Values are plain means over all runs of a condition." if has_runs else "")
+
+
+def _priors(result: AnalysisResult, width: int) -> list[Text | Table]:
+    has_posterior = any(c.ratio is not None for c in result.comparisons)
+    words = (f"Default prior: {result.prior_words}.",) if result.prior_words and has_posterior else ()
+    return [text for line in (*prior_lines(result), *words) for text in paragraph(line, width, indent=_INDENT)]
+
+
+def _pictures(result: AnalysisResult, pictures: Sequence[ComparisonPicture], width: int) -> list[Text | Table]:
+    """The pictures of the first comparisons that decide."""
+    deciding = [p for p in pictures if is_primary(p, result)]
+    parts: list[Text | Table] = []
+    for picture in deciding[:PICTURES_SHOWN]:
+        parts += [*([Text()] if parts else []), *picture_lines(picture, picture_title(picture, result), width)]
+    if len(deciding) > PICTURES_SHOWN:
+        more = counted(len(deciding) - PICTURES_SHOWN, "more picture")
+        parts += [Text(), *paragraph(f"{more}: --output page.html draws them all.", width, "dim")]
+    return parts
+
+
+def is_primary(picture: ComparisonPicture, result: AnalysisResult) -> bool:
+    """Whether a picture is of a comparison that decides."""
+    found = comparison_of(picture, result)
+    return found is not None and found.primary
+
+
+def comparison_of(picture: ComparisonPicture, result: AnalysisResult) -> Comparison | None:
+    """The comparison that a picture is of."""
+    key = (picture.transaction, picture.levels, picture.metric, picture.unit, picture.condition)
+    return next(
+        (c for c in result.comparisons if (c.transaction, c.levels, c.metric, c.unit, c.condition.condition) == key),
+        None,
+    )
+
+
+def picture_title(picture: ComparisonPicture, result: AnalysisResult) -> str:
+    """``response time, New Order``: what a picture is of, with its conditions where there are several."""
+    found = comparison_of(picture, result)
+    words = label(found, result) if found is not None else printable(picture.condition)
+    return f"{metric_words(picture.metric)}, {words}"
+
+
+def _footer(result: AnalysisResult, width: int, page: str | None) -> list[Text | Table]:
+    files = ", ".join(f"{counted(number, 'file')} of {name}" for name, number in result.formats.items())
+    lines = (
+        *((f"read: {files}",) if files else ()),
+        *((f"source: {printable(result.source)}",) if result.source else ()),
+        *((f"HTML page: {page}",) if page else ()),
+    )
+    return [text for line in lines for text in paragraph(line, width, "dim", indent=_INDENT)]

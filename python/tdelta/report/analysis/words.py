@@ -1,0 +1,134 @@
+"""What comparisons of ``tdelta analyze`` are called, and their figures as people read them. Nothing is decided here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from tdelta.records import ALL, RESPONSE_TIME, THROUGHPUT, AnalysisResult, Comparison, Decision, Estimate, Level
+from tdelta.report.labels import level_text
+from tdelta.report.quantities import decimals, interval, multiple, percent, printable, share
+
+_METRICS = {RESPONSE_TIME: "response time", THROUGHPUT: "time an operation", "cpu": "CPU"}
+_DETAILED_LEVELS = frozenset({"threads"})
+_LUCK = "runs differ by"
+
+
+def metric_words(metric: str) -> str:
+    """A metric as the cost that is judged: ``response time``; of throughput, ``time an operation``."""
+    return _METRICS.get(metric, printable(metric).replace("_", " "))
+
+
+def transaction_words(transaction: str) -> str:
+    """A transaction type as its file calls it; ``the mix`` for all of them."""
+    return "the mix" if transaction == ALL else printable(transaction)
+
+
+def level_words(name: str, level: Level) -> str:
+    """A level: ``16 threads``, ``buffer pool 5 GB``."""
+    if name in _DETAILED_LEVELS and isinstance(level, int):
+        return level_text(name, level)
+    return printable(f"{name.replace('_', ' ')} {level}")
+
+
+def bounds_of(result: AnalysisResult) -> tuple[float, ...]:
+    """The quotients that primary comparisons are held against: the budget, or both edges of the ROPE."""
+    return (1 + result.budget,) if result.budget is not None else rope_of(result)
+
+
+def rope_of(result: AnalysisResult) -> tuple[float, float]:
+    """Both edges of the region that does not matter."""
+    return 1 - result.rope, 1 + result.rope
+
+
+def varying(comparisons: Iterable[Comparison]) -> frozenset[str]:
+    """The factors that differ between these comparisons; only they are named in labels."""
+    seen: dict[str, set[Level | None]] = {}
+    found = tuple(comparisons)
+    names = {name for c in found for name, _ in c.levels}
+    for name in names:
+        seen[name] = {dict(c.levels).get(name) for c in found}
+    return frozenset(name for name, levels in seen.items() if len(levels) > 1)
+
+
+def place_words(comparison: Comparison, within: Sequence[Comparison]) -> tuple[str, ...]:
+    """What tells a comparison from the others beside its metric and conditions: transaction, then varied levels."""
+    names = varying(within)
+    is_told = len({c.transaction for c in within}) > 1 or comparison.transaction != ALL
+    what = (transaction_words(comparison.transaction),) if is_told else ()
+    return (*what, *(level_words(name, level) for name, level in comparison.levels if name in names))
+
+
+def label(comparison: Comparison, result: AnalysisResult) -> str:
+    """A comparison as a row is called, without its metric: ``tde, New Order, 16 threads``."""
+    return ", ".join(label_parts(comparison, result.comparisons))
+
+
+def label_parts(comparison: Comparison, within: Sequence[Comparison]) -> tuple[str, ...]:
+    """The words of a label; the condition is named where there are several, or nothing else is to be said."""
+    place = place_words(comparison, within)
+    is_told = len({c.condition.condition for c in within}) > 1 or not place
+    return (*((printable(comparison.condition.condition),) if is_told else ()), *place)
+
+
+def overhead_text(comparison: Comparison, bounds: Sequence[float] = ()) -> str:
+    """The same without the multiple, as tables have it."""
+    return quotient_text(comparison, bounds).split(" (")[0]
+
+
+def quotient_text(comparison: Comparison, bounds: Sequence[float] = ()) -> str:
+    """The overhead in per cent, and as a multiple where per cent mislead: posterior median, else the bare quotient."""
+    ratio = comparison.ratio
+    if ratio is None:
+        return _with_multiple(comparison.quotient, decimals((comparison.quotient,), bounds))
+    return _with_multiple(ratio.median, decimals((ratio.median, *ratio.hdi95), bounds))
+
+
+def luck_of(comparison: Comparison) -> tuple[str, Estimate] | None:
+    """Where each condition has one run: the estimate with room for runs to differ, which decides, and its name."""
+    return next(((n, e) for n, e in comparison.priors.items() if n.startswith(_LUCK)), None)
+
+
+def luck_name(result: AnalysisResult) -> str | None:
+    """What the wider intervals of single runs are called; None where no comparison has one."""
+    return next((luck[0] for c in result.comparisons if (luck := luck_of(c)) is not None), None)
+
+
+def deciding(comparison: Comparison) -> Estimate | None:
+    """The estimate that the decision was taken on."""
+    luck = luck_of(comparison)
+    return comparison.ratio if luck is None else luck[1]
+
+
+def hdi_of(estimate: Estimate, result: AnalysisResult) -> tuple[int, tuple[float, float]]:
+    """A budget is decided on the 99 % HDI, everything else on the 95 % HDI."""
+    return (95, estimate.hdi95) if result.budget is None else (99, estimate.hdi99)
+
+
+def hdi_text(estimate: Estimate, ends: tuple[float, float], bounds: Sequence[float] = ()) -> str:
+    """The ends of an HDI in signed points, with the estimate's own decimals."""
+    return interval(ends, decimals((estimate.median, *estimate.hdi95), bounds))
+
+
+def judgement(decision: Decision, result: AnalysisResult) -> str:
+    """What a decision says, after the figures."""
+    match decision:
+        case Decision.COSTLY:
+            return f"more than the {share(result.rope)} you said you care about"
+        case Decision.NEGLIGIBLE:
+            return f"within the ±{share(result.rope)} you said you would not care about"
+        case Decision.FASTER:
+            return (
+                f"faster by more than the {share(result.rope)} you said you care about, though encryption adds work:"
+                " look for another difference between the runs"
+            )
+        case Decision.OVER:
+            return f"over the budget of {share(result.budget or 0.0)}"
+        case Decision.WITHIN:
+            return f"within the budget of {share(result.budget or 0.0)}"
+        case _:
+            return decision.value
+
+
+def _with_multiple(ratio: float, places: int) -> str:
+    times = multiple(ratio)
+    return percent(ratio, places) + (f" ({times})" if times else "")

@@ -1,0 +1,149 @@
+"""``tdelta analyze``: files of other tools, read by importers and judged by the models of observed results."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from tdelta.errors import UsageError
+from tdelta.importers.naming import baseline_of
+from tdelta.importers.reading import total_bytes
+from tdelta.importers.recognizing import read_files
+from tdelta.inference.observed import AnalysisSettings, ComparisonPicture, analyze, parse_priors, pictures
+from tdelta.records import AnalysisResult, Comparison, Event, Figure, Observation, Phase, Summary
+from tdelta.session.copies import without_copies
+from tdelta.session.tables import PREFIX, table, tables
+
+_QUIET_SECONDS = 1.0
+_MEGABYTE = 10**6
+
+
+@dataclass(frozen=True, slots=True)
+class AnalysisRequest:
+    """What was typed, field by field as `tdelta.inference.observed.AnalysisSettings` has it.
+
+    Attributes:
+        files: files and folders, and published tables as ``published:NAME``.
+        conditions: ``name=glob`` for files whose names do not say whose they are.
+        baseline: the condition that the others are compared with; None: found by its name.
+        rope: the overhead not cared about, a share.
+        budget: the overhead allowed, a share; turns the answer into a gate.
+        priors: shown beside the default one, as users write them.
+        metric: which one decides; None: response time if there is any.
+        transaction: which one decides; None: the whole mix if there is one.
+    """
+
+    files: tuple[str, ...]
+    conditions: tuple[str, ...] = ()
+    baseline: str | None = None
+    rope: float = 0.02
+    budget: float | None = None
+    priors: tuple[str, ...] = ()
+    metric: str | None = None
+    transaction: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Analysis:
+    """The answer with the curves behind it."""
+
+    result: AnalysisResult
+    pictures: tuple[ComparisonPicture, ...]
+
+
+def analyze_files(request: AnalysisRequest, observe: Callable[[Event], None] = lambda _: None) -> Analysis:
+    """Read the files, and compare each condition with the baseline.
+
+    Args:
+        request: what was asked.
+        observe: hears how much is read, once that takes longer than a moment.
+
+    Raises:
+        UsageError: files, conditions or options that cannot be used, with what would work.
+    """
+    priors = parse_priors(request.priors)
+    left_out: list[str] = []
+    distinct = without_copies(_read(request, observe, left_out.append))
+    observations = distinct.observations
+    settings = AnalysisSettings(
+        baseline=baseline_of(tuple(dict.fromkeys(o.group.condition for o in observations)), request.baseline),
+        rope=request.rope,
+        budget=request.budget,
+        metric=request.metric,
+        transaction=request.transaction,
+        priors=priors,
+        source=_source(observations),
+    )
+    result = analyze(observations, settings)
+    result = replace(
+        result,
+        budget=request.budget,
+        comparisons=_with_published(result.comparisons, observations),
+        cautions=tuple(dict.fromkeys((*distinct.cautions, *_cautions(observations), *result.cautions))),
+        left_out=(*left_out, *distinct.left_out, *result.left_out),
+    )
+    return Analysis(result, pictures(observations, settings))
+
+
+def _read(
+    request: AnalysisRequest, observe: Callable[[Event], None], told: Callable[[str], None]
+) -> tuple[Observation, ...]:
+    """All observations; ``told`` hears of files in folders that are no results."""
+    paths = _paths(request.files)
+    found = read_files(paths, request.conditions, progress=_progress(observe, paths), told=told)
+    return tuple(_named(observation) for observation in found)
+
+
+def _paths(files: Sequence[str]) -> tuple[Path, ...]:
+    """Files by their names; a published table's is in the package."""
+    if not files:
+        raise UsageError("expected at least one file of results, found none")
+    return tuple(table(f.removeprefix(PREFIX)).path if f.startswith(PREFIX) else Path(f) for f in files)
+
+
+def _named(found: Observation) -> Observation:
+    """A published table's figures as the user named them, not by where the package happens to lie."""
+    names = {str(known.path): f"{PREFIX}{known.name}" for known in tables()}
+    name = names.get(found.origin.file)
+    return found if name is None else replace(found, origin=replace(found.origin, file=name))
+
+
+def _progress(observe: Callable[[Event], None], paths: Sequence[Path]) -> Callable[[int], None]:
+    """Tells how far the reading is, once it takes longer than a moment."""
+    began = time.monotonic()
+    megabytes = max(1, total_bytes(paths) // _MEGABYTE)
+    done_bytes = 0
+
+    def tick(more_bytes: int) -> None:
+        nonlocal done_bytes
+        done_bytes += more_bytes
+        if time.monotonic() - began > _QUIET_SECONDS:
+            observe(Phase("reading", f"{megabytes:,} MB", min(done_bytes // _MEGABYTE, megabytes), megabytes))
+
+    return tick
+
+
+def _with_published(comparisons: Sequence[Comparison], observations: Sequence[Observation]) -> tuple[Comparison, ...]:
+    """What the authors printed for a comparison stands in the rows of its condition."""
+    printed = {
+        (o.group.condition, o.group.transaction, o.group.levels, o.group.metric): o.published
+        for o in observations
+        if isinstance(o, Figure | Summary) and o.published
+    }
+    return tuple(
+        replace(c, published=printed.get((c.condition.condition, c.transaction, c.levels, c.metric)))
+        for c in comparisons
+    )
+
+
+def _cautions(observations: Sequence[Observation]) -> tuple[str, ...]:
+    """What importers said of what they read, each once, with its file."""
+    return tuple(f"{o.origin.file}: {caution}" for o in observations for caution in o.origin.cautions)
+
+
+def _source(observations: Sequence[Observation]) -> str | None:
+    """Where published figures come from, as their files say."""
+    found = dict.fromkeys(o.origin.source for o in observations if o.origin.source)
+    return "; ".join(found) or None

@@ -1,0 +1,54 @@
+"""The same figures in two files: a copy is no second run, and would make an interval narrow out of nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from tdelta.records import Figure, Observation, Origin
+
+_NOWHERE = Origin("", "")
+
+
+@dataclass(frozen=True, slots=True)
+class Distinct:
+    """What is left without copies, what was left out, and files that are alike though of different conditions."""
+
+    observations: tuple[Observation, ...]
+    left_out: tuple[str, ...]
+    cautions: tuple[str, ...]
+
+
+def without_copies(observations: Sequence[Observation]) -> Distinct:
+    """Leave out a file that holds, figure for figure, what an earlier file of the same conditions holds.
+
+    A single bare figure may be the same by chance and is kept. The same figures under another condition are kept, too,
+    and told: whoever compares a file with itself may want to.
+    """
+    files: dict[str, list[Observation]] = {}
+    for one in observations:
+        files.setdefault(one.origin.file, []).append(one)
+    seen: dict[str, str] = {}
+    left_out: dict[str, str] = {}
+    cautions = []
+    for file, found in files.items():
+        if len(found) == 1 and isinstance(found[0], Figure):
+            continue
+        earlier = seen.setdefault(_signature(found, has_condition=True), file)
+        alike = seen.setdefault(_signature(found, has_condition=False), file)
+        if earlier != file:
+            left_out[file] = f"{file}: the same figures as in {earlier}, so a copy and no other run"
+        elif alike != file:
+            cautions.append(f"{file} has the same figures as {alike}, under another condition: is it a copy?")
+    kept = tuple(one for one in observations if one.origin.file not in left_out)
+    return Distinct(kept, tuple(left_out.values()), tuple(cautions))
+
+
+def _signature(found: Sequence[Observation], *, has_condition: bool) -> str:
+    """All of a file's figures without where they were read and which run they are said to be of."""
+
+    def bare(one: Observation) -> Observation:
+        condition = one.group.condition if has_condition else ""
+        return replace(one, group=replace(one.group, condition=condition, run=""), origin=_NOWHERE)
+
+    return f"{has_condition} {[bare(one) for one in found]!r}"

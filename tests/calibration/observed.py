@@ -1,0 +1,249 @@
+"""Simulated results of other tools, through `tdelta.inference.observed.analyze`, and how often its intervals hold.
+
+What is true: a condition's mean, and its log ratio over the baseline. What befalls the figures: gamma or skewed
+response times, stalls, neighbours that depend on each other, runs that differ, throughput with autocorrelation and
+checkpoints.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tdelta.inference.observed import AnalysisSettings, analyze
+from tdelta.records import (
+    Binned,
+    Bins,
+    Comparison,
+    Decision,
+    Figure,
+    Group,
+    Observation,
+    Origin,
+    Samples,
+    Series,
+    Spread,
+    Summary,
+)
+
+Array = NDArray[np.float64]
+Values = Callable[[np.random.Generator, int], Array]
+"""Response times of mean 1."""
+
+ORIGIN = Origin("simulated", "simulated")
+SETTINGS = AnalysisSettings("none")
+LUCKY = "runs differ by 3 %"
+
+
+@dataclass(frozen=True)
+class ObservedTally:
+    """Shares of experiments. ``alarms``: decided costly or faster, whatever the truth; ``decided``: not undecided.
+
+    ``ratio``, ``difference``, ``mean``: the 95 % HDI holds the truth; ``roomy``: that with room for luck does.
+    ``points``: median width of the ratio's interval, in points.
+    """
+
+    ratio: float
+    difference: float
+    mean: float
+    roomy: float
+    excludes_one: float
+    alarms: float
+    points: float
+
+
+def gamma(cv: float) -> Values:
+    """The model's own."""
+    return lambda rng, n: rng.gamma(1.0 / cv**2, cv**2, n)
+
+
+def lognormal(sigma: float) -> Values:
+    """More skewed than any gamma of the same sd."""
+    return lambda rng, n: np.exp(rng.normal(-0.5 * sigma**2, sigma, n))
+
+
+def stalled(share: float = 0.002, factor: float = 30.0) -> Values:
+    """A gamma, of which a few values are stalls: thirty times as long."""
+
+    def draw(rng: np.random.Generator, n: int) -> Array:
+        values = rng.gamma(2.8, 1.0 / 2.8, n) * np.where(rng.random(n) < share, factor, 1.0)
+        return np.asarray(values / (1.0 + share * (factor - 1.0)), dtype=np.float64)
+
+    return draw
+
+
+def dependent(memory: float, sd: float = 0.3) -> Values:
+    """A gamma whose mean wanders: an AR(1) from value to value on its log."""
+
+    def draw(rng: np.random.Generator, n: int) -> Array:
+        slow = ar(rng, memory, n) * sd
+        return np.asarray(np.exp(slow - 0.5 * sd**2) * rng.gamma(2.8, 1.0 / 2.8, n), dtype=np.float64)
+
+    return draw
+
+
+def ar(rng: np.random.Generator, rho: float, count: int) -> Array:
+    """A stationary AR(1) of sd 1."""
+    shocks = rng.normal(0.0, np.sqrt(1.0 - rho**2), count)
+    shocks[0] = rng.normal()
+    if rho == 0.0:
+        return shocks
+    out = np.empty(count)
+    state = 0.0
+    for at, shock in enumerate(shocks.tolist()):
+        state = rho * state + shock
+        out[at] = state
+    return out
+
+
+def as_samples(group: Group, values: Array, stretches: int = 0) -> Samples:
+    """Sums of values, as an importer would make them."""
+    parts = np.array_split(values, stretches) if stretches else []
+    sums = float(values.sum()), float(np.log(values).sum()), float((values**2).sum())
+    ends = float(values.min()), float(values.max())
+    clusters = tuple((len(part), float(part.sum())) for part in parts)
+    return Samples(group, ORIGIN, len(values), *sums, *ends, Bins((0.0, np.inf), (len(values),)), clusters)
+
+
+def as_bins(width: float = 0.018) -> Callable[[Group, Array], Binned]:
+    """A histogram on logarithmic bins, as sysbench prints it (1.8 % wide)."""
+
+    def bins(group: Group, values: Array) -> Binned:
+        at = np.floor(np.log(values) / width).astype(int)
+        first, last = int(at.min()), int(at.max())
+        counts = np.bincount(at - first, minlength=last - first + 1)
+        edges = np.exp(width * np.arange(first, last + 2))
+        return Binned(group, ORIGIN, Bins(tuple(map(float, edges)), tuple(map(int, counts))))
+
+    return bins
+
+
+def as_summary(group: Group, values: Array) -> Summary:
+    """Count, mean, sd."""
+    return Summary(group, ORIGIN, len(values), float(values.mean()), float(values.std(ddof=1)))
+
+
+def as_stretched(stretches: int) -> Callable[[Group, Array], Samples]:
+    """Sums with the stretches of the run."""
+    return lambda group, values: as_samples(group, values, stretches)
+
+
+def single_runs(
+    name: str,
+    values: Values,
+    count: int,
+    log_ratio: float,
+    experiments: int,
+    *,
+    form: Callable[[Group, Array], Observation] = as_samples,
+    luck: float = 0.0,
+) -> ObservedTally:
+    """One run a condition; where there is luck, each run's mean is off by so much."""
+
+    def answer(index: int) -> tuple[float, float, Comparison]:
+        rng = _rng(index, "single", name, count, log_ratio, luck)
+        true = (10.0, 10.0 * float(np.exp(log_ratio)))
+        drawn = [mean * np.exp(luck * rng.normal()) * values(rng, count) for mean in true]
+        found = [form(Group(c), v) for c, v in zip(("none", "tde"), drawn, strict=True)]
+        return *true, analyze(found, SETTINGS).comparisons[0]
+
+    return tally(map(answer, range(experiments)))
+
+
+def several_runs(
+    runs: tuple[int, int], tau: float, error: float, log_ratio: float, experiments: int, *, bare: bool = False
+) -> ObservedTally:
+    """Runs that differ by tau, each known to ``error`` by its own figures; or ``bare`` figures."""
+
+    def answer(index: int) -> tuple[float, float, Comparison]:
+        rng = _rng(index, "runs", runs, tau, error, log_ratio, bare)
+        true = (10.0, 10.0 * float(np.exp(log_ratio)))
+        found: list[Observation] = []
+        for condition, mean, how_many in zip(("none", "tde"), true, runs, strict=True):
+            for run in range(how_many):
+                value = mean * float(np.exp(rng.normal(0.0, tau) + rng.normal(0.0, error)))
+                group = Group(condition, run=str(run))
+                if bare:
+                    found.append(Figure(group, ORIGIN, value))
+                else:  # 400 values whose sd makes the standard error
+                    found.append(Summary(group, ORIGIN, 400, value, value * error * 20.0))
+        return *true, analyze(found, SETTINGS).comparisons[0]
+
+    return tally(map(answer, range(experiments)))
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Throughput over time: autocorrelation, slow waves, checkpoints every so often."""
+
+    name: str
+    rho: float = 0.0
+    sd: float = 0.1
+    slow_rho: float = 0.0
+    slow_sd: float = 0.0
+    every: int = 0
+
+    def draw(self, rng: np.random.Generator, count: int) -> Array:
+        """A series of mean 1."""
+        values = 1.0 + self.sd * ar(rng, self.rho, count)
+        if self.slow_sd:
+            values = values + self.slow_sd * ar(rng, self.slow_rho, count)
+        if self.every:
+            # Each checkpoint halves the throughput for a tenth of its interval; when the first one comes is chance.
+            at = (np.arange(count) + rng.integers(self.every)) % self.every
+            values = values * np.where(at < self.every / 10, 0.5, 1.0) / 0.95
+        return np.asarray(np.maximum(values, 0.0), dtype=np.float64)
+
+
+def throughput(shape: Shape, count: int, log_ratio: float, experiments: int) -> ObservedTally:
+    """Two series; the log ratio is of costs, so throughput falls by it."""
+
+    def answer(index: int) -> tuple[float, float, Comparison]:
+        rng = _rng(index, "series", shape.name, count, log_ratio)
+        true = (1000.0, 1000.0 * float(np.exp(-log_ratio)))
+        found = [
+            Series(
+                Group(c, metric="throughput", unit="/s"), ORIGIN, 1.0, tuple(map(float, mean * shape.draw(rng, count)))
+            )
+            for c, mean in zip(("none", "tde"), true, strict=True)
+        ]
+        return *true, analyze(found, SETTINGS).comparisons[0]
+
+    return tally(map(answer, range(experiments)))
+
+
+def tally(answers: Iterable[tuple[float, float, Comparison]]) -> ObservedTally:
+    """Compare answers with the two true means."""
+    found: list[Sequence[float]] = []
+    for baseline, condition, one in answers:
+        truth = baseline / condition if one.metric == "throughput" else condition / baseline
+        assert one.ratio is not None
+        assert one.difference is not None
+        assert one.condition.mean is not None
+        low, high = one.ratio.hdi95
+        roomy = one.priors.get(LUCKY, one.ratio)
+        found.append(
+            (
+                low <= truth <= high,
+                _holds(one.difference, condition - baseline),
+                _holds(one.condition.mean, condition),
+                roomy.hdi95[0] <= truth <= roomy.hdi95[1],
+                not low <= 1.0 <= high,
+                one.decision in (Decision.COSTLY, Decision.FASTER),
+                100.0 * (high - low),
+            )
+        )
+    table = np.array(found, dtype=np.float64)
+    return ObservedTally(*map(float, table[:, :-1].mean(axis=0)), points=float(np.median(table[:, -1])))
+
+
+def _holds(spread: Spread, truth: float) -> bool:
+    return spread.hdi95[0] <= truth <= spread.hdi95[1]
+
+
+def _rng(index: int, *cell: object) -> np.random.Generator:
+    return np.random.default_rng([zlib.crc32(repr(cell).encode()), index])

@@ -1,0 +1,28 @@
+"""Two thousand mutated files for each importer; ``benches/fuzz_importers.py`` runs a hundred thousand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tdelta_fuzzing import fixtures_of, fuzz
+
+from tdelta.importers.protocol import Importer
+from tdelta.importers.recognizing import IMPORTERS
+
+MUTATIONS = 2000
+SEED = 20261122
+
+
+@pytest.mark.parametrize("importer", IMPORTERS, ids=lambda importer: importer.name)
+def test_mutated_files_give_a_sound_result_or_a_clear_fault(importer: Importer, tmp_path: Path) -> None:
+    outcome = fuzz(importer.name, MUTATIONS, SEED, tmp_path)
+    assert not outcome.failures, "\n".join(outcome.failures)
+    assert outcome.results + outcome.faults == MUTATIONS
+    assert outcome.results > 0
+    assert outcome.faults > 0
+
+
+@pytest.mark.parametrize("importer", IMPORTERS, ids=lambda importer: importer.name)
+def test_every_importer_has_files_to_mutate(importer: Importer) -> None:
+    assert fixtures_of(importer)

@@ -1,0 +1,260 @@
+"""Hand-built answers of ``tdelta analyze``: nobody measured them, and golden files are about words and columns only."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from tdelta.inference.observed import ComparisonPicture, Curve, PredictiveCheck, QuantileCheck, RatioCurve
+from tdelta.records import (
+    ALL,
+    RESPONSE_TIME,
+    THROUGHPUT,
+    AnalysisResult,
+    Comparison,
+    Decision,
+    Estimate,
+    Level,
+    Model,
+    Origin,
+    Side,
+    Spread,
+)
+
+ONE_RUN = (
+    "one run a condition, one after the other: on a machine whose runs differ by 3 %, two runs of one and the same"
+    " system look different in 87 % of cases; the HDI speaks of these two runs"
+)
+BARE = "no replication: one figure a condition"
+
+
+def estimate(median: float, half95: float, rope: float = 0.02) -> Estimate:
+    low, high = median - half95, median + half95
+    half99 = 1.32 * half95
+    above = 0.99 if low > 1 + rope else 0.4
+    below = 0.99 if high < 1 - rope else 0.0
+    return Estimate(median, (low, high), (median - half99, median + half99), above, max(0.0, 1 - above - below), below)
+
+
+def spread(median: float, half95: float) -> Spread:
+    return Spread(median, (median - half95, median + half95), (median - 1.32 * half95, median + 1.32 * half95))
+
+
+def side(name: str, value: float, half95: float | None, *, runs: int = 1, count: int = 12_000) -> Side:
+    return Side(name, runs, count, float(count), value, None if half95 is None else spread(value, half95))
+
+
+def comparison(
+    baseline: float,
+    condition: float,
+    *,
+    half95: float | None = 0.01,
+    decision: Decision = Decision.COSTLY,
+    name: str = "tde",
+    transaction: str = ALL,
+    levels: tuple[tuple[str, Level], ...] = (),
+    metric: str = RESPONSE_TIME,
+    unit: str = "ms",
+    model: Model = Model.GAMMA,
+    reasons: tuple[str, ...] = (ONE_RUN,),
+    runs: int = 1,
+    count: int = 12_000,
+    primary: bool = True,
+    published: str | None = None,
+    luck95: float | None = None,
+) -> Comparison:
+    quotient = baseline / condition if metric == THROUGHPUT else condition / baseline
+    priors = {} if half95 is None or not primary else {"no speed-up": estimate(quotient, half95)}
+    if luck95 is not None:
+        priors["runs differ by 3 %"] = estimate(quotient, luck95)
+    sides = [
+        side(n, v, None if half95 is None else v * half95 / 1.4, runs=runs, count=count)
+        for n, v in (("plain", baseline), (name, condition))
+    ]
+    return Comparison(
+        transaction=transaction,
+        levels=levels,
+        metric=metric,
+        unit=unit,
+        model=model if half95 is not None else Model.NONE,
+        baseline=sides[0],
+        condition=sides[1],
+        quotient=quotient,
+        ratio=None if half95 is None else estimate(quotient, half95),
+        difference=None if half95 is None else spread(condition - baseline, baseline * half95),
+        decision=decision if half95 is not None else Decision.UNDECIDED,
+        reasons=reasons if half95 is not None else (BARE,),
+        primary=primary,
+        priors=priors,
+        origins=(Origin("plain.csv", "CSV"), Origin(f"{name}.csv", "CSV")),
+        published=published,
+    )
+
+
+def result(*comparisons: Comparison, **given: object) -> AnalysisResult:
+    decisions = [c.decision for c in comparisons if c.primary]
+    worst = next((d for d in (Decision.OVER, Decision.UNDECIDED) if d in decisions), None)
+    made = AnalysisResult(
+        decision=worst or (decisions[0] if decisions else Decision.UNDECIDED),
+        comparisons=comparisons,
+        rope=0.02,
+        baseline="plain",
+        formats={"CSV": 2},
+        cautions=(),
+        prior_words="log ratio ~ t3(0, 0.5)",
+    )
+    return replace(made, **given)  # type: ignore[arg-type]
+
+
+def one_run() -> AnalysisResult:
+    found = comparison(12.41, 16.257, luck95=0.11)
+    moved = replace(found, priors={**found.priors, "normal:0,0.01": estimate(1.274, 0.009)})
+    return result(moved, cautions=("tde.csv: 14 rows say failed: they are in no figure",))
+
+
+def lucky() -> AnalysisResult:
+    """What two runs alone would call costly, and two runs of one system may well show."""
+    return result(comparison(12.41, 12.794, luck95=0.087, decision=Decision.UNDECIDED))
+
+
+def transactions() -> AnalysisResult:
+    kinds = (
+        ("Customer Registration", 18.21, 18.80, 0.07, Decision.UNDECIDED),
+        ("Browse Products", 4.113, 4.121, 0.012, Decision.NEGLIGIBLE),
+        ("Order Products", 22.9, 25.4, 0.05, Decision.COSTLY),
+    )
+    return result(
+        *(
+            comparison(plain, tde, half95=half, decision=decision, transaction=kind, model=Model.SUMMARY)
+            for kind, plain, tde, half, decision in kinds
+        ),
+        formats={"Swingbench XML": 2},
+    )
+
+
+def several_runs() -> AnalysisResult:
+    rows = (("aes-128", 1.012, Decision.WITHIN), ("aes-256", 1.081, Decision.OVER))
+    primary = [
+        comparison(
+            1673.2,
+            1673.2 / ratio,
+            half95=0.009,
+            decision=decision,
+            name=name,
+            metric=THROUGHPUT,
+            unit="/s",
+            model=Model.RUNS,
+            runs=5,
+            count=5,
+            reasons=("5 runs a condition are the unit: their scatter is in the interval",),
+        )
+        for name, ratio, decision in rows
+    ]
+    return result(*primary, formats={"sysbench": 15}, budget=0.05)
+
+
+def sweep() -> AnalysisResult:
+    cells = (
+        (1, "5 GB", 423.47, 389.11, "1.09"),
+        (64, "5 GB", 8574.43, 8558.6, "1.00"),
+        (1, "60 GB", 567.65, 578.91, None),
+        (64, "60 GB", 19821.48, 20007.22, None),
+    )
+    return result(
+        *(
+            comparison(
+                plain,
+                encrypted,
+                half95=None,
+                name="encrypted",
+                levels=(("buffer_pool", pool), ("threads", threads)),
+                metric=THROUGHPUT,
+                unit="/s",
+                published=said,
+                count=1,
+            )
+            for threads, pool, plain, encrypted, said in cells
+        ),
+        formats={"CSV cells": 1},
+        source="Percona blog, 2019; Percona Server 8.0",
+        prior_words="",
+    )
+
+
+def steps() -> AnalysisResult:
+    """Two metrics, ratios beyond two-fold, a value that was left out, and a name that would move the cursor."""
+    return result(
+        comparison(43_694.0, 206_093.0, half95=None, transaction="SUM from disk", metric="cpu", published="+372 %"),
+        comparison(59_503.0, 59_889.0, half95=None, transaction="SUM\x1b[2Jagain", metric="cpu", published="0 %"),
+        comparison(2_805.0, 4_206.0, half95=None, transaction="SUM from disk", metric="elapsed", primary=False),
+        left_out=("SUM from disk, disk_reads: plain has 0, and nothing can be said of a quotient over 0",),
+        prior_words="",
+    )
+
+
+def nothing() -> AnalysisResult:
+    return result(left_out=("threads 8: only in plain",), prior_words="")
+
+
+def pictures(found: AnalysisResult) -> tuple[ComparisonPicture, ...]:
+    """Normal curves with the figures of the answer; checks of the first comparison alone."""
+    known = [c for c in found.comparisons if c.ratio is not None]
+    return tuple(_picture(c, has_checks=number == 0) for number, c in enumerate(known))
+
+
+def _picture(c: Comparison, *, has_checks: bool) -> ComparisonPicture:
+    assert c.ratio is not None
+    assert c.difference is not None
+    assert c.baseline.mean is not None
+    assert c.condition.mean is not None
+    names = (c.baseline.condition, c.condition.condition)
+    return ComparisonPicture(
+        transaction=c.transaction,
+        levels=c.levels,
+        metric=c.metric,
+        unit=c.unit,
+        baseline=names[0],
+        condition=names[1],
+        baseline_mean=_curve(c.baseline.mean),
+        condition_mean=_curve(c.condition.mean),
+        difference=_curve(c.difference),
+        ratio=RatioCurve(*_bell(c.ratio.median, c.ratio.hdi95), c.ratio),
+        rope=(0.98, 1.02),
+        rope_difference=(-0.02 * c.baseline.value, 0.02 * c.baseline.value),
+        checks=tuple(_check(name, c.model) for name in names) if has_checks else (),
+    )
+
+
+def _curve(found: Spread) -> Curve:
+    return Curve(*_bell(found.median, found.hdi95), found)
+
+
+def _bell(median: float, hdi95: tuple[float, float]) -> tuple[np.ndarray, np.ndarray]:
+    sd = (hdi95[1] - hdi95[0]) / 2 / 1.96
+    value = median + sd * np.linspace(-4, 4, 401)
+    return value, np.exp(-0.5 * ((value - median) / sd) ** 2) / (sd * np.sqrt(2 * np.pi))
+
+
+def _check(name: str, model: Model) -> PredictiveCheck:
+    quantiles = (QuantileCheck(0.95, 24.1, 23.6, 23.1, 24.2), QuantileCheck(0.99, 39.0, 31.2, 30.4, 32.1))
+    if model is not Model.GAMMA:
+        empty = np.zeros(0)
+        return PredictiveCheck(name, "1", empty, empty, empty, empty, empty, quantiles)
+    edges = np.geomspace(2.0, 60.0, 49)
+    middles = np.sqrt(edges[1:] * edges[:-1])
+    expected = np.exp(-0.5 * (np.log(middles / 11.5) / 0.55) ** 2)
+    expected /= expected.sum()
+    observed = expected * np.where(middles > 35, 1.9, 0.98)
+    return PredictiveCheck(name, "1", edges, observed, expected, expected * 0.94, expected * 1.06, quantiles)
+
+
+SAMPLES = {
+    "one_run": one_run,
+    "lucky": lucky,
+    "transactions": transactions,
+    "several_runs": several_runs,
+    "sweep": sweep,
+    "steps": steps,
+    "nothing": nothing,
+}

@@ -1,0 +1,172 @@
+"""JAGS through its command line, and its chains (CODA files) read back: nothing but NumPy is needed.
+
+The samplers' own seeds are given, so a run repeats itself on the same machine and version.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+GAMMA_MODEL = """
+model {
+    for (i in 1:n1) { y1[i] ~ dgamma(m1 * m1 / (s1 * s1), m1 / (s1 * s1)) }
+    for (i in 1:n2) { y2[i] ~ dgamma(m2 * m2 / (s2 * s2), m2 / (s2 * s2)) }
+    m1 ~ dgamma(1, 1 / pooled)
+    m2 ~ dgamma(1, 1 / pooled)
+    s1 ~ dunif(0, 100)
+    s2 ~ dunif(0, 100)
+    difference <- m2 - m1
+}
+"""
+"""recurrentnull 2015: one gamma prior centred on the pooled mean for both means (its width was not printed: sd = mean),
+Uniform(0, 100) on both standard deviations."""
+
+BLOCK_MODEL = """
+model {
+    for (i in 1:n) {
+        y[i] ~ dt(v[block[i]] + theta[of[i]] + u[instance[i]], 1 / (sigma * sigma), nu)
+    }
+    for (b in 1:blocks) { v[b] ~ dnorm(0, 0.01) }
+    for (j in 1:instances) { u[j] ~ dnorm(0, 1 / (tau * tau)) }
+    theta[1] <- 0
+    theta[2] ~ dt(0, 4, 3)
+    tau ~ dnorm(0, 1 / (0.014 * 0.014))T(1.0E-5,)
+    log_s ~ dnorm(log(0.03), 1 / (1.5 * 1.5))
+    nu_at ~ dcat(nu_weight[])
+    nu <- nu_grid[nu_at]
+    sigma <- exp(log_s) / sqrt((nu + 3) / (nu + 1))
+    answer <- theta[2]
+}
+"""
+"""The rounds' model of docs/statistics.md, no two stages and no quadrature."""
+
+
+@dataclass(frozen=True)
+class Chains:
+    """Draws of one quantity, shape (chains, draws), and how long JAGS took for all of them."""
+
+    draws: Array
+    seconds: float
+
+    @property
+    def mean(self) -> float:
+        return float(self.draws.mean())
+
+    @property
+    def sd(self) -> float:
+        return float(self.draws.std(ddof=1))
+
+    @property
+    def effective(self) -> float:
+        """Effective draws: Geyer's initial positive sequence (1992, Statistical Science 7:473), chain by chain."""
+        return float(sum(_effective(chain) for chain in self.draws))
+
+    @property
+    def error(self) -> float:
+        """Monte-Carlo standard error of the mean."""
+        return self.sd / float(np.sqrt(self.effective))
+
+    def hdi(self, mass: float) -> tuple[float, float]:
+        """The shortest interval that holds so much of the draws."""
+        values = np.sort(self.draws.ravel())
+        held = int(np.ceil(mass * len(values)))
+        at = int(np.argmin(values[held:] - values[:-held]))
+        return float(values[at]), float(values[at + held])
+
+    def quantile(self, probability: float) -> float:
+        return float(np.quantile(self.draws, probability))
+
+    def quantile_error(self, probability: float) -> float:
+        """Its Monte-Carlo standard error, the density read off neighbouring quantiles."""
+        step = min(0.02, probability / 2, (1 - probability) / 2)
+        slope = (self.quantile(probability + step) - self.quantile(probability - step)) / (2 * step)
+        return slope * float(np.sqrt(probability * (1 - probability) / self.effective))
+
+
+def _effective(chain: Array) -> float:
+    count = len(chain)
+    away = chain - chain.mean()
+    spectrum = np.fft.rfft(away, 2 * count)
+    covariance = np.fft.irfft(spectrum * np.conj(spectrum))[:count] / count
+    if covariance[0] <= 0.0:
+        return float(count)
+    rho = covariance / covariance[0]
+    pairs = rho[0 : count - 1 : 2] + rho[1:count:2]
+    end = int(np.argmax(pairs <= 0.0)) if (pairs <= 0.0).any() else len(pairs)
+    return float(min(count, count / max(2.0 * pairs[:end].sum() - 1.0, 1e-9)))
+
+
+def is_here() -> bool:
+    """Whether there is a JAGS."""
+    return shutil.which("jags") is not None
+
+
+def run(
+    folder: Path,
+    model: str,
+    data: Mapping[str, float | Sequence[float] | Array],
+    monitored: Sequence[str],
+    *,
+    inits: Mapping[str, float] | None = None,
+    chains: int = 2,
+    adapt: int = 1000,
+    draws: int = 3000,
+    thin: int = 1,
+    timeout_seconds: float = 280.0,
+) -> dict[str, Chains]:
+    """Run a model in a folder of its own and read its chains."""
+    (folder / "model.txt").write_text(model)
+    (folder / "data.txt").write_text("".join(f"{name} <- {_r(value)}\n" for name, value in data.items()))
+    lines = ['model in "model.txt"', 'data in "data.txt"', f"compile, nchains({chains})"]
+    for chain in range(1, chains + 1):
+        # A chain's numbers start elsewhere; so does its state, a little.
+        start = {name: value * (1.0 + 0.05 * (chain - 1)) for name, value in (inits or {}).items()}
+        text = "".join(f"{name} <- {value!r}\n" for name, value in start.items())
+        text += f'.RNG.name <- "base::Mersenne-Twister"\n.RNG.seed <- {100 + chain}\n'
+        (folder / f"inits{chain}.txt").write_text(text)
+        lines.append(f'parameters in "inits{chain}.txt", chain({chain})')
+    lines += ["initialize", f"update {adapt}", *(f"monitor {name}, thin({thin})" for name in monitored)]
+    lines += [f"update {draws * thin}", 'coda *, stem("out")', "exit", ""]
+    (folder / "script.cmd").write_text("\n".join(lines))
+    began = time.monotonic()
+    done = subprocess.run(
+        ["jags", "script.cmd"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=timeout_seconds,
+        check=False,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+    )
+    seconds = time.monotonic() - began
+    if not (folder / "outindex.txt").exists():
+        raise AssertionError(f"JAGS wrote no chains:\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}")
+    return {name: Chains(found, seconds) for name, found in read_coda(folder, chains).items()}
+
+
+def read_coda(folder: Path, chains: int, stem: str = "out") -> dict[str, Array]:
+    """CODA's two-column chains by the lines that its index gives each quantity (the first is 1)."""
+    columns = [np.loadtxt(folder / f"{stem}chain{chain}.txt", usecols=1, ndmin=1) for chain in range(1, chains + 1)]
+    found = {}
+    for line in (folder / f"{stem}index.txt").read_text().splitlines():
+        name, first, last = line.split()
+        found[name] = np.array([column[int(first) - 1 : int(last)] for column in columns])
+    return found
+
+
+def _r(value: float | Sequence[float] | Array) -> str:
+    """A value as R's dump writes it."""
+    if isinstance(value, int | float):
+        return repr(value)
+    return f"c({', '.join(repr(float(x)) for x in value)})"

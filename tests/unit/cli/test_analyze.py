@@ -1,0 +1,134 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import analysis_samples as s
+import pytest
+
+import tdelta.session.analyzing
+from tdelta.errors import ImportFault
+from tdelta.records import Event, Phase
+from tdelta.session.analyzing import Analysis, AnalysisRequest
+
+from .calling import call
+
+
+class FakeAnalysis:
+    """Remembers what it was asked, announces one stage, and answers with a hand-built result."""
+
+    def __init__(self) -> None:
+        self.requests: list[AnalysisRequest] = []
+        self.result = s.one_run()
+
+    def __call__(self, request: AnalysisRequest, observe: Callable[[Event], None]) -> Analysis:
+        self.requests.append(request)
+        observe(Phase("reading", "12 MB"))
+        return Analysis(self.result, s.pictures(self.result))
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> FakeAnalysis:
+    fake = FakeAnalysis()
+    monkeypatch.setattr(tdelta.session.analyzing, "analyze_files", fake)
+    return fake
+
+
+def test_without_options_the_request_keeps_its_own_defaults(asked: FakeAnalysis) -> None:
+    assert call("analyze", "a.csv", "b.csv").code == 0
+    assert asked.requests == [AnalysisRequest(("a.csv", "b.csv"))]
+
+
+def test_every_option_reaches_the_request(asked: FakeAnalysis) -> None:
+    words = (
+        "analyze x --condition plain=a* --condition tde=b=c* --baseline plain --rope 1% --budget 5% --prior published"
+        " --prior normal:0.03,0.02 --transaction NewOrder --metric throughput"
+    )
+    call(*words.split())
+    assert asked.requests == [
+        AnalysisRequest(
+            ("x",),
+            conditions=("plain=a*", "tde=b=c*"),
+            baseline="plain",
+            rope=0.01,
+            budget=0.05,
+            priors=("published", "normal:0.03,0.02"),
+            metric="throughput",
+            transaction="NewOrder",
+        )
+    ]
+
+
+def test_the_answer_goes_to_standard_output_and_progress_to_standard_error(asked: FakeAnalysis) -> None:
+    called = call("analyze", "a.csv")
+    assert called.out.startswith("Encryption (tde over plain) costs +31.0 %")
+    assert called.err == "reading: 12 MB\n"
+
+
+def test_json_is_one_document_with_the_exit_code(asked: FakeAnalysis) -> None:
+    asked.result = s.sweep()
+    called = call("analyze", "a.csv", "--json")
+    values = json.loads(called.out)
+    assert (values["schema"], values["exit_code"], called.code) == ("tdelta.analysis/1", 3, 3)
+
+
+@pytest.mark.parametrize(
+    ("name", "code"),
+    [("one_run", 0), ("lucky", 3), ("transactions", 3), ("several_runs", 5), ("sweep", 3), ("nothing", 3)],
+)
+def test_the_worst_of_what_decides_is_the_exit_code(asked: FakeAnalysis, name: str, code: int) -> None:
+    asked.result = s.SAMPLES[name]()
+    assert call("analyze", "a.csv").code == code
+
+
+def test_what_does_not_decide_does_not_set_the_exit_code(asked: FakeAnalysis) -> None:
+    first, *rest = s.transactions().comparisons
+    asked.result = s.result(replace(first, primary=False), *rest)
+    assert call("analyze", "a.csv").code == 0
+
+
+def test_a_page_is_written_beside_the_answer_and_only_over_one_of_tdeltas(asked: FakeAnalysis, tmp_path: Path) -> None:
+    page = tmp_path / "out.html"
+    called = call("analyze", "a b.csv", "--rope", "1%", "--condition", "tde=b*", "--output", str(page))
+    assert f"HTML page: {page}" in called.out
+    text = page.read_text(encoding="utf-8")
+    assert text.startswith("<!DOCTYPE html><!-- tdelta report: analysis -->")
+    assert "tdelta analyze &#39;a b.csv&#39;" in text
+    assert "--rope 1%" in text
+    assert call("analyze", "a.csv", "--output", str(page)).code == 0
+    other = tmp_path / "mine.html"
+    other.write_text("mine", encoding="utf-8")
+    refused = call("analyze", "a.csv", "--output", str(other))
+    assert (refused.code, other.read_text(encoding="utf-8")) == (2, "mine")
+    assert "--force" in refused.err
+    assert call("analyze", "a.csv", "--output", str(other), "--force").code == 0
+
+
+def test_force_without_a_page_is_refused(asked: FakeAnalysis) -> None:
+    assert call("analyze", "a.csv", "--force").code == 2
+
+
+def test_a_file_that_cannot_be_read_is_a_message_and_no_traceback(
+    monkeypatch: pytest.MonkeyPatch, asked: FakeAnalysis
+) -> None:
+    def refuse(request: AnalysisRequest, observe: Callable[[Event], None]) -> Analysis:
+        raise ImportFault("a.csv:3: expected a number, found 'x'; leave the row out")
+
+    monkeypatch.setattr(tdelta.session.analyzing, "analyze_files", refuse)
+    called = call("analyze", "a.csv")
+    assert (called.code, called.out) == (2, "")
+    assert called.err == "error: a.csv:3: expected a number, found 'x'; leave the row out\n"
+
+
+def test_without_files_it_says_what_is_expected() -> None:
+    called = call("analyze")
+    assert called.code == 2
+    assert "expected at least one file of results" in called.err
+
+
+def test_an_unknown_published_table_names_those_there_are() -> None:
+    called = call("analyze", "published:warehous")
+    assert called.code == 2
+    assert "Did you mean 'warehouse'?" in called.err

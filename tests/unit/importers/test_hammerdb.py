@@ -1,0 +1,209 @@
+"""HammerDB's results: printed, in its time profile, and what its figures must and cannot be."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tdelta.importers.hammerdb import IMPORTERS
+from tdelta.importers.hammerdb.figures import NEW_ORDERS, result_in, usable_sd
+from tdelta.importers.moments import Printed
+from tdelta.importers.protocol import Naming
+from tdelta.records.observed import Group
+
+from .given import FIXTURES, changed, figures, only, read, refused, series, summaries, written
+
+FOLDER = FIXTURES / "hammerdb"
+FOUR_USERS = (("threads", 4),)
+
+
+def cautions(observations) -> str:
+    return "\n".join(caution for it in observations for caution in it.origin.cautions)
+
+
+@pytest.mark.parametrize(
+    ("line", "nopm", "tpm"),
+    [
+        ("Vuser 1:TEST RESULT : System achieved 128176 NOPM from 298394 MariaDB TPM", 128176, 298394),
+        ("TEST RESULT : System achieved 298394 MariaDB TPM at 128176 NOPM", 128176, 298394),
+        ("TEST RESULT : System achieved 60501 SQL Server TPM at 13207 NOPM", 13207, 60501),
+        ('  "TEST RESULT : System achieved 13207 NOPM from 60501 SQL Server TPM"', 13207, 60501),
+    ],
+)
+def test_a_result_is_read_in_either_order(line: str, nopm: int, tpm: int):
+    result = result_in(line)
+    assert result is not None
+    assert (result.nopm, result.tpm) == (nopm, tpm)
+
+
+def test_a_result_is_throughput_a_second_and_its_users_are_a_level():
+    observations = read(IMPORTERS, FOLDER / "result.json")
+    assert figures(observations) == {
+        Group("plain", NEW_ORDERS, "throughput", "/s", "1", FOUR_USERS): 2136,
+        Group("plain", "all", "throughput", "/s", "1", FOUR_USERS): 4973,
+    }
+    assert {it.origin.line for it in observations} == {5}
+
+
+def test_the_results_of_one_log_are_runs_of_their_own():
+    observations = read(IMPORTERS, FOLDER / "console.log", Naming("tde", "7"))
+    found = {(group.run, group.transaction): value for group, value in figures(observations).items()}
+    assert found == {("7.1", NEW_ORDERS): 46, ("7.1", "all"): 110, ("7.2", NEW_ORDERS): 47, ("7.2", "all"): 112}
+    assert summaries(observations)["NEWORD"].group.run == "7.1"
+
+
+def test_a_result_that_is_said_twice_is_one_run(tmp_path: Path):
+    text = (FOLDER / "result.json").read_text(encoding="utf-8")
+    console = "Vuser 1:TEST RESULT : System achieved 128160 NOPM from 298380 MariaDB TPM\n"
+    assert len(figures(read(IMPORTERS, written(tmp_path, console + text)))) == 2
+
+
+def test_timings_are_summaries_of_the_procedures():
+    found = summaries(read(IMPORTERS, FOLDER / "timing.json"))
+    assert set(found) == {"NEWORD", "PAYMENT"}
+    order = found["NEWORD"]
+    assert (order.count, order.mean, order.sd) == (90210, 2.731, 1.57)
+    assert order.quantiles == {0.25: 1.93, 0.5: 2.52, 0.75: 3.2, 0.95: 5.31, 0.99: 7.9}
+    assert order.origin.cautions == ()
+
+
+def test_a_deviation_in_clicks_is_not_used_and_told():
+    found = summaries(read(IMPORTERS, FOLDER / "console.log"))["NEWORD"]
+    assert (found.count, found.mean, found.sd) == (50112, 4.4, None)
+    assert "3310.2" in found.origin.cautions[0]
+    assert "clicks" in found.origin.cautions[0]
+
+
+def test_times_of_one_virtual_user_are_told_from_those_of_all():
+    assert "one virtual user" in cautions(read(IMPORTERS, FOLDER / "console.log"))
+    assert "one virtual user" not in cautions(read(IMPORTERS, FOLDER / "timing.json"))
+
+
+@pytest.mark.parametrize(
+    ("sd", "usable"), [(1.57, True), (0.7, True), (9.0, True), (1570.0, False), (100.0, False), (0.001, False)]
+)
+def test_only_what_can_be_ms_alone_is_a_deviation(sd: float, usable: bool):
+    printed = Printed(90210, 2.731, 0.412, 41.9, {0.5: 2.52, 0.95: 5.31, 0.99: 7.9}, 0.001)
+    found, told = usable_sd(sd, printed)
+    assert (found is not None) == usable
+    assert bool(told) != usable
+
+
+def test_a_deviation_that_could_be_either_is_not_used():
+    found, told = usable_sd(0.5, Printed(1_000_000, 10.0, 9.0, 11.0, {}, 0.0001))
+    assert found is None
+    assert "could be in ms, or in clicks" in told[0]
+
+
+def test_the_counter_is_a_series_a_second_within_the_load():
+    (found,) = series(read(IMPORTERS, FOLDER / "tcount.json"))
+    assert found.values == (5000, 5100, 4900, 5010, 4990)
+    assert (found.interval_seconds, found.starts_at_seconds) == (10, 20)
+    assert found.group == Group("plain", metric="throughput", unit="/s")
+    assert "ramp-up is in it" in found.origin.cautions[0]
+
+
+def test_an_old_counter_with_the_times_behind_the_counts_is_put_in_order():
+    (found,) = series(read(IMPORTERS, FOLDER / "tcount-old.json"))
+    assert found.values == (110, 111, 109, 108)
+
+
+def test_a_job_report_has_all_of_one_run():
+    observations = read(IMPORTERS, FOLDER / "summary.json")
+    assert set(figures(observations).values()) == {2136, 4973}
+    assert series(observations)[0].values == (5000, 5100, 4900)
+    assert summaries(observations)["NEWORD"].sd == 1.57
+    assert {it.group.levels for it in observations} == {FOUR_USERS}
+
+
+@pytest.mark.parametrize(
+    ("fixture", "old", "new", "line", "said"),
+    [
+        ("result.json", "128160 NOPM", "NaN NOPM", 5, "System achieved N NOPM from N TPM"),
+        ("timing.json", '"avg_ms": "2.731"', '"avg_ms": "slow"', 1, "as numbers"),
+        ("timing.json", '"calls": "90210"', '"calls": "-1"', 1, "as numbers"),
+        ("timing.json", '"avg_ms": "2.731"', '"avg_ms": "2731"', 1, "between min and max"),
+        ("tcount.json", '"294000"', '"many"', 1, "a time and a count"),
+        ("tcount.json", "07:23:36", "07:23:99", 1, "a time and a count"),
+        ("summary.json", '"nopm":128160', '"nopm":"fast"', 1, "nopm and tpm"),
+    ],
+)
+def test_what_is_no_figure_is_named_with_its_line(tmp_path: Path, fixture, old, new, line, said):
+    _, fault = refused(IMPORTERS, changed(tmp_path, f"hammerdb/{fixture}", old, new))
+    assert fault.startswith(f"{fixture}:{line}: expected")
+    assert said in fault
+
+
+def test_an_object_that_was_cut_off_is_named_and_what_follows_is_read(tmp_path: Path):
+    timing = (FOLDER / "timing.json").read_text(encoding="utf-8")
+    path = written(tmp_path, timing[:200] + "\n" + timing, "log")
+    observations, fault = refused(IMPORTERS, path)
+    assert "log:1: expected a whole JSON object, found another one" in fault
+    assert set(summaries(observations)) == {"NEWORD", "PAYMENT"}
+    _, fault = refused(IMPORTERS, written(tmp_path, timing[:-3], "cut"))
+    assert "cut:1: expected a whole JSON object, found the end of the file" in fault
+
+
+def test_braces_of_others_in_a_log_are_passed_over(tmp_path: Path):
+    text = (FOLDER / "result.json").read_text(encoding="utf-8")
+    assert len(read(IMPORTERS, written(tmp_path, "HammerDB CLI v4.6\n{ not JSON }\n{}\n{\n" + text))) == 2
+
+
+def test_nesting_without_end_is_refused(tmp_path: Path):
+    deep = '{"a tpm": ' * 50_000 + "1" + "}" * 50_000
+    _, fault = refused(IMPORTERS, written(tmp_path, deep))
+    assert "expected a whole JSON object" in fault
+
+
+def test_a_log_without_results_says_what_to_print(tmp_path: Path):
+    _, fault = refused(IMPORTERS, written(tmp_path, "HammerDB CLI v4.6\nVuser 1:RUNNING\n"))
+    assert "expected a TEST RESULT" in fault
+    assert "jobs format JSON" in fault
+
+
+def test_the_printed_script_is_no_result(tmp_path: Path):
+    script = 'puts "TEST RESULT : System achieved $nopm NOPM from $tpm MariaDB TPM"\n'
+    text = script + (FOLDER / "result.json").read_text(encoding="utf-8")
+    assert len(read(IMPORTERS, written(tmp_path, text))) == 2
+
+
+def test_a_time_profile_gives_the_summary_of_all_users():
+    found = summaries(read(IMPORTERS, FOLDER / "hdbxtprofile.log"))
+    assert set(found) == {"NEWORD", "SLEV"}
+    assert (found["NEWORD"].count, found["NEWORD"].mean, found["NEWORD"].sd) == (90210, 2.731, None)
+    assert "clicks" in found["NEWORD"].origin.cautions[0]
+    level = found["SLEV"]
+    assert (level.count, level.mean, level.sd) == (9012, 1.766, 0.981)
+    assert level.quantiles == {0.25: 1.456, 0.5: 1.556, 0.75: 1.68, 0.95: 3.344, 0.99: 5.067}
+    assert level.group.levels == (("threads", 2),)
+
+
+def test_reports_that_were_appended_are_runs(tmp_path: Path):
+    text = (FOLDER / "hdbxtprofile.log").read_text(encoding="utf-8")
+    runs = {it.group.run for it in read(IMPORTERS, written(tmp_path, text + text), Naming("plain", "3"))}
+    assert runs == {"3.1", "3.2"}
+
+
+def test_a_profile_that_was_cut_off_is_refused_with_its_line(tmp_path: Path):
+    text = (FOLDER / "hdbxtprofile.log").read_text(encoding="utf-8")
+    _, fault = refused(IMPORTERS, written(tmp_path, text[: text.index(">>>>> SUMMARY")], "p.log"))
+    assert "expected '>>>>> SUMMARY OF" in fault
+    _, fault = refused(IMPORTERS, written(tmp_path, text[: text.index("AVG: 2.731")], "p.log"))
+    assert "p.log:8: expected calls, min, avg and max" in fault
+
+
+def test_each_fixture_is_recognized_by_one_importer():
+    kinds = {path.name: only(IMPORTERS, path).name for path in sorted(FOLDER.iterdir()) if path.suffix != ".md"}
+    assert kinds["hdbxtprofile.log"] == "HammerDB profile"
+    assert kinds["console.log"] == kinds["timing.json"] == kinds["summary.json"] == "HammerDB jobs"
+    assert json.loads((FOLDER / "timing.json").read_text(encoding="utf-8"))
+
+
+def test_what_would_fill_memory_is_refused(tmp_path: Path):
+    timing = json.loads((FOLDER / "timing.json").read_text(encoding="utf-8"))
+    many = {f"P{n}": timing["NEWORD"] for n in range(101)}
+    assert "at most 100 procedures" in refused(IMPORTERS, written(tmp_path, json.dumps(many)))[1]
+    report = (FOLDER / "summary.json").read_text(encoding="utf-8")
+    assert "at most 1000 runs" in refused(IMPORTERS, written(tmp_path, report * 1001))[1]

@@ -1,0 +1,109 @@
+"""pgbench's reports and progress lines, recorded and in the layouts of its sources."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pytest
+
+from tdelta.errors import ImportFault
+from tdelta.importers.pgbench import PgbenchReport
+from tdelta.importers.protocol import Naming
+from tdelta.records.observed import Figure, Series, Summary
+
+from .files import FIXTURES, all_of, only, read, read_text
+
+FOLDER = FIXTURES / "pgbench"
+
+
+def report(name: str) -> str:
+    return (FOLDER / name).read_text()
+
+
+def test_version_9_6_excludes_connections_and_has_progress() -> None:
+    found = read(PgbenchReport(), FOLDER / "pgbench-9.6.txt")
+    series = only(found, Series)
+    assert (series.interval_seconds, series.starts_at_seconds, series.values) == (5.0, 0.0, (1000.2, 1010.6, 1004.0))
+    assert series.group.levels == (("clients", 1),)
+    assert only(found, Figure).value == 1005.209412
+    summary = only(found, Summary)
+    assert (summary.count, summary.mean) == (15074, 0.989)
+    assert summary.sd == pytest.approx(0.211 * math.sqrt(15074 / 15073))
+    assert not summary.origin.cautions
+
+
+def test_scripts_are_transactions_of_their_own() -> None:
+    for name, counts in (("pgbench-15.18-two.txt", (26, 34)), ("pgbench-19.txt", (3244, 3245))):
+        found = read(PgbenchReport(), FOLDER / name)
+        whole, first, second = all_of(found, Summary)
+        assert whole.group.transaction == "all"
+        assert (first.group.transaction, first.count) == ("<builtin: TPC-B (sort of)>", counts[0])
+        assert (second.group.transaction, second.count) == ("<builtin: select only>", counts[1])
+        assert [figure.group.transaction for figure in all_of(found, Figure)] == [
+            "all",
+            "<builtin: TPC-B (sort of)>",
+            "<builtin: select only>",
+        ]
+
+
+def test_a_mean_that_counts_failures_has_no_deviation_and_says_so() -> None:
+    summary = only(read(PgbenchReport(), FOLDER / "pgbench-15.18-failures.txt"), Summary)
+    assert (summary.count, summary.mean, summary.sd) == (68, 2.312, None)
+    assert "12 transactions failed" in summary.origin.cautions
+    assert any("with failed transactions" in caution for caution in summary.origin.cautions)
+
+
+def test_failed_and_skipped_transactions_are_told() -> None:
+    summary = only(read(PgbenchReport(), FOLDER / "pgbench-15.18-rate.txt"), Summary)
+    assert summary.count == 24
+    assert "6 transactions were skipped" in summary.origin.cautions
+
+
+def test_runs_in_one_file_are_told_apart(tmp_path: Path) -> None:
+    text = report("pgbench-9.6.txt")
+    more = text.replace("number of clients: 1", "number of clients: 8")
+    found = read_text(PgbenchReport(), tmp_path, text + text + more)
+    assert [(it.group.run, it.group.levels) for it in all_of(found, Summary)] == [
+        ("1", (("clients", 1),)),
+        ("1.2", (("clients", 1),)),
+        ("1", (("clients", 8),)),
+    ]
+    assert [it.values for it in all_of(found, Series)] == [(1000.2, 1010.6, 1004.0)] * 3
+
+
+def test_an_aborted_run_before_a_good_one_is_not_mixed_with_it(tmp_path: Path) -> None:
+    aborted = (
+        "transaction type: bad.sql\nnumber of clients: 2\nnumber of transactions actually processed: 0/6\n"
+        "pgbench: error: Run was aborted; the above results are incomplete.\n"
+    )
+    found = read_text(PgbenchReport(), tmp_path, aborted + report("pgbench-9.6.txt"))
+    assert only(found, Summary).count == 15074
+    with pytest.raises(ImportFault, match="found neither in 4 lines: the run was aborted"):
+        read_text(PgbenchReport(), tmp_path, aborted)
+
+
+def test_a_run_without_its_report_says_so(tmp_path: Path) -> None:
+    text = "".join(f"progress: {second}.0 s, {100 + second}.0 tps, lat 1.0 ms stddev 0.1\n" for second in (1, 2, 3))
+    series = only(read_text(PgbenchReport(), tmp_path, text + "progress: 4.0 s, 1"), Series)
+    assert series.values == (101.0, 102.0, 103.0)
+    assert "the file ends within line 4, which is left out" in series.origin.cautions
+    assert any("report is missing" in caution for caution in series.origin.cautions)
+
+
+def test_time_stamps_of_progress_are_no_seconds_of_the_run(tmp_path: Path) -> None:
+    text = "".join(f"progress: {1650000000 + second}.000 s, 5.0 tps, lat 1.0 ms stddev 0.1\n" for second in (1, 2))
+    assert only(read_text(PgbenchReport(), tmp_path, text), Series).starts_at_seconds == 0.0
+
+
+def test_a_damaged_progress_line_is_named_by_its_line(tmp_path: Path) -> None:
+    text = report("pgbench-9.6.txt").replace("1010.6 tps", "-nan tps")
+    with pytest.raises(ImportFault, match=r"file\.txt:3: expected a progress line .*-nan"):
+        read_text(PgbenchReport(), tmp_path, text)
+
+
+def test_what_pgbench_says_of_clients_is_believed_and_told() -> None:
+    found = read(PgbenchReport(), FOLDER / "pgbench-19.txt", Naming("tde", levels=(("clients", 8),)))
+    summary = all_of(found, Summary)[0]
+    assert summary.group.levels == (("clients", 4),)
+    assert any("says 8 clients, pgbench says 4" in caution for caution in summary.origin.cautions)

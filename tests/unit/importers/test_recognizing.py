@@ -1,0 +1,154 @@
+"""From paths to observations: every fixture is known by one importer, and what is not known is said in words."""
+
+from __future__ import annotations
+
+import gzip
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tdelta.errors import ImportFault
+from tdelta.importers.protocol import Naming
+from tdelta.importers.reading import FileSource, total_bytes
+from tdelta.importers.recognizing import IMPORTERS, KNOWN_FORMATS, read_files, recognize
+from tdelta.records.observed import Observation, Samples, Series, Summary
+
+from .files import FIXTURES, all_of, fixtures
+
+
+@pytest.mark.parametrize("path", fixtures(), ids=lambda path: path.name)
+def test_every_fixture_is_known_by_exactly_one_importer(path: Path) -> None:
+    source = FileSource(path)
+    assert len([importer.name for importer in IMPORTERS if importer.recognizes(source)]) == 1
+
+
+@pytest.mark.parametrize("path", fixtures(), ids=lambda path: path.name)
+def test_every_fixture_gives_observations_of_its_condition(path: Path) -> None:
+    source = FileSource(path)
+    found = list(recognize(source).read(source, Naming("plain", "3")))
+    assert found
+    assert all(it.group.condition for it in found)
+    assert {it.origin.file for it in found} == {str(path)}
+
+
+def test_every_importer_has_fixtures_and_a_name_of_its_own() -> None:
+    names = [importer.name for importer in IMPORTERS]
+    assert len(set(names)) == len(names)
+    assert {recognize(FileSource(path)).name for path in fixtures()} == set(names)
+
+
+def copied(folder: Path, **files: str) -> Path:
+    """Fixtures under other names: ``copied(folder, plain__run1_txt="sysbench/…")``."""
+    for name, fixture in files.items():
+        path = folder / name.replace("__", "/").replace("_txt", ".txt").replace("_csv", ".csv")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(FIXTURES / fixture, path)
+    return folder
+
+
+def test_a_folder_is_read_as_a_whole(tmp_path: Path) -> None:
+    report = "sysbench/sysbench-1.0.20-time.txt"
+    copied(tmp_path, plain__run1_txt=report, plain__run2_txt=report, tde__run1_txt=report)
+    summaries = all_of(list(read_files([tmp_path])), Summary)
+    assert [(it.group.condition, it.group.run) for it in summaries] == [("plain", "1"), ("plain", "2"), ("tde", "1")]
+
+
+def test_gzip_is_read_whatever_its_name(tmp_path: Path) -> None:
+    for name in ("plain.txt", "tde.txt"):
+        text = (FIXTURES / "pgbench" / "pgbench-9.6.txt").read_bytes()
+        (tmp_path / name).write_bytes(gzip.compress(text) if name == "tde.txt" else text)
+    plain, tde = all_of(list(read_files([tmp_path])), Summary)
+    assert (plain.mean, plain.count) == (tde.mean, tde.count)
+
+
+def test_what_the_user_says_is_the_condition(tmp_path: Path) -> None:
+    copied(tmp_path, one_txt="sysbench/sysbench-0.5.txt", two_txt="sysbench/sysbench-0.5.txt")
+    found = all_of(list(read_files([tmp_path], ["none=one*", "aes=two*"])), Summary)
+    assert [it.group.condition for it in found] == ["none", "aes"]
+
+
+def test_the_logs_of_threads_are_one_run(tmp_path: Path) -> None:
+    for condition in ("plain", "tde"):
+        (tmp_path / condition).mkdir()
+        for thread, rows in (("", 30), (".1", 20)):
+            text = "".join(f"0 {number} {500 + number} 0 1795320675 {number}\n" for number in range(rows))
+            (tmp_path / condition / f"pgbench_log.4711{thread}").write_text(text)
+    found = list(read_files([tmp_path]))
+    assert [(it.group.condition, it.count) for it in all_of(found, Samples)] == [("plain", 50), ("tde", 50)]
+
+
+def test_aggregates_of_threads_add_up(tmp_path: Path) -> None:
+    for condition in ("plain", "tde"):
+        (tmp_path / condition).mkdir()
+        for thread in ("", ".1"):
+            shutil.copy(
+                FIXTURES / "pgbench" / "aggregate-10-rate.log", tmp_path / condition / f"pgbench_log.4711{thread}"
+            )
+    found = list(read_files([tmp_path]))
+    single = list(
+        recognize(source := FileSource(FIXTURES / "pgbench" / "aggregate-10-rate.log")).read(source, Naming("x"))
+    )
+    assert all_of(found, Series)[0].values == tuple(2 * value for value in all_of(single, Series)[0].values)
+    both, one = all_of(found, Summary)[0], all_of(single, Summary)[0]
+    assert (both.count, both.mean) == (2 * one.count, pytest.approx(one.mean))
+    assert both.sd == pytest.approx(one.sd, rel=1e-3)
+
+
+def test_conditions_in_a_column_need_no_names(tmp_path: Path) -> None:
+    copied(tmp_path, anything_csv="csv/samples.csv")
+    assert {it.group.condition for it in read_files([tmp_path / "anything.csv"])} == {"none", "aes-256"}
+
+
+def test_what_is_no_result_in_a_folder_is_left_out_and_told(tmp_path: Path) -> None:
+    copied(tmp_path, plain_txt="sysbench/sysbench-0.5.txt", tde_txt="sysbench/sysbench-0.5.txt")
+    (tmp_path / "my.cnf").write_text("[mysqld]\ninnodb_buffer_pool_size=5G\n")
+    (tmp_path / "empty.log").write_text("")
+    told: list[str] = []
+    assert len(all_of(list(read_files([tmp_path], told=told.append)), Summary)) == 2
+    assert len(told) == 2
+    assert any("my.cnf" in words for words in told)
+
+
+def test_a_file_that_the_user_named_must_be_a_result(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("\x1b[1mTo do: measure\n" * 50)
+    (tmp_path / "archive.zip").write_bytes(b"PK\x03\x04\0\0")
+    with pytest.raises(ImportFault) as caught:
+        list(read_files([tmp_path / "notes.txt", tmp_path / "archive.zip", tmp_path / "missing"]))
+    assert "missing: cannot be read" in str(caught.value)
+    with pytest.raises(ImportFault) as caught:
+        list(read_files([tmp_path / "notes.txt", tmp_path / "archive.zip"]))
+    message = str(caught.value)
+    assert r"notes.txt: expected results of a known format, found a file that begins '\x1b[1mTo do: measure'" in message
+    assert "found a zip archive" in message
+    assert all(name in message for name, _ in KNOWN_FORMATS)
+
+
+def test_a_folder_without_any_results_says_why(tmp_path: Path) -> None:
+    (tmp_path / "my.cnf").write_text("[mysqld]\n")
+    with pytest.raises(ImportFault, match=r"my\.cnf: expected results of a known format"):
+        list(read_files([tmp_path]))
+
+
+def test_faults_of_all_files_are_told_at_once(tmp_path: Path) -> None:
+    for name in ("plain.csv", "tde.csv"):
+        (tmp_path / name).write_text("response_ms\n1\n2\nx\n")
+    with pytest.raises(ImportFault) as caught:
+        list(read_files([tmp_path]))
+    assert len(str(caught.value).splitlines()) == 2
+
+
+def test_a_file_that_looks_like_two_formats_is_refused(tmp_path: Path) -> None:
+    texts = [(FIXTURES / name).read_text() for name in ("sysbench/sysbench-0.5.txt", "pgbench/pgbench-9.6.txt")]
+    path = tmp_path / "both.txt"
+    path.write_text("".join(texts))
+    with pytest.raises(ImportFault, match="found what looks like sysbench and pgbench"):
+        recognize(FileSource(path))
+
+
+def test_progress_ends_at_the_files_bytes(tmp_path: Path) -> None:
+    copied(tmp_path, plain_txt="sysbench/sysbench-0.5.txt", tde_txt="sysbench/sysbench-0.5.txt")
+    told: list[int] = []
+    found: list[Observation] = list(read_files([tmp_path], progress=told.append))
+    assert found
+    assert sum(told) == total_bytes([tmp_path])

@@ -1,0 +1,159 @@
+"""Swingbench's results: what is read, what is refused, and that a hostile document ends nothing but itself."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tdelta.importers.protocol import Naming
+from tdelta.importers.swingbench import IMPORTERS
+from tdelta.importers.swingbench.document import DEEPEST, MOST_ELEMENTS
+from tdelta.records.observed import Group
+
+from .given import FIXTURES, changed, figures, read, refused, series, summaries, written
+
+RESULTS = FIXTURES / "swingbench/results.xml"
+OLD = FIXTURES / "swingbench/results-old.xml"
+
+
+def test_each_transaction_type_that_ran_is_a_summary_with_its_percentiles():
+    found = summaries(read(IMPORTERS, RESULTS))
+    assert set(found) == {"Customer Registration", "Browse Products"}
+    registration = found["Customer Registration"]
+    assert (registration.count, registration.mean, registration.sd) == (1200, 9.61, 7.9)
+    assert registration.quantiles[0.1] == 4
+    assert registration.quantiles[0.5] == 8
+    assert registration.quantiles[0.9] == 18
+    assert len(registration.quantiles) == 9
+    assert registration.group == Group("plain", "Customer Registration", levels=(("threads", 4),))
+    assert registration.origin.line == 18
+    assert registration.origin.cautions == ("2 failed transactions",)
+
+
+def test_throughput_is_the_overviews_average():
+    assert figures(read(IMPORTERS, RESULTS)) == {
+        Group("plain", metric="throughput", unit="/s", levels=(("threads", 4),)): 600.0
+    }
+
+
+def test_readings_under_load_are_a_series_without_their_partial_ends():
+    (found,) = series(read(IMPORTERS, RESULTS))
+    assert found.values == (598, 602, 611, 590, 607, 599, 603)
+    assert found.interval_seconds == pytest.approx(1.0, abs=0.002)
+    assert found.starts_at_seconds == 2.0
+    assert any("2 readings of 0" in caution for caution in found.origin.cautions)
+
+
+def test_an_old_layout_with_a_prefix_and_without_deviations_is_read():
+    observations = read(IMPORTERS, OLD, Naming("tde", "2", (("threads", 8),)))
+    (order,) = summaries(observations).values()
+    assert (order.count, order.mean, order.sd, order.quantiles) == (2490, 31.25, None, {})
+    assert order.group == Group("tde", "New Order", run="2", levels=(("threads", 8),))
+
+
+def test_a_name_that_contradicts_the_file_wins_and_is_told():
+    found = summaries(read(IMPORTERS, RESULTS, Naming("tde", "1", (("threads", 8),))))
+    caution = found["Browse Products"].origin.cautions[0]
+    assert "'4'" in caution
+    assert "'8'" in caution
+
+
+def test_the_variance_stands_for_a_deviation_that_is_missing(tmp_path: Path):
+    path = changed(tmp_path, "swingbench/results.xml", "<StandardDeviation>7.9</StandardDeviation>", "")
+    assert summaries(read(IMPORTERS, path))["Customer Registration"].sd == pytest.approx(7.9)
+
+
+@pytest.mark.parametrize("impossible", ["0.5", "79", "0"])
+def test_a_deviation_that_cannot_belong_to_the_other_figures_is_not_used(tmp_path: Path, impossible: str):
+    path = changed(tmp_path, "swingbench/results.xml", "Deviation>7.9<", f"Deviation>{impossible}<")
+    found = summaries(read(IMPORTERS, path))["Customer Registration"]
+    assert found.sd is None
+    assert "not used" in found.origin.cautions[0]
+
+
+def test_readings_that_are_no_rates_a_second_are_not_used(tmp_path: Path):
+    path = changed(tmp_path, "swingbench/results.xml", ">600.0<", ">6.5<")
+    observations = read(IMPORTERS, path)
+    assert not series(observations)
+    assert any("not transactions a second" in caution for it in observations for caution in it.origin.cautions)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "said"),
+    [
+        (">1200<", ">many<", 37, "a count in TransactionCount"),
+        (">1200<", ">-3<", 37, "a count in TransactionCount"),
+        ("<AverageResponse>9.61", "<AverageResponse>nan", 19, "milliseconds in AverageResponse"),
+        ("<AverageResponse>9.61", "<AverageResponse>1e999", 19, "milliseconds in AverageResponse"),
+        ("<AverageResponse>9.61", "<AverageResponse>0", 19, "above 0"),
+        ("<AverageResponse>9.61", "<AverageResponse>961", 18, "between its minimum and maximum"),
+        ('id="Browse Products"', 'id="Customer Registration"', 40, "an id of its own"),
+        ("1795168802000, 598", "1795168802000, x", 61, "epoch ms and transactions a second"),
+        ("<AverageTransactionsPerSecond>600.0", "<AverageTransactionsPerSecond>fast", 10, "expected a number"),
+    ],
+)
+def test_what_is_no_figure_is_named_with_its_line_and_the_rest_is_read(tmp_path: Path, old, new, line, said):
+    observations, fault = refused(IMPORTERS, changed(tmp_path, "swingbench/results.xml", old, new))
+    assert fault.startswith(f"results.xml:{line}: expected")
+    assert said in fault
+    assert "Browse Products" in summaries(observations) or "id of its own" in said
+
+
+def test_all_faults_are_said_at_once(tmp_path: Path):
+    text = RESULTS.read_text(encoding="utf-8").replace(">1200<", "><").replace(">6000<", ">?<")
+    _, fault = refused(IMPORTERS, written(tmp_path, text, "r.xml"))
+    assert "2 faults" in fault
+    assert "r.xml:37:" in fault
+    assert "r.xml:49:" in fault
+
+
+def test_a_file_that_was_cut_off_gives_what_is_whole_and_says_where_it_ends(tmp_path: Path):
+    text = RESULTS.read_text(encoding="utf-8")
+    path = written(tmp_path, text[: text.index('<Result id="Warehouse')], "cut.xml")
+    observations, fault = refused(IMPORTERS, path)
+    assert set(summaries(observations)) == {"Customer Registration", "Browse Products"}
+    assert "cut.xml:52: expected well-formed XML" in fault
+
+
+def test_a_file_without_any_result_says_what_was_expected(tmp_path: Path):
+    _, fault = refused(IMPORTERS, written(tmp_path, "<Results><Overview/></Results>"))
+    assert "expected Result elements with AverageResponse" in fault
+
+
+LAUGHS = "".join(f'<!ENTITY l{n} "{f"&l{n - 1};" * 10}">' for n in range(1, 10))
+
+
+@pytest.mark.parametrize(
+    "declared",
+    [
+        f'<!DOCTYPE Results [<!ENTITY l0 "lol">{LAUGHS}]>',
+        '<!DOCTYPE Results SYSTEM "file:///etc/passwd">',
+        '<!DOCTYPE Results [<!ENTITY x SYSTEM "file:///etc/passwd">]>',
+        "<!DOCTYPE Results>",
+    ],
+)
+def test_entities_and_document_types_are_refused_before_anything_is_expanded(tmp_path: Path, declared: str):
+    document = f"{declared}\n<Results><Overview>&l9;&x;</Overview></Results>"
+    observations, fault = refused(IMPORTERS, written(tmp_path, document, "bomb.xml"))
+    assert not observations
+    assert "bomb.xml:1: expected results alone, found a document type" in fault
+
+
+@pytest.mark.parametrize(
+    ("inside", "said"),
+    [
+        ("<a>" * (DEEPEST + 1), "levels of elements"),
+        ("<a/>" * (MOST_ELEMENTS + 1), "elements, found more"),
+        ("<a " + " ".join(f'a{n}=""' for n in range(100_000)) + "/>", "found one that does not end"),
+        ("<Result id='x'/>" * 1001, "Result elements, found more"),
+    ],
+)
+def test_a_document_that_would_take_its_readers_memory_is_refused(tmp_path: Path, inside: str, said: str):
+    _, fault = refused(IMPORTERS, written(tmp_path, f"<Results><Overview/>{inside}</Results>"))
+    assert said in fault
+
+
+def test_long_texts_are_no_fault_and_take_no_memory(tmp_path: Path):
+    path = changed(tmp_path, "swingbench/results.xml", "210, 500", "210, " * 100_000)
+    assert len(summaries(read(IMPORTERS, path))) == 2

@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from tdelta.inference.observed import AnalysisSettings, analyze, pictures
+from tdelta.inference.observed.pictures import bars, gamma_quantile
+from tdelta.records import Bins, Summary
+
+from .observations import ORIGIN, binned, figure, gamma_values, group, samples, series, summary
+
+PLAIN = AnalysisSettings("none")
+
+
+def test_every_comparison_with_a_posterior_has_its_curves_and_they_are_the_figures() -> None:
+    observations = [
+        samples(group("none"), gamma_values(10.0, 0.6, 4000, 1)),
+        samples(group("tde"), gamma_values(11.0, 0.6, 4000, 2)),
+        figure(group("none", metric="cpu"), 1.0),
+        figure(group("tde", metric="cpu"), 2.0),
+    ]
+    (found,) = pictures(observations, PLAIN)
+    comparison = analyze(observations, PLAIN).comparisons[0]
+    assert found.ratio.estimate == comparison.ratio
+    assert found.difference.spread == comparison.difference
+    assert found.baseline_mean.spread == comparison.baseline.mean
+    assert found.condition_mean.spread == comparison.condition.mean
+    for curve in (found.baseline_mean, found.condition_mean, found.difference, found.ratio):
+        assert np.trapezoid(curve.density, curve.value) == pytest.approx(1.0, abs=5e-3)
+        assert (np.diff(curve.value) > 0).all()
+        assert (curve.density >= 0).all()
+    middle = found.baseline_mean.spread.median
+    assert found.rope_difference == pytest.approx((-0.02 * middle, 0.02 * middle))
+
+
+def test_the_rope_of_throughput_is_that_of_its_inverse() -> None:
+    rng = np.random.default_rng(1)
+    throughput = [series(group(c, metric="throughput"), rng.normal(400.0, 10.0, 300)) for c in ("none", "tde")]
+    (found,) = pictures(throughput, PLAIN)
+    middle = found.baseline_mean.spread.median
+    assert found.rope_difference == pytest.approx((middle / 1.02 - middle, middle / 0.98 - middle))
+    assert found.checks == ()
+
+
+@pytest.mark.parametrize("kind", [samples, binned])
+def test_bins_of_gamma_values_lie_within_the_predictive_band(kind: object) -> None:
+    assert callable(kind)
+    outside, bins = 0, 0
+    for seed in range(10):
+        values = [gamma_values(10.0, 0.6, 3000, 2 * seed + k) for k in range(2)]
+        (found,) = pictures([kind(group(c), v) for c, v in zip(("none", "tde"), values, strict=True)], PLAIN)
+        for check in found.checks:
+            outside += int(((check.observed < check.low) | (check.observed > check.high)).sum())
+            bins += len(check.observed)
+            assert check.observed.sum() == pytest.approx(1.0)
+    assert 0.01 < outside / bins < 0.1
+
+
+def test_values_that_are_no_gamma_are_seen_to_be_none() -> None:
+    rng = np.random.default_rng(1)
+    two_humps = np.concatenate([rng.gamma(50.0, 0.1, 2000), rng.gamma(50.0, 0.4, 2000)])
+    (found,) = pictures([samples(group("none"), two_humps), samples(group("tde"), two_humps)], PLAIN)
+    check = found.checks[0]
+    assert ((check.observed < check.low) | (check.observed > check.high)).mean() > 0.4
+
+
+def test_printed_quantiles_are_checked_where_there_is_no_histogram() -> None:
+    values = gamma_values(10.0, 0.6, 4000, 1)
+    printed = {p: float(np.quantile(values, p)) for p in (0.5, 0.95)}
+    first = dataclasses.replace(summary(group("none"), values), quantiles=printed)
+    off = Summary(group("tde"), ORIGIN, 4000, 10.0, 6.0, {0.95: 60.0})
+    (found,) = pictures([first, off], PLAIN)
+    assert [q.probability for q in found.checks[0].quantiles] == [0.5, 0.95]
+    assert all(q.low <= q.observed <= q.high for q in found.checks[0].quantiles)
+    assert not found.checks[1].quantiles[0].low <= 60.0 <= found.checks[1].quantiles[0].high
+
+
+def test_a_gammas_quantiles_are_those_of_scipy() -> None:
+    shape = np.array([0.1, 1.0, 7.5, 2000.0])
+    for p in (0.01, 0.5, 0.95, 0.999):
+        assert gamma_quantile(shape, p) == pytest.approx(stats.gamma.ppf(p, shape), rel=1e-8)
+
+
+def test_bars_keep_every_value_and_at_most_forty_of_them() -> None:
+    edges = tuple(float(x) for x in range(200))
+    counts = (0, 0, *range(195), 0, 0)
+    found, heights = bars(Bins(edges, counts))
+    assert heights.sum() == sum(counts)
+    assert len(heights) <= 40
+    assert len(found) == len(heights) + 1

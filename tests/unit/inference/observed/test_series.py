@@ -1,0 +1,103 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from tdelta.inference.observed.fitting import fit_run
+from tdelta.inference.observed.series import FEWEST_VALUES, coefficients_used, series_mean, warm_up
+from tdelta.inference.observed.stretches import dependence
+from tdelta.inference.posterior import FloatArray
+
+from .observations import gamma_values, group, samples, series
+
+
+def ar(rho: float, count: int, seed: int, sd: float = 1.0) -> FloatArray:
+    """Stationary, mean 100, of this sd."""
+    rng = np.random.default_rng(seed)
+    noise = rng.normal(0.0, sd * np.sqrt(1.0 - rho**2), count)
+    out = np.empty(count)
+    state = rng.normal(0.0, sd)
+    for i, e in enumerate(noise):
+        state = rho * state + e if i else state
+        out[i] = state
+    return 100.0 + out
+
+
+def test_of_white_noise_the_error_is_that_of_independent_values() -> None:
+    errors, worth = [], []
+    for seed in range(40):
+        found = series_mean(ar(0.0, 400, seed))
+        assert found is not None
+        errors.append(found.standard_error)
+        worth.append(found.effective_count)
+    assert np.mean(errors) == pytest.approx(1.0 / 20.0, rel=0.06)
+    assert np.mean(worth) > 300
+
+
+@pytest.mark.parametrize("rho", [0.5, 0.9])
+def test_of_an_ar_1_the_error_grows_as_theory_says(rho: float) -> None:
+    found = [series_mean(ar(rho, 2000, seed)) for seed in range(60)]
+    errors = [one.standard_error**2 for one in found if one is not None]
+    assert np.mean(errors) == pytest.approx((1.0 + rho) / (1.0 - rho) / 2000, rel=0.2)
+
+
+def test_slow_waves_under_much_noise_are_seen() -> None:
+    """Neighbouring values hardly correlate; means of stretches do."""
+    values = ar(0.0, 2000, 1) + (ar(0.99, 2000, 2, sd=0.6) - 100.0)
+    assert coefficients_used(values) < 60
+
+
+def test_the_cosine_coefficients_are_those_of_the_definition() -> None:
+    values = ar(0.7, 64, 3)
+    found = series_mean(values)
+    assert found is not None
+    t = np.arange(64) + 0.5
+    plain = [np.sqrt(2 / 64) * (values * np.cos(np.pi * j * t / 64)).sum() for j in range(1, found.df + 1)]
+    assert found.standard_error**2 * 64 == pytest.approx(np.mean(np.square(plain)), rel=1e-9)
+
+
+def test_a_short_or_constant_series_has_no_interval() -> None:
+    assert series_mean(np.arange(FEWEST_VALUES - 1.0)) is None
+    assert series_mean(np.full(100, 3.0)) is None
+    run = fit_run(series(group("plain", metric="throughput"), np.arange(1.0, 8.0)))
+    assert run.curve is None
+    assert "7 figures over time" in run.notes[0]
+
+
+def test_the_curve_is_a_t_of_the_mean() -> None:
+    found = series_mean(ar(0.5, 300, 4))
+    assert found is not None
+    curve = found.curve()
+    assert curve is not None
+    posterior = curve.posterior()
+    for p in (0.025, 0.5, 0.975):
+        expected = np.log(found.mean + stats.t.ppf(p, found.df) * found.standard_error)
+        assert posterior.quantile(p) == pytest.approx(expected, abs=0.01 * found.standard_error / found.mean)
+
+
+def test_a_warm_up_is_told_and_nothing_is_cut() -> None:
+    values = ar(0.3, 300, 5)
+    values[:30] *= 0.5
+    assert warm_up(values) == pytest.approx(0.5, abs=0.01)
+    run = fit_run(series(group("plain", metric="throughput"), values))
+    assert run.value == pytest.approx(values.mean())
+    assert "the first 30 s run at 50 %" in run.notes[0]
+
+
+def test_a_steady_series_has_no_warm_up() -> None:
+    assert sum(warm_up(ar(0.5, 300, seed)) is not None for seed in range(100)) <= 3
+
+
+def test_independent_values_are_seldom_called_dependent() -> None:
+    called = 0
+    for seed in range(200):
+        found = dependence(samples(group("plain"), gamma_values(3.0, 0.8, 2000, seed), stretches=100))
+        assert found is not None
+        called += found.is_clear
+    assert called <= 10
+
+
+def test_too_few_stretches_say_nothing() -> None:
+    assert dependence(samples(group("plain"), gamma_values(3.0, 0.8, 2000, 1), stretches=10)) is None
+    assert dependence(samples(group("plain"), gamma_values(3.0, 0.8, 2000, 1))) is None

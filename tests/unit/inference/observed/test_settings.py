@@ -1,0 +1,53 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tdelta.errors import UsageError
+from tdelta.inference.observed.settings import (
+    NO_SPEEDUP,
+    PUBLISHED,
+    AnalysisSettings,
+    NormalPrior,
+    parse_priors,
+)
+
+
+def test_priors_are_read_as_users_write_them() -> None:
+    assert parse_priors(["published", "normal:0.03,0.02", " normal: 0.03 , 0.02 "]) == (
+        PUBLISHED,
+        NormalPrior(0.03, 0.02),
+    )
+
+
+@pytest.mark.parametrize("text", ["default", "no-speedup", "No-Speed-Up", "no speed-up", "no_speedup"])
+def test_the_priors_that_are_always_there_are_not_repeated(text: str) -> None:
+    assert parse_priors([text]) == ()
+
+
+def test_all_faulty_priors_are_told_at_once_with_what_a_prior_is() -> None:
+    with pytest.raises(UsageError) as told:
+        parse_priors(["gamma", "normal:0.03", "normal:a,1", "normal:0,0", "normal:nan,1", "normal:3,20", "published:1"])
+    words = str(told.value)
+    assert "'gamma': no such prior" in words
+    assert "expected two numbers" in words
+    assert "expected a number, found 'a'" in words
+    assert "the sd must be above 0" in words
+    assert "expected a finite number" in words
+    assert "shares, not per cent" in words
+    assert "'published:1'" in words
+    assert "normal:MEAN,SD" in words
+
+
+def test_a_name_reads_as_it_was_written() -> None:
+    assert NormalPrior(0.03, 0.02).name == "normal:0.03,0.02"
+
+
+def test_no_speedup_leaves_nothing_below_zero() -> None:
+    assert NO_SPEEDUP.log_density(np.array([-0.001, 0.0])).tolist() == [-np.inf, 0.0]
+
+
+def test_settings_tell_all_their_faults() -> None:
+    with pytest.raises(UsageError) as told:
+        AnalysisSettings("none", rope=0.0, budget=-1.0, run_luck=2.0)
+    assert str(told.value).count(";") == 2

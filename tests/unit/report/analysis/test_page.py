@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import analysis_samples as s
+import pytest
+from tdelta_reading import read
+
+from tdelta.records import Decision, Model
+from tdelta.report.analysis import compose_analysis
+from tdelta.report.analysis.figures import check_figure, difference_figure, means_figure
+from tdelta.report.analysis.page import _MODELS
+from tdelta.report.page import render
+from tdelta.report.page.writing import is_report
+
+COMMAND = "tdelta analyze plain.csv 'a b.csv'"
+
+
+def page_of(name: str) -> str:
+    found = s.SAMPLES[name]()
+    return render(compose_analysis(found, s.pictures(found), COMMAND))
+
+
+@pytest.mark.parametrize("name", s.SAMPLES)
+def test_every_page_is_whole_and_asks_nothing_of_any_network(name: str) -> None:
+    text = page_of(name)
+    assert read(text).faults == []
+    assert not re.search(r'(?:src|href)="(?!#|data:)', text)
+    assert text == page_of(name)
+
+
+def test_the_page_is_known_as_one_of_tdeltas(tmp_path: Path) -> None:
+    path = tmp_path / "a.html"
+    path.write_text(page_of("one_run"), encoding="utf-8")
+    assert is_report(path)
+
+
+@pytest.mark.parametrize("name", s.SAMPLES)
+def test_ids_are_unique(name: str) -> None:
+    ids = [e.attributes["id"] for e in read(page_of(name)).elements if "id" in e.attributes]
+    assert sorted(ids) == sorted(set(ids))
+
+
+def test_the_first_section_says_what_the_design_can_bear() -> None:
+    text = page_of("one_run")
+    assert text.index("What this design can bear") < text.index("<figure")
+
+
+def test_strangers_names_are_escaped() -> None:
+    odd = s.comparison(10.0, 11.0, name="<script>alert(1)</script>")
+    found = s.result(odd)
+    assert "<script>alert" not in render(compose_analysis(found, s.pictures(found), "tdelta analyze '<b>'"))
+
+
+def test_bare_quotients_are_diamonds_without_bars() -> None:
+    figure = page_of("sweep").split("<figure")[1]
+    assert 'class="truth"' in figure
+    assert 'class="hdi95"' not in figure
+
+
+def test_means_stand_on_one_axis_in_the_order_of_their_values() -> None:
+    picture = s.pictures(s.one_run())[0]
+    figure = means_figure(picture, "m", "x")
+    for drawing in (figure.wide, figure.narrow):
+        plain = float(re.findall(r'<line x1="([\d.]+)"[^>]*class="plain-median"', drawing)[0])
+        tde = float(re.findall(r'<line x1="([\d.]+)"[^>]*class="median"', drawing)[0])
+        assert plain < tde
+
+
+def test_the_difference_shows_the_region_that_does_not_matter_and_no_difference() -> None:
+    picture = s.pictures(s.one_run())[0]
+    figure = difference_figure(picture, "d", "x")
+    assert figure.wide.count('class="rope"') == 1
+    assert figure.wide.count('class="zero"') == 1
+
+
+def test_a_check_has_a_bar_for_every_bin_and_the_band() -> None:
+    check = s.pictures(s.one_run())[0].checks[0]
+    figure = check_figure(check, "ms", "c", "x")
+    assert figure.wide.count('class="plain-bar-second"') == check.observed.size == len(figure.table.rows)
+    assert figure.wide.count('class="band"') == 1
+
+
+def test_an_unsound_answer_is_told_as_none() -> None:
+    found = s.one_run()
+    bad = replace(found, decision=Decision.UNSOUND)
+    assert compose_analysis(bad, (), COMMAND).is_alarm
+
+
+def test_every_model_is_explained() -> None:
+    assert set(_MODELS) == set(Model)

@@ -1,0 +1,110 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import analysis_samples as s
+import pytest
+
+from tdelta.records import Decision
+from tdelta.report.analysis.sentence import answer, design_lines, headline, prior_lines
+
+
+def test_a_single_answer_is_worded_as_a_run_words_it() -> None:
+    found = s.result(s.comparison(10.0, 10.31, half95=0.007))
+    assert answer(found) == (
+        "Encryption (tde over plain) costs +3.1 % response time (95 % HDI +2.4 … +3.8): more than the 2 % you said you"
+        " care about."
+    )
+
+
+def test_throughput_is_told_as_the_cost_of_an_operation() -> None:
+    found = s.result(s.comparison(1090.0, 1000.0, metric="throughput", unit="/s"))
+    assert "costs +9.0 % time an operation" in answer(found)
+
+
+def test_single_runs_are_told_with_the_wider_interval_that_decides() -> None:
+    text = answer(s.lucky())
+    assert "(95 % HDI of these two runs +2.1 … +4.1; −5.6 … +11.8 if runs differ by 3 %)" in text
+    assert text.startswith("Undecided: ")
+    assert text.endswith("the wider one reaches across the edge of the ±2 % you said you would not care about.")
+
+
+def test_a_bare_quotient_is_undecided_and_claims_no_interval() -> None:
+    found = s.result(s.comparison(2805.0, 4206.0, half95=None, metric="elapsed"))
+    assert answer(found).startswith("Undecided: no replication. tde over plain reads +49.9 % elapsed: ")
+    assert "HDI" not in answer(found)
+    assert headline(found) == "Undecided, no replication: +49.9 % elapsed"
+
+
+@pytest.mark.parametrize(
+    ("ratio", "half95", "decision", "words"),
+    [
+        (1.02, 0.03, Decision.UNDECIDED, "reaches across the edge of the ±2 %"),
+        (1.001, 0.01, Decision.NEGLIGIBLE, "within the ±2 % you said you would not care about"),
+        (0.90, 0.01, Decision.FASTER, "look for another difference between the runs"),
+    ],
+)
+def test_the_decision_is_worded_and_no_other(ratio: float, half95: float, decision: Decision, words: str) -> None:
+    found = s.result(s.comparison(10.0, 10.0 * ratio, half95=half95, decision=decision))
+    assert words in answer(found)
+    assert answer(found).startswith("Undecided: ") is (decision is Decision.UNDECIDED)
+
+
+def test_a_budget_is_held_against_the_99_per_cent_hdi() -> None:
+    found = s.several_runs()
+    assert "99 % HDI" in answer(found)
+    assert "95 % HDI" not in answer(found)
+    assert "over the budget of 5 %" in answer(found)
+    assert "within the budget of 5 %" in answer(found)
+
+
+def test_of_more_than_three_comparisons_the_least_and_the_most_are_told_and_how_many_were_decided() -> None:
+    text = answer(s.sweep())
+    assert "−1.9 % (buffer pool 60 GB, 1 thread)" in text
+    assert "+8.8 % (buffer pool 5 GB, 1 thread)" in text
+    assert "Of 4 comparisons: 4 undecided" in text
+    assert "All have one figure a condition" in text
+
+
+def test_without_a_common_figure_there_is_no_answer() -> None:
+    assert answer(s.nothing()).startswith("No answer")
+    assert headline(s.nothing()) == "No answer"
+
+
+def test_each_reason_is_told_once_and_of_how_many_comparisons_it_is_true() -> None:
+    assert design_lines(s.sweep()) == (s.BARE,)
+    mixed = s.result(*s.sweep().comparisons[:2], *s.one_run().comparisons)
+    assert design_lines(mixed) == (f"{s.BARE} (2 of 3 comparisons)", f"{s.ONE_RUN} (1 of 3 comparisons)")
+
+
+def test_reasons_that_quote_an_interval_are_left_to_the_table() -> None:
+    quoting = replace(s.lucky().comparisons[0], reasons=("the 95 % HDI −5.6 … +11.8 % reaches over an edge", s.ONE_RUN))
+    assert design_lines(s.result(quoting)) == (s.ONE_RUN,)
+
+
+def test_of_very_many_reasons_the_first_are_told() -> None:
+    many = replace(s.lucky().comparisons[0], reasons=tuple(f"reason {number}" for number in range(20)))
+    lines = design_lines(s.result(many))
+    assert (len(lines), lines[0], lines[-1]) == (13, "reason 0", "and 8 more, in --json")
+
+
+def test_a_strangers_name_at_the_beginning_of_a_sentence_stays_as_it_is() -> None:
+    two = [s.comparison(10.0, 11.0, transaction=name) for name in ("browse", "order")]
+    assert answer(s.result(*two)).startswith("browse: encryption (tde over plain) costs")
+
+
+def test_reasons_of_what_decides_come_first() -> None:
+    secondary = [replace(c, primary=False) for c in s.sweep().comparisons]
+    assert design_lines(s.result(*secondary, *s.one_run().comparisons))[0].startswith(s.ONE_RUN)
+
+
+def test_a_prior_that_changes_nothing_says_so_and_one_that_does_gives_its_figures() -> None:
+    assert prior_lines(s.one_run()) == (
+        "With a prior that forbids a speed-up: the same figures.",
+        "With the prior normal:0,0.01, tde: +27.4 % (95 % HDI +26.5 … +28.3).",
+    )
+
+
+def test_a_strangers_names_never_reach_the_terminal_as_control_characters() -> None:
+    found = s.result(s.comparison(10.0, 11.0, name="t\x1b[2Jde"))
+    assert "\x1b" not in answer(found)

@@ -1,0 +1,115 @@
+"""From files to an answer, with the real importers and models: small files that each say one thing."""
+
+from __future__ import annotations
+
+import gzip
+import itertools
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import tdelta.session.analyzing
+from tdelta.errors import UsageError
+from tdelta.records import Decision, Event, Model, Phase
+from tdelta.session.analyzing import AnalysisRequest, analyze_files
+
+
+def samples(path: Path, mean_ms: float, seed: int, count: int = 4000) -> Path:
+    values = np.random.default_rng(seed).gamma(3.0, mean_ms / 3.0, count)
+    text = "response_ms\n" + "".join(f"{value:.6f}\n" for value in values)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if path.suffix == ".gz":
+        path.write_bytes(gzip.compress(text.encode()))
+    else:
+        path.write_text(text, encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def two(tmp_path: Path) -> tuple[str, ...]:
+    """Plain and encrypted, the latter half as slow again, one of them packed."""
+    return tuple(
+        str(samples(tmp_path / name, mean, seed))
+        for name, mean, seed in (("plain.csv", 10.0, 1), ("tde.csv.gz", 15.0, 2))
+    )
+
+
+def test_two_files_of_samples_give_a_verdict_and_its_picture(two: tuple[str, ...]) -> None:
+    found = analyze_files(AnalysisRequest(two))
+    (only,) = found.result.comparisons
+    assert (found.result.baseline, only.condition.condition, only.model) == ("plain", "tde", Model.GAMMA)
+    assert only.quotient == pytest.approx(1.5, abs=0.06)
+    assert only.ratio is not None
+    assert only.ratio.hdi95[0] < only.quotient < only.ratio.hdi95[1]
+    assert only.decision is Decision.COSTLY
+    (picture,) = found.pictures
+    assert picture.ratio.estimate == only.ratio
+    assert [check.condition for check in picture.checks] == ["plain", "tde"]
+
+
+def test_the_same_files_give_the_same_answer(two: tuple[str, ...]) -> None:
+    assert analyze_files(AnalysisRequest(two)).result == analyze_files(AnalysisRequest(two)).result
+
+
+def test_a_budget_makes_it_a_gate(two: tuple[str, ...]) -> None:
+    result = analyze_files(AnalysisRequest(two, budget=0.05)).result
+    assert (result.decision, result.budget) == (Decision.OVER, 0.05)
+
+
+def test_a_folder_is_its_files_and_says_what_was_no_result(two: tuple[str, ...], tmp_path: Path) -> None:
+    (tmp_path / "README").write_text("nothing to see here\n", encoding="utf-8")
+    result = analyze_files(AnalysisRequest((str(tmp_path),))).result
+    assert len(result.comparisons) == 1
+    assert any("README" in words for words in result.left_out)
+
+
+def test_conditions_and_baseline_can_be_said(tmp_path: Path) -> None:
+    files = tuple(str(samples(tmp_path / f"{day}.csv", 10.0, seed)) for seed, day in enumerate(("monday", "friday")))
+    asked = AnalysisRequest(files, conditions=("old=mon*", "new=fri*"), baseline="new")
+    result = analyze_files(asked).result
+    assert (result.baseline, result.comparisons[0].condition.condition) == ("new", "old")
+    with pytest.raises(UsageError, match="--baseline"):
+        analyze_files(AnalysisRequest(files, conditions=("old=mon*", "new=fri*")))
+
+
+def test_what_an_importer_says_of_a_file_is_a_caution_with_the_files_name(tmp_path: Path) -> None:
+    path = tmp_path / "table.csv"
+    path.write_text(
+        "# source: somebody, 2020\n# reconstruction: made up\ncondition,tps\nplain,100\ntde,90\n", encoding="utf-8"
+    )
+    result = analyze_files(AnalysisRequest((str(path),))).result
+    assert result.source == "somebody, 2020"
+    assert f"{path}: reconstruction: made up" in result.cautions
+
+
+def test_several_runs_are_the_unit(tmp_path: Path) -> None:
+    for run, (name, mean) in itertools.product(range(1, 4), (("plain", 10.0), ("tde", 15.0))):
+        samples(tmp_path / name / f"run{run}.csv", mean * (1 + 0.01 * run), 10 * run + len(name), 500)
+    (only,) = analyze_files(AnalysisRequest((str(tmp_path),))).result.comparisons
+    assert (only.model, only.baseline.runs, only.condition.runs) == (Model.RUNS, 3, 3)
+
+
+def test_progress_is_told_only_when_reading_takes_longer_than_a_moment(
+    two: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    heard: list[Event] = []
+    monkeypatch.setattr(tdelta.session.analyzing.time, "monotonic", lambda: 0.0)
+    analyze_files(AnalysisRequest(two), heard.append)
+    quick = len(heard)
+    clock = itertools.count(step=5)
+    monkeypatch.setattr(tdelta.session.analyzing.time, "monotonic", lambda: float(next(clock)))
+    analyze_files(AnalysisRequest(two), heard.append)
+    assert quick == 0
+    assert heard
+    assert all(isinstance(event, Phase) and event.name == "reading" for event in heard)
+
+
+def test_a_prior_that_is_none_is_refused_before_anything_is_read() -> None:
+    with pytest.raises(UsageError, match="no such prior"):
+        analyze_files(AnalysisRequest(("/nowhere",), priors=("flat",)))
+
+
+def test_a_published_table_is_called_as_it_was_named() -> None:
+    (first, *_) = analyze_files(AnalysisRequest(("published:warehouse",))).result.comparisons
+    assert {origin.file for origin in first.origins} == {"published:warehouse"}

@@ -1,0 +1,130 @@
+"""The published tables as they are shipped, and what ``tdelta analyze`` says of each: the figures of its study."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import re
+from functools import cache
+from typing import Any
+
+import pytest
+
+from tdelta.cli.main import main
+from tdelta.errors import UnknownName
+from tdelta.session.published import PUBLISHED
+from tdelta.session.studies import studies
+from tdelta.session.tables import table, tables
+
+BARE = ("read-only-sweep", "warehouse", "dml-trace", "dml-statements")
+"""The tables with one figure a cell."""
+
+
+@cache
+def analyzed(name: str, *options: str) -> dict[str, Any]:
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out), pytest.raises(SystemExit) as ended:
+        main(["analyze", f"published:{name}", "--json", *options])
+    values = json.loads(out.getvalue())
+    assert values["exit_code"] == ended.value.code
+    return dict(values)
+
+
+def quotients(name: str, metric: str, **levels: object) -> dict[str, float]:
+    """By transaction, or by what levels are left beside those asked for."""
+    found = {}
+    for c in analyzed(name)["comparisons"]:
+        if c["metric"] == metric and levels.items() <= c["levels"].items():
+            rest = [str(level) for factor, level in c["levels"].items() if factor not in levels]
+            found[" ".join(rest) or c["transaction"]] = c["quotient"]
+    return found
+
+
+def rounded(found: dict[str, float], places: int = 2) -> dict[str, str]:
+    return {name: f"{value:.{places}f}" for name, value in found.items()}
+
+
+def test_every_table_names_its_source_with_a_year_or_says_that_there_is_none() -> None:
+    assert {t.name for t in tables()} >= {*BARE, "response-times"}
+    assert all(re.search(r"\b(20\d\d|year not given)\b", t.source) for t in tables())
+    assert all(t.title and t.rows for t in tables())
+
+
+def test_an_unknown_table_is_refused_with_those_there_are() -> None:
+    with pytest.raises(UnknownName, match="Did you mean 'warehouse'"):
+        table("warehous")
+
+
+@pytest.mark.parametrize("name", BARE)
+def test_one_figure_a_cell_is_undecided_for_want_of_replication(name: str) -> None:
+    found = analyzed(name)
+    assert (found["decision"], found["exit_code"]) == ("undecided", 3)
+    for c in found["comparisons"]:
+        assert (c["decision"], c["model"], c["ratio"], c["difference"]) == ("undecided", "no replication", None, None)
+        assert any("no replication" in reason for reason in c["reasons"])
+    assert "no replication" in found["answer"]
+    assert found["source"] == table(name).source
+
+
+def test_the_sweep_gives_9_per_cent_at_one_thread_and_none_from_64() -> None:
+    found = rounded(quotients("read-only-sweep", "throughput", buffer_pool="5 GB"))
+    assert found == {
+        "1": "1.09",
+        "4": "1.09",
+        "16": "1.08",
+        "32": "1.03",
+        **dict.fromkeys(("64", "96", "128", "256", "512", "1024"), "1.00"),
+        "2048": "0.98",
+    }
+
+
+def test_the_sweep_gives_what_its_authors_printed() -> None:
+    printed = [c for c in analyzed("read-only-sweep")["comparisons"] if c["published"]]
+    assert len(printed) == 11
+    assert all(f"{c['quotient']:.2f}" == c["published"] for c in printed)
+
+
+def test_from_memory_the_sweep_shows_nothing_beyond_4_per_cent() -> None:
+    found = quotients("read-only-sweep", "throughput", buffer_pool="60 GB")
+    assert len(found) == 11
+    assert all(0.96 < value < 1.04 for value in found.values())
+
+
+def test_the_warehouse_gives_its_cpu_and_elapsed_times() -> None:
+    cpu = {"rebuild of the clustered key": "1.12", "SUM from disk": "4.72", "SUM from memory": "1.01"}
+    elapsed = {"rebuild of the clustered key": "1.30", "SUM from disk": "1.50", "SUM from memory": "1.00"}
+    assert rounded(quotients("warehouse", "cpu")) == cpu
+    assert rounded(quotients("warehouse", "elapsed")) == elapsed
+
+
+def test_the_trace_gives_its_platforms() -> None:
+    assert rounded(quotients("dml-trace", "elapsed")) == {"AIX": "2.17", "Linux, AES-NI": "1.34"}
+
+
+def test_the_statements_that_write_pay_and_selects_from_the_cache_do_not() -> None:
+    cpu, elapsed = (quotients("dml-statements", metric) for metric in ("cpu", "elapsed"))
+    for found in (cpu, elapsed):
+        assert all(found[name] > 1.9 for name in ("insert", "delete", "update"))
+        assert found["select (fetch)"] == pytest.approx(1.0, abs=0.06)
+
+
+def test_what_runs_show_beside_them_is_what_analyze_makes_of_the_same_files() -> None:
+    by_name = {
+        "read-only-sweep": quotients("read-only-sweep", "throughput"),
+        "dml-trace": quotients("dml-trace", "elapsed"),
+    }
+    for name, found in by_name.items():
+        assert sorted(found.values()) == pytest.approx(sorted(f.ratio for f in PUBLISHED[name] if f.ratio))
+    warehouse = [*quotients("warehouse", "cpu").values(), *quotients("warehouse", "elapsed").values()]
+    assert sorted(warehouse) == pytest.approx(sorted(f.ratio for f in PUBLISHED["warehouse"] if f.ratio))
+
+
+def test_the_reconstructed_response_times_give_the_published_interval() -> None:
+    (only,) = analyzed("response-times", "--prior", "published")["comparisons"]
+    assert only["difference"]["hdi95"] == pytest.approx([-0.69, 1.89], abs=0.05)
+
+
+def test_studies_name_the_tables_there_are() -> None:
+    named = [name for study in studies() for name in study.tables]
+    assert sorted(named) == sorted(t.name for t in tables())
