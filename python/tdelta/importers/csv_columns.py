@@ -63,6 +63,7 @@ class Column:
 
 
 _QUANTILE = re.compile(r"p(\d{1,2})(?:[._]?(\d+))?|(\d{1,2})(?:th|st|nd|rd)?_percentile|median")
+_OPENED = str.maketrans("[{", "((")
 _RATE = re.compile(r".+_per_(s|sec|second|m|min|minute)")
 _UNNAMED_UNIT = re.compile(r"[\s\-]+")
 
@@ -98,7 +99,9 @@ def is_known(name: str) -> bool:
 def one_spelling(cell: str) -> str:
     """``Response Time (ms)`` is ``response_time_ms``."""
     text = cell.strip().strip("\ufeff").lower()
-    text = re.sub(r"[(\[{]\s*([^)\]}]*?)\s*[)\]}]\s*$", r" \1", text)
+    if text.endswith((")", "]", "}")):
+        before, _, unit = text[:-1].translate(_OPENED).rpartition("(")
+        text = f"{before} {unit.strip()}" if before else text
     return _UNNAMED_UNIT.sub("_", text.replace("/", "_per_") if text.endswith("/s") else text).strip("_")
 
 

@@ -23,6 +23,7 @@ LONGEST_CELL = 1000
 
 _SEPARATORS = (",", ";", "\t", "|")
 _MOST_COLUMNS = 200
+_LONGEST_NAME = 200
 _ROWS_LOOKED_AT = 1000
 _PLAIN_NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,3})?")
 _GROUPED_BY_COMMAS = re.compile(r"[+-]?\d{1,3}(?:(?:,\d{3}){2,}(?:\.\d*)?|(?:,\d{3})+\.\d*)")
@@ -209,7 +210,7 @@ def _cells(line: str, separator: str) -> tuple[str, ...]:
 
 def _is_header(cells: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
     """Two names that are known, or one and a row below that is as wide."""
-    if not 1 <= len(cells) <= _MOST_COLUMNS:
+    if not 1 <= len(cells) <= _MOST_COLUMNS or any(len(cell) > _LONGEST_NAME for cell in cells):
         return False
     names = tuple(one_spelling(cell) for cell in cells)
     if any(names[: len(other)] == other for other in _OF_OTHER_TOOLS) or _OF_BENCHBASE.match(",".join(cells)):

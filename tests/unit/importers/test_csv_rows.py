@@ -317,3 +317,16 @@ def test_runs_of_a_second_file_stand_behind_its_own(tmp_path: Path) -> None:
 def test_quantiles_are_within_0_and_1(tmp_path: Path) -> None:
     text = "condition,n,mean,p0,p5,p50_ms,p99.9,p999,p99_99999999999999999999\nnone,9,5,1,2,3,4,5,6\n"
     assert dict(only(of(tmp_path, text), Summary).quantiles) == {0.05: 2.0, 0.5: 3.0, 0.999: 5.0}
+
+
+@pytest.mark.parametrize("name", ["response (ms)", "Response [ms]", "response{ ms }", " RESPONSE-MS", "response_ms"])
+def test_units_stand_in_brackets_or_behind_the_name(tmp_path: Path, name: str) -> None:
+    assert all_of(of(tmp_path, f"condition,{name}\nnone,5\n"), Figure)[0].group.metric == "response_time"
+
+
+def test_a_header_of_nothing_but_brackets_takes_no_time(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_text("condition,cpu_" + "\x1b[2J" * 5000 + "\nnone,1\n")
+    assert not CsvRows().recognizes(FileSource(path))
+    path.write_text("condition,cpu" + "[ " * 90 + "_ms\nnone,1\n")
+    assert CsvRows().recognizes(FileSource(path))
