@@ -18,7 +18,7 @@ from tdelta.inference.posterior import FloatArray, log_prior
 
 RUN_LUCK = 0.03
 """By how much runs of one and the same system are taken to differ where there is one of each: the sd of a run's mean
-as a share, the case that docs/statistics.md was simulated with. Published repetitions differ by 1 to 10 %."""
+as a share, the case that docs/statistics.md was simulated with. An assumption, no measurement."""
 
 
 @dataclass(frozen=True, slots=True)
