@@ -103,9 +103,12 @@ def remove_abandoned(folder: Path) -> bool:
     return True
 
 
-def is_owned(folder: Path) -> bool:
-    """Whether this is a run's folder, its owner living or not."""
-    return (folder / _LOCK).exists()
+def is_of_a_run(folder: Path) -> bool:
+    """Whether this is a run's folder, its owner living or not; also one that went with its run and was made again.
+
+    A supervisor may read its first order when tdelta is dead already, and the folder removed by another supervisor.
+    """
+    return folder.name.startswith(_PREFIX) or (folder / _LOCK).exists()
 
 
 def _make_owned(folder: Path) -> int | None:

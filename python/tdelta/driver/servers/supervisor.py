@@ -22,7 +22,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tdelta.driver.files import is_owned, remove_abandoned
+from tdelta.driver.files import is_of_a_run, remove_abandoned
 from tdelta.driver.servers import tree
 from tdelta.driver.servers.ground import Ground, waits_for_room
 from tdelta.driver.servers.launching import IGNORED, adopt_orphans, launch
@@ -122,7 +122,7 @@ class Host:
         recipe = from_json(order["recipe"])
         self._ground = Ground(recipe.place)
         self._recipe = recipe
-        self._run_folder = recipe.place.folder.parent if is_owned(recipe.place.folder.parent) else None
+        self._run_folder = recipe.place.folder.parent if is_of_a_run(recipe.place.folder.parent) else None
         self._environment = order["environment"]
         self._pulse_seconds = order["pulse_seconds"]
         for path, text in recipe.files.items():

@@ -256,6 +256,12 @@ def test_a_run_that_goes_on_keeps_its_folder_when_a_server_ends(tmp_path: Path) 
         assert folder.path.is_dir()
 
 
+def test_a_run_folder_that_an_order_of_a_dead_run_makes_again_goes_as_well(tmp_path: Path) -> None:
+    with Server(recipe(tmp_path / "twins-r1" / "twin")):
+        assert (tmp_path / "twins-r1").is_dir()
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.parametrize(
     "shown", [ServerLost("the server closed the connection"), LoadFault("sysbench: FATAL"), ServerFault("gone")]
 )
