@@ -210,6 +210,8 @@ def _footer(result: AnalysisResult, width: int, page: str | None) -> list[Text |
     lines = (
         *((f"read: {files}",) if files else ()),
         *((f"source: {printable(result.source)}",) if result.source else ()),
-        *((f"HTML page: {page}",) if page else ()),
     )
-    return [text for line in lines for text in paragraph(line, width, "dim", indent=_INDENT)]
+    footer: list[Text | Table] = [text for line in lines for text in paragraph(line, width, "dim", indent=_INDENT)]
+    if page:  # in one piece, to be copied
+        footer.append(Text(f"HTML page: {page}", "dim", no_wrap=True, overflow="ignore"))
+    return footer
