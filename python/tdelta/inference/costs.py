@@ -149,9 +149,15 @@ def transactions(found: Sequence[Panel]) -> tuple[str, ...]:
 
 
 def realised_ratio(trials: Iterable[Trial], metric: Metric) -> float | None:
-    """The true quotient of a planted twin, from what its own trials spun on purpose; None where it is not known."""
+    """The true quotient of a planted twin, from what its own trials spun on purpose; None where it is not known.
+
+    On a server it is the client that spins: that is in the response time, and in no CPU time of the server's.
+    """
     found = [trial.measurement for trial in trials]
+    is_server = any(m.client_cpu_seconds > 0.0 for m in found)
     match metric:
+        case Metric.CPU_PER_OPERATION if is_server:
+            return None
         case Metric.CPU_PER_OPERATION:
             planted = sum(m.planted_cpu_ns for m in found) / 1e9
             total = sum(m.cpu_seconds for m in found)
