@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tdelta_serving import FILL, Engine, PrivateServers, cipher_facts, fill, recipe, settings, shows_marker, sql
+from tdelta_serving import FILL, Engine, PrivateServers, cipher_facts, fill, recipe, settings, shows_marker, sql, until
 
 from tdelta.driver.servers import Server
 from tdelta.engines.servers import DATABASE
@@ -35,11 +35,12 @@ class TestMariadb(PrivateServers):
         wanted = settings("data")
         with Server(recipe(engine, tmp_path / "twin", wanted)) as server:
             server.start(initialize=True)
-            sql(server.recipe, "SET GLOBAL innodb_encrypt_tables = OFF; SET GLOBAL innodb_encryption_threads = 0")
+            sql(server.recipe, "SET GLOBAL innodb_encrypt_tables = OFF")  # whose threads now decrypt
             for statement in (*engine.schema_sql(wanted), f"USE {DATABASE}; {FILL}"):
                 sql(server.recipe, statement)
             plain = "SELECT COUNT(*) FROM information_schema.INNODB_TABLESPACES_ENCRYPTION WHERE MIN_KEY_VERSION = 0"
-            assert sql(server.recipe, plain) != "0"
+            until(lambda: sql(server.recipe, plain) != "0")
+            sql(server.recipe, "SET GLOBAL innodb_encryption_threads = 0")
             sql(server.recipe, "SET GLOBAL innodb_encryption_threads = 4; SET GLOBAL innodb_encrypt_tables = 'FORCE'")
             (*_, wait) = engine.after_load_sql([])
             sql(server.recipe, f"DELIMITER //\n{wait}//")

@@ -81,6 +81,11 @@ def _of_samples(samples: Samples, prior: LogPrior) -> RunFit:
             f"response times within the run depend on each other: {count} of them are worth about "
             f"{count / found.inflation:.0f}; the interval is taken from the means of its stretches"
         )
+        if count / found.inflation < _FEW:
+            notes.append(
+                f"worth fewer than {_FEW} values: simulated, such an interval of a mean held the truth 87 times in 100, "
+                "not 95, and that of a ratio 95 to 99 times"
+            )
         shape = fit_samples(samples, worth=max(count / found.inflation, 2.0))
         return RunFit(samples, Model.STRETCHES, average, count, count / found.inflation, curve, shape, tuple(notes))
     variance = max(samples.total_squares - count * average**2, 0.0) / max(count - 1, 1)
