@@ -83,8 +83,8 @@ def _of_samples(samples: Samples, prior: LogPrior) -> RunFit:
         )
         if count / found.inflation < _FEW:
             notes.append(
-                f"worth fewer than {_FEW} values: simulated, such an interval of a mean held the truth 87 times in 100, "
-                "not 95, and that of a ratio 95 to 99 times"
+                f"worth fewer than {_FEW} values: simulated, such an interval of a mean held the truth 87 times in "
+                "100, not 95, and that of a ratio 95 to 99 times"
             )
         shape = fit_samples(samples, worth=max(count / found.inflation, 2.0))
         return RunFit(samples, Model.STRETCHES, average, count, count / found.inflation, curve, shape, tuple(notes))

@@ -69,8 +69,8 @@ def several_runs_reasons(
         reasons.append("one side has a single run: it is taken to be as lucky or not as the other side's are")
     if sum(runs) < 5:
         reasons.append(
-            f"{sum(runs)} runs in all: more runs narrow this interval, longer ones hardly do; simulated with two and two, "
-            "such intervals held the truth 93 to 100 times in 100, most often where runs differ by less than their own error"
+            f"{sum(runs)} runs in all: more runs narrow this interval, longer ones hardly do; simulated with two and "
+            "two, such intervals held the truth 93 to 100 times in 100"
         )
     return decision, reasons
 
