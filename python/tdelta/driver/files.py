@@ -11,6 +11,7 @@ import fcntl
 import os
 import shutil
 import time
+from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 
@@ -43,6 +44,11 @@ class TwinFolder:
         if lock is None:
             raise StorageFault(f"{self.path} is in use by another tdelta: wait for it to end, or use --dir")
         self._lock = lock
+        self._once_removed: list[Callable[[], object]] = []
+
+    def once_removed(self, call: Callable[[], object]) -> None:
+        """Call this when the folder is gone."""
+        self._once_removed.append(call)
 
     def __enter__(self) -> TwinFolder:
         return self
@@ -52,6 +58,8 @@ class TwinFolder:
     ) -> None:
         _remove(self.path)
         os.close(self._lock)
+        while self._once_removed:
+            self._once_removed.pop()()
 
     def file(self, name: str) -> Path:
         """The path of a database file of that name."""
@@ -135,5 +143,12 @@ def _is_locked(descriptor: int, path: Path) -> bool:
 
 
 def _remove(folder: Path) -> None:
+    """Remove all of it, the lock last: what is killed on the way leaves a folder that is still known as a run's."""
     unmount_below(folder)  # else the files would be removed through a mount, or a dead one would keep the folder
+    with contextlib.suppress(OSError):
+        for path in list(folder.iterdir()):
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path, ignore_errors=True)
+            elif path.name != _LOCK:
+                path.unlink(missing_ok=True)
     shutil.rmtree(folder, ignore_errors=True)

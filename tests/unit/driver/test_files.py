@@ -91,3 +91,21 @@ def test_a_folder_that_is_owned_or_not_tdeltas_is_never_swept(tmp_path: Path) ->
 
 def test_sweeping_where_nothing_ever_was_is_no_fault(tmp_path: Path) -> None:
     assert sweep(tmp_path / "never") == ()
+
+
+def test_what_is_killed_while_it_removes_leaves_a_folder_that_is_still_known(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def killed(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    folder = TwinFolder(tmp_path, "r1")
+    (folder.path / "a-file").write_text("rows")
+    (folder.path / "twin").mkdir()
+    with monkeypatch.context() as patched:
+        patched.setattr("tdelta.driver.files.shutil.rmtree", killed)
+        with pytest.raises(KeyboardInterrupt):
+            folder.__exit__(None, None, None)
+    assert (folder.path / ".tdelta-owner").exists()
+    folder.__exit__(None, None, None)
+    assert list(tmp_path.iterdir()) == []

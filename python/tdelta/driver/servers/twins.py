@@ -21,7 +21,7 @@ from tdelta.driver.servers.filling import LOAD_SECONDS, loading, make_database, 
 from tdelta.driver.servers.instances import Instance, ServerTwin
 from tdelta.driver.servers.observation import Watched, observe, told
 from tdelta.driver.servers.places import place_for
-from tdelta.driver.servers.server import Server
+from tdelta.driver.servers.server import Keeper, Server
 from tdelta.driver.servers.whole import WholeTrials
 from tdelta.driver.workers import Worker
 from tdelta.engines.servers import DATABASE, Place, Recipe, ServerEngine, ServerSettings
@@ -47,6 +47,7 @@ class ServerTwins(WholeTrials):
         self._loads: dict[tuple[str, str], _Load] = {}
         self._stack = contextlib.ExitStack()
         self._homes: dict[Path, TwinFolder] = {}
+        folder.once_removed(Keeper(folder.path).end)
         self.library = f"{engine.binary.product} {engine.binary.version}"
 
     def load(self, settings: ServerSettings) -> tuple[Path, Checksums]:
@@ -149,7 +150,8 @@ class ServerTwins(WholeTrials):
         """The run's folder below another than its own, which the next run sweeps like any if this one is killed."""
         if home not in self._homes:
             sweep(home)
-            self._homes[home] = self._stack.enter_context(TwinFolder(home, self._folder.run_id))
+            self._homes[home] = made = self._stack.enter_context(TwinFolder(home, self._folder.run_id))
+            made.once_removed(Keeper(made.path).end)
         return self._homes[home]
 
     def _loaded(self, path: Path) -> _Load:
