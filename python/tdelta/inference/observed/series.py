@@ -27,6 +27,10 @@ _FARTHEST_LOG = 4.0
 _WARM_UP_PARTS = 10
 _WARM_UP_CLEAR_SDS = 3.0
 _WARM_UP_SHARE = 0.02
+_SHORTEST_CYCLE = 4
+_FEWEST_CYCLES = 5
+_CLEARLY_ALIKE = 0.4
+_NEARLY = 0.7
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,3 +118,29 @@ def warm_up(values: FloatArray) -> float | None:
     # The error of a stretch a ninth as long as the rest is three times that of the rest.
     error = rest.standard_error / rest.mean * np.sqrt(1.0 + len(values[first:]) / first)
     return ratio if abs(ratio - 1.0) > max(_WARM_UP_CLEAR_SDS * error, _WARM_UP_SHARE) else None
+
+
+def cycle(values: FloatArray) -> int | None:
+    """After how many values the series does the same again, by its autocorrelation; None where it does not clearly.
+
+    At least five cycles of at least four values: it must be like itself one, two and three cycles later, and less like
+    itself in between. Checkpoints and jobs make such series.
+    """
+    count = len(values)
+    longest = count // _FEWEST_CYCLES
+    if longest < _SHORTEST_CYCLE or float(np.ptp(values)) == 0.0:
+        return None
+    away = values - values.mean()
+    spectrum = np.abs(np.fft.rfft(away, 2 * count)) ** 2
+    alike = np.fft.irfft(spectrum)[: min(3 * longest + max(1, longest // 20), count - 1) + 1]
+    # Each lag's own mean over the pairs there are: late lags have fewer.
+    alike = alike / alike[0] * count / (count - np.arange(len(alike)))
+    lags = alike[_SHORTEST_CYCLE : longest + 1]
+    # Two and three cycles later it is as much like itself: the first of such lags, not the luckiest.
+    first = _SHORTEST_CYCLE + int(np.argmax(lags > _NEARLY * lags.max()))
+    aside = max(1, first // 20)
+    found = first + int(np.argmax(alike[first : min(first + 2 * aside, longest) + 1]))
+    height = float(alike[found])
+    again = min(float(alike[times * found - aside : times * found + aside + 1].max()) for times in (1, 2, 3))
+    between = float(alike[1:found].min())
+    return found if height > _CLEARLY_ALIKE and again > height / 2.0 > between else None

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from tdelta.inference.observed.fitting import fit_run
-from tdelta.inference.observed.series import FEWEST_VALUES, coefficients_used, series_mean, warm_up
+from tdelta.inference.observed.series import FEWEST_VALUES, coefficients_used, cycle, series_mean, warm_up
 from tdelta.inference.observed.stretches import dependence
 from tdelta.inference.posterior import FloatArray
 
@@ -87,6 +87,26 @@ def test_a_warm_up_is_told_and_nothing_is_cut() -> None:
 
 def test_a_steady_series_has_no_warm_up() -> None:
     assert sum(warm_up(ar(0.5, 300, seed)) is not None for seed in range(100)) <= 3
+
+
+@pytest.mark.parametrize(("every", "count"), [(30, 300), (30, 1200), (60, 320), (5, 60)])
+def test_a_cycle_is_told_by_its_length(every: int, count: int) -> None:
+    for seed in range(10):
+        values = ar(0.0, count, seed, sd=10.0)
+        values[(np.arange(count) + seed) % every < every / 10] *= 0.5
+        assert cycle(values) == pytest.approx(every, abs=every / 15), seed
+    run = fit_run(series(group("plain", metric="throughput"), values, seconds=2.0))
+    assert f"repeat themselves every {2 * every} s" in run.notes[-1]
+
+
+@pytest.mark.parametrize("rho", [0.0, 0.5, 0.8, 0.95])
+def test_what_only_wanders_has_no_cycle(rho: float) -> None:
+    assert sum(cycle(ar(rho, count, seed)) is not None for seed in range(100) for count in (60, 300, 1200)) <= 6
+
+
+def test_a_short_or_constant_series_has_no_cycle() -> None:
+    assert cycle(np.tile([1.0, 2.0, 1.0, 2.0], 4)) is None
+    assert cycle(np.full(100, 3.0)) is None
 
 
 def test_independent_values_are_seldom_called_dependent() -> None:

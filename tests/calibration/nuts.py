@@ -1,0 +1,84 @@
+"""NUTS on the whole model of a run: trials to arrays, a program that samples, its chains read back."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tdelta.records import Role, Trial
+
+from .chains import Array, Chains
+
+PROGRAM = Path(__file__).with_name("nuts_models.py")
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """Trials as arrays.
+
+    Attributes:
+        logs: shape (B, K, T), log mean time of each transaction type in each trial.
+        of_round: shape (B,), the round of each block, from 0.
+        of_theta: shape (K,), which log ratio a condition has, from 1; 0 for the plain twins, at a ratio of 1.
+    """
+
+    logs: Array
+    of_round: NDArray[np.intp]
+    of_theta: NDArray[np.intp]
+
+
+def experiment(trials: Sequence[Trial]) -> Experiment:
+    """Trials of one stratum, all blocks complete."""
+    conditions = sorted({t.condition.key: t.condition for t in trials}.items())
+    blocks = sorted({(t.round, t.block) for t in trials})
+    found = {(t.round, t.block, t.condition.key): t.measurement.transactions for t in trials}
+    types = sorted(trials[0].measurement.transactions)
+    cells = [[[found[*at, key][name] for name in types] for key, _ in conditions] for at in blocks]
+    logs = np.log([[[span.total_ns / span.count for span in types] for types in block] for block in cells])
+    is_judged = np.array([condition.role is Role.TREATMENT for _, condition in conditions])
+    of_theta = np.where(is_judged, np.cumsum(is_judged), 0)
+    return Experiment(logs, np.array([round_ for round_, _ in blocks]), of_theta)
+
+
+@dataclass(frozen=True)
+class Sampled:
+    """What NUTS drew of each log ratio, and how many of all its trajectories diverged."""
+
+    chains: tuple[Chains, ...]
+    diverged: int
+
+
+def sample(
+    model: Literal["rounds", "types"],
+    seen: Experiment,
+    *,
+    draws: int = 1000,
+    warmup: int = 600,
+    timeout_seconds: float = 280.0,
+) -> Sampled:
+    """Two chains on one CPU; their time is that of sampling, compilation included, start of the program not."""
+    with tempfile.TemporaryDirectory() as folder:
+        source, target = Path(folder, "seen.npz"), Path(folder, "drawn.npz")
+        np.savez(source, logs=seen.logs, of_round=seen.of_round, of_theta=seen.of_theta, warmup=warmup, draws=draws)
+        done = subprocess.run(
+            [sys.executable, PROGRAM, model, source, target],
+            capture_output=True,
+            text=True,
+            timeout=timeout_seconds,
+            check=False,
+            env={**os.environ, "JAX_PLATFORMS": "cpu", "OMP_NUM_THREADS": "1"},
+        )
+        if done.returncode != 0:
+            raise AssertionError(f"NUTS ended with {done.returncode}:\n{done.stderr[-3000:]}")
+        with np.load(target) as found:
+            drawn, seconds, diverged = found["drawn"], float(found["seconds"]), int(found["diverged"])
+    return Sampled(tuple(Chains(drawn[..., i], seconds) for i in range(drawn.shape[2])), diverged)
