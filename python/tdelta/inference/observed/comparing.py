@@ -13,6 +13,7 @@ from tdelta.inference.observed.gamma import PublishedMeans
 from tdelta.inference.observed.pairing import Pair, reduced
 from tdelta.inference.observed.runs import RunsFit, fit_runs, luck_of_single_runs
 from tdelta.inference.observed.settings import DEFAULT, NO_SPEEDUP, AnalysisSettings, PublishedPrior
+from tdelta.inference.observed.tailing import tail_of
 from tdelta.inference.observed.words import NO_REPLICATION, luck_name, one_run_reasons, several_runs_reasons
 from tdelta.records import Comparison, Decision, Estimate, Model, Side, Spread
 
@@ -85,6 +86,7 @@ def compared(fits: Fits, settings: AnalysisSettings) -> Comparison:
     )
     ratio, priors, decision, reasons = _verdict(fits, settings)
     quotient = sides[0].value / sides[1].value if fits.is_inverse else sides[1].value / sides[0].value
+    tail, tail_reason = tail_of(fits.pair, settings.slo_ms)
     return Comparison(
         transaction=transaction,
         levels=levels,
@@ -100,6 +102,8 @@ def compared(fits: Fits, settings: AnalysisSettings) -> Comparison:
         reasons=(*reasons, *_notes(fits)),
         priors=priors,
         origins=fits.pair.origins,
+        tail=tail,
+        tail_reason=tail_reason,
     )
 
 

@@ -10,6 +10,7 @@ from tdelta.inference.decisions import worst
 from tdelta.inference.observed.comparing import compared, fitted
 from tdelta.inference.observed.pairing import formats, paired
 from tdelta.inference.observed.settings import AnalysisSettings
+from tdelta.inference.observed.tailing import tail_cautions
 from tdelta.inference.observed.words import PRIOR_WORDS, overall_cautions
 from tdelta.records import ALL, RESPONSE_TIME, THROUGHPUT, AnalysisResult, Comparison, Observation
 
@@ -33,7 +34,7 @@ def analyze(observations: Iterable[Observation], settings: AnalysisSettings) -> 
         rope=settings.rope,
         baseline=settings.baseline,
         formats=formats(found),
-        cautions=overall_cautions(comparisons, settings),
+        cautions=(*overall_cautions(comparisons, settings), *tail_cautions(comparisons)),
         left_out=pairs.left_out,
         prior_words=PRIOR_WORDS,
         source=settings.source,
