@@ -11,7 +11,7 @@ from tdelta.errors import UsageError
 from tdelta.importers.naming import baseline_of
 from tdelta.importers.reading import total_bytes
 from tdelta.importers.recognizing import WITH_TIMES, read_files
-from tdelta.inference.observed import AnalysisSettings, ComparisonPicture, analyze, parse_priors, pictures
+from tdelta.inference.observed import AnalysisSettings, ComparisonPicture, analyze_with_pictures, parse_priors
 from tdelta.records import RESPONSE_TIME, AnalysisResult, Comparison, Event, Figure, Observation, Phase, Summary
 from tdelta.session.copies import without_copies
 from tdelta.session.tables import PREFIX, table, tables
@@ -80,7 +80,7 @@ def analyze_files(request: AnalysisRequest, observe: Callable[[Event], None] = l
         source=_source(observations),
         slo_ms=None if request.slo_seconds is None else round(1e3 * request.slo_seconds, 9),  # no dust of binary digits
     )
-    result = analyze(observations, settings)
+    result, pictures = analyze_with_pictures(observations, settings)
     result = replace(
         result,
         budget=request.budget,
@@ -90,7 +90,7 @@ def analyze_files(request: AnalysisRequest, observe: Callable[[Event], None] = l
         ),
         left_out=(*left_out, *distinct.left_out, *result.left_out),
     )
-    return Analysis(result, pictures(observations, settings))
+    return Analysis(result, pictures)
 
 
 def _read(
