@@ -134,12 +134,12 @@ def _progress(observe: Callable[[Event], None], paths: Sequence[Path]) -> Callab
 def _with_published(comparisons: Sequence[Comparison], observations: Sequence[Observation]) -> tuple[Comparison, ...]:
     """What the authors printed for a comparison stands in the rows of its condition."""
     printed = {
-        (o.group.condition, o.group.transaction, o.group.levels, o.group.metric): o.published
+        (o.group.condition, o.group.transaction, frozenset(o.group.levels), o.group.metric): o.published
         for o in observations
         if isinstance(o, Figure | Summary) and o.published
     }
     return tuple(
-        replace(c, published=printed.get((c.condition.condition, c.transaction, c.levels, c.metric)))
+        replace(c, published=printed.get((c.condition.condition, c.transaction, frozenset(c.levels), c.metric)))
         for c in comparisons
     )
 

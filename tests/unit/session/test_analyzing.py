@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import itertools
+import re
 from pathlib import Path
 
 import numpy as np
@@ -128,6 +129,18 @@ def test_a_threshold_and_throughput_alone_is_told_with_the_remedy() -> None:
         "--slo: no tail: throughput is not the response time of single transactions."
         " To have one: give a CSV with a row for each response time"
     )
+
+
+def test_a_file_is_believed_before_its_name_and_the_answer_says_so(tmp_path: Path) -> None:
+    recorded = (FIXTURES / "sysbench" / "sysbench-1.0.20-events.txt").read_text(encoding="utf-8")
+    said = re.search(r"Number of threads: (\d+)", recorded)
+    assert said is not None
+    for name, text in (("plain-t99", recorded), ("tde", f"{recorded}\n")):
+        (tmp_path / f"{name}.log").write_text(text, encoding="utf-8")
+    result = analyze_files(AnalysisRequest((str(tmp_path),))).result
+    assert {c.levels for c in result.comparisons} == {(("threads", int(said[1])),)}
+    told = f"the file's name says threads 99, the file itself {said[1]}: the file is believed"
+    assert f"{tmp_path / 'plain-t99.log'}: {told}" in result.cautions
 
 
 def test_progress_is_told_only_when_reading_takes_longer_than_a_moment(

@@ -14,6 +14,9 @@ from tdelta.inference.observed.tailing import tail_cautions
 from tdelta.inference.observed.words import PRIOR_WORDS, overall_cautions
 from tdelta.records import ALL, RESPONSE_TIME, THROUGHPUT, AnalysisResult, Comparison, Observation
 
+_CAUTIONS_TOLD = 10
+"""Of what files say of themselves, where nothing can be compared: it may be why."""
+
 
 def analyze(
     observations: Iterable[Observation], settings: AnalysisSettings, watch: Callable[[Fits], None] = lambda _: None
@@ -32,7 +35,8 @@ def analyze(
     check(found, settings)
     pairs = paired(found, settings.baseline)
     if not pairs.pairs:
-        listed = "\n".join(f"  {words}" for words in pairs.left_out)
+        said = dict.fromkeys(f"{o.origin.file}: {caution}" for o in found for caution in o.origin.cautions)
+        listed = "\n".join(f"  {words}" for words in (*pairs.left_out, *list(said)[:_CAUTIONS_TOLD]))
         raise UsageError(f"no figure of another condition can be held against {settings.baseline}:\n{listed}")
 
     def of(pair: Pair) -> Comparison:
