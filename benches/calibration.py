@@ -243,13 +243,16 @@ def of_percentiles() -> Iterator[Row]:
 
 
 def of_observed_tails() -> Iterator[Row]:
-    """Runs of other tools: so many a side, each 16,000 transactions with luck of its own."""
-    for runs in (3, 5, 10):
-        machine = Stalling(luck_sd=0.01, stall_luck_sd=0.3)
-        for at, what in enumerate(("longer, 1 % of plain", "p99")):
+    """Runs of other tools: so many a side, each 16,000 transactions with luck of its own; and much shorter ones."""
+    sizes = [(400, 0.01, runs) for runs in (3, 5, 10)] + [(25, 0.01, 3), (25, 0.01, 5), (10, 0.05, 3), (10, 0.05, 5)]
+    for transactions, share, runs in sizes:
+        machine = Stalling(luck_sd=0.01, stall_luck_sd=0.3, transactions=transactions)
+        for at, what in enumerate((f"longer, {100 * share:g} % of plain", "p99")):
 
-            def find(experiments: int, runs: int = runs, at: int = at, machine: Stalling = machine) -> TailTally:
-                return observed(machine, 0.2, 0.01, experiments, runs=runs)[at]
+            def find(
+                experiments: int, machine: Stalling = machine, share: float = share, runs: int = runs, at: int = at
+            ) -> TailTally:
+                return observed(machine, 0.2, share, experiments, runs=runs)[at]
 
             yield tailing(f"analyze: {what}", machine, 0.2, find, f"{runs} runs")
 

@@ -5,6 +5,8 @@ Bands are binomial, as in `harness`: of 200 experiments an interval of 95 % miss
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from calibration.harness import LEAST_COVERAGE
@@ -60,5 +62,11 @@ def test_percentiles_over_pairs_are_caught_where_luck_outweighs_blocks(monkeypat
 
 def test_runs_of_other_tools_are_covered_from_three_a_side_on() -> None:
     longer, percentile = observed(LUCKY, 0.2, 0.01, EXPERIMENTS, runs=4)
+    assert longer.covered >= LEAST_COVERAGE
+    assert percentile.covered >= LEAST_COVERAGE
+
+
+def test_short_runs_of_other_tools_are_covered_too() -> None:
+    longer, percentile = observed(replace(LUCKY, transactions=25), 0.2, 0.01, EXPERIMENTS, runs=3)
     assert longer.covered >= LEAST_COVERAGE
     assert percentile.covered >= LEAST_COVERAGE

@@ -17,9 +17,13 @@ from tdelta.records import (
     Estimate,
     Level,
     Model,
+    ObservedSide,
+    ObservedTail,
     Origin,
     Side,
     Spread,
+    TailRatio,
+    TailUnit,
 )
 
 ONE_RUN = (
@@ -193,6 +197,64 @@ def steps() -> AnalysisResult:
     )
 
 
+def one_tail() -> AnalysisResult:
+    """One run a condition: shares and percentiles, and no interval."""
+    why = "no interval: one run of a condition cannot tell its luck from the condition's own; it takes 3 runs of each"
+    tail = ObservedTail(
+        threshold_ms=20.0,
+        counted_from_ms=20.3612,
+        baseline=ObservedSide("plain", 1, 12_000, 96, 104, (22.1, 22.53)),
+        condition=ObservedSide("tde", 1, 12_000, 161, 172, (26.4, 26.92)),
+        longer_quotient=161 / 96,
+        longer_ratio=None,
+        p99_quotient=26.92 / 22.53,
+        p99_ratio=None,
+        longer_reason=why,
+        p99_reason=why,
+    )
+    return result(replace(comparison(12.41, 12.794, luck95=0.087, decision=Decision.UNDECIDED), tail=tail))
+
+
+def tails() -> AnalysisResult:
+    """Several runs: intervals where there are enough values beyond the threshold, and a comparison without a tail."""
+    reasons = ("5 runs a condition are the unit: their scatter is in the interval",)
+    found = [
+        comparison(12.41, mean, name=name, model=Model.RUNS, runs=5, reasons=reasons, transaction=transaction)
+        for name, mean, transaction in (("aes-128", 12.9, "New Order"), ("aes-256", 13.6, "New Order"))
+    ]
+    bare = comparison(3.1, 3.2, name="aes-256", half95=0.04, model=Model.SUMMARY, transaction="Payment")
+    plain = ObservedSide("plain", 5, 60_000, 480, 480, (22.1, 22.53))
+    many = ObservedTail(
+        threshold_ms=20.0,
+        counted_from_ms=20.0,
+        baseline=plain,
+        condition=ObservedSide("aes-128", 5, 60_000, 696, 696, (23.9, 24.37)),
+        longer_quotient=1.45,
+        longer_ratio=TailRatio(1.45, (1.12, 1.88), TailUnit.RUN, 10),
+        p99_quotient=24.37 / 22.53,
+        p99_ratio=TailRatio(24.37 / 22.53, (1.02, 1.15), TailUnit.RUN, 10),
+    )
+    few = ObservedTail(
+        threshold_ms=20.0,
+        counted_from_ms=20.0,
+        baseline=plain,
+        condition=ObservedSide("aes-256", 4, 900, 6, 6, None),
+        longer_quotient=6 / 900 / (480 / 60_000),
+        longer_ratio=None,
+        p99_quotient=None,
+        p99_ratio=None,
+        longer_reason="too few for an interval: 6 on the rarer side, and it takes 10",
+        p99_reason="no percentile: it takes 1,000 response times, and aes-256 has 900",
+    )
+    none = "no tail: plain and aes-256 have summaries, neither single response times nor a histogram"
+    return result(
+        replace(found[0], tail=many),
+        replace(found[1], tail=few),
+        replace(bare, tail_reason=none),
+        cautions=(f"--slo, 1 of 3 comparisons of response time: {none}",),
+    )
+
+
 def nothing() -> AnalysisResult:
     return result(left_out=("threads 8: only in plain",), prior_words="")
 
@@ -256,5 +318,7 @@ SAMPLES = {
     "several_runs": several_runs,
     "sweep": sweep,
     "steps": steps,
+    "one_tail": one_tail,
+    "tails": tails,
     "nothing": nothing,
 }

@@ -10,9 +10,12 @@ import click
 
 from tdelta.cli.exit_codes import analysis_exit_code
 from tdelta.cli.output import can_draw, color, is_live, width, write
-from tdelta.cli.units import Percent
+from tdelta.cli.units import Percent, ResponseTime
 from tdelta.report.document import to_json
 from tdelta.report.progress import progress
+
+_OPTIONS = {"conditions": "condition", "priors": "prior", "slo_seconds": "slo"}
+"""Options that are not called as their parameters are."""
 
 
 @click.command(short_help="Judge results that you already have.")
@@ -37,6 +40,13 @@ from tdelta.report.progress import progress
 @click.option("--transaction", metavar="NAME", help="Transaction type that decides.  [the mix, else all]")
 @click.option("--metric", metavar="NAME", help="Figure that decides.  [response_time, else throughput, else all]")
 @click.option(
+    "--slo",
+    "slo_seconds",
+    type=ResponseTime(),
+    metavar="TIME",
+    help="Time a transaction may take, e.g. 20ms: how often each condition took longer is told, and decides nothing.",
+)
+@click.option(
     "--output", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write an HTML page as well."
 )
 @click.option("--force", is_flag=True, help="Overwrite a file that is no page of tdelta's.")
@@ -50,6 +60,8 @@ def analyze(files: tuple[str, ...], output: Path | None, force: bool, as_json: b
     Example: tdelta analyze plain/ tde/
 
     Example: tdelta analyze --condition plain=run1.csv --condition tde=run2.csv run1.csv run2.csv
+
+    Example: tdelta analyze plain/ tde/ --slo 20ms
 
     Example: tdelta analyze published:read-only-sweep
     """
@@ -79,9 +91,13 @@ def _command(files: tuple[str, ...], asked: dict[str, object]) -> str:
     words = ["tdelta", "analyze", *files]
     for name, value in asked.items():
         for one in value if isinstance(value, tuple) else (value,):
-            words += [f"--{name.removesuffix('s')}", _word(one)]
+            words += [f"--{_OPTIONS.get(name, name)}", _word(name, one)]
     return shlex.join(words)
 
 
-def _word(value: object) -> str:
-    return f"{100 * value:.12g}%" if isinstance(value, float) else str(value)
+def _word(name: str, value: object) -> str:
+    from tdelta.report.command import typed_time
+
+    if not isinstance(value, float):
+        return str(value)
+    return typed_time(value) if name == "slo_seconds" else f"{100 * value:.12g}%"

@@ -1,14 +1,53 @@
-"""Whose figures a file holds: its naming, together with what the file itself says of threads and runs."""
+"""Whose figures a file holds: its naming, together with what the file itself says of threads and runs.
+
+Where both say something of a factor, the file is believed, in every format: it is what ran, and a name is typed by hand
+and outlives a change of the command. That they differ is told. A file whose name is wrong may then have the levels of
+another file, so its run's name keeps what its own name said: two files are not taken for one run.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 from tdelta.errors import ImportFault
-from tdelta.importers.problems import shown
 from tdelta.importers.protocol import Naming, Source
+from tdelta.importers.reading import printable
 from tdelta.records.conditions import Level
 from tdelta.records.observed import ALL, RESPONSE_TIME, THROUGHPUT, Group, Origin
+
+Levels: TypeAlias = tuple[tuple[str, Level], ...]
+
+_NO_CLAIM = frozenset({"name", "number"})
+"""What only tells names apart says nothing of a factor."""
+
+
+def with_said(levels: Levels, name: str, said: Level) -> tuple[Levels, Level | None]:
+    """The levels of a file's name with what the file itself says of a factor.
+
+    Returns:
+        The levels, that factor last, and what the name says of it; None where that is nothing, or the same.
+    """
+    named = None if name in _NO_CLAIM else dict(levels).get(name)
+    is_other = named is not None and _spelled(named) != _spelled(said)
+    return (*(it for it in levels if it[0] != name), (name, said)), named if is_other else None
+
+
+def contradiction(name: str, named: Level, said: str) -> str:
+    """What is told of a file whose name says otherwise."""
+    says = printable(f"the file's name says {name} {named}, the file itself {said}")
+    return f"{says}: the file is believed"
+
+
+def apart(run: str, name: str, named: Level | None) -> str:
+    """A run's name with what the file's name said wrongly of a factor; None where it did not."""
+    return run if named is None else f"{run}, named {name} {named}"
+
+
+def _spelled(level: Level) -> str:
+    """``5 GB`` and ``5gb`` are one level, and so are 16 and 16.0."""
+    is_whole = isinstance(level, float) and level.is_integer()
+    return str(int(level) if is_whole else level).replace(" ", "").lower()
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +61,7 @@ class Belonging:
     format: str
     condition: str
     run: str
-    levels: tuple[tuple[str, Level], ...]
+    levels: Levels
     cautions: tuple[str, ...] = ()
 
     def response_times(self, transaction: str = ALL) -> Group:
@@ -38,14 +77,12 @@ class Belonging:
         return Origin(self.file, self.format, line, (*self.cautions, *cautions))
 
     def with_level(self, name: str, value: Level | None) -> Belonging:
-        """With what the file says of a factor. The name wins: it is what the user said."""
-        named = dict(self.levels).get(name)
-        if value is None or named == value:
+        """With what the file says of a factor, if anything; its name may say otherwise."""
+        if value is None:
             return self
-        if named is None:
-            return replace(self, levels=(*self.levels, (name, value)))
-        note = f"the file says {name} {shown(str(value))}, its name {shown(str(named))}: taken as its name says"
-        return replace(self, cautions=(*self.cautions, note))
+        levels, named = with_said(self.levels, name, value)
+        told = () if named is None else (contradiction(name, named, str(value)),)
+        return replace(self, levels=levels, run=apart(self.run, name, named), cautions=(*self.cautions, *told))
 
     def of_run(self, position: int, runs: int) -> Belonging:
         """With a run of its own, where one file has several (``position`` from 1)."""

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from tdelta.errors import ImportFault
 from tdelta.importers.accumulating import LONGEST_MS, MOST_GROUPS, Gathering, no_response_time, too_many_groups
+from tdelta.importers.belonging import apart, contradiction, with_said
 from tdelta.importers.csv_columns import Column, Part, columns_of, first_throughput, one_spelling
 from tdelta.importers.csv_dialect import LONGEST_CELL, Table, chunks_of, number_of, sniffed
 from tdelta.importers.protocol import Naming, Source
@@ -91,6 +92,8 @@ class _Reader:
     columns: tuple[Column, ...]
     naming: Naming
     times_seen: Counter[Group] = field(default_factory=Counter)
+    misnamed: dict[str, None] = field(default_factory=dict)
+    """What the file's name says otherwise, in words."""
 
     def of(self, *parts: Part) -> list[Column]:
         return [column for column in self.columns if column.part in parts]
@@ -133,11 +136,12 @@ class _Reader:
                 gathering.extend(key, part, lines[0])
         if not len(gathering):
             raise self._without_rows()
+        groups = {key: self._group(dict(zip(keys, key, strict=True))) for key in codes or ((),)}
         unused = tuple(
             f"column {it.name} is not used: its rows are single response times" for it in self.of(Part.METRIC)
         )
-        origin = replace(self._origin(), cautions=(*self.table.cautions, *unused))
-        yield from gathering.samples(lambda key: self._group(dict(zip(keys, key, strict=True))), origin)
+        origin = self._origin()
+        yield from gathering.samples(groups.__getitem__, replace(origin, cautions=(*origin.cautions, *unused)))
 
     def summaries(self, cells: Sequence[str], line: int, faults: list[str]) -> Iterator[Observation]:
         """Count, mean and standard deviation of a row, and whatever other figures it has."""
@@ -205,13 +209,19 @@ class _Reader:
         of = {column.part: text for column, text in keys.items() if text and column.part is not Part.FACTOR}
         factors = [(it.name, _level(text)) for it, text in keys.items() if text and it.part is Part.FACTOR]
         own = {name for name, _ in factors}
+        run = self._run(of.get(Part.RUN))
+        for name, level in factors:
+            _, named = with_said(self.naming.levels, name, level)
+            run = apart(run, name, named)
+            if named is not None:
+                self.misnamed[contradiction(name, named, "otherwise in a column")] = None
         transaction = of.get(Part.TRANSACTION, ALL)
         return Group(
             condition=of.get(Part.CONDITION) or self.naming.condition or "",
             transaction=ALL if transaction.lower() == ALL else transaction,
             metric=RESPONSE_TIME if metric is None else metric.metric,
             unit="ms" if metric is None else metric.unit,
-            run=self._run(of.get(Part.RUN)),
+            run=run,
             levels=(*(it for it in self.naming.levels if it[0] not in own), *factors),
         )
 
@@ -228,7 +238,8 @@ class _Reader:
         return group if count == 1 or self.of(Part.RUN) else replace(group, run=f"{group.run}.{count}")
 
     def _origin(self, line: int | None = None) -> Origin:
-        return Origin(self.source.name, CsvRows.name, line, self.table.cautions, self.table.source)
+        cautions = (*self.table.cautions, *self.misnamed)
+        return Origin(self.source.name, CsvRows.name, line, cautions, self.table.source)
 
     def _published(self, cells: Sequence[str], metric: str) -> str | None:
         """What the authors printed: in the column of this metric, else in the one of the row."""

@@ -17,9 +17,9 @@ from statistics import median
 
 from tdelta.errors import ImportFault
 from tdelta.importers.accumulating import LONGEST_MS, place
+from tdelta.importers.belonging import apart, contradiction, with_said
 from tdelta.importers.protocol import Naming, Source
 from tdelta.importers.reading import excerpt, printable
-from tdelta.records.conditions import Level
 from tdelta.records.observed import ALL, THROUGHPUT, Figure, Group, Observation, Origin, Series, Summary
 
 MOST_INTERVALS = 1_000_000
@@ -173,11 +173,10 @@ class _Run:
 
     def observations(self, file: str, naming: Naming, number: int) -> Iterator[Observation]:
         """What there is of the run; ``number`` counts runs with as many clients in this file, from 1."""
-        levels: tuple[tuple[str, Level], ...] = naming.levels
-        if self.clients:
-            levels = (*(it for it in levels if it[0] != "clients"), ("clients", self.clients))
-        run = naming.run if number == 1 else f"{naming.run}.{number}"
-        origin = Origin(file, "pgbench", None, tuple(self._cautions(naming)))
+        levels, named = with_said(naming.levels, "clients", self.clients) if self.clients else (naming.levels, None)
+        run = apart(naming.run if number == 1 else f"{naming.run}.{number}", "clients", named)
+        told = () if named is None else (contradiction("clients", named, str(self.clients)),)
+        origin = Origin(file, "pgbench", None, (*told, *self._cautions()))
         rate = Group(naming.condition or "", ALL, THROUGHPUT, "/s", run, levels)
         if self._seconds:
             yield self._series(rate, origin)
@@ -215,11 +214,8 @@ class _Run:
         is_epoch = self._seconds[0] > 1e8  # --progress-timestamp
         return Series(group, origin, interval or 1.0, tuple(self._per_second), 0.0 if is_epoch else max(0.0, start))
 
-    def _cautions(self, naming: Naming) -> Iterator[str]:
+    def _cautions(self) -> Iterator[str]:
         facts = self._whole.facts
-        said = dict(naming.levels).get("clients")
-        if said is not None and self.clients and said != self.clients:
-            yield f"the file's name says {said} clients, pgbench says {self.clients}: {self.clients} is used"
         if self.aborted:
             yield "pgbench says that the run was aborted and its results are incomplete"
         for name, words in (("failed", "transactions failed"), ("skipped", "transactions were skipped")):

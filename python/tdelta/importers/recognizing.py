@@ -46,6 +46,21 @@ KNOWN_FORMATS = (
 )
 """What the formats look like, for those whose file is none of them."""
 
+_OF_YOUR_OWN = "give a CSV with a row for each response time"
+WITH_TIMES: Mapping[str, str] = {
+    "sysbench": "run sysbench with --histogram (1.0 and newer)",
+    "pgbench": "run pgbench with -l, and give its log",
+    "pgbench aggregate log": "run pgbench with -l and without --aggregate-interval",
+    "Swingbench": f"tdelta reads no response times from Swingbench's files: {_OF_YOUR_OWN}",
+    "HammerDB jobs": f"tdelta reads no response times from HammerDB's files: {_OF_YOUR_OWN}",
+    "HammerDB database": f"tdelta reads no response times from HammerDB's files: {_OF_YOUR_OWN}",
+    "HammerDB profile": f"tdelta reads no response times from HammerDB's files: {_OF_YOUR_OWN}",
+    "BenchBase readings": "give BenchBase's *.raw.csv",
+    "BenchBase summary": "give BenchBase's *.raw.csv",
+    "CSV": _OF_YOUR_OWN,
+}
+"""By importer: what to do for single response times, or a histogram of them, where its files have none."""
+
 _PER_THREAD = re.compile(r"\.(?P<first>\d+)(?:\.(?P<second>\d+))?$")
 _ENDS = re.compile(r"(?:\.(?:gz|txt))+$")
 _LOWEST_PROCESS = 300

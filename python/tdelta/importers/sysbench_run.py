@@ -11,6 +11,7 @@ from statistics import median
 
 from tdelta.errors import ImportFault
 from tdelta.importers.accumulating import LONGEST_MS, place
+from tdelta.importers.belonging import Levels, apart, contradiction, with_said
 from tdelta.importers.protocol import Naming
 from tdelta.records.conditions import Level
 from tdelta.records.observed import (
@@ -129,8 +130,8 @@ class Run:
         Raises:
             ImportFault: figures of the report that contradict each other.
         """
-        levels = self._levels(naming)
-        run = naming.run if number == 1 else f"{naming.run}.{number}"
+        levels, named = self._levels(naming)
+        run = apart(naming.run if number == 1 else f"{naming.run}.{number}", "threads", named)
         timed = Group(naming.condition or "", run=run, levels=levels)
         self._caution()
         origin = Origin(file, "sysbench", None, tuple(dict.fromkeys(self.cautions)))
@@ -147,14 +148,15 @@ class Run:
         if per_second is not None:
             yield Figure(Group(timed.condition, "all", THROUGHPUT, "/s", run, levels), origin, per_second)
 
-    def _levels(self, naming: Naming) -> tuple[tuple[str, Level], ...]:
+    def _levels(self, naming: Naming) -> tuple[Levels, Level | None]:
+        """The levels, and what the file's name says of the threads where it is wrong."""
         threads = self.threads or self._most_threads
-        said = dict(naming.levels).get("threads")
         if not threads:
-            return naming.levels
-        if said is not None and said != threads:
-            self.cautions.append(f"the file's name says {said} threads, sysbench says {threads}: {threads} is used")
-        return (*(it for it in naming.levels if it[0] != "threads"), ("threads", threads))
+            return naming.levels, None
+        levels, named = with_said(naming.levels, "threads", threads)
+        if named is not None:
+            self.cautions.append(contradiction("threads", named, str(threads)))
+        return levels, named
 
     def _caution(self) -> None:
         for name, words in (("ignored", "errors were ignored"), ("reconnects", "reconnects")):

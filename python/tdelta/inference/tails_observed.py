@@ -3,10 +3,12 @@
 What a design can bear decides what is said. Of one run a side there is no interval that means anything: transactions of
 one run share its luck, and intervals from their number alone hold the truth 32 to 70 times in 100. With three runs and
 more on both sides the run is the unit: shares by linearisation and Welch's t, percentiles by a jackknife over runs.
-Their simulated coverage is in ``docs/tails.md``.
+Their simulated coverage is in ``docs/tails.md``. Three runs can agree by chance, so no interval is ever narrower than
+what the number of transactions alone would leave open.
 
 Bins are wider than a run's own and may differ from file to file, so nothing is interpolated: of the bin that a limit
-or a percentile lies in only its edges are known, and both ends are told.
+or a percentile lies in only its edges are known, and both ends are told. Values are counted from an edge that all runs
+of both sides have, or two tools' bins would hold one side to a longer threshold than the other.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tdelta.inference.exceedances import FEWEST
 from tdelta.inference.percentiles import FEWEST_BEYOND, QUANTILE
 from tdelta.inference.posterior import FloatArray
 from tdelta.inference.student import t_reach
@@ -25,6 +28,13 @@ FEWEST_RUNS = 3
 """Runs on each side from which on there is an interval."""
 
 _MASS = 0.95
+_NORMAL = 1.96
+"""Sds of a normal that hold 95 %."""
+
+_SAME_EDGE = 0.005
+"""Edges this close, as a share, are one: tools print theirs with few digits. Bins are 1.8 % wide and more."""
+
+_ENDLESS = "no ratio: the 99th percentile lies in a bin without an end"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +54,38 @@ class _Run:
     def total(self) -> float:
         return float(self.counts.sum())
 
-    def longer(self, threshold_ms: float, *, surely: bool) -> float:
-        """How many were surely longer than a threshold, or may have been."""
-        edge = self.low if surely else self.high
-        beyond = edge >= threshold_ms if surely else edge > threshold_ms
-        return float(self.counts[beyond].sum())
+    def end_of_bin(self, at_ms: float, slack: float = 0.0) -> float:
+        """Where the bins end that a time lies in, ms; the time itself where it cuts none."""
+        is_cut = (self.low < at_ms * (1.0 - slack)) & (self.high > at_ms * (1.0 + slack))
+        return float(self.high[is_cut].max(initial=at_ms))
+
+    def from_edge(self, edge_ms: float) -> float:
+        """How many took as long as an edge, which cuts no bin, or longer."""
+        is_beyond = (self.low >= edge_ms * (1.0 - _SAME_EDGE)) & (self.high > edge_ms * (1.0 + _SAME_EDGE))
+        return float(self.counts[(self.low >= edge_ms) | is_beyond].sum())
+
+    def perhaps_longer(self, threshold_ms: float) -> float:
+        """How many took longer than a threshold, if all were at the upper edges of their bins."""
+        return float(self.counts[self.high > threshold_ms].sum())
+
+
+@dataclass(frozen=True, slots=True)
+class _Error:
+    """How far one side's log figure may be off.
+
+    Attributes:
+        between: its variance, by the scatter of runs.
+        counting: what the number of transactions alone would leave, were they independent: a variance, too.
+        runs: how many.
+    """
+
+    between: float
+    counting: float
+    runs: int
+
+    @property
+    def is_known(self) -> bool:
+        return bool(np.isfinite(self.between) and np.isfinite(self.counting))
 
 
 def observed_tails(
@@ -71,30 +108,59 @@ def observed_tails(
     if not baseline or not condition:
         raise ValueError("tails: expected observations of both conditions, found none of one")
     there, here = _runs(baseline), _runs(condition)
-    sides = _side(baseline, there, threshold_ms), _side(condition, here, threshold_ms)
-    has_runs = min(len(there), len(here)) >= FEWEST_RUNS
-    has_longer = threshold_ms is not None and all(side.longer_at_least for side in sides)
-    has_p99 = all(side.p99_within_ms is not None and np.isfinite(side.p99_within_ms[1]) for side in sides)
-    longer = _shares_ratio(there, here, threshold_ms) if threshold_ms is not None and has_longer and has_runs else None
+    edge = None if threshold_ms is None else _common_edge((*there, *here), threshold_ms)
+    sides = _side(baseline, there, threshold_ms, edge), _side(condition, here, threshold_ms, edge)
+    too_few_runs = _too_few_runs(len(there), len(here))
+    no_share = "" if edge is None else _no_quotient(sides)
+    no_p99 = _no_percentile(sides)
+    longer_reason = "" if edge is None else no_share or too_few_runs or _too_few_longer(sides)
+    p99 = None if no_p99 or too_few_runs else _percentile_ratio(there, here)
     return ObservedTail(
         threshold_ms=threshold_ms,
+        counted_from_ms=edge,
         baseline=sides[0],
         condition=sides[1],
-        longer_quotient=_share(here, threshold_ms) / _share(there, threshold_ms) if has_longer else None,
-        longer_ratio=longer,
-        p99_quotient=_p99_ms(here)[1] / _p99_ms(there)[1] if has_p99 else None,
-        p99_ratio=_percentile_ratio(there, here) if has_p99 and has_runs else None,
-        reason="" if has_runs else _reason(len(there), len(here)),
+        longer_quotient=None if edge is None or no_share else _share(here, edge) / _share(there, edge),
+        longer_ratio=None if edge is None or longer_reason else _shares_ratio(there, here, edge),
+        p99_quotient=None if no_p99 else _p99_ms(here)[1] / _p99_ms(there)[1],
+        p99_ratio=p99,
+        longer_reason=longer_reason,
+        p99_reason=no_p99 or too_few_runs or ("" if p99 is not None else _ENDLESS),
     )
 
 
-def _reason(there: int, here: int) -> str:
+def _too_few_runs(there: int, here: int) -> str:
     fewest = min(there, here)
+    if fewest >= FEWEST_RUNS:
+        return ""
     runs = "one run" if fewest == 1 else f"{fewest} runs"
     return (
         f"no interval: {runs} of a condition cannot tell its luck from the condition's own;"
         f" it takes {FEWEST_RUNS} runs of each"
     )
+
+
+def _no_quotient(sides: Sequence[ObservedSide]) -> str:
+    none = [side.condition for side in sides if not side.longer_at_least]
+    has = "has" if len(none) == 1 else "have"
+    return f"no ratio: {' and '.join(none)} {has} none that surely took longer" if none else ""
+
+
+def _too_few_longer(sides: Sequence[ObservedSide]) -> str:
+    fewest = min(side.longer_at_least or 0 for side in sides)
+    if fewest >= FEWEST:
+        return ""
+    return f"too few for an interval: {fewest} on the rarer side, and it takes {FEWEST}"
+
+
+def _no_percentile(sides: Sequence[ObservedSide]) -> str:
+    few = [side for side in sides if side.p99_within_ms is None]
+    if few:
+        has = " and ".join(f"{side.condition} has {side.count:,}" for side in few)
+        needed = round(FEWEST_BEYOND / (1.0 - QUANTILE))
+        return f"no percentile: it takes {needed:,} response times, and {has}"
+    ends = [side.p99_within_ms[1] for side in sides if side.p99_within_ms is not None]
+    return "" if np.isfinite(ends).all() else _ENDLESS
 
 
 def _runs(observations: Iterable[Samples | Binned]) -> list[_Run]:
@@ -122,42 +188,47 @@ def _run(parts: Iterable[Samples | Binned]) -> _Run:
     return _Run(*edges, np.array(counts, dtype=np.float64)[kept])
 
 
-def _side(observations: Sequence[Samples | Binned], runs: Sequence[_Run], threshold_ms: float | None) -> ObservedSide:
+def _common_edge(runs: Sequence[_Run], threshold_ms: float) -> float:
+    """The first edge from a threshold on that cuts no full bin of any run, ms; infinite beyond a bin without an end."""
+    edge = max(run.end_of_bin(threshold_ms) for run in runs)
+    while (further := max(run.end_of_bin(edge, _SAME_EDGE) for run in runs)) > edge:
+        edge = further
+    return edge
+
+
+def _side(
+    observations: Sequence[Samples | Binned], runs: Sequence[_Run], threshold_ms: float | None, edge_ms: float | None
+) -> ObservedSide:
     total = sum(run.total for run in runs)
-    surely, perhaps = (
-        int(sum(run.longer(threshold_ms, surely=surely) for run in runs)) if threshold_ms is not None else None
-        for surely in (True, False)
-    )
+    has_p99 = total * (1.0 - QUANTILE) >= FEWEST_BEYOND * (1.0 - 1e-9)
     return ObservedSide(
         condition=observations[0].group.condition,
         runs=len(runs),
         count=int(total),
-        longer_at_least=surely,
-        longer_at_most=perhaps,
-        p99_within_ms=_p99_ms(runs) if total * (1.0 - QUANTILE) >= FEWEST_BEYOND * (1.0 - 1e-9) else None,
+        longer_at_least=None if edge_ms is None else int(sum(run.from_edge(edge_ms) for run in runs)),
+        longer_at_most=None if threshold_ms is None else int(sum(run.perhaps_longer(threshold_ms) for run in runs)),
+        p99_within_ms=_p99_ms(runs) if has_p99 else None,
     )
 
 
-def _share(runs: Sequence[_Run], threshold_ms: float | None) -> float:
-    """The share that was surely longer; NaN without a threshold."""
-    if threshold_ms is None:
-        return float("nan")
-    return sum(run.longer(threshold_ms, surely=True) for run in runs) / sum(run.total for run in runs)
+def _share(runs: Sequence[_Run], edge_ms: float) -> float:
+    return sum(run.from_edge(edge_ms) for run in runs) / sum(run.total for run in runs)
 
 
-def _shares_ratio(there: Sequence[_Run], here: Sequence[_Run], threshold_ms: float) -> TailRatio:
+def _shares_ratio(there: Sequence[_Run], here: Sequence[_Run], edge_ms: float) -> TailRatio:
     """The quotient of shares over runs: each side linearised, and Welch's t for the difference of their logs."""
-    terms = [_log_share_error(runs, threshold_ms) for runs in (there, here)]
-    ratio = _share(here, threshold_ms) / _share(there, threshold_ms)
-    return _welch(ratio, terms, resolution=0.0)
+    errors = [_share_error(runs, edge_ms) for runs in (there, here)]
+    return _welch(_share(here, edge_ms) / _share(there, edge_ms), errors, resolution=0.0)
 
 
-def _log_share_error(runs: Sequence[_Run], threshold_ms: float) -> tuple[float, int]:
-    """The variance of a side's log share, and its runs."""
-    longer = np.array([run.longer(threshold_ms, surely=True) for run in runs])
+def _share_error(runs: Sequence[_Run], edge_ms: float) -> _Error:
+    """Of a side's log share; of independent transactions it would be binomial."""
+    longer = np.array([run.from_edge(edge_ms) for run in runs])
     of = np.array([run.total for run in runs])
-    influence = (longer - longer.sum() / of.sum() * of) / longer.sum()
-    return len(runs) / (len(runs) - 1.0) * float((influence**2).sum()), len(runs)
+    share = float(longer.sum() / of.sum())
+    influence = (longer - share * of) / longer.sum()
+    between = len(runs) / (len(runs) - 1.0) * float((influence**2).sum())
+    return _Error(between, (1.0 - share) / float(longer.sum()), len(runs))
 
 
 def _percentile_ratio(there: Sequence[_Run], here: Sequence[_Run]) -> TailRatio | None:
@@ -165,36 +236,45 @@ def _percentile_ratio(there: Sequence[_Run], here: Sequence[_Run]) -> TailRatio 
 
     None where the percentile of some of the runs lies in a bin without an end.
     """
-    terms = [_log_p99_error(runs) for runs in (there, here)]
-    if not all(np.isfinite(variance) for variance, _ in terms):
+    errors = [_percentile_error(runs) for runs in (there, here)]
+    if not all(error.is_known for error in errors):
         return None
     low, high = zip(_p99_ms(there), _p99_ms(here), strict=True)
     widest = max(float(np.log(end / max(start, 1e-12 * end))) for start, end in zip(low, high, strict=True))
-    return _welch(high[1] / high[0], terms, resolution=widest)
+    return _welch(high[1] / high[0], errors, resolution=widest)
 
 
-def _log_p99_error(runs: Sequence[_Run]) -> tuple[float, int]:
-    """The jackknife's variance of a side's log percentile, and its runs."""
+def _percentile_error(runs: Sequence[_Run]) -> _Error:
+    """Of a side's log percentile: the jackknife's variance, and what a binomial number below it would leave."""
     without = [_p99_ms([*runs[:left], *runs[left + 1 :]])[1] for left in range(len(runs))]
-    if not np.isfinite(without).all():
-        return float("inf"), len(runs)
+    off = float(np.sqrt(QUANTILE * (1.0 - QUANTILE) / sum(run.total for run in runs)))
+    low, high = (_quantile_ms(runs, QUANTILE + sign * off)[1] for sign in (-1.0, 1.0))
+    if not np.isfinite([*without, high]).all():
+        return _Error(float("inf"), float("inf"), len(runs))
     logs = np.log(np.array(without))
-    return (len(runs) - 1.0) / len(runs) * float(((logs - logs.mean()) ** 2).sum()), len(runs)
+    between = (len(runs) - 1.0) / len(runs) * float(((logs - logs.mean()) ** 2).sum())
+    return _Error(between, (0.5 * float(np.log(high / low))) ** 2, len(runs))
 
 
-def _welch(ratio: float, terms: Sequence[tuple[float, int]], *, resolution: float) -> TailRatio:
+def _welch(ratio: float, errors: Sequence[_Error], *, resolution: float) -> TailRatio:
     """An interval of a ratio by Welch's t (Biometrika 34, 1947); ``resolution`` (log) is what bins leave open."""
-    variance = sum(of for of, _ in terms)
-    spread = sum(of**2 / (runs - 1.0) for of, runs in terms)
-    fewest = min(runs for _, runs in terms) - 1.0
+    variance = sum(error.between for error in errors)
+    spread = sum(error.between**2 / (error.runs - 1.0) for error in errors)
+    fewest = min(error.runs for error in errors) - 1.0
     df = max(fewest, variance**2 / spread) if spread > 0 else fewest
-    half = t_reach(df, _MASS) * float(np.sqrt(variance)) + resolution
+    of_counting = _NORMAL * float(np.sqrt(sum(error.counting for error in errors)))
+    half = max(t_reach(df, _MASS) * float(np.sqrt(variance)), of_counting) + resolution
     ends = float(ratio * np.exp(-half)), float(ratio * np.exp(half))
-    return TailRatio(ratio, ends, TailUnit.RUN, sum(runs for _, runs in terms))
+    return TailRatio(ratio, ends, TailUnit.RUN, sum(error.runs for error in errors))
 
 
 def _p99_ms(runs: Sequence[_Run]) -> tuple[float, float]:
-    """The edges between which the 99th percentile of all runs together lies, ms.
+    """The edges between which the 99th percentile of all runs together lies, ms."""
+    return _quantile_ms(runs, QUANTILE)
+
+
+def _quantile_ms(runs: Sequence[_Run], quantile: float) -> tuple[float, float]:
+    """The edges between which a quantile of all runs together lies, ms.
 
     Values are somewhere in their bins: with all at the lower edges it is least, with all at the upper ones it is at its
     most.
@@ -203,6 +283,6 @@ def _p99_ms(runs: Sequence[_Run]) -> tuple[float, float]:
     ends = []
     for edges in (np.concatenate([run.low for run in runs]), np.concatenate([run.high for run in runs])):
         order = np.argsort(edges, kind="stable")
-        reached = np.cumsum(counts[order]) >= QUANTILE * counts.sum() * (1.0 - 1e-12)
+        reached = np.cumsum(counts[order]) >= min(quantile, 1.0) * counts.sum() * (1.0 - 1e-12)
         ends.append(float(edges[order][int(np.argmax(reached))]))
     return ends[0], ends[1]

@@ -9,6 +9,7 @@ from enum import StrEnum
 from tdelta.records.conditions import Level
 from tdelta.records.observed import Origin
 from tdelta.records.results import Decision, Estimate
+from tdelta.records.tails import ObservedTail
 
 
 class Model(StrEnum):
@@ -61,7 +62,9 @@ class Comparison:
     (condition less baseline, in ``unit``, throughput as such), where there is no replication; ``quotient`` is the bare
     quotient of the two sides' values, as a cost, and always there. ``priors`` has the same ratio under other priors by
     their names (``no speed-up``, and what ``--prior`` asked for). ``primary`` ones set the decision and the exit code.
-    ``published`` is what the study's authors printed for it, in words, where the file says so.
+    ``published`` is what the study's authors printed for it, in words, where the file says so. ``tail`` decides
+    nothing; it is None where the files have no tail, or nobody asked for one. ``tail_reason`` says why there is none
+    though a threshold was given.
     """
 
     transaction: str
@@ -80,6 +83,8 @@ class Comparison:
     priors: Mapping[str, Estimate] = field(default_factory=dict)
     origins: tuple[Origin, ...] = ()
     published: str | None = None
+    tail: ObservedTail | None = None
+    tail_reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """Tails of response times, a condition beside its baseline. Shown for orientation; nothing here decides anything.
 
 Two figures: the share of transactions that took longer than a threshold of the user's (the exceedance), and the 99th
-Two figures: the share of transactions that took longer than a threshold of the user's (the exceedance), and the 99th
+percentile. ``docs/tails.md`` says what their intervals rest on.
 """
 
 from __future__ import annotations
@@ -95,9 +95,10 @@ class TailMeasure:
 class ObservedSide:
     """One condition's part of a tail that another tool measured.
 
-    ``longer_at_least`` values were surely longer than the threshold; up to ``longer_at_most`` may have been, since the
-    bin that the threshold lies in says no more. ``p99_within_ms`` are the edges between which the 99th percentile lies,
-    None where fewer than ten values lie beyond it.
+    ``longer_at_least`` values took `ObservedTail.counted_from_ms` or longer; up to ``longer_at_most`` took longer than
+    the threshold, since the bins that it lies in say no more. ``p99_within_ms`` are the edges between which the 99th
+    percentile lies, None where fewer than ten values lie beyond it. ``runs`` are those of which there are response
+    times at all.
     """
 
     condition: str
@@ -107,20 +108,29 @@ class ObservedSide:
     longer_at_most: int | None
     p99_within_ms: tuple[float, float] | None
 
+    @property
+    def share(self) -> float | None:
+        """The share of values that took `ObservedTail.counted_from_ms` or longer; None without a threshold."""
+        return None if self.longer_at_least is None else self.longer_at_least / max(1, self.count)
+
 
 @dataclass(frozen=True, slots=True)
 class ObservedTail:
     """Tails of two conditions that another tool measured, the quotients being of condition over baseline.
 
-    ``longer_quotient`` is of the shares that were surely longer, ``p99_quotient`` of the upper ends. Ratios with an
-    interval are None where the design has none to give; ``reason`` then says why, in words.
+    ``counted_from_ms`` is the first edge, from the threshold on, that cuts no bin of any run on either side: from there
+    on values are counted, on both sides alike. ``longer_quotient`` is of these shares, ``p99_quotient`` of the upper
+    ends. Ratios with an interval are None where there is none to give; ``longer_reason`` and ``p99_reason`` then say
+    why, in words.
     """
 
     threshold_ms: float | None
+    counted_from_ms: float | None
     baseline: ObservedSide
     condition: ObservedSide
     longer_quotient: float | None
     longer_ratio: TailRatio | None
     p99_quotient: float | None
     p99_ratio: TailRatio | None
-    reason: str = ""
+    longer_reason: str = ""
+    p99_reason: str = ""

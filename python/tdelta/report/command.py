@@ -138,7 +138,7 @@ def _word(name: str, value: object) -> str:
     if name in _SHARES and isinstance(value, int | float):
         return _percent(value)
     if name == "slo_seconds" and isinstance(value, int | float):
-        return _time(value)
+        return typed_time(value)
     if name == "size_bytes":
         return _size(int(str(value)))
     if isinstance(value, float):
@@ -155,7 +155,8 @@ def _plain(value: float) -> str:
     return f"{value:.12g}"
 
 
-def _time(seconds: float) -> str:
+def typed_time(seconds: float) -> str:
+    """A time as ``--slo`` takes it: ``20ms``, ``250us``, ``1.5s``."""
     unit, size = next((step for step in _TIMES if seconds >= step[1]), _TIMES[-1])
     return f"{_plain(seconds / size)}{unit}"
 

@@ -5,7 +5,7 @@ Where an interval cannot be given the row says what was counted, and a line belo
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from rich.table import Table
@@ -88,23 +88,37 @@ def tail_lines(result: RunResult, width: int) -> list[Text | Table]:
     groups = [group for group in tail_groups(result) if group.is_mix or _shows_types(result)]
     if not groups:
         return []
-    headings = (("tails", False), ("baseline", True), ("twin", True), ("ratio", True), ("95 % interval", True))
-    table = plain_table(headings)
+    reasons = list(dict.fromkeys(_reasons(groups)))
+    lines: list[Text | Table] = [tail_table(groups, ("baseline", "twin")), Text()]
+    for reason in reasons:
+        lines += paragraph(reason, width, indent="  ")
+    return [*lines, *(text for note in tail_notes(result) for text in paragraph(note, width, "dim"))]
+
+
+def tail_table(groups: Sequence[TailGroup], sides: tuple[str, str]) -> Table:
+    """The rows of a terminal's table below their groups' titles; ``sides`` are the headings of both sides' figures."""
+    table = plain_table((("tails", False), *((name, True) for name in (*sides, "ratio", "95 % interval"))))
     for group in groups:
         table.add_row(Text(group.title, style="bold" if group.is_mix else ""))
         for row in group.rows:
             table.add_row(f"  {row.label}", row.baseline, row.condition, row.ratio, row.interval)
-    reasons = list(dict.fromkeys(_reasons(groups)))
-    lines: list[Text | Table] = [table, Text()]
-    for reason in reasons:
-        lines += paragraph(reason, width, indent="  ")
-    return [*lines, *(text for note in tail_notes(result) for text in paragraph(note, width, "dim"))]
+    return table
 
 
 def time_text(nanoseconds: int) -> str:
     """A time as it was typed, or an edge to six figures: ``20 ms``, ``20.0049 ms``."""
     name, size = next(unit for unit in _UNITS if nanoseconds >= unit[1] or unit[1] == 1)
     return f"{nanoseconds / size:.6g} {name}"
+
+
+def quotient_text(value: float | None) -> str:
+    """How many times as often, or as long: ``1.45 x``; where there is none, a dash."""
+    return MISSING if value is None else f"{_figures(value)} x"
+
+
+def interval_text(ratio: TailRatio | None) -> str:
+    """The ends of a ratio's interval: ``1.22 … 1.73``; where there is none, a dash."""
+    return MISSING if ratio is None else " … ".join(_figures(end) for end in ratio.interval95)
 
 
 def _slo(result: RunResult) -> str:
@@ -139,27 +153,20 @@ def _units(units: Iterable[tuple[TailUnit, int]]) -> str:
 
 
 def _exceedance_row(measure: TailMeasure, found: Exceedance, result: RunResult) -> TailRow:
-    ratio = MISSING if found.quotient is None else _quotient(found.quotient)
     plain, other = small_share(found.baseline.share), small_share(found.condition.share)
-    return TailRow(_label(measure, result), plain, other, ratio, _interval(found.ratio), found.reason)
+    ratio = quotient_text(found.quotient)
+    return TailRow(_label(measure, result), plain, other, ratio, interval_text(found.ratio), found.reason)
 
 
 def _percentile_row(measure: TailMeasure, found: Percentile99, result: RunResult) -> TailRow:
     plain, other = amounts((found.baseline_ns / 1e3, found.condition_ns / 1e3), "µs")
-    return TailRow(_label(measure, result), plain, other, _quotient(found.ratio.ratio), _interval(found.ratio))
+    ratio = quotient_text(found.ratio.ratio)
+    return TailRow(_label(measure, result), plain, other, ratio, interval_text(found.ratio))
 
 
 def _label(measure: TailMeasure, result: RunResult) -> str:
     label = condition_label(measure.condition, result.settings)
     return label if measure.condition.role is not Role.AA else label.replace("A/A twin", "A/A twin over plain", 1)
-
-
-def _quotient(value: float) -> str:
-    return f"{_figures(value)} x"
-
-
-def _interval(ratio: TailRatio | None) -> str:
-    return MISSING if ratio is None else " … ".join(_figures(end) for end in ratio.interval95)
 
 
 def _figures(value: float) -> str:

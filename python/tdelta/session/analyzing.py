@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tdelta.errors import UsageError
 from tdelta.importers.naming import baseline_of
 from tdelta.importers.reading import total_bytes
-from tdelta.importers.recognizing import read_files
-from tdelta.inference.observed import AnalysisSettings, ComparisonPicture, analyze, parse_priors, pictures
-from tdelta.records import AnalysisResult, Comparison, Event, Figure, Observation, Phase, Summary
+from tdelta.importers.recognizing import WITH_TIMES, read_files
+from tdelta.inference.observed import AnalysisSettings, ComparisonPicture, analyze_with_pictures, parse_priors
+from tdelta.records import RESPONSE_TIME, AnalysisResult, Comparison, Event, Figure, Observation, Phase, Summary
 from tdelta.session.copies import without_copies
 from tdelta.session.tables import PREFIX, table, tables
 
 _QUIET_SECONDS = 1.0
+_REASONS = 3
 _MEGABYTE = 10**6
 
 
@@ -33,6 +34,7 @@ class AnalysisRequest:
         priors: shown beside the default one, as users write them.
         metric: which one decides; None: response time if there is any.
         transaction: which one decides; None: the whole mix if there is one.
+        slo_seconds: what a transaction may take; how often it took longer is told, and never decided on.
     """
 
     files: tuple[str, ...]
@@ -43,6 +45,7 @@ class AnalysisRequest:
     priors: tuple[str, ...] = ()
     metric: str | None = None
     transaction: str | None = None
+    slo_seconds: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,16 +78,19 @@ def analyze_files(request: AnalysisRequest, observe: Callable[[Event], None] = l
         transaction=request.transaction,
         priors=priors,
         source=_source(observations),
+        slo_ms=None if request.slo_seconds is None else round(1e3 * request.slo_seconds, 9),  # no dust of binary digits
     )
-    result = analyze(observations, settings)
+    result, pictures = analyze_with_pictures(observations, settings)
     result = replace(
         result,
         budget=request.budget,
         comparisons=_with_published(result.comparisons, observations),
-        cautions=tuple(dict.fromkeys((*distinct.cautions, *_cautions(observations), *result.cautions))),
+        cautions=tuple(
+            dict.fromkeys((*distinct.cautions, *_cautions(observations), *result.cautions, *_without_tail(result)))
+        ),
         left_out=(*left_out, *distinct.left_out, *result.left_out),
     )
-    return Analysis(result, pictures(observations, settings))
+    return Analysis(result, pictures)
 
 
 def _read(
@@ -128,12 +134,12 @@ def _progress(observe: Callable[[Event], None], paths: Sequence[Path]) -> Callab
 def _with_published(comparisons: Sequence[Comparison], observations: Sequence[Observation]) -> tuple[Comparison, ...]:
     """What the authors printed for a comparison stands in the rows of its condition."""
     printed = {
-        (o.group.condition, o.group.transaction, o.group.levels, o.group.metric): o.published
+        (o.group.condition, o.group.transaction, frozenset(o.group.levels), o.group.metric): o.published
         for o in observations
         if isinstance(o, Figure | Summary) and o.published
     }
     return tuple(
-        replace(c, published=printed.get((c.condition.condition, c.transaction, c.levels, c.metric)))
+        replace(c, published=printed.get((c.condition.condition, c.transaction, frozenset(c.levels), c.metric)))
         for c in comparisons
     )
 
@@ -141,6 +147,21 @@ def _with_published(comparisons: Sequence[Comparison], observations: Sequence[Ob
 def _cautions(observations: Sequence[Observation]) -> tuple[str, ...]:
     """What importers said of what they read, each once, with its file."""
     return tuple(f"{o.origin.file}: {caution}" for o in observations for caution in o.origin.cautions)
+
+
+def _without_tail(result: AnalysisResult) -> Iterator[str]:
+    """What a threshold could not be held against, and which file would have had what it takes."""
+    times = [c for c in result.comparisons if c.metric == RESPONSE_TIME]
+    without = [c for c in times or result.comparisons if c.tail_reason]
+    if not without:
+        return
+    some = f", {len(without)} of {len(times)} comparisons of response time" if len(without) < len(times) else ""
+    reasons = list(dict.fromkeys(c.tail_reason for c in without))
+    more = f"; and {len(reasons) - _REASONS} more, in --json" if len(reasons) > _REASONS else ""
+    formats = (origin.format for c in without for origin in c.origins)
+    remedies = dict.fromkeys(WITH_TIMES[name] for name in formats if name in WITH_TIMES)
+    remedy = f". To have one: {'; '.join(remedies)}" if remedies else ""
+    yield f"--slo{some}: {'; '.join(reasons[:_REASONS])}{more}{remedy}"
 
 
 def _source(observations: Sequence[Observation]) -> str | None:

@@ -44,7 +44,7 @@ def test_without_options_the_request_keeps_its_own_defaults(asked: FakeAnalysis)
 def test_every_option_reaches_the_request(asked: FakeAnalysis) -> None:
     words = (
         "analyze x --condition plain=a* --condition tde=b=c* --baseline plain --rope 1% --budget 5% --prior published"
-        " --prior normal:0.03,0.02 --transaction NewOrder --metric throughput"
+        " --prior normal:0.03,0.02 --transaction NewOrder --metric throughput --slo 20ms"
     )
     call(*words.split())
     assert asked.requests == [
@@ -57,6 +57,7 @@ def test_every_option_reaches_the_request(asked: FakeAnalysis) -> None:
             priors=("published", "normal:0.03,0.02"),
             metric="throughput",
             transaction="NewOrder",
+            slo_seconds=0.02,
         )
     ]
 
@@ -91,12 +92,15 @@ def test_what_does_not_decide_does_not_set_the_exit_code(asked: FakeAnalysis) ->
 
 def test_a_page_is_written_beside_the_answer_and_only_over_one_of_tdeltas(asked: FakeAnalysis, tmp_path: Path) -> None:
     page = tmp_path / "out.html"
-    called = call("analyze", "a b.csv", "--rope", "1%", "--condition", "tde=b*", "--output", str(page))
+    called = call(
+        "analyze", "a b.csv", "--rope", "1%", "--slo", "250us", "--condition", "tde=b*", "--output", str(page)
+    )
     assert f"HTML page: {page}" in called.out
     text = page.read_text(encoding="utf-8")
     assert text.startswith("<!DOCTYPE html><!-- tdelta report: analysis -->")
     assert "tdelta analyze &#39;a b.csv&#39;" in text
     assert "--rope 1%" in text
+    assert "--slo 250us" in text
     assert call("analyze", "a.csv", "--output", str(page)).code == 0
     other = tmp_path / "mine.html"
     other.write_text("mine", encoding="utf-8")
@@ -104,6 +108,12 @@ def test_a_page_is_written_beside_the_answer_and_only_over_one_of_tdeltas(asked:
     assert (refused.code, other.read_text(encoding="utf-8")) == (2, "mine")
     assert "--force" in refused.err
     assert call("analyze", "a.csv", "--output", str(other), "--force").code == 0
+
+
+def test_a_threshold_without_a_unit_is_refused(asked: FakeAnalysis) -> None:
+    refused = call("analyze", "a.csv", "--slo", "20")
+    assert (refused.code, asked.requests) == (2, [])
+    assert "expected a time such as 20ms" in refused.err
 
 
 def test_force_without_a_page_is_refused(asked: FakeAnalysis) -> None:

@@ -6,9 +6,10 @@ import pytest
 
 from tdelta.errors import ImportFault
 from tdelta.importers import benchbase, hammerdb, swingbench
-from tdelta.importers.belonging import Belonging
+from tdelta.importers.belonging import Belonging, with_said
 from tdelta.importers.protocol import Naming
 from tdelta.importers.reading import FileSource
+from tdelta.importers.recognizing import recognize
 from tdelta.records.observed import Origin
 
 from .given import FIXTURES, only
@@ -33,10 +34,54 @@ def test_cautions_of_the_file_come_before_those_of_a_figure():
     assert OURS.noting("a").origin(3, "b") == Origin("f", "format", 3, ("a", "b"))
 
 
-def test_a_level_that_the_file_says_is_taken_unless_the_name_says_it():
+def test_what_a_file_says_of_a_factor_is_believed_before_its_name():
     assert OURS.with_level("threads", 4).levels == (("threads", 4),)
     assert OURS.with_level("threads", None) == OURS
     named = Belonging("f", "format", "tde", "2", (("threads", 8),))
     assert named.with_level("threads", 8) == named
-    assert named.with_level("threads", 4).levels == (("threads", 8),)
-    assert "'8'" in named.with_level("threads", 4).cautions[0]
+    corrected = named.with_level("threads", 4)
+    assert (corrected.levels, corrected.run) == ((("threads", 4),), "2, named threads 8")
+    assert corrected.cautions == ("the file's name says threads 8, the file itself 4: the file is believed",)
+
+
+def test_two_files_of_which_one_is_misnamed_are_two_runs():
+    right = Belonging("a", "format", "tde", "1", (("threads", 4),)).with_level("threads", 4)
+    wrong = Belonging("b", "format", "tde", "1", (("threads", 8),)).with_level("threads", 4)
+    assert right.levels == wrong.levels
+    assert right.run != wrong.run
+
+
+@pytest.mark.parametrize(
+    ("named", "said"), [("5 GB", "5gb"), (16, 16.0), (0.5, 0.5)], ids=lambda level: str(level).replace(" ", "")
+)
+def test_a_level_that_is_spelled_otherwise_is_no_contradiction(named, said):
+    assert with_said((("cache", named),), "cache", said) == ((("cache", said),), None)
+
+
+def test_a_word_that_only_tells_names_apart_contradicts_nothing():
+    assert with_said((("name", "warm"), ("number", 3)), "name", "cold") == ((("number", 3), ("name", "cold")), None)
+
+
+SAYING = [
+    ("sysbench/sysbench-0.5.txt", "threads", 16),
+    ("sysbench/hook.csv", "threads", 16),
+    ("pgbench/pgbench-19.txt", "clients", 4),
+    ("swingbench/results.xml", "threads", 4),
+    ("hammerdb/summary.json", "threads", 4),
+    ("hammerdb/hdbxtprofile.log", "threads", 2),
+    ("hammerdb/hammer.DB", "threads", 2),
+    ("benchbase/tpcc.summary.json", "threads", 4),
+]
+
+
+@pytest.mark.parametrize(("fixture", "factor", "said"), SAYING, ids=lambda value: str(value))
+def test_every_format_is_believed_before_its_files_name_and_says_so(fixture, factor, said):
+    path = FIXTURES / fixture
+    naming = Naming("tde", levels=((factor, 99), ("cache", "5 GB")))
+    observations = list(recognize(FileSource(path)).read(FileSource(path), naming))
+    assert observations
+    told = f"the file's name says {factor} 99, the file itself {said}: the file is believed"
+    for found in observations:
+        assert set(found.group.levels) == {("cache", "5 GB"), (factor, said)}
+        assert found.group.run.endswith(f", named {factor} 99")
+        assert told in found.origin.cautions

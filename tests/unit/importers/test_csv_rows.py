@@ -158,11 +158,24 @@ def test_a_gap_in_a_published_table_is_no_figure(tmp_path: Path) -> None:
 
 
 def test_levels_of_the_name_stand_beside_the_columns(tmp_path: Path) -> None:
-    naming = Naming("plain", "2", (("threads", 4), ("cache", "5 GB")))
-    figure = all_of(of(tmp_path, "threads,tps\n8,10\n16,11\n", naming), Figure)[0]
+    naming = Naming("plain", "2", (("threads", 8), ("cache", "5 GB")))
+    figure = all_of(of(tmp_path, "threads,tps\n8,10\n", naming), Figure)[0]
     assert figure.group == Group(
         "plain", metric="throughput", unit="/s", run="2", levels=(("cache", "5 GB"), ("threads", 8))
     )
+    assert figure.origin.cautions == ()
+
+
+@pytest.mark.parametrize("rows", ["8,10\n16,11\n", "8,10\n" * 9 + "16,11\n" * 9], ids=["figures", "samples"])
+def test_a_column_is_believed_before_the_files_name_and_that_is_told(tmp_path: Path, rows: str) -> None:
+    naming = Naming("plain", "2", (("threads", 8),))
+    found = of(tmp_path, f"threads,response_ms\n{rows}", naming)
+    assert [(it.group.levels, it.group.run) for it in found] == [
+        ((("threads", 8),), "2"),
+        ((("threads", 16),), "2, named threads 8"),
+    ]
+    told = "the file's name says threads 8, the file itself otherwise in a column: the file is believed"
+    assert told in found[-1].origin.cautions
 
 
 @pytest.mark.parametrize(

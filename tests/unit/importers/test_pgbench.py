@@ -106,4 +106,4 @@ def test_what_pgbench_says_of_clients_is_believed_and_told() -> None:
     found = read(PgbenchReport(), FOLDER / "pgbench-19.txt", Naming("tde", levels=(("clients", 8),)))
     summary = all_of(found, Summary)[0]
     assert summary.group.levels == (("clients", 4),)
-    assert any("says 8 clients, pgbench says 4" in caution for caution in summary.origin.cautions)
+    assert "the file's name says clients 8, the file itself 4: the file is believed" in summary.origin.cautions

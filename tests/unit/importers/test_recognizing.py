@@ -11,7 +11,7 @@ import pytest
 from tdelta.errors import ImportFault
 from tdelta.importers.protocol import Naming
 from tdelta.importers.reading import FileSource, total_bytes
-from tdelta.importers.recognizing import IMPORTERS, KNOWN_FORMATS, read_files, recognize
+from tdelta.importers.recognizing import IMPORTERS, KNOWN_FORMATS, WITH_TIMES, read_files, recognize
 from tdelta.records.observed import Observation, Samples, Series, Summary
 
 from .files import FIXTURES, all_of, fixtures
@@ -36,6 +36,12 @@ def test_every_importer_has_fixtures_and_a_name_of_its_own() -> None:
     names = [importer.name for importer in IMPORTERS]
     assert len(set(names)) == len(names)
     assert {recognize(FileSource(path)).name for path in fixtures()} == set(names)
+
+
+def test_of_every_format_without_response_times_it_is_known_what_has_them() -> None:
+    always = {"pgbench log", "BenchBase raw"}
+    assert {importer.name for importer in IMPORTERS} == always | set(WITH_TIMES)
+    assert not always & set(WITH_TIMES)
 
 
 def copied(folder: Path, **files: str) -> Path:

@@ -52,13 +52,6 @@ def test_an_old_layout_with_a_prefix_and_without_deviations_is_read():
     assert order.group == Group("tde", "New Order", run="2", levels=(("threads", 8),))
 
 
-def test_a_name_that_contradicts_the_file_wins_and_is_told():
-    found = summaries(read(IMPORTERS, RESULTS, Naming("tde", "1", (("threads", 8),))))
-    caution = found["Browse Products"].origin.cautions[0]
-    assert "'4'" in caution
-    assert "'8'" in caution
-
-
 def test_the_variance_stands_for_a_deviation_that_is_missing(tmp_path: Path):
     path = changed(tmp_path, "swingbench/results.xml", "<StandardDeviation>7.9</StandardDeviation>", "")
     assert summaries(read(IMPORTERS, path))["Customer Registration"].sd == pytest.approx(7.9)

@@ -122,7 +122,7 @@ def test_what_sysbench_says_of_threads_is_believed_and_told(tmp_path: Path) -> N
     found = read(Sysbench(), FOLDER / "sysbench-0.5.txt", Naming("plain", levels=(("threads", 8), ("cache", "5 GB"))))
     summary = only(found, Summary)
     assert summary.group.levels == (("cache", "5 GB"), ("threads", 16))
-    assert any("says 8 threads, sysbench says 16" in caution for caution in summary.origin.cautions)
+    assert "the file's name says threads 8, the file itself 16: the file is believed" in summary.origin.cautions
 
 
 def test_a_line_that_was_cut_off_at_the_end_is_left_out_and_told(tmp_path: Path) -> None:

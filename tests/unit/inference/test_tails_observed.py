@@ -39,7 +39,8 @@ def runs(condition: str, count: int, seed: int, factor: float = 1.0) -> list[Bin
 def test_of_one_run_a_side_only_quotients_are_told_and_why() -> None:
     found = observed_tails([run("plain", 1, 1)], [run("aes", 1, 2, 1.2)], 12.0)
     assert (found.longer_ratio, found.p99_ratio) == (None, None)
-    assert found.reason.startswith("no interval: one run of a condition")
+    assert found.longer_reason.startswith("no interval: one run of a condition")
+    assert found.p99_reason == found.longer_reason
     assert found.longer_quotient is not None
     assert found.longer_quotient > 1.5
     assert found.p99_quotient == pytest.approx(1.2, rel=0.1)
@@ -49,12 +50,12 @@ def test_of_one_run_a_side_only_quotients_are_told_and_why() -> None:
 def test_two_runs_of_a_side_are_still_too_few() -> None:
     found = observed_tails(runs("plain", 2, 1), runs("aes", 5, 50, 1.2), 12.0)
     assert found.longer_ratio is None
-    assert found.reason.startswith("no interval: 2 runs of a condition")
+    assert found.longer_reason.startswith("no interval: 2 runs of a condition")
 
 
 def test_from_three_runs_a_side_on_the_run_is_the_unit() -> None:
     found = observed_tails(runs("plain", 3, 1), runs("aes", 4, 50, 1.2), 12.0)
-    assert found.reason == ""
+    assert (found.longer_reason, found.p99_reason) == ("", "")
     for ratio, quotient in ((found.longer_ratio, found.longer_quotient), (found.p99_ratio, found.p99_quotient)):
         assert ratio is not None
         assert (ratio.ratio, ratio.unit, ratio.units) == (pytest.approx(quotient), TailUnit.RUN, 7)
@@ -65,11 +66,34 @@ def test_more_transactions_of_the_same_runs_are_no_more_evidence() -> None:
     def more(side: list[Binned]) -> list[Binned]:
         return [replace(of, bins=Bins(of.bins.edges, tuple(50 * n for n in of.bins.counts))) for of in side]
 
-    plain, aes = runs("plain", 3, 1), runs("aes", 3, 50, 1.2)
+    plain = [run("plain", number, 1 + number, factor) for number, factor in enumerate((0.8, 1.0, 1.2))]
+    aes = [run("aes", number, 50 + number, factor) for number, factor in enumerate((1.0, 1.2, 1.4))]
     few, many = observed_tails(plain, aes, 12.0), observed_tails(more(plain), more(aes), 12.0)
     assert few.longer_ratio is not None
     assert many.longer_ratio is not None
     assert many.longer_ratio.interval95 == pytest.approx(few.longer_ratio.interval95)
+
+
+def test_runs_that_agree_by_chance_leave_what_counting_alone_leaves() -> None:
+    def alike(name: str, longer: int) -> list[Binned]:
+        return [binned(name, number, [5.0] * (1000 - longer) + [30.0] * longer) for number in range(3)]
+
+    found = observed_tails(alike("plain", 10), alike("aes", 20), 12.0)
+    assert found.longer_ratio is not None
+    half = 1.96 * math.sqrt(0.99 / 30 + 0.98 / 60)
+    ends = 2.0 * math.exp(-half), 2.0 * math.exp(half)
+    assert found.longer_ratio.interval95 == pytest.approx(ends)
+
+
+def test_percentiles_that_agree_by_chance_leave_what_counting_alone_leaves() -> None:
+    times = [*(float(t) for t in range(1, 101))] * 10
+    edges = tuple(float(edge) + 0.5 for edge in range(101))
+    side = [binned("p", number, times, edges) for number in range(3)]
+    found = observed_tails(side, side, None)
+    assert found.p99_ratio is not None
+    # Of 3000 values the binomial sd is 0.18 %: one sd below the percentile is in its own bin, one above in the next.
+    half = 1.96 * math.sqrt(2.0) * 0.5 * math.log(100.5 / 99.5) + math.log(99.5 / 98.5)
+    assert found.p99_ratio.interval95 == pytest.approx((math.exp(-half), math.exp(half)))
 
 
 def test_runs_that_differ_widen_the_interval() -> None:
@@ -99,6 +123,32 @@ def test_the_bin_that_the_threshold_lies_in_is_told_from_those_beyond() -> None:
     assert (at_edge.condition.longer_at_least, at_edge.condition.longer_at_most) == (10, 10)
 
 
+def test_both_sides_are_counted_from_an_edge_that_they_have_in_common() -> None:
+    times = [5.0] * 90 + [13.0, 15.0, 18.0, 25.0, 30.0, 50.0] * 5
+    fine = binned("p", 1, times, (0.0, 10.0, 14.0, 16.0, 20.0, 40.0, 80.0))
+    coarse = binned("a", 1, times, (0.0, 10.0, 20.0, 40.0, 80.0))
+    found = observed_tails([fine], [coarse], 12.0)
+    assert found.counted_from_ms == 20.0
+    assert (found.baseline.longer_at_least, found.condition.longer_at_least) == (15, 15)
+    assert (found.baseline.longer_at_most, found.condition.longer_at_most) == (30, 30)
+    assert found.longer_quotient == 1.0
+    assert found.baseline.share == pytest.approx(15 / 120)
+
+
+def test_edges_that_differ_by_what_printing_left_of_them_are_one() -> None:
+    times = [5.0] * 90 + [11.0] * 30
+    first = binned("p", 1, times, (1.0, 10.0, 12.0, 40.0))
+    second = binned("a", 1, times, (1.0, 10.002, 12.003, 40.0))
+    found = observed_tails([first], [second], 10.0)
+    assert found.counted_from_ms == 10.002
+    assert (found.baseline.longer_at_least, found.condition.longer_at_least) == (30, 30)
+
+
+def test_a_threshold_in_a_bin_that_is_empty_everywhere_is_counted_from_itself() -> None:
+    sides = [binned(name, 1, [5.0] * 90 + [30.0] * 10, (0.0, 10.0, 20.0, 40.0)) for name in ("p", "a")]
+    assert observed_tails(sides[:1], sides[1:], 12.0).counted_from_ms == 12.0
+
+
 def test_the_percentile_lies_between_the_edges_of_its_bin() -> None:
     times = 5.0 * np.random.default_rng(1).lognormal(0.0, 0.5, 4000)
     found = observed_tails([binned("p", 1, times)], [binned("a", 1, times)], None)
@@ -113,6 +163,7 @@ def test_a_percentile_with_fewer_than_ten_values_beyond_is_not_told() -> None:
     few, many = run("p", 1, 1, size=999), run("a", 1, 2, size=1000)
     found = observed_tails([few], [many], None)
     assert (found.baseline.p99_within_ms, found.p99_quotient) == (None, None)
+    assert found.p99_reason == "no percentile: it takes 1,000 response times, and p has 999"
     assert found.condition.p99_within_ms is not None
 
 
@@ -122,11 +173,27 @@ def test_a_percentile_in_a_bin_without_an_end_has_no_quotient() -> None:
     found = observed_tails([plain], [plain], 9.0)
     assert found.baseline.p99_within_ms == (10.0, math.inf)
     assert found.p99_quotient is None
+    assert found.p99_reason.endswith("lies in a bin without an end")
+    within = observed_tails([plain], [plain], 12.0)
+    assert within.counted_from_ms == math.inf
+    assert (within.baseline.longer_at_least, within.baseline.longer_at_most) == (0, 50)
 
 
 def test_nothing_longer_on_a_side_has_no_quotient() -> None:
     found = observed_tails(runs("plain", 3, 1), runs("aes", 3, 50), 900.0)
     assert (found.baseline.longer_at_least, found.longer_quotient, found.longer_ratio) == (0, None, None)
+    assert found.longer_reason == "no ratio: plain and aes have none that surely took longer"
+
+
+def test_fewer_than_ten_beyond_the_threshold_have_a_quotient_and_no_interval() -> None:
+    def few(name: str, longer: int) -> list[Binned]:
+        return [binned(name, number, [5.0] * 2000 + [30.0] * longer) for number in range(3)]
+
+    found = observed_tails(few("plain", 3), few("aes", 8), 12.0)
+    assert found.longer_quotient == pytest.approx((24 / 6024) / (9 / 6009))
+    assert found.longer_ratio is None
+    assert found.longer_reason == "too few for an interval: 9 on the rarer side, and it takes 10"
+    assert found.p99_ratio is not None
 
 
 def test_times_that_a_coarse_clock_took_for_zero_count_as_short() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import itertools
+import re
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,8 @@ import tdelta.session.analyzing
 from tdelta.errors import UsageError
 from tdelta.records import Decision, Event, Model, Phase
 from tdelta.session.analyzing import AnalysisRequest, analyze_files
+
+FIXTURES = Path(__file__).parents[2] / "data" / "importers"
 
 
 def samples(path: Path, mean_ms: float, seed: int, count: int = 4000) -> Path:
@@ -88,6 +91,56 @@ def test_several_runs_are_the_unit(tmp_path: Path) -> None:
         samples(tmp_path / name / f"run{run}.csv", mean * (1 + 0.01 * run), 10 * run + len(name), 500)
     (only,) = analyze_files(AnalysisRequest((str(tmp_path),))).result.comparisons
     assert (only.model, only.baseline.runs, only.condition.runs) == (Model.RUNS, 3, 3)
+
+
+def test_a_threshold_is_held_against_single_response_times(two: tuple[str, ...]) -> None:
+    result = analyze_files(AnalysisRequest(two, slo_seconds=0.02)).result
+    (tail,) = (c.tail for c in result.comparisons)
+    assert tail is not None
+    assert tail.threshold_ms == 20.0
+    times = [np.random.default_rng(seed).gamma(3.0, mean / 3.0, 4000) for mean, seed in ((10.0, 1), (15.0, 2))]
+    for side, values in zip((tail.baseline, tail.condition), times, strict=True):
+        assert side.longer_at_least is not None
+        assert side.longer_at_most is not None
+        assert side.longer_at_least <= (values > 20.0).sum() <= side.longer_at_most
+    assert not any("--slo" in caution for caution in result.cautions)
+
+
+def test_a_threshold_and_files_without_response_times_is_told_with_the_remedy(tmp_path: Path) -> None:
+    files = []
+    for name in ("plain", "tde"):
+        path = tmp_path / f"{name}.log"
+        path.write_bytes((FIXTURES / "sysbench" / "sysbench-1.0.20-time.txt").read_bytes() + name.encode())
+        files.append(str(path))
+    result = analyze_files(AnalysisRequest(tuple(files), slo_seconds=0.005)).result
+    assert [c.tail for c in result.comparisons] == [None] * len(result.comparisons)
+    (caution,) = (caution for caution in result.cautions if "--slo" in caution)
+    assert caution == (
+        "--slo: no tail: plain and tde have summaries, neither single response times nor a histogram."
+        " To have one: run sysbench with --histogram (1.0 and newer)"
+    )
+    assert not any("--slo" in caution for caution in analyze_files(AnalysisRequest(tuple(files))).result.cautions)
+
+
+def test_a_threshold_and_throughput_alone_is_told_with_the_remedy() -> None:
+    result = analyze_files(AnalysisRequest(("published:read-only-sweep",), slo_seconds=0.02)).result
+    (caution,) = (caution for caution in result.cautions if "--slo" in caution)
+    assert caution == (
+        "--slo: no tail: throughput is not the response time of single transactions."
+        " To have one: give a CSV with a row for each response time"
+    )
+
+
+def test_a_file_is_believed_before_its_name_and_the_answer_says_so(tmp_path: Path) -> None:
+    recorded = (FIXTURES / "sysbench" / "sysbench-1.0.20-events.txt").read_text(encoding="utf-8")
+    said = re.search(r"Number of threads: (\d+)", recorded)
+    assert said is not None
+    for name, text in (("plain-t99", recorded), ("tde", f"{recorded}\n")):
+        (tmp_path / f"{name}.log").write_text(text, encoding="utf-8")
+    result = analyze_files(AnalysisRequest((str(tmp_path),))).result
+    assert {c.levels for c in result.comparisons} == {(("threads", int(said[1])),)}
+    told = f"the file's name says threads 99, the file itself {said[1]}: the file is believed"
+    assert f"{tmp_path / 'plain-t99.log'}: {told}" in result.cautions
 
 
 def test_progress_is_told_only_when_reading_takes_longer_than_a_moment(

@@ -1,14 +1,14 @@
 """Verdicts from what other tools measured: from `tdelta.records.Observation` to `tdelta.records.AnalysisResult`.
 
-`analyze` is the entrance, `pictures` gives its curves. Each condition's mean gets a posterior of its own, by the model
-that its data allow; two of them make a ratio and a difference. Deterministic, NumPy only, no sampling. The models, what
-they assume and how often they are wrong are in ``docs/analyze-models.md``.
+`analyze` is the entrance, `analyze_with_pictures` the same with its curves. Each condition's mean gets a posterior of
+its own, by the model that its data allow; two of them make a ratio and a difference. Deterministic, NumPy only, no
+sampling. The models, what they assume and how often they are wrong are in ``docs/analyze-models.md``.
 """
 
 from __future__ import annotations
 
 from tdelta.inference.observed.judging import analyze
-from tdelta.inference.observed.pictures import pictures
+from tdelta.inference.observed.pictures import analyze_with_pictures
 from tdelta.inference.observed.settings import (
     NO_SPEEDUP,
     PRIOR_HELP,
@@ -35,6 +35,6 @@ __all__ = [
     "QuantileCheck",
     "RatioCurve",
     "analyze",
+    "analyze_with_pictures",
     "parse_priors",
-    "pictures",
 ]

@@ -7,17 +7,35 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tdelta.inference.observed.curves import LogCurve, Plane, log_ratio, plane, under, widened
+from tdelta.inference.observed.curves import Linear, LogCurve, Plane, log_ratio, plane, under, widened
 from tdelta.inference.observed.fitting import RunFit, fit_run
 from tdelta.inference.observed.gamma import PublishedMeans
 from tdelta.inference.observed.pairing import Pair, reduced
 from tdelta.inference.observed.runs import RunsFit, fit_runs, luck_of_single_runs
 from tdelta.inference.observed.settings import DEFAULT, NO_SPEEDUP, AnalysisSettings, PublishedPrior
+from tdelta.inference.observed.tailing import tail_of
 from tdelta.inference.observed.words import NO_REPLICATION, luck_name, one_run_reasons, several_runs_reasons
+from tdelta.inference.posterior import Posterior
 from tdelta.records import Comparison, Decision, Estimate, Model, Side, Spread
 
 _WEAKEST_LAST = (Model.GAMMA, Model.BINNED_GAMMA, Model.SUMMARY, Model.STRETCHES, Model.SERIES, Model.NONE)
 _SHAPED = (Model.GAMMA, Model.BINNED_GAMMA, Model.SUMMARY)
+
+
+@dataclass(frozen=True, slots=True)
+class Posteriors:
+    """Under the default prior, which decides: what figures are quoted from and curves are drawn of.
+
+    Attributes:
+        ratio: of the log ratio of costs.
+        baseline, condition: of the two means, in the unit of the values.
+        difference: condition less baseline.
+    """
+
+    ratio: Posterior
+    baseline: Linear
+    condition: Linear
+    difference: Linear
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +47,7 @@ class Fits:
         baseline, condition: one for each run.
         model: of the comparison.
         ratio: likelihood of the log ratio of costs; None without replication.
-        means: the joint posterior of both log means, under the default prior; None without replication.
+        posteriors: what follows from both; None without replication.
         runs: the runs' model, where there are several runs.
     """
 
@@ -38,7 +56,7 @@ class Fits:
     condition: tuple[RunFit, ...]
     model: Model
     ratio: LogCurve | None
-    means: Plane | None
+    posteriors: Posteriors | None
     runs: RunsFit | None = None
 
     @property
@@ -58,33 +76,33 @@ def fitted(pair: Pair) -> Fits:
     is_inverse = runs_before[0].group.is_throughput
     if not is_single:
         found = fit_runs([run.log_mean for run in baseline], [run.log_mean for run in condition])
-        return Fits(
-            pair,
-            baseline,
-            condition,
-            Model.RUNS,
-            found.log_ratio(is_inverse=is_inverse),
-            found.plane(DEFAULT, is_inverse=is_inverse),
-            found,
-        )
+        ratio = found.log_ratio(is_inverse=is_inverse)
+        posteriors = _posteriors(ratio, found.plane(DEFAULT, is_inverse=is_inverse))
+        return Fits(pair, baseline, condition, Model.RUNS, ratio, posteriors, found)
     before, after = baseline[0].curve, condition[0].curve
     if before is None or after is None:
         return Fits(pair, baseline, condition, Model.NONE, None, None)
     model = max(baseline[0].model, condition[0].model, key=_WEAKEST_LAST.index)
     ratio = log_ratio(before, after, is_inverse=is_inverse)
-    return Fits(pair, baseline, condition, model, ratio, plane(before, after, DEFAULT, is_inverse=is_inverse))
+    posteriors = _posteriors(ratio, plane(before, after, DEFAULT, is_inverse=is_inverse))
+    return Fits(pair, baseline, condition, model, ratio, posteriors)
+
+
+def _posteriors(ratio: LogCurve, means: Plane) -> Posteriors:
+    return Posteriors(under(ratio, DEFAULT), *means.means(), means.difference())
 
 
 def compared(fits: Fits, settings: AnalysisSettings) -> Comparison:
     """The comparison's record; whether it is primary is decided by `tdelta.inference.observed.judging`."""
     levels, transaction, metric, unit = fits.pair.key
-    means = (None, None) if fits.means is None else tuple(mean.spread for mean in fits.means.means())
+    found = fits.posteriors
     sides = (
-        _side(fits.pair.baseline, fits.baseline, means[0]),
-        _side(fits.pair.condition, fits.condition, means[1]),
+        _side(fits.pair.baseline, fits.baseline, None if found is None else found.baseline.spread),
+        _side(fits.pair.condition, fits.condition, None if found is None else found.condition.spread),
     )
     ratio, priors, decision, reasons = _verdict(fits, settings)
     quotient = sides[0].value / sides[1].value if fits.is_inverse else sides[1].value / sides[0].value
+    tail, tail_reason = tail_of(fits.pair, settings.slo_ms)
     return Comparison(
         transaction=transaction,
         levels=levels,
@@ -95,20 +113,22 @@ def compared(fits: Fits, settings: AnalysisSettings) -> Comparison:
         condition=sides[1],
         quotient=quotient,
         ratio=ratio,
-        difference=None if fits.means is None else fits.means.difference().spread,
+        difference=None if found is None else found.difference.spread,
         decision=decision,
         reasons=(*reasons, *_notes(fits)),
         priors=priors,
         origins=fits.pair.origins,
+        tail=tail,
+        tail_reason=tail_reason,
     )
 
 
 def _verdict(
     fits: Fits, settings: AnalysisSettings
 ) -> tuple[Estimate | None, dict[str, Estimate], Decision, list[str]]:
-    if fits.ratio is None:
+    if fits.ratio is None or fits.posteriors is None:
         return None, {}, Decision.UNDECIDED, [_why_no_interval(fits)]
-    estimate = under(fits.ratio, DEFAULT).estimate(settings.rope)
+    estimate = fits.posteriors.ratio.estimate(settings.rope)
     priors = {NO_SPEEDUP.name: under(fits.ratio, NO_SPEEDUP).estimate(settings.rope)}
     if fits.runs is None:
         roomy = widened(fits.ratio, *luck_of_single_runs(settings.run_luck))

@@ -2,20 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from tdelta.errors import UnknownName, UsageError
 from tdelta.inference.decisions import worst
-from tdelta.inference.observed.comparing import compared, fitted
-from tdelta.inference.observed.pairing import formats, paired
+from tdelta.inference.observed.comparing import Fits, compared, fitted
+from tdelta.inference.observed.pairing import Pair, formats, paired
 from tdelta.inference.observed.settings import AnalysisSettings
+from tdelta.inference.observed.tailing import tail_cautions
 from tdelta.inference.observed.words import PRIOR_WORDS, overall_cautions
 from tdelta.records import ALL, RESPONSE_TIME, THROUGHPUT, AnalysisResult, Comparison, Observation
 
+_CAUTIONS_TOLD = 10
+"""Of what files say of themselves, where nothing can be compared: it may be why."""
 
-def analyze(observations: Iterable[Observation], settings: AnalysisSettings) -> AnalysisResult:
+
+def analyze(
+    observations: Iterable[Observation], settings: AnalysisSettings, watch: Callable[[Fits], None] = lambda _: None
+) -> AnalysisResult:
     """Compare every condition with the baseline, in all that both have.
+
+    Args:
+        observations: of all conditions, in any order.
+        settings: what is asked.
+        watch: sees the fits of each comparison, in the result's order, once; they are not kept, since they are large.
 
     Raises:
         UsageError: no such baseline, nothing to compare it with, or a metric or transaction that is not there.
@@ -24,16 +35,23 @@ def analyze(observations: Iterable[Observation], settings: AnalysisSettings) -> 
     check(found, settings)
     pairs = paired(found, settings.baseline)
     if not pairs.pairs:
-        listed = "\n".join(f"  {words}" for words in pairs.left_out)
+        said = dict.fromkeys(f"{o.origin.file}: {caution}" for o in found for caution in o.origin.cautions)
+        listed = "\n".join(f"  {words}" for words in (*pairs.left_out, *list(said)[:_CAUTIONS_TOLD]))
         raise UsageError(f"no figure of another condition can be held against {settings.baseline}:\n{listed}")
-    comparisons = chosen([compared(fitted(pair), settings) for pair in pairs.pairs], settings)
+
+    def of(pair: Pair) -> Comparison:
+        fits = fitted(pair)
+        watch(fits)
+        return compared(fits, settings)
+
+    comparisons = chosen([of(pair) for pair in pairs.pairs], settings)
     return AnalysisResult(
         decision=worst(c.decision for c in comparisons if c.primary),
         comparisons=comparisons,
         rope=settings.rope,
         baseline=settings.baseline,
         formats=formats(found),
-        cautions=overall_cautions(comparisons, settings),
+        cautions=(*overall_cautions(comparisons, settings), *tail_cautions(comparisons)),
         left_out=pairs.left_out,
         prior_words=PRIOR_WORDS,
         source=settings.source,

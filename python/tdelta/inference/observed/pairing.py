@@ -45,12 +45,14 @@ class Paired:
 
 
 def paired(observations: Iterable[Observation], baseline: str) -> Paired:
-    """Hold every condition against the baseline, at the same levels, transaction, metric and unit."""
+    """Hold every condition against the baseline, at the same levels (in any order), transaction, metric and unit."""
     left_out: list[str] = []
     table: dict[Key, dict[str, dict[str, list[Observation]]]] = {}
+    as_first_seen: dict[frozenset[tuple[str, Level]], tuple[tuple[str, Level], ...]] = {}
     for one in observations:
         group = one.group
-        key = (group.levels, group.transaction, group.metric, group.unit)
+        levels = as_first_seen.setdefault(frozenset(group.levels), group.levels)
+        key = (levels, group.transaction, group.metric, group.unit)
         table.setdefault(key, {}).setdefault(group.condition, {}).setdefault(group.run, []).append(one)
     pairs = []
     for key, conditions in table.items():

@@ -1,6 +1,6 @@
 """The curves behind `analyze`: posteriors of both means, of the difference and the ratio, and the predictive check.
 
-Worked out again from the same observations; deterministic, so they are the curves that the figures were taken from.
+They are drawn of the very posteriors that the figures are quoted from: each model is fitted once.
 """
 
 from __future__ import annotations
@@ -9,17 +9,16 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from tdelta.inference.observed.comparing import Fits, fitted
-from tdelta.inference.observed.curves import Linear, under
+from tdelta.inference.observed.comparing import Fits, Posteriors
+from tdelta.inference.observed.curves import Linear
 from tdelta.inference.observed.fitting import RunFit
-from tdelta.inference.observed.judging import check
+from tdelta.inference.observed.judging import analyze
 from tdelta.inference.observed.locating import ShapeFit
-from tdelta.inference.observed.pairing import paired
-from tdelta.inference.observed.settings import DEFAULT, AnalysisSettings
+from tdelta.inference.observed.settings import AnalysisSettings
 from tdelta.inference.observed.shapes import ComparisonPicture, Curve, PredictiveCheck, QuantileCheck, RatioCurve
 from tdelta.inference.observed.special import log_incomplete
-from tdelta.inference.posterior import FloatArray
-from tdelta.records import Binned, Bins, Observation, Samples, Summary
+from tdelta.inference.posterior import FloatArray, Posterior
+from tdelta.records import AnalysisResult, Binned, Bins, Observation, Samples, Summary
 
 _POINTS = 240
 _MASS_SHOWN = 0.9999
@@ -28,24 +27,27 @@ _BAND_SDS = 1.96
 _BISECTIONS = 60
 
 
-def pictures(observations: Iterable[Observation], settings: AnalysisSettings) -> tuple[ComparisonPicture, ...]:
-    """The curves behind `analyze`, for the comparisons that have a posterior, in its order.
+def analyze_with_pictures(
+    observations: Iterable[Observation], settings: AnalysisSettings
+) -> tuple[AnalysisResult, tuple[ComparisonPicture, ...]]:
+    """The answer of `analyze`, and the curves of those comparisons that have a posterior, in its order.
 
     Raises:
         UsageError: as `analyze` does, where there is nothing to compare.
     """
-    found = tuple(observations)
-    check(found, settings)
-    fits = (fitted(pair) for pair in paired(found, settings.baseline).pairs)
-    return tuple(_picture(one, settings) for one in fits if one.ratio is not None)
+    drawn: list[ComparisonPicture] = []
+
+    def draw(fits: Fits) -> None:
+        if fits.posteriors is not None:
+            drawn.append(_picture(fits, fits.posteriors, settings))
+
+    result = analyze(observations, settings, draw)
+    return result, tuple(drawn)
 
 
-def _picture(fits: Fits, settings: AnalysisSettings) -> ComparisonPicture:
-    assert fits.ratio is not None  # noqa: S101 - `pictures` leaves out the others
-    assert fits.means is not None  # noqa: S101 - as above
+def _picture(fits: Fits, found: Posteriors, settings: AnalysisSettings) -> ComparisonPicture:
     levels, transaction, metric, unit = fits.pair.key
-    first, second = fits.means.means()
-    middle = first.quantile(0.5)
+    middle = found.baseline.quantile(0.5)
     edges = (1.0 - settings.rope, 1.0 + settings.rope)
     # A cost of throughput is its inverse: an overhead of 2 % is a throughput of 1/1.02.
     apart = (1.0 / edges[1] - 1.0, 1.0 / edges[0] - 1.0) if fits.is_inverse else (edges[0] - 1.0, edges[1] - 1.0)
@@ -56,10 +58,10 @@ def _picture(fits: Fits, settings: AnalysisSettings) -> ComparisonPicture:
         unit=unit,
         baseline=fits.pair.baseline,
         condition=fits.pair.condition,
-        baseline_mean=_curve(first),
-        condition_mean=_curve(second),
-        difference=_curve(fits.means.difference()),
-        ratio=_ratio_curve(fits, settings.rope),
+        baseline_mean=_curve(found.baseline),
+        condition_mean=_curve(found.condition),
+        difference=_curve(found.difference),
+        ratio=_ratio_curve(found.ratio, settings.rope),
         rope=edges,
         rope_difference=(middle * apart[0], middle * apart[1]),
         checks=tuple(_checks(fits)),
@@ -72,9 +74,7 @@ def _curve(posterior: Linear) -> Curve:
     return Curve(value, _slope(posterior.value, posterior.cumulative, value), posterior.spread)
 
 
-def _ratio_curve(fits: Fits, rope: float) -> RatioCurve:
-    assert fits.ratio is not None  # noqa: S101 - as above
-    found = under(fits.ratio, DEFAULT)
+def _ratio_curve(found: Posterior, rope: float) -> RatioCurve:
     tail = 0.5 * (1.0 - _MASS_SHOWN)
     log_ratio = np.linspace(found.quantile(tail), found.quantile(1.0 - tail), _POINTS)
     density = _slope(found.theta, found.cumulative, log_ratio) / np.exp(log_ratio)

@@ -98,6 +98,7 @@ class AnalysisSettings:
         priors: shown beside the default and ``no speed-up``.
         run_luck: by how much runs of the same system are taken to differ where each condition has one, a share.
         source: where published figures come from, as the result is to say it.
+        slo_ms: what the user allows a transaction, ms: how often it took longer is told, and decides nothing.
     """
 
     baseline: str
@@ -108,6 +109,7 @@ class AnalysisSettings:
     priors: tuple[Prior, ...] = ()
     run_luck: float = RUN_LUCK
     source: str | None = None
+    slo_ms: float | None = None
 
     def __post_init__(self) -> None:
         faults = []
@@ -117,6 +119,8 @@ class AnalysisSettings:
             faults.append(f"the budget must be 0 or more, found {self.budget:g}")
         if not 0.0 < self.run_luck < 1.0:
             faults.append(f"the luck of runs must be above 0 and below 1 (100 %), found {self.run_luck:g}")
+        if self.slo_ms is not None and not 0.0 < self.slo_ms < math.inf:
+            faults.append(f"the threshold (--slo) must be above 0 ms, found {self.slo_ms:g}")
         if faults:
             raise UsageError("; ".join(faults))
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from tdelta.records import AnalysisResult, Comparison, Estimate, Side, Spread
+import dataclasses
+
+from tdelta.records import AnalysisResult, Comparison, Estimate, ObservedTail, Side, Spread
 from tdelta.report.analysis.sentence import answer
 
 ANALYSIS_SCHEMA = "tdelta.analysis/1"
@@ -49,6 +51,8 @@ def _comparison(comparison: Comparison) -> dict[str, object]:
         "reasons": list(comparison.reasons),
         "priors": {name: _estimate(estimate) for name, estimate in comparison.priors.items()},
         "published": comparison.published,
+        "tail": _tail(comparison.tail),
+        "tail_reason": comparison.tail_reason,
         "origins": [{"file": o.file, "format": o.format, "line": o.line} for o in comparison.origins],
     }
 
@@ -62,6 +66,16 @@ def _side(side: Side) -> dict[str, object]:
         "value": side.value,
         "mean": _spread(side.mean),
     }
+
+
+def _tail(tail: ObservedTail | None) -> dict[str, object] | None:
+    """Fields of the record as they are called there, the share beside its count."""
+    if tail is None:
+        return None
+    fields = dataclasses.asdict(tail)
+    for name, side in (("baseline", tail.baseline), ("condition", tail.condition)):
+        fields[name]["share"] = side.share
+    return fields
 
 
 def _spread(spread: Spread | None) -> dict[str, object] | None:

@@ -10,6 +10,7 @@ from tdelta.records import AnalysisResult, Comparison, Decision, Model
 from tdelta.report.analysis.figures import check_figure, difference_figure, means_figure
 from tdelta.report.analysis.plots import quantile_words
 from tdelta.report.analysis.sentence import answer, design_lines, hdi_words, headline, prior_lines
+from tdelta.report.analysis.tails import tail_section
 from tdelta.report.analysis.terminal import comparison_of, decision_words, picture_title
 from tdelta.report.analysis.units import unit_amounts
 from tdelta.report.analysis.words import (
@@ -73,6 +74,7 @@ def compose_analysis(result: AnalysisResult, pictures: Sequence[ComparisonPictur
         _posteriors(result, pictures),
         _checks(result, pictures),
         _all(result),
+        tail_section(result),
         _basis(result),
         _repeat(result, command),
     )

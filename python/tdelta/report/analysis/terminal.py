@@ -13,6 +13,7 @@ from tdelta.inference.observed import ComparisonPicture
 from tdelta.records import AnalysisResult, Comparison, Decision
 from tdelta.report.analysis.plots import picture_lines
 from tdelta.report.analysis.sentence import answer, design_lines, prior_lines
+from tdelta.report.analysis.tails import tail_lines
 from tdelta.report.analysis.units import unit_amounts
 from tdelta.report.analysis.words import (
     bounds_of,
@@ -22,6 +23,7 @@ from tdelta.report.analysis.words import (
     luck_of,
     metric_words,
     overhead_text,
+    side_titles,
 )
 from tdelta.report.drawing import draw, paragraph, plain_table
 from tdelta.report.quantities import MISSING, counted, printable
@@ -57,6 +59,7 @@ def analysis_text(
         _listed("What this design can bear", design_lines(result), width),
         _table(result, width),
         _priors(result, width),
+        tail_lines(result, width),
         _pictures(result, pictures, width),
         _listed("Cautions", result.cautions, width, "yellow"),
         _listed("Left out", result.left_out, width, "dim"),
@@ -76,7 +79,7 @@ def _table(result: AnalysisResult, width: int) -> list[Text | Table]:
     has_hdi = any(c.ratio is not None for c in result.comparisons)
     has_published = any(c.published for c in result.comparisons)
     luck = luck_name(result)
-    baseline, condition = _side_titles(result)
+    baseline, condition = side_titles(result)
     table = plain_table(
         (
             ("", False),
@@ -98,12 +101,6 @@ def _table(result: AnalysisResult, width: int) -> list[Text | Table]:
         table.padding = (0, 1, 0, 0)
     note = _table_note(result)
     return [table, *([Text(), *paragraph(note, width, "dim")] if note else [])]
-
-
-def _side_titles(result: AnalysisResult) -> tuple[str, str]:
-    """The conditions' names where there are two, as headings of their columns."""
-    names = dict.fromkeys(c.condition.condition for c in result.comparisons)
-    return printable(result.baseline), printable(next(iter(names))) if len(names) == 1 else "condition"
 
 
 def _grouped(result: AnalysisResult) -> list[tuple[str, list[Comparison]]]:

@@ -70,6 +70,12 @@ def label_parts(comparison: Comparison, within: Sequence[Comparison]) -> tuple[s
     return (*((printable(comparison.condition.condition),) if is_told else ()), *place)
 
 
+def side_titles(result: AnalysisResult) -> tuple[str, str]:
+    """The conditions' names where there are two, as headings of their columns."""
+    names = dict.fromkeys(c.condition.condition for c in result.comparisons)
+    return printable(result.baseline), printable(next(iter(names))) if len(names) == 1 else "condition"
+
+
 def overhead_text(comparison: Comparison, bounds: Sequence[float] = ()) -> str:
     """The same without the multiple, as tables have it."""
     return quotient_text(comparison, bounds).split(" (")[0]

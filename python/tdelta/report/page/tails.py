@@ -20,14 +20,14 @@ def tail_blocks(result: RunResult) -> Iterator[Block]:
     yield from (Paragraph(note) for note in tail_notes(result))
     mix = sum(group.is_mix for group in groups)
     for number, group in enumerate(groups):
-        yield _table(group, folded=number >= mix and len(groups) - mix >= _FOLDED_FROM)
+        yield tail_table(group, ("baseline", "twin"), folded=number >= mix and len(groups) - mix >= _FOLDED_FROM)
     reasons = [("", f"{r.label}, {g.title}: {r.reason}.") for g in groups for r in g.rows if r.reason]
     if reasons:
         yield Listing(reasons)
 
 
-def _table(group: TailGroup, *, folded: bool) -> Table:
-    titles = ("baseline", "twin", "ratio", "95 % interval")
-    columns = [Column(""), *(Column(title, is_number=True) for title in titles)]
+def tail_table(group: TailGroup, sides: tuple[str, str], *, folded: bool = False) -> Table:
+    """The rows of a figure; ``sides`` are the headings of both sides' figures."""
+    columns = [Column(""), *(Column(title, is_number=True) for title in (*sides, "ratio", "95 % interval"))]
     rows = [(row.label, row.baseline, row.condition, row.ratio, row.interval) for row in group.rows]
     return Table(group.title, columns, rows, folded=folded)

@@ -94,6 +94,16 @@ def test_scatter_between_runs_is_no_effect_of_encryption() -> None:
     assert low < 1.0 < high
 
 
+def test_where_nothing_can_be_compared_what_files_say_of_themselves_is_told() -> None:
+    odd = dataclasses.replace(ORIGIN, cautions=("the file's name says threads 16, the file itself 17",))
+    observations = [
+        figure(group("none", levels=(("threads", 16),)), 10.0),
+        dataclasses.replace(figure(group("tde", levels=(("threads", 17),)), 11.0), origin=odd),
+    ]
+    with pytest.raises(UsageError, match="says threads 16, the file itself 17"):
+        analyze(observations, PLAIN)
+
+
 def test_figures_alone_are_quoted_and_never_judged() -> None:
     result = analyze([figure(group("none", metric="cpu"), 43.694), figure(group("tde", metric="cpu"), 206.093)], PLAIN)
     (found,) = result.comparisons

@@ -21,6 +21,13 @@ def test_the_strongest_figures_of_a_run_are_used() -> None:
     assert strength(series(group("none"), values)) == 3
 
 
+def test_levels_are_the_same_in_any_order() -> None:
+    levels = (("threads", 16), ("cache", "5 GB"))
+    given = [figure(group("none", levels=levels), 10.0), figure(group("tde", levels=levels[::-1]), 11.0)]
+    (pair,) = paired(given, "none").pairs
+    assert pair.key[0] == levels
+
+
 def test_a_series_of_throughput_is_used_rather_than_its_last_line() -> None:
     given = [
         one

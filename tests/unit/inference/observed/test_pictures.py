@@ -1,18 +1,23 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
 from scipy import stats
 
-from tdelta.inference.observed import AnalysisSettings, analyze, pictures
+from tdelta.inference.observed import AnalysisSettings, ComparisonPicture, analyze_with_pictures, comparing
 from tdelta.inference.observed.pictures import bars, gamma_quantile
-from tdelta.records import Bins, Summary
+from tdelta.records import Bins, Observation, Summary
 
 from .observations import ORIGIN, binned, figure, gamma_values, group, samples, series, summary
 
 PLAIN = AnalysisSettings("none")
+
+
+def pictures(observations: Sequence[Observation]) -> tuple[ComparisonPicture, ...]:
+    return analyze_with_pictures(observations, PLAIN)[1]
 
 
 def test_every_comparison_with_a_posterior_has_its_curves_and_they_are_the_figures() -> None:
@@ -22,8 +27,8 @@ def test_every_comparison_with_a_posterior_has_its_curves_and_they_are_the_figur
         figure(group("none", metric="cpu"), 1.0),
         figure(group("tde", metric="cpu"), 2.0),
     ]
-    (found,) = pictures(observations, PLAIN)
-    comparison = analyze(observations, PLAIN).comparisons[0]
+    result, (found,) = analyze_with_pictures(observations, PLAIN)
+    comparison = result.comparisons[0]
     assert found.ratio.estimate == comparison.ratio
     assert found.difference.spread == comparison.difference
     assert found.baseline_mean.spread == comparison.baseline.mean
@@ -36,10 +41,27 @@ def test_every_comparison_with_a_posterior_has_its_curves_and_they_are_the_figur
     assert found.rope_difference == pytest.approx((-0.02 * middle, 0.02 * middle))
 
 
+def test_every_run_is_fitted_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    fitted: list[tuple[str, str]] = []
+    fit_run = comparing.fit_run
+
+    def counted(observation: Observation) -> object:
+        fitted.append((observation.group.condition, observation.group.run))
+        return fit_run(observation)
+
+    monkeypatch.setattr(comparing, "fit_run", counted)
+    observations = [
+        samples(group(name, run=run), gamma_values(10.0, 0.6, 400, seed))
+        for seed, (name, run) in enumerate((("none", "1"), ("none", "2"), ("tde", "1"), ("tde", "2")))
+    ]
+    assert len(pictures(observations)) == 1
+    assert sorted(fitted) == [("none", "1"), ("none", "2"), ("tde", "1"), ("tde", "2")]
+
+
 def test_the_rope_of_throughput_is_that_of_its_inverse() -> None:
     rng = np.random.default_rng(1)
     throughput = [series(group(c, metric="throughput"), rng.normal(400.0, 10.0, 300)) for c in ("none", "tde")]
-    (found,) = pictures(throughput, PLAIN)
+    (found,) = pictures(throughput)
     middle = found.baseline_mean.spread.median
     assert found.rope_difference == pytest.approx((middle / 1.02 - middle, middle / 0.98 - middle))
     assert found.checks == ()
@@ -51,7 +73,7 @@ def test_bins_of_gamma_values_lie_within_the_predictive_band(kind: object) -> No
     outside, bins = 0, 0
     for seed in range(10):
         values = [gamma_values(10.0, 0.6, 3000, 2 * seed + k) for k in range(2)]
-        (found,) = pictures([kind(group(c), v) for c, v in zip(("none", "tde"), values, strict=True)], PLAIN)
+        (found,) = pictures([kind(group(c), v) for c, v in zip(("none", "tde"), values, strict=True)])
         for check in found.checks:
             outside += int(((check.observed < check.low) | (check.observed > check.high)).sum())
             bins += len(check.observed)
@@ -62,7 +84,7 @@ def test_bins_of_gamma_values_lie_within_the_predictive_band(kind: object) -> No
 def test_values_that_are_no_gamma_are_seen_to_be_none() -> None:
     rng = np.random.default_rng(1)
     two_humps = np.concatenate([rng.gamma(50.0, 0.1, 2000), rng.gamma(50.0, 0.4, 2000)])
-    (found,) = pictures([samples(group("none"), two_humps), samples(group("tde"), two_humps)], PLAIN)
+    (found,) = pictures([samples(group("none"), two_humps), samples(group("tde"), two_humps)])
     check = found.checks[0]
     assert ((check.observed < check.low) | (check.observed > check.high)).mean() > 0.4
 
@@ -72,7 +94,7 @@ def test_printed_quantiles_are_checked_where_there_is_no_histogram() -> None:
     printed = {p: float(np.quantile(values, p)) for p in (0.5, 0.95)}
     first = dataclasses.replace(summary(group("none"), values), quantiles=printed)
     off = Summary(group("tde"), ORIGIN, 4000, 10.0, 6.0, {0.95: 60.0})
-    (found,) = pictures([first, off], PLAIN)
+    (found,) = pictures([first, off])
     assert [q.probability for q in found.checks[0].quantiles] == [0.5, 0.95]
     assert all(q.low <= q.observed <= q.high for q in found.checks[0].quantiles)
     assert not found.checks[1].quantiles[0].low <= 60.0 <= found.checks[1].quantiles[0].high

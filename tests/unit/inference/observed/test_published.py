@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tdelta.inference.observed import AnalysisSettings, analyze, pictures
+from tdelta.inference.observed import AnalysisSettings, analyze_with_pictures
 from tdelta.records import Decision, Group, Origin, Summary
 
 TABLE = Path(__file__).parents[4] / "python" / "tdelta" / "studies" / "response-times.csv"
@@ -23,12 +23,11 @@ def observations() -> list[Summary]:
 
 
 def test_the_difference_has_the_published_interval_and_shows_nothing() -> None:
-    result = analyze(observations(), AnalysisSettings("none"))
+    result, (picture,) = analyze_with_pictures(observations(), AnalysisSettings("none"))
     (found,) = result.primary
     assert found.difference is not None
     assert found.difference.hdi95 == pytest.approx((-0.69, 1.89), abs=0.05)
     assert result.decision is Decision.UNDECIDED
-    (picture,) = pictures(observations(), AnalysisSettings("none"))
     assert picture.difference.spread == found.difference
 
 

@@ -1,0 +1,67 @@
+"""The tail of a comparison: what its runs allow, and why there is none where there is none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from tdelta.inference.observed.pairing import Pair
+from tdelta.inference.tails_observed import observed_tails
+from tdelta.records import (
+    RESPONSE_TIME,
+    Binned,
+    Comparison,
+    Figure,
+    Observation,
+    ObservedTail,
+    Samples,
+    Series,
+    Summary,
+)
+
+_KINDS: Mapping[type[object], str] = {Summary: "summaries", Series: "means of intervals", Figure: "bare figures"}
+
+
+def tail_of(pair: Pair, slo_ms: float | None) -> tuple[ObservedTail | None, str]:
+    """The tail of one comparison. It decides nothing.
+
+    Args:
+        pair: what is compared.
+        slo_ms: what the user allows a transaction, ms; None where no threshold was given.
+
+    Returns:
+        The tail, from the runs that have response times or a histogram, and why there is none though a threshold was
+        given, in words. Without a threshold there is one only where the 99th percentiles have an interval.
+    """
+    metric = pair.key[2]
+    if metric != RESPONSE_TIME:
+        return None, "" if slo_ms is None else f"no tail: {metric} is not the response time of single transactions"
+    baseline, condition = _with_bins(pair.baseline_runs), _with_bins(pair.condition_runs)
+    if not baseline or not condition:
+        return None, "" if slo_ms is None else _why_none(pair)
+    found = observed_tails(baseline, condition, slo_ms)
+    return (None, "") if slo_ms is None and found.p99_ratio is None else (found, "")
+
+
+def tail_cautions(comparisons: Sequence[Comparison]) -> Iterator[str]:
+    """Runs that are in a comparison and not in its tail, by condition; each said once."""
+    told = dict.fromkeys(
+        f"tail: {side.runs} of {whole.runs} runs of {side.condition} have response times or a histogram, and are in it;"
+        " the others are in the means only"
+        for c in comparisons
+        if c.tail is not None
+        for side, whole in ((c.tail.baseline, c.baseline), (c.tail.condition, c.condition))
+        if side.runs < whole.runs
+    )
+    yield from told
+
+
+def _with_bins(runs: Sequence[Observation]) -> list[Samples | Binned]:
+    return [run for run in runs if isinstance(run, Samples | Binned)]
+
+
+def _why_none(pair: Pair) -> str:
+    sides = ((pair.baseline, pair.baseline_runs), (pair.condition, pair.condition_runs))
+    without = {name: runs for name, runs in sides if not _with_bins(runs)}
+    kinds = dict.fromkeys(_KINDS[type(run)] for runs in without.values() for run in runs)
+    names, has = " and ".join(without), "has" if len(without) == 1 else "have"
+    return f"no tail: {names} {has} {' and '.join(kinds)}, neither single response times nor a histogram"

@@ -1,0 +1,114 @@
+"""The tail of a comparison: from which runs, and why there is none."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from tdelta.inference.observed import AnalysisSettings, analyze
+from tdelta.inference.posterior import FloatArray
+from tdelta.records import AnalysisResult, Decision, Observation
+
+from .observations import binned, figure, gamma_values, group, samples, series, summary
+
+PLAIN = AnalysisSettings("none")
+SLO = replace(PLAIN, slo_ms=20.0)
+
+
+def values(mean: float, seed: int) -> FloatArray:
+    return gamma_values(mean, 0.6, 4000, seed)
+
+
+def runs(count: int, mean: float = 12.0) -> list[Observation]:
+    return [
+        samples(group(name, run=str(run)), values(of, 100 * run + len(name)))
+        for run in range(count)
+        for name, of in (("none", 10.0), ("tde", mean))
+    ]
+
+
+def test_of_two_runs_shares_and_percentiles_are_told_without_an_interval() -> None:
+    (found,) = analyze(runs(1), SLO).comparisons
+    assert found.tail is not None
+    before, after = values(10.0, 4), values(12.0, 3)
+    for side, times in ((found.tail.baseline, before), (found.tail.condition, after)):
+        assert side.longer_at_least is not None
+        assert side.longer_at_most is not None
+        assert side.longer_at_least <= (times > 20.0).sum() <= side.longer_at_most
+        assert side.longer_at_most - side.longer_at_least < 60
+    assert (found.tail.longer_ratio, found.tail.p99_ratio) == (None, None)
+    assert found.tail.longer_reason.startswith("no interval: one run")
+    assert found.tail_reason == ""
+
+
+def test_of_three_runs_each_there_is_an_interval() -> None:
+    (found,) = analyze(runs(3), SLO).comparisons
+    assert found.tail is not None
+    assert found.tail.longer_ratio is not None
+    assert found.tail.longer_ratio.interval95[0] > 1.0
+    assert found.tail.p99_ratio is not None
+    assert found.tail.p99_ratio.interval95[0] < 1.2 < found.tail.p99_ratio.interval95[1]
+
+
+def test_without_a_threshold_only_a_percentile_with_an_interval_is_told() -> None:
+    (one,), (three,) = (analyze(runs(count), PLAIN).comparisons for count in (1, 3))
+    assert (one.tail, one.tail_reason) == (None, "")
+    assert three.tail is not None
+    assert three.tail.longer_quotient is None
+    assert three.tail.p99_ratio is not None
+
+
+def test_a_tail_decides_nothing() -> None:
+    with_slo, without = analyze(runs(3), SLO), analyze(runs(3), PLAIN)
+    assert with_slo.decision is without.decision is Decision.COSTLY
+    assert [replace(c, tail=None) for c in with_slo.comparisons] == [replace(c, tail=None) for c in without.comparisons]
+    stalls = [samples(group(n), np.concatenate([values(10.0, 1), [40.0] * k])) for n, k in (("none", 40), ("tde", 80))]
+    (found,) = analyze(stalls, replace(PLAIN, slo_ms=35.0)).comparisons
+    assert found.tail is not None
+    assert found.tail.longer_quotient is not None
+    assert found.tail.longer_quotient > 1.5
+    assert found.decision is Decision.UNDECIDED
+
+
+@pytest.mark.parametrize(
+    ("make", "kinds"),
+    [
+        (lambda name: summary(group(name), values(10.0, 1)), "summaries"),
+        (lambda name: series(group(name), values(10.0, 1)[:300]), "means of intervals"),
+        (lambda name: figure(group(name), 10.0), "bare figures"),
+    ],
+)
+def test_what_has_no_single_times_says_so(make: object, kinds: str) -> None:
+    assert callable(make)
+    (found,) = analyze([make("none"), make("tde")], SLO).comparisons
+    assert found.tail is None
+    assert found.tail_reason == f"no tail: none and tde have {kinds}, neither single response times nor a histogram"
+    (found,) = analyze([make("none"), make("tde")], PLAIN).comparisons
+    assert found.tail_reason == ""
+
+
+def test_one_side_without_single_times_is_named() -> None:
+    unlike = [binned(group("none"), values(10.0, 1)), summary(group("tde"), values(12.0, 2))]
+    (found,) = analyze(unlike, SLO).comparisons
+    assert found.tail_reason.startswith("no tail: tde has summaries, neither")
+
+
+def test_throughput_has_no_tail() -> None:
+    throughput = [figure(group(name, metric="throughput"), 400.0) for name in ("none", "tde")]
+    (found,) = analyze(throughput, SLO).comparisons
+    assert found.tail_reason == "no tail: throughput is not the response time of single transactions"
+
+
+def cautions(result: AnalysisResult) -> list[str]:
+    return [caution for caution in result.cautions if caution.startswith("tail")]
+
+
+def test_runs_that_are_only_in_the_means_are_told() -> None:
+    more = [*runs(3), summary(group("tde", run="9"), values(12.0, 9))]
+    result = analyze(more, SLO)
+    assert cautions(result) == [
+        "tail: 3 of 4 runs of tde have response times or a histogram, and are in it; the others are in the means only"
+    ]
+    assert cautions(analyze(runs(3), SLO)) == []
