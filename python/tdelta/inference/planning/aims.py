@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from tdelta.inference.assurance import Prediction, right_decision
 from tdelta.inference.cautions import FEWEST_ROUNDS
-from tdelta.inference.planning.assurance import Prediction, right_decision
 from tdelta.records.prospects import Aim, Layout, Point, Reach
 
 EFFECTS = (0.0, 0.005, 0.01, 0.02, 0.03, 0.05, 0.10)

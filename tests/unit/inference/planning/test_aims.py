@@ -4,8 +4,8 @@ import itertools
 
 import pytest
 
+from tdelta.inference.assurance import Draws, RoundsDesign, predict
 from tdelta.inference.planning.aims import aims_of, first_reaching, headline_aims, rounds_to_look_at
-from tdelta.inference.planning.assurance import Draws, RoundsDesign, predict
 from tdelta.records import Decision
 from tdelta.records.prospects import Aim, Layout, Reach
 
