@@ -1,9 +1,10 @@
 """Simulated runs of the instrument: the chance that so many rounds decide, over what is not known of noise and luck.
 
-`tdelta plan` asks it how long to measure, `tdelta calibrate` what a run of some length shows. Each simulated run has a noise and a luck of its own, drawn from their posterior. What stage 1 would leave of it is
-drawn directly (instances' means and the variance of a trial, which for normal noise are sufficient); the shipped
-stage 2 and the shipped decision do the rest. Stage 1 says somewhat more noise than there is (docs/statistics.md), and
-here instances scatter by as much as it says: chances come out a little too low.
+`tdelta plan` asks it how long to measure, `tdelta calibrate` what a run of some length shows. Each simulated run has a
+noise and a luck of its own, drawn from their posterior. What stage 1 would leave of it is drawn directly (instances'
+means and the variance of a trial, which for normal noise are sufficient); the shipped stage 2 and the shipped decision
+do the rest. Stage 1 says somewhat more noise than there is (docs/statistics.md), and here instances scatter by as much
+as it says: chances come out a little too low.
 
 A run is simulated once, without an overhead, and its HDI is then scaled by each true overhead: shifting a log ratio
 scales the shortest interval of the ratio exactly. What that leaves out is that the prior t3(0, 0.5) is not shifted; at

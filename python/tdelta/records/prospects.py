@@ -135,7 +135,7 @@ class Layout:
 class Advice:
     """Trial length and blocks a round that decide soonest, among those that the data can speak of.
 
-    ``trial_gain`` and ``blocks_gain`` are the time for the same precision over that of the run as it was, 1 where it
+    ``trial_gain`` and ``blocks_gain`` are the time to decide the headline over that of the run as it was, 1 where it
     stays as it was. ``trial_seconds`` is None where a single length was measured.
     """
 
