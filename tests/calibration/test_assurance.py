@@ -17,8 +17,8 @@ import pytest
 
 from calibration.simulation import TREATMENT, Machine, settings, simulate
 from tdelta.inference import judge, width
+from tdelta.inference.assurance import right_decision
 from tdelta.inference.planning import Asked, Draws, MeasuredRun, PlannedRun, Prediction, RoundsDesign, predict, prospect
-from tdelta.inference.planning.assurance import right_decision
 from tdelta.inference.planning.runs import seen
 from tdelta.records import Metric
 

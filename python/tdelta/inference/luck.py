@@ -62,5 +62,10 @@ def luck_prior(tau: FloatArray, weights: FloatArray) -> LuckPrior:
 
 def luck_quantile(tau: FloatArray, weights: FloatArray, probability: float) -> float:
     """A quantile of tau_i's posterior on its grid."""
+    return float(luck_quantiles(tau, weights, np.array([probability]))[0])
+
+
+def luck_quantiles(tau: FloatArray, weights: FloatArray, probabilities: FloatArray) -> FloatArray:
+    """Quantiles of tau_i's posterior on its grid, shaped as the probabilities."""
     cumulative = np.cumsum(weights) - 0.5 * weights
-    return float(np.exp(np.interp(probability, cumulative, np.log(tau))))
+    return np.asarray(np.exp(np.interp(probabilities, cumulative, np.log(tau))), dtype=np.float64)

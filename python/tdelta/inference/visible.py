@@ -1,9 +1,7 @@
-"""The smallest overhead that a run of a given length can show on this instrument, by simulation.
+"""The smallest overhead that a run of a given length can show on this instrument, by `tdelta.inference.assurance`.
 
-What is simulated are the means of instances, which is all that stage 2 sees of a run; from there on it is the verdicts'
-own code. Luck is drawn anew for each experiment from what calibration knows of it, so the share of experiments that
-show an overhead is an assurance (O'Hagan, Stevens and Campbell 2005, Pharmaceutical Statistics 4:187), not a power at
-one guess.
+Luck is drawn from what calibration knows of it, so the share of simulated runs that show an overhead is an assurance,
+not a power at one guess.
 
 One series at an overhead of 0 serves every overhead and every limit: but for the wide prior of theta, the posterior of
 a log ratio moves with the truth and keeps its shape. The interval then lies above a limit as often as the distance from
@@ -12,14 +10,12 @@ truth to limit exceeds that from truth to the interval's lower end (the *reach*)
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
+from tdelta.inference.assurance import Draws, RoundsDesign, predict
 from tdelta.inference.instrument import InstrumentNoise
-from tdelta.inference.noise import SMALLEST_SD, InstanceMeans
-from tdelta.inference.posterior import posterior
-from tdelta.inference.rounds import fit_rounds
+from tdelta.inference.luck import luck_quantiles
+from tdelta.inference.noise import SMALLEST_SD
 from tdelta.records import LuckPrior, Pace, Visible
 
 ASSURANCE = 0.9
@@ -31,24 +27,26 @@ MOST_ROUNDS = 400
 """Rounds beyond which nothing is simulated: by then luck is known as well as it need be."""
 
 _EXPERIMENTS = 300
-_PLAIN = np.array([True, True, False])
-"""A usual run: the baseline, its A/A twin, one condition."""
 
 
-def reach(noise: InstrumentNoise, prior: LuckPrior | None, *, rounds: int, blocks: int, seed: int = 0) -> float:
+def reach(noise: InstrumentNoise, prior: LuckPrior | None, *, rounds: int, blocks: int) -> float:
     """By how much a log ratio must exceed a limit for the 95 % HDI to lie above it, nine times in ten.
+
+    The run is a usual one: a baseline, its A/A twin, one condition.
 
     Args:
         noise: the instrument's.
         prior: of the run's luck; None without a calibration.
         rounds: of the run, at least 1.
         blocks: in each round.
-        seed: draws the experiments.
     """
-    rng = np.random.default_rng([seed, rounds, blocks])
-    tau = rng.choice(noise.luck_grid, size=_EXPERIMENTS, p=noise.luck_weights)
-    distances = [-math.log(_lower_end(rng, noise, prior, float(luck), rounds, blocks)) for luck in tau]
-    return float(np.quantile(distances, ASSURANCE))
+    known = Draws(
+        variance=np.full(_EXPERIMENTS, max(noise.trial_sd, SMALLEST_SD) ** 2),
+        luck=luck_quantiles(noise.luck_grid, noise.luck_weights, (np.arange(_EXPERIMENTS) + 0.5) / _EXPERIMENTS),
+        df_share=noise.df_share,
+    )
+    simulated = predict(known, RoundsDesign(conditions=3, plain=2, blocks=blocks), [rounds], prior=prior)
+    return float(np.quantile(-np.log(simulated.hdi95[:, 0, 0]), ASSURANCE))
 
 
 def visible(noise: InstrumentNoise, prior: LuckPrior | None, pace: Pace, *, blocks: int) -> tuple[Visible, ...]:
@@ -65,18 +63,3 @@ def rounds_in(pace: Pace, minutes: float) -> int:
 def _visible(noise: InstrumentNoise, prior: LuckPrior | None, pace: Pace, minutes: float, blocks: int) -> Visible:
     rounds = rounds_in(pace, minutes)
     return Visible(minutes, rounds, reach(noise, prior, rounds=rounds, blocks=blocks) if rounds else None)
-
-
-def _lower_end(
-    rng: np.random.Generator, noise: InstrumentNoise, prior: LuckPrior | None, luck: float, rounds: int, blocks: int
-) -> float:
-    """The lower end of the 95 % HDI of one simulated run whose truth is a ratio of 1."""
-    conditions = len(_PLAIN)
-    trial_sd = max(noise.trial_sd, SMALLEST_SD)
-    means = rng.normal(0.0, math.hypot(luck, trial_sd / math.sqrt(blocks)), (rounds, conditions))
-    means -= means.mean(axis=1, keepdims=True)
-    df = rounds * (blocks - 1) * (conditions - 1) * noise.df_share
-    variance = trial_sd**2 * float(rng.chisquare(df)) / df if df else 0.0
-    seen = InstanceMeans(means, np.full(rounds, float(blocks)), variance, df, np.zeros((0, conditions)))
-    fit = fit_rounds([seen], [_PLAIN], luck=prior)
-    return posterior(fit.strata[0].mixture(0)).ratio_hdi(0.95)[0]

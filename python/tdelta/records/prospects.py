@@ -135,7 +135,7 @@ class Layout:
 class Advice:
     """Trial length and blocks a round that decide soonest, among those that the data can speak of.
 
-    ``trial_gain`` and ``blocks_gain`` are the time for the same precision over that of the run as it was, 1 where it
+    ``trial_gain`` and ``blocks_gain`` are the time to decide the headline over that of the run as it was, 1 where it
     stays as it was. ``trial_seconds`` is None where a single length was measured.
     """
 
@@ -201,8 +201,9 @@ class Width:
 class Prospect:
     """How long one must measure here. ``headline`` are the aims that were asked for, or stand for them.
 
-    ``options`` are those of the run that is advised, by the field names of a run's request; ``simulated`` is how many
-    runs each curve rests on; ``pilot_seconds`` is None where stored runs were read.
+    ``options`` are those of the run that is advised, by the field names of a run's request; ``again`` those of `tdelta
+    plan` that belong to these runs and to what was asked besides overheads and ROPEs, ``assurance`` among them.
+    ``simulated`` is how many runs each curve rests on; ``pilot_seconds`` is None where stored runs were read.
     """
 
     engine: str
@@ -225,3 +226,4 @@ class Prospect:
     simulated: int
     cautions: tuple[str, ...]
     options: Mapping[str, object] = field(default_factory=dict)
+    again: Mapping[str, object] = field(default_factory=dict)

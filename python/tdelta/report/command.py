@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import MISSING, fields
 
 from tdelta.errors import UsageError
 from tdelta.records import RunSettings
@@ -54,6 +53,7 @@ _FLAGS: Mapping[str, str] = {
     "directory": "--dir",
     "store": "--store",
 }
+_PLAN_FLAGS = {**_FLAGS, "assurance": "--assurance"}
 _DSNS = ("baseline", "encrypted")
 _DECIDING = ("study", "engine", "scale", *_DSNS)
 """What decides the defaults of the rest."""
@@ -81,10 +81,11 @@ def _run_words(options: Mapping[str, object]) -> list[str]:
     for name, flag in _FLAGS.items():
         value = options.get(name)
         default = _default_of(name, options, without)
-        is_default = value == default and not (name == "trial_seconds" and _is_open(options, varied))
+        is_default = value == default and name not in without.vary
+        is_default = is_default and not (name == "trial_seconds" and _is_open(options, varied))
         if value is not None and not is_default and name not in varied:
             words += [flag, _word(name, value)]
-    return [*words, *_vary(varied, without), *_rounds(options), *_twins(options)]
+    return [*words, *_vary(varied, without), *_rounds(options, without), *_twins(options)]
 
 
 def next_command(command: str, settings: RunSettings, *words: str) -> str:
@@ -98,6 +99,18 @@ def next_command(command: str, settings: RunSettings, *words: str) -> str:
     store = settings.options.get("store")
     where = ["--store", str(store)] if store else []
     return shlex.join(["tdelta", *command.split(), settings.run_id, *words, *where])
+
+
+def plan_command(run_ids: Iterable[str], options: Mapping[str, object], *words: str) -> str:
+    """The ``tdelta plan`` that goes over stored runs, quoted for a shell.
+
+    Args:
+        run_ids: the runs.
+        options: by the field names of a run's request, and ``assurance``; all of them are written.
+        words: what comes between.
+    """
+    given = (word for name, value in options.items() for word in (_PLAN_FLAGS[name], _word(name, value)))
+    return shlex.join(["tdelta", "plan", *run_ids, *words, *given])
 
 
 def _is_open(options: Mapping[str, object], varied: Mapping[str, object]) -> bool:
@@ -117,16 +130,14 @@ def _default_of(name: str, options: Mapping[str, object], without: RunRequest) -
     """What runs where this option is not typed. DSNs are always typed, and say the engine."""
     if name in _DSNS:
         return None
+    if name == "scale":
+        return RunRequest().scale
     return _study_engine(options) if name == "engine" and not options.get("baseline") else getattr(without, name)
 
 
 def _study_engine(options: Mapping[str, object]) -> str:
     """The engine that runs where none is named."""
     return _without_options({"study": options.get("study")}).engine
-
-
-def _default(name: str) -> object:
-    return next((f.default for f in fields(RunRequest) if f.name == name and f.default is not MISSING), None)
 
 
 def _study(options: Mapping[str, object]) -> list[str]:
@@ -187,10 +198,9 @@ def _cache_level(level: object) -> str:
     return _percent(level) if isinstance(level, int | float) else str(level)
 
 
-def _rounds(options: Mapping[str, object]) -> list[str]:
-    least = options.get("min_rounds", _default("min_rounds"))
-    most = options.get("max_rounds")
-    if least == _default("min_rounds") and most is None:
+def _rounds(options: Mapping[str, object], without: RunRequest) -> list[str]:
+    least, most = (options.get(name, getattr(without, name)) for name in ("min_rounds", "max_rounds"))
+    if (least, most) == (without.min_rounds, without.max_rounds):
         return []
     return ["--rounds", f"{least}" if most is None else f"{least}..{most}"]
 

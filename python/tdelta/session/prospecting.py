@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import shlex
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+from tdelta.design import lay_out
 from tdelta.driver import MakeTwins
 from tdelta.driver.servers.adapters import SERVERS
 from tdelta.errors import StoreError, UsageError
 from tdelta.inference.planning import Asked, MeasuredRun, PlannedRun, prospect, teaches
-from tdelta.records import Condition, Event, Metric, Phase, Role, RunPlanned, RunResult, Trial
+from tdelta.records import Condition, Event, Level, Metric, Phase, Role, RunPlanned, RunResult, RunSettings, Trial
 from tdelta.records.prospects import Prospect
 from tdelta.session.conduct import conduct
 from tdelta.session.planning import check, plan, request_from_json, request_to_json
@@ -55,9 +57,9 @@ def from_runs(names: Sequence[str], asked: Asked, store_path: Path | None, metri
         found = list(dict.fromkeys(store.resolve(name) for name in names))
         runs = [_measured(store, run_id) for run_id in found]
     first = runs[0].settings
-    request = dataclasses.replace(request_from_json(first.options), aa=False)
-    planned = _planned(first.conditions, request)
-    return _with_options(prospect(runs, planned, asked, metric or first.metric), request)
+    request = dataclasses.replace(request_from_json(first.options), aa=False, store=store_path)
+    planned = _planned(_conditions(first, request), request)
+    return _with_options(prospect(runs, planned, asked, metric or first.metric), request, asked, metric)
 
 
 def from_pilot(
@@ -111,7 +113,7 @@ def from_pilot(
     learned = {run.settings.run_id for run in taught}
     cautions = (*_failed(results), *_too_short([run for run in runs if run.settings.run_id not in learned]))
     found = prospect(taught, planned, asked, request.metric, pilot_seconds=now() - began, cautions=cautions)
-    return _with_options(found, request)
+    return _with_options(found, request, asked)
 
 
 def _conduct_pilot(
@@ -139,7 +141,9 @@ def _conduct_pilot(
                 raise KeyboardInterrupt
         except KeyboardInterrupt as stopped:
             if results:
-                stopped.add_note(f"what the pilot measured is kept: tdelta plan {' '.join(_ids(results))}")
+                where = [] if request.store is None else ["--store", str(request.store)]
+                words = shlex.join(["tdelta", "plan", *_ids(results), *where])
+                stopped.add_note(f"what the pilot measured is kept: {words}")
             raise
     return results
 
@@ -195,6 +199,17 @@ def _elapsed_seconds(store: Store, run_id: str, trials: Sequence[Trial]) -> floa
         return max(starts) - min(starts) if starts else 0.0
 
 
+def _conditions(measured: RunSettings, request: RunRequest) -> tuple[Condition, ...]:
+    """Those of the run that is planned again: of identical twins, as in a pilot, those of the run that they stood for.
+
+    Which cipher stands where none was typed does not matter: it counts as one.
+    """
+    if not measured.options.get("aa"):
+        return measured.conditions
+    vary: dict[str, tuple[Level, ...]] = {"cipher": ("aes-256",), **request.vary}
+    return lay_out(vary, threads=request.threads, aa_twin=request.aa_twin, plant=request.plant)
+
+
 def _planned(conditions: Sequence[Condition], request: RunRequest) -> PlannedRun:
     of_stratum = [c for c in conditions if c.stratum == conditions[0].stratum]
     return PlannedRun(
@@ -215,8 +230,18 @@ def _set_up_seconds(request: RunRequest) -> float:
     return made.family.needs(made).set_up_seconds
 
 
-def _with_options(found: Prospect, request: RunRequest) -> Prospect:
-    """Add the options of the run that is advised, where a number of rounds is."""
+def _with_options(found: Prospect, request: RunRequest, asked: Asked, metric: Metric | None = None) -> Prospect:
+    """Add the options to plan with again, and those of the run that is advised, where a number of rounds is.
+
+    ``metric`` is the cost that was typed for stored runs, which need not be their own.
+    """
+    again = {
+        "assurance": None if asked.assurance == Asked().assurance else asked.assurance,
+        "max_seconds": asked.max_seconds,
+        "metric": None if metric is None else metric.value,
+        "store": None if request.store is None else str(request.store.absolute()),
+    }
+    found = dataclasses.replace(found, again={name: value for name, value in again.items() if value is not None})
     if found.advised_rounds is None:
         return found
     seconds = _MARGIN * found.layout.seconds(found.advised_rounds)

@@ -13,9 +13,11 @@ import tdelta.session
 from tdelta.cli.run import run
 from tdelta.errors import UnknownName
 from tdelta.records import Event, Metric, Phase, RunResult
-from tdelta.report.command import repeat_command
+from tdelta.report.command import repeat_command, run_command
 from tdelta.session import plan
+from tdelta.session.planning import request_to_json
 from tdelta.session.request import DryRun, RunRequest
+from tdelta.session.studies import request_for
 
 from .calling import Called, call
 
@@ -139,6 +141,52 @@ def test_the_command_a_report_gives_to_repeat_a_run_asks_for_the_same_run(sessio
     changed = {**options, "vary": varied, "plant": (0.05, 0.125), "metric": Metric.CPU_PER_OPERATION, "seed": 7301}
     changed |= {"directory": Path("/d"), "store": Path("/s.db")}
     assert session.requests == [RunRequest(**changed)]  # type: ignore[arg-type]
+
+
+SERVERS = {"baseline": "mysql://a@b/", "encrypted": "mysql://a@c/"}
+TYPED: tuple[dict[str, object], ...] = (
+    {"engine": "mariadb"},
+    {"library": "sqlcipher", "key": "raw"},
+    {"workload": "read-only"},
+    {"database": Path("/d/app.db")},
+    {"vary": {"cipher": ("aes-128", "aes-256"), "cache": (0.1, 1.2)}},
+    {"threads": 4, "cache": 0.5},
+    {"page_size": 8192, "journal_mode": "delete", "synchronous": "full"},
+    {"temp_store": "file", "reserve": "natural"},
+    {"size_bytes": 20_000_000},
+    {"rate": 100.0, "arrivals": "constant", "trial_seconds": 2.0},
+    {"at": 0.6, "trial_seconds": 0.25},
+    {"trial_seconds": 0.5, "slice_seconds": 0.05, "discard_seconds": 0.1},
+    {"blocks_per_round": 12, "min_rounds": 14, "max_rounds": 14, "max_seconds": 120.0},
+    {"rope": 0.01, "metric": Metric.CPU_PER_OPERATION, "slo_seconds": 0.02},
+    {"budget": 0.05},
+    {"aa": True},
+    {"aa_twin": False, "plant": (0.05,), "use_calibration": False},
+    {"engine": "mysql", "server_binary": Path("/s/mysqld"), "scope": "data", "cold": True},
+    {"engine": "postgres", "encrypted_dir": Path("/e")},
+    {"engine": "mariadb", "load": "work {host}", "load_operations": "did ([0-9]+)"},
+    {"engine": "mariadb", "restore": "mariadb < app.sql"},
+    {**SERVERS, "schema": "mine", "assume_encrypted": True},
+    {"directory": Path("/d"), "store": Path("/s.db")},
+    {"study": "order-entry"},
+    {"study": "read-only-sweep", "engine": "mysql"},
+    {"study": "read-only-sweep", "scale": "published"},
+    {"study": "read-only-sweep", "threads": 1},
+    {"study": "read-only-sweep", "min_rounds": 3, "max_rounds": None},
+)
+
+
+def test_every_option_but_the_seed_is_typed_somewhere() -> None:
+    assert {name for typed in TYPED for name in typed} == set(request_to_json(RunRequest())) - {"seed"}
+
+
+@pytest.mark.parametrize("typed", TYPED, ids=lambda typed: ", ".join(f"{name} {typed[name]}" for name in typed))
+def test_the_command_for_a_run_asks_for_that_run(session: FakeSession, typed: dict[str, object]) -> None:
+    options = request_to_json(request_for(typed))
+    assert call(*shlex.split(run_command(options))[1:]).code == 0
+    (asked,) = session.requests
+    assert isinstance(asked, RunRequest)
+    assert request_to_json(asked) == options
 
 
 def test_the_answer_goes_to_standard_output_and_progress_to_standard_error(session: FakeSession) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from tdelta.errors import UnknownName, UsageError
 from tdelta.inference.planning import Asked
-from tdelta.records import Metric, Phase, RunPlanned
+from tdelta.records import Event, Metric, Phase, RunPlanned
 from tdelta.records.prospects import Prospect
 from tdelta.session.prospecting import from_pilot, from_runs
 from tdelta.store import Store
@@ -73,6 +73,48 @@ def test_the_pilots_runs_are_kept_and_can_be_planned_from_again(sitting: Sitting
     assert again.lengths == first.lengths
     assert again.luck == first.luck
     assert again.pilot_seconds is None
+
+
+def test_a_pilot_gone_over_again_plans_the_same_run(sitting: Sitting) -> None:
+    """Its own twins are three; the run that it was for has two ciphers in each of two strata."""
+    first = pilot(sitting, 120.0, vary={"cipher": ("aes-128", "aes-256"), "threads": (1, 2)})
+    again = from_runs(first.run_ids, ASKED, sitting.store)
+    for of in ("conditions", "block_conditions", "plain", "trial_seconds"):
+        assert getattr(again.layout, of) == getattr(first.layout, of)
+    assert again.options["vary"] == first.options["vary"]
+
+
+def test_a_plan_says_what_else_must_be_typed_to_plan_again(sitting: Sitting) -> None:
+    assert pilot(sitting).again == {"store": str(sitting.store)}
+    asked = dataclasses.replace(ASKED, assurance=0.9, max_seconds=600.0)
+    found = from_runs(["last"], asked, sitting.store, Metric.CPU_PER_OPERATION)
+    assert found.again == {
+        "assurance": 0.9,
+        "max_seconds": 600.0,
+        "metric": "cpu_per_operation",
+        "store": str(sitting.store),
+    }
+
+
+def test_the_run_that_is_advised_goes_into_the_store_that_was_read(sitting: Sitting) -> None:
+    sitting.conduct(blocks_per_round=6, min_rounds=4, max_rounds=4)
+    moved = sitting.store.rename(sitting.base / "moved.sqlite")
+    found = from_runs(["last"], ASKED, moved)
+    assert (found.options["store"], found.again["store"]) == (str(moved), str(moved))
+
+
+def test_a_pilot_that_is_ended_says_how_to_plan_from_what_it_measured(sitting: Sitting) -> None:
+    def end_the_second(event: Event) -> None:
+        sitting.events.append(event)
+        if sum(isinstance(e, RunPlanned) for e in sitting.events) == 2:
+            raise KeyboardInterrupt
+
+    request = dataclasses.replace(sitting.request(), max_rounds=None, blocks_per_round=6)
+    with pytest.raises(KeyboardInterrupt) as ended:
+        from_pilot(request, ASKED, end_the_second, 60.0, make_twins=sitting.twins, now=sitting.twins.clock)
+    measured = next(event.settings.run_id for event in sitting.events if isinstance(event, RunPlanned))
+    (note,) = ended.value.__notes__
+    assert note.endswith(f"tdelta plan {measured} --store {sitting.store}")
 
 
 def test_a_request_with_faults_is_refused_before_anything_is_measured(sitting: Sitting) -> None:

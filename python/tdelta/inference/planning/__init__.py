@@ -6,7 +6,7 @@ chance is averaged over what is known and not known of the noise (O'Hagan, Steve
 Statistics 4:187). Random draws come from named streams of a fixed seed, so the same trials give the same figures.
 """
 
-from tdelta.inference.planning.assurance import Draws, Prediction, RoundsDesign, predict
+from tdelta.inference.assurance import Draws, Prediction, RoundsDesign, predict
 from tdelta.inference.planning.prospects import Asked, prospect
 from tdelta.inference.planning.runs import MeasuredRun, PlannedRun, teaches
 

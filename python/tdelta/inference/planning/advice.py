@@ -1,16 +1,21 @@
-"""Trial length and blocks a round that decide soonest, by what equal precision takes in wall clock.
+"""Trial length and blocks a round that decide soonest.
 
 Both are the optimum of two-stage sampling, where a unit costs something to begin and something to go on with (Cochran
-1977, "Sampling Techniques", section 10.6): a trial has its switch, a round its fresh twins. A gain under a tenth is
-worth no change.
+1977, "Sampling Techniques", section 10.6): a trial has its switch, a round its fresh twins. Rounds are counted by
+normal theory, with what a t needs besides, and three at least: where less would do, short ones are best. A gain under
+a tenth is worth no change.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from statistics import NormalDist
 
 import numpy as np
 
+from tdelta.inference.cautions import FEWEST_ROUNDS
 from tdelta.inference.planning.runs import PlannedRun
 from tdelta.inference.planning.scales import LengthCurve
 from tdelta.inference.posterior import FloatArray
@@ -22,6 +27,13 @@ _MOST_BLOCKS = 48
 _SEVERAL = 1.5
 """Lengths must differ by this factor to speak of a best one."""
 
+_Z95 = 1.96
+_FOR_A_T = _Z95**2 / 2.0
+"""Rounds that a t interval needs beyond a normal one (Guenther 1981, The American Statistician 35:243)."""
+
+_LEAST_DISTANCE = 1e-4
+"""What is nearer to the ROPE's edge, in logs, is on it: nothing decides that, and then it is precision that counts."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Best:
@@ -30,7 +42,19 @@ class _Best:
     words: str
 
 
-def advise(planned: PlannedRun, curve: LengthCurve, luck_variance: float, times: TimeCosts) -> Advice:
+def wanted_variance(aims: Iterable[tuple[float, float]], assurance: float) -> float:
+    """The variance of a log ratio at which a run decides, by normal theory.
+
+    Args:
+        aims: true overheads, each with its ROPE; the nearest pair counts.
+        assurance: the chance of a right decision.
+    """
+    distances = (abs(math.log1p(effect) - math.log1p(rope)) for effect, rope in aims)
+    nearest = min((distance for distance in distances if distance > _LEAST_DISTANCE), default=_LEAST_DISTANCE)
+    return (nearest / (_Z95 + NormalDist().inv_cdf(assurance))) ** 2
+
+
+def advise(planned: PlannedRun, curve: LengthCurve, luck_variance: float, times: TimeCosts, wanted: float) -> Advice:
     """Advise on a run.
 
     Args:
@@ -38,14 +62,25 @@ def advise(planned: PlannedRun, curve: LengthCurve, luck_variance: float, times:
         curve: posterior of a trial's noise by its length.
         luck_variance: posterior mean of an instance's luck, squared.
         times: where wall clock goes.
+        wanted: the variance of a log ratio at which it decides.
     """
-    length = _best_length(planned, curve, times)
-    seconds = planned.trial_seconds if length is None or length.gain == 1.0 else length.value
-    blocks = _best_blocks(planned, float(curve.mean(np.array([seconds]))[0]), luck_variance, times, seconds)
+
+    def takes(seconds: float, blocks: float) -> float:
+        noise = float(curve.mean(np.array([seconds]))[0])
+        of_round = (1.0 + 1.0 / planned.plain) * (luck_variance + noise / blocks)
+        rounds = max(FEWEST_ROUNDS, of_round / wanted + _FOR_A_T)
+        return rounds * (times.round_seconds + blocks * planned.block_conditions * times.slot_seconds(seconds))
+
+    def takes_at_best(seconds: float) -> float:
+        return min(takes(seconds, blocks) for blocks in _blocks(planned))
+
+    trial = _best_length(planned, curve, takes_at_best)
+    seconds = planned.trial_seconds if trial is None or trial.gain == 1.0 else trial.value
+    blocks = _best_blocks(planned, lambda blocks: takes(seconds, blocks))
     return Advice(
-        trial_seconds=None if length is None else length.value,
-        trial_gain=1.0 if length is None else length.gain,
-        trial_words=_one_length(curve) if length is None else length.words,
+        trial_seconds=None if trial is None else trial.value,
+        trial_gain=1.0 if trial is None else trial.gain,
+        trial_words=f"trials of {curve.reference:.2g} s were the only ones" if trial is None else trial.words,
         blocks_per_round=round(blocks.value),
         blocks_gain=blocks.gain,
         blocks_words=blocks.words,
@@ -54,48 +89,37 @@ def advise(planned: PlannedRun, curve: LengthCurve, luck_variance: float, times:
 
 def time_for_same(curve: LengthCurve, times: TimeCosts, seconds: FloatArray) -> FloatArray:
     """Variance of a trial times the wall clock it takes: what equal precision takes, luck of instances aside."""
-    return np.asarray(curve.mean(seconds) * _slots(times, seconds), dtype=np.float64)
+    slots = times.switch_seconds + times.stretch * seconds
+    return np.asarray(curve.mean(seconds) * slots, dtype=np.float64)
 
 
-def _slots(times: TimeCosts, seconds: FloatArray) -> FloatArray:
-    return np.asarray(times.switch_seconds + times.stretch * seconds, dtype=np.float64)
-
-
-def _one_length(curve: LengthCurve) -> str:
-    return f"trials of {curve.reference:.2g} s were the only ones"
-
-
-def _best_length(planned: PlannedRun, curve: LengthCurve, times: TimeCosts) -> _Best | None:
+def _best_length(planned: PlannedRun, curve: LengthCurve, takes: Callable[[float], float]) -> _Best | None:
     """The best of the lengths between the shortest and the longest that were measured; none beyond is guessed at."""
     if curve.longest < _SEVERAL * curve.shortest:
         return None
     if planned.keeps_trial:
         return _Best(planned.trial_seconds, 1.0, "as given")
-    lengths = np.geomspace(curve.shortest, curve.longest, _LENGTHS)
-    takes = time_for_same(curve, times, lengths)
-    best = float(lengths[int(np.argmin(takes))])
-    gain = float(takes.min() / time_for_same(curve, times, np.array([planned.trial_seconds]))[0])
+    best = min(np.geomspace(curve.shortest, curve.longest, _LENGTHS).tolist(), key=takes)
+    gain = takes(best) / takes(planned.trial_seconds)
     if gain > _WORTH_A_CHANGE:
         return _Best(planned.trial_seconds, 1.0, "none of the lengths tried is clearly better")
-    return _Best(float(f"{best:.2g}"), gain, f"takes {gain:.2g} times as long for the same precision")
+    return _Best(float(f"{best:.2g}"), gain, f"takes {gain:.2g} times as long to decide")
 
 
-def _best_blocks(
-    planned: PlannedRun, noise_variance: float, luck_variance: float, times: TimeCosts, seconds: float
-) -> _Best:
-    """Blocks a round, whole passes through the Williams design where a round holds one."""
-    block_seconds = planned.block_conditions * times.slot_seconds(seconds)
-
-    def takes(blocks: float) -> float:
-        variance = luck_variance + noise_variance / blocks
-        return variance * (times.round_seconds + blocks * block_seconds)
-
+def _best_blocks(planned: PlannedRun, takes: Callable[[float], float]) -> _Best:
     now = planned.blocks_per_round
     if planned.keeps_blocks:
         return _Best(now, 1.0, "as given")
-    rows = planned.block_conditions * (1 + planned.block_conditions % 2)
-    best = min(range(min(rows, _MOST_BLOCKS), _MOST_BLOCKS + 1, rows), key=takes)
+    best = min(_blocks(planned), key=takes)
     gain = takes(best) / takes(now)
     if gain > _WORTH_A_CHANGE:
         return _Best(now, 1.0, "no other number is clearly better")
-    return _Best(best, gain, f"takes {gain:.2g} times as long for the same precision")
+    return _Best(best, gain, f"takes {gain:.2g} times as long to decide")
+
+
+def _blocks(planned: PlannedRun) -> tuple[int, ...]:
+    """What a round may hold: whole passes through the Williams design, where it can hold one."""
+    if planned.keeps_blocks:
+        return (planned.blocks_per_round,)
+    rows = planned.block_conditions * (1 + planned.block_conditions % 2)
+    return (planned.blocks_per_round, *range(min(rows, _MOST_BLOCKS), _MOST_BLOCKS + 1, rows))

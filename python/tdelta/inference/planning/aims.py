@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from tdelta.inference.assurance import Prediction, right_decision
 from tdelta.inference.cautions import FEWEST_ROUNDS
-from tdelta.inference.planning.assurance import Prediction, right_decision
 from tdelta.records.prospects import Aim, Layout, Point, Reach
 
 EFFECTS = (0.0, 0.005, 0.01, 0.02, 0.03, 0.05, 0.10)
@@ -44,19 +44,11 @@ def aims_of(
     )
 
 
-def headline_aims(effects: Sequence[float], ropes: Sequence[float], aims: Sequence[Aim]) -> tuple[Aim, ...]:
-    """What was asked for. Where nothing was: no overhead at all, and the smallest usual one above the ROPE."""
-    wanted = [aim for aim in aims if aim.rope in (ropes or (_HEADLINE_ROPE,))]
-    if effects:
-        return tuple(wanted)
-    return tuple(_smallest(wanted))
-
-
-def _smallest(aims: Sequence[Aim]) -> Iterator[Aim]:
-    for rope in dict.fromkeys(aim.rope for aim in aims):
-        mine = [aim for aim in aims if aim.rope == rope]
-        yield mine[0]
-        yield from [aim for aim in mine if aim.effect > 1.25 * rope][:1]
+def headline_of(effects: Sequence[float], ropes: Sequence[float]) -> Iterator[tuple[float, float]]:
+    """Overheads and ROPEs that were asked for; where none were, no overhead and the smallest usual one above a ROPE."""
+    for rope in ropes or (_HEADLINE_ROPE,):
+        above = [effect for effect in EFFECTS if effect > 1.25 * rope]
+        yield from ((effect, rope) for effect in effects or (EFFECTS[0], *above[:1]))
 
 
 def _aim(effect: float, rope: float, prediction: Prediction, layout: Layout, assurance: float) -> Aim:

@@ -9,15 +9,15 @@ import numpy as np
 
 from tdelta.design.randomness import stream
 from tdelta.errors import UsageError
+from tdelta.inference.assurance import SEED, Draws, Prediction, RoundsDesign, predict
 from tdelta.inference.cautions import FEWEST_ROUNDS
-from tdelta.inference.planning.advice import advise, time_for_same
-from tdelta.inference.planning.aims import aims_of, headline_aims, rounds_to_look_at
-from tdelta.inference.planning.assurance import SEED, Draws, Prediction, RoundsDesign, predict
+from tdelta.inference.luck import luck_quantiles
+from tdelta.inference.planning.advice import advise, time_for_same, wanted_variance
+from tdelta.inference.planning.aims import aims_of, headline_of, rounds_to_look_at
 from tdelta.inference.planning.carryover import carry_over
 from tdelta.inference.planning.runs import LIKE_THE_BASELINE, MeasuredRun, PlannedRun, Seen, seen
 from tdelta.inference.planning.scales import LengthCurve, allan, chi_square_quantile, fit_curve
 from tdelta.inference.planning.timing import run_times, time_costs
-from tdelta.inference.posterior import FloatArray
 from tdelta.inference.rounds import RoundsFit, fit_rounds
 from tdelta.records import Metric, Role
 from tdelta.records.prospects import Advice, Layout, Luck, NoiseAtLength, Prospect, ScaleNoise, TimeCosts, Width
@@ -88,7 +88,8 @@ def prospect(
     planned = replace(planned, trial_seconds=_nearest(strata, planned.trial_seconds).trial_seconds)
     known = _known(strata, planned)
     luck_variance = float(known.luck.luck_weights @ known.luck.luck_grid**2)
-    advice = advise(planned, known.curve, luck_variance, known.times)
+    wanted = tuple(headline_of(asked.effects, asked.ropes))
+    advice = advise(planned, known.curve, luck_variance, known.times, wanted_variance(wanted, asked.assurance))
     layout = _layout(planned, advice, known.times)
     rounds = rounds_to_look_at(layout, asked.max_seconds)
     if not rounds:
@@ -99,7 +100,7 @@ def prospect(
     draws = _draws(known, layout.trial_seconds, asked.simulated)
     prediction = predict(draws, RoundsDesign(layout.conditions, layout.plain, layout.blocks_per_round), rounds)
     aims = aims_of(asked.effects, asked.ropes, prediction, layout, asked.assurance)
-    headline = headline_aims(asked.effects, asked.ropes, aims)
+    headline = tuple(aim for aim in aims if (aim.effect, aim.rope) in wanted)
     return Prospect(
         engine=runs[0].settings.engine,
         workload=runs[0].settings.workload,
@@ -150,12 +151,8 @@ def _draws(known: _Known, trial_seconds: float, count: int) -> Draws:
     rng = stream(SEED, "draws")
     variance = known.curve.draws(trial_seconds, count, rng)
     quantiles = rng.permutation((np.arange(count) + 0.5) / count)
-    return Draws(variance, _luck_quantiles(known.luck, quantiles), known.df_share)
-
-
-def _luck_quantiles(fit: RoundsFit, probabilities: FloatArray) -> FloatArray:
-    cumulative = np.cumsum(fit.luck_weights) - 0.5 * fit.luck_weights
-    return np.asarray(np.exp(np.interp(probabilities, cumulative, np.log(fit.luck_grid))), dtype=np.float64)
+    luck = luck_quantiles(known.luck.luck_grid, known.luck.luck_weights, quantiles)
+    return Draws(variance, luck, known.df_share)
 
 
 def _layout(planned: PlannedRun, advice: Advice, times: TimeCosts) -> Layout:
@@ -199,7 +196,7 @@ def _scales(one: Seen) -> tuple[ScaleNoise, ...]:
 
 
 def _luck(known: _Known) -> Luck:
-    low, high = _luck_quantiles(known.luck, _TAILS).tolist()
+    low, high = luck_quantiles(known.luck.luck_grid, known.luck.luck_weights, _TAILS).tolist()
     return Luck(known.luck.luck_median, (low, high), _instances(known.chosen))
 
 

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from tdelta.records import Decision
 from tdelta.records.prospects import Aim, Prospect, Reach, Width
-from tdelta.report.command import run_command
+from tdelta.report.command import plan_command, run_command
 from tdelta.report.drawing import draw, paragraph, plain_table
 from tdelta.report.plan.curves import curves, effect_words
 from tdelta.report.plan.grounds import grounds
@@ -118,9 +118,10 @@ def _some(widths: Sequence[Width]) -> Iterable[Width]:
 def _notes(found: Prospect) -> list[str]:
     source = f"a pilot of {duration(found.pilot_seconds)}, runs" if found.pilot_seconds is not None else "runs"
     error = 100 * (found.assurance * (1 - found.assurance) / found.simulated) ** 0.5
+    again = plan_command(found.run_ids, found.again, "--effect", "3%", "--rope", "1%")
     return [
         f"From {source} {', '.join(found.run_ids)} ({found.engine}, {found.workload}). Each chance is of"
         f" {found.simulated} simulated runs whose noise and luck vary as far as they are not known; it is itself known"
         f" to about {error:.1f} points. docs/plan.md says what is assumed.",
-        f"Again for other overheads, without measuring: tdelta plan {' '.join(found.run_ids)} --effect 3% --rope 1%",
+        f"Again for other overheads, without measuring: {again}",
     ]

@@ -4,8 +4,8 @@ import itertools
 
 import pytest
 
-from tdelta.inference.planning.aims import aims_of, first_reaching, headline_aims, rounds_to_look_at
-from tdelta.inference.planning.assurance import Draws, RoundsDesign, predict
+from tdelta.inference.assurance import Draws, RoundsDesign, predict
+from tdelta.inference.planning.aims import aims_of, first_reaching, headline_of, rounds_to_look_at
 from tdelta.records import Decision
 from tdelta.records.prospects import Aim, Layout, Reach
 
@@ -58,11 +58,9 @@ def test_an_aim_that_is_reached_takes_its_rounds_time() -> None:
 
 
 def test_where_nothing_is_asked_the_headline_is_no_overhead_and_the_first_one_above_1_per_cent() -> None:
-    found = headline_aims((), (), aims())
-    assert [(aim.effect, aim.rope) for aim in found] == [(0.0, 0.01), (0.02, 0.01)]
+    assert list(headline_of((), ())) == [(0.0, 0.01), (0.02, 0.01)]
 
 
 def test_what_is_asked_is_the_headline() -> None:
-    assert [a.effect for a in headline_aims((0.03,), (0.005,), aims((0.03,), (0.005,)))] == [0.03]
-    both = headline_aims((), (0.02,), aims((), (0.02,)))
-    assert [(a.effect, a.rope) for a in both] == [(0.0, 0.02), (0.03, 0.02)]
+    assert list(headline_of((0.03,), (0.005,))) == [(0.03, 0.005)]
+    assert list(headline_of((), (0.02,))) == [(0.0, 0.02), (0.03, 0.02)]

@@ -18,10 +18,17 @@ def found(*runs: MeasuredRun, asked: Asked = QUICK, planned: PlannedRun = PLANNE
     return prospect(runs, planned, asked, Metric.RESPONSE_TIME)
 
 
-def pilot(noise_at: float = 0.02, falls: float = 0.5, rounds: int = 8) -> list[MeasuredRun]:
+def pilot(noise_at: float = 0.04, falls: float = 0.5, luck: float = 0.001) -> list[MeasuredRun]:
     """Three lengths; noise falls with that power of the length."""
     return [
-        run(noise=noise_at * (0.25 / seconds) ** falls, trial_seconds=seconds, run_id=name, seed=seed, rounds=rounds)
+        run(
+            noise=noise_at * (0.25 / seconds) ** falls,
+            luck=luck,
+            trial_seconds=seconds,
+            run_id=name,
+            seed=seed,
+            rounds=8,
+        )
         for seed, (name, seconds) in enumerate([("a", 0.25), ("b", 0.5), ("c", 1.0)])
     ]
 
@@ -52,7 +59,23 @@ def test_where_noise_falls_as_fast_as_trials_grow_longer_ones_save_the_switches(
     advice = found(*slow_switch).advice
     assert advice.trial_seconds is not None
     assert advice.trial_seconds > 0.5
-    assert advice.trial_gain < 0.75
+    assert advice.trial_gain < 0.85
+
+
+def test_where_luck_is_most_longer_trials_only_make_longer_rounds() -> None:
+    advice = found(*[replace_times(r, 0.5) for r in pilot(noise_at=0.02, falls=0.5, luck=0.02)]).advice
+    assert (advice.trial_seconds, advice.trial_gain) == pytest.approx((0.25, 1.0), rel=1e-3)
+
+
+def test_what_three_rounds_decide_anyway_wants_short_ones() -> None:
+    """Six blocks are enough to tell 30 % from 2 % in a few rounds; three longer ones would take longer."""
+
+    def blocks(effect: float, rope: float) -> int:
+        asked = Asked(effects=(effect,), ropes=(rope,), simulated=10)
+        return found(run(noise=0.2, luck=0.001, rounds=30), asked=asked).layout.blocks_per_round
+
+    assert blocks(0.30, 0.02) == 6
+    assert blocks(0.03, 0.02) > 6
 
 
 def test_where_noise_does_not_fall_with_length_the_shortest_trials_stay() -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 from prospect_samples import PROSPECTS, hopeless, one_round, stored, whole
@@ -101,3 +102,10 @@ def test_carry_over_from_encrypted_twins_is_told_with_what_it_does_to_an_overhea
 def test_how_to_go_over_it_again_is_told() -> None:
     text = " ".join(plan_text(whole(), 100).split())
     assert "tdelta plan 20261122-abcd 20261122-efgh 20261122-jklm --effect 3% --rope 1%" in text
+
+
+def test_going_over_it_again_asks_of_the_same_store_with_the_same_chance_and_time() -> None:
+    again = {"assurance": 0.9, "max_seconds": 1800.0, "metric": "cpu_per_operation", "store": "/my runs.sqlite"}
+    text = " ".join(plan_text(replace(whole(), again=again), 100).split())
+    besides = "--assurance 0.9 --max-time 1800s --metric cpu_per_operation --store '/my runs.sqlite'"
+    assert f"20261122-jklm --effect 3% --rope 1% {besides}" in text

@@ -3,9 +3,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tdelta.inference.planning.assurance import Draws, RoundsDesign, predict, right_decision
+from tdelta.inference.assurance import Draws, RoundsDesign, predict, right_decision
 from tdelta.inference.posterior import Mixture, posterior
-from tdelta.records import Decision
+from tdelta.records import Decision, LuckPrior
 
 DESIGN = RoundsDesign(conditions=3, plain=2, blocks=6)
 ROUNDS = (3, 6, 12)
@@ -33,6 +33,18 @@ def test_noise_and_luck_make_wider_intervals() -> None:
 
     assert width(known(variance=16e-4)) > 1.4 * width(known())
     assert width(known(luck=0.02)) > 1.4 * width(known())
+
+
+def test_runs_that_begin_with_a_calibration_of_a_lucky_machine_say_more_at_once() -> None:
+    """Three rounds say little about luck, so what is said beforehand counts; twenty-seven say it themselves."""
+    sure = LuckPrior(0.002, 0.1, 0.0)
+
+    def narrower(rounds: int) -> float:
+        vague, told = (predict(known(luck=0.002), DESIGN, (rounds,), prior=prior) for prior in (None, sure))
+        return float(np.median(told.widths) / np.median(vague.widths))
+
+    assert narrower(3) < 0.9
+    assert narrower(3) < narrower(27) < 1.05
 
 
 def test_the_chance_grows_with_the_rounds_and_with_the_distance_from_the_rope() -> None:

@@ -1,9 +1,10 @@
-"""The chance that a run of so many rounds decides, averaged over what is not known of noise and luck.
+"""Simulated runs of the instrument: the chance that so many rounds decide, over what is not known of noise and luck.
 
-Each simulated run has a noise and a luck of its own, drawn from their posterior. What stage 1 would leave of it is
-drawn directly (instances' means and the variance of a trial, which for normal noise are sufficient); the shipped
-stage 2 and the shipped decision do the rest. Stage 1 says somewhat more noise than there is (docs/statistics.md), and
-here instances scatter by as much as it says: chances come out a little too low.
+`tdelta plan` asks it how long to measure, `tdelta calibrate` what a run of some length shows. Each simulated run has a
+noise and a luck of its own, drawn from their posterior. What stage 1 would leave of it is drawn directly (instances'
+means and the variance of a trial, which for normal noise are sufficient); the shipped stage 2 and the shipped decision
+do the rest. Stage 1 says somewhat more noise than there is (docs/statistics.md), and here instances scatter by as much
+as it says: chances come out a little too low.
 
 A run is simulated once, without an overhead, and its HDI is then scaled by each true overhead: shifting a log ratio
 scales the shortest interval of the ratio exactly. What that leaves out is that the prior t3(0, 0.5) is not shifted; at
@@ -13,18 +14,17 @@ many strata one is simulated, though all would inform the luck.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tdelta.design.randomness import stream
 from tdelta.inference.decisions import decide
 from tdelta.inference.noise import InstanceMeans
 from tdelta.inference.posterior import FloatArray, posterior
-from tdelta.inference.rounds import RoundsFit, fit_rounds
-from tdelta.records import Decision, Estimate
+from tdelta.inference.rounds import fit_rounds
+from tdelta.records import Decision, Estimate, LuckPrior
 
 SEED = 19490802
 """Fixed, so that the same trials give the same plan."""
@@ -102,7 +102,9 @@ def right_decision(effect: float, rope: float) -> Decision | None:
     return Decision.NEGLIGIBLE if effect > -rope else Decision.FASTER
 
 
-def predict(draws: Draws, design: RoundsDesign, rounds: Sequence[int], seed: int = SEED) -> Prediction:
+def predict(
+    draws: Draws, design: RoundsDesign, rounds: Sequence[int], seed: int = SEED, *, prior: LuckPrior | None = None
+) -> Prediction:
     """Simulate one run for each draw, and look at it after so many rounds.
 
     Args:
@@ -110,14 +112,14 @@ def predict(draws: Draws, design: RoundsDesign, rounds: Sequence[int], seed: int
         design: what a round is.
         rounds: after how many rounds to look, increasing.
         seed: draws everything.
+        prior: of luck, with which the runs begin; None without a calibration.
     """
-    plain = np.arange(design.conditions) < design.plain
     pairs = zip(draws.variance.tolist(), draws.luck.tolist(), strict=True)
-    hdis = [
-        _simulated(variance, luck, draws.df_share, design, plain, rounds, stream(seed, "assurance", number))
+    runs = (
+        _simulated(variance, luck, draws.df_share, design, rounds, stream(seed, "assurance", number))
         for number, (variance, luck) in enumerate(pairs)
-    ]
-    return Prediction(tuple(rounds), np.array(hdis))
+    )
+    return Prediction(tuple(rounds), np.array([[_hdi(seen, design, prior) for seen in run] for run in runs]))
 
 
 def _simulated(
@@ -125,31 +127,29 @@ def _simulated(
     luck: float,
     df_share: float,
     design: RoundsDesign,
-    plain: NDArray[np.bool_],
     rounds: Sequence[int],
     rng: np.random.Generator,
-) -> list[tuple[float, float]]:
-    """The HDI of the first condition beside the plain ones after each number of rounds."""
+) -> Iterator[InstanceMeans]:
+    """What stage 1 would leave of one run after each number of rounds."""
     most = rounds[-1]
     drawn = rng.normal(0.0, np.sqrt(luck**2 + variance / design.blocks), (most, design.conditions))
     means = drawn - drawn.mean(axis=1, keepdims=True)
     df = df_share * (design.blocks - 1) * (design.conditions - 1)
     squares = np.cumsum(2.0 * rng.gamma(df / 2.0, size=most)) if df > 0 else np.zeros(most)
-    found = []
     for count in rounds:
-        seen = InstanceMeans(
+        yield InstanceMeans(
             means=means[:count],
             blocks=np.full(count, float(design.blocks)),
             variance=variance * float(squares[count - 1]) / (df * count) if df > 0 else 0.0,
             df=df * count,
             influence=np.zeros((0, design.conditions)),
         )
-        found.append(_hdi(fit_rounds([seen], [plain])))
-    return found
 
 
-def _hdi(fit: RoundsFit) -> tuple[float, float]:
-    return posterior(fit.strata[0].mixture(0)).ratio_hdi(0.95)
+def _hdi(seen: InstanceMeans, design: RoundsDesign, prior: LuckPrior | None) -> tuple[float, float]:
+    """The 95 % HDI of the first condition beside the plain ones."""
+    plain = np.arange(design.conditions) < design.plain
+    return posterior(fit_rounds([seen], [plain], luck=prior).strata[0].mixture(0)).ratio_hdi(0.95)
 
 
 def _estimate(low: float, high: float) -> Estimate:

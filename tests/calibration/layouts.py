@@ -1,0 +1,181 @@
+"""Places where time passes: what trials of some length and rounds of so many blocks take, and what they tell.
+
+A trial's noise follows its length as planning believes (`tdelta.inference.planning.scales.LengthCurve`), blocks are
+independent but for a slow drift, and instances have luck. Wall clock is what `TimeCosts` makes of it; nothing is timed.
+"""
+
+from __future__ import annotations
+
+import math
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+
+from calibration.known_luck import IDENTICAL
+from calibration.simulation import AA, BASELINE, TWINS, Array, Machine, settings, simulate
+from tdelta.inference import judge, look, width
+from tdelta.inference.planning import (
+    Asked,
+    Draws,
+    MeasuredRun,
+    PlannedRun,
+    Prediction,
+    RoundsDesign,
+    predict,
+    prospect,
+)
+from tdelta.inference.planning.advice import advise, wanted_variance
+from tdelta.inference.planning.aims import first_reaching
+from tdelta.inference.planning.scales import fit_curve
+from tdelta.records import Decision, Metric
+from tdelta.records.prospects import Aim, Layout, TimeCosts
+
+LENGTHS = (1.0, 2.0, 4.0)
+"""Of a pilot's trials, seconds."""
+
+PLANNED = PlannedRun(conditions=3, block_conditions=3, plain=2, judged=1, trial_seconds=1.0, blocks_per_round=6)
+PASS, MOST_BLOCKS = 6, 48
+"""Blocks of a pass through the Williams design, and the most that are ever advised."""
+
+ASSURANCE = 0.8
+LOOKS = (3, 4, 5, 7, 10, 14, 20)
+
+TOO_NEAR = (0.021, 0.02)
+"""A true overhead and a ROPE that take hundreds of rounds to tell apart: of a layout nothing counts but precision."""
+
+_SET_UP_SECONDS = 20.0
+_SURE_DF = 1e4
+
+
+class Round(NamedTuple):
+    """How a round is laid out."""
+
+    trial_seconds: float
+    blocks: int
+
+
+@dataclass(frozen=True)
+class Place:
+    """A machine and what wall clock goes to.
+
+    A trial of L seconds has a log cost of variance ``flat + falling / L + growing * L``.
+    """
+
+    name: str
+    flat: float = 0.0
+    falling: float = 0.0
+    growing: float = 0.0
+    luck_sd: float = 0.003
+    round_seconds: float = 10.0
+    switch_seconds: float = 0.1
+
+    @property
+    def times(self) -> TimeCosts:
+        """Set-up, fresh twins of a round, a trial's switch."""
+        return TimeCosts(_SET_UP_SECONDS, self.round_seconds, self.switch_seconds, 1.0)
+
+    def variance(self, seconds: float) -> float:
+        """Of the log cost of a trial of that length."""
+        return self.flat + self.falling / seconds + self.growing * seconds
+
+    def machine(self, seconds: float) -> Machine:
+        """What happens to trials of that length."""
+        sd = float(np.sqrt(self.variance(seconds)))
+        return Machine(trial_sd=sd, noise="gamma", luck_sd=self.luck_sd, drift_sd=0.01, walk_sd=0.02)
+
+    def block_seconds(self, trial_seconds: float) -> float:
+        """Wall clock of a block."""
+        return len(TWINS) * self.times.slot_seconds(trial_seconds)
+
+    def whole_round_seconds(self, of: Round) -> float:
+        """Wall clock of a round, its fresh twins included."""
+        return self.round_seconds + of.blocks * self.block_seconds(of.trial_seconds)
+
+
+def advised(place: Place, aim: tuple[float, float] = TOO_NEAR, *, luck_sd: float | None = None) -> Round:
+    """What is advised where noise and luck are known, or luck is taken to be that much.
+
+    Args:
+        place: where.
+        aim: the true overhead, and the ROPE that it is to be told from.
+        luck_sd: the luck that is believed in.
+    """
+    variances = np.array([place.variance(seconds) for seconds in LENGTHS])
+    curve = fit_curve(np.array(LENGTHS), variances, np.full(len(LENGTHS), _SURE_DF))
+    luck = place.luck_sd if luck_sd is None else luck_sd
+    found = advise(PLANNED, curve, luck**2, place.times, wanted_variance([aim], ASSURANCE))
+    assert found.trial_seconds is not None
+    return Round(found.trial_seconds, found.blocks_per_round)
+
+
+def neighbours(of: Round) -> Iterator[Round]:
+    """Half and twice the trial, half and twice the blocks, as far as what was measured and what is advised go."""
+    for seconds in (max(0.5 * of.trial_seconds, LENGTHS[0]), min(2.0 * of.trial_seconds, LENGTHS[-1])):
+        if not 1 / 1.5 < seconds / of.trial_seconds < 1.5:
+            yield Round(seconds, of.blocks)
+    for passes in (of.blocks // PASS // 2, 2 * of.blocks // PASS):
+        if PASS <= PASS * passes <= MOST_BLOCKS:
+            yield Round(of.trial_seconds, PASS * passes)
+
+
+def effort(place: Place, of: Round, wall_seconds: float, experiments: int) -> Array:
+    """What equal precision takes, log: wall clock times the squared width of the HDI, of runs of about that time."""
+    whole = place.whole_round_seconds(of)
+    rounds = int(wall_seconds / whole)
+    widths = []
+    for index in range(experiments):
+        rng = np.random.default_rng([zlib.crc32(repr((place, of)).encode()), index])
+        trials = simulate(rng, place.machine(of.trial_seconds), [0.0], rounds=rounds, blocks=of.blocks)
+        ((_, estimate, _),) = look(trials, settings())
+        widths.append(width(estimate))
+    return 2.0 * np.log(widths) + np.log(rounds * whole)
+
+
+@cache
+def predicted(place: Place, of: Round, experiments: int) -> Prediction:
+    """Runs of that layout, looked at after 3 to 20 rounds."""
+    draws = Draws.known(place.variance(of.trial_seconds), place.luck_sd, experiments)
+    return predict(draws, RoundsDesign(len(TWINS), 2, of.blocks), LOOKS)
+
+
+def decides_in(place: Place, of: Round, runs: Prediction, aim: tuple[float, float]) -> float:
+    """Wall clock, seconds, until four runs in five say costly; infinite where that takes more than 20 rounds."""
+    rounds = first_reaching(LOOKS, runs.decided(*aim, Decision.COSTLY).tolist(), ASSURANCE)
+    return math.inf if rounds is None else rounds * place.whole_round_seconds(of)
+
+
+def planned(place: Place, index: int, asked: Asked) -> tuple[Layout, Aim]:
+    """The layout and the first aim of a plan from a pilot of six rounds of each length."""
+    rng = np.random.default_rng([zlib.crc32(place.name.encode()), index])
+    found = prospect([_pilot(rng, place, seconds) for seconds in LENGTHS], PLANNED, asked, Metric.RESPONSE_TIME)
+    return found.layout, found.headline[0]
+
+
+def _pilot(rng: np.random.Generator, place: Place, seconds: float, rounds: int = 6) -> MeasuredRun:
+    """A run of identical twins, as it would be stored."""
+    twins = (BASELINE, AA, IDENTICAL)
+    trials = simulate(rng, place.machine(seconds), [0.0], rounds=rounds, blocks=PASS, conditions=twins)
+    block = place.block_seconds(seconds)
+    timed = tuple(
+        replace(
+            trial,
+            started_unix_seconds=_SET_UP_SECONDS + (trial.round + 1) * place.round_seconds + trial.block * block,
+            measurement=replace(trial.measurement, elapsed_ns=round(1e9 * seconds)),
+        )
+        for trial in trials
+    )
+    elapsed = _SET_UP_SECONDS + rounds * place.whole_round_seconds(Round(seconds, PASS))
+    return MeasuredRun(replace(settings(twins), run_id=f"trials of {seconds:g} s"), timed, elapsed)
+
+
+def said_costly(place: Place, layout: Layout, rounds: int, effect: float, rope: float, seed: tuple[int, int]) -> bool:
+    """Whether `judge` says costly of such a run where that is the true overhead."""
+    machine, truth = place.machine(layout.trial_seconds), float(np.log1p(effect))
+    rng = np.random.default_rng([zlib.crc32(b"said costly"), *seed])
+    trials = simulate(rng, machine, [truth], rounds=rounds, blocks=layout.blocks_per_round)
+    (verdict,) = [v for v in judge(trials, settings(rope=rope)).verdicts if v.primary]
+    return verdict.decision is Decision.COSTLY
