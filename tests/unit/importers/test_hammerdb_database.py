@@ -149,6 +149,12 @@ def test_what_is_no_figure_is_named_and_the_rest_is_read(tmp_path: Path, stateme
     assert observations
 
 
+def test_a_procedures_name_is_taken_without_what_stands_around_it(tmp_path: Path):
+    plain = {it.group.transaction for it in read(IMPORTERS, made(tmp_path, name="usual.DB"))}
+    odd = made(tmp_path, "UPDATE JOBTIMING SET procname = procname || char(13, 13);")
+    assert {it.group.transaction for it in read(IMPORTERS, odd)} == plain
+
+
 @pytest.mark.parametrize("kept", [0.5, 0.9])
 def test_a_database_that_was_cut_off_is_refused_without_a_traceback(tmp_path: Path, kept: float):
     content = (FIXTURES / "hammerdb/hammer.DB").read_bytes()

@@ -31,6 +31,11 @@ def test_each_transaction_type_that_ran_is_a_summary_with_its_percentiles():
     assert registration.origin.cautions == ("2 failed transactions",)
 
 
+def test_a_name_is_taken_without_what_stands_around_it(tmp_path: Path):
+    path = changed(tmp_path, "swingbench/results.xml", '"Customer Registration"', '"Customer Registration&#13;&#13;"')
+    assert set(summaries(read(IMPORTERS, path))) == {"Customer Registration", "Browse Products"}
+
+
 def test_throughput_is_the_overviews_average():
     assert figures(read(IMPORTERS, RESULTS)) == {
         Group("plain", metric="throughput", unit="/s", levels=(("threads", 4),)): 600.0

@@ -96,7 +96,8 @@ def procedure(
         problems: takes what is no figure.
         cautions: said with them.
     """
-    if plain_name(name) is None:
+    named = plain_name(name)
+    if named is None:
         problems.add(f"expected the name of a procedure, found {shown(name)}", line)
         return None
     calls = whole(fields.get("calls"))
@@ -118,7 +119,7 @@ def procedure(
         return None
     sd, doubts = usable_sd(number(fields.get("sd")), printed)
     origin = belonging.origin(line, *cautions, *doubts, *_one_user(fields))
-    return Summary(belonging.response_times(name), origin, calls, mean, sd, quantiles)
+    return Summary(belonging.response_times(named), origin, calls, mean, sd, quantiles)
 
 
 def usable_sd(sd: float | None, printed: Printed) -> tuple[float | None, tuple[str, ...]]:

@@ -84,10 +84,12 @@ def _observations(document: Document, belonging: Belonging, problems: Problems) 
     for transaction in document.transactions:
         if not transaction.texts:
             continue
-        if plain_name(transaction.name) is None or transaction.name in names:
+        name = plain_name(transaction.name)
+        if name is None or name in names:
             problems.add(f"expected a Result with an id of its own, found {shown(transaction.name)}", transaction.line)
             continue
-        names.add(transaction.name)
+        transaction.name = name
+        names.add(name)
         summary = _summary(transaction, belonging, problems)
         if summary is not None:
             yield summary
