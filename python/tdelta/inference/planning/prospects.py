@@ -30,6 +30,8 @@ _PRESSED = 0.10
 _ALIKE = 0.2
 """Lengths that differ by less, in their logarithm, are the same length."""
 _TAILS = np.array([0.025, 0.975])
+_MOST_VARIANCE = 1.0
+"""Of a trial's log cost, in a simulated run. Two blocks leave any possible; with so much, nothing is decided anyway."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +151,7 @@ def _nearest(strata: Sequence[Seen], trial_seconds: float) -> Seen:
 def _draws(known: _Known, trial_seconds: float, count: int) -> Draws:
     """Stratified draws of noise and luck, independent of each other, as they nearly are in their posterior."""
     rng = stream(SEED, "draws")
-    variance = known.curve.draws(trial_seconds, count, rng)
+    variance = np.minimum(known.curve.draws(trial_seconds, count, rng), _MOST_VARIANCE)
     quantiles = rng.permutation((np.arange(count) + 0.5) / count)
     luck = luck_quantiles(known.luck.luck_grid, known.luck.luck_weights, quantiles)
     return Draws(variance, luck, known.df_share)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import pytest
@@ -131,6 +132,12 @@ def test_plain_twins_alone_are_a_caution_and_encrypted_ones_are_none() -> None:
 
 def test_few_instances_are_a_caution() -> None:
     assert any("9 instances" in caution for caution in found(without_rounds(run(), 3)).cautions)
+
+
+def test_two_blocks_say_hardly_anything_and_widths_are_figures_all_the_same() -> None:
+    seen = found(run(noise=0.15, rounds=1, blocks=2, seed=3), asked=Asked(max_seconds=60.0, simulated=1000))
+    assert all(0.0 < width.width80[0] < width.width < width.width80[1] < math.inf for width in seen.widths)
+    assert seen.widths[0].width80[1] > 3.0 * seen.widths[0].width80[0]
 
 
 def test_noise_that_does_not_average_out_is_a_caution() -> None:
