@@ -37,7 +37,6 @@ from tdelta.engines.servers import (
     Footprint,
     Place,
     Recipe,
-    ServerBinary,
     ServerCipher,
     ServerSettings,
     Settling,
