@@ -133,9 +133,7 @@ class OwnServers(OnTwoServers):
         with pytest.raises(OwnServerFault, match="is it running, does it listen there"):
             self.session("--encrypted", dsn)
 
-    def test_rights_that_are_missing_are_named_as_the_statements_that_give_them(
-        self, servers: tuple[Any, Any]
-    ) -> None:
+    def test_rights_that_are_missing_are_named_as_the_statements_that_give_them(self, servers: tuple[Any, Any]) -> None:
         with self.examined(servers, "nobody", "x") as both, pytest.raises(OwnServerFault) as caught:
             self.paired(both, "tdelta_r1")
         assert len(caught.value.faults) == len(OPTIONS) * len(self.grants)

@@ -9,7 +9,7 @@ WORDS = (
     "--library ./lib.so --workload ./mine --threads 2 --cache 20% --page-size 8KiB --journal-mode delete"
     " --synchronous full --size 10MB --rate 50 --arrivals constant --trial-seconds 0.5 --blocks 8 --rope 1%"
     " --plant 5% --plant 10% --max-time 5m --seed 7 --dir /d --store /s.db"
-).split()
+)
 
 ASKED: dict[str, Any] = {
     "library": "./lib.so",

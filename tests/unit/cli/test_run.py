@@ -63,7 +63,7 @@ def test_every_option_reaches_the_request(session: FakeSession) -> None:
         "order-entry --engine sqlite --key raw --vary cipher=aes-128,aes-256 --vary threads=1,4 --reserve natural"
         " --rounds 4..9 --budget 5% --metric cpu_per_operation --slo 20ms --aa --no-aa-twin"
     )
-    assert call("run", *WORDS, *words.split()).code == 0
+    assert call("run", *WORDS.split(), *words.split()).code == 0
     assert session.requests == [
         RunRequest(
             **ASKED,
