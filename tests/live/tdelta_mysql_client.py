@@ -10,7 +10,6 @@ import json
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import threading
 import time
@@ -20,6 +19,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
+from ports import free_port
 
 from tdelta import _native
 from tdelta.driver.servers import find_servers
@@ -179,14 +179,6 @@ def wait_until_it_answers(server: Server, log: Path) -> None:
         except _native.NativeError:
             assert time.monotonic() < until, log.read_text(errors="replace")[-2000:]
             time.sleep(0.05)
-
-
-def free_port() -> int:
-    """A TCP port that nobody listens on now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 def certify(folder: Path) -> Path:

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tdelta.engines.mysql_family import (
+    CREATE_SQL,
     GREETING,
     LOG_BYTES,
-    SHARED_FACTS,
     USER_SQL,
     MysqlFamily,
     Options,
@@ -24,21 +24,19 @@ from tdelta.engines.mysql_family import (
     binary_log_options,
     connect_options,
     counters_sql,
+    dirty_pages_sql,
     option_file,
     shared_options,
-    switch_fault,
     switched_on,
     variables,
     wanted_switches,
 )
 from tdelta.engines.servers import (
-    DATABASE,
     PLAIN_SCOPE,
     Command,
     Footprint,
     Place,
     Recipe,
-    ServerBinary,
     ServerCipher,
     ServerSettings,
     Settling,
@@ -46,6 +44,7 @@ from tdelta.engines.servers import (
 from tdelta.errors import UnknownName
 
 _PLAIN = "none"
+_PLUGIN = "file_key_management"
 _INSTALLERS = (
     "bin/mariadb-install-db",
     "scripts/mariadb-install-db",
@@ -75,14 +74,10 @@ _OWN_OPTIONS: Options = {
     "performance_schema": "OFF",
     "binlog_format": "ROW",
 }
-_OWN_FACTS = ("tx_isolation", "innodb_log_file_size", "innodb_buffer_pool_chunk_size", "aria_pagecache_buffer_size")
 _SETTLE = (
     "SET GLOBAL innodb_max_purge_lag_wait = 0",
     "SET GLOBAL innodb_log_checkpoint_now = ON",
     "PURGE BINARY LOGS BEFORE NOW()",
-)
-_DIRTY = (
-    "SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME = 'INNODB_BUFFER_POOL_PAGES_DIRTY'"
 )
 _FEW_PAGES = 8
 _PLAIN_TABLESPACES = (
@@ -141,9 +136,9 @@ class MariadbEngine(MysqlFamily):
     crypto = "openssl"
     ciphers = _CIPHERS
     scopes = (PLAIN_SCOPE, "data", "+log", "+temp", "+binlog", "all")
-
-    def __init__(self, binary: ServerBinary) -> None:
-        self.binary = binary
+    switches = _SWITCHES
+    own_facts = ("tx_isolation", "innodb_log_file_size", "innodb_buffer_pool_chunk_size", "aria_pagecache_buffer_size")
+    keys_setting = f"plugin_load_add={_PLUGIN}"
 
     def recipe(self, place: Place, settings: ServerSettings, key: str | None) -> Recipe:
         """How the server of a twin is made and run; an encrypted one's key goes to a file that only its owner reads."""
@@ -169,40 +164,25 @@ class MariadbEngine(MysqlFamily):
 
     def schema_sql(self, _settings: ServerSettings) -> tuple[str, ...]:
         """The database; what encrypts its tables is set for the whole server."""
-        return (f"CREATE DATABASE {DATABASE} CHARACTER SET utf8mb4 COLLATE utf8mb4_bin",)
-
-    def before_load_sql(self, _settings: ServerSettings) -> tuple[str, ...]:
-        """Nothing."""
-        return ()
+        return (CREATE_SQL,)
 
     def after_load_sql(self, tables: Iterable[str]) -> tuple[str, ...]:
         """Statistics of every table, columns' histograms included; then the end of background encryption."""
         return (*(f"ANALYZE TABLE `{table}` PERSISTENT FOR ALL" for table in tables), _AWAIT_ENCRYPTION)
 
-    @property
-    def facts(self) -> Mapping[str, str]:
-        """The settings that all twins share."""
-        return variables((*SHARED_FACTS, *_OWN_FACTS))
-
     def cipher_facts(self, settings: ServerSettings) -> Mapping[str, str]:
         """The switches, and how many InnoDB tablespaces are and are not encrypted."""
-        facts = variables(sorted(wanted_switches(_SWITCHES, settings)))
+        facts = variables(sorted(wanted_switches(self.switches, settings)))
         facts["plain_tablespaces"] = _PLAIN_TABLESPACES
         facts["encrypted_tablespaces"] = _ENCRYPTED_TABLESPACES
         if settings.is_encrypted:
             facts |= variables(["file_key_management_encryption_algorithm"])
         return facts
 
-    def cipher_fault(self, settings: ServerSettings, found: Mapping[str, str]) -> str | None:
-        """A switch that is not as asked, or a tablespace that is not encrypted, or that is."""
-        fault = switch_fault(wanted_switches(_SWITCHES, settings), found)
-        if fault is not None:
-            return fault
-        if settings.is_encrypted:
-            return self._encrypted_fault(settings, found)
-        if found["encrypted_tablespaces"] != "0":
-            return f"{found['encrypted_tablespaces']} tablespaces are encrypted, expected none"
-        return None
+    def keys_fault(self, settings: ServerSettings, found: Mapping[str, str]) -> str | None:
+        """A mode of the plugin's that is not the cipher's."""
+        mode, there = self._cipher(settings).mode, found["file_key_management_encryption_algorithm"]
+        return None if there.upper() == mode else f"{_PLUGIN} uses {there}, expected {mode}"
 
     @property
     def counters(self) -> tuple[str, ...]:
@@ -220,16 +200,7 @@ class MariadbEngine(MysqlFamily):
 
         The first statement waits for transactions that are open: let none be.
         """
-        return Settling(statements=_SETTLE, query=_DIRTY, at_most=_FEW_PAGES)
-
-    def differing_settings(self, settings: ServerSettings) -> tuple[str, ...]:
-        """The plugin and the switches of the scope."""
-        if not settings.is_encrypted:
-            return ()
-        return (
-            "plugin_load_add=file_key_management",
-            *(f"{name}={value}" for name, value in switched_on(_SWITCHES, settings).items()),
-        )
+        return Settling(statements=_SETTLE, query=dirty_pages_sql(STATUS_TABLE), at_most=_FEW_PAGES)
 
     def _cipher(self, settings: ServerSettings) -> MariadbCipher:
         cipher = self.ciphers.get(settings.cipher)
@@ -241,19 +212,11 @@ class MariadbEngine(MysqlFamily):
         if not settings.is_encrypted:
             return {}
         return {
-            "plugin_load_add": "file_key_management",
+            "plugin_load_add": _PLUGIN,
             "file_key_management_filename": _key_file(place),
             "file_key_management_encryption_algorithm": self._cipher(settings).mode,
-            **switched_on(_SWITCHES, settings),
+            **switched_on(self.switches, settings),
         }
-
-    def _encrypted_fault(self, settings: ServerSettings, found: Mapping[str, str]) -> str | None:
-        mode = self._cipher(settings).mode
-        if found["file_key_management_encryption_algorithm"].upper() != mode:
-            return f"file_key_management uses {found['file_key_management_encryption_algorithm']}, expected {mode}"
-        if found["plain_tablespaces"] != "0" or found["encrypted_tablespaces"] == "0":
-            return f"{found['plain_tablespaces']} tablespaces are not encrypted, expected none"
-        return None
 
     def _installer(self) -> Path:
         """The script that makes the data directory, beside the server or where Debian has it."""

@@ -16,9 +16,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from tdelta.engines.mysql_family import (
+    CREATE_SQL,
     GREETING,
     LOG_BYTES,
-    SHARED_FACTS,
     USER_SQL,
     MysqlFamily,
     Options,
@@ -27,9 +27,9 @@ from tdelta.engines.mysql_family import (
     binary_log_options,
     connect_options,
     counters_sql,
+    dirty_pages_sql,
     option_file,
     shared_options,
-    switch_fault,
     switched_on,
     variables,
     wanted_switches,
@@ -63,13 +63,6 @@ _OWN_OPTIONS: Options = {
     "performance_schema_consumer_events_statements_cpu": "ON",
     "binlog_expire_logs_seconds": 0,
 }
-_OWN_FACTS = (
-    "transaction_isolation",
-    "innodb_redo_log_capacity",
-    "innodb_buffer_pool_instances",
-    "innodb_adaptive_hash_index",
-    "innodb_change_buffering",
-)
 
 _SWITCHES: Switches = {
     "data": {"default_table_encryption": "ON"},
@@ -115,9 +108,6 @@ _TABLESPACES = (
     f"SELECT COUNT(*) FROM information_schema.INNODB_TABLESPACES WHERE NAME LIKE '{DATABASE}/%' AND ENCRYPTION = "
 )
 _SYSTEM = "SELECT COUNT(*) FROM information_schema.INNODB_TABLESPACES WHERE NAME IN ('mysql', 'sys/sys_config')"
-_DIRTY = (
-    "SELECT VARIABLE_VALUE FROM performance_schema.global_status WHERE VARIABLE_NAME = 'Innodb_buffer_pool_pages_dirty'"
-)
 
 
 class MysqlEngine(MysqlFamily):
@@ -127,15 +117,23 @@ class MysqlEngine(MysqlFamily):
     dialect = "mysql"
     crypto = "openssl"
     ciphers = _CIPHERS
+    own_facts = (
+        "transaction_isolation",
+        "innodb_redo_log_capacity",
+        "innodb_buffer_pool_instances",
+        "innodb_adaptive_hash_index",
+        "innodb_change_buffering",
+    )
+    keys_setting = _COMPONENT
 
     def __init__(self, binary: ServerBinary) -> None:
-        self.binary = binary
-        self._switches = _PERCONA_SWITCHES if binary.product == PERCONA else _SWITCHES
+        super().__init__(binary)
+        self.switches = _PERCONA_SWITCHES if binary.product == PERCONA else _SWITCHES
 
     @property
     def scopes(self) -> tuple[str, ...]:
         """The levels of the factor ``scope``; stock MySQL does not encrypt temporary files."""
-        parts = [f"+{part}" for part in ("log", "temp", "binlog") if part in self._switches]
+        parts = [f"+{part}" for part in ("log", "temp", "binlog") if part in self.switches]
         return (PLAIN_SCOPE, "data", *parts, "all")
 
     def recipe(self, place: Place, settings: ServerSettings, key: str | None) -> Recipe:  # noqa: ARG002 - see above
@@ -160,7 +158,7 @@ class MysqlEngine(MysqlFamily):
     def schema_sql(self, settings: ServerSettings) -> tuple[str, ...]:
         """The database; and where all is to be encrypted, what the server itself keeps."""
         encryption = "Y" if settings.is_encrypted else "N"
-        database = f"CREATE DATABASE {DATABASE} CHARACTER SET utf8mb4 COLLATE utf8mb4_bin ENCRYPTION = '{encryption}'"
+        database = f"{CREATE_SQL} ENCRYPTION = '{encryption}'"
         if settings.scope != "all":
             return (database,)
         return (
@@ -169,23 +167,14 @@ class MysqlEngine(MysqlFamily):
             database,
         )
 
-    def before_load_sql(self, _settings: ServerSettings) -> tuple[str, ...]:
-        """Nothing."""
-        return ()
-
     def after_load_sql(self, tables: Iterable[str]) -> tuple[str, ...]:
         """Statistics of every table."""
         return tuple(f"ANALYZE TABLE `{table}`" for table in tables)
 
-    @property
-    def facts(self) -> Mapping[str, str]:
-        """The settings that all twins share."""
-        return variables((*SHARED_FACTS, *_OWN_FACTS))
-
     def cipher_facts(self, settings: ServerSettings) -> Mapping[str, str]:
         """The switches, the keyring, and how many tablespaces are and are not encrypted."""
         return {
-            **variables(sorted(wanted_switches(self._switches, settings))),
+            **variables(sorted(wanted_switches(self.switches, settings))),
             "keyring": _KEYRING,
             "plain_tablespaces": f"{_TABLESPACES}'N'",
             "encrypted_tablespaces": f"{_TABLESPACES}'Y'",
@@ -194,21 +183,18 @@ class MysqlEngine(MysqlFamily):
         }
 
     def cipher_fault(self, settings: ServerSettings, found: Mapping[str, str]) -> str | None:
-        """A switch that is not as asked, a keyring that is not active, a tablespace that is not encrypted, or is."""
-        fault = switch_fault(wanted_switches(self._switches, settings), found)
-        if fault is not None:
+        """As in the family; and where all is to be encrypted, a tablespace of the server's own that is not."""
+        fault = super().cipher_fault(settings, found)
+        if fault is not None or settings.scope != "all":
             return fault
-        if not settings.is_encrypted:
-            return _excess_fault(found)
-        if found["keyring"] != "Active":
-            return f"the keyring component is {found['keyring']}, expected Active"
-        if found["plain_tablespaces"] != "0" or found["encrypted_tablespaces"] == "0":
-            return f"{found['plain_tablespaces']} tablespaces are not encrypted, expected none"
-        if settings.scope == "all" and found["encrypted_system_tablespaces"] != found["system_tablespaces"]:
-            return (
-                f"{found['encrypted_system_tablespaces']} of the server's own tablespaces are encrypted, expected all"
-            )
+        encrypted = found["encrypted_system_tablespaces"]
+        if encrypted != found["system_tablespaces"]:
+            return f"{encrypted} of the server's own tablespaces are encrypted, expected all"
         return None
+
+    def keys_fault(self, settings: ServerSettings, found: Mapping[str, str]) -> str | None:  # noqa: ARG002
+        """A keyring that is not active."""
+        return None if found["keyring"] == "Active" else f"the keyring component is {found['keyring']}, expected Active"
 
     @property
     def counters(self) -> tuple[str, ...]:
@@ -223,13 +209,7 @@ class MysqlEngine(MysqlFamily):
     @property
     def settling(self) -> Settling:
         """Wait until no page is dirty: an idle server writes them, at the rate of innodb_io_capacity."""
-        return Settling(statements=("PURGE BINARY LOGS BEFORE NOW()",), query=_DIRTY)
-
-    def differing_settings(self, settings: ServerSettings) -> tuple[str, ...]:
-        """The keyring and the switches of the scope."""
-        if not settings.is_encrypted:
-            return ()
-        return (_COMPONENT, *(f"{name}={value}" for name, value in switched_on(self._switches, settings).items()))
+        return Settling(statements=("PURGE BINARY LOGS BEFORE NOW()",), query=dirty_pages_sql(STATUS_TABLE))
 
     def _options(self, place: Place, settings: ServerSettings) -> Options:
         return {
@@ -238,7 +218,7 @@ class MysqlEngine(MysqlFamily):
             **self._unpacked_options(),
             "plugin_dir": _plugins(place),
             **binary_log_options(settings),
-            **switched_on(self._switches, settings),
+            **switched_on(self.switches, settings),
         }
 
     def _unpacked_options(self) -> Options:
@@ -272,9 +252,3 @@ def _keyring_files(place: Place) -> dict[Path, str]:
         place.folder / "bin" / f"{_NAME}.my": json.dumps({"components": f"file://{_COMPONENT}"}),
         _plugins(place) / f"{_COMPONENT}.cnf": json.dumps(configuration),
     }
-
-
-def _excess_fault(found: Mapping[str, str]) -> str | None:
-    if found["encrypted_tablespaces"] != "0":
-        return f"{found['encrypted_tablespaces']} tablespaces are encrypted, expected none"
-    return None

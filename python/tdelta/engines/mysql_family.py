@@ -7,6 +7,7 @@ there is no other way in. Nothing here reads or starts anything.
 from __future__ import annotations
 
 import getpass
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TypeAlias
@@ -48,13 +49,55 @@ USER_SQL = (
     f"GRANT ALL PRIVILEGES ON *.* TO '{DATABASE}'@'localhost' WITH GRANT OPTION;\n"
 )
 
+CREATE_SQL = f"CREATE DATABASE {DATABASE} CHARACTER SET utf8mb4 COLLATE utf8mb4_bin"
 
-class MysqlFamily:
-    """What the adapters of the family have in common beside settings."""
+
+class MysqlFamily(ABC):
+    """What the adapters of the family have in common. Each says which switches it has, and what keeps its keys."""
 
     socket_name = "s"
     admin_database = ""
     flushing: tuple[str, ...] = ()
+    switches: Switches
+    own_facts: tuple[str, ...]
+    """Settings beside `SHARED_FACTS` that twins of this product must agree in."""
+
+    keys_setting: str
+    """What is loaded on encrypted twins to keep their keys, in the server's words."""
+
+    def __init__(self, binary: ServerBinary) -> None:
+        self.binary = binary
+
+    @property
+    def facts(self) -> Mapping[str, str]:
+        """The settings that all twins share."""
+        return variables((*SHARED_FACTS, *self.own_facts))
+
+    def before_load_sql(self, _settings: ServerSettings) -> tuple[str, ...]:
+        """Nothing."""
+        return ()
+
+    def cipher_fault(self, settings: ServerSettings, found: Mapping[str, str]) -> str | None:
+        """A switch that is not as asked, keys that are not, or a tablespace that is not encrypted, or that is."""
+        fault = switch_fault(wanted_switches(self.switches, settings), found)
+        if fault is not None:
+            return fault
+        if settings.is_encrypted:
+            return self.keys_fault(settings, found) or _plain_fault(found)
+        if found["encrypted_tablespaces"] != "0":
+            return f"{found['encrypted_tablespaces']} tablespaces are encrypted, expected none"
+        return None
+
+    @abstractmethod
+    def keys_fault(self, settings: ServerSettings, found: Mapping[str, str]) -> str | None:
+        """What is wrong with what keeps the keys of an encrypted twin."""
+
+    def differing_settings(self, settings: ServerSettings) -> tuple[str, ...]:
+        """What keeps the keys, and the switches of the scope."""
+        if not settings.is_encrypted:
+            return ()
+        switches = switched_on(self.switches, settings)
+        return (self.keys_setting, *(f"{name}={value}" for name, value in switches.items()))
 
     @property
     def data_bytes_sql(self) -> str:
@@ -198,6 +241,12 @@ def switch_fault(wanted: Mapping[str, str], found: Mapping[str, str]) -> str | N
     return None
 
 
+def _plain_fault(found: Mapping[str, str]) -> str | None:
+    if found["plain_tablespaces"] != "0" or found["encrypted_tablespaces"] == "0":
+        return f"{found['plain_tablespaces']} tablespaces are not encrypted, expected none"
+    return None
+
+
 def _flush_log(settings: ServerSettings) -> int:
     """1: the log is flushed at each commit; 2: written then, flushed each second; 0: both each second."""
     if settings.is_loading:
@@ -223,6 +272,11 @@ def counters_sql(table: str, names: Mapping[str, str]) -> str:
         f"SELECT CASE LOWER(VARIABLE_NAME) {cases} END, VARIABLE_VALUE FROM {table}"
         f" WHERE LOWER(VARIABLE_NAME) IN ({listed})"
     )
+
+
+def dirty_pages_sql(table: str) -> str:
+    """A query for how many pages of the buffer pool are to be written; ``table`` as in `counters_sql`."""
+    return f"SELECT VARIABLE_VALUE FROM {table} WHERE VARIABLE_NAME = 'Innodb_buffer_pool_pages_dirty'"
 
 
 def variables(names: Iterable[str]) -> dict[str, str]:

@@ -5,19 +5,41 @@ user name is ever read into a fact. Beside the facts stands one measurement, `me
 on this CPU.
 """
 
-from tdelta.measure.aes import CryptoKind, cannot_hide, cpu_has_aes, hidden_environment
-from tdelta.measure.floor import Floor, FloorCell, floor_us_per_page, measure_floor, page_floor
-from tdelta.measure.machine import machine_facts
-from tdelta.measure.pressure import PressureMeter
-from tdelta.measure.space import (
-    free_disk_bytes,
-    free_memory_bytes,
-    require_memory,
-    require_open_files,
-    require_space,
-    require_writable,
-)
-from tdelta.measure.versions import library_versions
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tdelta.measure.aes import CryptoKind, cannot_hide, cpu_has_aes, hidden_environment
+    from tdelta.measure.floor import Floor, FloorCell, floor_us_per_page, measure_floor, page_floor
+    from tdelta.measure.machine import machine_facts
+    from tdelta.measure.pressure import PressureMeter
+    from tdelta.measure.space import (
+        free_disk_bytes,
+        free_memory_bytes,
+        require_memory,
+        require_open_files,
+        require_space,
+        require_writable,
+    )
+    from tdelta.measure.versions import library_versions
+else:
+    from tdelta.lazily import found_in
+
+    __getattr__ = found_in(
+        __name__,
+        aes=("CryptoKind", "cannot_hide", "cpu_has_aes", "hidden_environment"),
+        floor=("Floor", "FloorCell", "floor_us_per_page", "measure_floor", "page_floor"),
+        machine=("machine_facts",),
+        pressure=("PressureMeter",),
+        space=(
+            "free_disk_bytes",
+            "free_memory_bytes",
+            "require_memory",
+            "require_open_files",
+            "require_space",
+            "require_writable",
+        ),
+        versions=("library_versions",),
+    )
 
 __all__ = [
     "CryptoKind",

@@ -13,7 +13,7 @@ import sys
 import tempfile
 from collections.abc import Mapping
 from types import TracebackType
-from typing import Any
+from typing import Any, ClassVar, Self
 
 from tdelta.errors import WorkerFault
 
@@ -51,6 +51,9 @@ class Child:
         environment: its whole environment.
     """
 
+    called: ClassVar[str] = "a process of tdelta's own"
+    """What it is in messages."""
+
     def __init__(self, module: str, environment: Mapping[str, str]) -> None:
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the process
         self._process = subprocess.Popen(
@@ -63,7 +66,7 @@ class Child:
         )
         self._buffer = b""
 
-    def __enter__(self) -> Child:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(
@@ -93,16 +96,20 @@ class Child:
         """Process id."""
         return self._process.pid
 
+    def fileno(self) -> int:
+        """The descriptor on which answers arrive, for `select`."""
+        assert self._process.stdout is not None  # noqa: S101 - opened as a pipe above
+        return self._process.stdout.fileno()
+
     def send(self, do: str, **order: object) -> None:
         """Send one order and do not wait.
 
         Raises:
             WorkerFault: the process is gone.
         """
-        assert self._process.stdin is not None  # noqa: S101 - opened as a pipe above
+        line = json.dumps({"do": do, **order}).encode() + b"\n"
         try:
-            self._process.stdin.write(json.dumps({"do": do, **order}).encode() + b"\n")
-            self._process.stdin.flush()
+            self._write(line)
         except OSError as error:
             raise self._died() from error
 
@@ -123,18 +130,25 @@ class Child:
         self._process.kill()
         self._process.wait()
 
+    def _write(self, line: bytes) -> None:
+        assert self._process.stdin is not None  # noqa: S101 - opened as a pipe above
+        self._process.stdin.write(line)
+        self._process.stdin.flush()
+
     def _line(self, seconds: float) -> bytes:
-        assert self._process.stdout is not None  # noqa: S101 - opened as a pipe above
-        descriptor = self._process.stdout.fileno()
+        descriptor = self.fileno()
         chunks = [self._buffer]
         while b"\n" not in chunks[-1]:
             if not select.select([descriptor], [], [], seconds)[0]:
-                raise WorkerFault(f"a process of tdelta's own did not answer within {seconds:.0f} s")
+                raise self._silent(seconds)
             chunks.append(os.read(descriptor, 1 << 16))
             if not chunks[-1]:
                 raise self._died()
         line, _, self._buffer = b"".join(chunks).partition(b"\n")
         return line
+
+    def _silent(self, seconds: float) -> WorkerFault:
+        return WorkerFault(f"{self.called} did not answer within {seconds:.0f} s")
 
     def _died(self) -> WorkerFault:
         with contextlib.suppress(subprocess.TimeoutExpired):
@@ -142,6 +156,10 @@ class Child:
         self.kill()
         self._errors.seek(0)
         words = self._errors.read()[-_LAST_WORDS:].decode(errors="replace").strip()
-        return WorkerFault(
-            f"a process of tdelta's own ended with status {self._process.returncode}: {words or 'it said nothing'}"
-        )
+        return WorkerFault(f"{self.called} {_ending(self._process.returncode)}: {words or 'it said nothing'}")
+
+
+def _ending(status: int) -> str:
+    if status == -signal.SIGKILL:
+        return "was killed from outside (`dmesg` tells whether memory ran out)"
+    return f"died of {signal.Signals(-status).name}" if status < 0 else f"ended with status {status}"

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import re
 import secrets
 import shutil
-import socket
 import subprocess
-import threading
-import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from own_engines import PASSWORD, PATIENCE_SECONDS, ClientSession, await_server
+from ports import free_port
+
 from tdelta.driver.database_answers import Refused
 
-PATIENCE_SECONDS = 60.0
+INSTALL = "apt-get install mariadb-server"
+SCHEMES = ("mariadb", "mysql")
 ROOT_PASSWORD = "r00t's %pass"  # noqa: S105 - a test server's
-PASSWORD = "sécret ' \" % \\ #1"  # noqa: S105 - a test server's
 _LITERAL = "'" + PASSWORD.replace("\\", "\\\\").replace("'", "''") + "'"
 OBJECTS = (
     "SELECT TABLE_SCHEMA, TABLE_NAME FROM information_schema.TABLES ORDER BY 1, 2",
@@ -41,6 +40,7 @@ USERS = (
 _KINDS = {1045: "auth", 1698: "auth", 1044: "denied", 1142: "denied", 1227: "denied", 1049: "unknown_database"}
 _ERROR = re.compile(r"ERROR (\d+) \((\w+)\)[^:]*: (.*)")
 _ESCAPES = {"\\n": "\n", "\\t": "\t", "\\0": "\0", "\\\\": "\\"}
+_ECHOED = "answered"
 
 
 @dataclass(frozen=True)
@@ -56,10 +56,8 @@ class Server:
         return self.folder / "s"
 
 
-def free_port() -> int:
-    with socket.socket() as listening:
-        listening.bind(("127.0.0.1", 0))
-        return int(listening.getsockname()[1])
+def programs() -> object:
+    return shutil.which("mariadbd") and shutil.which("mariadb-install-db")
 
 
 def install(folder: Path) -> Path:
@@ -98,7 +96,7 @@ def running(installed: Path, folder: Path, *options: str) -> Iterator[Server]:
             process_group=0,
         )
     try:
-        _wait(process, port, folder / "log")
+        await_server(process, port, folder / "log")
         yield Server(folder, port, process)
     finally:
         process.kill()
@@ -127,27 +125,20 @@ def two(base: Path) -> Iterator[tuple[Server, Server]]:
         yield plain, other
 
 
-def root(server: Server) -> Session:
-    return Session({"user": "root", "socket": server.socket, "password": ROOT_PASSWORD})
+def root(server: Server, **more: object) -> Session:
+    return Session({"user": "root", "socket": server.socket, "password": ROOT_PASSWORD, **more})
 
 
-def objects(server: Server) -> list[object]:
-    """All that can be seen of a server that a run must leave as it was."""
-    with contextlib.closing(root(server)) as asked:
-        return [asked.rows(query) for query in OBJECTS]
+def address(port: int, user: str = "bench", *, scheme: str = "", query: str = "") -> str:
+    return f"{scheme or SCHEMES[0]}://{user}@127.0.0.1:{port}/{query}"
 
 
-def _wait(process: subprocess.Popen[bytes], port: int, log: Path) -> None:
-    give_up = time.monotonic() + PATIENCE_SECONDS
-    while time.monotonic() < give_up and process.poll() is None:
-        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
-            return
-        time.sleep(0.05)
-    raise AssertionError(log.read_text()[-2000:])
+def root_address(server: Server) -> str:
+    return f"mariadb://root@/?socket={server.socket}"
 
 
-class Session:
-    """One session by the ``mariadb`` client, which stays connected: locks and settings are the session's."""
+class Session(ClientSession):
+    """One session by the ``mariadb`` client."""
 
     def __init__(self, options: Mapping[str, object]) -> None:
         command = ["mariadb", "--no-defaults", "--batch", "--unbuffered", "--force", "--skip-ssl", "--no-auto-rehash"]
@@ -157,69 +148,24 @@ class Session:
             command += ["--protocol=tcp", f"--host={options['host']}", f"--port={options['port']}"]
         command += [f"--user={options['user']}", *([str(options["database"])] if "database" in options else [])]
         secret = {"MYSQL_PWD": str(options["password"])} if "password" in options else {}
-        self._process = subprocess.Popen(
-            command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            env={**os.environ, **secret},
-        )
-        self._guard = threading.Timer(PATIENCE_SECONDS, self._process.kill)
-        self._guard.daemon = True
-        self._guard.start()
-        self._asked = 0
-        try:
-            for statement in options.get("setup", ()):
-                self.run(statement)
-            self.text("SELECT 1")
-        except BaseException:
-            self.close()
-            raise
+        super().__init__(command, secret, options.get("setup", ()))
 
-    def run(self, sql: str) -> None:
-        self.rows(sql)
+    def echo(self, word: str) -> str:
+        return f"SELECT '{word}' AS {_ECHOED};"
 
     def rows(self, sql: str) -> tuple[list[str], list[list[str | None]]]:
-        lines = self._answer(sql)
+        text, lives = self.said(sql)
+        body = text.removesuffix(f"{_ECHOED}\n")
+        lines = body.removesuffix("\n").split("\n") if body else []
         for line in lines:
             if found := _ERROR.match(line):
                 number = int(found[1])
                 kind = _KINDS.get(number, "connection" if 2000 <= number < 2100 else "sql")
                 raise Refused(kind, f"{found[3]} ({number})")
+        if not lives:
+            raise Refused("connection", "the session has ended")
         cells = [[_cell(cell) for cell in line.split("\t")] for line in lines]
         return [str(name) for name in cells[0]] if cells else [], cells[1:]
-
-    def text(self, sql: str) -> str:
-        _, rows = self.rows(sql)
-        return rows[0][0] or "" if rows else ""
-
-    def close(self) -> None:
-        self._guard.cancel()
-        with contextlib.suppress(OSError):
-            assert self._process.stdin is not None
-            self._process.stdin.close()
-        self._process.kill()
-        self._process.wait()
-        assert self._process.stdout is not None
-        self._process.stdout.close()
-
-    def _answer(self, sql: str) -> list[str]:
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._asked += 1
-        end = f"answered-{self._asked}"
-        with contextlib.suppress(BrokenPipeError):
-            self._process.stdin.write(f"{sql};\nSELECT '{end}' AS answered;\n")
-            self._process.stdin.flush()
-        lines: list[str] = []
-        for line in self._process.stdout:
-            if line.rstrip("\n") == end:
-                return lines[:-1]
-            lines.append(line.rstrip("\n"))
-        if not any(_ERROR.match(line) for line in lines):
-            raise Refused("connection", "the session has ended")
-        return lines
 
 
 def _cell(text: str) -> str | None:

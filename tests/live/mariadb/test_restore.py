@@ -9,7 +9,6 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from shutil import which
 
 import pytest
 from sqlite.running import require
@@ -28,7 +27,7 @@ from tdelta.workloads.keys import key_sql, key_variables
 from tdelta.workloads.proposal import Kind, propose
 from tdelta.workloads.spelling import MYSQL
 
-from .own import ROOT_PASSWORD, Server, Session, install, running
+from .own import INSTALL, Server, install, programs, root, running
 
 TRIAL = TrialJob(1, 1, 5, first_op=1, deadline_seconds=30.0)
 DUMP = """
@@ -52,7 +51,7 @@ INSERT INTO loose VALUES (1);
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    require(which("mariadbd") and which("mariadb-install-db"), "apt-get install mariadb-server")
+    require(programs(), INSTALL)
     base = tmp_path_factory.mktemp("restore")
     with running(install(base), base / "p", "--skip-networking=0") as found:
         yield found
@@ -67,10 +66,6 @@ def target(server: Server, tmp_path: Path) -> Iterator[RestoreTarget]:
         yield RestoreTarget("mariadb", server.socket, "twin", "twin", tmp_path, server.port)
         session.run("DROP SCHEMA twin")
         session.run("DROP USER twin@localhost")
-
-
-def root(server: Server, **more: object) -> Session:
-    return Session({"user": "root", "socket": server.socket, "password": ROOT_PASSWORD, **more})
 
 
 def test_a_dump_is_restored_and_described(server: Server, target: RestoreTarget, tmp_path: Path) -> None:

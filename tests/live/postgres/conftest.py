@@ -11,14 +11,15 @@ from sqlite.running import require
 
 from tdelta import _native
 
-from .private import PASSWORD, PrivateServer, folder_of_binaries, private_server
+from .private import PASSWORD, PrivateServer, private_server
+from .programs import folder_of_programs
 
 Open = Callable[..., _native.ServerTwin]
 
 
 @pytest.fixture(scope="session", autouse=True)
 def programs() -> None:
-    require(folder_of_binaries(), "PostgreSQL's server programs (Debian: postgresql)")
+    require(folder_of_programs(), "PostgreSQL's server programs (Debian: postgresql)")
 
 
 @pytest.fixture(scope="module")

@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
-import threading
-import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from own_engines import PASSWORD, PATIENCE_SECONDS, ClientSession, await_server
+from ports import free_port
+
 from tdelta.driver.database_answers import Refused
 from tdelta.engines.dsn import parse_dsn
 
-PATIENCE_SECONDS = 60.0
+from .programs import as_user, folder_of_programs
+
+INSTALL = "apt-get install postgresql"
+SCHEMES = ("postgresql", "postgres")
 ROOT_PASSWORD = "p0stgres' %pass"  # noqa: S105 - a test server's
-PASSWORD = "sécret ' \" % \\ #1"  # noqa: S105 - a test server's
 OBJECTS = (
     "SELECT nspname, relname, relkind FROM pg_class c JOIN pg_namespace n ON n.oid = relnamespace"
     " WHERE nspname <> 'pg_toast' ORDER BY 1, 2",
@@ -51,36 +52,18 @@ class Server:
     sockets: Path
 
 
-def programs() -> Path | None:
-    """The newest server's programs."""
-    found = sorted(Path("/usr/lib/postgresql").glob("*/bin/postgres"), key=lambda path: int(path.parts[-3]))
-    return found[-1].parent if found else None
-
-
-def _as_nobody() -> list[str]:
-    """PostgreSQL refuses root, even in a test."""
-    return ["unshare", "--user", "--map-user=1000", "--map-group=1000"] if os.geteuid() == 0 else []
-
-
-def free_port() -> int:
-    with socket.socket() as listening:
-        listening.bind(("127.0.0.1", 0))
-        return int(listening.getsockname()[1])
+programs = folder_of_programs
 
 
 def install(folder: Path) -> Path:
     """A data directory that servers are copied from; all must log in by password."""
     data, secret = folder / "installed", folder / "secret"
     secret.write_text(ROOT_PASSWORD)
-    subprocess.run(
-        [
-            *(*_as_nobody(), str(programs() / "initdb"), "--no-sync", "-A", "scram-sha-256", "-U", "postgres"),
-            *(f"--pwfile={secret}", "--locale=C.UTF-8", "-E", "UTF8", "-D", str(data)),
-        ],
-        check=True,
-        capture_output=True,
-        timeout=PATIENCE_SECONDS,
-    )
+    initialize = [
+        *(str(programs() / "initdb"), "--no-sync", "-A", "scram-sha-256", "-U", "postgres"),
+        *(f"--pwfile={secret}", "--locale=C.UTF-8", "-E", "UTF8", "-D", str(data)),
+    ]
+    subprocess.run(as_user(initialize), check=True, capture_output=True, timeout=PATIENCE_SECONDS)
     return data
 
 
@@ -94,13 +77,13 @@ def running(installed: Path, folder: Path, *settings: str) -> Iterator[Server]:
     with tempfile.TemporaryDirectory(prefix="tdelta-") as sockets, (folder / "log").open("wb") as log:
         options = [word for setting in (*given, f"unix_socket_directories={sockets}") for word in ("-c", setting)]
         process = subprocess.Popen(
-            [*_as_nobody(), str(programs() / "postgres"), "-D", str(folder / "data"), *options],
+            as_user([str(programs() / "postgres"), "-D", str(folder / "data"), *options]),
             stdout=log,
             stderr=log,
             process_group=0,
         )
         try:
-            _wait(process, port, folder / "log")
+            await_server(process, port, folder / "log", "ready to accept connections")
             yield Server(folder, port, Path(sockets))
         finally:
             process.send_signal(signal.SIGQUIT)  # PostgreSQL ends at once, and takes its children along
@@ -131,106 +114,40 @@ def root(server: Server, database: str = "app") -> Session:
     return Session(dsn.options(ROOT_PASSWORD))
 
 
-def objects(server: Server) -> list[object]:
-    """All that can be seen of a server that a run must leave as it was."""
-    with contextlib.closing(root(server)) as asked:
-        return [asked.rows(query) for query in OBJECTS]
+def address(port: int, user: str = "bench", *, scheme: str = "", query: str = "") -> str:
+    return f"{scheme or SCHEMES[0]}://{user}@127.0.0.1:{port}/app{query}"
 
 
-def _wait(process: subprocess.Popen[bytes], port: int, log: Path) -> None:
-    give_up = time.monotonic() + PATIENCE_SECONDS
-    while time.monotonic() < give_up and process.poll() is None:
-        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
-            if "ready to accept connections" in log.read_text():
-                return
-        time.sleep(0.05)
-    raise AssertionError(log.read_text()[-2000:])
+def root_address(server: Server) -> str:
+    return f"postgres://postgres@:{server.port}/postgres?socket={server.sockets}"
 
 
-class Session:
-    """One session by ``psql``, which stays connected: locks and settings are the session's."""
+class Session(ClientSession):
+    """One session by ``psql``."""
 
     def __init__(self, options: Mapping[str, object]) -> None:
         host = Path(str(options["socket"])).parent if "socket" in options else options["host"]
         secret = {"PGPASSWORD": str(options["password"])} if "password" in options else {}
-        self._process = subprocess.Popen(
-            [
-                *(
-                    "psql",
-                    "-X",
-                    "-q",
-                    "-A",
-                    "-w",
-                    "-F",
-                    _FIELD,
-                    "-R",
-                    _RECORD,
-                    "-P",
-                    "footer=off",
-                    "-P",
-                    f"null={_NULL}",
-                ),
-                *("-v", "VERBOSITY=verbose", "-h", str(host), "-p", str(options["port"])),
-                *("-U", str(options["user"]), "-d", str(options["database"])),
-            ],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            env={**os.environ, **secret},
-        )
-        self._guard = threading.Timer(PATIENCE_SECONDS, self._process.kill)
-        self._guard.daemon = True
-        self._guard.start()
-        self._asked = 0
-        try:
-            for statement in options.get("setup", ()):
-                self.run(statement)
-            self.text("SELECT 1")
-        except BaseException:
-            self.close()
-            raise
+        command = [
+            *("psql", "-X", "-q", "-A", "-w", "-F", _FIELD, "-R", _RECORD, "-P", "footer=off", "-P", f"null={_NULL}"),
+            *("-v", "VERBOSITY=verbose", "-h", str(host), "-p", str(options["port"])),
+            *("-U", str(options["user"]), "-d", str(options["database"])),
+        ]
+        super().__init__(command, secret, options.get("setup", ()))
 
-    def run(self, sql: str) -> None:
-        self.rows(sql)
+    def echo(self, word: str) -> str:
+        return f"\\echo {word}"
 
     def rows(self, sql: str) -> tuple[list[str], list[list[str | None]]]:
-        text = self._answer(sql)
+        text, lives = self.said(sql)
+        if not lives:
+            raise Refused(_kind(None, text), text.strip() or "the session has ended")
         for line in text.splitlines():
             if found := _ERROR.match(line):
                 raise Refused(_kind(found[1], found[2]), found[2])
         records = text.removesuffix("\n").split(_RECORD) if text else []
         cells = [[None if cell == _NULL else cell for cell in record.split(_FIELD)] for record in records]
         return [str(name) for name in cells[0]] if cells else [], cells[1:]
-
-    def text(self, sql: str) -> str:
-        _, rows = self.rows(sql)
-        return rows[0][0] or "" if rows else ""
-
-    def close(self) -> None:
-        self._guard.cancel()
-        with contextlib.suppress(OSError):
-            assert self._process.stdin is not None
-            self._process.stdin.close()
-        self._process.kill()
-        self._process.wait()
-        assert self._process.stdout is not None
-        self._process.stdout.close()
-
-    def _answer(self, sql: str) -> str:
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._asked += 1
-        end = f"answered-{self._asked}\n"
-        with contextlib.suppress(BrokenPipeError):
-            self._process.stdin.write(f"{sql};\n\\echo {end}")
-            self._process.stdin.flush()
-        text = ""
-        for line in self._process.stdout:
-            if line == end:
-                return text
-            text += line
-        raise Refused(_kind(None, text), text.strip() or "the session has ended")
 
 
 def _kind(state: str | None, said: str) -> str:

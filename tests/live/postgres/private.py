@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 import time
@@ -15,7 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-DEBIAN = Path("/usr/lib/postgresql")
+from ports import free_port
+
+from .programs import as_user, folder_of_programs
+
 PATIENCE_SECONDS = 30.0
 PASSWORD = "pass;wörd 'quoted'"  # noqa: S105
 ACCESS = """
@@ -25,19 +25,6 @@ local all plain password
 local all all trust
 hostssl all all 127.0.0.1/32 scram-sha-256
 """
-
-
-def folder_of_binaries() -> Path | None:
-    """Where `postgres` and `initdb` are: on the path, or where Debian puts the newest."""
-    if found := shutil.which("postgres"):
-        return Path(found).resolve().parent
-    versions = sorted((p for p in DEBIAN.glob("*/bin/postgres")), key=lambda p: float(p.parent.parent.name))
-    return versions[-1].parent if versions else None
-
-
-def as_user(command: list[str]) -> list[str]:
-    """PostgreSQL refuses root: in a user namespace root is somebody else."""
-    return ["unshare", "--user", "--map-user=1000", "--map-group=1000", *command] if os.geteuid() == 0 else command
 
 
 def run(command: list[str], **more: Any) -> None:
@@ -86,7 +73,7 @@ class PrivateServer:
 @contextmanager
 def private_server(*settings: str) -> Iterator[PrivateServer]:
     """A new server, ended and removed behind it. The folder's name is short: a socket's path has at most 107 bytes."""
-    binaries = folder_of_binaries()
+    binaries = folder_of_programs()
     assert binaries is not None
     with tempfile.TemporaryDirectory(prefix="tdelta-pg-") as name:
         folder = Path(name)
@@ -123,7 +110,7 @@ def certify(data: Path) -> None:
 
 
 def _started(binaries: Path, folder: Path, settings: tuple[str, ...]) -> PrivateServer:
-    port = _free_port()
+    port = free_port()
     given = [
         "listen_addresses=127.0.0.1",
         f"port={port}",
@@ -154,9 +141,3 @@ def _await(server: PrivateServer) -> None:
         assert server.process.poll() is None, said
         assert time.monotonic() < until, said
         time.sleep(0.02)
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])

@@ -21,6 +21,8 @@ from tdelta.engines.servers import ServerBinary, ServerSettings
 from tdelta.measure import hidden_environment
 from tdelta.measure.aes import CryptoKind
 
+from .programs import folder_of_programs
+
 PLAIN = ServerSettings("none", connections=4)
 ENCRYPTED = ServerSettings("aes-256", "all", connections=4)
 INSTALL = "apt-get install postgresql gocryptfs"
@@ -43,10 +45,10 @@ def stock_engine() -> PostgresEngine:
 
 
 def stock_binary() -> ServerBinary:
-    found = [Path(path) for path in (shutil.which("postgres"),) if path]
-    found += Path("/usr/lib/postgresql").glob("*/bin/postgres")
-    require(found)
-    path = max(found, key=lambda path: int(path.parts[4]) if path.parts[1:4] == ("usr", "lib", "postgresql") else 0)
+    folder = folder_of_programs()
+    require(folder)
+    assert folder is not None
+    path = folder / "postgres"
     text = subprocess.run([path, "--version"], capture_output=True, text=True, check=True).stdout.strip()
     version = re.search(r"\d+(\.\d+)*", text)
     assert version, text

@@ -21,6 +21,8 @@ from tdelta.driver.outside import Connection, OutsideLoad, Work, parse_load, run
 from tdelta.errors import LoadFault
 from tdelta.measure.children import die_with_parent
 
+from .programs import folder_of_programs
+
 PASSWORD = 'od:d \\ "pass"'  # noqa: S105 - of a server that lives for a moment
 PORT = 5499
 WORK = Work(threads=2, operations=300, seconds=1.0, seed=7)
@@ -55,13 +57,6 @@ def eventually(is_so: Callable[[], bool]) -> bool:
     return is_so()
 
 
-def binaries() -> Path | None:
-    """The newest server's own folder (Debian keeps it out of PATH), or the one that is on PATH."""
-    debian = sorted(Path("/usr/lib/postgresql").glob("*/bin/postgres"), key=lambda path: int(path.parts[-3]))
-    found = shutil.which("postgres")
-    return debian[-1].parent if debian else Path(found).parent if found else None
-
-
 def not_as_root() -> None:
     """PostgreSQL refuses to run as root: in a user namespace of its own it is somebody else."""
     if os.geteuid() != 0:
@@ -75,7 +70,7 @@ def not_as_root() -> None:
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    programs = binaries()
+    programs = folder_of_programs()
     require(programs, "install the package postgresql")
     require(shutil.which("sysbench"), "install the package sysbench")
     assert programs is not None

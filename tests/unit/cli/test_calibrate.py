@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 from calibration_samples import short, sound, unsound
@@ -12,6 +11,7 @@ from tdelta.cli.run import run
 from tdelta.records import Event, MachineCalibration, Phase
 from tdelta.session import RunRequest, calibrating
 
+from .asking import ASKED, WORDS
 from .calling import call
 
 
@@ -47,38 +47,9 @@ def test_on_a_server_it_takes_an_hour_and_a_servers_defaults(asked: FakeCalibrat
 
 
 def test_every_option_reaches_the_request(asked: FakeCalibration) -> None:
-    words = (
-        "calibrate --library ./lib.so --workload ./mine --threads 2 --cache 20% --page-size 8KiB --journal-mode delete"
-        " --synchronous full --temp-store memory --size 10MB --rate 50 --arrivals constant --trial-seconds 0.5"
-        " --slice 20ms --discard 50ms --blocks 8 --rope 1% --plant 5% --plant 10% --max-time 5m --seed 7 --dir /d"
-        " --store /s.db"
-    )
-    assert call(*words.split()).code == 0
-    assert asked.requests == [
-        RunRequest(
-            library="./lib.so",
-            workload="./mine",
-            threads=2,
-            cache=0.2,
-            page_size=8192,
-            journal_mode="delete",
-            synchronous="full",
-            temp_store="memory",
-            size_bytes=10_000_000,
-            rate=50.0,
-            arrivals="constant",
-            trial_seconds=0.5,
-            slice_seconds=0.02,
-            discard_seconds=0.05,
-            blocks_per_round=8,
-            rope=0.01,
-            plant=(0.05, 0.1),
-            max_seconds=300.0,
-            seed=7,
-            directory=Path("/d"),
-            store=Path("/s.db"),
-        )
-    ]
+    words = "--temp-store memory --slice 20ms --discard 50ms"
+    assert call("calibrate", *WORDS.split(), *words.split()).code == 0
+    assert asked.requests == [RunRequest(**ASKED, temp_store="memory", slice_seconds=0.02, discard_seconds=0.05)]
 
 
 def test_the_answer_goes_to_standard_output_and_progress_to_standard_error(asked: FakeCalibration) -> None:

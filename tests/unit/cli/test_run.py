@@ -19,6 +19,7 @@ from tdelta.session.planning import request_to_json
 from tdelta.session.request import DryRun, RunRequest
 from tdelta.session.studies import request_for
 
+from .asking import ASKED, WORDS
 from .calling import Called, call
 
 PLAN = DryRun(("a", "b"), 40.0, 85.0, 2**20, 2**30, 2**20, 2**30, "/somewhere", 54)
@@ -61,46 +62,25 @@ def test_without_options_the_request_keeps_its_own_defaults(session: FakeSession
 
 def test_every_option_reaches_the_request(session: FakeSession) -> None:
     words = (
-        "run order-entry --engine sqlite --library ./lib.so --key raw --workload ./mine"
-        " --vary cipher=aes-128,aes-256 --vary threads=1,4 --threads 2"
-        " --cache 20% --page-size 8KiB --journal-mode delete --synchronous full --reserve natural --size 10MB --rate 50"
-        " --arrivals constant --trial-seconds 0.5 --blocks 8 --rounds 4..9 --max-time 5m --rope 1% --budget 5%"
-        " --metric cpu_per_operation --slo 20ms"
-        " --aa --no-aa-twin --plant 5% --plant 10% --seed 7 --dir /d --store /s.db"
+        "order-entry --engine sqlite --key raw --vary cipher=aes-128,aes-256 --vary threads=1,4 --reserve natural"
+        " --rounds 4..9 --budget 5% --metric cpu_per_operation --slo 20ms --aa --no-aa-twin"
     )
-    assert call(*words.split()).code == 0
+    assert call("run", *WORDS.split(), *words.split()).code == 0
     assert session.requests == [
         RunRequest(
+            **ASKED,
             study="order-entry",
             engine="sqlite",
-            library="./lib.so",
             key="raw",
-            workload="./mine",
             vary={"cipher": ("aes-128", "aes-256"), "aes_instructions": ("on", "off"), "threads": (1, 4)},
-            threads=2,
-            cache=0.2,
-            page_size=8192,
-            journal_mode="delete",
-            synchronous="full",
             reserve="natural",
-            size_bytes=10_000_000,
-            rate=50.0,
-            arrivals="constant",
-            trial_seconds=0.5,
-            blocks_per_round=8,
             min_rounds=4,
             max_rounds=9,
-            max_seconds=300.0,
-            rope=0.01,
             budget=0.05,
             metric=Metric.CPU_PER_OPERATION,
             slo_seconds=0.02,
             aa=True,
             aa_twin=False,
-            plant=(0.05, 0.1),
-            seed=7,
-            directory=Path("/d"),
-            store=Path("/s.db"),
         )
     ]
 

@@ -12,6 +12,7 @@ from tdelta.engines import SqliteEngine, TwinSettings
 from tdelta.errors import UsageError
 from tdelta.evidence import FileClass
 from tdelta.records import Condition, Level
+from tdelta.session.families.engines import OfEngine
 from tdelta.session.families.needs import Needs, embedded_needs
 from tdelta.session.source import DatabaseSource
 
@@ -22,16 +23,8 @@ if TYPE_CHECKING:
 DEFAULT_PAGE_SIZE = 4096
 
 
-class EmbeddedFamily:
+class EmbeddedFamily(OfEngine[SqliteEngine]):
     """One SQLite library as a run sees it; see `tdelta.session.families.Family`."""
-
-    def __init__(self, engine: SqliteEngine) -> None:
-        self.engine = engine
-
-    @property
-    def name(self) -> str:
-        """The engine's name."""
-        return self.engine.name
 
     @property
     def product(self) -> str:
@@ -39,29 +32,9 @@ class EmbeddedFamily:
         return self.engine.library.product
 
     @property
-    def dialect(self) -> str:
-        """SQLite's own."""
-        return self.engine.dialect
-
-    @property
-    def crypto(self) -> str:
-        """Whose code encrypts."""
-        return self.engine.crypto
-
-    @property
     def unsearched(self) -> str:
         """All can be."""
         return ""
-
-    @property
-    def settings_told(self) -> str | None:
-        """They are read back from each twin."""
-        return None
-
-    @property
-    def ciphers(self) -> tuple[str, ...]:
-        """The levels of the factor ``cipher``."""
-        return tuple(self.engine.ciphers)
 
     def versions(self) -> dict[str, str]:
         """The library's wheel."""

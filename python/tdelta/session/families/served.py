@@ -14,6 +14,7 @@ from tdelta.errors import UnknownName, UsageError
 from tdelta.evidence import FileClass, covered
 from tdelta.measure.aes import CryptoKind
 from tdelta.records import Condition, Level
+from tdelta.session.families.engines import OfEngine
 from tdelta.session.families.needs import Needs, served_needs
 from tdelta.workloads.sql import DIALECTS
 
@@ -30,16 +31,8 @@ _BESIDE_A_LOAD = 8
 """Connections beside those of a load: the one that reads counters, and those that hold markers in files."""
 
 
-class ServedFamily:
+class ServedFamily(OfEngine[ServerEngine]):
     """One server engine as a run sees it; see `tdelta.session.families.Family`."""
-
-    def __init__(self, engine: ServerEngine) -> None:
-        self.engine = engine
-
-    @property
-    def name(self) -> str:
-        """The engine's name."""
-        return self.engine.name
 
     @property
     def product(self) -> str:
@@ -47,29 +40,9 @@ class ServedFamily:
         return self.engine.binary.product
 
     @property
-    def dialect(self) -> str:
-        """Whose SQL it speaks."""
-        return self.engine.dialect
-
-    @property
-    def crypto(self) -> str:
-        """Whose code encrypts."""
-        return self.engine.crypto
-
-    @property
     def unsearched(self) -> str:
         """A user's encrypted folder is below what can be read."""
         return "the kernel shows their files as it decrypts them"
-
-    @property
-    def settings_told(self) -> str | None:
-        """They are read back from each twin."""
-        return None
-
-    @property
-    def ciphers(self) -> tuple[str, ...]:
-        """The levels of the factor ``cipher``."""
-        return tuple(self.engine.ciphers)
 
     def versions(self) -> dict[str, str]:
         """The server's own."""

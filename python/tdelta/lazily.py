@@ -1,0 +1,27 @@
+"""Names of a package that are imported when they are first asked for.
+
+A run starts dozens of processes, for twins, servers and connections, and each needs a few modules of two packages whose
+whole is ten times as much.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+
+
+def found_in(package: str, **modules: tuple[str, ...]) -> Callable[[str], object]:
+    """A package's ``__getattr__``.
+
+    Args:
+        package: the package's name.
+        **modules: the names of each module. None may be called like a module, since importing that one would bind it.
+    """
+    homes = {name: module for module, names in modules.items() for name in names}
+
+    def find(name: str) -> object:
+        if name not in homes:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        return getattr(import_module(f"{package}.{homes[name]}"), name)
+
+    return find

@@ -1,0 +1,171 @@
+"""``tdelta run --baseline DSN --encrypted DSN`` on two private servers of one engine that stand for a user's.
+
+One class of tests an engine. ``own`` is the engine's module of that name.
+"""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+from own_engines import PASSWORD, OnTwoServers
+from ports import free_port
+from sqlite.running import Answered, Place, end, read_until, workers_left
+
+VARIABLE = "OWN_SERVERS_PASSWORD"
+SHORT = (
+    *("--size", "5MB", "--trial-seconds", "0.2", "--blocks", "2", "--max-time", "60s", "--workload", "point-select"),
+    *("--rounds", "1..1"),
+)
+
+
+class OwnRuns(OnTwoServers):
+    """The tests."""
+
+    engine: ClassVar[str]
+    product: ClassVar[str]
+    scheme: ClassVar[str]
+    """What the DSNs begin with."""
+
+    vouching: ClassVar[tuple[str, ...]] = ()
+    """The option by which the user vouches for what the server does not know."""
+
+    files_check: ClassVar[str]
+    """What is said of the tables of both servers."""
+
+    cipher_check: ClassVar[str]
+    """A part of what is said of the cipher in force."""
+
+    important: ClassVar[str]
+    """The difference between the two servers that matters most."""
+
+    refusal: ClassVar[str]
+    """The server's words against a wrong password."""
+
+    lacking: ClassVar[str]
+    """What is said of the first right that ``nobody`` lacks."""
+
+    @pytest.fixture(scope="class", autouse=True)
+    @classmethod
+    def passwords(cls) -> Iterator[None]:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv(VARIABLE, PASSWORD)
+            patch.setenv("WRONG", "wr0ng")
+            patch.setenv("NOBODYS", "x")
+            yield
+
+    @pytest.fixture
+    def place(self, tmp_path: Path) -> Place:
+        return Place(tmp_path)
+
+    @classmethod
+    def dsn(cls, port: int, user: str = "bench", variable: str = VARIABLE) -> str:
+        return cls.own.address(port, user, scheme=cls.scheme, query=f"?password-env={variable}")
+
+    @classmethod
+    def on(cls, servers: tuple[Any, Any], **which: str) -> tuple[str, ...]:
+        baseline, encrypted = (cls.dsn(server.port, **which) for server in servers)
+        return (*SHORT, *cls.vouching, "--baseline", baseline, "--encrypted", encrypted)
+
+    @pytest.fixture(scope="class")
+    @classmethod
+    def left_as_they_were(cls, servers: tuple[Any, Any]) -> list[list[object]]:
+        return cls.objects(servers)
+
+    @pytest.fixture(scope="class")
+    @classmethod
+    def answered(
+        cls,
+        servers: tuple[Any, Any],
+        left_as_they_were: list[list[object]],
+        tmp_path_factory: pytest.TempPathFactory,
+    ) -> Answered:
+        place = Place(tmp_path_factory.mktemp("answered"))
+        found = place.answered(*cls.on(servers), "--workload", "order-entry")
+        assert cls.objects(servers) == left_as_they_were
+        return found
+
+    def test_a_run_on_two_servers_is_answered_and_leaves_them_as_they_were(self, answered: Answered) -> None:
+        (verdict,) = [verdict for verdict in answered.document["verdicts"] if verdict["primary"]]
+        assert verdict["condition"] == {"cipher": "encrypted", "threads": 1}
+        assert "the encrypted server" in answered.document["answer"] or answered.document["decision"] == "unsound"
+        checks = {check["check"]: check["detail"] for check in answered.document["validity"]}
+        assert checks["files are encrypted as asked"] == self.files_check
+        assert self.cipher_check in checks["the cipher in force is the one asked for"]
+        assert "by checksum, at the end of 1 rounds" in checks["rows are the same after the last trial"]
+        assert "3 twins NOT searched: servers of yours" in checks["no marker in any file of an encrypted twin"]
+
+    def test_which_servers_they_are_and_that_they_differ_is_told(
+        self, answered: Answered, servers: tuple[Any, Any]
+    ) -> None:
+        facts = answered.document["settings"]["own_servers"]
+        assert facts["servers"][0]["where"] == f"bench@127.0.0.1:{servers[0].port}"
+        cautions = answered.document["cautions"]
+        assert any(self.important in caution for caution in cautions)
+        assert any(caution.startswith("there is one server of each kind") for caution in cautions)
+        assert not any("is run in another way" in caution for caution in cautions)
+        assert answered.document["settings"]["engine"] == self.engine  # whatever the DSN begins with
+
+    def test_no_password_is_kept_and_a_repeat_names_where_it_is(self, answered: Answered) -> None:
+        repeat = answered.document["settings"]["repeat"]
+        assert f"password-env={VARIABLE}" in repeat
+        assert "--engine" not in repeat
+        assert "--baseline" in repeat
+        for file in answered.place.base.rglob("*"):
+            assert not file.is_file() or PASSWORD.encode() not in file.read_bytes()
+        shown = " ".join(answered.place.tdelta("show").out.split())
+        assert answered.document["settings"]["own_servers"]["servers"][0]["where"] in shown
+        assert f"servers of yours: {self.product}" in shown
+
+    @pytest.mark.parametrize(("user", "variable"), [("bench", "WRONG"), ("nobody", "NOBODYS"), ("bench", "NOT_THERE")])
+    def test_who_may_not_is_told_so_and_nothing_is_made(
+        self,
+        servers: tuple[Any, Any],
+        left_as_they_were: list[list[object]],
+        place: Place,
+        user: str,
+        variable: str,
+    ) -> None:
+        ran = place.tdelta("run", *self.on(servers, user=user, variable=variable))
+        assert (ran.code, ran.out) == (2, "")
+        missing = "expected that variable in the environment"
+        said = {"WRONG": self.refusal, "NOBODYS": self.lacking, "NOT_THERE": missing}[variable]
+        assert ran.err.count(said) == 2, ran.err  # of both servers at once
+        assert "--baseline" in ran.err
+        assert "--encrypted" in ran.err
+        assert "Traceback" not in ran.err
+        assert "wr0ng" not in ran.err
+        assert self.objects(servers) == left_as_they_were
+
+    def test_one_server_twice_and_one_that_is_not_there_are_refused(
+        self, servers: tuple[Any, Any], left_as_they_were: list[list[object]], place: Place
+    ) -> None:
+        plain, _ = servers
+        twice = place.tdelta("run", *self.on((plain, plain)))
+        assert twice.code == 2
+        assert "both are one and the same server" in twice.err
+        gone = self.own.address(free_port(), scheme=self.own.SCHEMES[-1], query=f"?password-env={VARIABLE}")
+        refused = place.tdelta("run", *self.on(servers), "--encrypted", gone)
+        assert refused.code == 2
+        assert "is it running, does it listen there" in refused.err
+        assert self.objects(servers) == left_as_they_were
+
+    def test_ctrl_c_leaves_nothing(
+        self, servers: tuple[Any, Any], left_as_they_were: list[list[object]], place: Place
+    ) -> None:
+        process = place.start("run", "--no-aa-twin", *self.on(servers))
+        read_until(process, "round 1:")
+        assert all("tdelta_" in str(seen) for seen in self.objects(servers))
+        ran = end(process, signal.SIGINT)
+        assert ran.code == 130
+        assert "Traceback" not in ran.err
+        assert workers_left(process.pid) == []
+        assert self.objects(servers) == left_as_they_were
+        self.check_interrupted(place)
+        assert self.objects(servers) == left_as_they_were
+
+    def check_interrupted(self, place: Place) -> None:
+        """What else is seen of the run that was interrupted."""

@@ -1,0 +1,219 @@
+"""Servers of users, by SQL alone: what holds on every engine, each with two private ones that stand for a user's.
+
+One class of tests an engine. ``own`` is the engine's module of that name; the rest says in what its servers differ.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+import pytest
+from own_engines import OPTIONS, PASSWORD, ClientSession, OnTwoServers
+from ports import free_port
+
+from tdelta.driver.servers.connection import Connection, WorkerSession, connect
+from tdelta.driver.servers.own import OwnSchema, OwnServer, Pair, examine, leftovers, own_schemas, pair
+from tdelta.driver.servers.secrets import Passwords
+from tdelta.engines.dsn import Dsn, parse_dsn
+from tdelta.errors import OwnServerFault
+
+LookedAt = tuple[OwnServer, OwnServer]
+
+
+class OwnServers(OnTwoServers):
+    """The tests."""
+
+    engine: ClassVar[str]
+    assumed: ClassVar[bool] = False
+    """Whether the user has to vouch for the encryption, which the server knows nothing of."""
+
+    encryption: ClassVar[tuple[bool | None, bool | None]]
+    """What the tables of tdelta's schemas are on the two servers; None where they cannot tell."""
+
+    marks: ClassVar[tuple[str, ...]] = ()
+    """The tables of tdelta's own in such a schema."""
+
+    differences: ClassVar[tuple[str, ...]]
+    """All that differs between the two and is not encryption."""
+
+    refusal: ClassVar[str]
+    """The server's words against a wrong password."""
+
+    schema_sql: ClassVar[str]
+    """Tells a session's schema."""
+
+    grants: ClassVar[tuple[str, ...]]
+    """The statements that give ``nobody`` the rights that are needed."""
+
+    cascade: ClassVar[str] = ""
+    """What a schema with tables in it is dropped with."""
+
+    unmarking: ClassVar[tuple[str, ...]]
+    """Takes the mark of run r4 from the schema tdelta_r4, and puts something of somebody else's there."""
+
+    precious: ClassVar[tuple[str, str]]
+    """A query for that, and its answer."""
+
+    half_made: ClassVar[tuple[str, ...]] = ()
+    """What a run has done that is killed as it makes schema tdelta_r6, where that is not all or nothing."""
+
+    left_half_made: ClassVar[tuple[str, ...]] = ()
+    """What is said of it."""
+
+    @classmethod
+    def dsn_of(cls, server: Any, user: str = "bench") -> Dsn:
+        return parse_dsn(cls.own.address(server.port, user))
+
+    @classmethod
+    def session(cls, option: str, dsn: Dsn, password: str = PASSWORD) -> ClientSession:
+        found = connect(option, dsn, Passwords({}, lambda _prompt: password), cls.own.Session)
+        assert isinstance(found, ClientSession)
+        return found
+
+    @classmethod
+    def paired(cls, looked_at: LookedAt, schema: str) -> Pair:
+        return pair(*looked_at, schema, assumed=cls.assumed)
+
+    @contextlib.contextmanager
+    def examined(self, servers: tuple[Any, Any], user: str = "bench", password: str = PASSWORD) -> Iterator[LookedAt]:
+        """Both servers as a user finds them, while the sessions last."""
+        with contextlib.ExitStack() as stack:
+            found = []
+            for option, server in zip(OPTIONS, servers, strict=True):
+                dsn = self.dsn_of(server, user)
+                opened = stack.enter_context(contextlib.closing(self.session(option, dsn, password)))
+                found.append(examine(option, dsn, opened))
+            yield found[0], found[1]
+
+    @pytest.fixture
+    def looked_at(self, servers: tuple[Any, Any]) -> Iterator[LookedAt]:
+        with self.examined(servers) as both:
+            yield both
+
+    def test_two_servers_are_twins_in_a_schema_of_tdeltas_and_nothing_else_is_touched(
+        self, servers: tuple[Any, Any], looked_at: LookedAt
+    ) -> None:
+        before = self.objects(servers)
+        found = self.paired(looked_at, "tdelta_r1")
+        with own_schemas(found, "tdelta_r1", "r1") as schemas:
+            for schema in schemas:
+                with contextlib.closing(self.own.Session(schema.options(PASSWORD))) as load:
+                    load.run("CREATE TABLE t (id INT PRIMARY KEY, x TEXT)")
+                    load.run("INSERT INTO t VALUES (1, 'a')")
+                schema.require_tables()
+            states = [schema.server.kind.tables(schema.server.ask, "tdelta_r1") for schema in schemas]
+            assert states == [dict.fromkeys(("t", *self.marks), state) for state in self.encryption]
+            assert leftovers(found.baseline) == ()  # this run lives
+        assert self.objects(servers) == before
+
+    def test_differences_that_are_not_encryption_are_named_the_important_ones_first(self, looked_at: LookedAt) -> None:
+        found = self.paired(looked_at, "tdelta_r1").differences
+        assert tuple(map(str, found)) == self.differences
+
+    def test_one_server_twice_is_refused_however_it_is_reached(self, servers: tuple[Any, Any]) -> None:
+        plain, _ = servers
+        dsn, other_way = self.dsn_of(plain), parse_dsn(self.own.root_address(plain))
+        with (
+            contextlib.closing(self.session("--baseline", dsn)) as one,
+            contextlib.closing(self.session("--encrypted", other_way, self.own.ROOT_PASSWORD)) as other,
+            pytest.raises(OwnServerFault, match="both are one and the same server"),
+        ):
+            pair(examine("--baseline", dsn, one), examine("--encrypted", other_way, other), "tdelta_r1")
+
+    def test_a_wrong_password_is_told_with_the_ways_to_give_it_and_without_it(self, servers: tuple[Any, Any]) -> None:
+        told = rf"--baseline \(bench@127.*{self.refusal}.*password-env=NAME"
+        with pytest.raises(OwnServerFault, match=told) as caught:
+            self.session("--baseline", self.dsn_of(servers[0]), "wr0ng")
+        assert "wr0ng" not in str(caught.value)
+
+    def test_a_closed_port_is_told_with_what_to_look_at(self) -> None:
+        dsn = parse_dsn(self.own.address(free_port()))
+        with pytest.raises(OwnServerFault, match="is it running, does it listen there"):
+            self.session("--encrypted", dsn)
+
+    def test_rights_that_are_missing_are_named_as_the_statements_that_give_them(self, servers: tuple[Any, Any]) -> None:
+        with self.examined(servers, "nobody", "x") as both, pytest.raises(OwnServerFault) as caught:
+            self.paired(both, "tdelta_r1")
+        assert len(caught.value.faults) == len(OPTIONS) * len(self.grants)
+        for option in OPTIONS:
+            said = [fault for fault in caught.value.faults if fault.startswith(option)]
+            assert tuple(fault.split("missing: ")[1] for fault in said) == self.grants
+
+    def test_a_schema_that_exists_is_left_as_it_is(self, looked_at: LookedAt, servers: tuple[Any, Any]) -> None:
+        with contextlib.closing(self.own.root(servers[1])) as asked:
+            asked.run("CREATE SCHEMA tdelta_taken")
+            asked.run("CREATE TABLE tdelta_taken.precious (id INT)")
+            try:
+                with pytest.raises(OwnServerFault, match="expected no schema tdelta_taken, found one") as caught:
+                    self.paired(looked_at, "tdelta_taken")
+                assert len(caught.value.faults) == 1
+                with pytest.raises(OwnServerFault, match="--schema"):
+                    OwnSchema(looked_at[1], "tdelta_taken", "r1", is_encrypted=self.encryption[1]).make()
+                assert asked.text("SELECT COUNT(*) FROM tdelta_taken.precious") == "0"
+            finally:
+                asked.run(f"DROP SCHEMA tdelta_taken{self.cascade}")
+
+    def test_a_schema_without_the_mark_of_the_run_is_not_dropped(
+        self, looked_at: LookedAt, servers: tuple[Any, Any]
+    ) -> None:
+        schema = OwnSchema(looked_at[0], "tdelta_r4", "r4", is_encrypted=self.encryption[0])
+        schema.make()
+        with contextlib.closing(self.own.root(servers[0])) as asked:
+            for statement in self.unmarking:
+                asked.run(statement)
+            with pytest.raises(OwnServerFault, match="mark of run r4 is gone, so it is not touched"):
+                schema.drop()
+            query, answer = self.precious
+            assert asked.text(query) == answer
+            asked.run("DROP SCHEMA tdelta_r4")
+
+    def test_what_a_killed_run_left_is_found_and_what_removes_it_does(self, servers: tuple[Any, Any]) -> None:
+        dsn = self.dsn_of(servers[0])
+        with contextlib.closing(self.session("--baseline", dsn)) as killed:
+            found = examine("--baseline", dsn, killed)
+            OwnSchema(found, "tdelta_r5", "r5", is_encrypted=self.encryption[0]).make()
+            for statement in self.half_made:
+                killed.run(statement)
+        with contextlib.closing(self.session("--baseline", dsn)) as opened:
+            server = examine("--baseline", dsn, opened)
+            left = leftovers(server)
+            assert [said.split(": ")[1] for said in left] == [
+                "schema tdelta_r5 is left of run r5; remove it",
+                *self.left_half_made,
+            ]
+            for said in left:
+                opened.run(said.split("remove it: ")[1])
+            assert leftovers(server) == ()
+
+    def test_it_is_all_the_same_by_tdeltas_own_client(self, servers: tuple[Any, Any]) -> None:
+        passwords = Passwords({"DB": PASSWORD})
+        scheme, query = self.own.SCHEMES[-1], "?password-env=DB"
+        dsns = [parse_dsn(self.own.address(server.port, scheme=scheme, query=query)) for server in servers]
+        passwords.read(zip(OPTIONS, dsns, strict=True))
+        with contextlib.ExitStack() as stack:
+            found = []
+            for option, dsn in zip(OPTIONS, dsns, strict=True):
+                opened: Connection = connect(option, dsn, passwords, WorkerSession)
+                found.append(examine(option, dsn, stack.enter_context(contextlib.closing(opened))))
+            twins = self.paired((found[0], found[1]), "tdelta_native")
+            with own_schemas(twins, "tdelta_native", "native") as schemas:
+                for schema in schemas:
+                    options = schema.options(passwords.of(schema.server.dsn))
+                    with contextlib.closing(WorkerSession(options)) as load:
+                        load.run("CREATE TABLE t (id INT PRIMARY KEY)")
+                        assert load.text(self.schema_sql) == "tdelta_native"
+                    schema.require_tables()
+                assert leftovers(twins.baseline) == ()
+            assert not twins.baseline.kind.has_schema(twins.baseline.ask, "tdelta_native")
+            assert twins.baseline.identity.engine == self.engine  # whatever the DSN begins with
+
+    def test_tdeltas_own_client_is_refused_in_the_same_words(self, servers: tuple[Any, Any]) -> None:
+        wrong = Passwords({}, lambda _prompt: "wr0ng")
+        with pytest.raises(OwnServerFault, match=rf"{self.refusal}.*password-env=NAME") as caught:
+            connect("--baseline", self.dsn_of(servers[0]), wrong, WorkerSession)
+        assert "wr0ng" not in str(caught.value)
+        nowhere = parse_dsn(self.own.address(free_port(), scheme=self.own.SCHEMES[-1]))
+        with pytest.raises(OwnServerFault, match="is it running, does it listen there"):
+            connect("--baseline", nowhere, wrong, WorkerSession)

@@ -1,0 +1,37 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+import tdelta.driver
+import tdelta.driver.outside
+import tdelta.measure
+
+PACKAGES = (tdelta.driver, tdelta.driver.outside, tdelta.measure)
+FOR_MANY = ("tdelta.records", "tdelta.evidence", "tdelta.inference", "tdelta.workloads", "numpy", "sqlglot")
+"""What only those need who plan, judge or search; ``tdelta.records`` alone takes as long as all a worker needs."""
+
+
+@pytest.mark.parametrize("package", PACKAGES, ids=lambda package: package.__name__)
+def test_every_name_of_a_package_is_found(package: object) -> None:
+    assert package.__all__
+    assert all(getattr(package, name) is not None for name in package.__all__)
+    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+        package.nothing  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    "module",
+    [
+        "tdelta.driver.worker",
+        "tdelta.driver.servers.supervisor",
+        "tdelta.driver.outside.supervisor",
+        "tdelta.measure.floor_worker",
+    ],
+)
+def test_a_process_of_a_run_loads_nothing_that_only_the_run_needs(module: str) -> None:
+    program = f"import sys, {module}; print(*sorted(sys.modules.keys() & {set(FOR_MANY)}))"
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert ran.stdout == "\n"
