@@ -27,6 +27,9 @@ from tdelta.errors import (
 )
 from tdelta.measure.aes import OPENSSL_VARIABLE
 
+SQLITE_AND_SERVERS = "tdelta.driver.worker"
+"""The program of most workers; an engine whose client is Python's has one of its own."""
+
 _START_SECONDS = 60.0
 _END_SECONDS = 5.0
 _LAST_WORDS = 2000
@@ -40,12 +43,13 @@ class Worker:
 
     Args:
         environment: variables to add. Others can read them, so nothing secret.
+        program: the module that it runs.
     """
 
-    def __init__(self, environment: Mapping[str, str] | None = None) -> None:
+    def __init__(self, environment: Mapping[str, str] | None = None, program: str = SQLITE_AND_SERVERS) -> None:
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the process
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "tdelta.driver.worker", str(os.getpid())],
+            [sys.executable, "-m", program, str(os.getpid())],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._errors,
@@ -181,6 +185,6 @@ def failure(kind: str, message: str) -> TdeltaError:
         return EnvironmentFault(f"{message}: close other programs, or use fewer --threads")
     if kind == "library":
         return EngineUnavailable(message)
-    if kind in ("sql", "constraint", "no_row", "script", "busy", "locked"):
+    if kind in ("sql", "constraint", "no_row", "script", "busy", "locked", "conflict"):
         return StatementFault(f"{message}; the statement is the workload's: see its scripts")
     return TdeltaError(message)

@@ -221,11 +221,9 @@ def attach_sql(options: Mapping[str, object]) -> str:
     key, mode = options["key"], options["mode"]
     if (key is None) is not (mode is None):
         raise ValueError("a key and a cipher's mode: expected both or neither")
-    given = [f"STORAGE_VERSION {literal(str(options['storage_version']))}"]
+    given = ["READ_ONLY"] if options["read_only"] else [f"STORAGE_VERSION {literal(str(options['storage_version']))}"]
     if key is not None:
         given += [f"ENCRYPTION_KEY {literal(str(key))}", f"ENCRYPTION_CIPHER {literal(str(mode))}"]
-    if options["read_only"]:
-        given.append("READ_ONLY")
     return f"ATTACH {literal(str(options['path']))} AS {CATALOG} ({', '.join(given)})"
 
 
