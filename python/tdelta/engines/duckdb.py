@@ -1,8 +1,8 @@
 """DuckDB: an embedded analytic engine. What its twins need to be opened; opens nothing itself.
 
-DuckDB encrypts blocks of 256 KiB and its write-ahead log itself, with AES-256 in GCM or CTR. Its own code (mbedtls) only
-reads encrypted files; what writes them is OpenSSL, out of the extension httpfs, which must be of the very version of
-DuckDB. ``force_mbedtls_unsafe`` has mbedtls do all of it, in software: a level to see what AES costs without the CPU's
+DuckDB encrypts blocks of 256 KiB and its write-ahead log, with AES-256 in GCM or CTR. Its own code (mbedtls) only reads
+encrypted files; what writes them is OpenSSL, out of the extension httpfs, which must be of the very version of DuckDB.
+``force_mbedtls_unsafe`` has mbedtls do all of it, in software: a level to see what AES costs without the CPU's
 instructions, and not one to use, since its random numbers are not a cryptographer's.
 
 The plain twin is the same DuckDB with the same module loaded and the same storage version, and no key. Temporary files

@@ -7,6 +7,7 @@ told without the key.
 from __future__ import annotations
 
 import contextlib
+import importlib
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -47,7 +48,7 @@ class Database:
 
     def __init__(self, options: Options) -> None:
         try:
-            import duckdb
+            duckdb: Any = importlib.import_module("duckdb")  # not earlier: only a worker may hold it
         except ImportError as error:
             raise ClientError("library", f"engine 'duckdb': {error}") from error
         self._options = options

@@ -115,7 +115,7 @@ class Host:
         self._mix = mix_of(order["transactions"], order["constants"], mark)
         return {}
 
-    def do_cool(self, order: Order) -> Order:
+    def do_cool(self, _order: Order) -> Order:
         """Attach the file anew, with nothing of it in any cache."""
         self._open().cool(empty_page_cache)
         return {}

@@ -103,17 +103,17 @@ class Rng:
         n = float(high - low + 1)
         if n <= 1.0:
             return low
-        b = 2.0 ** (s - 1.0)
+        b = float(2.0 ** (s - 1.0))
         while True:
             u = 1.0 - self.unit()
             v = self.unit()
             try:
-                x = math.floor(u ** (-1.0 / (s - 1.0)))
+                x = math.floor(float(u ** (-1.0 / (s - 1.0))))
             except OverflowError:  # infinite in Rust, and as far outside
                 continue
             if not 1 <= x <= n:
                 continue
-            t = (1.0 + 1.0 / x) ** (s - 1.0)
+            t = float((1.0 + 1.0 / x) ** (s - 1.0))
             if v * x * (t - 1.0) / (b - 1.0) <= t / b:
                 return low + x - 1
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Mapping
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from tdelta.driver.scripted.draws import Rng, mix64, permute, signed
 from tdelta.workloads.expressions import Apply, Expression, Number, Variable
@@ -88,7 +88,7 @@ def _connected(word: str, left: Evaluate, right: Evaluate) -> Evaluate:
     return evaluate
 
 
-_COMPARISONS: Mapping[str, Callable[[object, object], bool]] = {
+_COMPARISONS: Mapping[str, Callable[[Any, Any], bool]] = {
     "=": operator.eq,
     "<>": operator.ne,
     "!=": operator.ne,

@@ -176,9 +176,7 @@ class _Shared:
         self._lock = threading.Lock()
         self._arrivals: Arrivals | None = None
         if trial.pace["kind"] != "closed":
-            self._arrivals = Arrivals(
-                trial.pace["kind"], trial.pace["rate"], trial.seed, trial.stream, len(operations)
-            )
+            self._arrivals = Arrivals(trial.pace["kind"], trial.pace["rate"], trial.seed, trial.stream, len(operations))
         self.started_ns = time.monotonic_ns()
 
     def take(self, worker: _Worker) -> tuple[int, int | None] | None:

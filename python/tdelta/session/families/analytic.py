@@ -92,7 +92,8 @@ class AnalyticFamily:
         """
         if connects:
             raise UsageError(
-                rf"\connect: {self.product} runs within the process, which connects to nothing; choose another --workload"
+                rf"\connect: {self.product} runs within the process, which connects to nothing:"
+                " choose another --workload"
             )
         return request.key
 
