@@ -282,7 +282,9 @@ class DuckdbTwins(WholeTrials):
     def _key(self, cipher: str) -> str | None:
         if not self._engine.needs_key(cipher):
             return None
-        return self._keys.setdefault(cipher, secrets.token_hex(32))
+        if cipher not in self._keys:
+            self._keys[cipher] = secrets.token_hex(32)
+        return self._keys[cipher]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -52,9 +52,7 @@ class PythonsOwn:
 
 def job_of(workload: Workload) -> LoadJob:
     tables = tuple((t.name, tuple(c.name for c in t.columns)) for t in workload.tables)
-    return LoadJob(
-        workload.plan(SCALE), 5, workload.tables_sql("sqlite"), workload.indexes_sql("sqlite"), tables
-    )
+    return LoadJob(workload.plan(SCALE), 5, workload.tables_sql("sqlite"), workload.indexes_sql("sqlite"), tables)
 
 
 def loaded(path: Path, job: LoadJob) -> None:
