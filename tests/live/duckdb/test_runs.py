@@ -131,8 +131,7 @@ def test_an_interrupted_run_leaves_nothing_and_can_be_resumed(place: Place) -> N
 def test_a_killed_run_leaves_no_process_and_the_next_one_its_folder(place: Place) -> None:
     process = place.start("run", *SMALL, *SCAN, "--trial-seconds", "0.3")
     read_until(process, "round 1")
-    process.send_signal(signal.SIGKILL)
-    process.wait()
+    end(process, signal.SIGKILL)
     assert workers_left(process.pid) == []
     assert len(list(place.twins.glob("twins-*"))) == 1
     place.answer(*SCAN, "--size", "1MB")

@@ -36,9 +36,7 @@ def installed(monkeypatch: pytest.MonkeyPatch, versions: dict[str, str], *files:
 
 @pytest.fixture
 def engine(monkeypatch: pytest.MonkeyPatch) -> DuckdbEngine:
-    installed(
-        monkeypatch, VERSIONS, "duckdb_extension_httpfs/__init__.py", "x/extensions/v1.5.5/httpfs.duckdb_extension"
-    )
+    installed(monkeypatch, VERSIONS, "x/__init__.py", "x/extensions/v1.5.5/httpfs.duckdb_extension")
     return DuckdbEngine()
 
 

@@ -24,7 +24,7 @@ from tdelta.evidence import TABLE, FileClass, Found, duckdb_files, merged, searc
 from tdelta.evidence.markers import MARKER_BYTES, MARKER_ROWS
 
 _LOOK_SECONDS = 600.0
-_SPILLED_BYTES = 200_000_000
+_SPILLED_BYTES = 120_000_000
 _ROW_BYTES = MARKER_BYTES + 20
 """A marker, eight digits behind it, their offset, and the number beside them."""
 

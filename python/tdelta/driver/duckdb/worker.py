@@ -26,8 +26,8 @@ from tdelta.engines.duckdb import quoted
 from tdelta.measure.caches import empty_page_cache
 
 PROGRAM = "tdelta.driver.duckdb.worker"
-_SQUEEZED_MIB = 96
-_ROOM_MIB = 64
+_SQUEEZED_MIB = 48
+_ROOM_MIB = 48
 _MIB = 1 << 20
 
 
@@ -182,10 +182,11 @@ class Host:
         return {}
 
     def _squeeze(self, database: Database) -> None:
-        """As little memory as DuckDB agrees to, and the former limit again afterwards."""
-        before = database.text("SELECT current_setting('memory_limit')")
+        """One thread and as little memory as DuckDB agrees to, and what was in force again afterwards."""
+        before = {name: database.text(f"SELECT current_setting('{name}')") for name in ("threads", "memory_limit")}
+        self._afterwards += [f"SET {name} = '{value}'" for name, value in before.items()]
+        database.run("SET threads = 1")
         used = database.text("SELECT coalesce(sum(memory_usage_bytes), 0) FROM duckdb_memory()")
-        self._afterwards.append(f"SET memory_limit = '{before}'")
         try:
             database.run(f"SET memory_limit = '{_SQUEEZED_MIB}MiB'")
         except ClientError:  # there is more than that which cannot be put away
