@@ -103,7 +103,10 @@ _OPTIONS = (
     click.option("--threads", type=click.IntRange(min=1), metavar="N", help="Clients at work at once.  [1]"),
     click.option("--cache", type=Percent(), help="Page cache or buffer pool, as a share of the data.  [10%]"),
     click.option(
-        "--cold", is_flag=True, default=None, help="Start a twin's server anew for each trial, all caches emptied."
+        "--cold",
+        is_flag=True,
+        default=None,
+        help="Start a twin's server anew for each trial (DuckDB: attach its file anew), all caches emptied.",
     ),
     click.option("--page-size", type=Size(), help="Database page.  [4096; with --database its own]"),
     click.option("--journal-mode", metavar="MODE", help="wal, delete, truncate, persist, memory or off.  [wal]"),

@@ -1,8 +1,6 @@
 """What runs in a worker process: one twin, driven through the library its users install.
 
-Orders come as JSON lines on standard input, answers leave as JSON lines on a duplicate of standard output (the original
-is pointed at standard error, so that no library can break the protocol by printing). ``stop`` is obeyed at once, while
-a trial runs; the end of the input ends the process. Started as ``python -m tdelta.driver.worker PARENT_PID``.
+Started as ``python -m tdelta.driver.worker PARENT_PID``; how it is spoken to, `tdelta.driver.orders` says.
 """
 
 from __future__ import annotations
@@ -10,22 +8,14 @@ from __future__ import annotations
 import base64
 import json
 import os
-import queue
-import signal
-import sys
-import threading
 from collections.abc import Callable
-from typing import Any, TextIO
 
 from tdelta import _native
 from tdelta.driver.database_orders import DatabaseOrders
 from tdelta.driver.loading import Loaded, library_digest, library_facts, load_library
+from tdelta.driver.orders import Order, serve
 from tdelta.driver.own_orders import OwnServerOrders
 from tdelta.driver.pages import Files, page_costs
-from tdelta.measure.children import die_with_parent
-from tdelta.measure.space import raise_open_files
-
-Order = dict[str, Any]
 
 
 class Host(DatabaseOrders, OwnServerOrders):
@@ -46,6 +36,18 @@ class Host(DatabaseOrders, OwnServerOrders):
             return {"error": list(error.args)}
         except ValueError as error:
             return {"error": ["value", str(error)]}
+
+    def request_stop(self) -> None:
+        """Have every loop of this process end."""
+        _native.request_stop()
+
+    def clear_stop(self) -> None:
+        """Let loops run again."""
+        _native.clear_stop()
+
+    def end(self) -> None:
+        """Close what is open."""
+        self.do_close({})
 
     def do_hello(self, _order: Order) -> Order:
         """Say who is there."""
@@ -184,35 +186,5 @@ def _told(report: str, histograms: dict[str, bytes]) -> Order:
     return {"report": json.loads(report), "histograms": coded}
 
 
-def listen(lines: TextIO, orders: queue.SimpleQueue[Order | None]) -> None:
-    """Hand on every order but ``stop``, which cannot wait for the trial it is to end. ``None`` at the end of input."""
-    for line in lines:
-        order = json.loads(line)
-        if order["do"] == "stop":
-            _native.request_stop()
-            continue
-        if order["do"] == "trial":
-            _native.clear_stop()  # here, in the order of the lines, so that a stop behind this one is not lost
-        orders.put(order)
-    _native.request_stop()
-    orders.put(None)
-
-
-def main() -> None:
-    """Serve orders until the input ends."""
-    die_with_parent(int(sys.argv[1]))
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    raise_open_files()
-    answers = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
-    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
-    orders: queue.SimpleQueue[Order | None] = queue.SimpleQueue()
-    threading.Thread(target=listen, args=(sys.stdin, orders), daemon=True).start()
-    host = Host()
-    while (order := orders.get()) is not None:
-        answers.write(json.dumps(host.answer(order)) + "\n")
-        answers.flush()
-    host.do_close({})
-
-
 if __name__ == "__main__":
-    main()
+    serve(Host())

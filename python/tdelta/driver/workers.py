@@ -21,6 +21,9 @@ from tdelta.errors import (
 from tdelta.measure.aes import OPENSSL_VARIABLE
 from tdelta.measure.children import Child, Refusal
 
+SQLITE_AND_SERVERS = "tdelta.driver.worker"
+"""The program of most workers; an engine whose client is Python's has one of its own."""
+
 _START_SECONDS = 60.0
 _END_SECONDS = 5.0
 
@@ -33,12 +36,13 @@ class Worker(Child):
 
     Args:
         environment: variables to add. Others can read them, so nothing secret.
+        program: the module that it runs.
     """
 
     called = "a worker process"
 
-    def __init__(self, environment: Mapping[str, str] | None = None) -> None:
-        super().__init__("tdelta.driver.worker", _environment(environment or {}))
+    def __init__(self, environment: Mapping[str, str] | None = None, program: str = SQLITE_AND_SERVERS) -> None:
+        super().__init__(program, _environment(environment or {}))
 
     def __exit__(
         self, kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
@@ -111,6 +115,6 @@ def failure(kind: str, message: str) -> TdeltaError:
         return EnvironmentFault(f"{message}: close other programs, or use fewer --threads")
     if kind == "library":
         return EngineUnavailable(message)
-    if kind in ("sql", "constraint", "no_row", "script", "busy", "locked"):
+    if kind in ("sql", "constraint", "no_row", "script", "busy", "locked", "conflict"):
         return StatementFault(f"{message}; the statement is the workload's: see its scripts")
     return TdeltaError(message)

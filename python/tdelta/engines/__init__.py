@@ -6,6 +6,7 @@ that happens in a worker process of the twin's own.
 
 from tdelta.engines.catalogue import EngineInfo, Unusable, catalogue, engine
 from tdelta.engines.conversion import Conversion, Layout
+from tdelta.engines.duckdb import DuckdbEngine, DuckdbSettings
 from tdelta.engines.sqlite import SqliteEngine, TwinSettings
 from tdelta.engines.sqlite_libraries import KINDS, PASSPHRASE, RAW, SQLCIPHER, SQLITE3MC, WHEELS, Cipher, Kind, Library
 
@@ -18,6 +19,8 @@ __all__ = [
     "WHEELS",
     "Cipher",
     "Conversion",
+    "DuckdbEngine",
+    "DuckdbSettings",
     "EngineInfo",
     "Kind",
     "Layout",

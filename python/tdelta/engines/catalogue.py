@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from tdelta.engines.duckdb import DuckdbEngine
 from tdelta.engines.servers import ServerBinary, ServerEngine
 from tdelta.engines.sqlite import SqliteEngine
 from tdelta.engines.sqlite_libraries import SQLITE3MC, WHEELS, Library
@@ -42,7 +43,6 @@ class EngineInfo:
 _SERVERS = (("mariadb", "MariaDB"), ("mysql", "MySQL, Percona Server"), ("postgres", "PostgreSQL"))
 
 _LATER = (
-    ("duckdb", "DuckDB"),
     ("oracle", "Oracle Database"),
     ("sqlserver", "SQL Server"),
 )
@@ -71,7 +71,26 @@ def catalogue(
         EngineInfo(name, False, None, (), product, "", "planned: this version of tdelta cannot drive it yet")
         for name, product in _LATER
     )
-    return (*libraries, *_found_servers(tuple(servers), remedies), *planned)
+    return (*libraries, *_found_servers(tuple(servers), remedies), _duckdb(DuckdbEngine()), *planned)
+
+
+def _duckdb(engine: DuckdbEngine) -> EngineInfo:
+    """DuckDB with the module that it cannot encrypt without."""
+    available, notes = True, "embedded: needs no server; OpenSSL encrypts, out of the module httpfs, or mbedtls"
+    try:
+        engine.require()
+    except EngineUnavailable as fault:
+        available, notes = False, str(fault)
+    return EngineInfo(
+        name=engine.name,
+        available=available,
+        version=engine.version(),
+        ciphers=tuple(engine.ciphers) if available else (),
+        library=", ".join((engine.product, *(f"{name} {found}" for name, found in engine.versions().items()))),
+        install=engine.install,
+        notes=notes,
+        crypto=engine.crypto if available else "",
+    )
 
 
 def _found_servers(servers: tuple[ServerEngine | Unusable, ...], remedies: Mapping[str, str]) -> Iterable[EngineInfo]:
@@ -132,9 +151,11 @@ def engine(name: str, library: Library = SQLITE3MC) -> SqliteEngine:
         UsageError: this version cannot drive it.
         EngineUnavailable: its library is not installed.
     """
-    known = {SqliteEngine.name, *(server for server, _ in _SERVERS), *(later for later, _ in _LATER)}
+    known = {SqliteEngine.name, DuckdbEngine.name, *(server for server, _ in _SERVERS), *(later for later, _ in _LATER)}
     if name not in known:
         raise UnknownName("engine", name, known)
+    if name in (DuckdbEngine.name, *(server for server, _ in _SERVERS)):
+        raise UsageError(f"engine {name!r} has no library to choose: use --engine {name}")
     if name != SqliteEngine.name:
         raise UsageError(f"engine {name!r} is planned, but this version of tdelta cannot drive it: use --engine sqlite")
     made = SqliteEngine(library)

@@ -9,6 +9,7 @@ plaintext is shown only where a marker is known to be in the rows.
 """
 
 from tdelta.evidence.classes import FileClass, file_class
+from tdelta.evidence.duckdb_files import duckdb_file_class, duckdb_files
 from tdelta.evidence.exposures import EXPOSURES, ExposurePlan, Step
 from tdelta.evidence.markers import COLUMNS, TABLE, TABLE_SQL, Markers, table_sql
 from tdelta.evidence.promises import covered
@@ -34,6 +35,8 @@ __all__ = [
     "TwinFile",
     "condensed",
     "covered",
+    "duckdb_file_class",
+    "duckdb_files",
     "file_class",
     "files_of",
     "merged",

@@ -21,8 +21,9 @@ _TABLE_SQL = {
     "sqlite": f"CREATE TABLE {TABLE} (id INTEGER PRIMARY KEY, marker BLOB NOT NULL)",
     "mysql": f"CREATE TABLE {TABLE} (id INTEGER PRIMARY KEY, marker VARBINARY({MARKER_BYTES}) NOT NULL)",
     "postgres": f"CREATE TABLE {TABLE} (id INTEGER PRIMARY KEY, marker BYTEA NOT NULL)",
+    "duckdb": f"CREATE TABLE {TABLE} (id INTEGER PRIMARY KEY, marker BLOB NOT NULL)",
 }
-_LITERALS = {"sqlite": "x'{}'", "mysql": "x'{}'", "postgres": "'\\x{}'"}
+_LITERALS = {"sqlite": "x'{}'", "mysql": "x'{}'", "postgres": "'\\x{}'", "duckdb": "unhex('{}')"}
 TABLE_SQL = _TABLE_SQL["sqlite"]
 MARKER_ROWS = 512
 

@@ -234,9 +234,9 @@ def _varied(request: RunRequest, chosen: Family) -> dict[str, tuple[Level, ...]]
 
 
 def _default_cipher(chosen: Family) -> str:
-    """AES-256, or the only cipher of an engine that has but one."""
+    """AES-256, or what comes first of an engine that has none of that name."""
     encrypting = [cipher for cipher in chosen.ciphers if cipher != "none"]
-    return encrypting[0] if len(encrypting) == 1 else _DEFAULT_CIPHER
+    return encrypting[0] if encrypting and _DEFAULT_CIPHER not in encrypting else _DEFAULT_CIPHER
 
 
 def _check(request: RunRequest, vary: Mapping[str, tuple[Level, ...]], chosen: Family) -> None:

@@ -131,14 +131,14 @@ class Answered:
 
 def workers_of(pid: int) -> list[int]:
     """The worker processes that this run started, wherever they hang in the tree now."""
-    marks = (b"tdelta.driver.worker", str(pid).encode())
+    programs = {b"tdelta.driver.worker", b"tdelta.driver.duckdb.worker"}
     found = []
     for folder in Path("/proc").glob("[0-9]*"):
         try:
             words = (folder / "cmdline").read_bytes().split(b"\0")
         except OSError:
             continue
-        if all(mark in words for mark in marks):
+        if str(pid).encode() in words and programs.intersection(words):
             found.append(int(folder.name))
     return found
 

@@ -15,7 +15,8 @@ from pathlib import Path
 import pytest
 
 from tdelta.driver import Worker
-from tdelta.driver.worker import Host, listen
+from tdelta.driver.orders import listen
+from tdelta.driver.worker import Host
 from tdelta.driver.workers import failure
 from tdelta.errors import EngineUnavailable, StatementFault, StorageFault, TdeltaError, WorkerFault
 from tdelta.measure.aes import OPENSSL_VARIABLE, OPENSSL_WORD
@@ -174,7 +175,7 @@ def test_what_is_about_neither_disk_nor_statement_is_told_as_it_is() -> None:
 def test_orders_are_handed_on_in_turn_and_the_end_of_the_input_ends_the_worker() -> None:
     lines = "".join(f"{json.dumps({'do': name})}\n" for name in ("hello", "stop", "close"))
     orders: queue.SimpleQueue = queue.SimpleQueue()
-    listen(io.StringIO(lines), orders)
+    listen(io.StringIO(lines), orders, Host())
     assert [orders.get() for _ in range(3)] == [{"do": "hello"}, {"do": "close"}, None]
 
 

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from tdelta.driver import find_library
 from tdelta.driver.servers.adapters import SERVERS, server_engine
 from tdelta.engines import engine
+from tdelta.engines.duckdb import DuckdbEngine
+from tdelta.session.families.analytic import AnalyticFamily
 from tdelta.session.families.embedded import EmbeddedFamily
 from tdelta.session.families.own import OwnFamily
 from tdelta.session.families.protocol import Family
@@ -35,4 +37,8 @@ def family(request: RunRequest, servers: OwnServers | None = None) -> Family:
         return OwnFamily(dsns, servers)
     if request.engine in SERVERS:
         return ServedFamily(server_engine(request.engine, request.server_binary, request.encrypted_dir))
+    if request.engine == DuckdbEngine.name:
+        duckdb = DuckdbEngine()
+        duckdb.require()
+        return AnalyticFamily(duckdb)
     return EmbeddedFamily(engine(request.engine, find_library(request.library)))

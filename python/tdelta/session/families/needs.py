@@ -37,6 +37,18 @@ _WORKER_BYTES = 60_000_000
 _FILE_GROWTH = 1.3
 """A twin's file with its write-ahead log and the rows its trials add, over the file as loaded."""
 
+# Of DuckDB. Guesses on the safe side: its files are compressed, and smaller than SQLite's, whose size is what is known.
+_GENERATED_SIZES = 2.2
+"""The rows as generated and as text, both at once."""
+
+_GENERATED_BYTES_PER_SECOND = 8e6
+_ANALYTIC_LOAD_BYTES_PER_SECOND = 40e6
+_ANALYTIC_LOADING_BYTES = 1_300_000_000
+_ANALYTIC_WORKER_BYTES = 150_000_000
+_ANALYTIC_WORKER_SECONDS = 1.0
+_SPILL_BYTES = 300_000_000
+_SPILL_SECONDS = 2.0
+
 # Of servers. 100 MB of SQLite were 121 to 214 MB of tables and indexes, the more rows the more; loaded in 4 to 15 s.
 _ROW_BYTES = 100
 _SERVER_LOAD_BYTES_PER_SECOND = 8e6
@@ -96,6 +108,23 @@ def served_needs(plan: Plan, footprint: Footprint) -> Needs:
         + strata * (_CONNECT_SECONDS + _CALIBRATION_TRIALS * trial)
         + len(instances) * _SEARCH_SECONDS,
         round_seconds=len(instances) * started + conditions * (_CONNECT_SECONDS + _LAPS * trial),
+    )
+
+
+def analytic_needs(plan: Plan) -> Needs:
+    """The rows as generated and as text, a load for each kind, and a file and a process for each condition."""
+    size, kinds, conditions = plan.size_bytes, len(plan.load_kinds()), len(plan.conditions)
+    settings = [plan.twin_settings(condition, size) for condition in plan.conditions]
+    return Needs(
+        disk_bytes=round(size * (_GENERATED_SIZES + kinds + conditions * _FILE_GROWTH)) + _SPILL_BYTES,
+        memory_bytes=max(
+            _ANALYTIC_LOADING_BYTES,
+            sum(_ANALYTIC_WORKER_BYTES + (one.memory_mib << 20) for one in settings),
+        ),
+        open_files=0,
+        set_up_seconds=size / _GENERATED_BYTES_PER_SECOND + kinds * size / _ANALYTIC_LOAD_BYTES_PER_SECOND,
+        round_seconds=conditions * (size / _COPY_BYTES_PER_SECOND + _ANALYTIC_WORKER_SECONDS)
+        + conditions * _SPILL_SECONDS / max(1, plan.request.min_rounds),
     )
 
 

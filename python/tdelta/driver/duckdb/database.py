@@ -1,0 +1,238 @@
+"""One DuckDB in a worker process: a twin's file attached to it, and connections that use it.
+
+DuckDB runs in memory and the file is attached, since that is where a key and a cipher can be given. Whatever it says is
+told without the key.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeAlias, TypeVar
+
+from tdelta.driver.scripted.clients import ClientError
+from tdelta.engines.duckdb import CATALOG, CRYPTO_SQL, DATABASE_SQL, attach_sql, literal, quoted, setting_statements
+
+Options: TypeAlias = Mapping[str, Any]
+_T = TypeVar("_T")
+
+_MAIN = "memory"
+_HIDDEN = "<key>"
+_KINDS = {
+    "TransactionException": "conflict",
+    "ConstraintException": "constraint",
+    "OutOfMemoryException": "out_of_memory",
+    "FatalException": "fatal",
+    "InternalException": "fatal",
+    "InvalidConfigurationException": "configuration",
+}
+_FORMAT = """auto_detect = false, header = false, delim = ',', quote = '"', escape = '"', nullstr = '\\N'"""
+"""How `tdelta.driver.duckdb.rows` writes."""
+
+_NO_ROOM = ("No space left", "Disk quota")
+"""What the system says of a full disk, within an ``IOException``."""
+
+
+class Database:
+    """An open DuckDB with one file attached, or none.
+
+    Args:
+        options: as `tdelta.engines.duckdb.DuckdbEngine.options` gives them; with ``path`` None it is in memory only.
+
+    Raises:
+        ClientError: DuckDB cannot be loaded (``library``), or what it says.
+    """
+
+    def __init__(self, options: Options) -> None:
+        try:
+            duckdb: Any = importlib.import_module("duckdb")  # not earlier: only a worker may hold it
+        except ImportError as error:
+            raise ClientError("library", f"engine 'duckdb': {error}") from error
+        self._options = options
+        self._error: type[Exception] = duckdb.Error
+        self._main = duckdb.connect(":memory:")
+        self._catalog = _MAIN if options["path"] is None else CATALOG
+        self._connections: list[Connection] = []
+        try:
+            with self.told():
+                for statement in setting_statements(options):
+                    self._main.execute(statement)
+            if options["path"] is not None:
+                self.attach()
+        except BaseException:
+            self._main.close()
+            raise
+
+    @property
+    def path(self) -> Path:
+        """The attached file."""
+        return Path(self._options["path"])
+
+    @property
+    def is_read_only(self) -> bool:
+        """Whether the attached file cannot be written."""
+        return bool(self._options["read_only"])
+
+    @contextlib.contextmanager
+    def told(self) -> Iterator[None]:
+        """Within the block, what DuckDB raises becomes a `ClientError` that does not hold the key."""
+        try:
+            yield
+        except self._error as error:
+            raise as_client_error(error, self._options["key"]) from None  # its own text may quote the key
+
+    def attach(self) -> None:
+        """Attach the file."""
+        with self.told():
+            self._main.execute(attach_sql(self._options))
+            self._main.execute(f"USE {CATALOG}")
+
+    def cool(self, drop: Callable[[Path], object]) -> None:
+        """Detach the file, have the system forget it by ``drop``, attach it again; connections go on."""
+        with self.told():
+            for connection in self._connections:
+                connection.run(f"USE {_MAIN}")
+            self._main.execute(f"USE {_MAIN}")
+            self._main.execute(f"DETACH {CATALOG}")
+        drop(self.path.parent)
+        self.attach()
+        for connection in self._connections:
+            connection.run(f"USE {CATALOG}")
+
+    def connect(self) -> Connection:
+        """One more connection, using the attached file."""
+        with self.told():
+            connection = Connection(self, self._main.cursor())
+            connection.run(f"USE {self._catalog}")
+        self._connections.append(connection)
+        return connection
+
+    def drop(self, connection: Connection) -> None:
+        """Close a connection."""
+        self._connections.remove(connection)
+        connection.close()
+
+    def run(self, *statements: str) -> None:
+        """Run statements one after another."""
+        with self.told():
+            for statement in statements:
+                self._main.execute(statement)
+
+    def rows(self, sql: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        """All that one statement answers."""
+        with self.told():
+            found: list[tuple[Any, ...]] = self._main.execute(sql, list(parameters)).fetchall()
+            return found
+
+    def text(self, sql: str) -> str:
+        """The first value that one statement answers, as text; empty for NULL, and where there is none."""
+        rows = self.rows(sql)
+        return _text(rows[0][0]) if rows else ""
+
+    def cipher(self) -> dict[str, str]:
+        """What DuckDB says of the file's encryption, and whose code does it."""
+        with self.told():
+            cursor = self._main.execute(DATABASE_SQL)
+            names = [column[0] for column in cursor.description]
+            (row,) = cursor.fetchall()
+        values = dict(zip(names, row, strict=True))
+        return {
+            "encrypted": _text(values.get("encrypted")),
+            "cipher": _text(values.get("cipher")),
+            "crypto": self.text(CRYPTO_SQL),
+            "temp_file_encryption": self.text("SELECT current_setting('temp_file_encryption')"),
+        }
+
+    def fill(self, tables: Sequence[tuple[str, Sequence[str]]], files: Mapping[str, str]) -> None:
+        """Insert the rows of files, in their order, and write all of it into the database file."""
+        for table, columns in tables:
+            types = self.types(table)
+            if os.path.getsize(files[table]):  # noqa: PTH202 - a text out of an order
+                names = ", ".join(map(quoted, columns))
+                self.run(f"INSERT INTO {quoted(table)} ({names}) {reading_sql(files[table], columns, types)}")
+        self.checkpoint()
+
+    def types(self, table: str) -> dict[str, str]:
+        """The type of each column of a table."""
+        sql = "SELECT column_name, data_type FROM duckdb_columns() WHERE database_name = ? AND table_name = ?"
+        return dict(self.rows(sql, [self._catalog, table]))
+
+    def checkpoint(self) -> None:
+        """Move the write-ahead log into the database file."""
+        self.run(f"CHECKPOINT {CATALOG}")
+
+    def digest(self, source: str, columns: Sequence[str]) -> tuple[int, str]:
+        """Rows and an order-independent checksum of them.
+
+        Args:
+            source: a table, quoted, or a subquery in parentheses.
+            columns: its columns, in the order in which a row is hashed.
+        """
+        hashed = f"SELECT hash({', '.join(map(quoted, columns))}) AS h FROM {source}"
+        sums = "count(*), coalesce(sum(CAST(h AS HUGEINT)), 0), coalesce(bit_xor(h), 0)"
+        ((rows, total, parity),) = self.rows(f"SELECT {sums} FROM ({hashed})")
+        return int(rows), f"{int(total) % 2**64:016x}{int(parity):016x}"
+
+    def close(self) -> None:
+        """Close every connection, and with them DuckDB."""
+        for connection in self._connections:
+            connection.close()
+        self._connections.clear()
+        with contextlib.suppress(self._error):
+            self._main.close()
+
+
+class Connection:
+    """One connection to an attached file, by one thread at a time."""
+
+    def __init__(self, database: Database, cursor: Any) -> None:
+        self._database = database
+        self._cursor = cursor
+
+    def run(self, sql: str, parameters: Sequence[object] = ()) -> None:
+        """Run a statement and drop what it answers."""
+        with self._database.told():
+            self._cursor.execute(sql, list(parameters))
+
+    def fetch(self, sql: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        """Run a statement and fetch all that it answers."""
+        with self._database.told():
+            found: list[tuple[Any, ...]] = self._cursor.execute(sql, list(parameters)).fetchall()
+            return found
+
+    def close(self) -> None:
+        """Close it."""
+        with contextlib.suppress(ClientError), self._database.told():
+            self._cursor.close()
+
+
+def reading_sql(file: str, columns: Sequence[str], types: Mapping[str, str]) -> str:
+    """A query for the rows of a file that `tdelta.driver.duckdb.rows` wrote, with the types of a table's columns."""
+    listed = ", ".join(f"{literal(name)}: {literal(_read_as(types[name]))}" for name in columns)
+    selected = ", ".join(
+        f"unhex({quoted(name)}) AS {quoted(name)}" if types[name] == "BLOB" else quoted(name) for name in columns
+    )
+    return f"SELECT {selected} FROM read_csv({literal(file)}, {_FORMAT}, columns = {{{listed}}})"
+
+
+def _read_as(kind: str) -> str:
+    return "VARCHAR" if kind == "BLOB" else kind
+
+
+def as_client_error(error: Exception, key: str | None) -> ClientError:
+    """What DuckDB raised, by the kinds that a load loop counts; the key is nowhere in it."""
+    message = str(error).replace(key, _HIDDEN) if key else str(error)
+    name = type(error).__name__
+    if name == "IOException":
+        return ClientError("full" if any(words in message for words in _NO_ROOM) else "io", message)
+    kind = _KINDS.get(name, "sql")
+    return ClientError(kind, message, retryable=kind == "conflict")
+
+
+def _text(value: object) -> str:
+    if value is None:
+        return ""
+    return str(value).lower() if isinstance(value, bool) else str(value)

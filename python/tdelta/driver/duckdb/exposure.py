@@ -1,0 +1,120 @@
+"""Marker rows on their way through every kind of file a DuckDB twin has, and the search of all its files meanwhile.
+
+- Into temporary files goes a temporary table of markers, larger than the memory that DuckDB is left with for so long.
+- Into the write-ahead log go copies of the marker rows, which stay there while a trial runs, since a snapshot keeps the
+  log from being reset; afterwards they are deleted, and a checkpoint moves all of it into the database file.
+
+Rows are the same before and after. Temporary files are encrypted on every twin, so that no plain twin can show that a
+search finds what is in them; `spilled` is the control for that: the same table, spilled by a DuckDB of its own whose
+temporary files are not encrypted.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import select
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from tdelta.driver.workers import Worker
+from tdelta.errors import EnvironmentFault
+from tdelta.evidence import TABLE, FileClass, Found, duckdb_files, merged, search
+from tdelta.evidence.markers import MARKER_BYTES, MARKER_ROWS
+
+_LOOK_SECONDS = 600.0
+_SPILLED_BYTES = 120_000_000
+_ROW_BYTES = MARKER_BYTES + 20
+"""A marker, eight digits behind it, their offset, and the number beside them."""
+
+_COPIES = -(-_SPILLED_BYTES // (MARKER_ROWS * _ROW_BYTES))
+_SPILL = (
+    f"CREATE TEMP TABLE tdelta_spill AS SELECT n, marker || encode(lpad(CAST(n AS VARCHAR), 8, '0')) AS marker"
+    f" FROM range({_COPIES}) AS copy(n), {TABLE}"  # no two alike, so that no dictionary makes the table small
+)
+_APART = 1_000_000
+_COPY = f"INSERT INTO {TABLE} SELECT id + {_APART}, marker FROM {TABLE} WHERE id <= {MARKER_ROWS}"
+_REMOVE = f"DELETE FROM {TABLE} WHERE id > {_APART}"
+_HELD = ("BEGIN", f"SELECT count(*) FROM {TABLE}")
+
+CONTROL = " (control: temporary files not encrypted)"
+"""What is added to the name of a file that only shows that a search finds what is in files of its kind."""
+
+
+class DuckdbExposure:
+    """The markers of one twin on their way, and what every look at its files found."""
+
+    def __init__(self, worker: Worker, database: Path, needles: Sequence[bytes]) -> None:
+        self._worker = worker
+        self._database = database
+        self._needles = needles
+        self._looks: list[Found] = []
+
+    def look_at_spill(self) -> None:
+        """Search all files while temporary ones hold markers."""
+        with self._exposed([_SPILL], squeezes=True):
+            self.look()
+
+    @contextmanager
+    def under_way(self) -> Iterator[None]:
+        """Within the block, markers are in the log, and the workload may run."""
+        with self._exposed([_COPY], held=_HELD, afterwards=(_REMOVE,)):
+            yield
+
+    def look_until_answered(self, seconds: float) -> None:
+        """Search all files over and over, at least once, until the worker answers; not beyond so many seconds."""
+        until = time.monotonic() + seconds
+        self.look()
+        while not select.select([self._worker], [], [], 0)[0] and time.monotonic() < until:
+            self.look()
+
+    def look(self) -> None:
+        """Search every file that the twin has now.
+
+        Raises:
+            EnvironmentFault: a file cannot be read, or the worker's open files cannot be listed.
+            WorkerFault: the worker has died.
+        """
+        try:
+            self._looks += search(duckdb_files(self._worker.pid, self._database), self._needles)
+        except EnvironmentFault:
+            self._worker.require_running()  # one that is gone has no files, and that is not what is wrong
+            raise
+
+    def found(self) -> tuple[Found, ...]:
+        """What all looks found, file by file."""
+        return merged(self._looks)
+
+    @contextmanager
+    def _exposed(
+        self,
+        statements: Sequence[str],
+        held: Sequence[str] = (),
+        afterwards: Sequence[str] = (),
+        *,
+        squeezes: bool = False,
+    ) -> Iterator[None]:
+        order = {"statements": statements, "held": held, "afterwards": afterwards, "squeezes": squeezes}
+        self._worker.ask("expose", seconds=_LOOK_SECONDS, **order)
+        yield  # what fails in here ends the run and the worker with it, so nothing is put back then
+        self._worker.ask("conceal", seconds=_LOOK_SECONDS)
+
+
+def spilled(program: str, options: Mapping[str, object], needles: Sequence[bytes]) -> tuple[Found, ...]:
+    """What a search finds in temporary files that are not encrypted: the control.
+
+    Args:
+        program: the module that a worker runs.
+        options: how it opens a plain file with the markers' table, to be read only.
+        needles: what is searched for.
+    """
+    with Worker(program=program) as worker:
+        worker.ask("open", options=options)
+        control = DuckdbExposure(worker, Path(str(options["path"])), needles)
+        control.look_at_spill()
+    return tuple(
+        dataclasses.replace(found, name=found.name + CONTROL)
+        for found in control.found()
+        if found.file_class is FileClass.TEMP
+    )

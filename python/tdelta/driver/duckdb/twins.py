@@ -1,0 +1,316 @@
+"""DuckDB twins: loaded once for each kind of file, copied for each instance, driven by a worker each."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import secrets
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from tdelta.driver.answers import as_checksums, checksums, measurement, raise_failed
+from tdelta.driver.duckdb.exposure import DuckdbExposure, spilled
+from tdelta.driver.duckdb.rows import GeneratedRows
+from tdelta.driver.files import TwinFolder
+from tdelta.driver.jobs import AnyJob, LoadJob, Mix, TrialJob
+from tdelta.driver.proof import CipherProof
+from tdelta.driver.protocol import Checksums, LoopCost, Tables
+from tdelta.driver.servers.whole import WholeTrials, work_of
+from tdelta.driver.workers import Worker
+from tdelta.engines.duckdb import DuckdbEngine, DuckdbSettings
+from tdelta.errors import StorageFault, TdeltaError
+from tdelta.evidence import TABLE, FileClass, Found, TwinFile, search
+from tdelta.evidence.headers import Meaning, header_of
+from tdelta.measure.aes import CryptoKind, PreloadMode, hidden_environment
+from tdelta.records import Measurement
+
+PROGRAM = "tdelta.driver.duckdb.worker"
+_DATABASE = "twin"
+_LOAD_SECONDS = 24 * 3600.0
+_GRACE_SECONDS = 60.0
+_OPEN_SECONDS = 120.0
+_PROVE_SECONDS = 120.0
+_COOL_SECONDS = 600.0
+_LOADING_MIB = 1024
+_LOOP_OPERATIONS = 2000
+"""Of a loop that costs a hundred times what the native one does, to be timed as well."""
+
+_NEEDLE_BYTES = 16
+_NEEDLES_APART = 16
+_HEAD_BYTES = 4096
+_VERSION_PLACE = 12
+"""Where the main header has the version of the storage: eight bytes behind its checksum and magic."""
+
+
+class DuckdbTwin:
+    """One instance: a copy of a loaded file, attached in a worker of its own."""
+
+    def __init__(
+        self,
+        engine: DuckdbEngine,
+        settings: DuckdbSettings,
+        path: Path,
+        worker: Worker,
+        control: Callable[[Sequence[bytes]], tuple[Found, ...]],
+    ) -> None:
+        self._engine = engine
+        self._settings = settings
+        self._path = path
+        self._worker = worker
+        self._control = control
+        self._is_stopped = False
+
+    @property
+    def pid(self) -> int:
+        """The worker's process id."""
+        return self._worker.pid
+
+    @property
+    def path(self) -> Path:
+        """The database file."""
+        return self._path
+
+    def facts(self) -> dict[str, str]:
+        """Settings in force that all twins share, and the version of the file's storage."""
+        found = self._worker.ask("facts", queries=dict(self._engine.facts))
+        return {**found, "storage_version": str(_storage_version(self._path))}
+
+    def cipher_facts(self) -> dict[str, str]:
+        """What DuckDB says of its encryption, and under ``header`` what the file's own says."""
+        return {**self._worker.ask("cipher"), "header": "hidden" if says_encrypted(self._path) else "plain"}
+
+    def checksums(self, tables: Tables) -> Checksums:
+        """Rows and checksum of each table."""
+        return checksums(self._worker, tables)
+
+    def plans(self, scripts: Mapping[str, str]) -> Mapping[str, Any]:  # noqa: ARG002 - as servers are
+        """Not asked: twins are copies of one loaded file, statistics and all."""
+        return {}
+
+    def prove(self) -> CipherProof | None:
+        """What a page costs OpenSSL in this twin's own process; None where mbedtls is what encrypts."""
+        if self._engine.ciphers[self._settings.cipher].is_mbedtls:
+            return None
+        home = self._path.parent / "proof"
+        home.mkdir()
+        plain, encrypted = (dataclasses.replace(self._settings, cipher=c) for c in ("none", self._engine.proof_cipher))
+        files = {
+            "plain": self._engine.options(home / "plain.db", plain, None),
+            "encrypted": self._engine.options(home / "encrypted.db", encrypted, secrets.token_hex(32)),
+        }
+        try:
+            answer = self._worker.ask("prove", seconds=_PROVE_SECONDS, files=files)
+        finally:
+            shutil.rmtree(home, ignore_errors=True)
+        return CipherProof(cipher=self._engine.proof_cipher, **answer | {"mode": PreloadMode(answer["mode"])})
+
+    def evidence(self, job: TrialJob, needles: Sequence[bytes]) -> tuple[Found, ...]:
+        """Run one trial that nobody measures, marker rows on their way through all files, and search these meanwhile.
+
+        Raises:
+            EnvironmentFault: a file cannot be searched.
+            StorageFault: the disk is full, or a file cannot be read or written.
+            TdeltaError: a statement failed; the message is DuckDB's.
+        """
+        exposure = DuckdbExposure(self._worker, self._path, needles)
+        exposure.look_at_spill()
+        with exposure.under_way():
+            # The checkpoint behind a trial would wait for the exposure's snapshot to end.
+            self._worker.send("trial", trial=job.as_json(), checkpoint=False)
+            exposure.look_until_answered(job.deadline_seconds)
+            raise_failed(self._worker.answer(job.deadline_seconds + _GRACE_SECONDS))
+        exposure.look()
+        is_plain = not self._engine.needs_key(self._settings.cipher)
+        return (*exposure.found(), *(self._control(needles) if is_plain else ()))
+
+    def trial(self, job: TrialJob) -> Measurement:
+        """Run one trial.
+
+        Raises:
+            StorageFault: the disk is full, or a file cannot be read or written.
+            TdeltaError: a statement failed; the message is DuckDB's.
+        """
+        if self._settings.is_cold and not self._is_stopped:
+            self._worker.ask("cool", seconds=_COOL_SECONDS)
+        if self._is_stopped:  # maybe meanwhile
+            return Measurement(0, 0, {}, {}, stopped_by="signal")
+        seconds = job.deadline_seconds + _GRACE_SECONDS
+        return measurement(self._worker.ask("trial", seconds=seconds, trial=job.as_json()))
+
+    def stop(self) -> None:
+        """Have a trial that is running end after the operation it is at; others are not begun."""
+        self._is_stopped = True
+        self._worker.send("stop")
+
+    def end(self) -> None:
+        """Close it and remove its folder."""
+        self._worker.end()
+        shutil.rmtree(self._path.parent, ignore_errors=True)
+
+
+class DuckdbTwins(WholeTrials):
+    """Makes twins of one run. Keys are drawn here, kept in memory, and sent through the workers' pipes only."""
+
+    def __init__(self, engine: DuckdbEngine, folder: TwinFolder, job: AnyJob, mix: Mix) -> None:
+        super().__init__(mix)
+        if not isinstance(job, LoadJob):
+            raise TdeltaError("DuckDB's twins hold generated rows only")
+        self._engine = engine
+        self._folder = folder
+        self._job = job
+        self._rows = GeneratedRows(folder, job)
+        self._keys: dict[str, str] = {}
+        self._loads: dict[str, _Load] = {}
+        self._expected: Checksums = {}
+        self._shown: tuple[Found, ...] | None = None
+        self.library = ""
+
+    def expected_checksums(self) -> Checksums:
+        """The checksums of the rows as generated, before any file of DuckDB had them."""
+        if self._expected:
+            return self._expected
+        made, files = self._rows.generate(), self._rows.files()
+        settings = DuckdbSettings("none", 1, _cores(), _LOADING_MIB)
+        options = {**self._engine.options(self._rows.path / "digest", settings, None), "path": None}
+        tables = self._job.tables
+        with Worker(program=PROGRAM) as worker:
+            worker.ask("write_rows", seconds=_LOAD_SECONDS, database=str(made), tables=tables, files=files)
+            worker.ask("open", seconds=_OPEN_SECONDS, options=options)
+            order = {"tables_sql": self._job.tables_sql, "tables": tables, "files": files}
+            self._expected = as_checksums(worker.ask("digest", seconds=_LOAD_SECONDS, **order))
+        return self._expected
+
+    def load(self, settings: DuckdbSettings) -> tuple[Path, Checksums]:
+        """Load the file that instances of these settings are copied from. Returns it with its checksums.
+
+        There are no secondary indexes: an analytic engine's tables are scanned by the ranges of their blocks.
+        """
+        self.expected_checksums()
+        path = self._home(f"load-{len(self._loads)}")
+        loading = dataclasses.replace(settings, engine_threads=_cores(), memory_mib=_LOADING_MIB)
+        tables = self._job.tables
+        with Worker(program=PROGRAM) as worker:
+            options = self._engine.options(path, loading, self._key(settings.cipher))
+            self.library = worker.ask("open", seconds=_OPEN_SECONDS, options=options)["library"]
+            order = {"tables_sql": self._job.tables_sql, "tables": tables, "files": self._rows.files()}
+            worker.ask("load", seconds=_LOAD_SECONDS, **order)
+            is_encrypted = worker.ask("cipher")["encrypted"] == "true"
+            sums = checksums(worker, tables)
+            worker.ask("close", seconds=_LOAD_SECONDS)
+        self._loads[settings.cipher] = _Load(path, is_encrypted, loading)
+        return path, sums
+
+    def is_encrypted(self, path: Path) -> bool:
+        """Whether DuckDB says so, the file's header does, and none of the planted rows can be read in the file."""
+        (load,) = (load for load in self._loads.values() if load.path == path)
+        found = path.stat()
+        file = TwinFile(path.name, str(path), FileClass.DATABASE, (found.st_dev, found.st_ino))
+        is_hidden = not any(one.markers_found for one in search([file], self._needles()))
+        return load.is_encrypted and says_encrypted(path) and is_hidden
+
+    def start(self, settings: DuckdbSettings, name: str) -> DuckdbTwin:
+        """Copy the loaded file under an instance's name and attach it in a new worker, its transactions compiled."""
+        self._rows.remove()  # every kind is loaded by now
+        self._home(name)
+        path = self._folder.copy(self._loads[settings.cipher].path, f"{name}/{_DATABASE}")
+        worker = Worker(self._environment(settings), PROGRAM)
+        try:
+            options = self._engine.options(path, settings, self._key(settings.cipher))
+            worker.ask("open", seconds=_OPEN_SECONDS, options=options, connections=settings.threads)
+            worker.ask("prepare", **work_of(self._mix))
+        except BaseException:
+            worker.kill()
+            shutil.rmtree(path.parent, ignore_errors=True)
+            raise
+        return DuckdbTwin(self._engine, settings, path, worker, self._control)
+
+    def loop_cost(self, job: TrialJob) -> LoopCost:
+        """Run the transactions on a client that does nothing, in a worker like any other."""
+        fewer = dataclasses.replace(job, operations=min(job.operations, _LOOP_OPERATIONS))
+        with Worker(program=PROGRAM) as worker:
+            measured = measurement(worker.ask("loop_cost", **work_of(self._mix), trial=fewer.as_json()))
+        statements = sum(span.count for span in measured.statements.values())
+        return LoopCost(measured.elapsed_ns / max(1, statements), measured.response_ns)
+
+    def observe(self, settings: DuckdbSettings) -> str:  # noqa: ARG002 - as servers are
+        """Not observed: DuckDB says which cipher is in force, and a page's cost shows it."""
+        return ""
+
+    def join(self, twin: DuckdbTwin, settings: DuckdbSettings) -> DuckdbTwin:
+        """Not for files: every condition has one of its own."""
+        raise TdeltaError(f"{settings} cannot share the file {twin.path.name}")
+
+    def data_bytes(self, path: Path) -> int:
+        """The size of the file."""
+        return path.stat().st_size
+
+    def end(self) -> None:
+        """Loaded files go with the folder."""
+
+    def _control(self, needles: Sequence[bytes]) -> tuple[Found, ...]:
+        """What temporary files show that are not encrypted: once in a run, with the rows of the plain load."""
+        if self._shown is None:
+            load = self._loads["none"]
+            options = self._engine.options(load.path, load.settings, None, read_only=True, encrypts_temp=False)
+            self._shown = spilled(PROGRAM, options, needles)
+        return self._shown
+
+    def _home(self, name: str) -> Path:
+        """A folder for one file and what DuckDB puts beside it. Returns the file's path."""
+        path = self._folder.file(f"{name}/{_DATABASE}")
+        try:
+            path.parent.mkdir(exist_ok=True)
+        except OSError as error:
+            raise StorageFault(
+                f"cannot make {path.parent}: {error.strerror}; choose another folder with --dir"
+            ) from error
+        return path
+
+    def _needles(self) -> list[bytes]:
+        """How the planted rows begin, out of the plan that the rows were made by."""
+        tables: Any = self._job.plan["tables"]
+        marker = next(table for table in tables if table["name"] == TABLE)
+        return [bytes.fromhex(row)[:_NEEDLE_BYTES] for row in marker["columns"][1]["hex"][::_NEEDLES_APART]]
+
+    def _environment(self, settings: DuckdbSettings) -> Mapping[str, str]:
+        if settings.aes_instructions == "on":
+            return {}
+        return hidden_environment(CryptoKind(self._engine.crypto))
+
+    def _key(self, cipher: str) -> str | None:
+        if not self._engine.needs_key(cipher):
+            return None
+        if cipher not in self._keys:
+            self._keys[cipher] = secrets.token_hex(32)
+        return self._keys[cipher]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Load:
+    """A loaded file, whether DuckDB said that it encrypts it, and how it was opened."""
+
+    path: Path
+    is_encrypted: bool
+    settings: DuckdbSettings
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0))
+
+
+def says_encrypted(path: Path) -> bool:
+    """Whether the main header of a DuckDB file, which is never encrypted, says that the rest is."""
+    head = _head(path)
+    found = header_of(lambda offset, size: head[offset : offset + size], len(head))
+    return found is not None and found.meaning is Meaning.ENCRYPTED
+
+
+def _storage_version(path: Path) -> int:
+    return int.from_bytes(_head(path)[_VERSION_PLACE : _VERSION_PLACE + 8], "little")
+
+
+def _head(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(_HEAD_BYTES)

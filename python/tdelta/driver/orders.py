@@ -1,0 +1,65 @@
+"""How a worker process gets its orders and gives its answers: lines of JSON on standard input and output.
+
+Answers leave on a duplicate of standard output (the original is pointed at standard error, so that no library can break
+the protocol by printing). ``stop`` is obeyed at once, while a trial runs; the end of the input ends the process.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import signal
+import sys
+import threading
+from typing import Any, Protocol, TextIO, TypeAlias
+
+from tdelta.measure.children import die_with_parent
+from tdelta.measure.space import raise_open_files
+
+Order: TypeAlias = dict[str, Any]
+
+
+class Host(Protocol):
+    """What carries out the orders of one worker."""
+
+    def answer(self, order: Order) -> Order:
+        """Carry out one order: ``{"ok": …}``, or ``{"error": [kind, message]}``."""
+
+    def request_stop(self) -> None:
+        """End a trial that runs, and every later one until `clear_stop`; called from another thread."""
+
+    def clear_stop(self) -> None:
+        """Let trials run again; called from another thread."""
+
+    def end(self) -> None:
+        """Let go of everything."""
+
+
+def listen(lines: TextIO, orders: queue.SimpleQueue[Order | None], host: Host) -> None:
+    """Hand on every order but ``stop``, which cannot wait for the trial it is to end. ``None`` at the end of input."""
+    for line in lines:
+        order = json.loads(line)
+        if order["do"] == "stop":
+            host.request_stop()
+            continue
+        if order["do"] == "trial":
+            host.clear_stop()  # here, in the order of the lines, so that a stop behind this one is not lost
+        orders.put(order)
+    host.request_stop()
+    orders.put(None)
+
+
+def serve(host: Host) -> None:
+    """Serve orders until the input ends; the first argument of the process is its parent's id."""
+    die_with_parent(int(sys.argv[1]))
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    raise_open_files()
+    answers = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    orders: queue.SimpleQueue[Order | None] = queue.SimpleQueue()
+    threading.Thread(target=listen, args=(sys.stdin, orders, host), daemon=True).start()
+    while (order := orders.get()) is not None:
+        answers.write(json.dumps(host.answer(order)) + "\n")
+        answers.flush()
+    host.end()

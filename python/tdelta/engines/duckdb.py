@@ -1,0 +1,274 @@
+"""DuckDB: an embedded analytic engine. What its twins need to be opened; opens nothing itself.
+
+DuckDB encrypts blocks of 256 KiB and its write-ahead log, with AES-256 in GCM or CTR. Its own code (mbedtls) only reads
+encrypted files; what writes them is OpenSSL, out of the extension httpfs, which must be of the very version of DuckDB.
+``force_mbedtls_unsafe`` has mbedtls do all of it, in software: a level to see what AES costs without the CPU's
+instructions, and not one to use, since its random numbers are not a cryptographer's.
+
+The plain twin is the same DuckDB with the same module loaded and the same storage version, and no key. Temporary files
+are encrypted on every twin, the plain one included: an owner sets that by hand, and by default they are left in the
+clear beside an encrypted database.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+
+from tdelta.errors import EngineUnavailable, UnknownName
+
+STORAGE_VERSION = "v1.5.0"
+"""The format of every twin's file; encryption of a file asks for a new one, and twins share it."""
+
+CATALOG = "twin"
+"""By what name a twin's file is attached."""
+
+_DISTRIBUTION = "duckdb"
+_MODULE_DISTRIBUTION = "duckdb-extension-httpfs"
+_MODULE_FILE = "httpfs.duckdb_extension"
+_MODULE = "httpfs"
+_INSTALL = "pip install 'tdelta[duckdb]'"
+_MIB = 1 << 20
+_WORKING_MIB = 96
+_WORKING_MIB_A_THREAD = 32
+"""What queries work in, beside cached blocks: DuckDB has one limit for both, and fails where it is too small."""
+
+
+@dataclass(frozen=True, slots=True)
+class DuckdbCipher:
+    """One level of the factor ``cipher``: the mode by DuckDB's name, and whether mbedtls computes it.
+
+    ``mode`` is None for a plain file.
+    """
+
+    mode: str | None
+    is_mbedtls: bool = False
+
+
+CIPHERS: Mapping[str, DuckdbCipher] = MappingProxyType(
+    {
+        "none": DuckdbCipher(None),
+        "aes-256-gcm": DuckdbCipher("GCM"),
+        "aes-256-ctr": DuckdbCipher("CTR"),
+        "aes-256-gcm-mbedtls": DuckdbCipher("GCM", is_mbedtls=True),
+        "aes-256-ctr-mbedtls": DuckdbCipher("CTR", is_mbedtls=True),
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class DuckdbSettings:
+    """What decides a twin's file and connections.
+
+    ``threads`` are connections at work at once, ``engine_threads`` the threads that DuckDB spreads each query over.
+    ``memory_mib`` is its limit of memory, for cached blocks and for what queries work in. ``is_cold``: the file is
+    attached anew before each trial, with nothing of it in any cache.
+    """
+
+    cipher: str
+    threads: int
+    engine_threads: int
+    memory_mib: int
+    aes_instructions: str = "on"
+    is_cold: bool = False
+
+
+class DuckdbEngine:
+    """How twins are made and opened."""
+
+    name = "duckdb"
+    product = "DuckDB"
+    dialect = "duckdb"
+    crypto = "openssl"
+    ciphers = CIPHERS
+    proof_cipher = "aes-256-gcm"
+    install = _INSTALL
+
+    facts: Mapping[str, str] = MappingProxyType(
+        {
+            "version": "SELECT version()",
+            "threads": "SELECT current_setting('threads')",
+            "memory_limit": "SELECT current_setting('memory_limit')",
+            "temp_file_encryption": "SELECT current_setting('temp_file_encryption')",
+            "checkpoint_threshold": "SELECT current_setting('checkpoint_threshold')",
+            "preserve_insertion_order": "SELECT current_setting('preserve_insertion_order')",
+        }
+    )
+    """What to ask a twin about settings that all share, by name."""
+
+    def version(self) -> str | None:
+        """DuckDB's version; None if it is not installed. Imports nothing."""
+        return _version(_DISTRIBUTION)
+
+    def module_version(self) -> str | None:
+        """The version of the module that brings OpenSSL; None if it is not installed."""
+        return _version(_MODULE_DISTRIBUTION)
+
+    def require(self) -> None:
+        """See that all is there that twins need.
+
+        Raises:
+            EngineUnavailable: a wheel is missing, or the two are not of one version.
+        """
+        duckdb, module = self.version(), self.module_version()
+        missing = [name for name, found in ((_DISTRIBUTION, duckdb), (_MODULE_DISTRIBUTION, module)) if found is None]
+        if missing:
+            raise EngineUnavailable(f"engine 'duckdb': {', '.join(missing)} not installed: {_INSTALL}")
+        if duckdb != module:
+            raise EngineUnavailable(
+                f"engine 'duckdb': expected {_MODULE_DISTRIBUTION} of DuckDB's own version {duckdb}, found {module}:"
+                f" {_INSTALL}"
+            )
+        self.module_path()
+
+    def module_path(self) -> Path:
+        """The file of the module, within its wheel.
+
+        Raises:
+            EngineUnavailable: the wheel has none.
+        """
+        from importlib.metadata import files  # not earlier: it is slow, and workers need none
+
+        for file in files(_MODULE_DISTRIBUTION) or ():
+            if file.name == _MODULE_FILE:
+                return Path(str(file.locate()))
+        raise EngineUnavailable(f"engine 'duckdb': expected {_MODULE_FILE} in {_MODULE_DISTRIBUTION}, found none")
+
+    def versions(self) -> dict[str, str]:
+        """What belongs among a run's versions, by name."""
+        found = {_DISTRIBUTION: self.version(), _MODULE_DISTRIBUTION: self.module_version()}
+        return {name: version for name, version in found.items() if version is not None}
+
+    def identity(self) -> str:
+        """What must be the same when a run is resumed."""
+        return ", ".join(f"{name} {version}" for name, version in self.versions().items())
+
+    def check_cipher(self, cipher: str) -> None:
+        """Raise ``UnknownName`` for a cipher that it does not have."""
+        if cipher not in self.ciphers:
+            raise UnknownName("cipher", cipher, self.ciphers)
+
+    @staticmethod
+    def memory_mib(cache_bytes: int, threads: int, engine_threads: int) -> int:
+        """The limit of memory under which ``cache_bytes`` of blocks can stay cached beside the queries' work."""
+        working = _WORKING_MIB + _WORKING_MIB_A_THREAD * max(threads, engine_threads)
+        return working + -(-cache_bytes // _MIB)
+
+    def needs_key(self, cipher: str) -> bool:
+        """Whether twins of this cipher are attached with a key."""
+        return self.ciphers[cipher].mode is not None
+
+    def options(self, path: Path, settings: DuckdbSettings, key: str | None, **more: object) -> dict[str, object]:
+        """How a worker opens the file; they hold the key, so they go through its pipe and are never printed.
+
+        Args:
+            path: the file, made if it is not there. Temporary files go beside it.
+            settings: the twin's.
+            key: 64 hexadecimal digits; None for a plain file.
+            **more: ``read_only`` and ``encrypts_temp``, where they are not False and True.
+        """
+        cipher = self.ciphers[settings.cipher]
+        return {
+            "path": str(path),
+            "key": key,
+            "mode": cipher.mode,
+            "is_mbedtls": cipher.is_mbedtls,
+            "storage_version": STORAGE_VERSION,
+            "module": str(self.module_path()),
+            "threads": settings.engine_threads,
+            "memory_mib": settings.memory_mib,
+            "temporary": f"{path}.tmp",
+            "encrypts_temp": True,
+            "read_only": False,
+            **more,
+        }
+
+    def cipher_fault(self, cipher: str, found: Mapping[str, str]) -> str | None:
+        """What is wrong with the cipher in force on a twin; None if it is the one asked for.
+
+        Args:
+            cipher: the level asked for.
+            found: ``encrypted`` and ``cipher`` as ``duckdb_databases()`` tells them, ``crypto`` (``openssl``,
+                ``mbedtls`` or ``none``: whose code encrypts), ``temp_file_encryption``, and ``header``: what the file's
+                own says, ``plain`` or ``hidden``.
+        """
+        wanted = self.ciphers[cipher]
+        expected = {
+            "encrypted": "false" if wanted.mode is None else "true",
+            "cipher": wanted.mode or "",
+            "crypto": "mbedtls" if wanted.is_mbedtls else "openssl",
+            "temp_file_encryption": "true",
+            "header": "plain" if wanted.mode is None else "hidden",
+        }
+        wrong = [
+            f"{name} is {found[name] or 'nothing'} and not {value or 'nothing'}"
+            for name, value in expected.items()
+            if found[name].lower() != value.lower()
+        ]
+        return "; ".join(wrong) or None
+
+
+def attach_sql(options: Mapping[str, object]) -> str:
+    """The statement that attaches a twin's file. It holds the key: never to be logged, nor its errors as they are.
+
+    A cipher without a key would make a plain file without a word, so neither is given without the other.
+
+    Raises:
+        ValueError: a key without a cipher, or a cipher without a key.
+    """
+    key, mode = options["key"], options["mode"]
+    if (key is None) is not (mode is None):
+        raise ValueError("a key and a cipher's mode: expected both or neither")
+    given = ["READ_ONLY"] if options["read_only"] else [f"STORAGE_VERSION {literal(str(options['storage_version']))}"]
+    if key is not None:
+        given += [f"ENCRYPTION_KEY {literal(str(key))}", f"ENCRYPTION_CIPHER {literal(str(mode))}"]
+    return f"ATTACH {literal(str(options['path']))} AS {CATALOG} ({', '.join(given)})"
+
+
+def setting_statements(options: Mapping[str, object]) -> tuple[str, ...]:
+    """What to run ahead of attaching: nothing is ever fetched from a network, the module comes from its wheel."""
+    statements = [
+        "SET autoinstall_known_extensions = false",
+        "SET autoload_known_extensions = false",
+        f"SET threads = {options['threads']}",
+        f"SET memory_limit = '{options['memory_mib']}MiB'",
+        f"SET temp_directory = {literal(str(options['temporary']))}",
+        f"LOAD {literal(str(options['module']))}",
+    ]
+    if options["is_mbedtls"]:
+        statements.append("SET force_mbedtls_unsafe = true")
+    # Behind the module: it is what encrypts temporary files, too.
+    statements.append(f"SET temp_file_encryption = {'true' if options['encrypts_temp'] else 'false'}")
+    return tuple(statements)
+
+
+CRYPTO_SQL = (
+    f"SELECT CASE WHEN lower(CAST(current_setting('force_mbedtls_unsafe') AS VARCHAR)) = 'true' THEN 'mbedtls'"
+    f" WHEN (SELECT count(*) FROM duckdb_extensions() WHERE extension_name = '{_MODULE}' AND loaded) = 1"
+    " THEN 'openssl' ELSE 'none' END"
+)
+"""Whose code encrypts in this process."""
+
+DATABASE_SQL = f"SELECT * FROM duckdb_databases() WHERE database_name = '{CATALOG}'"
+"""A row with ``encrypted`` and ``cipher`` among its columns."""
+
+
+def literal(text: str) -> str:
+    """A text as SQL writes it."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def quoted(name: str) -> str:
+    """A name as SQL writes it, whatever is in it."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _version(distribution: str) -> str | None:
+    from importlib.metadata import PackageNotFoundError, version  # not earlier: it is slow, and workers need none
+
+    try:
+        return version(distribution)
+    except PackageNotFoundError:
+        return None

@@ -1,0 +1,155 @@
+"""What goes wrong with DuckDB's encryption is seen, and no key is: wrong secrets make plain files without a word."""
+
+from __future__ import annotations
+
+import io
+import os
+import secrets
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlite.running import workers_of
+
+from tdelta.driver import Worker
+from tdelta.driver.duckdb.twins import PROGRAM
+from tdelta.engines import DuckdbEngine, DuckdbSettings
+from tdelta.errors import TdeltaError
+from tdelta.evidence import NO_MARKER
+from tdelta.records import Decision, Event, EvidenceState, RunResult, TrialDone
+from tdelta.report.document import document, to_json
+from tdelta.report.progress import progress
+from tdelta.report.terminal import render
+from tdelta.session import RunRequest, conduct
+from tdelta.store import Store
+from tdelta.store.export import write
+
+KEY = "5e" * 32
+ENCRYPTED_AS_ASKED = "files are encrypted as asked"
+IN_FORCE = "the cipher in force is the one asked for"
+
+
+def request(folder: Path, **options: Any) -> RunRequest:
+    given = {
+        "engine": "duckdb",
+        "workload": "insert",
+        "size_bytes": 1_000_000,
+        "trial_seconds": 0.03,
+        "blocks_per_round": 1,
+        "min_rounds": 1,
+        "max_rounds": 1,
+        "max_seconds": 300.0,
+        "aa_twin": False,
+        "directory": folder / "twins",
+        "store": folder / "runs.sqlite",
+    }
+    return RunRequest(**{**given, **options})
+
+
+def changed(monkeypatch: pytest.MonkeyPatch, **changes: object) -> None:
+    """Have encrypted twins be opened with other options than they are to have."""
+    options = DuckdbEngine.options
+
+    def given(self: DuckdbEngine, path: Path, settings: DuckdbSettings, key: str | None, **more: object) -> dict:
+        made = options(self, path, settings, key, **more)
+        return made if key is None else {**made, **changes}
+
+    monkeypatch.setattr(DuckdbEngine, "options", given)
+
+
+def checks(result: RunResult) -> dict[str, bool]:
+    return {check.check: check.ok for check in result.validity}
+
+
+def test_a_twin_that_is_really_plain_makes_the_run_unsound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    changed(monkeypatch, key=None, mode=None)
+    result = conduct(request(tmp_path), lambda _event: None)
+    assert result.decision is Decision.UNSOUND
+    assert (checks(result)[ENCRYPTED_AS_ASKED], checks(result)[IN_FORCE], checks(result)[NO_MARKER]) == (False,) * 3
+    leaks = {one.file_class for one in result.evidence if one.state is EvidenceState.LEAK}
+    assert leaks == {"database", "wal"}
+
+
+def test_temporary_files_in_the_clear_make_the_run_unsound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    changed(monkeypatch, encrypts_temp=False)
+    result = conduct(request(tmp_path), lambda _event: None)
+    assert result.decision is Decision.UNSOUND
+    leaks = [one for one in result.evidence if one.state is EvidenceState.LEAK]
+    assert {one.file_class for one in leaks} == {"temp"}
+    assert all(name.startswith("duckdb_temp_") for one in leaks for name in one.leaking)
+    assert not checks(result)[IN_FORCE]
+
+
+def test_another_mode_than_was_asked_for_makes_the_run_unsound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    changed(monkeypatch, mode="CTR")
+    result = conduct(request(tmp_path), lambda _event: None)
+    assert (checks(result)[IN_FORCE], checks(result)[NO_MARKER]) == (False, True)
+
+
+def opened(path: Path, key: str | None, cipher: str = "aes-256-gcm") -> None:
+    options = DuckdbEngine().options(path, DuckdbSettings(cipher, 1, 2, 160), key)
+    with Worker(program=PROGRAM) as worker:
+        worker.ask("open", options=options)
+
+
+@pytest.mark.parametrize("key", ["6f" * 32, None])
+def test_a_wrong_key_and_no_key_are_refused_without_telling_it(tmp_path: Path, key: str | None) -> None:
+    path = tmp_path / "twin.db"
+    opened(path, KEY)
+    with pytest.raises(TdeltaError) as raised:
+        opened(path, key, "none" if key is None else "aes-256-gcm")
+    told = f"{raised.value!r} {raised.value.__cause__!r}"
+    assert KEY not in told
+    assert key is None or key not in told
+
+
+def test_a_file_that_is_no_database_is_told_without_the_key(tmp_path: Path) -> None:
+    path = tmp_path / "twin.db"
+    path.write_bytes(os.urandom(1_000_000))
+    with pytest.raises(TdeltaError) as raised:
+        opened(path, KEY)
+    assert KEY not in f"{raised.value!r}"
+
+
+def what_others_see_of(pid: int) -> Iterator[tuple[str, bytes]]:
+    for name in ("cmdline", "environ", "fd/2"):
+        yield f"{name} of {pid}", Path(f"/proc/{pid}/{name}").read_bytes()
+
+
+def test_no_key_is_seen_anywhere_while_a_run_goes_on_or_after_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keys: list[str] = []
+    draw = secrets.token_hex
+
+    def remembered(count: int) -> str:
+        keys.append(draw(count))
+        return keys[-1]
+
+    monkeypatch.setattr(secrets, "token_hex", remembered)
+    shown, seen = io.StringIO(), []
+
+    with progress(shown, live=False) as observer:
+
+        def watch(event: Event) -> None:
+            observer(event)
+            if isinstance(event, TrialDone):
+                pids = workers_of(os.getpid())
+                assert len(pids) == 3
+                for pid in pids:
+                    seen.extend(what_others_see_of(pid))
+                seen.extend((str(file), file.read_bytes()) for file in tmp_path.rglob("*") if file.is_file())
+
+        result = conduct(request(tmp_path, vary={"cipher": ("aes-256-gcm", "aes-256-ctr-mbedtls")}), watch)
+
+    exported = io.StringIO()
+    with Store.open(tmp_path / "runs.sqlite") as store:
+        write(store, result.settings.run_id, "json", exported)
+    told = (shown.getvalue(), to_json(document(result, 0)), render(result, 100, color=False), exported.getvalue())
+    seen += [(f"text {number}", text.encode()) for number, text in enumerate(told)]
+    seen += [(str(file), file.read_bytes()) for file in tmp_path.rglob("*") if file.is_file()]
+    assert len(set(keys)) == 2
+    assert any(name.endswith("twin.db") for name, _ in seen)
+    forms = [form for key in keys for form in (key.encode(), key.upper().encode(), bytes.fromhex(key))]
+    assert [name for name, text in seen for form in forms if form in text] == []

@@ -1,0 +1,144 @@
+"""What DuckDB's twins need to be opened, without DuckDB."""
+
+from __future__ import annotations
+
+import importlib.metadata
+from pathlib import Path, PurePosixPath
+
+import pytest
+
+from tdelta.engines import DuckdbEngine, DuckdbSettings, catalogue
+from tdelta.engines.duckdb import attach_sql, literal, quoted, setting_statements
+from tdelta.errors import EngineUnavailable, UnknownName
+
+KEY = "5e" * 32
+VERSIONS = {"duckdb": "1.5.5", "duckdb-extension-httpfs": "1.5.5"}
+GCM = {"encrypted": "true", "cipher": "GCM", "crypto": "openssl", "temp_file_encryption": "true", "header": "hidden"}
+PLAIN = {**GCM, "encrypted": "false", "cipher": "", "header": "plain"}
+
+
+class File(PurePosixPath):
+    """A file of a wheel."""
+
+    def locate(self) -> Path:
+        return Path("/site") / self
+
+
+def installed(monkeypatch: pytest.MonkeyPatch, versions: dict[str, str], *files: str) -> None:
+    def version(name: str) -> str:
+        if name not in versions:
+            raise importlib.metadata.PackageNotFoundError(name)
+        return versions[name]
+
+    monkeypatch.setattr(importlib.metadata, "version", version)
+    monkeypatch.setattr(importlib.metadata, "files", lambda _name: [File(name) for name in files])
+
+
+@pytest.fixture
+def engine(monkeypatch: pytest.MonkeyPatch) -> DuckdbEngine:
+    installed(monkeypatch, VERSIONS, "x/__init__.py", "x/extensions/v1.5.5/httpfs.duckdb_extension")
+    return DuckdbEngine()
+
+
+def settings(cipher: str) -> DuckdbSettings:
+    return DuckdbSettings(cipher, threads=1, engine_threads=4, memory_mib=160)
+
+
+def test_the_module_comes_out_of_its_wheel(engine: DuckdbEngine) -> None:
+    engine.require()
+    assert engine.module_path() == Path("/site/x/extensions/v1.5.5/httpfs.duckdb_extension")
+    assert engine.identity() == "duckdb 1.5.5, duckdb-extension-httpfs 1.5.5"
+
+
+@pytest.mark.parametrize(
+    ("versions", "told"),
+    [
+        ({}, "duckdb, duckdb-extension-httpfs not installed: pip install 'tdelta"),
+        ({"duckdb": "1.5.5"}, "duckdb-extension-httpfs not installed"),
+        ({**VERSIONS, "duckdb-extension-httpfs": "1.5.4"}, r"own version 1\.5\.5, found 1\.5\.4"),
+        (VERSIONS, r"expected httpfs\.duckdb_extension in duckdb-extension-httpfs, found none"),
+    ],
+)
+def test_what_is_missing_is_told_with_the_remedy(
+    monkeypatch: pytest.MonkeyPatch, versions: dict[str, str], told: str
+) -> None:
+    installed(monkeypatch, versions)
+    with pytest.raises(EngineUnavailable, match=told):
+        DuckdbEngine().require()
+    (listed,) = (info for info in catalogue() if info.name == "duckdb")
+    assert (listed.available, listed.ciphers) == (False, ())
+    assert "tdelta[duckdb]" in listed.install
+
+
+def test_it_is_listed_with_its_ciphers_where_it_is_installed(engine: DuckdbEngine) -> None:
+    (listed,) = (info for info in catalogue() if info.name == "duckdb")
+    assert (listed.available, listed.version, listed.crypto) == (True, "1.5.5", "openssl")
+    assert listed.ciphers == tuple(engine.ciphers)
+
+
+def test_a_key_and_a_mode_are_given_together_or_not_at_all(engine: DuckdbEngine) -> None:
+    plain = engine.options(Path("/t/it's.db"), settings("none"), None)
+    assert attach_sql(plain) == "ATTACH '/t/it''s.db' AS twin (STORAGE_VERSION 'v1.5.0')"
+    gcm = engine.options(Path("/t/a.db"), settings("aes-256-gcm"), KEY)
+    assert attach_sql(gcm) == (
+        f"ATTACH '/t/a.db' AS twin (STORAGE_VERSION 'v1.5.0', ENCRYPTION_KEY '{KEY}', ENCRYPTION_CIPHER 'GCM')"
+    )
+    for cipher, key in (("aes-256-ctr", None), ("none", KEY)):
+        with pytest.raises(ValueError, match="expected both or neither"):
+            attach_sql(engine.options(Path("/t/a.db"), settings(cipher), key))
+
+
+def test_a_file_that_is_only_read_keeps_its_storage(engine: DuckdbEngine) -> None:
+    options = engine.options(Path("/t/a.db"), settings("none"), None, read_only=True, encrypts_temp=False)
+    assert attach_sql(options) == "ATTACH '/t/a.db' AS twin (READ_ONLY)"
+    assert setting_statements(options)[-1] == "SET temp_file_encryption = false"
+
+
+def test_temporary_files_are_encrypted_on_every_twin_by_the_module(engine: DuckdbEngine) -> None:
+    for cipher in engine.ciphers:
+        statements = setting_statements(engine.options(Path("/t/a.db"), settings(cipher), None))
+        assert "SET autoinstall_known_extensions = false" in statements
+        assert "SET temp_directory = '/t/a.db.tmp'" in statements
+        load = statements.index("LOAD '/site/x/extensions/v1.5.5/httpfs.duckdb_extension'")
+        assert load < statements.index("SET temp_file_encryption = true")
+        assert ("SET force_mbedtls_unsafe = true" in statements) is cipher.endswith("mbedtls")
+
+
+def test_no_key_is_in_what_is_shared_or_told(engine: DuckdbEngine) -> None:
+    options = engine.options(Path("/t/a.db"), settings("aes-256-gcm"), KEY)
+    assert not any(KEY in statement for statement in setting_statements(options))
+
+
+@pytest.mark.parametrize(
+    ("cipher", "found", "told"),
+    [
+        ("none", PLAIN, None),
+        ("aes-256-gcm", GCM, None),
+        ("aes-256-ctr", GCM, "cipher is GCM and not CTR"),
+        ("aes-256-gcm", PLAIN, "encrypted is false and not true; cipher is nothing and not GCM; header is plain"),
+        ("none", GCM, "encrypted is true and not false"),
+        ("aes-256-gcm-mbedtls", GCM, "crypto is openssl and not mbedtls"),
+        ("aes-256-gcm", {**GCM, "crypto": "none"}, "crypto is none and not openssl"),
+        ("none", {**PLAIN, "temp_file_encryption": "false"}, "temp_file_encryption is false and not true"),
+        ("aes-256-gcm", {**GCM, "header": "plain"}, "header is plain and not hidden"),
+    ],
+)
+def test_a_cipher_that_is_not_in_force_is_told(
+    engine: DuckdbEngine, cipher: str, found: dict[str, str], told: str | None
+) -> None:
+    fault = engine.cipher_fault(cipher, found)
+    assert fault == told if told is None else told in str(fault)
+
+
+def test_the_limit_of_memory_holds_the_cache_and_the_queries_work() -> None:
+    assert DuckdbEngine.memory_mib(0, 1, 2) == 160
+    assert DuckdbEngine.memory_mib(100 * 2**20 + 1, 8, 2) == 96 + 8 * 32 + 101
+
+
+def test_an_unknown_cipher_is_refused() -> None:
+    with pytest.raises(UnknownName, match="aes-256-gcm"):
+        DuckdbEngine().check_cipher("aes-128")
+
+
+def test_texts_and_names_are_written_whatever_is_in_them() -> None:
+    assert (literal("it's"), quoted('a "b"')) == ("'it''s'", '"a ""b"""')

@@ -1,0 +1,109 @@
+"""DuckDB as a run sees it: which options there are, and what decides a twin."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tdelta.engines import DuckdbEngine
+from tdelta.engines.duckdb import DuckdbSettings
+from tdelta.errors import EngineUnavailable, UsageError
+from tdelta.session import RunRequest
+from tdelta.session.planning import Plan, plan
+
+CORES = len(os.sched_getaffinity(0))
+
+
+@pytest.fixture(autouse=True)
+def installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(DuckdbEngine, "require", lambda _self: None)
+    monkeypatch.setattr(DuckdbEngine, "versions", lambda _self: {"duckdb": "1.5.5"})
+
+
+def made(**options: object) -> Plan:
+    return plan(RunRequest(**{"engine": "duckdb", "workload": "scan", "seed": 1, **options}), "r1")
+
+
+def settings(of: Plan, data_bytes: int = 100 << 20) -> dict[str, DuckdbSettings]:
+    return {condition.key: of.twin_settings(condition, data_bytes) for condition in of.conditions}
+
+
+def test_by_default_it_is_compared_with_its_own_default_cipher() -> None:
+    assert [str(c.level("cipher")) for c in made().conditions] == ["none", "none", "aes-256-gcm"]
+
+
+def test_a_file_is_loaded_once_for_each_cipher() -> None:
+    of = made(vary={"cipher": ("aes-256-gcm", "aes-256-gcm-mbedtls"), "threads": (1, 4)})
+    assert list(of.load_kinds()) == [("none",), ("aes-256-gcm",), ("aes-256-gcm-mbedtls",)]
+
+
+def test_memory_is_the_cache_and_what_queries_work_in() -> None:
+    (found,) = {one.memory_mib for one in settings(made(cache=0.5)).values()}
+    assert found == 96 + 32 * max(1, CORES) + 50
+    assert {one.engine_threads for one in settings(made()).values()} == {CORES}
+
+
+def test_the_schema_is_in_its_own_dialect_with_the_markers_table_behind() -> None:
+    job = made().load_job()
+    assert "CHAR(120)" not in job.tables_sql[0] or "TEXT" in job.tables_sql[0]
+    assert job.tables_sql[-1] == "CREATE TABLE tdelta_marker (id INTEGER PRIMARY KEY, marker BLOB NOT NULL)"
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"database": Path("mine.db")}, "--database"),
+        ({"page_size": 8192}, "--page-size"),
+        ({"library": "sqlcipher"}, "--library"),
+        ({"journal_mode": "delete"}, "--journal-mode"),
+        ({"scope": "data"}, "--scope"),
+        ({"restore": "cat"}, "--restore"),
+        ({"load": "true"}, "--load"),
+        ({"slice_seconds": 0.05}, "--slice"),
+        ({"vary": {"cipher": ("aes-256-gcm",), "page_size": (4096,)}}, "--vary page_size"),
+        ({"discard_seconds": 9.0}, "--discard 9s"),
+        ({"vary": {"cipher": ("aes-128",)}}, "unknown cipher 'aes-128'"),
+        ({"workload": "connect"}, "connects to nothing"),
+        ({"study": "order-entry", "vary": {"cipher": ("aes-128",)}}, "which DuckDB does not have"),
+    ],
+)
+def test_what_duckdb_does_not_have_is_refused(options: dict, told: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        made(**options)
+    assert told in str(caught.value)
+
+
+def test_what_memory_holds_and_what_mbedtls_is_goes_with_the_answer() -> None:
+    of = made(vary={"cipher": ("aes-256-gcm-mbedtls",)})
+    told = [of.family.cautions(one) for one in settings(of, 0).values()]
+    assert all("one limit of memory" in cautions[0] for cautions in told)
+    assert sum("not to use" in cautions[-1] for cautions in told) == 1
+    cold = made(cold=True)
+    assert [cautions for one in settings(cold).values() for cautions in cold.family.cautions(one)] == []
+
+
+def test_what_is_told_of_a_cipher_is_what_was_found() -> None:
+    of = made(aa_twin=False)
+    plain, encrypted = settings(of).values()
+    facts = {"encrypted": "true", "cipher": "GCM", "crypto": "openssl"}
+    assert of.family.told(encrypted, facts) == "GCM by openssl"
+    assert of.family.told(plain, {"encrypted": "false"}) == "a plain file"
+    assert of.family.told(encrypted, {"encrypted": "false"}) == "NOT encrypted"
+    assert of.family.differing(encrypted) == ("ENCRYPTION_KEY", "ENCRYPTION_CIPHER GCM")
+    assert of.family.differing(plain) == ()
+
+
+def test_needs_hold_the_rows_twice_beside_the_twins() -> None:
+    of = made(size_bytes=50_000_000, aa_twin=False)
+    needs = of.family.needs(of)
+    assert needs.disk_bytes > 50_000_000 * (2 + 2 + 2)
+    assert needs.memory_bytes >= 2 * (96 << 20)
+
+
+def test_where_it_is_not_installed_the_remedy_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()
+    monkeypatch.setattr(DuckdbEngine, "version", lambda _self: None)
+    with pytest.raises(EngineUnavailable, match=r"pip install 'tdelta\[duckdb\]'"):
+        made()
