@@ -274,7 +274,8 @@ class Host:
 
     def _is_quiet(self) -> bool:
         """Whether the server and all that it started are gone."""
-        self._is_running()
+        if self._is_running():
+            return False  # at once: who waits asks often, and every process of the machine is looked at below
         tree.reap(self._awaited())
         return not tree.living(os.getpid(), self._mount_pids())
 
