@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from tdelta_runs import ALONE, ServerPlace, ServerRuns, check_instructions, failed_checks
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from tdelta_runs import ALONE, ServerPlace, ServerRuns, check_instructions, failed_checks, occupied
 
 
 class TestMysqlRuns(ServerRuns):
@@ -11,10 +15,20 @@ class TestMysqlRuns(ServerRuns):
     sweep_options = ("--scope", "data", "--size", "20MB")
     load = ("--size", "2MB", "--load", "sysbench oltp_point_select --tables=1 --table-size=9000 run")
 
-    def test_every_server_shows_whether_it_uses_the_instructions(self, place: ServerPlace) -> None:
-        check_instructions(place.measured(*ALONE, "--size", "2MB", "--vary", "aes_instructions=on,off"))
+    @pytest.fixture(scope="class")
+    @classmethod
+    def cold(cls, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[ServerPlace, Any]]:
+        """A run whose servers are started anew before each trial, with the CPU's AES instructions and without."""
+        for place in occupied(cls.engine, tmp_path_factory.mktemp("cold")):
+            options = ("--cold", "--size", "2MB", "--blocks", "1", "--vary", "aes_instructions=on,off")
+            yield place, place.measured(*ALONE, *options)
 
-    def test_a_server_that_was_just_started_has_to_read_what_it_is_asked_for(self, place: ServerPlace) -> None:
-        document = place.measured(*ALONE, "--cold", "--size", "2MB", "--scope", "data", "--blocks", "1")
+    def test_every_server_shows_whether_it_uses_the_instructions(self, cold: tuple[ServerPlace, Any]) -> None:
+        check_instructions(cold[1])
+
+    def test_a_server_that_was_just_started_has_to_read_what_it_is_asked_for(
+        self, cold: tuple[ServerPlace, Any]
+    ) -> None:
+        place, document = cold
         assert failed_checks(document) == []
         assert all(trial["engine_counters"]["buffer_reads"] > 0 for trial in place.trials())

@@ -15,7 +15,7 @@ from sqlite.running import ANSWERED, read_until
 from tdelta_runs import ALONE, PATIENCE_SECONDS, ServerPlace, failed_checks, occupied, servers_of
 
 SMALL = ("--workload", "point-select", "--size", "2MB", *ALONE)
-LONG_TRIALS = (*SMALL, "--trial-seconds", "1", "--blocks", "2", "--rounds", "1..1")
+LONG_TRIALS = (*SMALL, "--trial-seconds", "0.5", "--blocks", "2", "--rounds", "1..1")
 
 
 @pytest.fixture
