@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .running import SMALL, Place
+from .running import Place
 
 TINY = ("--size", "3MB", "--trial-seconds", "0.03", "--blocks", "2")
 
@@ -32,12 +32,13 @@ def test_a_calibration_is_kept_and_the_next_run_of_its_kind_begins_with_it(place
     assert {c["role"] for c in shown["settings"]["conditions"]} == {"baseline", "aa", "identical", "planted"}
     assert shown["settings"]["calibration"] is None
 
-    used = place.answer("--seed", "8")["settings"]["calibration"]
-    other = place.answer("--seed", "8", "--threads", "2")["settings"]["calibration"]
-    ignored = place.answer("--seed", "8", "--no-calibration")["settings"]["calibration"]
+    brief = ("--seed", "8", "--rounds", "1..1")
+    other = place.answer(*brief, "--threads", "2")["settings"]["calibration"]
+    ignored = place.answer(*brief, "--no-calibration")["settings"]["calibration"]
+    used = place.answer(*brief)["settings"]["calibration"]
     assert (other, ignored) == (None, None)
     assert (used is None) is not document["is_sound"]
     if document["is_sound"]:
         assert used["calibration_id"] == kept
         assert used["luck"][0] == {"metric": "response_time", **noise["prior"]}
-        assert "Calibrated on " in place.tdelta("run", *SMALL, "--seed", "9").out
+        assert "Calibrated on " in place.tdelta("show", "last").out
