@@ -9,6 +9,7 @@ import shutil
 import signal
 import sqlite3
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -92,10 +93,25 @@ def mine(place: Place, *scripts: tuple[str, str], keys: str = "") -> Path:
 # The whole way
 
 
-def test_a_database_is_measured_on_copies_and_left_exactly_as_it_was(place: Place, shop: Path) -> None:
-    before = state(shop.parent)
-    document = answer(place, shop)
+@dataclass(frozen=True)
+class Measured:
+    """A run on the shop, with what the shop's folder was before."""
+
+    place: Place
+    document: Any
+    before: dict[str, tuple[bytes, int, int, int]]
+
+
+@pytest.fixture(scope="module")
+def measured(shop: Path, tmp_path_factory: pytest.TempPathFactory) -> Measured:
+    place, before = Place(tmp_path_factory.mktemp("measured")), state(shop.parent)
+    found = Measured(place, answer(place, shop), before)
     assert state(shop.parent) == before
+    return found
+
+
+def test_a_database_is_measured_on_copies_and_left_exactly_as_it_was(measured: Measured) -> None:
+    document, before = measured.document, measured.before
     assert set(before) == {"shop.db", "shop.db-wal", "shop.db-shm"}
     (primary,) = [verdict for verdict in document["verdicts"] if verdict["primary"]]
     assert primary["condition"] == {"cipher": "aes-256", "threads": 1}
@@ -107,11 +123,11 @@ def test_a_database_is_measured_on_copies_and_left_exactly_as_it_was(place: Plac
     assert "as in the original (2 of them tdelta's own, of keys)" in found["rows are the same before the first trial"]
     assert found["rows are the same after the last trial"] == "by checksum, at the end of 2 rounds"
     assert "page_count" in found["settings are the same"]
-    assert list(place.twins.iterdir()) == []
+    assert list(measured.place.twins.iterdir()) == []
 
 
-def test_every_kind_of_transaction_is_proposed_and_run(place: Place, shop: Path) -> None:
-    document = answer(place, shop, "--no-aa-twin")
+def test_every_kind_of_transaction_is_proposed_and_run(measured: Measured) -> None:
+    document = measured.document
     ran = {verdict["transaction"] for verdict in document["verdicts"]}
     tables = {"customers", "orders", "lines", "order_details_x_quoted_2", "logs"}
     assert {f"read_{table}" for table in tables} <= ran
@@ -124,7 +140,7 @@ def test_every_kind_of_transaction_is_proposed_and_run(place: Place, shop: Path)
     ]
     assert len(dropped) == 1
     assert "too loud" in dropped[0]
-    fact = json.loads(place.query("SELECT value FROM run_facts WHERE key = 'database'")[0][0])
+    fact = json.loads(measured.place.query("SELECT value FROM run_facts WHERE key = 'database'")[0][0])
     assert ran - {"all"} == set(fact["workload"])
 
 
