@@ -31,6 +31,7 @@ from tdelta.inference.judging import look
 from tdelta.records import Estimate, Role, Trial
 
 CALLS = 10
+DRAWS = 2000
 HEAD = (
     "model | trials | what | tdelta ms | NUTS s | effective draws | effective a second | 95 % HDI of tdelta, %"
     " | 95 % HDI of NUTS, % | middles apart, sds | width, tdelta over NUTS | diverged"
@@ -43,7 +44,7 @@ def of_rounds(rounds: int) -> list[str]:
     machine = Machine(trial_sd=0.03, luck_sd=0.005)
     trials = simulate(np.random.default_rng(rounds), machine, [0.05], rounds=rounds, conditions=conditions, heavier=0.6)
     took, found = _timed(lambda: {c: e for c, e, _ in look(trials, settings(conditions))})
-    sampled = sample("rounds", experiment(trials))
+    sampled = sample("rounds", experiment(trials), draws=DRAWS, warmup=DRAWS)
     judged = sorted((c for c in conditions if c.role is Role.TREATMENT), key=lambda c: c.key)
     pairs = [
         (f"ratio {i + 1}", found[c], theirs) for i, (c, theirs) in enumerate(zip(judged, sampled.chains, strict=True))
@@ -56,7 +57,7 @@ def of_types(rounds: int) -> list[str]:
     machine = Machine(trial_sd=0.03, noise="gamma", luck_sd=0.005)
     trials = simulate(np.random.default_rng(rounds), machine, [0.02, 0.06, 0.25], rounds=rounds, own_luck=0.0)
     took, found = _timed(lambda: {v.transaction: v.ratio for v in judge(trials, settings()).verdicts})
-    sampled = sample("types", experiment(trials))
+    sampled = sample("types", experiment(trials), draws=DRAWS, warmup=DRAWS)
     names = sorted(trials[0].measurement.transactions)
     pairs = [(name, found[name], theirs) for name, theirs in zip(names, sampled.chains, strict=True)]
     return _rows("types", trials, took, pairs, sampled.diverged)

@@ -61,8 +61,8 @@ def sample(
     model: Literal["rounds", "types"],
     seen: Experiment,
     *,
-    draws: int = 1000,
-    warmup: int = 600,
+    draws: int = 700,
+    warmup: int = 400,
     timeout_seconds: float = 280.0,
 ) -> Sampled:
     """Two chains on one CPU; their time is that of sampling, compilation included, start of the program not."""
