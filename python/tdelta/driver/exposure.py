@@ -18,7 +18,6 @@ Rows are the same before and after. Limits: a statement journal under 64 KiB sta
 from __future__ import annotations
 
 import dataclasses
-import select
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -29,6 +28,7 @@ from tdelta.driver.workers import Worker
 from tdelta.errors import EnvironmentFault, UsageError
 from tdelta.evidence import COLUMNS, TABLE, Found, Markers, files_of, merged, search, table_sql
 from tdelta.evidence.markers import MARKER_BYTES, MARKER_ROWS
+from tdelta.measure.children import ready
 
 _LOOK_SECONDS = 600.0
 _JOURNALS = ("delete", "truncate", "persist")
@@ -92,7 +92,7 @@ class Exposure:
         """Search all files over and over, at least once, until the worker answers; not beyond so many seconds."""
         until = time.monotonic() + seconds
         self.look()
-        while not select.select([self._worker], [], [], 0)[0] and time.monotonic() < until:
+        while not ready([self._worker], 0.0) and time.monotonic() < until:
             self.look()
 
     def look(self) -> None:

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import contextlib
 import os
-import select
 import struct
 from collections.abc import Iterator, Sequence
 from typing import Any, Protocol
 
 from tdelta.driver.jobs import TrialJob
 from tdelta.errors import TdeltaError, WorkerFault
+from tdelta.measure.children import ready
 
 _WORDS = 1024
 """As `Baton` has them: a word for each participant, the last one for the end."""
@@ -24,7 +24,7 @@ class Participant(Protocol):
     """One twin's side of a block."""
 
     def fileno(self) -> int:
-        """Where its answer will arrive, for `select`."""
+        """Where its answer will arrive, for `ready`."""
 
     def begin(self, job: TrialJob, turns: dict[str, object]) -> None:
         """Hand it its trial and do not wait."""
@@ -78,10 +78,10 @@ def _gather(participants: Sequence[Participant], seconds: float) -> list[dict[st
     failures: list[TdeltaError] = []
     waiting = dict(enumerate(participants))
     while waiting:
-        ready = select.select(list(waiting.values()), [], [], seconds)[0]
-        if not ready:
+        heard = ready(list(waiting.values()), seconds)
+        if not heard:
             raise WorkerFault(f"the twins of a block did not answer within {seconds:.0f} s")
-        for index in [index for index, participant in waiting.items() if participant in ready]:
+        for index in [index for index, participant in waiting.items() if participant in heard]:
             participant = waiting.pop(index)
             try:
                 answers[index] = participant.answer()

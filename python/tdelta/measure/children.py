@@ -5,15 +5,16 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import json
+import math
 import os
 import select
 import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import TracebackType
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Protocol, Self, TypeVar
 
 from tdelta.errors import WorkerFault
 
@@ -31,6 +32,25 @@ def die_with_parent(parent: int) -> None:
     libc.prctl(_PR_SET_TIMERSLACK, 1, 0, 0, 0)
     if os.getppid() != parent:
         os._exit(0)
+
+
+class _Source(Protocol):
+    def fileno(self) -> int: ...
+
+
+_S = TypeVar("_S", bound=_Source)
+
+
+def ready(sources: Sequence[_S], seconds: float) -> list[_S]:
+    """Those that have something to be read, or have ended, within so many seconds.
+
+    By ``poll``: ``select`` takes no descriptor beyond 1023, and whoever holds 2048 connections has such.
+    """
+    poller = select.poll()
+    by_descriptor = {source.fileno(): source for source in sources}
+    for descriptor in by_descriptor:
+        poller.register(descriptor, select.POLLIN)
+    return [by_descriptor[descriptor] for descriptor, _ in poller.poll(math.ceil(1e3 * max(seconds, 0.0)))]
 
 
 class Refusal(Exception):
@@ -139,7 +159,7 @@ class Child:
         descriptor = self.fileno()
         chunks = [self._buffer]
         while b"\n" not in chunks[-1]:
-            if not select.select([descriptor], [], [], seconds)[0]:
+            if not ready([self], seconds):
                 raise self._silent(seconds)
             chunks.append(os.read(descriptor, 1 << 16))
             if not chunks[-1]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -13,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from tdelta.errors import WorkerFault
-from tdelta.measure.children import Child, Refusal
+from tdelta.measure.children import Child, Refusal, ready
 
 MODULE = "tdelta.measure.floor_worker"
 
@@ -126,3 +128,23 @@ def test_a_child_dies_with_its_parent(state):
 def test_a_child_whose_parent_has_gone_already_leaves_at_once():
     with subprocess.Popen([sys.executable, "-m", MODULE, "1"], stdin=subprocess.PIPE) as orphan:
         assert orphan.wait(60) == 0  # while its input is open
+
+
+def test_a_descriptor_beyond_what_select_takes_is_heard() -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard != resource.RLIM_INFINITY and hard < 1200:
+        pytest.skip("this process may not open 1200 files")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, 1200), hard))
+    reading, writing = os.pipe()
+    high = fcntl.fcntl(reading, fcntl.F_DUPFD, 1100)
+    try:
+        with os.fdopen(high, "rb", buffering=0) as source:
+            assert ready([source], 0.0) == []
+            os.write(writing, b"x")
+            assert ready([source], 1.0) == [source]
+            os.read(high, 1)
+            os.close(writing)
+            assert ready([source], 1.0) == [source], "its end is news as well"
+    finally:
+        os.close(reading)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))

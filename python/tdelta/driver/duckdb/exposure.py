@@ -12,7 +12,6 @@ temporary files are not encrypted.
 from __future__ import annotations
 
 import dataclasses
-import select
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -22,6 +21,7 @@ from tdelta.driver.workers import Worker
 from tdelta.errors import EnvironmentFault
 from tdelta.evidence import TABLE, FileClass, Found, duckdb_files, merged, search
 from tdelta.evidence.markers import MARKER_BYTES, MARKER_ROWS
+from tdelta.measure.children import ready
 
 _LOOK_SECONDS = 600.0
 _SPILLED_BYTES = 120_000_000
@@ -66,7 +66,7 @@ class DuckdbExposure:
         """Search all files over and over, at least once, until the worker answers; not beyond so many seconds."""
         until = time.monotonic() + seconds
         self.look()
-        while not select.select([self._worker], [], [], 0)[0] and time.monotonic() < until:
+        while not ready([self._worker], 0.0) and time.monotonic() < until:
             self.look()
 
     def look(self) -> None:

@@ -10,7 +10,6 @@ import contextlib
 import dataclasses
 import json
 import os
-import select
 import shutil
 import subprocess
 import sys
@@ -25,6 +24,7 @@ from tdelta.driver.outside.command import LOG_NAME, LoadCommand, Work, passfile
 from tdelta.driver.outside.connections import Connection, inherited_environment, write_passfile
 from tdelta.driver.outside.results import Finished
 from tdelta.errors import LoadFault, WorkerFault
+from tdelta.measure.children import ready
 from tdelta.records import Measurement
 
 _GRACE_SECONDS = 60.0
@@ -83,12 +83,12 @@ class OutsideLoad:
     def trial(self, work: Work, deadline_seconds: float) -> Measurement:
         """Run the command once and wait for it; raises as `answer` does."""
         self.begin(work, deadline_seconds)
-        if not select.select([self], [], [], deadline_seconds + _GRACE_SECONDS)[0]:
+        if not ready([self], deadline_seconds + _GRACE_SECONDS):
             raise WorkerFault(f"a load command's supervisor did not answer within {deadline_seconds:.0f} s")
         return self.answer()
 
     def fileno(self) -> int:
-        """The descriptor on which the answer arrives, for `select`."""
+        """The descriptor on which the answer arrives, for `ready`."""
         assert self._running.stdout is not None  # noqa: S101 - opened as a pipe
         return self._running.stdout.fileno()
 

@@ -9,7 +9,6 @@ command of the user's, beside which the worker reads what the server used.
 from __future__ import annotations
 
 import contextlib
-import select
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -32,6 +31,7 @@ from tdelta.evidence import EXPOSURES, Found, ServerFiles
 from tdelta.evidence.plans import plans_of, sampled
 from tdelta.measure.aes import PreloadMode
 from tdelta.measure.caches import empty_page_cache
+from tdelta.measure.children import ready
 from tdelta.measure.devices import device_statistics
 from tdelta.records import Measurement
 
@@ -189,7 +189,7 @@ class ServerTwin:
         with self._connected():
             with exposure.under_way():
                 self._worker.send("trial", trial=job.as_json(), checkpoint=False)
-                exposure.look_while(lambda: not select.select([self._worker], [], [], 0)[0], job.deadline_seconds)
+                exposure.look_while(lambda: not ready([self._worker], 0.0), job.deadline_seconds)
                 raise_failed(self._worker.answer(job.deadline_seconds + _GRACE_SECONDS))
             exposure.look_afterwards()
         return exposure.found()
