@@ -14,6 +14,7 @@ from tdelta.engines.duckdb import DuckdbEngine, DuckdbSettings
 from tdelta.errors import UsageError
 from tdelta.evidence import FileClass
 from tdelta.records import Condition, Level
+from tdelta.session.families.engines import OfEngine
 from tdelta.session.families.needs import Needs, analytic_needs
 from tdelta.session.families.served import check_discard
 
@@ -26,16 +27,8 @@ _OF_SQLITE = ("library", "key", "database", "page_size", "journal_mode", "synchr
 _OF_SERVERS = ("server_binary", "scope", "encrypted_dir", "restore", "load", "load_operations")
 
 
-class AnalyticFamily:
+class AnalyticFamily(OfEngine[DuckdbEngine]):
     """DuckDB as a run sees it; see `tdelta.session.families.Family`."""
-
-    def __init__(self, engine: DuckdbEngine) -> None:
-        self.engine = engine
-
-    @property
-    def name(self) -> str:
-        """The engine's name."""
-        return self.engine.name
 
     @property
     def product(self) -> str:
@@ -43,29 +36,9 @@ class AnalyticFamily:
         return self.engine.product
 
     @property
-    def dialect(self) -> str:
-        """DuckDB's own."""
-        return self.engine.dialect
-
-    @property
-    def crypto(self) -> str:
-        """Whose code encrypts, unless a cipher's name says otherwise."""
-        return self.engine.crypto
-
-    @property
     def unsearched(self) -> str:
         """All can be."""
         return ""
-
-    @property
-    def settings_told(self) -> str | None:
-        """They are read back from each twin."""
-        return None
-
-    @property
-    def ciphers(self) -> tuple[str, ...]:
-        """The levels of the factor ``cipher``."""
-        return tuple(self.engine.ciphers)
 
     def versions(self) -> dict[str, str]:
         """DuckDB, and the module that brings OpenSSL."""
