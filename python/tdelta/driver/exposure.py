@@ -18,17 +18,16 @@ Rows are the same before and after. Limits: a statement journal under 64 KiB sta
 from __future__ import annotations
 
 import dataclasses
-import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from tdelta.driver.jobs import LoadJob
+from tdelta.driver.looking import Looks
 from tdelta.driver.workers import Worker
-from tdelta.errors import EnvironmentFault, UsageError
-from tdelta.evidence import COLUMNS, TABLE, Found, Markers, files_of, merged, search, table_sql
+from tdelta.errors import UsageError
+from tdelta.evidence import COLUMNS, TABLE, Markers, TwinFile, files_of, table_sql
 from tdelta.evidence.markers import MARKER_BYTES, MARKER_ROWS
-from tdelta.measure.children import ready
 
 _LOOK_SECONDS = 600.0
 _JOURNALS = ("delete", "truncate", "persist")
@@ -67,14 +66,11 @@ def with_markers(job: LoadJob, markers: Markers, engine: str = "sqlite") -> Load
     )
 
 
-class Exposure:
+class Exposure(Looks):
     """The markers of one twin on their way, and what every look at its files found."""
 
     def __init__(self, worker: Worker, database: Path, needles: Sequence[bytes]) -> None:
-        self._worker = worker
-        self._database = database
-        self._needles = needles
-        self._looks: list[Found] = []
+        super().__init__(worker, database, needles)
         modes = worker.ask("facts", queries={"journal_mode": "PRAGMA journal_mode", "page_size": "PRAGMA page_size"})
         self._journal_mode: str = modes["journal_mode"]
         self._page_bytes = int(modes["page_size"])
@@ -88,25 +84,8 @@ class Exposure:
         with self._exposed([*statements, self._spill()], [f"SELECT marker FROM {_SPILLED} ORDER BY n % 7, marker"]):
             yield
 
-    def look_until_answered(self, seconds: float) -> None:
-        """Search all files over and over, at least once, until the worker answers; not beyond so many seconds."""
-        until = time.monotonic() + seconds
-        self.look()
-        while not ready([self._worker], 0.0) and time.monotonic() < until:
-            self.look()
-
-    def look(self) -> None:
-        """Search every file that the twin has now.
-
-        Raises:
-            EnvironmentFault: a file cannot be read, or the worker's open files cannot be listed.
-            WorkerFault: the worker has died.
-        """
-        try:
-            self._looks += search(files_of(self._worker.pid, self._database), self._needles)
-        except EnvironmentFault:
-            self._worker.require_running()  # one that is gone has no files, and that is not what is wrong
-            raise
+    def _files(self) -> tuple[TwinFile, ...]:
+        return files_of(self._worker.pid, self._database)
 
     def look_afterwards(self) -> None:
         """Search the rollback journal while a transaction fills it, then all files once the log is in the database."""
@@ -115,10 +94,6 @@ class Exposure:
                 self.look()
         self._worker.ask("facts", seconds=_LOOK_SECONDS, queries={"checkpoint": "PRAGMA wal_checkpoint(TRUNCATE)"})
         self.look()
-
-    def found(self) -> tuple[Found, ...]:
-        """What all looks found, file by file."""
-        return merged(self._looks)
 
     @contextmanager
     def _exposed(self, statements: list[str], cursors: list[str]) -> Iterator[None]:

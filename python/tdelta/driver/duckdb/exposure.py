@@ -12,16 +12,14 @@ temporary files are not encrypted.
 from __future__ import annotations
 
 import dataclasses
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from tdelta.driver.looking import Looks
 from tdelta.driver.workers import Worker
-from tdelta.errors import EnvironmentFault
-from tdelta.evidence import TABLE, FileClass, Found, duckdb_files, merged, search
+from tdelta.evidence import TABLE, FileClass, Found, TwinFile, duckdb_files
 from tdelta.evidence.markers import MARKER_BYTES, MARKER_ROWS
-from tdelta.measure.children import ready
 
 _LOOK_SECONDS = 600.0
 _SPILLED_BYTES = 120_000_000
@@ -42,14 +40,11 @@ CONTROL = " (control: temporary files not encrypted)"
 """What is added to the name of a file that only shows that a search finds what is in files of its kind."""
 
 
-class DuckdbExposure:
+class DuckdbExposure(Looks):
     """The markers of one twin on their way, and what every look at its files found."""
 
-    def __init__(self, worker: Worker, database: Path, needles: Sequence[bytes]) -> None:
-        self._worker = worker
-        self._database = database
-        self._needles = needles
-        self._looks: list[Found] = []
+    def _files(self) -> tuple[TwinFile, ...]:
+        return duckdb_files(self._worker.pid, self._database)
 
     def look_at_spill(self) -> None:
         """Search all files while temporary ones hold markers."""
@@ -61,30 +56,6 @@ class DuckdbExposure:
         """Within the block, markers are in the log, and the workload may run."""
         with self._exposed([_COPY], held=_HELD, afterwards=(_REMOVE,)):
             yield
-
-    def look_until_answered(self, seconds: float) -> None:
-        """Search all files over and over, at least once, until the worker answers; not beyond so many seconds."""
-        until = time.monotonic() + seconds
-        self.look()
-        while not ready([self._worker], 0.0) and time.monotonic() < until:
-            self.look()
-
-    def look(self) -> None:
-        """Search every file that the twin has now.
-
-        Raises:
-            EnvironmentFault: a file cannot be read, or the worker's open files cannot be listed.
-            WorkerFault: the worker has died.
-        """
-        try:
-            self._looks += search(duckdb_files(self._worker.pid, self._database), self._needles)
-        except EnvironmentFault:
-            self._worker.require_running()  # one that is gone has no files, and that is not what is wrong
-            raise
-
-    def found(self) -> tuple[Found, ...]:
-        """What all looks found, file by file."""
-        return merged(self._looks)
 
     @contextmanager
     def _exposed(

@@ -1,0 +1,57 @@
+"""Looks at all files of a twin while markers are on their way through them."""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from pathlib import Path
+
+from tdelta.driver.workers import Worker
+from tdelta.errors import EnvironmentFault
+from tdelta.evidence import Found, TwinFile, merged, search
+from tdelta.measure.children import ready
+
+
+class Looks(ABC):
+    """What every look at the files of one twin found; how markers get into them is the engine's own.
+
+    Args:
+        worker: has the database open.
+        database: its file.
+        needles: what is searched for.
+    """
+
+    def __init__(self, worker: Worker, database: Path, needles: Sequence[bytes]) -> None:
+        self._worker = worker
+        self._database = database
+        self._needles = needles
+        self._looks: list[Found] = []
+
+    @abstractmethod
+    def _files(self) -> tuple[TwinFile, ...]:
+        """Every file that the twin has now, those without a name included."""
+
+    def look_until_answered(self, seconds: float) -> None:
+        """Search all files over and over, at least once, until the worker answers; not beyond so many seconds."""
+        until = time.monotonic() + seconds
+        self.look()
+        while not ready([self._worker], 0.0) and time.monotonic() < until:
+            self.look()
+
+    def look(self) -> None:
+        """Search every file that the twin has now.
+
+        Raises:
+            EnvironmentFault: a file cannot be read, or the worker's open files cannot be listed.
+            WorkerFault: the worker has died.
+        """
+        try:
+            self._looks += search(self._files(), self._needles)
+        except EnvironmentFault:
+            self._worker.require_running()  # one that is gone has no files, and that is not what is wrong
+            raise
+
+    def found(self) -> tuple[Found, ...]:
+        """What all looks found, file by file."""
+        return merged(self._looks)
