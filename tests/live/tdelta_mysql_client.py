@@ -20,6 +20,7 @@ from typing import Any, ClassVar
 
 import pytest
 from ports import free_port
+from temporaries import temporary_files_in
 
 from tdelta import _native
 from tdelta.driver.servers import find_servers
@@ -138,6 +139,7 @@ class Program:
         else:
             command = ["mariadb-install-db", "--no-defaults", f"--datadir={data}", "--user=root", "--skip-test-db"]
             command.append("--auth-root-authentication-method=normal")
+        command.append(temporary_files_in(data.parent))
         subprocess.run(command, check=True, capture_output=True, timeout=START_SECONDS)
 
 
@@ -147,7 +149,12 @@ def running(program: Program, template: Path, folder: Path, *arguments: str) -> 
     data, path, parent, port = folder / "data", folder / "s", os.getpid(), free_port()
     shutil.copytree(template, data)
     command = [*program.command(data), f"--socket={path}", "--bind-address=127.0.0.1", f"--port={port}"]
-    command += ["--local-infile=1", "--max-connections=600", "--innodb-buffer-pool-size=64M"]
+    command += [
+        temporary_files_in(folder),
+        "--local-infile=1",
+        "--max-connections=600",
+        "--innodb-buffer-pool-size=64M",
+    ]
     command += [
         "--innodb-flush-log-at-trx-commit=2",
         *(["--mysqlx=OFF", "--secure-file-priv=NULL"] if program.binary.kind == "mysql" else []),

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from own_engines import PASSWORD, PATIENCE_SECONDS, ClientSession, await_server
 from ports import free_port
+from temporaries import temporary_files_in
 
 from tdelta.driver.database_answers import Refused
 
@@ -63,11 +64,9 @@ def programs() -> object:
 def install(folder: Path) -> Path:
     """A data directory that servers are copied from."""
     data = folder / "installed"
+    installing = ["mariadb-install-db", "--no-defaults", "--auth-root-authentication-method=normal", "--skip-test-db"]
     subprocess.run(
-        [
-            *["mariadb-install-db", "--no-defaults", "--auth-root-authentication-method=normal", "--skip-test-db"],
-            *("--user=root", f"--datadir={data}"),
-        ],
+        [*installing, "--user=root", f"--datadir={data}", temporary_files_in(folder)],
         check=True,
         capture_output=True,
         timeout=PATIENCE_SECONDS,
@@ -90,6 +89,7 @@ def running(installed: Path, folder: Path, *options: str) -> Iterator[Server]:
                 *("mariadbd", "--no-defaults", "--user=root", f"--port={port}", "--bind-address=127.0.0.1"),
                 *(f"--datadir={folder / 'data'}", f"--socket={folder / 's'}", f"--pid-file={folder / 'pid'}"),
                 *(f"--init-file={folder / 'init.sql'}", "--innodb-flush-log-at-trx-commit=0", *options),
+                temporary_files_in(folder),
             ],
             stdout=log,
             stderr=log,

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from sqlite.running import require
+from temporaries import temporary_files_in
 
 from tdelta import _native
 from tdelta.driver import Worker
@@ -60,7 +61,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     require(shutil.which("sysbench"), "install the package sysbench")
     folder = tmp_path_factory.mktemp("maria")
     data, socket, log = folder / "data", folder / "s", folder / "log"
-    here = ["--no-defaults", f"--datadir={data}"]
+    here = ["--no-defaults", f"--datadir={data}", temporary_files_in(folder)]
     subprocess.run(
         [install, *here, "--auth-root-authentication-method=normal", "--skip-test-db"], capture_output=True, check=True
     )
