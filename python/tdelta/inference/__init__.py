@@ -11,6 +11,7 @@ from tdelta.inference.decisions import decide, decide_gate, worst
 from tdelta.inference.judging import Judgement, judge, look
 from tdelta.inference.pictures import Density, PairedRatios, complete_blocks, densities, paired_ratios
 from tdelta.inference.serving import bottleneck, cache_cautions, server_measures
+from tdelta.inference.simulated import Held, held
 from tdelta.inference.stopping import (
     LEAST_WIDTH,
     enough,
@@ -24,6 +25,7 @@ from tdelta.inference.stopping import (
 __all__ = [
     "LEAST_WIDTH",
     "Density",
+    "Held",
     "Judgement",
     "PairedRatios",
     "bottleneck",
@@ -34,6 +36,7 @@ __all__ = [
     "densities",
     "enough",
     "gate_decided",
+    "held",
     "is_gate_look",
     "judge",
     "look",

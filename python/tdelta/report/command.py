@@ -61,6 +61,7 @@ _DECIDING = ("study", "engine", "scale", *_DSNS)
 _SIZES = (("GB", 10**9), ("MB", 10**6), ("kB", 10**3), ("B", 1))
 _DURATIONS = frozenset({"max_seconds", "slice_seconds", "discard_seconds"})
 _SHARES = frozenset({"cache", "at", "rope", "budget"})
+_MINUTE = 60.0
 _TIMES = (("s", 1.0), ("ms", 1e-3), ("us", 1e-6))
 
 
@@ -153,8 +154,14 @@ def _word(name: str, value: object) -> str:
     if name == "size_bytes":
         return _size(int(str(value)))
     if isinstance(value, float):
-        return f"{_plain(value)}s" if name in _DURATIONS else _plain(value)
+        return _duration(value) if name in _DURATIONS else _plain(value)
     return str(value)
+
+
+def _duration(seconds: float) -> str:
+    """``90s``, and whole minutes from two of them on as minutes: ``30m``."""
+    is_minutes = seconds >= 2 * _MINUTE and seconds % _MINUTE == 0
+    return f"{_plain(seconds / _MINUTE)}m" if is_minutes else f"{_plain(seconds)}s"
 
 
 def _percent(value: float) -> str:

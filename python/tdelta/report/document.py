@@ -33,6 +33,7 @@ from tdelta.report.calibrated import used_json
 from tdelta.report.command import repeat_command
 from tdelta.report.evidence import evidence_json
 from tdelta.report.sentence import answer
+from tdelta.report.simulated import held_json
 from tdelta.session.request import DryRun
 
 RUN_SCHEMA = "tdelta.run/1"
@@ -55,6 +56,7 @@ def document(result: RunResult, exit_code: int) -> dict[str, object]:
         "answer": answer(result),
         "verdicts": [_verdict(v) for v in result.verdicts],
         "noise_floor": [_noise_floor(f, result.settings) for f in result.noise_floor],
+        "simulated_coverage": held_json(result),
         "contrasts": [_contrast(c) for c in result.contrasts],
         "page_costs": [_page_cost(c) for c in result.page_costs],
         "servers": [_server(m) for m in result.servers],

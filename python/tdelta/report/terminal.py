@@ -45,6 +45,7 @@ from tdelta.report.quantities import (
 )
 from tdelta.report.sentence import answer, floor, limits
 from tdelta.report.serving import differing_lines, server_lines, sweep_lines
+from tdelta.report.simulated import held_text
 from tdelta.report.tails import tail_lines
 
 DEFAULT_WIDTH = 100
@@ -185,7 +186,9 @@ def _decision(verdict: Verdict) -> Text:
 
 
 def _notes(result: RunResult, width: int) -> list[Text | Table]:
-    return [text for line in prior_lines(result) for text in paragraph(line, width, indent="  ")]
+    lines: list[Text | Table] = [text for line in prior_lines(result) for text in paragraph(line, width, indent="  ")]
+    simulated = held_text(result)
+    return [*lines, *paragraph(simulated, width, "dim")] if simulated else lines
 
 
 def prior_lines(result: RunResult) -> list[str]:

@@ -16,6 +16,7 @@ import contextlib
 import json
 import os
 import secrets
+import shlex
 import sqlite3
 import time
 from collections.abc import Iterator, Mapping
@@ -231,9 +232,14 @@ class Store:
         if text is None:
             status = self.status(run_id)
             raise StoreError(
-                f"run {run_id} has no result yet (it is {status}); resume it: tdelta run --resume {run_id}"
+                f"run {run_id} has no result yet (it is {status}); resume it: tdelta run --resume {run_id}{self._named}"
             )
         return loads(RunResult, text)
+
+    @property
+    def _named(self) -> str:
+        """What a command needs to come back to this store; nothing where it is the default one."""
+        return "" if self.path == default_path() else f" --store {shlex.quote(str(self.path))}"
 
     def settings(self, run_id: str) -> RunSettings:
         """The settings of a run. Raises ``UnknownName`` for an id the store does not have."""

@@ -12,6 +12,7 @@ from tdelta.report.command import next_command, repeat_command, run_command
         ({}, ""),
         ({"threads": 1, "cache": 0.1, "max_seconds": 85.0}, ""),
         ({"size_bytes": 5_000_000, "max_seconds": 30.0}, " --size 5MB --max-time 30s"),
+        ({"max_seconds": 1800.0, "discard_seconds": 0.5}, " --discard 0.5s --max-time 30m"),
         ({"size_bytes": 4097}, " --size 4097B"),
         ({"vary": {"cache": [0.1, 1.2]}}, " --vary cache=10%,120%"),
         ({"min_rounds": 4, "max_rounds": None}, " --rounds 4"),
@@ -71,4 +72,4 @@ def test_a_following_command_names_the_store_only_if_one_was_named() -> None:
 
 def test_a_command_for_a_new_run_has_the_options_and_no_seed() -> None:
     options = {"engine": "sqlite", "min_rounds": 14, "max_rounds": 14, "max_seconds": 120.0, "seed": 5}
-    assert run_command(options) == "tdelta run --max-time 120s --rounds 14..14"
+    assert run_command(options) == "tdelta run --max-time 2m --rounds 14..14"

@@ -96,8 +96,8 @@ def seen(runs: Sequence[MeasuredRun], metric: Metric) -> list[Seen]:
         elif not parts:
             faults.append(
                 f"run {run.settings.run_id}: expected complete blocks with a cost above zero for"
-                f" {metric.value}, found none; complete it with `tdelta run --resume {run.settings.run_id}`, or name"
-                " another --metric"
+                f" {metric.value}, found none; complete it (tdelta run --resume, from the same store), or name another"
+                " --metric"
             )
         found += parts
     if faults:

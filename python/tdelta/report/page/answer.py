@@ -23,6 +23,7 @@ from tdelta.report.page.wording import (
 )
 from tdelta.report.quantities import MISSING, counted, percent
 from tdelta.report.sentence import answer, floor
+from tdelta.report.simulated import held_text
 from tdelta.report.terminal import prior_lines
 from tdelta.session.studies import Study, studies
 
@@ -82,6 +83,8 @@ def answer_section(result: RunResult) -> Section:
     if result.primary:
         blocks.append(_primary_forest(result))
     blocks += [] if is_unsound(result) else [Paragraph(line, "note") for line in prior_lines(result)]
+    simulated = None if is_unsound(result) else held_text(result)
+    blocks += [Paragraph(simulated, "note")] if simulated else []
     return Section("answer", "The answer", [*blocks, *_published(result)])
 
 

@@ -44,7 +44,7 @@ def test_the_first_lines_answer() -> None:
 
 
 def test_the_command_to_go_on_with_has_the_rounds_that_were_advised() -> None:
-    assert "  tdelta run --max-time 120s --rope 1% --rounds 11..11\n" in plan_text(whole(), 100)
+    assert "  tdelta run --max-time 2m --rope 1% --rounds 11..11\n" in plan_text(whole(), 100)
     assert "tdelta run" not in plan_text(hopeless(), 100)
 
 
@@ -107,5 +107,5 @@ def test_how_to_go_over_it_again_is_told() -> None:
 def test_going_over_it_again_asks_of_the_same_store_with_the_same_chance_and_time() -> None:
     again = {"assurance": 0.9, "max_seconds": 1800.0, "metric": "cpu_per_operation", "store": "/my runs.sqlite"}
     text = " ".join(plan_text(replace(whole(), again=again), 100).split())
-    besides = "--assurance 0.9 --max-time 1800s --metric cpu_per_operation --store '/my runs.sqlite'"
+    besides = "--assurance 0.9 --max-time 30m --metric cpu_per_operation --store '/my runs.sqlite'"
     assert f"20261122-jklm --effect 3% --rope 1% {besides}" in text
