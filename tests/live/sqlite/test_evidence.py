@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tdelta.driver import SqliteTwin, TrialJob, exposure
+from tdelta.driver import SqliteTwin, TrialJob, exposure, looking
 from tdelta.engines import SqliteEngine
 from tdelta.evidence import FINDS, NO_MARKER, Found
 from tdelta.evidence.reading import ReadState, parse_markers, read_files, regular_files
@@ -157,8 +157,8 @@ def test_a_temporary_file_in_the_clear_makes_the_run_unsound_and_names_it(
 
 
 def test_a_search_that_is_blind_makes_the_run_unsound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    search = exposure.search
-    monkeypatch.setattr(exposure, "search", lambda files, needles: search(files, [needle[::-1] for needle in needles]))
+    search = looking.search
+    monkeypatch.setattr(looking, "search", lambda files, needles: search(files, [needle[::-1] for needle in needles]))
     result = run_here(tmp_path, aa_twin=False)
     assert (detail(result, FINDS)[0], result.decision) == (False, Decision.UNSOUND)
     assert detail(result, NO_MARKER)[1].startswith("NOT tested")
