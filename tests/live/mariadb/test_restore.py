@@ -193,9 +193,13 @@ def test_nothing_is_left_of_a_command_at_ctrl_c(target: RestoreTarget, tmp_path:
             time.sleep(0.02)
         signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
 
-    threading.Thread(target=interrupt, daemon=True).start()
-    with pytest.raises(KeyboardInterrupt):
-        restore("sleep 300 & echo $! > {folder}/pid; wait", target, 60.0)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job ignores it
+    try:
+        threading.Thread(target=interrupt, daemon=True).start()
+        with pytest.raises(KeyboardInterrupt):
+            restore("sleep 300 & echo $! > {folder}/pid; wait", target, 60.0)
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert is_gone(pid)
 
 
