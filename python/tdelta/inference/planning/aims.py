@@ -16,18 +16,23 @@ ROPES = (0.005, 0.01, 0.02)
 """What is shown where nothing is asked for."""
 
 _HEADLINE_ROPE = 0.01
-_LOOKS = (3, 4, 5, 7, 10, 14, 20, 28, 40, 56, 80, 120)
+_LOOKS = (3, 4, 5, 7, 10, 14, 20, 28, 40, 56, 80, 120, 170, 240, 340, 480)
+_USUAL_ROUNDS, _USUAL_SECONDS = 120, 3600.0
+"""How far to look where no time is named: so many rounds, or so long, whichever is more."""
+
 _HARDLY = 0.01
 
 
 def rounds_to_look_at(layout: Layout, max_seconds: float | None) -> tuple[int, ...]:
-    """Numbers of rounds, each about 40 % more than the one before, as far as the time allows.
+    """Numbers of rounds, each about 40 % more than the one before, as far as the time allows; 480 at most.
 
     At least three, which tdelta needs to see the luck of instances, unless the time holds fewer; none if not even one.
     """
     if max_seconds is None:
-        return _LOOKS
-    most = min(layout.rounds_within(max_seconds), _LOOKS[-1])
+        most = max(_USUAL_ROUNDS, layout.rounds_within(_USUAL_SECONDS))
+    else:
+        most = layout.rounds_within(max_seconds)
+    most = min(most, _LOOKS[-1])
     if most < FEWEST_ROUNDS:
         return tuple(range(most, most + 1)) if most else ()
     return (*(rounds for rounds in _LOOKS if rounds < most), most)

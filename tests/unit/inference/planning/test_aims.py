@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import pytest
 
@@ -21,6 +22,16 @@ def test_without_a_limit_runs_grow_by_about_two_fifths_from_three_rounds_on() ->
     found = rounds_to_look_at(LAYOUT, None)
     assert found[0] == 3
     assert all(1.2 < after / before <= 1.5 for before, after in itertools.pairwise(found))
+
+
+def test_without_a_limit_runs_of_an_hour_are_looked_at_or_of_120_rounds() -> None:
+    assert rounds_to_look_at(LAYOUT, None)[-1] == (3600 - 10) // 8
+    slow = replace(LAYOUT, round_seconds=100 * LAYOUT.round_seconds)
+    assert rounds_to_look_at(slow, None)[-1] == 120
+
+
+def test_beyond_480_rounds_nothing_is_simulated() -> None:
+    assert rounds_to_look_at(LAYOUT, 1e6)[-1] == 480
 
 
 @pytest.mark.parametrize(("seconds", "last"), [(10.0 + 8 * 20, 20), (10.0 + 8 * 9.5, 9), (10.0 + 8 * 2, 2)])
