@@ -193,8 +193,11 @@ def _side(name: str, runs: Sequence[RunFit], mean: Spread | None) -> Side:
 
 
 def _notes(fits: Fits) -> Iterator[str]:
-    """What each run's own figures say, by condition and run."""
+    """What each run's own figures say, by condition and run; said once where both sides' single runs say the same."""
+    said: dict[str, list[str]] = {}
     for name, runs in ((fits.pair.baseline, fits.baseline), (fits.pair.condition, fits.condition)):
         for run in runs:
             where = name if len(runs) == 1 else f"{name}, run {run.observation.group.run}"
-            yield from (f"{where}: {note}" for note in run.notes)
+            for note in run.notes:
+                said.setdefault(note, []).append(where)
+    yield from (f"{'; '.join(places)}: {note}" for note, places in said.items())

@@ -19,6 +19,11 @@ _OWN_SPREAD = 0.93
 proportion; the values then count for less, until the width is that of their own sd."""
 _CLEAR_SDS = 2.0
 _FEW = 30
+_SHORT = 200
+_UNORDERED = (
+    "a {} has no order, so its values are taken for independent; where stalls or drift make them depend on each other, "
+    "the interval is too narrow (simulated, at its worst it held the truth 24 times in 100)"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +133,8 @@ def _of_bins(binned: Binned, prior: LogPrior) -> RunFit:
     worth, note = _worth(count, mean, sd, shape)
     if note is not None:
         fitted = replace(fitted, log_density=fitted.log_density * (worth / count))
-    return _shaped(RunFit(binned, Model.BINNED_GAMMA, mean, count, worth, None), fitted, note)
+    own = RunFit(binned, Model.BINNED_GAMMA, mean, count, worth, None, notes=(_UNORDERED.format("histogram"),))
+    return _shaped(own, fitted, note)
 
 
 def _of_summary(summary: Summary, prior: LogPrior) -> RunFit:
@@ -137,7 +143,8 @@ def _of_summary(summary: Summary, prior: LogPrior) -> RunFit:
     few = (
         f"only {summary.count} values: the interval of a summary needs {_FEW} or more" if summary.count < _FEW else None
     )
-    own = RunFit(summary, Model.SUMMARY, summary.mean, summary.count, float(summary.count), None)
+    notes = (_UNORDERED.format("summary"),) if prior is scale_free else ()
+    own = RunFit(summary, Model.SUMMARY, summary.mean, summary.count, float(summary.count), None, notes=notes)
     return _shaped(own, fit_summary(summary, prior), few)
 
 
@@ -156,6 +163,12 @@ def _of_series(series: Series) -> RunFit:
     if len(values) < FEWEST_VALUES:
         notes.append(
             f"{len(values)} figures over time: at least {FEWEST_VALUES} are needed to tell how far their mean is known"
+        )
+    elif len(values) < _SHORT:
+        notes.append(
+            f"{len(values)} figures over time are few: waves about as long as a third of the run cannot be seen in so "
+            "short a series; simulated with 60 figures, an interval held the truth 71 to 78 times in 100 where there "
+            "were such, else 95 to 96; take 300 figures or more"
         )
     first = warm_up(values)
     if first is not None:

@@ -15,6 +15,8 @@ differ by 3 %; where the machine drifts by 3 %, and where it walks by 5 % over t
 FALSE_ALARMS_IN_ORDER = 13
 """The same for five runs of one condition and then five of the other, where the machine walks by 5 %."""
 
+_FEW_RUNS = 5
+
 PRIOR_WORDS = "log ratio ~ t3(0, 0.5), a factor of 5 either way within 95 %; means flat on their logs; no unit matters"
 
 ONE_RUN = (
@@ -67,11 +69,13 @@ def several_runs_reasons(
     ]
     if min(runs) == 1:
         reasons.append("one side has a single run: it is taken to be as lucky or not as the other side's are")
-    if sum(runs) < 5:
+    if sum(runs) < _FEW_RUNS:
         reasons.append(
-            f"{sum(runs)} runs in all: more runs narrow this interval, longer ones hardly do; simulated with two and "
-            "two, such intervals held the truth 93 to 100 times in 100"
+            f"{sum(runs)} runs in all: more runs narrow this interval, longer ones hardly do; simulated with four, "
+            "such intervals held the truth 92 to 100 times in 100"
         )
+    else:
+        reasons.append("simulated, intervals of six to ten runs held the truth 93 to 98 times in 100")
     return decision, reasons
 
 

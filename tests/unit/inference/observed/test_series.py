@@ -121,3 +121,9 @@ def test_independent_values_are_seldom_called_dependent() -> None:
 def test_too_few_stretches_say_nothing() -> None:
     assert dependence(samples(group("plain"), gamma_values(3.0, 0.8, 2000, 1), stretches=10)) is None
     assert dependence(samples(group("plain"), gamma_values(3.0, 0.8, 2000, 1))) is None
+
+
+def test_a_short_series_says_what_it_cannot_see() -> None:
+    short, long = (fit_run(series(group("plain"), np.linspace(99.0, 101.0, count))).notes for count in (60, 300))
+    assert any("60 figures over time are few" in note for note in short)
+    assert not any("are few" in note for note in long)

@@ -53,7 +53,11 @@ def test_parts_of_a_run_are_put_together_exactly() -> None:
 
 
 def test_few_values_are_told() -> None:
-    assert "only 12 values" in fit_run(Summary(group("plain"), ORIGIN, 12, 3.0, 1.0)).notes[0]
+    assert any("only 12 values" in note for note in fit_run(Summary(group("plain"), ORIGIN, 12, 3.0, 1.0)).notes)
+
+
+def test_a_summary_says_that_it_cannot_see_dependence() -> None:
+    assert "has no order" in fit_run(Summary(group("plain"), ORIGIN, 1200, 3.0, 1.0)).notes[0]
 
 
 @pytest.mark.parametrize("cv", [0.001, 0.1, 1.0, 5.0])
