@@ -27,9 +27,9 @@ def held_text(result: RunResult) -> str | None:
     return f"{text}, and {low} to {high} where encryption doubles how far trials or instances scatter."
 
 
-def held_json(result: RunResult) -> dict[str, object]:
-    """The same as JSON values."""
-    return asdict(_held(result))
+def held_json(result: RunResult) -> dict[str, object] | None:
+    """The same as JSON values; None where no verdict stands."""
+    return asdict(_held(result)) if held_text(result) else None
 
 
 def _held(result: RunResult) -> Held:

@@ -15,7 +15,7 @@ differ by 3 %; where the machine drifts by 3 %, and where it walks by 5 % over t
 FALSE_ALARMS_IN_ORDER = 13
 """The same for five runs of one condition and then five of the other, where the machine walks by 5 %."""
 
-_FEW_RUNS = 5
+_FEW_RUNS = 6
 
 PRIOR_WORDS = "log ratio ~ t3(0, 0.5), a factor of 5 either way within 95 %; means flat on their logs; no unit matters"
 
@@ -75,7 +75,9 @@ def several_runs_reasons(
             "such intervals held the truth 92 to 100 times in 100"
         )
     else:
-        reasons.append("simulated, intervals of six to ten runs held the truth 93 to 98 times in 100")
+        reasons.append(
+            "simulated, intervals of six to ten runs held the truth 93 to 98 times in 100, those of means 91 to 99"
+        )
     return decision, reasons
 
 

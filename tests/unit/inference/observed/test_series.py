@@ -82,7 +82,7 @@ def test_a_warm_up_is_told_and_nothing_is_cut() -> None:
     assert warm_up(values) == pytest.approx(0.5, abs=0.01)
     run = fit_run(series(group("plain", metric="throughput"), values))
     assert run.value == pytest.approx(values.mean())
-    assert "the first 30 s run at 50 %" in run.notes[0]
+    assert any("the first 30 s run at 50 %" in note for note in run.notes)
 
 
 def test_a_steady_series_has_no_warm_up() -> None:
@@ -124,6 +124,6 @@ def test_too_few_stretches_say_nothing() -> None:
 
 
 def test_a_short_series_says_what_it_cannot_see() -> None:
-    short, long = (fit_run(series(group("plain"), np.linspace(99.0, 101.0, count))).notes for count in (60, 300))
+    short, long = (fit_run(series(group("plain"), np.linspace(99.0, 101.0, count))).notes for count in (60, 900))
     assert any("60 figures over time are few" in note for note in short)
     assert not any("are few" in note for note in long)
