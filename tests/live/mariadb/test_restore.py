@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from sqlite.running import require
 
+from tdelta.driver import signals
 from tdelta.driver.database_answers import checksums_of
 from tdelta.driver.jobs import TrialJob
 from tdelta.driver.servers.catalogs import MySqlCatalog
@@ -193,7 +194,11 @@ def test_nothing_is_left_of_a_command_at_ctrl_c(target: RestoreTarget, tmp_path:
             time.sleep(0.02)
         signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
 
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job ignores it
+    def stop() -> None:
+        raise KeyboardInterrupt
+
+    # As `tdelta run` has it; and a shell's background job ignores the signal.
+    before = signal.signal(signal.SIGINT, lambda *_: signals.deliver(stop))
     try:
         threading.Thread(target=interrupt, daemon=True).start()
         with pytest.raises(KeyboardInterrupt):

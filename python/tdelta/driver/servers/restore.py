@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+from tdelta.driver.signals import held
 from tdelta.errors import RestoreFault
 
 _PLACEHOLDER = re.compile(r"\{(socket|port|user|database|folder)\}")
@@ -88,21 +89,20 @@ def restore(command: str, target: RestoreTarget, seconds: float) -> None:
     Raises:
         RestoreFault: it failed or took too long; with its last lines.
     """
-    process = subprocess.Popen(
-        [*_shell(), restore_command(command, target)],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        env=target.environment(os.environ),
-        process_group=0,
-    )
-    assert process.stdout is not None  # noqa: S101 - it was asked for
-    tail = _Tail(process.stdout)
-    try:
+    with contextlib.ExitStack() as ending:
+        with held():  # a Ctrl-C before its end is arranged for would leave it running
+            process = subprocess.Popen(
+                [*_shell(), restore_command(command, target)],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                env=target.environment(os.environ),
+                process_group=0,
+            )
+            assert process.stdout is not None  # noqa: S101 - it was asked for
+            tail = _Tail(process.stdout)
+            ending.callback(_end, process, tail)
         code = _waited(process, seconds)
-    finally:
-        _end_group(process)
-        tail.end()
     if code is None:
         raise RestoreFault(f"--restore: not done after {seconds:g} s, and ended: {command}{tail.told()}")
     if code != 0:
@@ -127,6 +127,12 @@ def _waited(process: subprocess.Popen[bytes], seconds: float) -> int | None:
             return None
         time.sleep(_PAUSE_SECONDS)
     return process.returncode
+
+
+def _end(process: subprocess.Popen[bytes], tail: _Tail) -> None:
+    with held():  # bounded, and a second Ctrl-C is not to cut it short
+        _end_group(process)
+        tail.end()
 
 
 def _end_group(process: subprocess.Popen[bytes]) -> None:
