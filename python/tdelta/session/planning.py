@@ -81,6 +81,10 @@ class Plan:
         share = dict(condition.levels).get("at", self.request.at)
         return None if share is None else float(share)
 
+    def is_cold(self, condition: Condition) -> bool:
+        """Whether a condition's operations begin with nothing of the data in any cache."""
+        return self.request.cold or dict(condition.levels).get("caches") == "cold"
+
     @property
     def strata(self) -> dict[int, tuple[Condition, ...]]:
         """The conditions of each stratum."""

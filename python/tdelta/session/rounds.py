@@ -202,9 +202,10 @@ class RoundRunner:
         self._checks.raise_if_rows_differ()
         if self._plan.warms_until_settled:
             self._warm_until_settled(number, twins)
-        elif not self._plan.request.cold:
-            for done, (condition, (_, twin)) in enumerate(twins.items()):
-                self._observe(Phase("warm-up", f"round {number + 1}", done, len(twins)))
+        else:
+            warm = {condition: twin for condition, (_, twin) in twins.items() if not self._plan.is_cold(condition)}
+            for done, (condition, twin) in enumerate(warm.items()):
+                self._observe(Phase("warm-up", f"round {number + 1}", done, len(warm)))
                 self._warm_up(condition, twin, _WARM_UP + number)
         return twins
 
@@ -289,12 +290,16 @@ class RoundRunner:
             first_op=first_op,
             deadline_seconds=trial_deadline_seconds(self._calibration.trial_seconds),
             slices=slices,
-            discard=discarded(self._plan.request, operations, slices) if rate is None else 0,
+            discard=self._discarded(condition, operations, slices) if rate is None else 0,
             rate=rate,
             arrivals=self._plan.request.arrivals,
             planted=condition.planted or 0.0,
             trial_seconds=self._plan.request.trial_seconds,
         )
+
+    def _discarded(self, condition: Condition, operations: int, slices: int) -> int:
+        """None of a cold trial, which is about its head."""
+        return 0 if self._plan.is_cold(condition) else discarded(self._plan.request, operations, slices)
 
     def _compare_rows(self, twins: Mapping[Condition, tuple[str, Twin]]) -> None:
         """Compare what the trials left behind, where one thread makes the order of operations certain."""

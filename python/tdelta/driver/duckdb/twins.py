@@ -32,7 +32,7 @@ _LOAD_SECONDS = 24 * 3600.0
 _GRACE_SECONDS = 60.0
 _OPEN_SECONDS = 120.0
 _PROVE_SECONDS = 120.0
-_COOL_SECONDS = 600.0
+_COOL_SECONDS = 120.0
 _LOADING_MIB = 1024
 _LOOP_OPERATIONS = 2000
 """Of a loop that costs a hundred times what the native one does, to be timed as well."""
@@ -132,12 +132,11 @@ class DuckdbTwin:
             StorageFault: the disk is full, or a file cannot be read or written.
             TdeltaError: a statement failed; the message is DuckDB's.
         """
-        if self._settings.is_cold and not self._is_stopped:
-            self._worker.ask("cool", seconds=_COOL_SECONDS)
-        if self._is_stopped:  # maybe meanwhile
+        if self._is_stopped:
             return Measurement(0, 0, {}, {}, stopped_by="signal")
-        seconds = job.deadline_seconds + _GRACE_SECONDS
-        return measurement(self._worker.ask("trial", seconds=seconds, trial=job.as_json()))
+        is_cold = self._settings.is_cold
+        seconds = job.deadline_seconds + _GRACE_SECONDS + is_cold * job.operations * _COOL_SECONDS
+        return measurement(self._worker.ask("trial", seconds=seconds, trial=job.as_json(), is_cold=is_cold))
 
     def stop(self) -> None:
         """Have a trial that is running end after the operation it is at; others are not begun."""

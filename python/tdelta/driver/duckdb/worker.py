@@ -11,6 +11,7 @@ import os
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from tdelta.driver.duckdb.client import DuckdbClient, mark
@@ -115,19 +116,20 @@ class Host:
         self._mix = mix_of(order["transactions"], order["constants"], mark)
         return {}
 
-    def do_cool(self, _order: Order) -> Order:
-        """Attach the file anew, with nothing of it in any cache."""
-        self._open().cool(empty_page_cache)
-        return {}
-
     def do_trial(self, order: Order) -> Order:
-        """Run one trial, and write what it left in the log into the file."""
+        """Run one trial, and write what it left in the log into the file.
+
+        In a cold one the file is attached anew before each operation, with nothing of it in any cache.
+        """
         if self._mix is None or not self._clients:
             raise ValueError("a trial before its transactions are prepared")
         if order.get("turns") is not None or order["trial"].get("slices", 1) != 1:
             raise ValueError("trials on DuckDB are whole; found slices or turns")
+        if order.get("is_cold") and len(self._clients) > 1:
+            raise ValueError("one operation at a time can be cold; found more than one connection")
         before = usage()
-        report = run_trial(self._mix, Trial(**order["trial"]), self._clients, self._stop)
+        cool = partial(self._open().cool, empty_page_cache) if order.get("is_cold") else None
+        report = run_trial(self._mix, Trial(**order["trial"]), self._clients, self._stop, cool)
         files = self._file_sizes()
         checkpoint_ns = self._checkpoint(report) if order.get("checkpoint", True) else 0
         extra = {"usage": since(before), "files": files, "checkpoint_ns": checkpoint_ns}

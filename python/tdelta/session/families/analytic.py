@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from tdelta.session.planning import Plan
     from tdelta.session.request import RunRequest
 
-_FACTORS = ("cipher", "aes_instructions", "threads", "cache", "at")
+_FACTORS = ("cipher", "aes_instructions", "threads", "cache", "caches", "at")
+_COLD_OPERATIONS = 4
 _OF_SQLITE = ("library", "key", "database", "page_size", "journal_mode", "synchronous", "temp_store", "reserve")
 _OF_SERVERS = ("server_binary", "scope", "encrypted_dir", "restore", "load", "load_operations")
 
@@ -40,6 +41,11 @@ class AnalyticFamily(OfEngine[DuckdbEngine]):
         """All can be."""
         return ""
 
+    @property
+    def cold_operations(self) -> int:
+        """The file is attached anew before each, so it is a matter of time only."""
+        return _COLD_OPERATIONS
+
     def versions(self) -> dict[str, str]:
         """DuckDB, and the module that brings OpenSSL."""
         return self.engine.versions()
@@ -51,6 +57,7 @@ class AnalyticFamily(OfEngine[DuckdbEngine]):
     def checks(self, request: RunRequest, levels: Mapping[str, Sequence[Level]]) -> Iterator[Callable[[], object]]:
         """The options that others have."""
         yield partial(_refuse_others_options, request, levels)
+        yield partial(_check_cold, request, levels)
         yield partial(check_discard, request)
 
     def check_cipher(self, cipher: str) -> None:
@@ -81,7 +88,7 @@ class AnalyticFamily(OfEngine[DuckdbEngine]):
             engine_threads=cores,
             memory_mib=self.engine.memory_mib(cache_bytes, threads, cores),
             aes_instructions=str(levels.get("aes_instructions", "on")),
-            is_cold=request.cold,
+            is_cold=plan.is_cold(condition),
         )
 
     def kind(self, settings: DuckdbSettings) -> tuple[str | int, ...]:
@@ -163,6 +170,19 @@ class AnalyticFamily(OfEngine[DuckdbEngine]):
     def make_twins(self, folder: TwinFolder, job: AnyJob, mix: Mix) -> DuckdbTwins:
         """Files and workers."""
         return DuckdbTwins(self.engine, folder, job, mix)
+
+
+def _check_cold(request: RunRequest, levels: Mapping[str, Sequence[Level]]) -> None:
+    """The file is attached anew between operations: no other may be at work, nor fall due, meanwhile."""
+    if request.cold and "caches" in levels:
+        raise UsageError("--cold and --vary caches=…: expected one of the two; list both levels in --vary")
+    if not request.cold and "cold" not in levels.get("caches", ()):
+        return
+    wrong = [f"--{name}" for name in ("rate", "at") if getattr(request, name) is not None]
+    wrong += ["--vary at"] if "at" in levels else []
+    wrong += ["--threads above 1"] if max(map(int, levels.get("threads", (request.threads,)))) > 1 else []
+    if wrong:
+        raise UsageError(f"{', '.join(wrong)}: not with cold caches, which DuckDB has one operation at a time only")
 
 
 def _refuse_others_options(request: RunRequest, levels: Mapping[str, Sequence[Level]]) -> None:

@@ -51,6 +51,7 @@ class EmbeddedFamily(OfEngine[SqliteEngine]):
         yield partial(self.engine.key_kind, request.key, connects=False)
         yield partial(self._check_reserve, request, levels)
         yield partial(_refuse_server_options, request, levels)
+        yield partial(_refuse_caches, levels)
 
     def check_cipher(self, cipher: str) -> None:
         """Raise ``UsageError`` for a cipher that this library does not have."""
@@ -168,6 +169,11 @@ def _page_size(plan: Plan) -> int:
     source = plan.source
     own = source.layout.page_size if isinstance(source, DatabaseSource) else DEFAULT_PAGE_SIZE
     return own if plan.request.page_size is None else plan.request.page_size
+
+
+def _refuse_caches(levels: Mapping[str, Sequence[Level]]) -> None:
+    if "caches" in levels:
+        raise UsageError("--vary caches: of --engine duckdb only, whose files can be attached anew; leave it out")
 
 
 def _refuse_server_options(request: RunRequest, levels: Mapping[str, Sequence[Level]]) -> None:

@@ -59,3 +59,8 @@ class OfEngine(Generic[EngineT]):
     def settings_told(self) -> str | None:
         """They are read back from each twin."""
         return None
+
+    @property
+    def cold_operations(self) -> int:
+        """The first only: those behind it find what it brought."""
+        return 1

@@ -114,6 +114,11 @@ class OwnFamily:
             return "in all that both servers tell, but for encryption, paths and names"
         return f"NOT the same: {differing} that are not encryption differ between the two servers, as the cautions say"
 
+    @property
+    def cold_operations(self) -> int:
+        """The first only: those behind it find what it brought."""
+        return 1
+
     def versions(self) -> dict[str, str]:
         """What both servers say."""
         return {server.option: server.identity.described for server in self._reached.both}

@@ -51,6 +51,10 @@ class Family(Protocol):
         """What is said of the twins' settings where they are not compared twin by twin; None where they are."""
 
     @property
+    def cold_operations(self) -> int:
+        """How many operations of a cold trial, on each thread, find nothing in any cache."""
+
+    @property
     def engine(self) -> Any:
         """The adapter of the engine; handed to whoever makes twins in tests."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -178,6 +179,24 @@ def test_a_stall_shows_as_backlog() -> None:
     assert second is not None
     assert (first.index, first.due_ns, first.backlog, second.backlog) == (0, 1000, 50, 49)
     assert sum(1 for _ in iter(lambda: arrivals.take(0), None)) == 98
+
+
+def test_what_is_done_between_operations_is_left_out() -> None:
+    client, called, spent_ns = Client(), [], []
+
+    def between() -> None:
+        called.append(len(client.ran))
+        began_ns = time.thread_time_ns()
+        sum(range(300_000))
+        spent_ns.append(time.thread_time_ns() - began_ns)
+
+    trial = Trial(1, 2, 20, 1, MINUTE_NS)
+    outcome = run_trial(mix("SELECT 1;"), trial, [client], threading.Event(), between).outcome
+    assert called == list(range(20))
+    assert outcome.operations == 20
+    # All that the operations themselves do takes a small part of what was done between them.
+    assert outcome.elapsed_ns < sum(spent_ns) / 2
+    assert outcome.cpu_user_seconds + outcome.cpu_system_seconds < sum(spent_ns) / 2e9
 
 
 def test_what_was_counted_is_json() -> None:
