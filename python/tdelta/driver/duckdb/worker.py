@@ -94,10 +94,22 @@ class Host:
         return sums
 
     def do_load(self, order: Order) -> Order:
-        """Make the tables and fill them out of their files."""
-        self._open().run(*order["tables_sql"])
-        self._open().fill(order["tables"], order["files"])
-        return {}
+        """Make the tables and fill them out of their files; says what that took."""
+
+        def load() -> None:
+            self._open().run(*order["tables_sql"])
+            self._open().fill(order["tables"], order["files"])
+
+        return _cost_of(load)
+
+    def do_run(self, order: Order) -> Order:
+        """Run statements one after another, and write all of it into the file; says what that took."""
+
+        def run() -> None:
+            self._open().run(*order["statements"])
+            self._open().checkpoint()
+
+        return _cost_of(run)
 
     def do_facts(self, order: Order) -> Order:
         """The first value of each query, by name."""
@@ -219,6 +231,14 @@ class Host:
         if self._database is None:
             raise ValueError("no twin is open")
         return self._database
+
+
+def _cost_of(work: Callable[[], None]) -> Order:
+    """What some work took: elapsed and CPU seconds of the process."""
+    began_ns, before = time.monotonic_ns(), cpu_seconds()
+    work()
+    elapsed_seconds = (time.monotonic_ns() - began_ns) / 1e9
+    return {"elapsed_seconds": elapsed_seconds, "cpu_seconds": sum(cpu_seconds()) - sum(before)}
 
 
 def _told(report: Report, extra: Order) -> Order:
