@@ -3,8 +3,8 @@
     .venv/bin/python benches/duckdb_load.py [--rows 2000000] [--repeats 5] [--cipher aes-256-gcm …] [--json FILE]
 
 The rows are made once. Then every cipher, the plain file among them, is loaded and rebuilt in a drawn order, each time
-into a new file by a process of its own: elapsed and CPU seconds of the process, the write into the file included. Prints
-the median of the repeats with the least and the most, rows and bytes a second, the size on disk, and each cipher's
+into a new file by a process of its own: elapsed and CPU seconds of the process, the write into the file included.
+Prints the median of the repeats with the least and the most, rows and bytes a second, the size on disk, and each cipher's
 costs over the plain file's of the same repeat; asserts nothing.
 """
 

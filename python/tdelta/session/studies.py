@@ -125,8 +125,8 @@ _STUDIES = (
         "queries on a fact table of 23 columns, from disk and from memory",
         "SQL Server Fast Track: rebuild +30 % elapsed; SUM from disk +372 % CPU, from memory 0 %",
         True,
-        "DuckDB: the published sum and three more queries, cold and warm, on 2 million rows (published: 100 million). The"
-        " load and the rebuild are not in it: benches/duckdb_load.py has them",
+        "DuckDB: the published sum and three more queries, cold and warm, on 2 million rows (published: 100 million);"
+        " the load and the rebuild are not in it, benches/duckdb_load.py has them",
         {
             "engine": "duckdb",
             "workload": "warehouse",
