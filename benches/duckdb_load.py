@@ -4,8 +4,8 @@
 
 The rows are made once. Then every cipher, the plain file among them, is loaded and rebuilt in a drawn order, each time
 into a new file by a process of its own: elapsed and CPU seconds of the process, the write into the file included.
-Prints the median of the repeats with the least and the most, rows and bytes a second, the size on disk, and each cipher's
-costs over the plain file's of the same repeat; asserts nothing.
+Prints the median of the repeats with the least and the most, rows a second, the size on disk, and each cipher's costs
+over the plain file's of the same repeat; asserts nothing.
 """
 
 from __future__ import annotations
