@@ -112,9 +112,7 @@ def main() -> None:
             size = statistics.median(of["bytes"] for of in took)
             print(f"  {cipher:20} {elapsed} s elapsed, {cpu} s CPU, {rows:,.0f} rows a second, {size:,.0f} bytes")
         for cipher in ciphers[1:]:
-            ratios = (
-                spread([one[cipher][name][cost] / one["none"][name][cost] for one in found], 3) for cost in COSTS
-            )
+            ratios = (spread([one[cipher][name][cost] / one["none"][name][cost] for one in found], 3) for cost in COSTS)
             print(f"  {cipher:20} over plain: elapsed {next(ratios)}, CPU {next(ratios)}")
     if options.json:
         options.json.write_text(json.dumps(found))

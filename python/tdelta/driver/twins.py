@@ -46,8 +46,11 @@ _FACTS = {
 class SqliteTwin:
     """One instance: a copy of a loaded file, open in a worker of its own."""
 
-    def __init__(self, engine: SqliteEngine, folder: TwinFolder, path: Path, worker: Worker) -> None:
+    def __init__(
+        self, engine: SqliteEngine, folder: TwinFolder, path: Path, worker: Worker, settings: TwinSettings
+    ) -> None:
         self._engine = engine
+        self._settings = settings
         self._folder = folder
         self._path = path
         self._worker = worker
@@ -101,14 +104,28 @@ class SqliteTwin:
         return exposure.found()
 
     def trial(self, job: TrialJob) -> Measurement:
-        """Run one trial.
+        """Run one trial; in a cold one nothing of the file is in any cache at its beginning.
 
         Raises:
             StorageFault: the disk is full, or a file cannot be read or written.
             TdeltaError: a statement failed; the message is the engine's.
         """
+        self.cool()
         answer = self._worker.ask("trial", seconds=job.deadline_seconds + _GRACE_SECONDS, trial=job.as_json())
         return measurement(answer)
+
+    def cool(self) -> None:
+        """Open a cold twin's file anew, with nothing of it in any cache; others are left as they are.
+
+        What writes had left in the log goes into the file meanwhile.
+
+        Raises:
+            StorageFault: the disk is full, or a file cannot be read or written.
+            TdeltaError: the file cannot be opened; the message is the engine's.
+        """
+        if self._settings.is_cold:
+            seconds = _OPEN_SECONDS + self._settings.threads
+            self._worker.ask("cool", seconds=seconds, path=str(self._path))
 
     def fileno(self) -> int:
         """Where answers arrive, for `select`."""
@@ -194,7 +211,7 @@ class SqliteTwins:
             worker.kill()
             self._folder.remove(path)
             raise
-        return SqliteTwin(self._engine, self._folder, path, worker)
+        return SqliteTwin(self._engine, self._folder, path, worker, settings)
 
     def _open(
         self, worker: Worker, options: Mapping[str, object], *, connections: int = 1, seconds: float = _OPEN_SECONDS
@@ -204,7 +221,12 @@ class SqliteTwins:
         return worker.ask("open", seconds=seconds, library=library, options=options, connections=connections)
 
     def block(self, entries: Sequence[tuple[SqliteTwin, TrialJob]], order: Sequence[int]) -> tuple[Measurement, ...]:
-        """Run one trial on each twin, slice by slice in the given order; see `take_turns`."""
+        """Run one trial on each twin, slice by slice in the given order; see `take_turns`.
+
+        Cold twins are made so first: a file's pages come back by no other twin's trial.
+        """
+        for twin, _ in entries:
+            twin.cool()
         seconds = sum(job.deadline_seconds for _, job in entries) + _GRACE_SECONDS
         answers = take_turns(entries, order, seconds)
         for answer in answers:

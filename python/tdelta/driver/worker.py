@@ -9,6 +9,7 @@ import base64
 import json
 import os
 from collections.abc import Callable
+from pathlib import Path
 
 from tdelta import _native
 from tdelta.driver.database_orders import DatabaseOrders
@@ -16,6 +17,7 @@ from tdelta.driver.loading import Loaded, library_digest, library_facts, load_li
 from tdelta.driver.orders import Order, serve
 from tdelta.driver.own_orders import OwnServerOrders
 from tdelta.driver.pages import Files, page_costs
+from tdelta.measure.caches import forget
 
 
 class Host(DatabaseOrders, OwnServerOrders):
@@ -25,6 +27,8 @@ class Host(DatabaseOrders, OwnServerOrders):
         self.twin: _native.SqliteTwin | _native.ServerTwin | None = None
         self.loaded: tuple[str, Loaded] | None = None
         self.options: Order = {}
+        self.connections = 1
+        self.prepared: tuple[str, str] | None = None
         self.exposure: _native.SqliteExposure | None = None
 
     def answer(self, order: Order) -> Order:
@@ -61,8 +65,8 @@ class Host(DatabaseOrders, OwnServerOrders):
     def do_open(self, order: Order) -> Order:
         """Open (or make) the twin's file, with the library that is named."""
         self._load(order["library"])
-        self.options = order["options"]
-        self.twin = _native.SqliteTwin(json.dumps(self.options), order["connections"])
+        self.options, self.connections = order["options"], order["connections"]
+        self.twin = _native.SqliteTwin(json.dumps(self.options), self.connections)
         return {"library": library_facts()["text"]}
 
     def do_connect(self, order: Order) -> Order:
@@ -104,7 +108,18 @@ class Host(DatabaseOrders, OwnServerOrders):
 
     def do_prepare(self, order: Order) -> Order:
         """Compile and prepare the transactions."""
-        self._any().prepare(json.dumps(order["transactions"]), json.dumps(order["constants"]))
+        self.prepared = json.dumps(order["transactions"]), json.dumps(order["constants"])
+        self._any().prepare(*self.prepared)
+        return {}
+
+    def do_cool(self, order: Order) -> Order:
+        """Close the twin's file, have the system forget it, and open it again, its transactions prepared."""
+        self._open().close()
+        self.twin = None
+        forget(Path(order["path"]))
+        self.twin = _native.SqliteTwin(json.dumps(self.options), self.connections)
+        if self.prepared is not None:
+            self.twin.prepare(*self.prepared)
         return {}
 
     def do_trial(self, order: Order) -> Order:

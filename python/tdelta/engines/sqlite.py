@@ -26,6 +26,7 @@ class TwinSettings:
     """What decides a twin's file and connections.
 
     ``cache_bytes`` is shared out among the connections. ``key_kind`` is ``passphrase`` or ``raw``.
+    ``is_cold``: for each trial the file is opened anew, with nothing of it in the system's cache.
     """
 
     cipher: str
@@ -38,6 +39,7 @@ class TwinSettings:
     aes_instructions: str = "on"
     key_kind: str = PASSPHRASE
     temp_store: str = "default"
+    is_cold: bool = False
 
 
 class SqliteEngine:

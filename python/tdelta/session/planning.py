@@ -140,7 +140,7 @@ class Plan:
     @property
     def warms_until_settled(self) -> bool:
         """Whether twins are warmed up until their caches' misses settle, and not by one trial."""
-        return self.family.warms_up_until_settled() and not self.request.cold
+        return self.family.warms_up_until_settled()
 
     def instances(self) -> dict[Condition, tuple[Condition, ...]]:
         """The conditions that share an instance in a round, by the first of them, in the design's order."""

@@ -200,18 +200,19 @@ class RoundRunner:
         for condition, sums in self._checksums({c: twins[c] for c in shared}).items():
             self._checks.before(condition, sums)
         self._checks.raise_if_rows_differ()
+        warm = {condition: twin for condition, twin in twins.items() if not self._plan.is_cold(condition)}
         if self._plan.warms_until_settled:
-            self._warm_until_settled(number, twins)
+            self._warm_until_settled(number, warm)
         else:
-            warm = {condition: twin for condition, (_, twin) in twins.items() if not self._plan.is_cold(condition)}
-            for done, (condition, twin) in enumerate(warm.items()):
+            for done, (condition, (_, twin)) in enumerate(warm.items()):
                 self._observe(Phase("warm-up", f"round {number + 1}", done, len(warm)))
                 self._warm_up(condition, twin, _WARM_UP + number)
         return twins
 
     def _warm_until_settled(self, number: int, twins: Mapping[Condition, tuple[str, Twin]]) -> None:
         """Lap after lap of a trial on every twin, the same for all, until no cache misses less often than before."""
-        busiest = {max(shared, key=lambda c: int(c.level("threads"))) for shared in self._plan.instances().values()}
+        shared = ([c for c in conditions if c in twins] for conditions in self._plan.instances().values())
+        busiest = {max(met, key=lambda c: int(c.level("threads"))) for met in shared if met}
         misses: dict[Condition, list[float]] = {condition: [] for condition in busiest}
         for lap in range(MOST_LAPS):
             for done, (condition, (_, twin)) in enumerate(twins.items()):

@@ -14,6 +14,7 @@ from tdelta.engines.duckdb import DuckdbEngine, DuckdbSettings
 from tdelta.errors import UsageError
 from tdelta.evidence import FileClass
 from tdelta.records import Condition, Level
+from tdelta.session.families.cold import check_cold
 from tdelta.session.families.engines import OfEngine
 from tdelta.session.families.needs import Needs, analytic_needs
 from tdelta.session.families.served import check_discard
@@ -57,7 +58,7 @@ class AnalyticFamily(OfEngine[DuckdbEngine]):
     def checks(self, request: RunRequest, levels: Mapping[str, Sequence[Level]]) -> Iterator[Callable[[], object]]:
         """The options that others have."""
         yield partial(_refuse_others_options, request, levels)
-        yield partial(_check_cold, request, levels)
+        yield partial(check_cold, request, levels, most_threads=1, product=self.product)
         yield partial(check_discard, request)
 
     def check_cipher(self, cipher: str) -> None:
@@ -170,19 +171,6 @@ class AnalyticFamily(OfEngine[DuckdbEngine]):
     def make_twins(self, folder: TwinFolder, job: AnyJob, mix: Mix) -> DuckdbTwins:
         """Files and workers."""
         return DuckdbTwins(self.engine, folder, job, mix)
-
-
-def _check_cold(request: RunRequest, levels: Mapping[str, Sequence[Level]]) -> None:
-    """The file is attached anew between operations: no other may be at work, nor fall due, meanwhile."""
-    if request.cold and "caches" in levels:
-        raise UsageError("--cold and --vary caches=…: expected one of the two; list both levels in --vary")
-    if not request.cold and "cold" not in levels.get("caches", ()):
-        return
-    wrong = [f"--{name}" for name in ("rate", "at") if getattr(request, name) is not None]
-    wrong += ["--vary at"] if "at" in levels else []
-    wrong += ["--threads above 1"] if max(map(int, levels.get("threads", (request.threads,)))) > 1 else []
-    if wrong:
-        raise UsageError(f"{', '.join(wrong)}: not with cold caches, which DuckDB has one operation at a time only")
 
 
 def _refuse_others_options(request: RunRequest, levels: Mapping[str, Sequence[Level]]) -> None:

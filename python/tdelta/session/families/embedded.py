@@ -12,6 +12,7 @@ from tdelta.engines import SqliteEngine, TwinSettings
 from tdelta.errors import UsageError
 from tdelta.evidence import FileClass
 from tdelta.records import Condition, Level
+from tdelta.session.families.cold import check_cold
 from tdelta.session.families.engines import OfEngine
 from tdelta.session.families.needs import Needs, embedded_needs
 from tdelta.session.source import DatabaseSource
@@ -51,7 +52,7 @@ class EmbeddedFamily(OfEngine[SqliteEngine]):
         yield partial(self.engine.key_kind, request.key, connects=False)
         yield partial(self._check_reserve, request, levels)
         yield partial(_refuse_server_options, request, levels)
-        yield partial(_refuse_caches, levels)
+        yield partial(check_cold, request, levels, most_threads=None, product=self.product)
 
     def check_cipher(self, cipher: str) -> None:
         """Raise ``UsageError`` for a cipher that this library does not have."""
@@ -78,6 +79,7 @@ class EmbeddedFamily(OfEngine[SqliteEngine]):
             key_kind=self.engine.key_kind(request.key, connects=plan.workload.connects),
             aes_instructions=str(levels.get("aes_instructions", "on")),
             temp_store=request.temp_store,
+            is_cold=plan.is_cold(condition),
         )
 
     def kind(self, settings: TwinSettings) -> tuple[str | int, ...]:
@@ -171,17 +173,11 @@ def _page_size(plan: Plan) -> int:
     return own if plan.request.page_size is None else plan.request.page_size
 
 
-def _refuse_caches(levels: Mapping[str, Sequence[Level]]) -> None:
-    if "caches" in levels:
-        raise UsageError("--vary caches: of --engine duckdb only, whose files can be attached anew; leave it out")
-
-
 def _refuse_server_options(request: RunRequest, levels: Mapping[str, Sequence[Level]]) -> None:
     given = {
         "--server-binary": request.server_binary is not None,
         "--scope": request.scope is not None,
         "--vary scope": "scope" in levels,
-        "--cold": request.cold,
         "--encrypted-dir": request.encrypted_dir is not None,
         "--restore": request.restore is not None,
         "--load": request.load is not None,
