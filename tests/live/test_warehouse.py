@@ -16,7 +16,7 @@ from tdelta.engines import DuckdbEngine
 from tdelta.inference.soundness import AA_CHECK
 
 QUERIES = {"sum_sales", "by_territory", "top_products", "quarter"}
-# 50,000 rows: what a query reads is then a few of DuckDB's blocks. Three trials of a condition meet three queries or fewer.
+# 50,000 rows: what a query reads is then a few of DuckDB's blocks. Few trials may not meet every query.
 SMALL = ("--size", "5MB", "--trial-seconds", "0.3", "--discard", "0", "--blocks", "3", "--rounds", "1..1")
 
 
