@@ -14,9 +14,10 @@ from tdelta.driver.answers import as_checksums, checksums, measurement, raise_fa
 from tdelta.driver.conversions import convert
 from tdelta.driver.exposure import Exposure
 from tdelta.driver.files import TwinFolder
-from tdelta.driver.jobs import AnyJob, DatabaseJob, LoadJob, Mix, RestoreJob, TrialJob
+from tdelta.driver.jobs import AnyJob, DatabaseJob, LoadJob, Mix, RestoreJob, Steps, TrialJob
 from tdelta.driver.proof import CipherProof, ask_proof
 from tdelta.driver.protocol import Checksums, LoopCost, PagePrice, Tables
+from tdelta.driver.steps import STEP_SECONDS, embedded_step
 from tdelta.driver.turns import take_turns
 from tdelta.driver.workers import Worker
 from tdelta.engines import SqliteEngine, TwinSettings
@@ -30,6 +31,7 @@ _LOAD_SECONDS = 24 * 3600.0
 _GRACE_SECONDS = 60.0
 _OPEN_SECONDS = 60.0
 _HEAD_BYTES = 16
+_CHECKPOINT = "PRAGMA wal_checkpoint(TRUNCATE)"
 _FACTS = {
     "page_size": "PRAGMA page_size",
     "page_count": "PRAGMA page_count",
@@ -47,10 +49,17 @@ class SqliteTwin:
     """One instance: a copy of a loaded file, open in a worker of its own."""
 
     def __init__(
-        self, engine: SqliteEngine, folder: TwinFolder, path: Path, worker: Worker, settings: TwinSettings
+        self,
+        engine: SqliteEngine,
+        folder: TwinFolder,
+        path: Path,
+        worker: Worker,
+        settings: TwinSettings,
+        steps: Steps | None = None,
     ) -> None:
         self._engine = engine
         self._settings = settings
+        self._steps = steps
         self._folder = folder
         self._path = path
         self._worker = worker
@@ -110,9 +119,19 @@ class SqliteTwin:
             StorageFault: the disk is full, or a file cannot be read or written.
             TdeltaError: a statement failed; the message is the engine's.
         """
+        if job.step:
+            return self._step(job.step)
         self.cool()
         answer = self._worker.ask("trial", seconds=job.deadline_seconds + _GRACE_SECONDS, trial=job.as_json())
         return measurement(answer)
+
+    def _step(self, step: str) -> Measurement:
+        """One load or rebuild, the write into the file included; the sizes of the files are those after it."""
+        if self._steps is None:
+            raise TdeltaError(f"a {step} was asked of a run that has none")
+        order = self._steps.order(step, self._settings.threads)
+        answer = self._worker.ask("step", seconds=STEP_SECONDS, **order, after=[_CHECKPOINT])
+        return embedded_step(step, {**answer, "files": {"database": self._path.stat().st_size}})
 
     def cool(self) -> None:
         """Open a cold twin's file anew, with nothing of it in any cache; others are left as they are.
@@ -211,7 +230,7 @@ class SqliteTwins:
             worker.kill()
             self._folder.remove(path)
             raise
-        return SqliteTwin(self._engine, self._folder, path, worker, settings)
+        return SqliteTwin(self._engine, self._folder, path, worker, settings, self._mix.steps)
 
     def _open(
         self, worker: Worker, options: Mapping[str, object], *, connections: int = 1, seconds: float = _OPEN_SECONDS
@@ -225,6 +244,9 @@ class SqliteTwins:
 
         Cold twins are made so first: a file's pages come back by no other twin's trial.
         """
+        if any(job.step for _, job in entries):
+            measured = {index: entries[index][0].trial(entries[index][1]) for index in order}
+            return tuple(measured[index] for index in range(len(entries)))
         for twin, _ in entries:
             twin.cool()
         seconds = sum(job.deadline_seconds for _, job in entries) + _GRACE_SECONDS

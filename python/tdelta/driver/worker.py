@@ -17,6 +17,7 @@ from tdelta.driver.loading import Loaded, library_digest, library_facts, load_li
 from tdelta.driver.orders import Order, serve
 from tdelta.driver.own_orders import OwnServerOrders
 from tdelta.driver.pages import Files, page_costs
+from tdelta.driver.steps import spent
 from tdelta.measure.caches import forget
 
 
@@ -121,6 +122,20 @@ class Host(DatabaseOrders, OwnServerOrders):
         if self.prepared is not None:
             self.twin.prepare(*self.prepared)
         return {}
+
+    def do_step(self, order: Order) -> Order:
+        """Make all rows anew, or run the statements that rebuild what there is; says what that took."""
+        statement = self._server().run if isinstance(self.twin, _native.ServerTwin) else self._open().text
+
+        def step() -> None:
+            if order["load"] is not None:
+                self.do_load(order["load"])
+            for sql in (*order["statements"], *order.get("after", ())):
+                statement(sql)
+
+        for sql in order["before"]:
+            statement(sql)
+        return spent(step)
 
     def do_trial(self, order: Order) -> Order:
         """Run one trial."""

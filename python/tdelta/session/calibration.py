@@ -255,6 +255,9 @@ def _due(rate: float, wanted: float, capacity: float | None = None) -> _Filled:
 def _closed(plan: Plan, seats: _Seats, baseline: Condition, wanted: float) -> _Filled:
     threads = int(baseline.level("threads"))
     with seats.twin(baseline) as (twin, first_op):
+        if plan.step(baseline):
+            job = _job(plan, _STREAM + 1, 1, first_op, seconds=trial_deadline_seconds(wanted))
+            return _Filled(1, twin.trial(dataclasses.replace(job, step=plan.step(baseline))).elapsed_ns / 1e9)
         if plan.is_cold(baseline):
             return _cold(plan, twin, first_op, threads * plan.family.cold_operations)
         return _search(plan, twin, first_op, wanted, threads)

@@ -200,7 +200,7 @@ class RoundRunner:
         for condition, sums in self._checksums({c: twins[c] for c in shared}).items():
             self._checks.before(condition, sums)
         self._checks.raise_if_rows_differ()
-        warm = {condition: twin for condition, twin in twins.items() if not self._plan.is_cold(condition)}
+        warm = {condition: twin for condition, twin in twins.items() if self._plan.work(condition) == "warm"}
         if self._plan.warms_until_settled:
             self._warm_until_settled(number, warm)
         else:
@@ -244,7 +244,7 @@ class RoundRunner:
 
     def _block(self, number: int, block: int, twins: Mapping[Condition, tuple[str, Twin]]) -> None:
         conditions = self._plan.conditions
-        jobs = [self._job(c, block) for c in conditions]
+        jobs = [dataclasses.replace(self._job(c, block), step=self._plan.step(c)) for c in conditions]
         order = slice_order(self._plan.settings.seed, block, len(conditions), self._calibration.slices)
         started = time.time()
         measured = self._measure([twins[c][1] for c in conditions], jobs, order)
@@ -299,8 +299,8 @@ class RoundRunner:
         )
 
     def _discarded(self, condition: Condition, operations: int, slices: int) -> int:
-        """None of a cold trial, which is about its head."""
-        return 0 if self._plan.is_cold(condition) else discarded(self._plan.request, operations, slices)
+        """None of a cold trial, which is about its head, nor of one that has one operation."""
+        return 0 if self._plan.work(condition) != "warm" else discarded(self._plan.request, operations, slices)
 
     def _compare_rows(self, twins: Mapping[Condition, tuple[str, Twin]]) -> None:
         """Compare what the trials left behind, where one thread makes the order of operations certain."""

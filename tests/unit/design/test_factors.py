@@ -18,7 +18,7 @@ from tdelta.errors import UnknownName, UsageError
         ("threads", " 64 ", 64),
         ("page_size", "65536", 65536),
         ("page_size", "512", 512),
-        ("caches", "Cold", "cold"),
+        ("work", "Cold", "cold"),
         ("journal_mode", "WAL", "wal"),
         ("journal_mode", "off", "off"),
     ],
@@ -47,7 +47,7 @@ def test_a_level_is_parsed_to_its_value_and_type(factor, text, level):
         ("page_size", "4095"),
         ("page_size", "256"),
         ("page_size", "131072"),
-        ("caches", "hot"),
+        ("work", "hot"),
         ("journal_mode", "log"),
     ],
 )

@@ -57,7 +57,7 @@ def test_a_twin_that_is_plain_without_a_word_makes_the_run_unsound(tmp_path: Pat
 
 def test_cold_twins_are_not_warmed_up_and_nothing_of_their_few_operations_is_left_out(tmp_path: Path) -> None:
     made = sitting(tmp_path)
-    vary = {"cipher": ("aes-256-gcm",), "caches": ("warm", "cold")}
+    vary = {"cipher": ("aes-256-gcm",), "work": ("warm", "cold")}
     made.conduct(engine="duckdb", vary=vary, aa_twin=False)
     of_rounds = [twin for twin in made.twins.started if not twin.name.startswith("calibration")]
     cold, warm = ([twin for twin in of_rounds if twin.settings.is_cold is is_cold] for is_cold in (True, False))

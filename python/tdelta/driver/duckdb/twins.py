@@ -18,6 +18,7 @@ from tdelta.driver.jobs import AnyJob, LoadJob, Mix, TrialJob
 from tdelta.driver.proof import CipherProof
 from tdelta.driver.protocol import Checksums, LoopCost, Tables
 from tdelta.driver.servers.whole import WholeTrials, work_of
+from tdelta.driver.steps import STEP_SECONDS, embedded_step
 from tdelta.driver.workers import Worker
 from tdelta.engines.duckdb import DuckdbEngine, DuckdbSettings
 from tdelta.errors import StorageFault, TdeltaError
@@ -54,12 +55,14 @@ class DuckdbTwin:
         path: Path,
         worker: Worker,
         control: Callable[[Sequence[bytes]], tuple[Found, ...]],
+        order: Callable[[str], dict[str, Any]],
     ) -> None:
         self._engine = engine
         self._settings = settings
         self._path = path
         self._worker = worker
         self._control = control
+        self._order = order
         self._is_stopped = False
 
     @property
@@ -134,9 +137,15 @@ class DuckdbTwin:
         """
         if self._is_stopped:
             return Measurement(0, 0, {}, {}, stopped_by="signal")
+        if job.step:
+            return self._step(job.step)
         is_cold = self._settings.is_cold
         seconds = job.deadline_seconds + _GRACE_SECONDS + is_cold * job.operations * _COOL_SECONDS
         return measurement(self._worker.ask("trial", seconds=seconds, trial=job.as_json(), is_cold=is_cold))
+
+    def _step(self, step: str) -> Measurement:
+        """One load out of the files of all rows, or one rebuild; the write into the file included."""
+        return embedded_step(step, self._worker.ask("step", seconds=STEP_SECONDS, **self._order(step)))
 
     def stop(self) -> None:
         """Have a trial that is running end after the operation it is at; others are not begun."""
@@ -211,7 +220,8 @@ class DuckdbTwins(WholeTrials):
 
     def start(self, settings: DuckdbSettings, name: str) -> DuckdbTwin:
         """Copy the loaded file under an instance's name and attach it in a new worker, its transactions compiled."""
-        self._rows.remove()  # every kind is loaded by now
+        if self._mix.steps is None:
+            self._rows.remove()  # every kind is loaded by now
         self._home(name)
         path = self._folder.copy(self._loads[settings.cipher].path, f"{name}/{_DATABASE}")
         worker = Worker(self._environment(settings), PROGRAM)
@@ -223,7 +233,7 @@ class DuckdbTwins(WholeTrials):
             worker.kill()
             shutil.rmtree(path.parent, ignore_errors=True)
             raise
-        return DuckdbTwin(self._engine, settings, path, worker, self._control)
+        return DuckdbTwin(self._engine, settings, path, worker, self._control, self._order)
 
     def loop_cost(self, job: TrialJob) -> LoopCost:
         """Run the transactions on a client that does nothing, in a worker like any other."""
@@ -247,6 +257,15 @@ class DuckdbTwins(WholeTrials):
 
     def end(self) -> None:
         """Loaded files go with the folder."""
+
+    def _order(self, step: str) -> dict[str, Any]:
+        """One step as the worker is told it: rows come out of their files."""
+        if self._mix.steps is None:
+            raise TdeltaError(f"a {step} was asked of a run that has none")
+        order, job = self._mix.steps.order(step, 1), self._job
+        if order["load"] is not None:
+            order["load"] = {"tables_sql": job.tables_sql, "tables": job.tables, "files": self._rows.files()}
+        return order
 
     def _control(self, needles: Sequence[bytes]) -> tuple[Found, ...]:
         """What temporary files show that are not encrypted: once in a run, with the rows of the plain load."""

@@ -23,6 +23,7 @@ from tdelta.driver.scripted.clients import ClientError, Noop
 from tdelta.driver.scripted.loop import Report, Trial, run_trial
 from tdelta.driver.scripted.programs import Mix, mix_of
 from tdelta.driver.scripted.usage import cpu_seconds, since, usage
+from tdelta.driver.steps import spent
 from tdelta.engines.duckdb import quoted
 from tdelta.measure.caches import empty_page_cache
 
@@ -94,22 +95,10 @@ class Host:
         return sums
 
     def do_load(self, order: Order) -> Order:
-        """Make the tables and fill them out of their files; says what that took."""
-
-        def load() -> None:
-            self._open().run(*order["tables_sql"])
-            self._open().fill(order["tables"], order["files"])
-
-        return _cost_of(load)
-
-    def do_run(self, order: Order) -> Order:
-        """Run statements one after another, and write all of it into the file; says what that took."""
-
-        def run() -> None:
-            self._open().run(*order["statements"])
-            self._open().checkpoint()
-
-        return _cost_of(run)
+        """Make the tables and fill them out of their files."""
+        self._open().run(*order["tables_sql"])
+        self._open().fill(order["tables"], order["files"])
+        return {}
 
     def do_facts(self, order: Order) -> Order:
         """The first value of each query, by name."""
@@ -146,6 +135,20 @@ class Host:
         checkpoint_ns = self._checkpoint(report) if order.get("checkpoint", True) else 0
         extra = {"usage": since(before), "files": files, "checkpoint_ns": checkpoint_ns}
         return _told(report, extra)
+
+    def do_step(self, order: Order) -> Order:
+        """Make all rows anew out of their files, or rebuild what there is by some statements; says what that took."""
+        database = self._open()
+
+        def step() -> None:
+            if order["load"] is not None:
+                self.do_load(order["load"])
+            database.run(*order["statements"])
+            database.checkpoint()
+
+        database.run(*order["before"])
+        database.checkpoint()
+        return {**spent(step), "files": self._file_sizes()}
 
     def do_loop_cost(self, order: Order) -> Order:
         """Run the transactions on a client that does nothing; scripts may fail on the rows it makes up."""
@@ -231,14 +234,6 @@ class Host:
         if self._database is None:
             raise ValueError("no twin is open")
         return self._database
-
-
-def _cost_of(work: Callable[[], None]) -> Order:
-    """What some work took: elapsed and CPU seconds of the process."""
-    began_ns, before = time.monotonic_ns(), cpu_seconds()
-    work()
-    elapsed_seconds = (time.monotonic_ns() - began_ns) / 1e9
-    return {"elapsed_seconds": elapsed_seconds, "cpu_seconds": sum(cpu_seconds()) - sum(before)}
 
 
 def _told(report: Report, extra: Order) -> Order:

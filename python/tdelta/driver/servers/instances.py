@@ -25,8 +25,10 @@ from tdelta.driver.protocol import Checksums, Tables
 from tdelta.driver.servers.exposure import ServerExposure
 from tdelta.driver.servers.server import Server
 from tdelta.driver.servers.whole import work_of
+from tdelta.driver.steps import STEP_SECONDS, client_step
 from tdelta.driver.workers import Worker
 from tdelta.engines.servers import DATABASE, Recipe, ServerEngine, ServerSettings
+from tdelta.errors import TdeltaError
 from tdelta.evidence import EXPOSURES, Found, ServerFiles
 from tdelta.evidence.plans import plans_of, sampled
 from tdelta.measure.aes import PreloadMode
@@ -208,6 +210,8 @@ class ServerTwin:
                 self._connect()
             if self._is_stopped:
                 return Measurement(0, 0, {}, {}, stopped_by="signal")
+            if job.step:
+                return self._step(job.step)
             if self._command is not None:
                 return self._commanded(self._command, job)
             seconds = job.deadline_seconds + _GRACE_SECONDS
@@ -219,6 +223,18 @@ class ServerTwin:
         self._worker.ask("begin_outside")
         measured = command.trial(work, job.deadline_seconds)
         return with_server(measured, self._worker.ask("end_outside", seconds=_SETTLE_SECONDS))
+
+    def _step(self, step: str) -> Measurement:
+        """One load or rebuild. What the server writes to come to rest is in its CPU and bytes, not in the time."""
+        if self._mix.steps is None:
+            raise TdeltaError(f"a {step} was asked of a run that has none")
+        order = self._mix.steps.order(step, self._settings.threads)
+        if order["before"]:
+            self._worker.ask("run", seconds=STEP_SECONDS, statements=order["before"])
+        self._worker.ask("begin_outside")
+        answer = self._worker.ask("step", seconds=STEP_SECONDS, **{**order, "before": []})
+        used = self._worker.ask("end_outside", seconds=STEP_SECONDS)
+        return with_server(client_step(step, answer), used)
 
     def stop(self) -> None:
         """Have a trial that is running end after the operation it is at; a command ends at once. Others are not begun.

@@ -14,16 +14,16 @@ from tdelta.engines.duckdb import DuckdbEngine, DuckdbSettings
 from tdelta.errors import UsageError
 from tdelta.evidence import FileClass
 from tdelta.records import Condition, Level
-from tdelta.session.families.cold import check_cold
 from tdelta.session.families.engines import OfEngine
 from tdelta.session.families.needs import Needs, analytic_needs
 from tdelta.session.families.served import check_discard
+from tdelta.session.families.work import check_work
 
 if TYPE_CHECKING:
     from tdelta.session.planning import Plan
     from tdelta.session.request import RunRequest
 
-_FACTORS = ("cipher", "aes_instructions", "threads", "cache", "caches", "at")
+_FACTORS = ("cipher", "aes_instructions", "threads", "cache", "work", "at")
 _COLD_OPERATIONS = 4
 _OF_SQLITE = ("library", "key", "database", "page_size", "journal_mode", "synchronous", "temp_store", "reserve")
 _OF_SERVERS = ("server_binary", "scope", "encrypted_dir", "restore", "load", "load_operations")
@@ -58,7 +58,7 @@ class AnalyticFamily(OfEngine[DuckdbEngine]):
     def checks(self, request: RunRequest, levels: Mapping[str, Sequence[Level]]) -> Iterator[Callable[[], object]]:
         """The options that others have."""
         yield partial(_refuse_others_options, request, levels)
-        yield partial(check_cold, request, levels, most_threads=1, product=self.product)
+        yield partial(check_work, request, levels, most_cold=1, product=self.product)
         yield partial(check_discard, request)
 
     def check_cipher(self, cipher: str) -> None:

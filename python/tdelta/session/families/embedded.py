@@ -12,9 +12,9 @@ from tdelta.engines import SqliteEngine, TwinSettings
 from tdelta.errors import UsageError
 from tdelta.evidence import FileClass
 from tdelta.records import Condition, Level
-from tdelta.session.families.cold import check_cold
 from tdelta.session.families.engines import OfEngine
 from tdelta.session.families.needs import Needs, embedded_needs
+from tdelta.session.families.work import check_work
 from tdelta.session.source import DatabaseSource
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class EmbeddedFamily(OfEngine[SqliteEngine]):
         yield partial(self.engine.key_kind, request.key, connects=False)
         yield partial(self._check_reserve, request, levels)
         yield partial(_refuse_server_options, request, levels)
-        yield partial(check_cold, request, levels, most_threads=None, product=self.product)
+        yield partial(check_work, request, levels, most_cold=None, product=self.product)
 
     def check_cipher(self, cipher: str) -> None:
         """Raise ``UsageError`` for a cipher that this library does not have."""

@@ -14,9 +14,9 @@ from tdelta.errors import UnknownName, UsageError
 from tdelta.evidence import FileClass, covered
 from tdelta.measure.aes import CryptoKind
 from tdelta.records import Condition, Level
-from tdelta.session.families.cold import check_cold
 from tdelta.session.families.engines import OfEngine
 from tdelta.session.families.needs import Needs, served_needs
+from tdelta.session.families.work import check_work
 from tdelta.workloads.sql import DIALECTS
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 CLIENT_FACTORS = ("threads", "at")
 """Factors that a server does not see: conditions that differ in these only share an instance."""
 
-_OWN_FACTORS = ("cipher", "scope", "aes_instructions", "cache", "caches", *CLIENT_FACTORS)
+_OWN_FACTORS = ("cipher", "scope", "aes_instructions", "cache", "work", *CLIENT_FACTORS)
 _WIDEST = "all"
 _BESIDE_A_LOAD = 8
 """Connections beside those of a load: the one that reads counters, and those that hold markers in files."""
@@ -59,7 +59,7 @@ class ServedFamily(OfEngine[ServerEngine]):
         scopes = levels.get("scope", () if request.scope is None else (request.scope,))
         yield from (partial(self._check_scope, str(scope)) for scope in scopes)
         yield partial(check_discard, request)
-        yield partial(check_cold, request, levels, most_threads=None, product=self.product)
+        yield partial(check_work, request, levels, most_cold=None, product=self.product)
         yield partial(_check_load, request, levels, self.dialect)
 
     def check_cipher(self, cipher: str) -> None:

@@ -65,7 +65,7 @@ def test_the_schema_is_in_its_own_dialect_with_the_markers_table_behind() -> Non
         ({"vary": {"cipher": ("aes-256-gcm",), "page_size": (4096,)}}, "--vary page_size"),
         ({"cold": True, "threads": 2}, "--threads above 1: not with cold caches"),
         ({"cold": True, "rate": 5.0}, "--rate: not with cold caches"),
-        ({"cold": True, "vary": {"cipher": ("aes-256-gcm",), "caches": ("cold",)}}, "expected one of the two"),
+        ({"cold": True, "vary": {"cipher": ("aes-256-gcm",), "work": ("cold",)}}, "expected one of the two"),
         ({"discard_seconds": 9.0}, "--discard 9s"),
         ({"vary": {"cipher": ("aes-128",)}}, "unknown cipher 'aes-128'"),
         ({"workload": "connect"}, "connects to nothing"),
@@ -99,8 +99,8 @@ def test_what_is_told_of_a_cipher_is_what_was_found() -> None:
 
 
 def test_cold_and_warm_are_levels_of_a_factor_or_all_is_cold() -> None:
-    of = made(vary={"cipher": ("aes-256-gcm",), "caches": ("warm", "cold")}, aa_twin=False)
-    found = {dict(c.levels)["caches"]: of.twin_settings(c, 0).is_cold for c in of.conditions}
+    of = made(vary={"cipher": ("aes-256-gcm",), "work": ("warm", "cold")}, aa_twin=False)
+    found = {dict(c.levels)["work"]: of.twin_settings(c, 0).is_cold for c in of.conditions}
     assert found == {"warm": False, "cold": True}
     assert len(of.strata) == 2
     assert all(made(cold=True).is_cold(c) for c in of.conditions)
