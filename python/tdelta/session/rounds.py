@@ -260,7 +260,7 @@ class RoundRunner:
         self._meter.start()
         with self._interruption.watching(*twins):
             measured = self._twins.block(list(zip(twins, jobs, strict=True)), order)
-        pressure = self._meter.stop()
+        pressure = {n: v for n, v in self._meter.stop().items() if n != "cpu_some" or not self._plan.family.fills_cpus}
         return [dataclasses.replace(m, pressure={**pressure, **m.pressure}) for m in measured]
 
     def _search(self, number: int, twins: Mapping[Condition, tuple[str, Twin]]) -> None:

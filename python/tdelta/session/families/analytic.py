@@ -43,6 +43,11 @@ class AnalyticFamily(OfEngine[DuckdbEngine]):
         return ""
 
     @property
+    def fills_cpus(self) -> bool:
+        """A query runs on all of them."""
+        return True
+
+    @property
     def cold_operations(self) -> int:
         """The file is attached anew before each, so it is a matter of time only."""
         return _COLD_OPERATIONS

@@ -61,6 +61,11 @@ class OfEngine(Generic[EngineT]):
         return None
 
     @property
+    def fills_cpus(self) -> bool:
+        """One connection is one thread, or little more."""
+        return False
+
+    @property
     def cold_operations(self) -> int:
         """The first only: those behind it find what it brought."""
         return 1

@@ -115,6 +115,11 @@ class OwnFamily:
         return f"NOT the same: {differing} that are not encryption differ between the two servers, as the cautions say"
 
     @property
+    def fills_cpus(self) -> bool:
+        """One connection is one thread, or little more."""
+        return False
+
+    @property
     def cold_operations(self) -> int:
         """The first only: those behind it find what it brought."""
         return 1

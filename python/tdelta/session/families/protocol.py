@@ -51,6 +51,10 @@ class Family(Protocol):
         """What is said of the twins' settings where they are not compared twin by twin; None where they are."""
 
     @property
+    def fills_cpus(self) -> bool:
+        """Whether one connection keeps all CPUs busy by itself, so that tasks that wait for one tell of no other load."""
+
+    @property
     def cold_operations(self) -> int:
         """How many operations of a cold trial, on each thread, find nothing in any cache."""
 
