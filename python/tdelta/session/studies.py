@@ -84,7 +84,30 @@ _STUDIES = (
             "max_seconds": 300.0,
         },
     ),
-    Study("direct-load", "one serial bulk load", "Oracle 12c, SQL*Loader direct path: 1.5 x elapsed", False, _LATER),
+    Study(
+        "direct-load",
+        "one serial bulk load: plain, AES-128 and AES-256, with and without the CPU's AES instructions",
+        "Oracle 12c, SQL*Loader direct path, serial: 1.5 x elapsed, mostly CPU, with either AES size",
+        True,
+        "MariaDB, or --engine mysql, postgres, sqlite, duckdb: a million rows of the warehouse's fact table, by each"
+        " engine's fastest path, on one connection; ciphers are those that the engine has",
+        {
+            "engine": "mariadb",
+            "workload": "warehouse",
+            "vary": {"work": ("load",), "cipher": ("aes-128", "aes-256"), "aes_instructions": ("on", "off")},
+            "size_bytes": 98_000_000,
+            "cache": 0.5,
+            "blocks_per_round": 3,
+            "min_rounds": 2,
+            "max_rounds": 3,
+            "max_seconds": 840.0,
+        },
+        {
+            "mysql": {"vary": {"work": ("load",), "aes_instructions": ("on", "off")}},
+            "postgres": {"vary": {"work": ("load",), "aes_instructions": ("on", "off")}},
+            "duckdb": {"vary": {"work": ("load",), "aes_instructions": ("on", "off")}, "cache": 1.2},
+        },
+    ),
     Study(
         "read-only-sweep",
         "point and range selects on a server, against threads and cache",

@@ -34,6 +34,13 @@ def test_the_warehouse_is_queried_from_memory_and_from_disk() -> None:
 
 
 @pytest.mark.parametrize("engine", ["duckdb", "sqlite", "mariadb", "mysql", "postgres"])
+def test_a_direct_load_is_one_serial_load_with_and_without_the_instructions(engine: str) -> None:
+    request = request_for({"study": "direct-load", "engine": engine})
+    assert (request.threads, request.vary["work"], request.vary["aes_instructions"]) == (1, ("load",), ("on", "off"))
+    assert request.max_seconds <= 900, "the issue allows fifteen minutes"
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "sqlite", "mariadb", "mysql", "postgres"])
 def test_the_warehouse_fits_every_engine(engine: str) -> None:
     for scale in ("", "published"):
         request = request_for({"study": "warehouse", "engine": engine} | ({"scale": scale} if scale else {}))

@@ -52,7 +52,7 @@ class Family(Protocol):
 
     @property
     def fills_cpus(self) -> bool:
-        """Whether one connection keeps all CPUs busy by itself, so that tasks that wait for one tell of no other load."""
+        """Whether one connection keeps all CPUs busy: tasks that wait for one tell of no other load then."""
 
     @property
     def cold_operations(self) -> int:
