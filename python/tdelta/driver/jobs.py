@@ -74,6 +74,12 @@ class Steps:
     job: LoadJob
     rebuild: tuple[str, ...] = ()
 
+    @property
+    def rows(self) -> int:
+        """The rows of all tables."""
+        tables: Any = self.job.plan["tables"]
+        return sum(int(table["rows"]) for table in tables)
+
     def order(self, step: str, threads: int) -> dict[str, Any]:
         """One step as a worker is told it, with so many threads for a load."""
         if step == REBUILD:

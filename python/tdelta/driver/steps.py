@@ -28,9 +28,12 @@ def spent(work: Callable[[], object]) -> dict[str, Any]:
     return {"elapsed_ns": elapsed_ns, "usage": used}
 
 
-def embedded_step(step: str, answer: Mapping[str, Any]) -> Measurement:
+def embedded_step(step: str, answer: Mapping[str, Any], rows: int) -> Measurement:
     """A step of an engine that runs in the worker, whose process is the database."""
-    return Measurement(**_one(step, answer), files_bytes=answer.get("files", {}), **answer["usage"])
+    counters = {"rows": rows}
+    return Measurement(
+        **_one(step, answer), engine_counters=counters, files_bytes=answer.get("files", {}), **answer["usage"]
+    )
 
 
 def client_step(step: str, answer: Mapping[str, Any]) -> Measurement:

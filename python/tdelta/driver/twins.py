@@ -131,7 +131,7 @@ class SqliteTwin:
             raise TdeltaError(f"a {step} was asked of a run that has none")
         order = self._steps.order(step, self._settings.threads)
         answer = self._worker.ask("step", seconds=STEP_SECONDS, **order, after=[_CHECKPOINT])
-        return embedded_step(step, {**answer, "files": {"database": self._path.stat().st_size}})
+        return embedded_step(step, {**answer, "files": {"database": self._path.stat().st_size}}, self._steps.rows)
 
     def cool(self) -> None:
         """Open a cold twin's file anew, with nothing of it in any cache; others are left as they are.

@@ -69,6 +69,7 @@ from tdelta.records.serving import (
     TimeSpent,
     Typical,
 )
+from tdelta.records.steps import StepMeasure
 from tdelta.records.tails import (
     Exceedance,
     Exceeding,
@@ -143,6 +144,7 @@ __all__ = [
     "Side",
     "SpanTotals",
     "Spread",
+    "StepMeasure",
     "Summary",
     "TailMeasure",
     "TailRatio",

@@ -9,6 +9,7 @@ from enum import StrEnum
 from tdelta.records.calibration import CalibrationUsed, LuckPrior
 from tdelta.records.conditions import Condition
 from tdelta.records.serving import ServerMeasures, SettingsCompared
+from tdelta.records.steps import StepMeasure
 from tdelta.records.tails import TailMeasure
 
 
@@ -313,6 +314,7 @@ class RunResult:
     published: tuple[PublishedCell, ...] = ()
     twin_settings: SettingsCompared | None = None
     tails: tuple[TailMeasure, ...] = ()
+    steps: tuple[StepMeasure, ...] = ()
 
     @property
     def primary(self) -> tuple[Verdict, ...]:

@@ -25,6 +25,7 @@ from tdelta.records import (
     ServerMeasures,
     ServersFacts,
     SettingsCompared,
+    StepMeasure,
     TailMeasure,
     Validity,
     Verdict,
@@ -63,6 +64,7 @@ def document(result: RunResult, exit_code: int) -> dict[str, object]:
         "published": [_published(c) for c in result.published],
         "twin_settings": _twin_settings(result.twin_settings),
         "tails": [_tail(m) for m in result.tails],
+        "steps": [_step(m) for m in result.steps],
         "overridden": list(result.overridden),
         "loop_cost_ns": result.loop_cost_ns,
         "dilution": result.dilution,
@@ -194,6 +196,11 @@ def _server(measures: ServerMeasures) -> dict[str, object]:
     """What a server did: fields of the record as they are called there, the condition as everywhere here."""
     fields = dataclasses.asdict(measures)
     return fields | {"condition": measures.condition.as_json(), "bottleneck": measures.bottleneck.value}
+
+
+def _step(measure: StepMeasure) -> dict[str, object]:
+    """Loads or rebuilds: fields of the record as they are called there."""
+    return dataclasses.asdict(measure) | {"condition": measure.condition.as_json()}
 
 
 def _tail(measure: TailMeasure) -> dict[str, object]:

@@ -46,6 +46,7 @@ from tdelta.report.quantities import (
 from tdelta.report.sentence import answer, floor, limits
 from tdelta.report.serving import differing_lines, server_lines, sweep_lines
 from tdelta.report.simulated import held_text
+from tdelta.report.steps import step_lines
 from tdelta.report.tails import tail_lines
 
 DEFAULT_WIDTH = 100
@@ -90,6 +91,7 @@ def render(result: RunResult, width: int = DEFAULT_WIDTH, *, color: bool = False
         sweep_lines(result, width),
         tail_lines(result, width),
         server_lines(result, width),
+        step_lines(result, width),
         _contrasts(result, width),
         _page_costs(result, width),
         evidence_lines(result.evidence, result.settings, width),

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tdelta.inference import Judgement, cache_cautions, server_measures
+from tdelta.inference.steps import step_measures
 from tdelta.inference.pages import page_costs
 from tdelta.inference.tails import tail_cautions
 from tdelta.records import Decision, Level, Role, RunResult, TailMeasure, Trial, Validity, Verdict
@@ -105,6 +106,7 @@ def assemble(
         published=tuple(published_cells(plan.settings.study, plan.conditions, _fixed(plan.request))),
         twin_settings=checks.settings_compared(),
         tails=tails,
+        steps=step_measures(trials, plan.settings),
     )
 
 

@@ -34,8 +34,9 @@ def test_a_rebuild_is_the_workloads_own_statements() -> None:
 def test_what_some_work_took_is_elapsed_time_and_cpu_time() -> None:
     answer = spent(lambda: sum(range(300_000)))
     assert answer["elapsed_ns"] > 0
-    measured = embedded_step("load", answer)
+    measured = embedded_step("load", answer, 12)
     assert (measured.operations, measured.transactions["load"].count) == (1, 1)
+    assert measured.engine_counters == {"rows": 12}
     assert measured.response_ns == answer["elapsed_ns"]
     assert 0.0 < measured.cpu_seconds <= 2e-9 * answer["elapsed_ns"] + 0.02
 

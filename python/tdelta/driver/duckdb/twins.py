@@ -55,7 +55,7 @@ class DuckdbTwin:
         path: Path,
         worker: Worker,
         control: Callable[[Sequence[bytes]], tuple[Found, ...]],
-        order: Callable[[str], dict[str, Any]],
+        order: Callable[[str], tuple[dict[str, Any], int]],
     ) -> None:
         self._engine = engine
         self._settings = settings
@@ -145,7 +145,8 @@ class DuckdbTwin:
 
     def _step(self, step: str) -> Measurement:
         """One load out of the files of all rows, or one rebuild; the write into the file included."""
-        return embedded_step(step, self._worker.ask("step", seconds=STEP_SECONDS, **self._order(step)))
+        order, rows = self._order(step)
+        return embedded_step(step, self._worker.ask("step", seconds=STEP_SECONDS, **order), rows)
 
     def stop(self) -> None:
         """Have a trial that is running end after the operation it is at; others are not begun."""
@@ -258,14 +259,14 @@ class DuckdbTwins(WholeTrials):
     def end(self) -> None:
         """Loaded files go with the folder."""
 
-    def _order(self, step: str) -> dict[str, Any]:
-        """One step as the worker is told it: rows come out of their files."""
+    def _order(self, step: str) -> tuple[dict[str, Any], int]:
+        """One step as the worker is told it (rows come out of their files), and of how many rows it is."""
         if self._mix.steps is None:
             raise TdeltaError(f"a {step} was asked of a run that has none")
         order, job = self._mix.steps.order(step, 1), self._job
         if order["load"] is not None:
             order["load"] = {"tables_sql": job.tables_sql, "tables": job.tables, "files": self._rows.files()}
-        return order
+        return order, self._mix.steps.rows
 
     def _control(self, needles: Sequence[bytes]) -> tuple[Found, ...]:
         """What temporary files show that are not encrypted: once in a run, with the rows of the plain load."""

@@ -9,6 +9,7 @@ command of the user's, beside which the worker reads what the server used.
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -48,6 +49,8 @@ _SETTLE_SECONDS = 120.0
 _PROOF_CIPHER = "aes-128"
 _PROOF_PAGES = 2000
 _PROOF_RUNS = 3
+_BLOCK_BYTES = 512
+"""The unit of `st_blocks`."""
 
 
 class Instance:
@@ -234,7 +237,12 @@ class ServerTwin:
         self._worker.ask("begin_outside")
         answer = self._worker.ask("step", seconds=STEP_SECONDS, **{**order, "before": []})
         used = self._worker.ask("end_outside", seconds=STEP_SECONDS)
-        return with_server(client_step(step, answer), used)
+        measured = with_server(client_step(step, answer), used)
+        return dataclasses.replace(
+            measured,
+            engine_counters={**measured.engine_counters, "rows": self._mix.steps.rows},
+            files_bytes={"data directory": allocated_bytes(kept(self.instance.recipe))},
+        )
 
     def stop(self) -> None:
         """Have a trial that is running end after the operation it is at; a command ends at once. Others are not begun.
@@ -322,6 +330,16 @@ class Asking:
 def _load_seed(job: TrialJob) -> int:
     """A command's seed: of the block, the same for all its twins."""
     return int(stream(job.seed, "load command", job.stream).integers(1 << 31))
+
+
+def allocated_bytes(folder: Path) -> int:
+    """What the files below a folder take on the disk: compressed pages leave holes."""
+    sizes = []
+    for path in folder.rglob("*"):
+        with contextlib.suppress(OSError):  # a server removes files as it goes
+            if path.is_file():
+                sizes.append(path.stat().st_blocks * _BLOCK_BYTES)
+    return sum(sizes)
 
 
 def kept(recipe: Recipe) -> Path:
