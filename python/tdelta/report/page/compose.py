@@ -17,6 +17,7 @@ from tdelta.report.page.sections import (
     transaction_section,
     trust_section,
 )
+from tdelta.report.page.steps import step_section
 from tdelta.report.page.wording import date_text, run_words
 
 MARKER = "tdelta report"
@@ -37,6 +38,7 @@ def compose(data: RunData) -> Page:
         differences_section(data),
         latency_section(data),
         server_section(result),
+        step_section(result),
         resource_section(data),
         transaction_section(data),
         trust_section(data),
