@@ -131,9 +131,7 @@ def _cache(measured: Sequence[Measurement]) -> CacheUse | None:
     if not counted:
         return None
     return CacheUse(
-        hit_ratio=typical(
-            counted, lambda m: max(0.0, 1.0 - m.engine_counters[_MISSES] / m.engine_counters[_REQUESTS])
-        ),
+        hit_ratio=typical(counted, lambda m: max(0.0, 1.0 - m.engine_counters[_MISSES] / m.engine_counters[_REQUESTS])),
         requests=statistics.median(m.engine_counters[_REQUESTS] / m.counted_operations for m in counted),
         misses=statistics.median(m.engine_counters[_MISSES] / m.counted_operations for m in counted),
     )

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from tdelta.inference import Judgement, cache_cautions, server_measures
-from tdelta.inference.steps import step_measures
 from tdelta.inference.pages import page_costs
+from tdelta.inference.steps import step_measures
 from tdelta.inference.tails import tail_cautions
 from tdelta.records import Decision, Level, Role, RunResult, TailMeasure, Trial, Validity, Verdict
 from tdelta.session.calibration import Calibration
