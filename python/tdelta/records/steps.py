@@ -12,9 +12,9 @@ from tdelta.records.serving import Typical
 class StepMeasure:
     """The loads, or the rebuilds, of one condition, each a trial.
 
-    ``rows`` are those of all tables, ``cpu_seconds`` the database's; a rate is a second of elapsed time. Written bytes are
-    what the database asked the system to write, logs and all. ``files_bytes`` is what its files take afterwards, median;
-    None where that is not known.
+    ``rows`` are those of all tables, ``cpu_seconds`` the database's; a rate is a second of elapsed time. Written bytes
+    are what the database asked the system to write, logs and all. ``files_bytes`` is what its files take afterwards,
+    median; None where that is not known.
     """
 
     condition: Condition

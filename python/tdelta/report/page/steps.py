@@ -15,8 +15,8 @@ def step_section(result: RunResult) -> Section | None:
     if not result.steps:
         return None
     lead = Paragraph(
-        "Each trial of these is one load or one rebuild of all rows: medians over the trials, quartiles behind them. CPU"
-        " is the database's; written is what it asked the system to write, logs and all; files is what they take"
+        "Each trial of these is one load or one rebuild of all rows: medians over the trials, quartiles behind them."
+        " CPU is the database's; written is what it asked the system to write, logs and all; files is what they take"
         " afterwards. What this says against the plain twins, the verdicts do."
     )
     rows = [(label(one.condition, result.settings), *_cells(one)) for one in result.steps]

@@ -103,7 +103,8 @@ def test_cold_and_warm_are_levels_of_a_factor_or_all_is_cold() -> None:
     found = {dict(c.levels)["work"]: of.twin_settings(c, 0).is_cold for c in of.conditions}
     assert found == {"warm": False, "cold": True}
     assert len(of.strata) == 2
-    assert all(made(cold=True).is_cold(c) for c in of.conditions)
+    all_cold = made(cold=True)
+    assert all(all_cold.is_cold(c) for c in all_cold.conditions)
     assert of.family.cold_operations > 1
 
 
