@@ -258,8 +258,8 @@ def _closed(plan: Plan, seats: _Seats, baseline: Condition, wanted: float) -> _F
         if plan.step(baseline):
             job = _job(plan, _STREAM + 1, 1, first_op, seconds=trial_deadline_seconds(wanted))
             return _Filled(1, twin.trial(dataclasses.replace(job, step=plan.step(baseline))).elapsed_ns / 1e9)
-        if plan.is_cold(baseline):
-            return _cold(plan, twin, first_op, threads * plan.family.cold_operations)
+        if plan.is_cold(baseline) and (cold := plan.family.cold_operations) is not None:
+            return _cold(plan, twin, first_op, threads * cold)
         return _search(plan, twin, first_op, wanted, threads)
 
 

@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
-from tdelta.design import instances, slice_order
+from tdelta.design import instances, slice_order, stratified_order
 from tdelta.driver import Checksums, TrialJob, Twin, Twins
 from tdelta.errors import ServerLost
 from tdelta.measure import PressureMeter
@@ -245,7 +245,11 @@ class RoundRunner:
     def _block(self, number: int, block: int, twins: Mapping[Condition, tuple[str, Twin]]) -> None:
         conditions = self._plan.conditions
         jobs = [dataclasses.replace(self._job(c, block), step=self._plan.step(c)) for c in conditions]
-        order = slice_order(self._plan.settings.seed, block, len(conditions), self._calibration.slices)
+        seed, slices = self._plan.settings.seed, self._calibration.slices
+        if slices == 1:
+            order = stratified_order(seed, block, [c.stratum for c in conditions])
+        else:
+            order = slice_order(seed, block, len(conditions), slices)
         started = time.time()
         measured = self._measure([twins[c][1] for c in conditions], jobs, order)
         if self._interruption.requested and any(m.stopped_by != "count" for m in measured):

@@ -55,7 +55,7 @@ def test_a_twin_that_is_plain_without_a_word_makes_the_run_unsound(tmp_path: Pat
     assert "encrypted is false and not true" in check(result, "the cipher in force is the one asked for").detail
 
 
-def test_cold_twins_are_not_warmed_up_and_nothing_of_their_few_operations_is_left_out(tmp_path: Path) -> None:
+def test_cold_twins_are_not_warmed_up_and_nothing_at_their_head_is_left_out(tmp_path: Path) -> None:
     made = sitting(tmp_path)
     vary = {"cipher": ("aes-256-gcm",), "work": ("warm", "cold")}
     made.conduct(engine="duckdb", vary=vary, aa_twin=False)
@@ -64,10 +64,9 @@ def test_cold_twins_are_not_warmed_up_and_nothing_of_their_few_operations_is_lef
     assert len(cold) == len(warm) == 2 * 2
     assert not any(is_warm_up(job) for twin in cold for job in twin.jobs)
     assert all(sum(is_warm_up(job) for job in twin.jobs) == 1 for twin in warm)
-    assert {(job.operations, job.discard) for twin in cold for job in twin.jobs if is_block(job)} == {(4, 0)}
+    assert {job.discard for twin in cold for job in twin.jobs if is_block(job)} == {0}
     assert all(job.discard > 0 for twin in warm for job in twin.jobs if is_block(job))
-    calibrated = [twin for twin in made.twins.started if twin.settings.is_cold and twin not in cold]
-    assert [job.operations for twin in calibrated for job in twin.jobs if is_calibration(job)] == [4]
+    assert min(job.operations for twin in cold for job in twin.jobs if is_block(job)) > 4  # they fill the trial
 
 
 def test_the_version_is_kept_with_the_run(tmp_path: Path) -> None:

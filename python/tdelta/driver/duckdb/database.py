@@ -121,6 +121,16 @@ class Database:
             for statement in statements:
                 self._main.execute(statement)
 
+    @contextlib.contextmanager
+    def threads(self, count: int) -> Iterator[None]:
+        """Within the block, DuckDB spreads its work over so many threads."""
+        before = self.text("SELECT current_setting('threads')")
+        self.run(f"SET threads = {count}")
+        try:
+            yield
+        finally:
+            self.run(f"SET threads = {before}")
+
     def rows(self, sql: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         """All that one statement answers."""
         with self.told():

@@ -146,6 +146,8 @@ class DuckdbTwin:
     def _step(self, step: str) -> Measurement:
         """One load out of the files of all rows, or one rebuild; the write into the file included."""
         order, rows = self._order(step)
+        if order["load"] is not None:
+            order["load"]["threads"] = self._settings.threads
         return embedded_step(step, self._worker.ask("step", seconds=STEP_SECONDS, **order), rows)
 
     def stop(self) -> None:

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from tdelta.session.request import RunRequest
 
 _FACTORS = ("cipher", "aes_instructions", "threads", "cache", "work", "at")
-_COLD_OPERATIONS = 4
 _OF_SQLITE = ("library", "key", "database", "page_size", "journal_mode", "synchronous", "temp_store", "reserve")
 _OF_SERVERS = ("server_binary", "scope", "encrypted_dir", "restore", "load", "load_operations")
 
@@ -48,9 +47,9 @@ class AnalyticFamily(OfEngine[DuckdbEngine]):
         return True
 
     @property
-    def cold_operations(self) -> int:
+    def cold_operations(self) -> int | None:
         """The file is attached anew before each, so it is a matter of time only."""
-        return _COLD_OPERATIONS
+        return None
 
     def versions(self) -> dict[str, str]:
         """DuckDB, and the module that brings OpenSSL."""

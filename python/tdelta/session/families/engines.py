@@ -66,6 +66,6 @@ class OfEngine(Generic[EngineT]):
         return False
 
     @property
-    def cold_operations(self) -> int:
+    def cold_operations(self) -> int | None:
         """The first only: those behind it find what it brought."""
         return 1

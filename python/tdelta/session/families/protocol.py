@@ -55,8 +55,8 @@ class Family(Protocol):
         """Whether one connection keeps all CPUs busy: tasks that wait for one tell of no other load then."""
 
     @property
-    def cold_operations(self) -> int:
-        """How many operations of a cold trial, on each thread, find nothing in any cache."""
+    def cold_operations(self) -> int | None:
+        """How many operations of a cold trial, on each thread, find nothing in any cache; None: all that fill it."""
 
     @property
     def engine(self) -> Any:

@@ -105,7 +105,7 @@ def test_cold_and_warm_are_levels_of_a_factor_or_all_is_cold() -> None:
     assert len(of.strata) == 2
     all_cold = made(cold=True)
     assert all(all_cold.is_cold(c) for c in all_cold.conditions)
-    assert of.family.cold_operations > 1
+    assert of.family.cold_operations is None
 
 
 def test_needs_hold_the_rows_twice_beside_the_twins() -> None:
