@@ -13,7 +13,7 @@ from tdelta.engines.duckdb import DuckdbSettings
 from tdelta.records import Decision
 
 from .conducting import Sitting, check
-from .served import is_block, is_calibration, is_warm_up
+from .served import is_block, is_warm_up
 
 COSTS = {"none": 100_000.0, "aes-256-gcm": 150_000.0, "aes-256-ctr": 120_000.0}
 
