@@ -34,10 +34,13 @@ from tdelta.records import (
     ServersFacts,
     SettingDifference,
     SettingsCompared,
+    StatementTrace,
+    StepMeasure,
     TailMeasure,
     TailRatio,
     TailUnit,
     TimeSpent,
+    Traces,
     Typical,
     Validity,
     Verdict,
@@ -564,6 +567,74 @@ def with_tails() -> RunResult:
     return replace(costly(), settings=given, tails=tails, rounds=16, blocks=96, trials=288)
 
 
+def bulk() -> RunResult:
+    """A load and a rebuild as trials."""
+
+    def of(work: str, cipher: str, role: Role = Role.TREATMENT) -> Condition:
+        return Condition((("cipher", cipher), ("threads", 1), ("work", work)), role, stratum=int(work == "rebuild"))
+
+    def step(of: Condition, seconds: float, files: float | None) -> StepMeasure:
+        bytes_a_second = Typical(90e6 / seconds, 96e6 / seconds, 99e6 / seconds)
+        rows_a_second = Typical(1.9e6 / seconds, 2e6 / seconds, 2.1e6 / seconds)
+        cpu = Typical(0.8 * seconds, 0.9 * seconds, 0.95 * seconds)
+        took = Typical(0.94 * seconds, seconds, 1.07 * seconds)
+        return StepMeasure(of, 12, 2_000_512, took, cpu, rows_a_second, bytes_a_second, files)
+
+    works = ("load", "rebuild")
+    conditions = [
+        of(work, cipher, role)
+        for work in works
+        for cipher, role in (("none", Role.BASELINE), ("none", Role.AA), ("aes-256-gcm", Role.TREATMENT))
+    ]
+    heads = tuple(
+        verdict(
+            estimate(ratio, 0.031), decision, primary=True, of=conditions[at + 2], baseline=conditions[at], value=value
+        )
+        for at, ratio, decision, value in ((0, 1.154, Decision.COSTLY, 3.41e6), (3, 1.012, Decision.UNDECIDED, 2.13e6))
+    )
+    given = settings(
+        *conditions, engine="duckdb", workload="warehouse", study="direct-load", options={"study": "direct-load"}
+    )
+    steps = tuple(
+        step(condition, seconds, files)
+        for condition, seconds, files in zip(
+            conditions, (3.41, 3.43, 3.94, 2.13, 2.16, 2.15), (112.7e6,) * 3 + (162.6e6, None, 162.3e6), strict=True
+        )
+    )
+    return result(Decision.UNDECIDED, heads, given, steps=steps)
+
+
+def traced() -> RunResult:
+    """Statements metered one by one; the engine has no current gets, and one statement has no ratio."""
+    texts = {
+        "group/1": "BEGIN",
+        "group/2": "INSERT INTO dml_trace (grp, id, name, ts) SELECT :grp, id, name, :ts FROM hundred ORDER BY id",
+    }
+    figures = {
+        ("group/1", "none"): (1.21, 2.4, 0.0, {"physical": 0.0, "logical": 0.0}, None),
+        ("group/2", "none"): (412.7, 498.1, 100.0, {"physical": 0.04, "logical": 1412.0}, 18_423.0),
+    }
+
+    def of(
+        condition: Condition, name: str, factor: float, cpu: Estimate | None, elapsed: Estimate | None
+    ) -> StatementTrace:
+        cpu_us, elapsed_us, rows, reads, log = figures[name, "none"]
+        return StatementTrace(
+            condition, name, texts[name], 720, cpu_us * factor, elapsed_us * factor, rows, reads, log, cpu, elapsed
+        )
+
+    statements = (
+        *(of(PLAIN, name, 1.0, None, None) for name in texts),
+        of(TWIN, "group/1", 1.0, None, None),
+        of(TWIN, "group/2", 1.0, estimate(1.003, 0.012), estimate(0.998, 0.021)),
+        of(AES, "group/1", 1.02, None, None),
+        of(AES, "group/2", 1.31, estimate(1.312, 0.041), estimate(1.284, 0.052)),
+    )
+    headings = {"physical": "pages read from files (reads)", "logical": "requests to read a page (requests)"}
+    given = settings(engine="sqlite", workload="dml-trace", options={"workload": "dml-trace", "trace": True})
+    return replace(costly(), settings=given, traces=Traces(statements, headings))
+
+
 def without_numbers() -> RunResult:
     """A metric whose baseline is zero has no quotient."""
     nothing = Estimate(math.nan, (math.nan, math.nan), (math.nan, math.nan), math.nan, math.nan, math.nan)
@@ -593,6 +664,8 @@ SAMPLES = {
         scopes,
         interrupted,
         with_tails,
+        bulk,
+        traced,
         without_numbers,
     )
 }

@@ -198,6 +198,22 @@ impl PyTwin {
         report(py, &outcome, extra, mix, histograms)
     }
 
+    /// Runs one trial with every statement metered by itself; what each cost is in the report's `extra.costs`.
+    fn trace<'py>(&mut self, py: Python<'py>, trial: &str) -> PyResult<(String, Bound<'py, PyDict>)> {
+        let trial: Trial = parse("trial", trial)?;
+        let twin = self.twin()?;
+        let (outcome, costs) = py
+            .detach(|| {
+                let found = twin.trace(&trial, &STOP)?;
+                twin.checkpoint().map(|_| found)
+            })
+            .map_err(native)?;
+        let (mix, histograms) = twin
+            .recorded()
+            .ok_or_else(|| NativeError::new_err(("order", "a trace before its transactions are prepared")))?;
+        report(py, &outcome, serde_json::json!({ "costs": costs }), mix, histograms)
+    }
+
     fn close(&mut self, py: Python<'_>) {
         let twin = self.twin.take();
         py.detach(move || drop(twin));

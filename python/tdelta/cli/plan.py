@@ -32,6 +32,7 @@ _NOT_OF_A_PILOT = frozenset(
         "aa",
         "no_aa_twin",
         "plant",
+        "trace",
         "resume_id",
         "dry_run",
         "as_json",

@@ -108,6 +108,12 @@ _OPTIONS = (
         default=None,
         help="Start a twin's server anew for each trial (DuckDB: attach its file anew), all caches emptied.",
     ),
+    click.option(
+        "--trace",
+        is_flag=True,
+        default=None,
+        help="Meter every statement by itself in extra trials: CPU, elapsed, reads, rows.",
+    ),
     click.option("--page-size", type=Size(), help="Database page.  [4096; with --database its own]"),
     click.option("--journal-mode", metavar="MODE", help="wal, delete, truncate, persist, memory or off.  [wal]"),
     click.option("--synchronous", metavar="LEVEL", help="off, normal, full or extra.  [normal]"),

@@ -16,6 +16,9 @@ LOAD, REBUILD = "load", "rebuild"
 STEPS = (LOAD, REBUILD)
 """What a trial may be beside transactions, see `tdelta.driver.steps`."""
 
+TRACE = "trace"
+"""Transactions one at a time on one connection, every statement metered by itself."""
+
 
 @dataclass(frozen=True, slots=True)
 class LoadJob:
@@ -118,7 +121,7 @@ class TrialJob:
     ``slices`` is into how many turns the operations are cut, ``discard`` how many at the head of each are not recorded.
     ``rate`` is operations a second over all threads, None for a closed loop. ``planted`` is a share (0.05).
     ``trial_seconds`` is how long it is to take about, for commands that are told a time. ``step`` names what is done in
-    place of transactions (`tdelta.driver.steps`); empty where nothing is.
+    place of transactions (`tdelta.driver.steps`), or `TRACE`; empty where they run as they are.
     """
 
     seed: int

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from tdelta import _native
-from tdelta.driver.answers import as_checksums, checksums, measurement, raise_failed
+from tdelta.driver.answers import as_checksums, checksums, measurement, raise_failed, traced
 from tdelta.driver.conversions import convert
 from tdelta.driver.exposure import Exposure
 from tdelta.driver.files import TwinFolder
-from tdelta.driver.jobs import AnyJob, DatabaseJob, LoadJob, Mix, RestoreJob, Steps, TrialJob
+from tdelta.driver.jobs import TRACE, AnyJob, DatabaseJob, LoadJob, Mix, RestoreJob, Steps, TrialJob
 from tdelta.driver.proof import CipherProof, ask_proof
 from tdelta.driver.protocol import Checksums, LoopCost, PagePrice, Tables
 from tdelta.driver.steps import STEP_SECONDS, embedded_step
@@ -119,6 +119,9 @@ class SqliteTwin:
             StorageFault: the disk is full, or a file cannot be read or written.
             TdeltaError: a statement failed; the message is the engine's.
         """
+        if job.step == TRACE:
+            seconds = job.deadline_seconds + _GRACE_SECONDS
+            return traced(self._worker.ask("trace", seconds=seconds, trial=job.as_json()))
         if job.step:
             return self._step(job.step)
         self.cool()

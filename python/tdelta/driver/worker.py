@@ -143,6 +143,13 @@ class Host(DatabaseOrders, OwnServerOrders):
         trial = json.dumps(order["trial"])
         return _told(*self._any().trial(trial, turns and json.dumps(turns), order.get("checkpoint", True)))
 
+    def do_trace(self, order: Order) -> Order:
+        """Run one trial with every statement metered by itself; of a server, ``tracing`` says by what."""
+        trial = json.dumps(order["trial"])
+        if isinstance(self.twin, _native.ServerTwin):
+            return _told(*self.twin.trace(trial, json.dumps(order["tracing"])))
+        return _told(*self._open().trace(trial))
+
     def do_begin_outside(self, _order: Order) -> Order:
         """Take note of what the server used so far; a load of another process begins."""
         self._server().begin_outside()

@@ -16,6 +16,8 @@ from tdelta.engines.mysql_family import (
     CREATE_SQL,
     GREETING,
     LOG_BYTES,
+    NEAREST,
+    TRACED,
     USER_SQL,
     MysqlFamily,
     Options,
@@ -40,6 +42,7 @@ from tdelta.engines.servers import (
     ServerCipher,
     ServerSettings,
     Settling,
+    Tracing,
 )
 from tdelta.errors import UnknownName
 
@@ -188,6 +191,13 @@ class MariadbEngine(MysqlFamily):
     def counters(self) -> tuple[str, ...]:
         """Status counters, by the reports' names."""
         return (counters_sql(STATUS_TABLE, STATUS),)
+
+    @property
+    def tracing(self) -> Tracing:
+        """A connection has a thread of its own; purge and page cleaners add to the counters of whoever is traced."""
+        log = counters_sql(STATUS_TABLE, {**TRACED, "innodb_lsn_current": "log_bytes"})
+        thread = "SELECT TID FROM information_schema.PROCESSLIST WHERE ID = CONNECTION_ID()"
+        return Tracing(thread, (log,), NEAREST)
 
     @property
     def footprint(self) -> Footprint:

@@ -274,6 +274,24 @@ def counters_sql(table: str, names: Mapping[str, str]) -> str:
     )
 
 
+TRACED = {
+    "innodb_buffer_pool_reads": "buffer_reads",
+    "innodb_buffer_pool_read_requests": "buffer_requests",
+    "innodb_buffer_pool_write_requests": "buffer_write_requests",
+    "handler_write": "rows_inserted",
+    "handler_update": "rows_updated",
+    "handler_delete": "rows_deleted",
+}
+"""What is read around every statement that is traced."""
+
+NEAREST = {
+    "physical": (("buffer_reads",), "pages read from files (Innodb_buffer_pool_reads)"),
+    "logical": (("buffer_requests",), "requests to read a page (Innodb_buffer_pool_read_requests)"),
+    "current": (("buffer_write_requests",), "requests to change a page (Innodb_buffer_pool_write_requests)"),
+    "rows_changed": (("rows_inserted", "rows_updated", "rows_deleted"), "Handler_write, _update, _delete"),
+}
+
+
 def dirty_pages_sql(table: str) -> str:
     """A query for how many pages of the buffer pool are to be written; ``table`` as in `counters_sql`."""
     return f"SELECT VARIABLE_VALUE FROM {table} WHERE VARIABLE_NAME = 'Innodb_buffer_pool_pages_dirty'"

@@ -28,6 +28,7 @@ from tdelta.engines.servers import (
     ServerCipher,
     ServerSettings,
     Settling,
+    Tracing,
 )
 
 _PORT = 5432
@@ -247,6 +248,11 @@ class PostgresEngine:
     def counters(self) -> tuple[str, ...]:
         """Queries whose rows are a counter's name and its value."""
         return counters_of(self.major)
+
+    @property
+    def tracing(self) -> Tracing:
+        """A connection has a process of its own, which tells of blocks only when its transaction is over."""
+        return Tracing("SELECT pg_backend_pid()", (_LOG_COUNTER,), {})
 
     @property
     def footprint(self) -> Footprint:

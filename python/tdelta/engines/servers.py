@@ -203,6 +203,22 @@ class Footprint:
     start_seconds: float
 
 
+@dataclass(frozen=True, slots=True)
+class Tracing:
+    """How the statements of one connection are metered.
+
+    Attributes:
+        thread: a query for the system's number of the thread that serves the connection which asks.
+        counters: queries whose rows are a counter's name and its value, up to date within a transaction.
+        nearest: what stands under the customary headings: ``physical``, ``logical`` and ``current`` by the names of
+            counters to add up, and the words for them; a heading that the engine has nothing for is left out.
+    """
+
+    thread: str
+    counters: tuple[str, ...]
+    nearest: Mapping[str, tuple[tuple[str, ...], str]]
+
+
 class ServerEngine(Protocol):
     """How twins of a server engine are made and asked."""
 
@@ -266,6 +282,10 @@ class ServerEngine(Protocol):
         ``buffer_reads`` (misses), ``buffer_requests``, ``log_bytes``, ``temporary_files``, ``checkpoints``; an engine
         leaves out what it does not count, and may add its own.
         """
+
+    @property
+    def tracing(self) -> Tracing:
+        """How statements are metered one by one."""
 
     @property
     def settling(self) -> Settling:

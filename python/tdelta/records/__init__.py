@@ -18,6 +18,7 @@ from tdelta.records.calibration import (
     Visible,
 )
 from tdelta.records.conditions import Condition, Level, Role
+from tdelta.records.estimates import Estimate
 from tdelta.records.events import (
     BlockDone,
     Event,
@@ -45,7 +46,6 @@ from tdelta.records.results import (
     Contrast,
     DatabaseFacts,
     Decision,
-    Estimate,
     EvidenceState,
     FileEvidence,
     Metric,
@@ -80,7 +80,8 @@ from tdelta.records.tails import (
     TailRatio,
     TailUnit,
 )
-from tdelta.records.trials import Measurement, SpanTotals, Trial
+from tdelta.records.traces import StatementTrace, Traces
+from tdelta.records.trials import Measurement, SpanTotals, StatementCost, Trial
 
 __all__ = [
     "ALL",
@@ -144,12 +145,15 @@ __all__ = [
     "Side",
     "SpanTotals",
     "Spread",
+    "StatementCost",
+    "StatementTrace",
     "StepMeasure",
     "Summary",
     "TailMeasure",
     "TailRatio",
     "TailUnit",
     "TimeSpent",
+    "Traces",
     "Trial",
     "TrialDone",
     "Typical",

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from tdelta.records.conditions import Condition
-from tdelta.records.results import Estimate, RunSettings
+from tdelta.records.estimates import Estimate
+from tdelta.records.results import RunSettings
 from tdelta.records.trials import Trial
 
 

@@ -214,6 +214,7 @@ def _rounds(options: Mapping[str, object], without: RunRequest) -> list[str]:
 
 def _twins(options: Mapping[str, object]) -> list[str]:
     words = ["--cold"] if options.get("cold") else []
+    words += ["--trace"] if options.get("trace") else []
     words += ["--assume-encrypted"] if options.get("assume_encrypted") else []
     words += ["--aa"] if options.get("aa") else []
     words += [] if options.get("aa_twin", True) else ["--no-aa-twin"]

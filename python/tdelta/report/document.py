@@ -27,6 +27,7 @@ from tdelta.records import (
     SettingsCompared,
     StepMeasure,
     TailMeasure,
+    Traces,
     Validity,
     Verdict,
 )
@@ -65,6 +66,7 @@ def document(result: RunResult, exit_code: int) -> dict[str, object]:
         "twin_settings": _twin_settings(result.twin_settings),
         "tails": [_tail(m) for m in result.tails],
         "steps": [_step(m) for m in result.steps],
+        "traces": _traces(result.traces),
         "overridden": list(result.overridden),
         "loop_cost_ns": result.loop_cost_ns,
         "dilution": result.dilution,
@@ -201,6 +203,22 @@ def _server(measures: ServerMeasures) -> dict[str, object]:
 def _step(measure: StepMeasure) -> dict[str, object]:
     """Loads or rebuilds: fields of the record as they are called there."""
     return dataclasses.asdict(measure) | {"condition": measure.condition.as_json()}
+
+
+def _traces(traces: Traces | None) -> dict[str, object] | None:
+    """The statements, field by field; `None` without ``--trace``."""
+    if traces is None:
+        return None
+    ratios = ("cpu_ratio", "elapsed_ratio")
+    statements = [
+        {
+            **dataclasses.asdict(one),
+            "condition": one.condition.as_json(),
+            **{name: None if getattr(one, name) is None else _estimate(getattr(one, name)) for name in ratios},
+        }
+        for one in traces.statements
+    ]
+    return {"statements": statements, "headings": dict(traces.headings)}
 
 
 def _tail(measure: TailMeasure) -> dict[str, object]:

@@ -48,6 +48,7 @@ from tdelta.report.serving import differing_lines, server_lines, sweep_lines
 from tdelta.report.simulated import held_text
 from tdelta.report.steps import step_lines
 from tdelta.report.tails import tail_lines
+from tdelta.report.traces import trace_lines
 
 DEFAULT_WIDTH = 100
 NARROWEST = 80
@@ -92,6 +93,7 @@ def render(result: RunResult, width: int = DEFAULT_WIDTH, *, color: bool = False
         tail_lines(result, width),
         server_lines(result, width),
         step_lines(result, width),
+        trace_lines(result, width),
         _contrasts(result, width),
         _page_costs(result, width),
         evidence_lines(result.evidence, result.settings, width),

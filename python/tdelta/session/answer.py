@@ -14,6 +14,7 @@ from tdelta.inference import Judgement, cache_cautions, server_measures
 from tdelta.inference.pages import page_costs
 from tdelta.inference.steps import step_measures
 from tdelta.inference.tails import tail_cautions
+from tdelta.inference.traces import statement_texts, statement_traces
 from tdelta.records import Decision, Level, Role, RunResult, TailMeasure, Trial, Validity, Verdict
 from tdelta.session.calibration import Calibration
 from tdelta.session.checks import Checks
@@ -23,6 +24,7 @@ from tdelta.session.planning import Plan
 from tdelta.session.published import published_cells
 from tdelta.session.request import RunRequest
 from tdelta.session.studies import overridden
+from tdelta.workloads.scan import cut
 
 _PRESSED = 0.10
 _STOLEN = 0.02
@@ -107,7 +109,15 @@ def assemble(
         twin_settings=checks.settings_compared(),
         tails=tails,
         steps=step_measures(trials, plan.settings),
+        traces=statement_traces(trials, plan.settings, _statements(plan), plan.family.nearest),
     )
+
+
+def _statements(plan: Plan) -> dict[str, str]:
+    """The statements of the workload, by the names under which they are measured."""
+    scripts = {name: str(script["text"]) for name, script in plan.workload.scripts().items()}
+    pieces = {name: [piece.text for piece in cut(text)[0] if not piece.is_command] for name, text in scripts.items()}
+    return dict(statement_texts(pieces))
 
 
 def _cpus(machine: Mapping[str, object]) -> int:

@@ -13,6 +13,7 @@ from typing import Any
 
 from tdelta.design import instances, slice_order, stratified_order
 from tdelta.driver import Checksums, TrialJob, Twin, Twins
+from tdelta.driver.jobs import TRACE
 from tdelta.errors import ServerLost
 from tdelta.measure import PressureMeter
 from tdelta.records import BlockDone, Condition, Event, Measurement, Phase, RoundStarted, Trial, TrialDone
@@ -31,6 +32,12 @@ _MOST_LOSSES = 3
 
 _SEARCH = 1 << 42
 """Streams of operations from here on run while files are searched."""
+
+_TRACES = 1 << 43
+"""Streams of operations from here on are those whose statements are metered one by one."""
+
+_TRACED_OPERATIONS = 60
+"""Operations a trace: enough to average over what they draw, few enough to take no time beside the trial."""
 
 
 class Clock:
@@ -254,11 +261,29 @@ class RoundRunner:
         measured = self._measure([twins[c][1] for c in conditions], jobs, order)
         if self._interruption.requested and any(m.stopped_by != "count" for m in measured):
             return
+        if self._plan.request.trace and not self._interruption.requested:
+            measured = self._traced(block, twins, measured, order[: len(conditions)])
         for position, index in enumerate(order[: len(conditions)]):
             condition = conditions[index]
             trial = Trial(number, block, position, condition, twins[condition][0], started, measured[index])
             self._observe(TrialDone(trial, self._keep(trial)))
         self._observe(BlockDone(number, block, self._clock.elapsed()))
+
+    def _traced(
+        self,
+        block: int,
+        twins: Mapping[Condition, tuple[str, Twin]],
+        measured: Sequence[Measurement],
+        order: Sequence[int],
+    ) -> list[Measurement]:
+        """The trials of a block with what their statements cost one by one, on other operations of the same kind."""
+        conditions = self._plan.conditions
+        jobs = [dataclasses.replace(self._job(c, _TRACES + block), step=TRACE, slices=1, discard=0) for c in conditions]
+        jobs = [dataclasses.replace(job, operations=min(job.operations, _TRACED_OPERATIONS)) for job in jobs]
+        entries = [(twins[c][1], job) for c, job in zip(conditions, jobs, strict=True)]
+        with self._interruption.watching(*(twin for twin, _ in entries)):
+            traced = self._twins.block(entries, order)
+        return [dataclasses.replace(m, traced=t.traced) for m, t in zip(measured, traced, strict=True)]
 
     def _measure(self, twins: Sequence[Twin], jobs: Sequence[TrialJob], order: Sequence[int]) -> list[Measurement]:
         self._meter.start()

@@ -143,6 +143,8 @@ TYPED: tuple[dict[str, object], ...] = (
     {"aa": True},
     {"aa_twin": False, "plant": (0.05,), "use_calibration": False},
     {"engine": "mysql", "server_binary": Path("/s/mysqld"), "scope": "data", "cold": True},
+    {"workload": "dml-trace", "trace": True},
+    {"study": "dml-trace", "engine": "sqlite"},
     {"engine": "postgres", "encrypted_dir": Path("/e")},
     {"engine": "mariadb", "load": "work {host}", "load_operations": "did ([0-9]+)"},
     {"engine": "mariadb", "restore": "mariadb < app.sql"},

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tdelta.driver.fake import FakeTwins, Script, cost_by_cipher
+from tdelta.driver.jobs import TRACE
 from tdelta.errors import UsageError
 from tdelta.session import RunRequest
 from tdelta.session.planning import Plan, plan
@@ -70,3 +71,37 @@ def test_what_does_not_go_together_is_refused(options: dict[str, Any], told: str
 def test_rows_of_the_users_are_not_loaded_again(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="--database: not with --vary work=load or rebuild"):
         made(database=tmp_path / "app.db", workload=None, vary={"work": ("load",)})
+
+
+def test_a_trace_follows_each_block_with_other_operations_the_same_for_all(tmp_path: Path) -> None:
+    place = Sitting(tmp_path, FakeTwins(Script(cost_ns=cost_by_cipher(COSTS))))
+    place.conduct(trace=True, aa_twin=False, min_rounds=2, max_rounds=2)
+    of_rounds = [twin for twin in place.twins.started if not twin.name.startswith("calibration")]
+    traces = [[job for job in twin.jobs if job.step == TRACE] for twin in of_rounds]
+    measured = [[job for job in twin.jobs if is_block(job) and not job.step] for twin in of_rounds]
+    assert [len(jobs) for jobs in traces] == [len(jobs) for jobs in measured]
+    for one, other in zip(traces, measured, strict=True):
+        assert {(job.slices, job.discard, job.planted) for job in one} == {(1, 0, 0.0)}
+        assert max(job.operations for job in one) <= 60
+        assert not {job.first_op for job in one} & {job.first_op for job in other}
+    by_stream: dict[int, set[tuple[int, int]]] = {}
+    for job in (job for jobs in traces for job in jobs):
+        by_stream.setdefault(job.stream, set()).add((job.first_op, job.operations))
+    assert all(len(found) == 1 for found in by_stream.values())
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        ({"cold": True}, "--cold"),
+        ({"plant": (0.05,)}, "--plant"),
+        ({"rate": 100.0}, "--rate"),
+        ({"slice_seconds": 0.01}, "--slice"),
+        ({"vary": {"work": ("warm", "load")}, "workload": "warehouse"}, "work=load"),
+        ({"engine": "duckdb", "workload": "warehouse"}, "--trace"),
+    ],
+)
+def test_what_cannot_be_traced_is_refused(asked: dict[str, Any], told: str) -> None:
+    given = {"workload": "dml-trace", "vary": {}, **asked}
+    with pytest.raises(UsageError, match=told):
+        made(**given, trace=True)

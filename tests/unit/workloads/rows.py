@@ -150,6 +150,10 @@ class Runner:
                 return -a
             case "*", (a, b):
                 return a * b
+            case "%", (a, b):
+                return a % b
+            case "=", (a, b):
+                return a == b
             case "<", (a, b):
                 return a < b
             case ">", (a, b):

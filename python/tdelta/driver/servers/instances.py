@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from tdelta.design import stream
-from tdelta.driver.answers import checksums, measurement, raise_failed
-from tdelta.driver.jobs import Mix, TrialJob
+from tdelta.driver.answers import checksums, measurement, raise_failed, traced
+from tdelta.driver.jobs import TRACE, Mix, TrialJob
 from tdelta.driver.outside.command import Work
 from tdelta.driver.outside.connections import Connection
 from tdelta.driver.outside.trial import OutsideLoad, with_server
@@ -208,6 +208,8 @@ class ServerTwin:
             TdeltaError: a statement failed; the message is the server's.
         """
         with self._connected():
+            if job.step == TRACE:
+                return self._traced(job)
             if self._settings.is_cold:
                 self.instance.cool()
                 self._connect()
@@ -219,6 +221,13 @@ class ServerTwin:
                 return self._commanded(self._command, job)
             seconds = job.deadline_seconds + _GRACE_SECONDS
             return measurement(self._worker.ask("trial", seconds=seconds, trial=job.as_json()))
+
+    def _traced(self, job: TrialJob) -> Measurement:
+        """Every statement metered by itself; two queries of the status counters surround each."""
+        tracing = self.instance.engine.tracing
+        order = {"thread": tracing.thread, "counters": list(tracing.counters)}
+        seconds = job.deadline_seconds + _GRACE_SECONDS
+        return traced(self._worker.ask("trace", seconds=seconds, trial=job.as_json(), tracing=order))
 
     def _commanded(self, command: OutsideLoad, job: TrialJob) -> Measurement:
         """One run of the user's command, with what the server used meanwhile."""

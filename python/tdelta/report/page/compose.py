@@ -18,6 +18,7 @@ from tdelta.report.page.sections import (
     trust_section,
 )
 from tdelta.report.page.steps import step_section
+from tdelta.report.page.traces import trace_section
 from tdelta.report.page.wording import date_text, run_words
 
 MARKER = "tdelta report"
@@ -39,6 +40,7 @@ def compose(data: RunData) -> Page:
         latency_section(data),
         server_section(result),
         step_section(result),
+        trace_section(result),
         resource_section(data),
         transaction_section(data),
         trust_section(data),

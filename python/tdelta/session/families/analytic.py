@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _FACTORS = ("cipher", "aes_instructions", "threads", "cache", "work", "at")
 _OF_SQLITE = ("library", "key", "database", "page_size", "journal_mode", "synchronous", "temp_store", "reserve")
-_OF_SERVERS = ("server_binary", "scope", "encrypted_dir", "restore", "load", "load_operations")
+_OF_SERVERS = ("server_binary", "scope", "encrypted_dir", "restore", "load", "load_operations", "trace")
 
 
 class AnalyticFamily(OfEngine[DuckdbEngine]):

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Generic, Protocol, TypeVar
 
+from tdelta.inference.traces import Nearest
+
 
 class Named(Protocol):
     """What every adapter says of its engine."""
@@ -59,6 +61,11 @@ class OfEngine(Generic[EngineT]):
     def settings_told(self) -> str | None:
         """They are read back from each twin."""
         return None
+
+    @property
+    def nearest(self) -> Nearest:
+        """What the engine has under the headings of a statement trace."""
+        return {}
 
     @property
     def fills_cpus(self) -> bool:

@@ -48,6 +48,21 @@ def check_work(
         raise UsageError("\n".join(faults))
 
 
+def check_trace(request: RunRequest, levels: Mapping[str, Sequence[Level]]) -> None:
+    """Refuse what statements cannot be metered one by one in.
+
+    Raises:
+        UsageError: every fault.
+    """
+    if not request.trace:
+        return
+    given = {"--load": request.load, "--cold": request.cold, "--plant": request.plant}
+    wrong = [*_paced(request, levels), *(option for option, value in given.items() if value)]
+    wrong += [f"--vary work={work}" for work in levels.get("work", ()) if work != "warm"]
+    if wrong:
+        raise UsageError(f"--trace: not with {', '.join(wrong)}: it meters statements of a closed loop on warm caches")
+
+
 def _paced(request: RunRequest, levels: Mapping[str, Sequence[Level]]) -> Iterator[str]:
     """What cuts trials, or has operations fall due while there is something else to do."""
     yield from (f"--{name}" for name in ("rate", "at") if getattr(request, name) is not None)
