@@ -3,15 +3,17 @@
     .venv/bin/python benches/duckdb_load.py [--rows 2000000] [--cipher aes-256-gcm] [--dir DIR] [--json FILE]
     .venv/bin/python benches/duckdb_load.py --rows 100000000    # some 25 GB of disk, and within 4 GiB of memory
 
-The fact table of the workload `warehouse`, by the way that twins go: a worker has the native generator write the rows into
-a file, another loads that file into a twin's. Each is timed alone, the load with its checkpoint, and its peak of resident
-memory is the worker's own (`VmHWM`), the interpreter and DuckDB's code included. With `--digest`, DuckDB's checksum of the
-file is compared with that of the table, as a run does. Prints; asserts nothing but the number of rows.
+The fact table of the workload `warehouse`, by the way that twins go: a worker has the native generator write the rows
+into a file, another loads that file into a twin's. Each is timed alone, the load with its checkpoint. CPU time and the
+peak of resident memory (`VmHWM`) are the worker's own, the interpreter and DuckDB's code included. With `--digest`,
+DuckDB's checksum of the file is compared with that of the table, as a run does. Prints; asserts nothing but the number
+of rows.
 """
 
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import json
 import os
 import secrets
@@ -49,16 +51,27 @@ def peak_bytes(worker: Worker) -> int:
     return int(line.split()[1]) << 10
 
 
-def timed(worker: Worker, rows: int, order: str, **content: object) -> tuple[dict[str, float], Any]:
-    """What an order of so many rows takes: seconds, rows a second, and the peak of memory by then."""
-    began = time.monotonic()
+def cpu_seconds(worker: Worker) -> float:
+    """The CPU time of a worker so far, user and system."""
+    fields = Path(f"/proc/{worker.pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def timed(worker: Worker, rows: int, order: str, **content: object) -> tuple[dict[str, Any], Any]:
+    """What an order of so many rows takes: seconds, rows a second, CPU time, and the peak of memory by then."""
+    cpu, began = cpu_seconds(worker), time.monotonic()
     answer = worker.ask(order, seconds=SECONDS, **content)
     seconds = time.monotonic() - began
-    found = {"seconds": seconds, "rows_per_second": rows / seconds, "peak_rss_bytes": peak_bytes(worker)}
+    found = {
+        "seconds": seconds,
+        "rows_per_second": rows / seconds,
+        "cpu_seconds": cpu_seconds(worker) - cpu,
+        "peak_rss_bytes": peak_bytes(worker),
+    }
     return found, answer
 
 
-def generate(rows: GeneratedRows, job: LoadJob, count: int) -> dict[str, float]:
+def generate(rows: GeneratedRows, job: LoadJob, count: int) -> dict[str, Any]:
     """Have a worker write the file."""
     rows.path.mkdir()
     with Worker(program=PROGRAM) as worker:
@@ -67,7 +80,9 @@ def generate(rows: GeneratedRows, job: LoadJob, count: int) -> dict[str, float]:
     return {**found, "file_bytes": size, "bytes_per_row": size / count}
 
 
-def load_into(path: Path, rows: GeneratedRows, job: LoadJob, count: int, arguments: argparse.Namespace) -> dict:
+def load_into(
+    path: Path, rows: GeneratedRows, job: LoadJob, count: int, arguments: argparse.Namespace
+) -> dict[str, Any]:
     """Have another load it into a twin's file, as twins are loaded."""
     engine, threads = DuckdbEngine(), len(os.sched_getaffinity(0))
     settings = DuckdbSettings(arguments.cipher, 1, threads, arguments.memory_mib)
@@ -81,14 +96,14 @@ def load_into(path: Path, rows: GeneratedRows, job: LoadJob, count: int, argumen
         loaded = worker.ask("facts", seconds=SECONDS, queries={"rows": f"SELECT count(*) FROM {table}"})["rows"]
         assert int(loaded) == count, f"expected {count:,} rows, found {loaded}"
         sums = worker.ask("checksums", seconds=SECONDS, tables=job.tables) if arguments.digest else None
-    told = {"file_bytes": path.stat().st_size, "settings": facts}
+    told = {**found, "file_bytes": path.stat().st_size, "settings": facts}
     if sums is None:
-        return {**found, **told}
-    options = {**engine.options(path.with_name("digest"), DuckdbSettings("none", 1, threads, arguments.memory_mib), None)}
+        return told
     with Worker(program=PROGRAM) as worker:
+        options = engine.options(path.with_name("digest"), dataclasses.replace(settings, cipher="none"), None)
         worker.ask("open", seconds=SECONDS, options={**options, "path": None})
         digest, expected = timed(worker, count, "digest", **order)
-    return {**found, **told, "digest_of_the_file": {**digest, "is_that_of_the_table": sums == expected}}
+    return {**told, "digest_of_the_file": {**digest, "is_that_of_the_table": sums == expected}}
 
 
 def main() -> None:
@@ -112,7 +127,10 @@ def main() -> None:
         "cipher": arguments.cipher,
         "generation": generated,
         "load": loaded,
-        "generation_over_load": generated["rows_per_second"] / loaded["rows_per_second"],
+        "generation_over_load": {
+            "rows_per_second": generated["rows_per_second"] / loaded["rows_per_second"],
+            "rows_per_cpu_second": loaded["cpu_seconds"] / generated["cpu_seconds"],
+        },
         "peak_rss_bytes": peak,
         "is_within_4_gib": peak <= LIMIT_BYTES,
         "cpus": os.cpu_count(),

@@ -11,7 +11,6 @@ import json
 import os
 import shutil
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from tdelta.driver.files import TwinFolder

@@ -35,6 +35,8 @@ _OPEN_SECONDS = 120.0
 _PROVE_SECONDS = 120.0
 _COOL_SECONDS = 120.0
 LOADING_MIB = 1024
+"""DuckDB's limit of memory while a file is loaded, whatever the number of rows."""
+
 _LOOP_OPERATIONS = 2000
 """Of a loop that costs a hundred times what the native one does, to be timed as well."""
 

@@ -139,7 +139,7 @@ def test_a_folder_that_is_not_there_is_the_systems_error(tmp_path: Path) -> None
 
 
 def test_a_table_that_the_plan_does_not_have_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="no table \"other\""):
+    with pytest.raises(ValueError, match='no table "other"'):
         _native.write_csv(json.dumps(PLAN), "other", SEED, 2, tmp_path / "0.csv")
 
 
@@ -161,7 +161,7 @@ def test_a_runs_rows_are_written_by_a_worker_and_removed(tmp_path: Path) -> None
 def test_a_worker_that_cannot_write_is_a_fault_of_the_storage(tmp_path: Path) -> None:
     with TwinFolder(tmp_path, "r1") as folder, Worker(program=PROGRAM) as worker:
         rows = GeneratedRows(folder, job_of(PLAN))
-        files = {table: "/dev/full" for table in rows.files()}
+        files = dict.fromkeys(rows.files(), "/dev/full")
         rows.files = lambda: files  # type: ignore[method-assign]
         with pytest.raises(StorageFault, match="No space left"):
             rows.write(worker)
