@@ -4,6 +4,7 @@
 //! The same shared object is a Python module (`tdelta._native`) and a SQLite extension (`sqlite3_tdelta_init`).
 
 mod exposure;
+mod rows;
 mod scan;
 mod server;
 
@@ -347,6 +348,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<floor::PyFloorMeter>()?;
     module.add_function(wrap_pyfunction!(loop_cost, module)?)?;
     module.add_function(wrap_pyfunction!(plan_checksums, module)?)?;
+    module.add_function(wrap_pyfunction!(rows::write_csv, module)?)?;
     module.add_function(wrap_pyfunction!(histogram_summary, module)?)?;
     module.add_function(wrap_pyfunction!(histogram_merge, module)?)?;
     module.add_function(wrap_pyfunction!(histogram_of, module)?)?;

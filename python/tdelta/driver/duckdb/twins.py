@@ -34,7 +34,9 @@ _GRACE_SECONDS = 60.0
 _OPEN_SECONDS = 120.0
 _PROVE_SECONDS = 120.0
 _COOL_SECONDS = 120.0
-_LOADING_MIB = 1024
+LOADING_MIB = 1024
+"""DuckDB's limit of memory while a file is loaded, whatever the number of rows."""
+
 _LOOP_OPERATIONS = 2000
 """Of a loop that costs a hundred times what the native one does, to be timed as well."""
 
@@ -182,15 +184,16 @@ class DuckdbTwins(WholeTrials):
         """The checksums of the rows as generated, before any file of DuckDB had them."""
         if self._expected:
             return self._expected
-        made, files = self._rows.generate(), self._rows.files()
-        settings = DuckdbSettings("none", 1, _cores(), _LOADING_MIB)
+        settings = DuckdbSettings("none", 1, _cores(), LOADING_MIB)
         options = {**self._engine.options(self._rows.path / "digest", settings, None), "path": None}
         tables = self._job.tables
         with Worker(program=PROGRAM) as worker:
-            worker.ask("write_rows", seconds=_LOAD_SECONDS, database=str(made), tables=tables, files=files)
+            files = self._rows.write(worker)
             worker.ask("open", seconds=_OPEN_SECONDS, options=options)
             order = {"tables_sql": self._job.tables_sql, "tables": tables, "files": files}
-            self._expected = as_checksums(worker.ask("digest", seconds=_LOAD_SECONDS, **order))
+            found = as_checksums(worker.ask("digest", seconds=_LOAD_SECONDS, **order))
+        self._rows.check(found)
+        self._expected = found
         return self._expected
 
     def load(self, settings: DuckdbSettings) -> tuple[Path, Checksums]:
@@ -200,7 +203,7 @@ class DuckdbTwins(WholeTrials):
         """
         self.expected_checksums()
         path = self._home(f"load-{len(self._loads)}")
-        loading = dataclasses.replace(settings, engine_threads=_cores(), memory_mib=_LOADING_MIB)
+        loading = dataclasses.replace(settings, engine_threads=_cores(), memory_mib=LOADING_MIB)
         tables = self._job.tables
         with Worker(program=PROGRAM) as worker:
             options = self._engine.options(path, loading, self._key(settings.cipher))

@@ -73,9 +73,8 @@ class Host:
         return {"pid": os.getpid()}
 
     def do_write_rows(self, order: Order) -> Order:
-        """Write the generated rows of every table into a file that DuckDB reads."""
-        write_files(Path(order["database"]), order["tables"], order["files"])
-        return {}
+        """Make the rows of every table and write them into a file that DuckDB reads. Says how large the files are."""
+        return dict(write_files(order["plan"], order["seed"], order["files"]))
 
     def do_open(self, order: Order) -> Order:
         """Attach (or make) the twin's file, with so many connections for the load."""
