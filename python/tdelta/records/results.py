@@ -8,6 +8,7 @@ from enum import StrEnum
 
 from tdelta.records.calibration import CalibrationUsed, LuckPrior
 from tdelta.records.conditions import Condition
+from tdelta.records.profile import CpuProfile
 from tdelta.records.serving import ServerMeasures, SettingsCompared
 from tdelta.records.steps import StepMeasure
 from tdelta.records.tails import TailMeasure
@@ -278,6 +279,7 @@ class RunResult:
     ``capacities`` what that baseline did in a closed loop, where the rate is a share of it.
     ``overridden`` says in words which settings of the study were changed (``threads 1 instead of 4``).
     ``servers`` is empty where the engine is embedded, ``published`` where no study has figures for these conditions.
+    ``profiles`` is empty unless they were asked for.
     ``tails`` is empty without a threshold and with too few blocks for a percentile (`tdelta.inference.tails`).
     """
 
@@ -315,6 +317,7 @@ class RunResult:
     twin_settings: SettingsCompared | None = None
     tails: tuple[TailMeasure, ...] = ()
     steps: tuple[StepMeasure, ...] = ()
+    profiles: tuple[CpuProfile, ...] = ()
 
     @property
     def primary(self) -> tuple[Verdict, ...]:

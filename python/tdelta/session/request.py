@@ -36,6 +36,8 @@ class RunRequest:
     disk under the second is encrypted. ``restore`` is a command of the user's that loads a dump into a private server,
     whose twins then hold that instead of generated rows.
 
+    ``profile``: after the measured trials of a round, twins are run once more and sampled by ``perf``.
+
     ``use_calibration``: a run begins with what `tdelta calibrate` found here, where anything fits.
 
     With ``database``, a file of the user's, twins are copies of it: ``workload`` is then a folder of transactions, or
@@ -87,6 +89,7 @@ class RunRequest:
     assume_encrypted: bool = False
     restore: str | None = None
     use_calibration: bool = True
+    profile: bool = False
     seed: int | None = None
     directory: Path | None = None
     store: Path | None = None
