@@ -33,6 +33,7 @@ _NOT_OF_A_PILOT = frozenset(
         "no_aa_twin",
         "plant",
         "resume_id",
+        "profile",
         "dry_run",
         "as_json",
     }

@@ -115,7 +115,7 @@ def _function(
     plain_ns = 0.0 if plain is None else plain.cpu_ns / plain_side.operations
     encrypted_ns = 0.0 if encrypted is None else encrypted.cpu_ns / encrypted_side.operations
     return FunctionShare(
-        function=symbol,
+        function=symbol.partition("@")[0],
         dso=called(dso),
         function_class=class_of(symbol, dso, is_kernel=is_kernel),
         plain_ns=plain_ns,

@@ -127,7 +127,7 @@ def find_perf() -> Perf:
     return Perf(program)
 
 
-class _Gone(Exception):
+class _Gone(EnvironmentFault):
     """A process was gone before perf could attach to it."""
 
 
@@ -141,7 +141,7 @@ class Sampling:
         self._errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the process
         orders, self._orders = os.pipe()
         self._answers, answers = os.pipe()
-        command = [program, "record", "--quiet", "-e", "cpu-clock", "-F", str(FREQUENCY_HZ), "-D", "-1"]
+        command = [program, "record", "-e", "cpu-clock", "-F", str(FREQUENCY_HZ), "-D", "-1"]
         command += ["--control", f"fd:{orders},{answers}", "-p", ",".join(map(str, pids)), "-o", str(file)]
         # No copies of the programs go to ~/.debug, where perf would keep them.
         command += ["--no-buildid", "--no-buildid-cache"]
@@ -206,7 +206,7 @@ class Sampling:
             pass
         raise self._given_up()
 
-    def _given_up(self) -> Exception:
+    def _given_up(self) -> EnvironmentFault:
         """Why perf is gone, as an exception."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(_END_SECONDS)
@@ -228,7 +228,7 @@ class _Descriptor:
         return self.number
 
 
-def why(words: str, paranoid: str) -> Exception:
+def why(words: str, paranoid: str) -> EnvironmentFault:
     """What perf's own words mean, for people: that it may not, that it is too old, or whatever it said last.
 
     Args:

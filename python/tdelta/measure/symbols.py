@@ -20,7 +20,9 @@ def _row(of: FunctionClass, symbols: str, dso: str = "") -> _Row:
     return of, re.compile(symbols, re.IGNORECASE), re.compile(dso)
 
 
-_CRYPTO_FILES = r"^lib(crypto|ssl|gcrypt|mbedcrypto|wolfssl|nss|softokn|freebl)|^libaes|httpfs"
+_CRYPTO_FILES = (
+    r"^lib(crypto|ssl|gcrypt|mbedcrypto|wolfssl|nss|softokn|freebl)|^libaes|httpfs|^(gocryptfs|cryfs|encfs)$"
+)
 _CLIENT_FILES = r"^_native\.|^(lib)?python|^libno_aes|^libevp_count|\.cpython-.*(numpy|_struct|select|_json)"
 _SYSTEM_FILES = (
     r"^(libc|libm|libdl|librt|libpthread|libstdc\+\+|libgcc_s|libc\+\+|ld-linux.*|ld|libjemalloc|libtcmalloc)[-.]"
@@ -41,13 +43,13 @@ _TABLE: tuple[_Row, ...] = (
         FunctionClass.HASH,
         r"^body$|^_*sha_?(1|2|224|256|384|512|3)|sha(1|256|512)_(block|transform|update|final|init)|^SHA(1|224|256|384|512)_"
         r"|^_*HMAC|hmac_|^EVP_(Digest|MAC|MD_)|poly1305|^_*MD5|md5_|keccak|blake2|pbkdf2|PKCS5_|ossl_md5|ossl_sha|sqlcipher_hmac"
-        r"|mbedtls_(sha|md)|crypto/(sha|md5|hmac)|^HASH_",
+        r"|mbedtls_(internal_)?(sha|md)|crypto/(sha|md5|hmac)",
     ),
     _row(
         FunctionClass.CIPHER,
         r"^_*aes|aesni|vaes|vpaes|bsaes|^AES_|rijndael|^_*gcm|_gcm_|ghash|gf_?mult?_?128|clmul.*(gcm|ghash)|CRYPTO_(ctr|cbc|gcm|ccm|xts|cfb|ofb)"
         r"|chacha|salsa20|aegis|ascon|EVP_(Cipher|Encrypt|Decrypt|CIPHER)|ossl_cipher|ossl_gcm|ossl_ccm|ossl_aes|mbedtls_(aes|gcm|cipher|ctr)"
-        r"|AES(GCM|StateMBEDTLS|StateSSL)?::|EncryptionState|sqlite3mc|^mc?(codec|Encrypt|Decrypt)|Codec(Encrypt|Decrypt)|sqlcipher_(page_)?cipher|sqlcipher_openssl_cipher"
+        r"|AES(GCM|StateMBEDTLS|StateSSL)?::|EncryptionState|sqlite3mc|^mcTempXor|(AES|RC4|Aegis|Ascon|ChaCha)\w*Cipher$|^do_crypt|sqlcipher_(page_)?cipher|sqlcipher_openssl_cipher"
         r"|^sqlite3Codec|my_aes|encryption_(crypt|ctx|scheme)|fil_space_(en|de)crypt|fil_(en|de)crypt|log_crypt|crypto/(internal/)?(fips140/)?(aes|cipher)"
         r"|(^|[_:])(en|de)crypt([_(<:]|$|buffer|page|block|bytes)|pg_tde.*crypt|^xts_|_xts_|^cbc_|^ctr_crypt|crypt_(convert|iv)|^kcryptd",
     ),
@@ -83,6 +85,8 @@ def class_of(symbol: str, dso: str, *, is_kernel: bool = False) -> FunctionClass
 
 def called(dso: str) -> str:
     """What people call a file: a Python module by its package, without what it was built for."""
+    if dso.startswith("[kernel."):
+        return "[kernel]"
     module = dso.partition(".cpython-")[0].partition(".abi3")[0]
     return _MODULES.get(module, module)
 

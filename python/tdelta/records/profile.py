@@ -11,7 +11,8 @@ from tdelta.records.conditions import Condition
 class FunctionClass(StrEnum):
     """What a function is for, as far as its symbol tells.
 
-    ``crypto`` is a cipher or a hash, but the symbol is not told which: a stripped function of a library of ciphers.
+    ``crypto`` is the rest of a library of ciphers: what stands around them, and functions whose symbol the file does
+    not tell, so that they may be a cipher or a hash. An encrypting file system's process is all of that class.
     ``library`` is the C and C++ libraries, which the database and its ciphers call alike.
     """
 

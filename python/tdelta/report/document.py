@@ -13,6 +13,7 @@ from pathlib import Path
 
 from tdelta.records import (
     Contrast,
+    CpuProfile,
     DatabaseFacts,
     Estimate,
     NoiseFloor,
@@ -65,6 +66,7 @@ def document(result: RunResult, exit_code: int) -> dict[str, object]:
         "twin_settings": _twin_settings(result.twin_settings),
         "tails": [_tail(m) for m in result.tails],
         "steps": [_step(m) for m in result.steps],
+        "profiles": [_profile(p) for p in result.profiles],
         "overridden": list(result.overridden),
         "loop_cost_ns": result.loop_cost_ns,
         "dilution": result.dilution,
@@ -201,6 +203,17 @@ def _server(measures: ServerMeasures) -> dict[str, object]:
 def _step(measure: StepMeasure) -> dict[str, object]:
     """Loads or rebuilds: fields of the record as they are called there."""
     return dataclasses.asdict(measure) | {"condition": measure.condition.as_json()}
+
+
+def _profile(profile: CpuProfile) -> dict[str, object]:
+    """A CPU profile: fields of the records as they are called there."""
+    fields = dataclasses.asdict(profile)
+    for name, side in (("baseline", profile.baseline), ("condition", profile.condition)):
+        fields[name] |= {"condition": side.condition.as_json()}
+    for name in ("classes", "functions"):
+        for one in fields[name]:
+            one["class"] = one.pop("function_class").value
+    return fields
 
 
 def _tail(measure: TailMeasure) -> dict[str, object]:
