@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
+from tdelta.inference.profiles import Profiled, cpu_profiles
 from tdelta.records import (
     Bottleneck,
     CacheUse,
@@ -29,6 +30,7 @@ from tdelta.records import (
     Role,
     RunResult,
     RunSettings,
+    Sampled,
     ServerFacts,
     ServerMeasures,
     ServersFacts,
@@ -635,6 +637,31 @@ def traced() -> RunResult:
     return replace(costly(), settings=given, traces=Traces(statements, headings))
 
 
+def profiled() -> RunResult:
+    """A run whose twins were sampled: classes with and without a sure share, stripped functions, long names."""
+    counts = (
+        ("aesEncryptCBC", "__init__.cpython-311-x86_64-linux-gnu.so", 0, 401),
+        ("aesDecryptCBC", "__init__.cpython-311-x86_64-linux-gnu.so", 0, 149),
+        ("", "_native.abi3.so", 153, 175),
+        ("sqlite3VdbeExec", "__init__.cpython-311-x86_64-linux-gnu.so", 172, 165),
+        ("sha256_transf", "__init__.cpython-311-x86_64-linux-gnu.so", 0, 60),
+        ("", "libcrypto.so.3", 0, 12),
+        ("walChecksumBytes", "__init__.cpython-311-x86_64-linux-gnu.so", 34, 29),
+        ("pthread_mutex_lock@@GLIBC_2.2.5", "libc.so.6", 21, 36),
+        ("duckdb::BitpackingScanPartial<long, long, unsigned long>", "_duckdb.cpython-311-x86_64-linux-gnu.so", 9, 8),
+        *((f"sqlite3BtreeStep{number}", "__init__.cpython-311-x86_64-linux-gnu.so", 20, 21) for number in range(6)),
+    )
+    kernel = (("_copy_to_iter", 52, 53), ("_raw_spin_unlock_irqrestore", 40, 45))
+    found = []
+    for of, side in ((PLAIN, 0), (AES, 1)):
+        functions = [Sampled(dso, symbol, both[side], both[side] * 1_001_001) for symbol, dso, *both in counts]
+        functions += [Sampled("[kernel.kallsyms]", name, n[side], n[side] * 1_001_001, True) for name, *n in kernel]
+        found.append(Profiled(of, 5, 12_950, tuple(functions)))
+    profile = cpu_profiles(found)
+    unsure = cpu_profiles([found[0], replace(found[0], condition=condition("aes-128"))])
+    return replace(costly(), profiles=(*profile, *unsure))
+
+
 def without_numbers() -> RunResult:
     """A metric whose baseline is zero has no quotient."""
     nothing = Estimate(math.nan, (math.nan, math.nan), (math.nan, math.nan), math.nan, math.nan, math.nan)
@@ -666,6 +693,7 @@ SAMPLES = {
         with_tails,
         bulk,
         traced,
+        profiled,
         without_numbers,
     )
 }

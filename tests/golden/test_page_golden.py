@@ -38,7 +38,18 @@ def page(name: str, folder: Path) -> Page:
             return compose(RunData(s.SAMPLES[name](), t.CREATED))
 
 
-NAMES = ("sound", "leaking", "compared", "costly", "over_budget", "planted", "served_sweep", "scopes", "with_tails")
+NAMES = (
+    "sound",
+    "leaking",
+    "compared",
+    "costly",
+    "over_budget",
+    "planted",
+    "served_sweep",
+    "scopes",
+    "with_tails",
+    "profiled",
+)
 
 
 @pytest.mark.parametrize("name", NAMES)

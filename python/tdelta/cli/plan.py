@@ -34,6 +34,7 @@ _NOT_OF_A_PILOT = frozenset(
         "plant",
         "trace",
         "resume_id",
+        "profile",
         "dry_run",
         "as_json",
     }

@@ -209,6 +209,12 @@ _OPTIONS = (
         "--plant", type=Percent(), multiple=True, help="One more plain twin, slowed by this much; repeatable."
     ),
     click.option(
+        "--profile",
+        is_flag=True,
+        default=None,
+        help="Sample the twins' functions by perf in trials that are not measured: where the CPU time goes.",
+    ),
+    click.option(
         "--seed", type=click.IntRange(0, 2**63 - 1), metavar="N", help="Draws everything; recorded, drawn if not given."
     ),
     click.option(

@@ -103,6 +103,10 @@ class FakeTwin:
         measured = self._measurement(operations, cost_ns, job.planted, stopped_by)
         return replace(measured, engine_counters=self._twins.script.counters(self, job))
 
+    def processes(self) -> tuple[int, ...]:
+        """A process as the script tells it; there is none."""
+        return self._twins.script.processes(self.settings)
+
     def stop(self) -> None:
         """Have a trial that is running end."""
         self._stopped = True
@@ -182,7 +186,7 @@ class Script:
     ``rows`` is told how many trials a twin has run (0 for a loaded file); ``before_trial`` may raise what a statement
     would, or send this process a signal; ``page_us`` is what a page's cipher costs in a twin's process;
     ``hides_header`` says whether a loaded file looks encrypted; ``found`` is what a search of a twin's files brings,
-    ``counters`` what the engine counted during a trial.
+    ``counters`` what the engine counted during a trial, ``processes`` whom to sample.
     """
 
     cost_ns: Cost = field(default_factory=lambda: cost_by_cipher({"none": 100_000.0, "aes-256": 130_000.0}))
@@ -195,6 +199,7 @@ class Script:
     plans: Callable[[TwinSettings], Mapping[str, object]] = lambda _settings: {}
     found: Callable[[TwinSettings], tuple[Found, ...]] = markers_where_plain
     counters: Callable[[FakeTwin, TrialJob], Mapping[str, int]] = lambda _twin, _job: {}
+    processes: Callable[[TwinSettings], tuple[int, ...]] = lambda settings: (1 + (settings.cipher != "none"),)
 
 
 class FakeTwins:

@@ -74,6 +74,9 @@ class Twin(Protocol):
             TdeltaError: a statement failed; the message is the engine's.
         """
 
+    def processes(self) -> tuple[int, ...]:
+        """The ids of the processes that are the database, on this machine; empty where they are not known."""
+
     def stop(self) -> None:
         """Have a trial that is running end after the operation it is at."""
 

@@ -161,6 +161,10 @@ class SqliteTwin:
         """The answer to `begin`, once there is one to read."""
         return self._worker.answer()
 
+    def processes(self) -> tuple[int, ...]:
+        """The worker's: the database is in it."""
+        return (self._worker.pid,)
+
     def stop(self) -> None:
         """Have a trial that is running end after the operation it is at."""
         self._worker.send("stop")

@@ -9,6 +9,7 @@ from enum import StrEnum
 from tdelta.records.calibration import CalibrationUsed, LuckPrior
 from tdelta.records.conditions import Condition
 from tdelta.records.estimates import Estimate
+from tdelta.records.profile import CpuProfile
 from tdelta.records.serving import ServerMeasures, SettingsCompared
 from tdelta.records.steps import StepMeasure
 from tdelta.records.tails import TailMeasure
@@ -269,6 +270,7 @@ class RunResult:
     ``overridden`` says in words which settings of the study were changed (``threads 1 instead of 4``).
     ``servers`` is empty where the engine is embedded, ``published`` where no study has figures for these conditions.
     ``traces`` is None without `--trace`.
+    ``profiles`` is empty unless they were asked for.
     ``tails`` is empty without a threshold and with too few blocks for a percentile (`tdelta.inference.tails`).
     """
 
@@ -307,6 +309,7 @@ class RunResult:
     tails: tuple[TailMeasure, ...] = ()
     steps: tuple[StepMeasure, ...] = ()
     traces: Traces | None = None
+    profiles: tuple[CpuProfile, ...] = ()
 
     @property
     def primary(self) -> tuple[Verdict, ...]:

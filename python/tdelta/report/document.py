@@ -13,6 +13,7 @@ from pathlib import Path
 
 from tdelta.records import (
     Contrast,
+    CpuProfile,
     DatabaseFacts,
     Estimate,
     NoiseFloor,
@@ -67,6 +68,7 @@ def document(result: RunResult, exit_code: int) -> dict[str, object]:
         "tails": [_tail(m) for m in result.tails],
         "steps": [_step(m) for m in result.steps],
         "traces": _traces(result.traces),
+        "profiles": [_profile(p) for p in result.profiles],
         "overridden": list(result.overridden),
         "loop_cost_ns": result.loop_cost_ns,
         "dilution": result.dilution,
@@ -219,6 +221,17 @@ def _traces(traces: Traces | None) -> dict[str, object] | None:
         for one in traces.statements
     ]
     return {"statements": statements, "headings": dict(traces.headings)}
+
+
+def _profile(profile: CpuProfile) -> dict[str, object]:
+    """A CPU profile: fields of the records as they are called there."""
+    fields = dataclasses.asdict(profile)
+    for name, side in (("baseline", profile.baseline), ("condition", profile.condition)):
+        fields[name] |= {"condition": side.condition.as_json()}
+    for name in ("classes", "functions"):
+        for one in fields[name]:
+            one["class"] = one.pop("function_class").value
+    return fields
 
 
 def _tail(measure: TailMeasure) -> dict[str, object]:

@@ -21,6 +21,7 @@ from tdelta.session.checks import Checks
 from tdelta.session.evidence import Evidence
 from tdelta.session.floors import floors_from_json
 from tdelta.session.planning import Plan
+from tdelta.session.profiling import Profiling
 from tdelta.session.published import published_cells
 from tdelta.session.request import RunRequest
 from tdelta.session.studies import overridden
@@ -54,6 +55,7 @@ def assemble(
     *,
     floors: Mapping[str, Any] | None = None,
     tails: tuple[TailMeasure, ...] = (),
+    profiling: Profiling | None = None,
     machine: Mapping[str, object],
     versions: Mapping[str, str],
 ) -> RunResult:
@@ -80,6 +82,7 @@ def assemble(
             *tail_cautions(tails, plan.settings),
             *_cautions(plan, trials, ending, dilution),
             *(floors or {}).get("cautions", ()),
+            *(() if profiling is None else profiling.cautions()),
         ),
         rounds=len({trial.round for trial in trials}),
         blocks=len({trial.block for trial in trials}),
@@ -110,6 +113,7 @@ def assemble(
         tails=tails,
         steps=step_measures(trials, plan.settings),
         traces=statement_traces(trials, plan.settings, _statements(plan), plan.family.nearest),
+        profiles=() if profiling is None else profiling.records(),
     )
 
 

@@ -37,6 +37,7 @@ class RunRequest:
     whose twins then hold that instead of generated rows.
 
     ``trace``: after each measured trial its twin runs some transactions with every statement metered by itself.
+    ``profile``: after the measured trials of a round, twins are run once more and sampled by ``perf``.
 
     ``use_calibration``: a run begins with what `tdelta calibrate` found here, where anything fits.
 
@@ -90,6 +91,7 @@ class RunRequest:
     assume_encrypted: bool = False
     restore: str | None = None
     use_calibration: bool = True
+    profile: bool = False
     seed: int | None = None
     directory: Path | None = None
     store: Path | None = None

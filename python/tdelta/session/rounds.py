@@ -22,6 +22,7 @@ from tdelta.session.checks import Checks
 from tdelta.session.evidence import Evidence
 from tdelta.session.instructions import FACTOR
 from tdelta.session.planning import Plan
+from tdelta.session.profiling import Profiling, longer
 from tdelta.session.warming import MOST_LAPS, is_settled, misses_per_operation
 
 _WARM_UP = 1 << 41
@@ -33,11 +34,13 @@ _MOST_LOSSES = 3
 _SEARCH = 1 << 42
 """Streams of operations from here on run while files are searched."""
 
-_TRACES = 1 << 43
+_TRACES = 1 << 44
 """Streams of operations from here on are those whose statements are metered one by one."""
 
 _TRACED_OPERATIONS = 60
 """Operations a trace: enough to average over what they draw, few enough to take no time beside the trial."""
+_PROFILE = 1 << 43
+"""Streams of operations from here on run while functions are sampled."""
 
 
 class Clock:
@@ -101,6 +104,7 @@ class RoundRunner:
         observe: Callable[[Event], None],
         checks: Checks,
         evidence: Evidence,
+        profiling: Profiling,
         clock: Clock,
         interruption: Interruption,
     ) -> None:
@@ -112,6 +116,7 @@ class RoundRunner:
         self._observe = observe
         self._checks = checks
         self._evidence = evidence
+        self._profiling = profiling
         self._clock = clock
         self._interruption = interruption
         self._meter = PressureMeter()
@@ -128,8 +133,8 @@ class RoundRunner:
         }
         self._at = ""
         self._next_block = 0
-        self.search_seconds = 0.0
-        """What the search of the last round took; no later round will."""
+        self.extra_seconds = 0.0
+        """What profiles and the search of the last round took; no later round will."""
 
         self.loss: ServerLost | None = None
         """What ended the last round before its end; None if nothing did."""
@@ -163,6 +168,9 @@ class RoundRunner:
             self._block(number, self._next_block, twins)
             self._longest_block = max(self._longest_block, self._clock.elapsed() - began)
             self._next_block += 1
+        self.extra_seconds = 0.0
+        self._at = "the CPU profile"
+        self._profile(number, twins)
         self._at = "the search of the files"
         self._search(number, twins)
         if not self._interruption.requested:
@@ -294,7 +302,6 @@ class RoundRunner:
 
     def _search(self, number: int, twins: Mapping[Condition, tuple[str, Twin]]) -> None:
         """Search the files of all twins for planted markers, in one round of the run."""
-        self.search_seconds = 0.0
         if self._interruption.requested or not self._evidence.is_due:
             return
         began = self._clock.elapsed()
@@ -305,7 +312,35 @@ class RoundRunner:
             is_interrupted=lambda: self._interruption.requested,
             observe=self._observe,
         )
-        self.search_seconds = self._clock.elapsed() - began
+        self.extra_seconds += self._clock.elapsed() - began
+
+    def _profile(self, number: int, twins: Mapping[Condition, tuple[str, Twin]]) -> None:
+        """Sample the functions of all twins, in one round of the run."""
+        if self._interruption.requested or not self._profiling.is_due:
+            return
+        began = self._clock.elapsed()
+        self._profiling.gather(
+            twins,
+            lambda c, lap: self._profiled_job(c, _PROFILE + (number << 8) + lap),
+            seconds_left=self._clock.left,
+            watching=self._interruption.watching,
+            is_interrupted=lambda: self._interruption.requested,
+            observe=self._observe,
+        )
+        self.extra_seconds += self._clock.elapsed() - began
+
+    def _profiled_job(self, condition: Condition, stream: int) -> TrialJob:
+        """As long as some ordinary trials together, whose operations it does, and in one piece."""
+        job = dataclasses.replace(self._job(condition, stream), slices=1, discard=0, step=self._plan.step(condition))
+        if self._plan.work(condition) != "warm" or self._plan.command is not None:
+            return job
+        times = longer(self._calibration.trial_seconds)
+        self._given[condition] += times - 1
+        return dataclasses.replace(
+            job,
+            operations=job.operations * times,
+            deadline_seconds=trial_deadline_seconds(self._calibration.trial_seconds * times),
+        )
 
     def _job(self, condition: Condition, stream: int) -> TrialJob:
         """A condition's next trial. ``:op`` never comes twice on an instance: conditions that share one count apart."""

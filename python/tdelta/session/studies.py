@@ -270,7 +270,7 @@ def _changes(request: RunRequest, original: RunRequest) -> Iterator[str]:
             yield f"{_words(name)} {now} instead of {then}"
 
 
-_NO_SETTINGS = ("study", "vary", "seed", "directory", "store", "key", "slo_seconds", "use_calibration")
+_NO_SETTINGS = ("study", "vary", "seed", "directory", "store", "key", "slo_seconds", "profile", "use_calibration")
 """Where files go, what is drawn, how a library takes keys, what else is asked of the same trials and what is known
 already changes no study; factors are told apart."""
 

@@ -20,6 +20,7 @@ _FREE_FORM = {"verdicts[].condition", "verdicts[].baseline", "noise_floor[].base
 _FREE_FORM |= {"contrasts[].condition", "contrasts[].versus", "page_costs[].condition", "evidence[].condition"}
 _FREE_FORM |= {"tails[].condition", "tails[].baseline", "steps[].condition"}
 _FREE_FORM |= {"traces.headings", "traces.statements[].condition", "traces.statements[].reads"}
+_FREE_FORM |= {"profiles[].condition.condition", "profiles[].baseline.condition"}
 _FREE_FORM |= {"settings.options", "machine", "versions", "servers[].condition", "published[].condition"}
 _FREE_FORM |= {f"twin_settings.{part}" for part in ("shared", "varied", "differing")}
 

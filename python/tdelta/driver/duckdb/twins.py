@@ -152,6 +152,10 @@ class DuckdbTwin:
             order["load"]["threads"] = self._settings.threads
         return embedded_step(step, self._worker.ask("step", seconds=STEP_SECONDS, **order), rows)
 
+    def processes(self) -> tuple[int, ...]:
+        """The worker's: the database is in it."""
+        return (self._worker.pid,)
+
     def stop(self) -> None:
         """Have a trial that is running end after the operation it is at; others are not begun."""
         self._is_stopped = True

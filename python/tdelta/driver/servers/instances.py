@@ -253,6 +253,10 @@ class ServerTwin:
             files_bytes={"data directory": allocated_bytes(kept(self.instance.recipe))},
         )
 
+    def processes(self) -> tuple[int, ...]:
+        """The server's, an encrypted file system's under it, and their supervisor's, which starts both anew."""
+        return (self.instance.server.supervisor_pid, *self.instance.server.pids())
+
     def stop(self) -> None:
         """Have a trial that is running end after the operation it is at; a command ends at once. Others are not begun.
 

@@ -22,6 +22,7 @@ from tdelta.driver.jobs import LoadJob, Mix, TrialJob
 from tdelta.driver.proof import CipherProof
 from tdelta.driver.protocol import Checksums, Tables
 from tdelta.driver.servers.own import OwnSchema, OwnServer
+from tdelta.driver.servers.tree import living
 from tdelta.driver.servers.whole import WholeTrials, work_of
 from tdelta.driver.workers import Worker
 from tdelta.engines.own_servers import PREFIX
@@ -198,6 +199,7 @@ class OwnTwin:
     def __init__(self, schema: OwnSchema, access: Access, threads: int, mix: Mix, used: Callable[[], None]) -> None:
         self.schema = schema
         self._used = used
+        self._access = access
         self._worker = Worker()
         seconds = _CONNECT_SECONDS + threads / _CONNECTIONS_A_SECOND
         try:
@@ -259,6 +261,11 @@ class OwnTwin:
         self._used()
         seconds = job.deadline_seconds + _GRACE_SECONDS
         return measurement(self._worker.ask("trial", seconds=seconds, trial=job.as_json()))
+
+    def processes(self) -> tuple[int, ...]:
+        """The server's whole tree, where its first process was found on this machine."""
+        watched = self._access.watched(self.schema)
+        return tuple(pid for first in watched for pid in (first, *living(first)))
 
     def stop(self) -> None:
         """Have a trial that is running end after the operation it is at."""
