@@ -182,7 +182,7 @@ class Script:
     ``rows`` is told how many trials a twin has run (0 for a loaded file); ``before_trial`` may raise what a statement
     would, or send this process a signal; ``page_us`` is what a page's cipher costs in a twin's process;
     ``hides_header`` says whether a loaded file looks encrypted; ``found`` is what a search of a twin's files brings,
-    ``counters`` what the engine counted during a trial.
+    ``counters`` what the engine counted during a trial, ``prices`` what a page costs its own code.
     """
 
     cost_ns: Cost = field(default_factory=lambda: cost_by_cipher({"none": 100_000.0, "aes-256": 130_000.0}))
@@ -194,6 +194,7 @@ class Script:
     cipher_facts: Callable[[TwinSettings], dict[str, str]] = cipher_as_asked
     plans: Callable[[TwinSettings], Mapping[str, object]] = lambda _settings: {}
     found: Callable[[TwinSettings], tuple[Found, ...]] = markers_where_plain
+    prices: dict[str, object] | None = None
     counters: Callable[[FakeTwin, TrialJob], Mapping[str, int]] = lambda _twin, _job: {}
 
 
@@ -276,6 +277,10 @@ class FakeTwins:
         words = f"a fake cipher, {page_bytes} bytes"
         cost = {"decrypt": 1.0, "encrypt": 2.0}
         return lambda _cipher, direction, level: (cost[direction] * (1.0 if level == "on" else 6.0), words)
+
+    def page_prices(self, _settings: TwinSettings) -> dict[str, object] | None:
+        """As the script tells them."""
+        return self.script.prices
 
     def loop_cost(self, _job: TrialJob) -> LoopCost:
         """A loop that costs little."""

@@ -122,6 +122,16 @@ class Twins(Protocol[TwinT]):
             EnvironmentFault: this machine cannot.
         """
 
+    def page_prices(self, settings: Settings) -> dict[str, object] | None:
+        """What a page costs the engine's own code to read and write, plain and encrypted; None where that is unknown.
+
+        JSON values: ``page_bytes``, ``by_bytes`` (whether all that is moved is encrypted, copies into logs included),
+        ``cipher`` and ``mac`` in words, and ``passes`` as `tdelta.driver.page_prices.page_prices` returns them.
+
+        Raises:
+            EnvironmentFault: this machine cannot.
+        """
+
     def loop_cost(self, job: TrialJob) -> LoopCost:
         """Run the transactions on a client that does nothing."""
 

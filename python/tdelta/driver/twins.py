@@ -15,6 +15,7 @@ from tdelta.driver.conversions import convert
 from tdelta.driver.exposure import Exposure
 from tdelta.driver.files import TwinFolder
 from tdelta.driver.jobs import AnyJob, DatabaseJob, LoadJob, Mix, RestoreJob, Steps, TrialJob
+from tdelta.driver.pricing import ask_prices
 from tdelta.driver.proof import CipherProof, ask_proof
 from tdelta.driver.protocol import Checksums, LoopCost, PagePrice, Tables
 from tdelta.driver.steps import STEP_SECONDS, embedded_step
@@ -259,6 +260,10 @@ class SqliteTwins:
         """Time the machine's own OpenSSL, in processes that end with this; see `tdelta.measure.page_floor`."""
         floor = page_floor(page_bytes, ciphers, levels)
         return lambda cipher, direction, level: floor_us_per_page(floor, cipher, page_bytes, direction, level)
+
+    def page_prices(self, settings: TwinSettings) -> dict[str, object] | None:
+        """Time the library's own pages, in a worker like those that trials run in; see `ask_prices`."""
+        return ask_prices(self._engine, self._folder, self._environment(settings), settings)
 
     def loop_cost(self, job: TrialJob) -> LoopCost:
         """Run the transactions on a client that does nothing, in a worker like any other."""

@@ -27,6 +27,7 @@ from tdelta.records.events import (
     RunPlanned,
     TrialDone,
 )
+from tdelta.records.ledger import Amount, Ledger, LedgerItem, LedgerKind, LedgerLine
 from tdelta.records.observed import (
     ALL,
     RESPONSE_TIME,
@@ -86,6 +87,7 @@ __all__ = [
     "ALL",
     "RESPONSE_TIME",
     "THROUGHPUT",
+    "Amount",
     "AnalysisResult",
     "Binned",
     "Bins",
@@ -109,6 +111,10 @@ __all__ = [
     "FileEvidence",
     "Group",
     "IdenticalTally",
+    "Ledger",
+    "LedgerItem",
+    "LedgerKind",
+    "LedgerLine",
     "Level",
     "Look",
     "LuckPrior",

@@ -8,6 +8,7 @@ from enum import StrEnum
 
 from tdelta.records.calibration import CalibrationUsed, LuckPrior
 from tdelta.records.conditions import Condition
+from tdelta.records.ledger import Ledger
 from tdelta.records.serving import ServerMeasures, SettingsCompared
 from tdelta.records.steps import StepMeasure
 from tdelta.records.tails import TailMeasure
@@ -315,6 +316,7 @@ class RunResult:
     twin_settings: SettingsCompared | None = None
     tails: tuple[TailMeasure, ...] = ()
     steps: tuple[StepMeasure, ...] = ()
+    ledger: tuple[Ledger, ...] = ()
 
     @property
     def primary(self) -> tuple[Verdict, ...]:

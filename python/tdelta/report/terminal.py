@@ -29,6 +29,7 @@ from tdelta.report.labels import (
     own_servers_text,
     transaction_name,
 )
+from tdelta.report.ledger import ledger_lines
 from tdelta.report.quantities import (
     MISSING,
     amounts,
@@ -94,6 +95,7 @@ def render(result: RunResult, width: int = DEFAULT_WIDTH, *, color: bool = False
         step_lines(result, width),
         _contrasts(result, width),
         _page_costs(result, width),
+        ledger_lines(result, width),
         evidence_lines(result.evidence, result.settings, width),
         _checks(result, width),
         _cautions(result, width),

@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from tdelta.inference import Judgement, cache_cautions, server_measures
+from tdelta.inference.ledger import ledgers
 from tdelta.inference.pages import page_costs
+from tdelta.inference.prices import prices_from_json
 from tdelta.inference.steps import step_measures
 from tdelta.inference.tails import tail_cautions
 from tdelta.records import Decision, Level, Role, RunResult, TailMeasure, Trial, Validity, Verdict
@@ -51,6 +53,7 @@ def assemble(
     ending: Ending,
     *,
     floors: Mapping[str, Any] | None = None,
+    prices: Mapping[str, Any] | None = None,
     tails: tuple[TailMeasure, ...] = (),
     machine: Mapping[str, object],
     versions: Mapping[str, str],
@@ -107,6 +110,7 @@ def assemble(
         twin_settings=checks.settings_compared(),
         tails=tails,
         steps=step_measures(trials, plan.settings),
+        ledger=ledgers(trials, plan.settings, prices_from_json(prices)),
     )
 
 

@@ -34,6 +34,8 @@ from tdelta.session.floors import FACT, measure_floors
 from tdelta.session.ground import grounded
 from tdelta.session.planning import Plan, plan, request_from_json
 from tdelta.session.preflight import check_room
+from tdelta.session.prices import FACT as PRICES
+from tdelta.session.prices import MOST, measure_prices, measured_times
 from tdelta.session.request import RunRequest
 from tdelta.session.rounds import Clock, Interruption, RoundRunner
 from tdelta.store import RunStatus, Store
@@ -290,6 +292,12 @@ class _Session:
             self._observe(Phase("floor", "what the cipher alone takes for a page"))
             self._store.put_fact(self._run_id, FACT, measure_floors(self._plan, twins))
 
+    def _measure_prices(self, twins: Twins[Any]) -> None:
+        """What pages cost the code under test; ahead of each of the first rounds."""
+        before = self._store.get_fact(self._run_id, PRICES)
+        if measured_times(before) < MOST:
+            self._store.put_fact(self._run_id, PRICES, measure_prices(self._plan, twins, before))
+
     def _rounds(self, twins: Twins[Any], found: Calibration, data_bytes: int) -> str:
         """Rounds until the answer is precise enough, the rounds are used up, or the time is. Returns which."""
         runner = RoundRunner(
@@ -312,6 +320,7 @@ class _Session:
         ended = self._look(number - 1, done, longest) if done else None
         while ended is None:
             began = self._clock.elapsed()
+            self._measure_prices(twins)
             block = runner.run(number, block)
             self._store.put_fact(self._run_id, "checks", self._checks.as_json())
             self._store.put_fact(self._run_id, "evidence", self._evidence.as_json())
@@ -368,6 +377,7 @@ class _Session:
             self._evidence,
             ending,
             floors=self._store.get_fact(self._run_id, FACT),
+            prices=self._store.get_fact(self._run_id, PRICES),
             tails=tails,
             machine=self._store.machine(self._run_id),
             versions=self._store.versions(self._run_id),

@@ -1,0 +1,67 @@
+"""The ledger in a terminal: of what the extra CPU of an operation is made, and what of the extra time is waiting."""
+
+from __future__ import annotations
+
+from rich.table import Table
+from rich.text import Text
+
+from tdelta.records import Amount, LedgerItem, LedgerKind, LedgerLine, RunResult
+from tdelta.report.drawing import paragraph, plain_table
+from tdelta.report.labels import condition_label
+from tdelta.report.quantities import MISSING, microseconds, share
+
+NAMES = {
+    LedgerKind.CIPHER: "cipher",
+    LedgerKind.INTEGRITY: "integrity",
+    LedgerKind.LOG: "log",
+    LedgerKind.IO: "extra I/O",
+    LedgerKind.REST: "rest",
+}
+"""What lines are called, for people."""
+
+NOTE = (
+    "Lines of the extra CPU: what was counted in the trials times prices measured apart from them, here, in the code"
+    " under test; the rest is what they leave, below zero where they come to more. Waiting is the extra response time"
+    " less the extra CPU."
+)
+
+
+def ledger_lines(result: RunResult, width: int) -> list[Text | Table]:
+    """The ledgers of a run, one below the other; nothing where it has none."""
+    if not result.ledger:
+        return []
+    table = plain_table((("ledger", False), ("an op", True), ("95 % HDI", True), ("share", True), ("", False)))
+    for ledger in result.ledger:
+        table.add_row(Text(condition_label(ledger.condition, result.settings), style="bold"))
+        table.add_row("  extra CPU", *amount_cells(ledger.cpu), "", "")
+        for line in ledger.lines:
+            table.add_row(f"    {NAMES[line.kind]}", *amount_cells(line.amount), share_text(line), items_text(line))
+        if ledger.elapsed is not None and ledger.waiting is not None:
+            table.add_row("  extra time", *amount_cells(ledger.elapsed), "", "")
+            table.add_row("    waiting", *amount_cells(ledger.waiting), "", "")
+    absent = dict.fromkeys(words for ledger in result.ledger for words in ledger.in_rest)
+    note = " ".join((NOTE, *(f"No line for {words}." for words in absent)))
+    return [table, Text(), *paragraph(note, width, "dim")]
+
+
+def amount_cells(amount: Amount) -> tuple[str, str]:
+    """A time of an operation and its interval."""
+    low, high = (microseconds(end) for end in amount.hdi95)
+    if low.split()[-1] == high.split()[-1]:
+        low = low.split()[0]
+    return microseconds(amount.us), f"{low} … {high}"
+
+
+def share_text(line: LedgerLine) -> str:
+    """A line's share of the CPU difference."""
+    return MISSING if line.share is None else share(line.share)
+
+
+def items_text(line: LedgerLine) -> str:
+    """Counts and prices of a line: ``4,460 pages decrypted × 1.49 µs``."""
+    return ", ".join(item_text(item) for item in line.items if abs(item.count) >= 0.0005)
+
+
+def item_text(item: LedgerItem) -> str:
+    """One count and its price."""
+    return f"{item.count:,.3g} {item.what} × {microseconds(item.price_us)}"
