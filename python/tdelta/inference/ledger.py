@@ -39,6 +39,8 @@ _DRAWS = 4000
 _SEED = 20_240_229
 _MASS = 0.95
 _US = 1e6
+_FEWEST_ROUNDS = 3
+"""From so many rounds on a round is the unit; below, a block is, which leaves the luck of instances out."""
 
 Counter = Callable[[Measurement], float | None]
 """A count of one operation of a trial; None where it is not known."""
@@ -69,6 +71,15 @@ class Draws:
         at = (self._random.permutation(_DRAWS) + self._random.random(_DRAWS)) / _DRAWS
         return np.asarray(fitted.baseline_value * np.expm1(np.interp(at, found.cumulative, found.theta)))
 
+    def mean(self, values: FloatArray, groups: FloatArray) -> FloatArray:
+        """Of the mean of values that come in groups (rounds): by the groups' means, or of few groups the values."""
+        means = np.array([values[groups == group].mean() for group in np.unique(groups)])
+        used = means if len(means) >= _FEWEST_ROUNDS else values
+        if len(used) < 2:
+            return np.full(_DRAWS, float(values.mean()))
+        error = float(used.std(ddof=1)) / math.sqrt(len(used))
+        return np.asarray(float(used.mean()) + error * self._random.standard_t(len(used) - 1, _DRAWS))
+
     def count(self, counts: FloatArray) -> FloatArray:
         """Of a count's mean over trials."""
         error = float(counts.std(ddof=1)) / math.sqrt(len(counts)) if len(counts) > 1 else 0.0
@@ -85,7 +96,7 @@ def ledgers(trials: Iterable[Trial], settings: RunSettings, prices: Mapping[str,
     """
     fits = fit_metrics(panels(trials, settings), (Metric.CPU_PER_OPERATION, Metric.RESPONSE_TIME), settings.luck)
     draws = Draws()
-    elapsed = {d.condition.key: d.us for d in _differences(fits[Metric.RESPONSE_TIME], draws)}
+    elapsed = {d.condition.key: amount(d.us) for d in _differences(fits[Metric.RESPONSE_TIME], draws)}
     cpu = _differences(fits[Metric.CPU_PER_OPERATION], draws)
     return tuple(_ledger(d, elapsed.get(d.condition.key), prices.get(d.condition.key), draws) for d in cpu)
 
@@ -106,7 +117,7 @@ class _Part:
     source: str
 
 
-def _ledger(cpu: Difference, elapsed: FloatArray | None, prices: PagePrices | None, draws: Draws) -> Ledger:
+def _ledger(cpu: Difference, elapsed: Amount | None, prices: PagePrices | None, draws: Draws) -> Ledger:
     parts, absent = _parts(cpu, prices, draws)
     rest = cpu.us - sum((part.us for part in parts), np.zeros(_DRAWS))
     lines = [_line(part, cpu.us) for part in (*parts, _Part(LedgerKind.REST, rest, (), ""))]
@@ -115,8 +126,8 @@ def _ledger(cpu: Difference, elapsed: FloatArray | None, prices: PagePrices | No
         baseline=cpu.panel.baseline,
         cpu=amount(cpu.us),
         lines=tuple(lines),
-        elapsed=None if elapsed is None else amount(elapsed),
-        waiting=None if elapsed is None else amount(elapsed - cpu.us),
+        elapsed=elapsed,
+        waiting=None if elapsed is None else amount(_waited(cpu, draws)),
         in_rest=tuple(absent),
     )
 
@@ -127,16 +138,13 @@ def _parts(cpu: Difference, prices: PagePrices | None, draws: Draws) -> tuple[li
     own, plain = _trials_of(cpu.panel, cpu.condition), _trials_of(cpu.panel, cpu.panel.baseline)
     page = prices.page_bytes
     moved = (lambda m: m.asked_read_bytes / page, lambda m: m.asked_written_bytes / page)
-    crossed: tuple[Counter, Counter] = (
-        moved if prices.by_bytes else (_counter("cache_misses"), _counter("cache_writes"))
-    )
-    counted = [_counts(own, counter) for counter in crossed]
-    read, written = counted
+    cached = (_counter("cache_misses"), _counter("cache_writes"))
+    read, written = (_counts(own, counter) for counter in (moved if prices.by_bytes else cached))
     if read is None or written is None:
         return [], ["pages: they are not counted in these trials"]
-    return list(_page_parts(prices, (draws.count(read), draws.count(written)), draws)) + [
-        _io(prices, [_extra(own, plain, of, draws) for of in moved], draws)
-    ], _absent(prices)
+    crossed = (draws.count(read), draws.count(written))
+    extra = [_extra(own, plain, counter, draws) for counter in moved]
+    return [*_page_parts(prices, crossed, draws), _io(prices, extra, draws)], _absent(prices)
 
 
 def _absent(prices: PagePrices) -> list[str]:
@@ -151,10 +159,8 @@ def _page_parts(prices: PagePrices, counts: tuple[FloatArray, FloatArray], draws
     if bare_read is None or bare_write is None:
         yield _priced(LedgerKind.CIPHER, counts, (read, write), ("decrypted", "encrypted"), prices.cipher, draws)
         return
-    bare = (bare_read, bare_write)
-    yield _priced(
-        LedgerKind.CIPHER, counts, bare, ("decrypted", "encrypted"), f"{prices.cipher} without its MAC", draws
-    )
+    source = f"{prices.cipher} without its MAC"
+    yield _priced(LedgerKind.CIPHER, counts, (bare_read, bare_write), ("decrypted", "encrypted"), source, draws)
     macs = (_less(read, bare_read), _less(write, bare_write))
     yield _priced(LedgerKind.INTEGRITY, counts, macs, ("checked", "authenticated"), prices.mac, draws)
 
@@ -173,14 +179,12 @@ def _priced(
     source: str,
     draws: Draws,
 ) -> _Part:
-    us = sum(
-        (count * price.draws(draws.normal()) for count, price in zip(counts, prices, strict=True)), np.zeros(_DRAWS)
-    )
+    products = [count * price.draws(draws.normal()) for count, price in zip(counts, prices, strict=True)]
     items = tuple(
         LedgerItem(f"pages {what}", float(count.mean()), price.us, price.quartiles)
         for what, count, price in zip(done, counts, prices, strict=True)
     )
-    return _Part(kind, us, items, source)
+    return _Part(kind, sum(products, np.zeros(_DRAWS)), items, source)
 
 
 def _io(prices: PagePrices, extra: Sequence[FloatArray], draws: Draws) -> _Part:
@@ -192,6 +196,17 @@ def _extra(own: Sequence[Measurement], plain: Sequence[Measurement], counter: Co
     """A count beyond the baseline's, block by block, since work differs between blocks."""
     counts, others = _counts(own, counter), _counts(plain, counter)
     return np.zeros(_DRAWS) if counts is None or others is None else draws.count(counts - others)
+
+
+def _waited(cpu: Difference, draws: Draws) -> FloatArray:
+    """What an operation waited longer: response time less CPU time, over the baseline's in the same block."""
+
+    def off_cpu(measured: Measurement) -> float:
+        return measured.response_ns / 1e3 - measured.cpu_seconds * _US / measured.operations
+
+    own, plain = (_trials_of(cpu.panel, of) for of in (cpu.condition, cpu.panel.baseline))
+    longer = np.array([off_cpu(m) - off_cpu(p) for m, p in zip(own, plain, strict=True)])
+    return draws.mean(longer, cpu.panel.rounds.astype(np.float64))
 
 
 def _trials_of(panel: Panel, condition: Condition) -> list[Measurement]:
