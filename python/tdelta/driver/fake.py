@@ -89,6 +89,10 @@ class FakeTwin:
         page_us = self._twins.script.page_us(self.settings)
         return CipherProof("aes-256", self._twins.library, 0.5, page_us, PreloadMode.NONE, 0, 0, 0)
 
+    def prices(self, _observed: str) -> dict[str, object] | None:
+        """As the script tells them."""
+        return self._twins.script.prices
+
     def trial(self, job: TrialJob) -> Measurement:
         """Pretend to run one trial: the clock moves, and what the script says is raised or measured."""
         self._stopped = False
@@ -277,10 +281,6 @@ class FakeTwins:
         words = f"a fake cipher, {page_bytes} bytes"
         cost = {"decrypt": 1.0, "encrypt": 2.0}
         return lambda _cipher, direction, level: (cost[direction] * (1.0 if level == "on" else 6.0), words)
-
-    def page_prices(self, _settings: TwinSettings) -> dict[str, object] | None:
-        """As the script tells them."""
-        return self.script.prices
 
     def loop_cost(self, _job: TrialJob) -> LoopCost:
         """A loop that costs little."""

@@ -45,7 +45,7 @@ def ask_prices(
             folder.remove(path)
     return {
         "page_bytes": settings.page_size,
-        "by_bytes": engine.encrypts_what_is_moved,
+        "counted": "bytes" if engine.encrypts_what_is_moved else "cache",
         "cipher": engine.cipher_words(settings.cipher),
         "mac": cipher.mac,
         "passes": answer["passes"],

@@ -50,6 +50,19 @@ class Twin(Protocol):
     def prove(self) -> CipherProof | None:
         """What a page cipher of the library costs in this twin's own process; None where it has none."""
 
+    def prices(self, observed: str) -> dict[str, object] | None:
+        """What pages, and a server's log, cost the code under test; None where that cannot be told.
+
+        JSON values, for `tdelta.inference.prices`; every figure is of one pass.
+
+        Args:
+            observed: which ciphers `Twins.observe` saw; empty where it was not asked.
+
+        Raises:
+            EnvironmentFault: this machine cannot.
+            TdeltaError: the engine refuses; the message is its own.
+        """
+
     def evidence(self, job: TrialJob, needles: Sequence[bytes]) -> tuple[Found, ...]:
         """Run one trial that nobody measures, marker rows on their way through all files, and search these meanwhile.
 
@@ -117,16 +130,6 @@ class Twins(Protocol[TwinT]):
 
     def page_floor(self, page_bytes: int, ciphers: Sequence[str], levels: Sequence[str]) -> PagePrice:
         """Time what these ciphers take for a page here, at these levels of the AES instructions.
-
-        Raises:
-            EnvironmentFault: this machine cannot.
-        """
-
-    def page_prices(self, settings: Settings) -> dict[str, object] | None:
-        """What a page costs the engine's own code to read and write, plain and encrypted; None where that is unknown.
-
-        JSON values: ``page_bytes``, ``by_bytes`` (whether all that is moved is encrypted, copies into logs included),
-        ``cipher`` and ``mac`` in words, and ``passes`` as `tdelta.driver.page_prices.page_prices` returns them.
 
         Raises:
             EnvironmentFault: this machine cannot.

@@ -96,6 +96,12 @@ class SqliteTwin:
         """What a page cipher of the library costs in this twin's own process."""
         return ask_proof(self._worker, self._engine, self._folder)
 
+    def prices(self, observed: str) -> dict[str, object] | None:  # noqa: ARG002 - as servers are
+        """Time the library's own pages, in a worker like this twin's; see `ask_prices`."""
+        if not self._engine.needs_key(self._settings.cipher):
+            return None
+        return ask_prices(self._engine, self._folder, environment_of(self._engine, self._settings), self._settings)
+
     def evidence(self, job: TrialJob, needles: Sequence[bytes]) -> tuple[Found, ...]:
         """Run one trial that nobody measures, marker rows on their way through all files, and search these meanwhile.
 
@@ -221,7 +227,7 @@ class SqliteTwins:
         """Copy the loaded file under an instance's name and open it in a new worker, its transactions prepared."""
         source = self._loads[(settings.cipher, settings.page_size, settings.reserved_bytes)]
         path = self._folder.copy(source, name)
-        worker = Worker(self._environment(settings))
+        worker = Worker(environment_of(self._engine, settings))
         try:
             options = self._engine.open_options(str(path), settings, self._key(settings.cipher))
             seconds = _OPEN_SECONDS + settings.threads  # a key derivation each, at most about a tenth of that
@@ -261,10 +267,6 @@ class SqliteTwins:
         floor = page_floor(page_bytes, ciphers, levels)
         return lambda cipher, direction, level: floor_us_per_page(floor, cipher, page_bytes, direction, level)
 
-    def page_prices(self, settings: TwinSettings) -> dict[str, object] | None:
-        """Time the library's own pages, in a worker like those that trials run in; see `ask_prices`."""
-        return ask_prices(self._engine, self._folder, self._environment(settings), settings)
-
     def loop_cost(self, job: TrialJob) -> LoopCost:
         """Run the transactions on a client that does nothing, in a worker like any other."""
         with Worker() as worker:
@@ -297,17 +299,17 @@ class SqliteTwins:
         """Whether the file does not begin as a plain database does."""
         return not _looks_plain(self._engine, path)
 
-    def _environment(self, settings: TwinSettings) -> dict[str, str]:
-        if settings.aes_instructions == "on":
-            return {}
-        return hidden_environment(CryptoKind(self._engine.crypto))
-
     def _key(self, cipher: str) -> str | None:
         if not self._engine.needs_key(cipher):
             return None
         if cipher not in self._keys:
             self._keys[cipher] = secrets.token_hex(32)
         return self._keys[cipher]
+
+
+def environment_of(engine: SqliteEngine, settings: TwinSettings) -> dict[str, str]:
+    """What is added to the environment of a worker whose twin has these settings."""
+    return {} if settings.aes_instructions == "on" else hidden_environment(CryptoKind(engine.crypto))
 
 
 def _looks_plain(engine: SqliteEngine, path: Path) -> bool:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from tdelta.engines.mysql_family import (
     CREATE_SQL,
+    DATABASE,
     GREETING,
     LOG_BYTES,
     USER_SQL,
@@ -36,6 +37,7 @@ from tdelta.engines.servers import (
     Command,
     Footprint,
     Place,
+    PriceSql,
     Recipe,
     ServerCipher,
     ServerSettings,
@@ -188,6 +190,23 @@ class MariadbEngine(MysqlFamily):
     def counters(self) -> tuple[str, ...]:
         """Status counters, by the reports' names."""
         return (counters_sql(STATUS_TABLE, STATUS),)
+
+    @property
+    def price_sql(self) -> PriceSql | None:
+        """AES_ENCRYPT of a block, and rows out of the engine that makes sequences."""
+        calls, rows, table = 50_000, 20_000, f"{DATABASE}.price_log"
+        return PriceSql(
+            calls=calls,
+            call=f"SELECT BENCHMARK({calls}, LENGTH(AES_ENCRYPT('x', 'no secret')))",
+            no_call=f"SELECT BENCHMARK({calls}, LENGTH(CONCAT('x', 'no secret')))",
+            make=(f"CREATE TABLE {table} (id INT PRIMARY KEY, a INT NOT NULL, b VARCHAR(60) NOT NULL)",),
+            change=(
+                f"INSERT INTO {table} SELECT seq, seq, REPEAT('x', 60) FROM seq_1_to_{rows}",
+                f"UPDATE {table} SET a = a + 1",
+            ),
+            undo=(f"TRUNCATE TABLE {table}",),
+            remove=(f"DROP TABLE {table}",),
+        )
 
     @property
     def footprint(self) -> Footprint:

@@ -20,7 +20,7 @@ import numpy as np
 from tdelta.inference.costs import Panel, panels
 from tdelta.inference.fits import CostFit, Fitted, fit_metrics
 from tdelta.inference.posterior import FloatArray, Mixture, posterior
-from tdelta.inference.prices import PagePrices, Price
+from tdelta.inference.prices import PagePrices, Price, less
 from tdelta.records import (
     Amount,
     Condition,
@@ -41,6 +41,9 @@ _MASS = 0.95
 _US = 1e6
 _FEWEST_ROUNDS = 3
 """From so many rounds on a round is the unit; below, a block is, which leaves the luck of instances out."""
+
+_COUNTED = {"cache": ("cache_misses", "cache_writes"), "engine": ("pages_decrypted", "pages_encrypted")}
+"""What counts pages decrypted and encrypted, by what prices are of."""
 
 Counter = Callable[[Measurement], float | None]
 """A count of one operation of a trial; None where it is not known."""
@@ -136,22 +139,35 @@ def _parts(cpu: Difference, prices: PagePrices | None, draws: Draws) -> tuple[li
     if prices is None:
         return [], ["pages: what one costs this engine's own code is not known"]
     own, plain = _trials_of(cpu.panel, cpu.condition), _trials_of(cpu.panel, cpu.panel.baseline)
-    page = prices.page_bytes
-    moved = (lambda m: m.asked_read_bytes / page, lambda m: m.asked_written_bytes / page)
-    cached = (_counter("cache_misses"), _counter("cache_writes"))
-    read, written = (_counts(own, counter) for counter in (moved if prices.by_bytes else cached))
+    moved = _moved(prices.page_bytes)
+    crossed = moved if prices.counted == "bytes" else tuple(map(_counter, _COUNTED[prices.counted]))
+    read, written = (_counts(own, counter) for counter in crossed)
     if read is None or written is None:
         return [], ["pages: they are not counted in these trials"]
-    crossed = (draws.count(read), draws.count(written))
-    extra = [_extra(own, plain, counter, draws) for counter in moved]
-    return [*_page_parts(prices, crossed, draws), _io(prices, extra, draws)], _absent(prices)
+    parts = list(_page_parts(prices, (draws.count(read), draws.count(written)), draws))
+    logged = _counts(own, _counter("log_bytes"))
+    if prices.log_byte is not None and logged is not None:
+        parts.append(_log(prices.log_byte, draws.count(logged), draws))
+    if prices.plain_read is not None and prices.plain_write is not None:
+        extra = [_extra(own, plain, counter, draws) for counter in moved]
+        parts.append(_io((prices.plain_read, prices.plain_write), extra, draws))
+    return parts, list(_absent(prices))
 
 
-def _absent(prices: PagePrices) -> list[str]:
-    absent = ["log: its pages are among the cipher's, since it holds whole pages"]
+def _moved(page_bytes: int) -> tuple[Counter, Counter]:
+    """Pages read and written, by the bytes that were asked of the system."""
+    return (lambda m: m.asked_read_bytes / page_bytes), (lambda m: m.asked_written_bytes / page_bytes)
+
+
+def _absent(prices: PagePrices) -> Iterator[str]:
     if prices.mac and prices.bare_read is None:
-        absent = [f"integrity: {prices.mac} is one with its cipher, and in that line", *absent]
-    return absent
+        yield f"integrity: {prices.mac} is one with its cipher, and in that line"
+    if prices.counted != "engine":
+        yield "log: its pages are among the cipher's, since it holds whole pages"
+    elif prices.log_byte is None:
+        yield "log: what a byte of it costs was not measured, or it is not encrypted"
+    if prices.plain_read is None:
+        yield "extra I/O: what a plain page costs this server is not known"
 
 
 def _page_parts(prices: PagePrices, counts: tuple[FloatArray, FloatArray], draws: Draws) -> Iterator[_Part]:
@@ -161,14 +177,8 @@ def _page_parts(prices: PagePrices, counts: tuple[FloatArray, FloatArray], draws
         return
     source = f"{prices.cipher} without its MAC"
     yield _priced(LedgerKind.CIPHER, counts, (bare_read, bare_write), ("decrypted", "encrypted"), source, draws)
-    macs = (_less(read, bare_read), _less(write, bare_write))
+    macs = (less(read, bare_read), less(write, bare_write))
     yield _priced(LedgerKind.INTEGRITY, counts, macs, ("checked", "authenticated"), prices.mac, draws)
-
-
-def _less(price: Price, other: Price) -> Price:
-    """A difference of two prices, as unsure as both."""
-    us, half = price.us - other.us, math.hypot(*(q.quartiles[1] - q.quartiles[0] for q in (price, other))) / 2
-    return Price(us, (us - half, us + half))
 
 
 def _priced(
@@ -187,8 +197,12 @@ def _priced(
     return _Part(kind, sum(products, np.zeros(_DRAWS)), items, source)
 
 
-def _io(prices: PagePrices, extra: Sequence[FloatArray], draws: Draws) -> _Part:
-    plain = (prices.plain_read, prices.plain_write)
+def _log(price: Price, logged: FloatArray, draws: Draws) -> _Part:
+    item = LedgerItem("bytes of log", float(logged.mean()), price.us, price.quartiles)
+    return _Part(LedgerKind.LOG, logged * price.draws(draws.normal()), (item,), "rows logged on the twins' servers")
+
+
+def _io(plain: Sequence[Price], extra: Sequence[FloatArray], draws: Draws) -> _Part:
     return _priced(LedgerKind.IO, extra, plain, ("read beyond plain", "written beyond plain"), "plain pages", draws)
 
 

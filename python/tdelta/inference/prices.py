@@ -8,13 +8,15 @@ there.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from tdelta.inference.posterior import FloatArray
+from tdelta.records import Condition, Role
 
 _QUARTILES_OF_NORMAL = 1.349
 
@@ -46,31 +48,62 @@ def price_of(passes: Iterable[float]) -> Price:
 class PagePrices:
     """What a page costs the code under test, beyond a plain one where nothing else is said.
 
-    ``read`` and ``write`` are with the MAC; ``bare_read`` and ``bare_write`` without it, None where it cannot be left
-    out. ``plain_read`` and ``plain_write`` are of a plain page. ``by_bytes``: all that is moved is encrypted; else what
-    the cache reads and writes is. ``cipher`` and ``mac`` are words.
+    ``counted`` says what is encrypted: all ``bytes`` that are moved, pages that the ``cache`` reads and writes, or
+    those that the ``engine`` counts. ``read`` and ``write`` are with the MAC; ``bare_read`` and ``bare_write`` without
+    it, None where it cannot be left out. ``plain_read`` and ``plain_write`` are of a plain page, None where that is not
+    known. ``log_byte`` is what a byte of log costs more than on a plain twin. ``cipher`` and ``mac`` are words.
     """
 
     page_bytes: int
-    by_bytes: bool
+    counted: str
     cipher: str
     mac: str
     read: Price
     write: Price
-    plain_read: Price
-    plain_write: Price
+    plain_read: Price | None = None
+    plain_write: Price | None = None
     bare_read: Price | None = None
     bare_write: Price | None = None
+    log_byte: Price | None = None
 
 
-def prices_from_json(values: Mapping[str, Any] | None) -> dict[str, PagePrices]:
-    """Prices by the condition's key, as a session stores them: ``{"KEY": [measurement, …]}``; empty for none."""
-    return {key: _page_prices(measured) for key, measured in (values or {}).items() if measured}
+def prices_from_json(values: Mapping[str, Any] | None, conditions: Iterable[Condition]) -> dict[str, PagePrices]:
+    """Prices by the encrypted condition's key.
+
+    Args:
+        values: as a session stores them: ``{"KEY": [measurement, …]}``; None for none.
+        conditions: the run's.
+    """
+    found = values or {}
+    plain = {c.stratum: c.key for c in conditions if c.role is Role.BASELINE}
+    stratum = {c.key: c.stratum for c in conditions}
+    return {
+        key: _page_prices(measured, found.get(plain.get(stratum.get(key, -1), ""), []))
+        for key, measured in found.items()
+        if measured and "passes" in measured[0]
+    }
 
 
-def _page_prices(measured: list[Mapping[str, Any]]) -> PagePrices:
+def _page_prices(measured: Sequence[Mapping[str, Any]], plain: Sequence[Mapping[str, Any]]) -> PagePrices:
     first = measured[0]
-    names = first["passes"]
-    prices = {name: price_of(us for one in measured for us in one["passes"][name]) for name in names}
-    fixed = {name: first[name] for name in ("page_bytes", "by_bytes", "cipher", "mac")}
-    return PagePrices(**fixed, **prices)
+    prices = {name: price_of(us for one in measured for us in one["passes"][name]) for name in first["passes"]}
+    fixed = {name: first[name] for name in ("page_bytes", "counted", "cipher", "mac")}
+    return PagePrices(**fixed, **prices, log_byte=_log_byte(_logged(measured), _logged(plain)))
+
+
+def _logged(measured: Iterable[Mapping[str, Any]]) -> list[Mapping[str, float]]:
+    return [one for measurement in measured for one in measurement.get("log", ()) if one["bytes"] > 0]
+
+
+def _log_byte(own: Sequence[Mapping[str, float]], plain: Sequence[Mapping[str, float]]) -> Price | None:
+    """The extra CPU of the same rows, over the bytes of log that they made."""
+    if not own or not plain:
+        return None
+    size = float(np.median([one["bytes"] for one in own]))
+    return less(price_of(one["cpu_us"] / size for one in own), price_of(one["cpu_us"] / size for one in plain))
+
+
+def less(price: Price, other: Price) -> Price:
+    """A difference of two prices, as unsure as both."""
+    us, half = price.us - other.us, math.hypot(*(q.quartiles[1] - q.quartiles[0] for q in (price, other))) / 2
+    return Price(us, (us - half, us + half))

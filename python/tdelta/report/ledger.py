@@ -8,7 +8,7 @@ from collections.abc import Callable
 from rich.table import Table
 from rich.text import Text
 
-from tdelta.records import Amount, LedgerItem, LedgerKind, LedgerLine, RunResult
+from tdelta.records import Amount, Ledger, LedgerItem, LedgerKind, LedgerLine, RunResult
 from tdelta.report.drawing import paragraph, plain_table
 from tdelta.report.labels import condition_label
 from tdelta.report.quantities import MISSING, microseconds, small_count

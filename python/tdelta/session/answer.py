@@ -110,7 +110,7 @@ def assemble(
         twin_settings=checks.settings_compared(),
         tails=tails,
         steps=step_measures(trials, plan.settings),
-        ledger=ledgers(trials, plan.settings, prices_from_json(prices)),
+        ledger=ledgers(trials, plan.settings, prices_from_json(prices, plan.conditions)),
     )
 
 

@@ -35,7 +35,7 @@ from tdelta.session.ground import grounded
 from tdelta.session.planning import Plan, plan, request_from_json
 from tdelta.session.preflight import check_room
 from tdelta.session.prices import FACT as PRICES
-from tdelta.session.prices import MOST, measure_prices, measured_times
+from tdelta.session.prices import Prices
 from tdelta.session.request import RunRequest
 from tdelta.session.rounds import Clock, Interruption, RoundRunner
 from tdelta.store import RunStatus, Store
@@ -180,11 +180,14 @@ class _Session:
         self._trials: list[Trial] = list(store.trials(self._run_id, histograms=False))
         self._checks = Checks(plan)
         self._evidence = Evidence(plan)
+        self._prices = Prices(plan)
         self._interruption = Interruption()
         earlier = store.get_fact(self._run_id, "checks")
         if earlier is not None:
             self._checks.restore(earlier)
         self._checks.observed(store.get_fact(self._run_id, OBSERVED) or {})
+        self._prices.observed(store.get_fact(self._run_id, OBSERVED) or {})
+        self._prices.restore(store.get_fact(self._run_id, PRICES) or {})
         self._evidence.restore(store.get_fact(self._run_id, "evidence") or [])
 
     def run(self) -> RunResult:
@@ -272,6 +275,7 @@ class _Session:
                 found[cipher] = twins.observe(self._plan.twin_settings(condition, 0))
         self._store.put_fact(self._run_id, OBSERVED, found)
         self._checks.observed(found)
+        self._prices.observed(found)
 
     def _calibrate(self, twins: Twins[Any], data_bytes: int) -> Calibration:
         self._observe(Phase("calibrate", "how many operations fill a trial"))
@@ -292,12 +296,6 @@ class _Session:
             self._observe(Phase("floor", "what the cipher alone takes for a page"))
             self._store.put_fact(self._run_id, FACT, measure_floors(self._plan, twins))
 
-    def _measure_prices(self, twins: Twins[Any]) -> None:
-        """What pages cost the code under test; ahead of each of the first rounds."""
-        before = self._store.get_fact(self._run_id, PRICES)
-        if measured_times(before) < MOST:
-            self._store.put_fact(self._run_id, PRICES, measure_prices(self._plan, twins, before))
-
     def _rounds(self, twins: Twins[Any], found: Calibration, data_bytes: int) -> str:
         """Rounds until the answer is precise enough, the rounds are used up, or the time is. Returns which."""
         runner = RoundRunner(
@@ -309,6 +307,7 @@ class _Session:
             observe=self._observe,
             checks=self._checks,
             evidence=self._evidence,
+            prices=self._prices,
             clock=self._clock,
             interruption=self._interruption,
         )
@@ -320,9 +319,9 @@ class _Session:
         ended = self._look(number - 1, done, longest) if done else None
         while ended is None:
             began = self._clock.elapsed()
-            self._measure_prices(twins)
             block = runner.run(number, block)
             self._store.put_fact(self._run_id, "checks", self._checks.as_json())
+            self._store.put_fact(self._run_id, PRICES, self._prices.as_json())
             self._store.put_fact(self._run_id, "evidence", self._evidence.as_json())
             longest = max(longest, self._clock.elapsed() - began - runner.search_seconds)
             done, number = done + (runner.loss is None), number + 1

@@ -39,10 +39,6 @@ class WholeTrials:
         floor = page_floor(page_bytes, ciphers, levels)
         return lambda cipher, direction, level: floor_us_per_page(floor, cipher, page_bytes, direction, level)
 
-    def page_prices(self, settings: Any) -> dict[str, object] | None:  # noqa: ARG002 - as files have it
-        """None: a server's own code cannot be timed page by page."""
-        return None
-
     def loop_cost(self, job: TrialJob) -> LoopCost:
         """Run the transactions on a client that does nothing, in a worker like any other; of a command, nothing."""
         if self._mix.command is not None:
