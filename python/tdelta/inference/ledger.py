@@ -39,6 +39,7 @@ _DRAWS = 4000
 _SEED = 20_240_229
 _MASS = 0.95
 _US = 1e6
+_FEWEST_BLOCKS = 2
 _FEWEST_ROUNDS = 3
 """From so many rounds on a round is the unit; below, a block is, which leaves the luck of instances out."""
 
@@ -78,8 +79,6 @@ class Draws:
         """Of the mean of values that come in groups (rounds): by the groups' means, or of few groups the values."""
         means = np.array([values[groups == group].mean() for group in np.unique(groups)])
         used = means if len(means) >= _FEWEST_ROUNDS else values
-        if len(used) < 2:
-            return np.full(_DRAWS, float(values.mean()))
         error = float(used.std(ddof=1)) / math.sqrt(len(used))
         return np.asarray(float(used.mean()) + error * self._random.standard_t(len(used) - 1, _DRAWS))
 
@@ -130,7 +129,7 @@ def _ledger(cpu: Difference, elapsed: Amount | None, prices: PagePrices | None, 
         cpu=amount(cpu.us),
         lines=tuple(lines),
         elapsed=elapsed,
-        waiting=None if elapsed is None else amount(_waited(cpu, draws)),
+        waiting=None if elapsed is None or len(cpu.panel.trials) < _FEWEST_BLOCKS else amount(_waited(cpu, draws)),
         in_rest=tuple(absent),
     )
 
@@ -140,8 +139,7 @@ def _parts(cpu: Difference, prices: PagePrices | None, draws: Draws) -> tuple[li
         return [], ["pages: what one costs this engine's own code is not known"]
     own, plain = _trials_of(cpu.panel, cpu.condition), _trials_of(cpu.panel, cpu.panel.baseline)
     moved = _moved(prices.page_bytes)
-    crossed = moved if prices.counted == "bytes" else tuple(map(_counter, _COUNTED[prices.counted]))
-    read, written = (_counts(own, counter) for counter in crossed)
+    read, written = (_counts(own, counter) for counter in _crossed(prices))
     if read is None or written is None:
         return [], ["pages: they are not counted in these trials"]
     parts = list(_page_parts(prices, (draws.count(read), draws.count(written)), draws))
@@ -152,6 +150,20 @@ def _parts(cpu: Difference, prices: PagePrices | None, draws: Draws) -> tuple[li
         extra = [_extra(own, plain, counter, draws) for counter in moved]
         parts.append(_io((prices.plain_read, prices.plain_write), extra, draws))
     return parts, list(_absent(prices))
+
+
+def crossed_pages(panel: Panel, condition: Condition, prices: PagePrices) -> tuple[float, float] | None:
+    """Pages that an operation decrypts and encrypts under one condition, means over trials; None where not counted."""
+    read, written = (_counts(_trials_of(panel, condition), counter) for counter in _crossed(prices))
+    return None if read is None or written is None else (float(read.mean()), float(written.mean()))
+
+
+def _crossed(prices: PagePrices) -> tuple[Counter, Counter]:
+    """What counts pages decrypted and encrypted."""
+    if prices.counted == "bytes":
+        return _moved(prices.page_bytes)
+    read, written = _COUNTED[prices.counted]
+    return _counter(read), _counter(written)
 
 
 def _moved(page_bytes: int) -> tuple[Counter, Counter]:

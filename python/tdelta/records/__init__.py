@@ -82,6 +82,7 @@ from tdelta.records.tails import (
     TailUnit,
 )
 from tdelta.records.trials import Measurement, SpanTotals, Trial
+from tdelta.records.whatif import Band, WhatIf, WhatIfCell, WhatIfPoint
 
 __all__ = [
     "ALL",
@@ -89,6 +90,7 @@ __all__ = [
     "THROUGHPUT",
     "Amount",
     "AnalysisResult",
+    "Band",
     "Binned",
     "Bins",
     "BlockDone",
@@ -162,4 +164,7 @@ __all__ = [
     "Validity",
     "Verdict",
     "Visible",
+    "WhatIf",
+    "WhatIfCell",
+    "WhatIfPoint",
 ]

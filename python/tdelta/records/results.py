@@ -12,6 +12,7 @@ from tdelta.records.ledger import Ledger
 from tdelta.records.serving import ServerMeasures, SettingsCompared
 from tdelta.records.steps import StepMeasure
 from tdelta.records.tails import TailMeasure
+from tdelta.records.whatif import WhatIf
 
 
 class Decision(StrEnum):
@@ -317,6 +318,7 @@ class RunResult:
     tails: tuple[TailMeasure, ...] = ()
     steps: tuple[StepMeasure, ...] = ()
     ledger: tuple[Ledger, ...] = ()
+    what_if: tuple[WhatIf, ...] = ()
 
     @property
     def primary(self) -> tuple[Verdict, ...]:

@@ -15,6 +15,7 @@ from tdelta.records import (
     Contrast,
     DatabaseFacts,
     Estimate,
+    Ledger,
     NoiseFloor,
     PageCost,
     PublishedCell,
@@ -29,6 +30,7 @@ from tdelta.records import (
     TailMeasure,
     Validity,
     Verdict,
+    WhatIf,
 )
 from tdelta.report.calibrated import used_json
 from tdelta.report.command import repeat_command
@@ -65,6 +67,8 @@ def document(result: RunResult, exit_code: int) -> dict[str, object]:
         "twin_settings": _twin_settings(result.twin_settings),
         "tails": [_tail(m) for m in result.tails],
         "steps": [_step(m) for m in result.steps],
+        "ledger": [_ledger(one) for one in result.ledger],
+        "what_if": [_what_if(one) for one in result.what_if],
         "overridden": list(result.overridden),
         "loop_cost_ns": result.loop_cost_ns,
         "dilution": result.dilution,
@@ -201,6 +205,20 @@ def _server(measures: ServerMeasures) -> dict[str, object]:
 def _step(measure: StepMeasure) -> dict[str, object]:
     """Loads or rebuilds: fields of the record as they are called there."""
     return dataclasses.asdict(measure) | {"condition": measure.condition.as_json()}
+
+
+def _ledger(ledger: Ledger) -> dict[str, object]:
+    """A ledger: fields of the record as they are called there."""
+    fields = dataclasses.asdict(ledger)
+    return fields | {"condition": ledger.condition.as_json(), "baseline": ledger.baseline.as_json()}
+
+
+def _what_if(one: WhatIf) -> dict[str, object]:
+    """A prediction: fields of the record as they are called there."""
+    fields = dataclasses.asdict(one)
+    for cell, found in zip(fields["cells"], one.cells, strict=True):
+        cell["condition"] = found.condition.as_json()
+    return fields | {"condition": one.condition.as_json()}
 
 
 def _tail(measure: TailMeasure) -> dict[str, object]:

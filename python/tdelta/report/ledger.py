@@ -42,8 +42,9 @@ def ledger_lines(result: RunResult, width: int) -> list[Text | Table]:
         table.add_row("  extra CPU", *cells(ledger.cpu), "", "")
         for line in ledger.lines:
             table.add_row(f"    {NAMES[line.kind]}", *cells(line.amount), share_text(line), items_text(line))
-        if ledger.elapsed is not None and ledger.waiting is not None:
+        if ledger.elapsed is not None:
             table.add_row("  extra time", *cells(ledger.elapsed), "", "")
+        if ledger.waiting is not None:
             table.add_row("    waiting", *cells(ledger.waiting), "", "")
     absent = dict.fromkeys(words for ledger in result.ledger for words in ledger.in_rest)
     note = " ".join((NOTE, *(f"No line for {words}." for words in absent)))

@@ -49,6 +49,7 @@ from tdelta.report.serving import differing_lines, server_lines, sweep_lines
 from tdelta.report.simulated import held_text
 from tdelta.report.steps import step_lines
 from tdelta.report.tails import tail_lines
+from tdelta.report.whatif import what_if_lines
 
 DEFAULT_WIDTH = 100
 NARROWEST = 80
@@ -96,6 +97,7 @@ def render(result: RunResult, width: int = DEFAULT_WIDTH, *, color: bool = False
         _contrasts(result, width),
         _page_costs(result, width),
         ledger_lines(result, width),
+        what_if_lines(result, width),
         evidence_lines(result.evidence, result.settings, width),
         _checks(result, width),
         _cautions(result, width),

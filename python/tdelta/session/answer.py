@@ -16,6 +16,7 @@ from tdelta.inference.pages import page_costs
 from tdelta.inference.prices import prices_from_json
 from tdelta.inference.steps import step_measures
 from tdelta.inference.tails import tail_cautions
+from tdelta.inference.whatif import what_ifs
 from tdelta.records import Decision, Level, Role, RunResult, TailMeasure, Trial, Validity, Verdict
 from tdelta.session.calibration import Calibration
 from tdelta.session.checks import Checks
@@ -67,6 +68,7 @@ def assemble(
     if failed:
         verdicts, decision = tuple(_unsound(verdicts, failed)), Decision.UNSOUND
     dilution = _dilution(trials, ending.calibration)
+    page_prices = prices_from_json(prices, plan.conditions)
     servers = server_measures(trials, plan.settings, _cpus(machine))
     return RunResult(
         settings=plan.settings,
@@ -110,7 +112,8 @@ def assemble(
         twin_settings=checks.settings_compared(),
         tails=tails,
         steps=step_measures(trials, plan.settings),
-        ledger=ledgers(trials, plan.settings, prices_from_json(prices, plan.conditions)),
+        ledger=ledgers(trials, plan.settings, page_prices),
+        what_if=what_ifs(trials, plan.settings, page_prices),
     )
 
 

@@ -49,7 +49,7 @@ def page_prices_of(observed: str, calls_us: Sequence[float], level: str) -> dict
     return {
         "page_bytes": PAGE_BYTES,
         "counted": "engine",
-        "cipher": f"{algorithm}-{mode} of OpenSSL, and {calls} {'starts' if calls > 1 else 'start'} of the server's own",
+        "cipher": f"{algorithm}-{mode} of OpenSSL, and {calls} of the server's own starts",
         "mac": "",
         "passes": passes,
     }
