@@ -25,6 +25,7 @@ MARIADB = (("--engine", "mariadb", "--vary", "cipher=aes-256", "--scope", "data"
 
 
 def measured(options: tuple[str, ...], asked: argparse.Namespace) -> list[dict[str, object]]:
+    """The what-if of one run."""
     command = [sys.executable, "-m", "tdelta", "run", "--json", "--workload", asked.workload, "--size", asked.size]
     command += ["--vary", SHARES, "--max-time", f"{asked.seconds}s", "--no-aa-twin", *options]
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False)
@@ -33,6 +34,7 @@ def measured(options: tuple[str, ...], asked: argparse.Namespace) -> list[dict[s
 
 
 def main() -> None:
+    """Run, print every cell, and count."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seconds", type=int, default=120)
     parser.add_argument("--size", default="10MB")

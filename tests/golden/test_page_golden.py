@@ -39,6 +39,7 @@ def page(name: str, folder: Path) -> Page:
 
 
 NAMES = ("sound", "leaking", "compared", "costly", "over_budget", "planted", "served_sweep", "scopes", "with_tails")
+NAMES += ("with_ledger",)
 
 
 @pytest.mark.parametrize("name", NAMES)

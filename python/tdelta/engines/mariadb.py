@@ -62,6 +62,7 @@ STATUS = {
     "innodb_buffer_pool_reads": "buffer_reads",
     "innodb_buffer_pool_read_requests": "buffer_requests",
     "innodb_lsn_current": "log_bytes",
+    "innodb_log_write_requests": "log_writes",
     "created_tmp_disk_tables": "temporary_files",
     "innodb_data_fsyncs": "data_syncs",
     "innodb_encryption_n_temp_blocks_encrypted": "temporary_blocks_encrypted",

@@ -46,6 +46,8 @@ _FEWEST_ROUNDS = 3
 _COUNTED = {"cache": ("cache_misses", "cache_writes"), "engine": ("pages_decrypted", "pages_encrypted")}
 """What counts pages decrypted and encrypted, by what prices are of."""
 
+_LOGGED = {"log_writes": "writes to the log", "log_bytes": "bytes of log"}
+
 Counter = Callable[[Measurement], float | None]
 """A count of one operation of a trial; None where it is not known."""
 
@@ -143,9 +145,9 @@ def _parts(cpu: Difference, prices: PagePrices | None, draws: Draws) -> tuple[li
     if read is None or written is None:
         return [], ["pages: they are not counted in these trials"]
     parts = list(_page_parts(prices, (draws.count(read), draws.count(written)), draws))
-    logged = _counts(own, _counter("log_bytes"))
-    if prices.log_byte is not None and logged is not None:
-        parts.append(_log(prices.log_byte, draws.count(logged), draws))
+    logged = _counts(own, _counter(prices.log_counted))
+    if prices.log is not None and logged is not None:
+        parts.append(_log(prices.log, draws.count(logged), prices.log_counted, draws))
     if prices.plain_read is not None and prices.plain_write is not None:
         extra = [_extra(own, plain, counter, draws) for counter in moved]
         parts.append(_io((prices.plain_read, prices.plain_write), extra, draws))
@@ -176,8 +178,8 @@ def _absent(prices: PagePrices) -> Iterator[str]:
         yield f"integrity: {prices.mac} is one with its cipher, and in that line"
     if prices.counted != "engine":
         yield "log: its pages are among the cipher's, since it holds whole pages"
-    elif prices.log_byte is None:
-        yield "log: what a byte of it costs was not measured, or it is not encrypted"
+    elif prices.log is None:
+        yield "log: what it costs was not measured, or it is not encrypted"
     if prices.plain_read is None:
         yield "extra I/O: what a plain page costs this server is not known"
 
@@ -209,8 +211,8 @@ def _priced(
     return _Part(kind, sum(products, np.zeros(_DRAWS)), items, source)
 
 
-def _log(price: Price, logged: FloatArray, draws: Draws) -> _Part:
-    item = LedgerItem("bytes of log", float(logged.mean()), price.us, price.quartiles)
+def _log(price: Price, logged: FloatArray, counted: str, draws: Draws) -> _Part:
+    item = LedgerItem(_LOGGED[counted], float(logged.mean()), price.us, price.quartiles)
     return _Part(LedgerKind.LOG, logged * price.draws(draws.normal()), (item,), "rows logged on the twins' servers")
 
 

@@ -51,7 +51,8 @@ class PagePrices:
     ``counted`` says what is encrypted: all ``bytes`` that are moved, pages that the ``cache`` reads and writes, or
     those that the ``engine`` counts. ``read`` and ``write`` are with the MAC; ``bare_read`` and ``bare_write`` without
     it, None where it cannot be left out. ``plain_read`` and ``plain_write`` are of a plain page, None where that is not
-    known. ``log_byte`` is what a byte of log costs more than on a plain twin. ``cipher`` and ``mac`` are words.
+    known. ``log`` is what log costs more than on a plain twin, for each of what ``log_counted`` counts. ``cipher`` and
+    ``mac`` are words.
     """
 
     page_bytes: int
@@ -64,7 +65,8 @@ class PagePrices:
     plain_write: Price | None = None
     bare_read: Price | None = None
     bare_write: Price | None = None
-    log_byte: Price | None = None
+    log: Price | None = None
+    log_counted: str = ""
 
 
 def prices_from_json(values: Mapping[str, Any] | None, conditions: Iterable[Condition]) -> dict[str, PagePrices]:
@@ -88,19 +90,25 @@ def _page_prices(measured: Sequence[Mapping[str, Any]], plain: Sequence[Mapping[
     first = measured[0]
     prices = {name: price_of(us for one in measured for us in one["passes"][name]) for name in first["passes"]}
     fixed = {name: first[name] for name in ("page_bytes", "counted", "cipher", "mac")}
-    return PagePrices(**fixed, **prices, log_byte=_log_byte(_logged(measured), _logged(plain)))
+    log, counted = _log(_logged(measured), _logged(plain))
+    return PagePrices(**fixed, **prices, log=log, log_counted=counted)
 
 
 def _logged(measured: Iterable[Mapping[str, Any]]) -> list[Mapping[str, float]]:
-    return [one for measurement in measured for one in measurement.get("log", ()) if one["bytes"] > 0]
+    return [one for measurement in measured for one in measurement.get("log", ())]
 
 
-def _log_byte(own: Sequence[Mapping[str, float]], plain: Sequence[Mapping[str, float]]) -> Price | None:
-    """The extra CPU of the same rows, over the bytes of log that they made."""
-    if not own or not plain:
-        return None
-    size = float(np.median([one["bytes"] for one in own]))
-    return less(price_of(one["cpu_us"] / size for one in own), price_of(one["cpu_us"] / size for one in plain))
+def _log(own: Sequence[Mapping[str, float]], plain: Sequence[Mapping[str, float]]) -> tuple[Price | None, str]:
+    """The extra CPU of logging the same rows, over the writes to the log buffer, or if need be the bytes.
+
+    A server that encrypts record by record pays for starts and hardly for bytes, so writes are the better measure.
+    """
+    for name in ("log_writes", "log_bytes"):
+        if own and plain and all(one.get(name, 0) > 0 for one in own):
+            count = float(np.median([one[name] for one in own]))
+            prices = [price_of(one["cpu_us"] / count for one in of) for of in (own, plain)]
+            return less(*prices), name
+    return None, ""
 
 
 def less(price: Price, other: Price) -> Price:

@@ -186,14 +186,15 @@ class ServerTwin:
         return found
 
     def _logged(self, probe: PriceSql) -> list[dict[str, float]]:
-        """The CPU time of the server for rows that are inserted and changed, and the bytes of log that made."""
+        """The CPU time of the server for rows that are inserted and changed, and what of log that made."""
         self._worker.ask("run", statements=list(probe.make))
         passes = []
         for _ in range(_PRICE_RUNS + 1):
             self._worker.ask("begin_outside")
             self._worker.ask("run", statements=list(probe.change))
             used = self._worker.ask("end_outside", settle=False)
-            passes.append({"cpu_us": _cpu_seconds(used) * 1e6, "bytes": used["counters"].get("log_bytes", 0)})
+            counted = {name: used["counters"].get(name, 0) for name in ("log_bytes", "log_writes")}
+            passes.append({"cpu_us": _cpu_seconds(used) * 1e6, **counted})
             self._worker.ask("run", statements=list(probe.undo))
         self._worker.ask("run", statements=list(probe.remove))
         return passes[1:]
