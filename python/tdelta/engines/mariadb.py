@@ -14,7 +14,6 @@ from pathlib import Path
 
 from tdelta.engines.mysql_family import (
     CREATE_SQL,
-    DATABASE,
     GREETING,
     LOG_BYTES,
     USER_SQL,
@@ -33,6 +32,7 @@ from tdelta.engines.mysql_family import (
     wanted_switches,
 )
 from tdelta.engines.servers import (
+    DATABASE,
     PLAIN_SCOPE,
     Command,
     Footprint,

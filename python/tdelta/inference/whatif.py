@@ -117,10 +117,14 @@ def _what_if(cells: Sequence[_Cell], prices: PagePrices) -> WhatIf:
 
 def _left_out(cells: Sequence[_Cell], at: int, prices: PagePrices) -> WhatIfCell:
     cell, others = cells[at], [*cells[:at], *cells[at + 1 :]]
-    measured = [cell.seen[metric].ratio for metric in _METRICS]
-    predicted = [_predicted(others, prices, metric, cell.cache) for metric in _METRICS]
-    held = [p.band95[0] <= m.median <= p.band95[1] for p, m in zip(predicted, measured, strict=True)]
-    return WhatIfCell(cell.condition, cell.cache, *measured, *predicted, *held)
+    cpu, response = (cell.seen[metric].ratio for metric in _METRICS)
+    by_cpu, by_response = (_predicted(others, prices, metric, cell.cache) for metric in _METRICS)
+    held = [_holds(by_cpu, cpu), _holds(by_response, response)]
+    return WhatIfCell(cell.condition, cell.cache, cpu, response, by_cpu, by_response, *held)
+
+
+def _holds(predicted: Band, measured: Band) -> bool:
+    return predicted.band95[0] <= measured.median <= predicted.band95[1]
 
 
 def _read(cell: _Cell) -> float:
@@ -166,7 +170,7 @@ def _line(
     mean = covariance @ (prior_precision @ prior_mean + design.T @ (weights * extra))
     df = max(len(priced) - 1, 1)
     misfit = float((weights * (extra - design @ mean) ** 2).sum()) / df
-    return mean, covariance * max(1.0, misfit), df
+    return np.asarray(mean), np.asarray(covariance * max(1.0, misfit)), df
 
 
 def _between(cells: Sequence[_Cell], of: Callable[[_Cell], float], cache: float) -> tuple[float, float]:

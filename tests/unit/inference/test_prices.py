@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
-from tdelta.inference.prices import less, price_of, prices_from_json
+from tdelta.inference.prices import TRANSFER, less, price_of, prices_from_json
 
 from .builders import AES, BASELINE, TWINS
 
@@ -14,7 +16,7 @@ PAGE = {"page_bytes": 4096, "counted": "bytes", "cipher": "a cipher", "mac": ""}
 def test_a_price_is_the_median_of_all_passes_between_their_quartiles() -> None:
     price = price_of([1.0, 2.0, 3.0, 4.0, 100.0])
     assert (price.us, price.quartiles) == (3.0, (2.0, 4.0))
-    assert price.sd == pytest.approx(2.0 / 1.349)
+    assert price.sd == pytest.approx(math.hypot(2.0 / 1.349, TRANSFER * 3.0))
 
 
 def test_a_difference_of_prices_is_as_unsure_as_both() -> None:
