@@ -7,6 +7,8 @@ from dataclasses import replace
 
 from tdelta.inference.profiles import Profiled, cpu_profiles
 from tdelta.records import (
+    Amount,
+    Band,
     Bottleneck,
     CacheUse,
     CalibrationUsed,
@@ -19,6 +21,10 @@ from tdelta.records import (
     Exceedance,
     Exceeding,
     FileEvidence,
+    Ledger,
+    LedgerItem,
+    LedgerKind,
+    LedgerLine,
     Level,
     LuckPrior,
     Metric,
@@ -47,6 +53,9 @@ from tdelta.records import (
     Validity,
     Verdict,
     Visible,
+    WhatIf,
+    WhatIfCell,
+    WhatIfPoint,
 )
 
 RUN_ID = "20261121-2112-k3vq"
@@ -512,6 +521,70 @@ def factorial() -> RunResult:
     )
 
 
+def with_ledger() -> RunResult:
+    """A cipher with its MAC, of which the ledger has every line that files have, and what-if over cache shares."""
+
+    def of(cipher: str, cache: float, role: Role = Role.TREATMENT) -> Condition:
+        place = (0.05, 0.1, 0.2, 0.4).index(cache)
+        return Condition((("cipher", cipher), ("cache", cache), ("threads", 1)), role, stratum=place)
+
+    plain, other = of("none", 0.1, Role.BASELINE), of("sqlcipher", 0.1)
+    item = (
+        LedgerItem("pages decrypted", 4.54, 1.26, (1.21, 1.33)),
+        LedgerItem("pages encrypted", 7.45, 4.89, (4.8, 5.0)),
+    )
+    macs = LedgerItem("pages checked", 4.54, 7.36, (7.2, 7.6)), LedgerItem("pages authenticated", 7.45, 7.5, (7.1, 7.9))
+    more = (LedgerItem("pages read beyond plain", 0.0021, 0.764, (0.75, 0.79)),)
+    lines = (
+        LedgerLine(LedgerKind.CIPHER, Amount(42.1, (38.9, 45.4)), 0.306, (0.24, 0.39), item, "sqlcipher, no MAC"),
+        LedgerLine(LedgerKind.INTEGRITY, Amount(88.9, (65.3, 111.0)), 0.648, (0.45, 0.88), macs, "HMAC-SHA512"),
+        LedgerLine(LedgerKind.IO, Amount(0.0016, (0.0013, 0.0019)), 0.00001, (0.00001, 0.00002), more, "plain pages"),
+        LedgerLine(LedgerKind.REST, Amount(-6.6, (-47.9, 29.8)), -0.05, (-0.36, 0.2)),
+    )
+    said = ("log: its pages are among the cipher's, since it holds whole pages",)
+    ledger = Ledger(
+        other,
+        plain,
+        Amount(138.0, (106.0, 171.0)),
+        lines,
+        Amount(133.0, (86.1, 182.0)),
+        Amount(-4.4, (-9.5, 3.7)),
+        said,
+    )
+    nothing = "pages: what one costs this engine's own code is not known"
+    bare = LedgerLine(LedgerKind.REST, Amount(2150.0, (-130.0, 4410.0)), None, None)
+    unknown = Ledger(of("aes-256", 0.1), plain, Amount(2150.0, (-130.0, 4410.0)), (bare,), None, None, (nothing,))
+
+    def around(median: float, half: float) -> Band:
+        return Band(median, (median - half, median + half))
+
+    measured = {0.05: 2.31, 0.1: 2.02, 0.2: 1.74, 0.4: 1.41}
+    cells = tuple(
+        WhatIfCell(
+            of("sqlcipher", c),
+            c,
+            around(m, 0.06),
+            around(m - 0.03, 0.08),
+            around(m + 0.02, 0.11),
+            around(m, 0.12),
+            c != 0.1,
+            True,
+        )
+        for c, m in measured.items()
+    )
+    points = tuple(
+        WhatIfPoint(c, 40 * (1 - c), 0.0, around(m, 0.1), around(m - 0.02, 0.1)) for c, m in measured.items()
+    )
+    head = verdict(estimate(2.02, 0.07), Decision.COSTLY, primary=True, of=other, baseline=plain)
+    return result(
+        Decision.COSTLY,
+        (head,),
+        settings(plain, other),
+        ledger=(ledger, unknown),
+        what_if=(WhatIf(cells[0].condition, points, cells),),
+    )
+
+
 def interrupted() -> RunResult:
     head = verdict(estimate(1.027, 0.031), Decision.UNDECIDED, primary=True)
     return result(
@@ -689,6 +762,7 @@ SAMPLES = {
         ),
         served_sweep,
         scopes,
+        with_ledger,
         interrupted,
         with_tails,
         bulk,

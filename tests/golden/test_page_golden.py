@@ -49,6 +49,9 @@ NAMES = (
     "scopes",
     "with_tails",
     "profiled",
+    "with_ledger",
+    "bulk",
+    "traced",
 )
 
 

@@ -15,6 +15,7 @@ from tdelta.driver.conversions import convert
 from tdelta.driver.exposure import Exposure
 from tdelta.driver.files import TwinFolder
 from tdelta.driver.jobs import TRACE, AnyJob, DatabaseJob, LoadJob, Mix, RestoreJob, Steps, TrialJob
+from tdelta.driver.pricing import ask_prices
 from tdelta.driver.proof import CipherProof, ask_proof
 from tdelta.driver.protocol import Checksums, LoopCost, PagePrice, Tables
 from tdelta.driver.steps import STEP_SECONDS, embedded_step
@@ -94,6 +95,12 @@ class SqliteTwin:
     def prove(self) -> CipherProof:
         """What a page cipher of the library costs in this twin's own process."""
         return ask_proof(self._worker, self._engine, self._folder)
+
+    def prices(self, observed: str) -> dict[str, object] | None:  # noqa: ARG002 - as servers are
+        """Time the library's own pages, in a worker like this twin's; see `ask_prices`."""
+        if not self._engine.needs_key(self._settings.cipher):
+            return None
+        return ask_prices(self._engine, self._folder, environment_of(self._engine, self._settings), self._settings)
 
     def evidence(self, job: TrialJob, needles: Sequence[bytes]) -> tuple[Found, ...]:
         """Run one trial that nobody measures, marker rows on their way through all files, and search these meanwhile.
@@ -227,7 +234,7 @@ class SqliteTwins:
         """Copy the loaded file under an instance's name and open it in a new worker, its transactions prepared."""
         source = self._loads[(settings.cipher, settings.page_size, settings.reserved_bytes)]
         path = self._folder.copy(source, name)
-        worker = Worker(self._environment(settings))
+        worker = Worker(environment_of(self._engine, settings))
         try:
             options = self._engine.open_options(str(path), settings, self._key(settings.cipher))
             seconds = _OPEN_SECONDS + settings.threads  # a key derivation each, at most about a tenth of that
@@ -299,17 +306,17 @@ class SqliteTwins:
         """Whether the file does not begin as a plain database does."""
         return not _looks_plain(self._engine, path)
 
-    def _environment(self, settings: TwinSettings) -> dict[str, str]:
-        if settings.aes_instructions == "on":
-            return {}
-        return hidden_environment(CryptoKind(self._engine.crypto))
-
     def _key(self, cipher: str) -> str | None:
         if not self._engine.needs_key(cipher):
             return None
         if cipher not in self._keys:
             self._keys[cipher] = secrets.token_hex(32)
         return self._keys[cipher]
+
+
+def environment_of(engine: SqliteEngine, settings: TwinSettings) -> dict[str, str]:
+    """What is added to the environment of a worker whose twin has these settings."""
+    return {} if settings.aes_instructions == "on" else hidden_environment(CryptoKind(engine.crypto))
 
 
 def _looks_plain(engine: SqliteEngine, path: Path) -> bool:

@@ -16,6 +16,7 @@ from tdelta.driver.database_orders import DatabaseOrders
 from tdelta.driver.loading import Loaded, library_digest, library_facts, load_library
 from tdelta.driver.orders import Order, serve
 from tdelta.driver.own_orders import OwnServerOrders
+from tdelta.driver.page_prices import page_prices
 from tdelta.driver.pages import Files, page_costs
 from tdelta.driver.steps import spent
 from tdelta.measure.caches import forget
@@ -184,6 +185,11 @@ class Host(DatabaseOrders, OwnServerOrders):
         self._load(order["library"])
         files = {name: Files(**options) for name, options in order["files"].items()}
         return {"library": library_facts()["text"], **page_costs(files["plain"], files["encrypted"])}
+
+    def do_price(self, order: Order) -> Order:
+        """Time pages that the library under test reads and writes, on files of its own."""
+        self._load(order["library"])
+        return {"passes": page_prices(order["files"], order["body_bytes"])}
 
     def do_close(self, _order: Order) -> Order:
         """Close the twin's file."""

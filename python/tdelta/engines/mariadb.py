@@ -34,10 +34,12 @@ from tdelta.engines.mysql_family import (
     wanted_switches,
 )
 from tdelta.engines.servers import (
+    DATABASE,
     PLAIN_SCOPE,
     Command,
     Footprint,
     Place,
+    PriceSql,
     Recipe,
     ServerCipher,
     ServerSettings,
@@ -63,6 +65,7 @@ STATUS = {
     "innodb_buffer_pool_reads": "buffer_reads",
     "innodb_buffer_pool_read_requests": "buffer_requests",
     "innodb_lsn_current": "log_bytes",
+    "innodb_log_write_requests": "log_writes",
     "created_tmp_disk_tables": "temporary_files",
     "innodb_data_fsyncs": "data_syncs",
     "innodb_encryption_n_temp_blocks_encrypted": "temporary_blocks_encrypted",
@@ -198,6 +201,23 @@ class MariadbEngine(MysqlFamily):
         log = counters_sql(STATUS_TABLE, {**TRACED, "innodb_lsn_current": "log_bytes"})
         thread = "SELECT TID FROM information_schema.PROCESSLIST WHERE ID = CONNECTION_ID()"
         return Tracing(thread, (log,), NEAREST)
+
+    @property
+    def price_sql(self) -> PriceSql | None:
+        """AES_ENCRYPT of a block, and rows out of the engine that makes sequences."""
+        calls, rows, table = 50_000, 20_000, f"{DATABASE}.price_log"
+        return PriceSql(
+            calls=calls,
+            call=f"SELECT BENCHMARK({calls}, LENGTH(AES_ENCRYPT('x', 'no secret')))",
+            no_call=f"SELECT BENCHMARK({calls}, LENGTH(CONCAT('x', 'no secret')))",
+            make=(f"CREATE TABLE {table} (id INT PRIMARY KEY, a INT NOT NULL, b VARCHAR(60) NOT NULL)",),
+            change=(
+                f"INSERT INTO {table} SELECT seq, seq, REPEAT('x', 60) FROM seq_1_to_{rows}",
+                f"UPDATE {table} SET a = a + 1",
+            ),
+            undo=(f"TRUNCATE TABLE {table}",),
+            remove=(f"DROP TABLE {table}",),
+        )
 
     @property
     def footprint(self) -> Footprint:

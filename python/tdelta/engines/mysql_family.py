@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TypeAlias
 
-from tdelta.engines.servers import DATABASE, Greeting, Place, ServerBinary, ServerSettings
+from tdelta.engines.servers import DATABASE, Greeting, Place, PriceSql, ServerBinary, ServerSettings
 
 Options: TypeAlias = Mapping[str, str | int | Path | None]
 """Settings of an option file; None for one without a value."""
@@ -72,6 +72,11 @@ class MysqlFamily(ABC):
     def facts(self) -> Mapping[str, str]:
         """The settings that all twins share."""
         return variables((*SHARED_FACTS, *self.own_facts))
+
+    @property
+    def price_sql(self) -> PriceSql | None:
+        """Not known."""
+        return None
 
     def before_load_sql(self, _settings: ServerSettings) -> tuple[str, ...]:
         """Nothing."""

@@ -23,6 +23,7 @@ from tdelta.engines.servers import (
     Footprint,
     Greeting,
     Place,
+    PriceSql,
     Recipe,
     ServerBinary,
     ServerCipher,
@@ -212,6 +213,11 @@ class PostgresEngine:
     def proof_sql(self, settings: ServerSettings, pages: int) -> Mapping[str, str]:
         """Queries that have 16 KiB encrypted or decrypted so often, and all but that."""
         return self.protection.proof_sql(settings, pages)
+
+    @property
+    def price_sql(self) -> PriceSql | None:
+        """Not known."""
+        return None
 
     @property
     def data_bytes_sql(self) -> str:

@@ -219,6 +219,23 @@ class Tracing:
     nearest: Mapping[str, tuple[tuple[str, ...], str]]
 
 
+@dataclass(frozen=True, slots=True)
+class PriceSql:
+    """Statements by which a server's own code is timed.
+
+    ``call`` has it encrypt a block ``calls`` times, ``no_call`` all but that. ``make`` and ``remove`` a table of its
+    own, ``change`` writes to its log, ``undo`` makes room for the next time.
+    """
+
+    calls: int
+    call: str
+    no_call: str
+    make: tuple[str, ...]
+    change: tuple[str, ...]
+    undo: tuple[str, ...]
+    remove: tuple[str, ...]
+
+
 class ServerEngine(Protocol):
     """How twins of a server engine are made and asked."""
 
@@ -324,6 +341,10 @@ class ServerEngine(Protocol):
 
         None for a twin without any process that could show whether it has the AES instructions.
         """
+
+    @property
+    def price_sql(self) -> PriceSql | None:
+        """How a server's own calls and its log are timed; None where that is not known."""
 
     @property
     def data_bytes_sql(self) -> str:

@@ -28,6 +28,7 @@ from tdelta.records.events import (
     RunPlanned,
     TrialDone,
 )
+from tdelta.records.ledger import Amount, Ledger, LedgerItem, LedgerKind, LedgerLine
 from tdelta.records.observed import (
     ALL,
     RESPONSE_TIME,
@@ -90,12 +91,15 @@ from tdelta.records.tails import (
 )
 from tdelta.records.traces import StatementTrace, Traces
 from tdelta.records.trials import Measurement, SpanTotals, StatementCost, Trial
+from tdelta.records.whatif import Band, WhatIf, WhatIfCell, WhatIfPoint
 
 __all__ = [
     "ALL",
     "RESPONSE_TIME",
     "THROUGHPUT",
+    "Amount",
     "AnalysisResult",
+    "Band",
     "Binned",
     "Bins",
     "BlockDone",
@@ -122,6 +126,10 @@ __all__ = [
     "FunctionShare",
     "Group",
     "IdenticalTally",
+    "Ledger",
+    "LedgerItem",
+    "LedgerKind",
+    "LedgerLine",
     "Level",
     "Look",
     "LuckPrior",
@@ -174,4 +182,7 @@ __all__ = [
     "Validity",
     "Verdict",
     "Visible",
+    "WhatIf",
+    "WhatIfCell",
+    "WhatIfPoint",
 ]

@@ -9,11 +9,13 @@ from enum import StrEnum
 from tdelta.records.calibration import CalibrationUsed, LuckPrior
 from tdelta.records.conditions import Condition
 from tdelta.records.estimates import Estimate
+from tdelta.records.ledger import Ledger
 from tdelta.records.profile import CpuProfile
 from tdelta.records.serving import ServerMeasures, SettingsCompared
 from tdelta.records.steps import StepMeasure
 from tdelta.records.tails import TailMeasure
 from tdelta.records.traces import Traces
+from tdelta.records.whatif import WhatIf
 
 
 class Decision(StrEnum):
@@ -310,6 +312,8 @@ class RunResult:
     steps: tuple[StepMeasure, ...] = ()
     traces: Traces | None = None
     profiles: tuple[CpuProfile, ...] = ()
+    ledger: tuple[Ledger, ...] = ()
+    what_if: tuple[WhatIf, ...] = ()
 
     @property
     def primary(self) -> tuple[Verdict, ...]:

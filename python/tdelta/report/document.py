@@ -16,6 +16,7 @@ from tdelta.records import (
     CpuProfile,
     DatabaseFacts,
     Estimate,
+    Ledger,
     NoiseFloor,
     PageCost,
     PublishedCell,
@@ -31,6 +32,7 @@ from tdelta.records import (
     Traces,
     Validity,
     Verdict,
+    WhatIf,
 )
 from tdelta.report.calibrated import used_json
 from tdelta.report.command import repeat_command
@@ -69,6 +71,8 @@ def document(result: RunResult, exit_code: int) -> dict[str, object]:
         "steps": [_step(m) for m in result.steps],
         "traces": _traces(result.traces),
         "profiles": [_profile(p) for p in result.profiles],
+        "ledger": [_ledger(one) for one in result.ledger],
+        "what_if": [_what_if(one) for one in result.what_if],
         "overridden": list(result.overridden),
         "loop_cost_ns": result.loop_cost_ns,
         "dilution": result.dilution,
@@ -232,6 +236,20 @@ def _profile(profile: CpuProfile) -> dict[str, object]:
         for one in fields[name]:
             one["class"] = one.pop("function_class").value
     return fields
+
+
+def _ledger(ledger: Ledger) -> dict[str, object]:
+    """A ledger: fields of the record as they are called there."""
+    fields = dataclasses.asdict(ledger)
+    return fields | {"condition": ledger.condition.as_json(), "baseline": ledger.baseline.as_json()}
+
+
+def _what_if(one: WhatIf) -> dict[str, object]:
+    """A prediction: fields of the record as they are called there."""
+    fields = dataclasses.asdict(one)
+    for cell, found in zip(fields["cells"], one.cells, strict=True):
+        cell["condition"] = found.condition.as_json()
+    return fields | {"condition": one.condition.as_json()}
 
 
 def _tail(measure: TailMeasure) -> dict[str, object]:

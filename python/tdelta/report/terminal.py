@@ -29,6 +29,7 @@ from tdelta.report.labels import (
     own_servers_text,
     transaction_name,
 )
+from tdelta.report.ledger import ledger_lines
 from tdelta.report.profiles import profile_lines
 from tdelta.report.quantities import (
     MISSING,
@@ -50,6 +51,7 @@ from tdelta.report.simulated import held_text
 from tdelta.report.steps import step_lines
 from tdelta.report.tails import tail_lines
 from tdelta.report.traces import trace_lines
+from tdelta.report.whatif import what_if_lines
 
 DEFAULT_WIDTH = 100
 NARROWEST = 80
@@ -98,6 +100,8 @@ def render(result: RunResult, width: int = DEFAULT_WIDTH, *, color: bool = False
         profile_lines(result, width),
         _contrasts(result, width),
         _page_costs(result, width),
+        ledger_lines(result, width),
+        what_if_lines(result, width),
         evidence_lines(result.evidence, result.settings, width),
         _checks(result, width),
         _cautions(result, width),

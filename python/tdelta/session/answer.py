@@ -11,10 +11,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from tdelta.inference import Judgement, cache_cautions, server_measures
+from tdelta.inference.ledger import ledgers
 from tdelta.inference.pages import page_costs
+from tdelta.inference.prices import prices_from_json
 from tdelta.inference.steps import step_measures
 from tdelta.inference.tails import tail_cautions
 from tdelta.inference.traces import statement_texts, statement_traces
+from tdelta.inference.whatif import what_ifs
 from tdelta.records import Decision, Level, Role, RunResult, TailMeasure, Trial, Validity, Verdict
 from tdelta.session.calibration import Calibration
 from tdelta.session.checks import Checks
@@ -54,6 +57,7 @@ def assemble(
     ending: Ending,
     *,
     floors: Mapping[str, Any] | None = None,
+    prices: Mapping[str, Any] | None = None,
     tails: tuple[TailMeasure, ...] = (),
     profiling: Profiling | None = None,
     machine: Mapping[str, object],
@@ -68,6 +72,7 @@ def assemble(
     if failed:
         verdicts, decision = tuple(_unsound(verdicts, failed)), Decision.UNSOUND
     dilution = _dilution(trials, ending.calibration)
+    page_prices = prices_from_json(prices, plan.conditions)
     servers = server_measures(trials, plan.settings, _cpus(machine))
     return RunResult(
         settings=plan.settings,
@@ -114,6 +119,8 @@ def assemble(
         steps=step_measures(trials, plan.settings),
         traces=statement_traces(trials, plan.settings, _statements(plan), plan.family.nearest),
         profiles=() if profiling is None else profiling.records(),
+        ledger=ledgers(trials, plan.settings, page_prices),
+        what_if=what_ifs(trials, plan.settings, page_prices),
     )
 
 

@@ -34,6 +34,8 @@ from tdelta.session.floors import FACT, measure_floors
 from tdelta.session.ground import grounded
 from tdelta.session.planning import Plan, plan, request_from_json
 from tdelta.session.preflight import check_room
+from tdelta.session.prices import FACT as PRICES
+from tdelta.session.prices import Prices
 from tdelta.session.profiling import FACT as PROFILES
 from tdelta.session.profiling import Profiling
 from tdelta.session.request import RunRequest
@@ -181,11 +183,14 @@ class _Session:
         self._checks = Checks(plan)
         self._evidence = Evidence(plan)
         self._profiling = Profiling(plan)
+        self._prices = Prices(plan)
         self._interruption = Interruption()
         earlier = store.get_fact(self._run_id, "checks")
         if earlier is not None:
             self._checks.restore(earlier)
         self._checks.observed(store.get_fact(self._run_id, OBSERVED) or {})
+        self._prices.observed(store.get_fact(self._run_id, OBSERVED) or {})
+        self._prices.restore(store.get_fact(self._run_id, PRICES) or {})
         self._evidence.restore(store.get_fact(self._run_id, "evidence") or [])
         self._profiling.restore(store.get_fact(self._run_id, PROFILES))
 
@@ -275,6 +280,7 @@ class _Session:
                 found[cipher] = twins.observe(self._plan.twin_settings(condition, 0))
         self._store.put_fact(self._run_id, OBSERVED, found)
         self._checks.observed(found)
+        self._prices.observed(found)
 
     def _calibrate(self, twins: Twins[Any], data_bytes: int) -> Calibration:
         self._observe(Phase("calibrate", "how many operations fill a trial"))
@@ -307,6 +313,7 @@ class _Session:
             checks=self._checks,
             evidence=self._evidence,
             profiling=self._profiling,
+            prices=self._prices,
             clock=self._clock,
             interruption=self._interruption,
         )
@@ -320,6 +327,7 @@ class _Session:
             began = self._clock.elapsed()
             block = runner.run(number, block)
             self._store.put_fact(self._run_id, "checks", self._checks.as_json())
+            self._store.put_fact(self._run_id, PRICES, self._prices.as_json())
             self._store.put_fact(self._run_id, "evidence", self._evidence.as_json())
             if self._plan.request.profile and not self._profiling.is_due:
                 self._store.put_fact(self._run_id, PROFILES, self._profiling.as_json())
@@ -376,6 +384,7 @@ class _Session:
             self._evidence,
             ending,
             floors=self._store.get_fact(self._run_id, FACT),
+            prices=self._store.get_fact(self._run_id, PRICES),
             tails=tails,
             profiling=self._profiling,
             machine=self._store.machine(self._run_id),

@@ -22,6 +22,7 @@ from tdelta.session.checks import Checks
 from tdelta.session.evidence import Evidence
 from tdelta.session.instructions import FACTOR
 from tdelta.session.planning import Plan
+from tdelta.session.prices import Prices
 from tdelta.session.profiling import Profiling, longer
 from tdelta.session.warming import MOST_LAPS, is_settled, misses_per_operation
 
@@ -105,6 +106,7 @@ class RoundRunner:
         checks: Checks,
         evidence: Evidence,
         profiling: Profiling,
+        prices: Prices,
         clock: Clock,
         interruption: Interruption,
     ) -> None:
@@ -117,6 +119,7 @@ class RoundRunner:
         self._checks = checks
         self._evidence = evidence
         self._profiling = profiling
+        self._prices = prices
         self._clock = clock
         self._interruption = interruption
         self._meter = PressureMeter()
@@ -195,6 +198,7 @@ class RoundRunner:
         shared = self._plan.instances()
         drawn = instances(self._plan.settings.seed, number, tuple(shared))
         twins: dict[Condition, tuple[str, Twin]] = {}
+        self._prices.begin_round()
         for done, (condition, name) in enumerate(drawn):
             if self._interruption.requested:
                 return twins
@@ -205,6 +209,7 @@ class RoundRunner:
             self._checks.settled(condition, twin.facts())
             self._checks.in_force(condition, twin.cipher_facts())
             self._checks.planned(condition, twin.plans(self._scripts))
+            self._prices.take(shared[condition], twin)
             if FACTOR in dict(condition.levels) and (proof := twin.prove()):
                 self._checks.proved(condition, proof)
             for other in shared[condition][1:]:

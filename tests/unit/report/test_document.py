@@ -21,6 +21,7 @@ _FREE_FORM |= {"contrasts[].condition", "contrasts[].versus", "page_costs[].cond
 _FREE_FORM |= {"tails[].condition", "tails[].baseline", "steps[].condition"}
 _FREE_FORM |= {"traces.headings", "traces.statements[].condition", "traces.statements[].reads"}
 _FREE_FORM |= {"profiles[].condition.condition", "profiles[].baseline.condition"}
+_FREE_FORM |= {"ledger[].condition", "ledger[].baseline", "what_if[].condition", "what_if[].cells[].condition"}
 _FREE_FORM |= {"settings.options", "machine", "versions", "servers[].condition", "published[].condition"}
 _FREE_FORM |= {f"twin_settings.{part}" for part in ("shared", "varied", "differing")}
 

@@ -111,6 +111,10 @@ class DuckdbTwin:
             shutil.rmtree(home, ignore_errors=True)
         return CipherProof(cipher=self._engine.proof_cipher, **answer | {"mode": PreloadMode(answer["mode"])})
 
+    def prices(self, observed: str) -> dict[str, object] | None:  # noqa: ARG002 - as every twin
+        """None: blocks are compressed, and not counted."""
+        return None
+
     def evidence(self, job: TrialJob, needles: Sequence[bytes]) -> tuple[Found, ...]:
         """Run one trial that nobody measures, marker rows on their way through all files, and search these meanwhile.
 

@@ -24,11 +24,12 @@ from tdelta.driver.outside.trial import OutsideLoad, with_server
 from tdelta.driver.proof import CipherProof
 from tdelta.driver.protocol import Checksums, Tables
 from tdelta.driver.servers.exposure import ServerExposure
+from tdelta.driver.servers.pricing import page_prices_of
 from tdelta.driver.servers.server import Server
 from tdelta.driver.servers.whole import work_of
 from tdelta.driver.steps import STEP_SECONDS, client_step
 from tdelta.driver.workers import Worker
-from tdelta.engines.servers import DATABASE, Recipe, ServerEngine, ServerSettings
+from tdelta.engines.servers import DATABASE, PriceSql, Recipe, ServerEngine, ServerSettings
 from tdelta.errors import TdeltaError
 from tdelta.evidence import EXPOSURES, Found, ServerFiles
 from tdelta.evidence.plans import plans_of, sampled
@@ -48,6 +49,7 @@ _GRACE_SECONDS = 60.0
 _SETTLE_SECONDS = 120.0
 _PROOF_CIPHER = "aes-128"
 _PROOF_PAGES = 2000
+_PRICE_RUNS = 5
 _PROOF_RUNS = 3
 _BLOCK_BYTES = 512
 """The unit of `st_blocks`."""
@@ -168,14 +170,51 @@ class ServerTwin:
             answered=0,
         )
 
+    def prices(self, observed: str) -> dict[str, object] | None:
+        """What a page's cipher costs by OpenSSL's floor and the server's own calls, and what it takes to log rows."""
+        engine, settings = self.instance.engine, self.instance.settings
+        probe = engine.price_sql
+        if probe is None:
+            return None
+        with self._connected():
+            found: dict[str, object] = {}
+            if not settings.is_encrypted or settings.covers("log"):
+                found["log"] = self._logged(probe)
+            if settings.is_encrypted:
+                calls_us = [self._call_us(probe) for _ in range(_PROOF_RUNS)]
+                found |= page_prices_of(observed, calls_us, settings.aes_instructions)
+        return found
+
+    def _logged(self, probe: PriceSql) -> list[dict[str, float]]:
+        """The CPU time of the server for rows that are inserted and changed, and what of log that made."""
+        self._worker.ask("run", statements=list(probe.make))
+        passes = []
+        for _ in range(_PRICE_RUNS + 1):
+            self._worker.ask("begin_outside")
+            self._worker.ask("run", statements=list(probe.change))
+            used = self._worker.ask("end_outside", settle=False)
+            counted = {name: used["counters"].get(name, 0) for name in ("log_bytes", "log_writes")}
+            passes.append({"cpu_us": _cpu_seconds(used) * 1e6, **counted})
+            self._worker.ask("run", statements=list(probe.undo))
+        self._worker.ask("run", statements=list(probe.remove))
+        return passes[1:]
+
+    def _call_us(self, probe: PriceSql) -> float:
+        """What a call of the server's own cipher takes beyond its bytes, µs."""
+        took = []
+        for sql in (probe.call, probe.no_call):
+            self._worker.ask("begin_outside")
+            self._worker.ask("rows", sql=sql)
+            took.append(_cpu_seconds(self._worker.ask("end_outside", settle=False)))
+        return (took[0] - took[1]) * 1e6 / probe.calls
+
     def _microseconds_a_page(self, sql: str) -> float:
         """CPU time of the server's processes, the least of a few runs: what else the machine does only adds."""
         took: list[float] = []
         for _ in range(_PROOF_RUNS):
             self._worker.ask("begin_outside")
             self._worker.ask("rows", sql=sql)
-            used = self._worker.ask("end_outside", settle=False)["usage"]
-            took.append(used["cpu_user_seconds"] + used["cpu_system_seconds"])
+            took.append(_cpu_seconds(self._worker.ask("end_outside", settle=False)))
         return min(took) * 1e6 / _PROOF_PAGES
 
     def evidence(self, job: TrialJob, needles: Sequence[bytes]) -> tuple[Found, ...]:
@@ -312,6 +351,10 @@ class ServerTwin:
             },
         )
         self._worker.ask("prepare", seconds=seconds, **work_of(self._mix))
+
+
+def _cpu_seconds(used: Mapping[str, Any]) -> float:
+    return float(used["usage"]["cpu_user_seconds"] + used["usage"]["cpu_system_seconds"])
 
 
 class Asking:

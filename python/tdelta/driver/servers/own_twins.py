@@ -243,6 +243,10 @@ class OwnTwin:
         """
         raise UsageError(f"{self.schema.server.name}: AES instructions cannot be varied on a server of yours")
 
+    def prices(self, observed: str) -> dict[str, object] | None:  # noqa: ARG002 - as every twin
+        """None: nothing is timed on a server of the user's but the load."""
+        return None
+
     def evidence(self, job: TrialJob, needles: Sequence[bytes]) -> tuple[Found, ...]:  # noqa: ARG002
         """A server that is not tdelta's is asked by SQL alone.
 

@@ -6,6 +6,7 @@ from tdelta import __version__
 from tdelta.report.page.answer import answer_section, headline, is_unsound
 from tdelta.report.page.blocks import Page
 from tdelta.report.page.gather import RunData
+from tdelta.report.page.ledger import ledger_section, what_if_section
 from tdelta.report.page.profiles import profile_section
 from tdelta.report.page.repeat import repeat_section
 from tdelta.report.page.sections import (
@@ -43,6 +44,8 @@ def compose(data: RunData) -> Page:
         step_section(result),
         trace_section(result),
         profile_section(result),
+        ledger_section(result),
+        what_if_section(result),
         resource_section(data),
         transaction_section(data),
         trust_section(data),
