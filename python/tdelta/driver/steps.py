@@ -7,25 +7,13 @@ be made to write it. The rows are the same before and after, so that trials can 
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from tdelta.driver.scripted.usage import cpu_seconds, since, usage
 from tdelta.records import Measurement, SpanTotals
 
 STEP_SECONDS = 24 * 3600.0
 """How long one may take."""
-
-
-def spent(work: Callable[[], object]) -> dict[str, Any]:
-    """Do some work in a worker's process: elapsed ns, and what the process used meanwhile."""
-    before, cpu, began_ns = usage(), cpu_seconds(), time.monotonic_ns()
-    work()
-    elapsed_ns = time.monotonic_ns() - began_ns
-    user, system = (after - then for after, then in zip(cpu_seconds(), cpu, strict=True))
-    used = {**since(before), "cpu_user_seconds": user, "cpu_system_seconds": system}
-    return {"elapsed_ns": elapsed_ns, "usage": used}
 
 
 def embedded_step(step: str, answer: Mapping[str, Any], rows: int) -> Measurement:

@@ -18,7 +18,7 @@ from tdelta.driver.orders import Order, serve
 from tdelta.driver.own_orders import OwnServerOrders
 from tdelta.driver.page_prices import page_prices
 from tdelta.driver.pages import Files, page_costs
-from tdelta.driver.steps import spent
+from tdelta.driver.scripted.usage import spent
 from tdelta.measure.caches import forget
 
 

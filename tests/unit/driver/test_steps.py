@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from tdelta.driver.jobs import LoadJob, Steps
-from tdelta.driver.steps import client_step, embedded_step, spent
+from tdelta.driver.scripted.usage import spent
+from tdelta.driver.steps import client_step, embedded_step
 
 JOB = LoadJob(
     {"tables": []},

@@ -22,8 +22,7 @@ from tdelta.driver.orders import Order, serve
 from tdelta.driver.scripted.clients import ClientError, Noop
 from tdelta.driver.scripted.loop import Report, Trial, run_trial
 from tdelta.driver.scripted.programs import Mix, mix_of
-from tdelta.driver.scripted.usage import cpu_seconds, since, usage
-from tdelta.driver.steps import spent
+from tdelta.driver.scripted.usage import cpu_seconds, since, spent, usage
 from tdelta.engines.duckdb import quoted
 from tdelta.measure.caches import empty_page_cache
 
