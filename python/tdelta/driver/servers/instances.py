@@ -171,14 +171,17 @@ class ServerTwin:
         )
 
     def prices(self, observed: str) -> dict[str, object] | None:
-        """What a page's cipher costs by OpenSSL's floor and the server's own calls, and what it takes to log rows."""
+        """What a page's cipher costs by OpenSSL's floor and the server's own calls, and what it takes to log rows.
+
+        The latter where the workload changes rows: it takes seconds.
+        """
         engine, settings = self.instance.engine, self.instance.settings
         probe = engine.price_sql
         if probe is None:
             return None
         with self._connected():
             found: dict[str, object] = {}
-            if not settings.is_encrypted or settings.covers("log"):
+            if self._mix.writes and (not settings.is_encrypted or settings.covers("log")):
                 found["log"] = self._logged(probe)
             if settings.is_encrypted:
                 calls_us = [self._call_us(probe) for _ in range(_PROOF_RUNS)]
