@@ -1,4 +1,4 @@
-"""The study ``warehouse`` at a small scale: load, rebuild, four queries warm and cold. MySQL and PostgreSQL run by hand."""
+"""The study ``warehouse`` at a small scale: load, rebuild, queries warm and cold. MySQL and PostgreSQL by hand only."""
 
 from __future__ import annotations
 
