@@ -123,9 +123,15 @@ def _make_owned(folder: Path) -> int | None:
     """Make a folder and lock it; None if another holds the lock and does not let go soon, as one that removes would."""
     give_up = time.monotonic() + _REMOVAL_SECONDS
     while time.monotonic() < give_up:
-        folder.mkdir(parents=True, exist_ok=True)
-        folder.chmod(0o700)  # twins may hold the rows of a database that only its owner may read
-        lock = os.open(folder / _LOCK, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            folder.chmod(0o700)  # twins may hold the rows of a database that only its owner may read
+            lock = os.open(folder / _LOCK, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+        except FileNotFoundError:  # a supervisor that outlives a killed run removed it between two of these calls
+            if not folder.parent.is_dir():
+                raise
+            time.sleep(_LOOK_AGAIN_SECONDS)
+            continue
         if _is_locked(lock, folder / _LOCK):
             return lock
         os.close(lock)

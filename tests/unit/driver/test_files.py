@@ -109,3 +109,21 @@ def test_what_is_killed_while_it_removes_leaves_a_folder_that_is_still_known(
     assert (folder.path / ".tdelta-owner").exists()
     folder.__exit__(None, None, None)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_a_supervisor_removes_while_it_is_made_is_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chmod, removed = Path.chmod, []
+
+    def interfere(path: Path, mode: int) -> None:
+        if not removed:
+            removed.append(path)
+            path.rmdir()
+        chmod(path, mode)
+
+    monkeypatch.setattr(Path, "chmod", interfere)
+    with TwinFolder(tmp_path, "r1") as folder:
+        assert removed == [folder.path]
+        assert folder.path.is_dir()
+    assert list(tmp_path.iterdir()) == []
