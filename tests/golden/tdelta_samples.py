@@ -5,7 +5,10 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
+from tdelta.inference.profiles import Profiled, cpu_profiles
 from tdelta.records import (
+    Amount,
+    Band,
     Bottleneck,
     CacheUse,
     CalibrationUsed,
@@ -18,6 +21,10 @@ from tdelta.records import (
     Exceedance,
     Exceeding,
     FileEvidence,
+    Ledger,
+    LedgerItem,
+    LedgerKind,
+    LedgerLine,
     Level,
     LuckPrior,
     Metric,
@@ -29,19 +36,26 @@ from tdelta.records import (
     Role,
     RunResult,
     RunSettings,
+    Sampled,
     ServerFacts,
     ServerMeasures,
     ServersFacts,
     SettingDifference,
     SettingsCompared,
+    StatementTrace,
+    StepMeasure,
     TailMeasure,
     TailRatio,
     TailUnit,
     TimeSpent,
+    Traces,
     Typical,
     Validity,
     Verdict,
     Visible,
+    WhatIf,
+    WhatIfCell,
+    WhatIfPoint,
 )
 
 RUN_ID = "20261121-2112-k3vq"
@@ -507,6 +521,70 @@ def factorial() -> RunResult:
     )
 
 
+def with_ledger() -> RunResult:
+    """A cipher with its MAC, of which the ledger has every line that files have, and what-if over cache shares."""
+
+    def of(cipher: str, cache: float, role: Role = Role.TREATMENT) -> Condition:
+        place = (0.05, 0.1, 0.2, 0.4).index(cache)
+        return Condition((("cipher", cipher), ("cache", cache), ("threads", 1)), role, stratum=place)
+
+    plain, other = of("none", 0.1, Role.BASELINE), of("sqlcipher", 0.1)
+    item = (
+        LedgerItem("pages decrypted", 4.54, 1.26, (1.21, 1.33)),
+        LedgerItem("pages encrypted", 7.45, 4.89, (4.8, 5.0)),
+    )
+    macs = LedgerItem("pages checked", 4.54, 7.36, (7.2, 7.6)), LedgerItem("pages authenticated", 7.45, 7.5, (7.1, 7.9))
+    more = (LedgerItem("pages read beyond plain", 0.0021, 0.764, (0.75, 0.79)),)
+    lines = (
+        LedgerLine(LedgerKind.CIPHER, Amount(42.1, (38.9, 45.4)), 0.306, (0.24, 0.39), item, "sqlcipher, no MAC"),
+        LedgerLine(LedgerKind.INTEGRITY, Amount(88.9, (65.3, 111.0)), 0.648, (0.45, 0.88), macs, "HMAC-SHA512"),
+        LedgerLine(LedgerKind.IO, Amount(0.0016, (0.0013, 0.0019)), 0.00001, (0.00001, 0.00002), more, "plain pages"),
+        LedgerLine(LedgerKind.REST, Amount(-6.6, (-47.9, 29.8)), -0.05, (-0.36, 0.2)),
+    )
+    said = ("log: its pages are among the cipher's, since it holds whole pages",)
+    ledger = Ledger(
+        other,
+        plain,
+        Amount(138.0, (106.0, 171.0)),
+        lines,
+        Amount(133.0, (86.1, 182.0)),
+        Amount(-4.4, (-9.5, 3.7)),
+        said,
+    )
+    nothing = "pages: what one costs this engine's own code is not known"
+    bare = LedgerLine(LedgerKind.REST, Amount(2150.0, (-130.0, 4410.0)), None, None)
+    unknown = Ledger(of("aes-256", 0.1), plain, Amount(2150.0, (-130.0, 4410.0)), (bare,), None, None, (nothing,))
+
+    def around(median: float, half: float) -> Band:
+        return Band(median, (median - half, median + half))
+
+    measured = {0.05: 2.31, 0.1: 2.02, 0.2: 1.74, 0.4: 1.41}
+    cells = tuple(
+        WhatIfCell(
+            of("sqlcipher", c),
+            c,
+            around(m, 0.06),
+            around(m - 0.03, 0.08),
+            around(m + 0.02, 0.11),
+            around(m, 0.12),
+            c != 0.1,
+            True,
+        )
+        for c, m in measured.items()
+    )
+    points = tuple(
+        WhatIfPoint(c, 40 * (1 - c), 0.0, around(m, 0.1), around(m - 0.02, 0.1)) for c, m in measured.items()
+    )
+    head = verdict(estimate(2.02, 0.07), Decision.COSTLY, primary=True, of=other, baseline=plain)
+    return result(
+        Decision.COSTLY,
+        (head,),
+        settings(plain, other),
+        ledger=(ledger, unknown),
+        what_if=(WhatIf(cells[0].condition, points, cells),),
+    )
+
+
 def interrupted() -> RunResult:
     head = verdict(estimate(1.027, 0.031), Decision.UNDECIDED, primary=True)
     return result(
@@ -564,6 +642,99 @@ def with_tails() -> RunResult:
     return replace(costly(), settings=given, tails=tails, rounds=16, blocks=96, trials=288)
 
 
+def bulk() -> RunResult:
+    """A load and a rebuild as trials."""
+
+    def of(work: str, cipher: str, role: Role = Role.TREATMENT) -> Condition:
+        return Condition((("cipher", cipher), ("threads", 1), ("work", work)), role, stratum=int(work == "rebuild"))
+
+    def step(of: Condition, seconds: float, files: float | None) -> StepMeasure:
+        bytes_a_second = Typical(90e6 / seconds, 96e6 / seconds, 99e6 / seconds)
+        rows_a_second = Typical(1.9e6 / seconds, 2e6 / seconds, 2.1e6 / seconds)
+        cpu = Typical(0.8 * seconds, 0.9 * seconds, 0.95 * seconds)
+        took = Typical(0.94 * seconds, seconds, 1.07 * seconds)
+        return StepMeasure(of, 12, 2_000_512, took, cpu, rows_a_second, bytes_a_second, files)
+
+    works = ("load", "rebuild")
+    conditions = [
+        of(work, cipher, role)
+        for work in works
+        for cipher, role in (("none", Role.BASELINE), ("none", Role.AA), ("aes-256-gcm", Role.TREATMENT))
+    ]
+    heads = tuple(
+        verdict(
+            estimate(ratio, 0.031), decision, primary=True, of=conditions[at + 2], baseline=conditions[at], value=value
+        )
+        for at, ratio, decision, value in ((0, 1.154, Decision.COSTLY, 3.41e6), (3, 1.012, Decision.UNDECIDED, 2.13e6))
+    )
+    given = settings(
+        *conditions, engine="duckdb", workload="warehouse", study="direct-load", options={"study": "direct-load"}
+    )
+    steps = tuple(
+        step(condition, seconds, files)
+        for condition, seconds, files in zip(
+            conditions, (3.41, 3.43, 3.94, 2.13, 2.16, 2.15), (112.7e6,) * 3 + (162.6e6, None, 162.3e6), strict=True
+        )
+    )
+    return result(Decision.UNDECIDED, heads, given, steps=steps)
+
+
+def traced() -> RunResult:
+    """Statements metered one by one; the engine has no current gets, and one statement has no ratio."""
+    texts = {
+        "group/1": "BEGIN",
+        "group/2": "INSERT INTO dml_trace (grp, id, name, ts) SELECT :grp, id, name, :ts FROM hundred ORDER BY id",
+    }
+    figures = {
+        ("group/1", "none"): (1.21, 2.4, 0.0, {"physical": 0.0, "logical": 0.0}, None),
+        ("group/2", "none"): (412.7, 498.1, 100.0, {"physical": 0.04, "logical": 1412.0}, 18_423.0),
+    }
+
+    def of(
+        condition: Condition, name: str, factor: float, cpu: Estimate | None, elapsed: Estimate | None
+    ) -> StatementTrace:
+        cpu_us, elapsed_us, rows, reads, log = figures[name, "none"]
+        return StatementTrace(
+            condition, name, texts[name], 720, cpu_us * factor, elapsed_us * factor, rows, reads, log, cpu, elapsed
+        )
+
+    statements = (
+        *(of(PLAIN, name, 1.0, None, None) for name in texts),
+        of(TWIN, "group/1", 1.0, None, None),
+        of(TWIN, "group/2", 1.0, estimate(1.003, 0.012), estimate(0.998, 0.021)),
+        of(AES, "group/1", 1.02, None, None),
+        of(AES, "group/2", 1.31, estimate(1.312, 0.041), estimate(1.284, 0.052)),
+    )
+    headings = {"physical": "pages read from files (reads)", "logical": "requests to read a page (requests)"}
+    given = settings(engine="sqlite", workload="dml-trace", options={"workload": "dml-trace", "trace": True})
+    return replace(costly(), settings=given, traces=Traces(statements, headings))
+
+
+def profiled() -> RunResult:
+    """A run whose twins were sampled: classes with and without a sure share, stripped functions, long names."""
+    counts = (
+        ("aesEncryptCBC", "__init__.cpython-311-x86_64-linux-gnu.so", 0, 401),
+        ("aesDecryptCBC", "__init__.cpython-311-x86_64-linux-gnu.so", 0, 149),
+        ("", "_native.abi3.so", 153, 175),
+        ("sqlite3VdbeExec", "__init__.cpython-311-x86_64-linux-gnu.so", 172, 165),
+        ("sha256_transf", "__init__.cpython-311-x86_64-linux-gnu.so", 0, 60),
+        ("", "libcrypto.so.3", 0, 12),
+        ("walChecksumBytes", "__init__.cpython-311-x86_64-linux-gnu.so", 34, 29),
+        ("pthread_mutex_lock@@GLIBC_2.2.5", "libc.so.6", 21, 36),
+        ("duckdb::BitpackingScanPartial<long, long, unsigned long>", "_duckdb.cpython-311-x86_64-linux-gnu.so", 9, 8),
+        *((f"sqlite3BtreeStep{number}", "__init__.cpython-311-x86_64-linux-gnu.so", 20, 21) for number in range(6)),
+    )
+    kernel = (("_copy_to_iter", 52, 53), ("_raw_spin_unlock_irqrestore", 40, 45))
+    found = []
+    for of, side in ((PLAIN, 0), (AES, 1)):
+        functions = [Sampled(dso, symbol, both[side], both[side] * 1_001_001) for symbol, dso, *both in counts]
+        functions += [Sampled("[kernel.kallsyms]", name, n[side], n[side] * 1_001_001, True) for name, *n in kernel]
+        found.append(Profiled(of, 5, 12_950, tuple(functions)))
+    profile = cpu_profiles(found)
+    unsure = cpu_profiles([found[0], replace(found[0], condition=condition("aes-128"))])
+    return replace(costly(), profiles=(*profile, *unsure))
+
+
 def without_numbers() -> RunResult:
     """A metric whose baseline is zero has no quotient."""
     nothing = Estimate(math.nan, (math.nan, math.nan), (math.nan, math.nan), math.nan, math.nan, math.nan)
@@ -591,8 +762,12 @@ SAMPLES = {
         ),
         served_sweep,
         scopes,
+        with_ledger,
         interrupted,
         with_tails,
+        bulk,
+        traced,
+        profiled,
         without_numbers,
     )
 }

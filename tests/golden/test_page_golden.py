@@ -38,7 +38,21 @@ def page(name: str, folder: Path) -> Page:
             return compose(RunData(s.SAMPLES[name](), t.CREATED))
 
 
-NAMES = ("sound", "leaking", "compared", "costly", "over_budget", "planted", "served_sweep", "scopes", "with_tails")
+NAMES = (
+    "sound",
+    "leaking",
+    "compared",
+    "costly",
+    "over_budget",
+    "planted",
+    "served_sweep",
+    "scopes",
+    "with_tails",
+    "profiled",
+    "with_ledger",
+    "bulk",
+    "traced",
+)
 
 
 @pytest.mark.parametrize("name", NAMES)

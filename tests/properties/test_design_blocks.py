@@ -1,13 +1,13 @@
 """Balance and randomness of the design, for any number of conditions, seed and round size."""
 
 from collections import Counter
-from itertools import pairwise
+from itertools import groupby, pairwise
 
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tdelta.design import block_order, instances, lay_out, slice_order, stream, williams_design
+from tdelta.design import block_order, instances, lay_out, slice_order, stratified_order, stream, williams_design
 
 counts = st.integers(1, 13)
 seeds = st.integers(0, 2**63 - 1)
@@ -116,3 +116,14 @@ def test_turns_after_the_first_row_balance_positions(seed, block, count):
     turns = np.array(slice_order(seed, block, count, 1 + rows)).reshape(-1, count)[1:]
     for position in range(count):
         assert np.bincount(turns[:, position], minlength=count).tolist() == [rows // count] * count
+
+
+@given(seeds, st.integers(0, 10_000), st.lists(st.integers(0, 4), min_size=1, max_size=12))
+def test_a_block_of_strata_has_each_condition_once_and_no_stratum_in_two_pieces(seed, block, strata):
+    order = stratified_order(seed, block, strata)
+    assert sorted(order) == list(range(len(strata)))
+    assert len([stratum for stratum, _ in groupby(strata[i] for i in order)]) == len(set(strata))
+
+
+def test_one_stratum_is_drawn_as_a_block():
+    assert stratified_order(7, 3, [0] * 5) == block_order(7, 3, 5)

@@ -14,4 +14,5 @@ pub mod pace;
 pub mod process;
 pub mod scan;
 pub mod script;
+pub mod trace;
 pub mod value;

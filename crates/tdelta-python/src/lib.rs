@@ -4,6 +4,7 @@
 //! The same shared object is a Python module (`tdelta._native`) and a SQLite extension (`sqlite3_tdelta_init`).
 
 mod exposure;
+mod rows;
 mod scan;
 mod server;
 
@@ -198,6 +199,22 @@ impl PyTwin {
         report(py, &outcome, extra, mix, histograms)
     }
 
+    /// Runs one trial with every statement metered by itself; what each cost is in the report's `extra.costs`.
+    fn trace<'py>(&mut self, py: Python<'py>, trial: &str) -> PyResult<(String, Bound<'py, PyDict>)> {
+        let trial: Trial = parse("trial", trial)?;
+        let twin = self.twin()?;
+        let (outcome, costs) = py
+            .detach(|| {
+                let found = twin.trace(&trial, &STOP)?;
+                twin.checkpoint().map(|_| found)
+            })
+            .map_err(native)?;
+        let (mix, histograms) = twin
+            .recorded()
+            .ok_or_else(|| NativeError::new_err(("order", "a trace before its transactions are prepared")))?;
+        report(py, &outcome, serde_json::json!({ "costs": costs }), mix, histograms)
+    }
+
     fn close(&mut self, py: Python<'_>) {
         let twin = self.twin.take();
         py.detach(move || drop(twin));
@@ -331,6 +348,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<floor::PyFloorMeter>()?;
     module.add_function(wrap_pyfunction!(loop_cost, module)?)?;
     module.add_function(wrap_pyfunction!(plan_checksums, module)?)?;
+    module.add_function(wrap_pyfunction!(rows::write_csv, module)?)?;
     module.add_function(wrap_pyfunction!(histogram_summary, module)?)?;
     module.add_function(wrap_pyfunction!(histogram_merge, module)?)?;
     module.add_function(wrap_pyfunction!(histogram_of, module)?)?;

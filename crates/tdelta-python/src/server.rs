@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use tdelta_core::data::Plan;
 use tdelta_core::load::{Trial, Turns};
-use tdelta_servers::{Observed, Options, Rows, Twin};
+use tdelta_servers::{Observed, Options, Rows, Tracing, Twin};
 
 /// A twin on a server, driven by a native client of its protocol.
 #[pyclass(name = "ServerTwin", module = "tdelta._native", unsendable)]
@@ -100,6 +100,18 @@ impl PyServerTwin {
             .ok_or_else(|| NativeError::new_err(("order", "a trial before its transactions are prepared")))?;
         let extra = serde_json::to_value(&extra).map_err(|error| PyValueError::new_err(error.to_string()))?;
         report(py, &outcome, extra, mix, histograms)
+    }
+
+    /// Runs one trial with every statement metered by itself; what each cost is in the report's `extra.costs`.
+    fn trace<'py>(&mut self, py: Python<'py>, trial: &str, tracing: &str) -> PyResult<(String, Bound<'py, PyDict>)> {
+        let trial: Trial = parse("trial", trial)?;
+        let tracing: Tracing = parse("tracing", tracing)?;
+        let twin = self.twin()?;
+        let (outcome, costs) = py.detach(|| twin.trace(&trial, &tracing, &STOP)).map_err(native)?;
+        let (mix, histograms) = twin
+            .recorded()
+            .ok_or_else(|| NativeError::new_err(("order", "a trace before its transactions are prepared")))?;
+        report(py, &outcome, serde_json::json!({ "costs": costs }), mix, histograms)
     }
 
     /// Takes note of what the server used so far: a load of another process is about to begin.

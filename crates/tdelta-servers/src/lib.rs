@@ -19,7 +19,7 @@ mod verify;
 
 pub use options::{Options, Protocol, Tls};
 pub use session::{Rows, Session};
-pub use twin::{Extra, Observed, ServerTwin, Twin};
+pub use twin::{Extra, Observed, ServerTwin, Tracing, Twin};
 
 use std::sync::Arc;
 use tdelta_core::client::ClientError;

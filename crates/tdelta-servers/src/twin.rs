@@ -17,6 +17,7 @@ use tdelta_core::data::{Plan, Table, TableChecksum};
 use tdelta_core::latency::Histograms;
 use tdelta_core::load::{Loop, Mix, Outcome, Trial, Turns};
 use tdelta_core::process::{monotonic_ns, Tree, Usage};
+use tdelta_core::trace::{Cost, Meter, Reading, Traced};
 
 /// Stack of a connection's thread: two thousand of them are to fit small machines.
 const STACK_BYTES: usize = 256 << 10;
@@ -59,6 +60,59 @@ pub struct Observed {
 
 fn half_a_minute() -> f64 {
     30.0
+}
+
+/// How statements are traced one by one.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Tracing {
+    /// Asked on the connection that is traced: the system's number of the thread that serves it.
+    pub thread: String,
+    /// Queries whose rows are a counter's name and its value, asked on another connection around every statement.
+    #[serde(default)]
+    pub counters: Vec<String>,
+}
+
+/// Meters of a connection to a server on this machine: the CPU time of the thread that serves it, and status counters.
+struct ServedMeter<'a, S> {
+    administrative: &'a mut S,
+    queries: &'a [String],
+    schedule: PathBuf,
+}
+
+impl<S: Session> ServedMeter<'_, S> {
+    fn counters(&mut self) -> Result<BTreeMap<String, i64>, ClientError> {
+        let mut all = BTreeMap::new();
+        for query in self.queries {
+            let (_, rows) = self.administrative.rows(query)?;
+            all.extend(rows.into_iter().filter_map(|row| {
+                let mut cells = row.into_iter();
+                Some((cells.next()??, cells.next()??.parse::<i64>().ok()?))
+            }));
+        }
+        Ok(all)
+    }
+
+    /// The thread's time on a CPU, ns: exact while it waits for the next statement.
+    fn cpu_ns(&self) -> Result<u64, ClientError> {
+        let told = |why: String| failure("trace", format!("{}: {why}", self.schedule.display()));
+        let text = std::fs::read_to_string(&self.schedule).map_err(|error| told(error.to_string()))?;
+        let first = text.split_whitespace().next().unwrap_or_default();
+        first.parse().map_err(|_| told(format!("expected nanoseconds first, found {first:?}")))
+    }
+}
+
+impl<S: Session> Meter<S> for ServedMeter<'_, S> {
+    fn before(&mut self, _client: &mut S) -> Result<Reading, ClientError> {
+        let counters = self.counters()?;
+        Ok(Reading { cpu_ns: self.cpu_ns()?, counters })
+    }
+
+    /// Counters first: meanwhile the thread finishes what it does behind its answer, and goes to sleep.
+    fn after(&mut self, _client: &mut S) -> Result<Reading, ClientError> {
+        let counters = self.counters()?;
+        Ok(Reading { cpu_ns: self.cpu_ns()?, counters })
+    }
 }
 
 /// A counter's value, whole where the server's is.
@@ -149,6 +203,17 @@ pub trait Twin: Send {
         settle: bool,
         stop: &AtomicBool,
     ) -> Result<(Outcome, Extra), ClientError>;
+
+    /// Runs one trial on the first connection, with the meters read around every statement; what each cost, by name.
+    ///
+    /// # Errors
+    /// If nothing is prepared, or what the server says.
+    fn trace(
+        &mut self,
+        trial: &Trial,
+        tracing: &Tracing,
+        stop: &AtomicBool,
+    ) -> Result<(Outcome, BTreeMap<String, Cost>), ClientError>;
 
     /// Takes note of what the server used so far: a load that is no loop of this process's is about to begin.
     ///
@@ -348,6 +413,28 @@ impl<S: Session> Twin for ServerTwin<S> {
             pressure,
         };
         Ok((outcome, extra))
+    }
+
+    fn trace(
+        &mut self,
+        trial: &Trial,
+        tracing: &Tracing,
+        stop: &AtomicBool,
+    ) -> Result<(Outcome, BTreeMap<String, Cost>), ClientError> {
+        let Some((mix, histograms)) = &self.mix else {
+            return Err(failure("order", "a trace before its transactions are prepared".into()));
+        };
+        histograms.reset();
+        let session = self.connections.first();
+        let thread = session.text(&tracing.thread)?;
+        let schedule = PathBuf::from(format!("/proc/{}/schedstat", thread.trim()));
+        let meter = ServedMeter { administrative: &mut self.administrative, queries: &tracing.counters, schedule };
+        let mut traced = Loop::new([Traced::new(session, meter)]);
+        let outcome = traced.run(mix, trial, None, histograms, stop).map_err(|why| failure("baton", why))?;
+        let costs = traced.first().costs(&mix.programs);
+        drop(traced);
+        self.settle(stop)?;
+        Ok((outcome, costs))
     }
 
     fn begin_outside(&mut self) -> Result<(), ClientError> {

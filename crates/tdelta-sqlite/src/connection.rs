@@ -10,7 +10,9 @@ use std::ffi::{c_void, CString};
 use std::os::raw::c_int;
 use std::sync::Arc;
 use tdelta_core::client::{Client, ClientError};
+use tdelta_core::process::thread_cpu_ns;
 use tdelta_core::script::{Kind, Program, Statement};
+use tdelta_core::trace::{Meter, Reading};
 use tdelta_core::value::Value;
 
 /// How to open a twin's file. `Debug` is left out on purpose: the key must not be printed.
@@ -385,21 +387,57 @@ impl Client for Connection {
     }
 
     fn take_counters(&mut self) -> BTreeMap<String, i64> {
-        const COUNTERS: [(&str, c_int); 4] = [
-            ("cache_hits", ffi::SQLITE_DBSTATUS_CACHE_HIT),
-            ("cache_misses", ffi::SQLITE_DBSTATUS_CACHE_MISS),
-            ("cache_writes", ffi::SQLITE_DBSTATUS_CACHE_WRITE),
-            ("cache_spills", ffi::SQLITE_DBSTATUS_CACHE_SPILL),
-        ];
         let mut counted = std::mem::take(&mut self.counted);
         if self.is_open() {
             for (name, counter) in COUNTERS {
-                let (mut current, mut highest) = (0, 0);
-                // SAFETY: the connection is open and both targets are ints; the last argument resets the counter.
-                unsafe { ffi::sqlite3_db_status(self.db.0, counter, &mut current, &mut highest, 1) };
-                *counted.entry(name.to_owned()).or_insert(0) += i64::from(current);
+                *counted.entry(name.to_owned()).or_insert(0) += self.status(counter, true);
             }
         }
         counted
+    }
+}
+
+const COUNTERS: [(&str, c_int); 4] = [
+    ("cache_hits", ffi::SQLITE_DBSTATUS_CACHE_HIT),
+    ("cache_misses", ffi::SQLITE_DBSTATUS_CACHE_MISS),
+    ("cache_writes", ffi::SQLITE_DBSTATUS_CACHE_WRITE),
+    ("cache_spills", ffi::SQLITE_DBSTATUS_CACHE_SPILL),
+];
+
+impl Connection {
+    /// A counter of an open connection, which may be set back to 0.
+    fn status(&self, counter: c_int, reset: bool) -> i64 {
+        let (mut current, mut highest) = (0, 0);
+        // SAFETY: the connection is open and both targets are ints.
+        unsafe { ffi::sqlite3_db_status(self.db.0, counter, &mut current, &mut highest, c_int::from(reset)) };
+        i64::from(current)
+    }
+
+    /// All counters, left as they are, and how many rows statements have changed.
+    fn counters(&self) -> BTreeMap<String, i64> {
+        if !self.is_open() {
+            return BTreeMap::new();
+        }
+        let mut found: BTreeMap<_, _> =
+            COUNTERS.iter().map(|(name, counter)| ((*name).to_owned(), self.status(*counter, false))).collect();
+        // SAFETY: the connection is open.
+        let changed = unsafe { ffi::sqlite3_total_changes(self.db.0) };
+        found.insert("rows_changed".to_owned(), i64::from(changed));
+        found
+    }
+}
+
+/// Meters of a connection in this process: the thread's CPU time, read next to the statement, and SQLite's counters.
+pub(crate) struct ThreadMeter;
+
+impl Meter<Connection> for ThreadMeter {
+    fn before(&mut self, client: &mut Connection) -> Result<Reading, ClientError> {
+        let counters = client.counters();
+        Ok(Reading { cpu_ns: thread_cpu_ns(), counters })
+    }
+
+    fn after(&mut self, client: &mut Connection) -> Result<Reading, ClientError> {
+        let cpu_ns = thread_cpu_ns();
+        Ok(Reading { cpu_ns, counters: client.counters() })
     }
 }

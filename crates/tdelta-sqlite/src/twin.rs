@@ -1,6 +1,6 @@
 //! A twin: one database file with its connections, and what is done to it outside of trials.
 
-use crate::connection::{Connection, Options, WriteQueue};
+use crate::connection::{Connection, Options, ThreadMeter, WriteQueue};
 use crate::statement::failure;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -12,6 +12,7 @@ use tdelta_core::data::{Chunk, Plan, Table, TableChecksum};
 use tdelta_core::latency::Histograms;
 use tdelta_core::load::{Loop, Mix, Outcome, Trial, Turns};
 use tdelta_core::process::monotonic_ns;
+use tdelta_core::trace::{Cost, Traced};
 
 /// Sizes of a twin's files, bytes.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
@@ -157,6 +158,25 @@ impl Twin {
             }
         }
         Ok((outcome, counters))
+    }
+
+    /// Runs one trial on the first connection, with the meters read around every statement; what each cost, by name.
+    ///
+    /// # Errors
+    /// If nothing is prepared.
+    pub fn trace(
+        &mut self,
+        trial: &Trial,
+        stop: &AtomicBool,
+    ) -> Result<(Outcome, BTreeMap<String, Cost>), ClientError> {
+        let Some((mix, histograms)) = &self.mix else {
+            return Err(failure("order", "a trace before its transactions are prepared".into()));
+        };
+        histograms.reset();
+        let mut traced = Loop::new([Traced::new(self.connections.first(), ThreadMeter)]);
+        let outcome = traced.run(mix, trial, None, histograms, stop).map_err(|why| failure("baton", why))?;
+        let costs = traced.first().costs(&mix.programs);
+        Ok((outcome, costs))
     }
 
     /// The prepared mix and the histograms of the last trial.

@@ -32,7 +32,9 @@ _NOT_OF_A_PILOT = frozenset(
         "aa",
         "no_aa_twin",
         "plant",
+        "trace",
         "resume_id",
+        "profile",
         "dry_run",
         "as_json",
     }

@@ -108,6 +108,12 @@ _OPTIONS = (
         default=None,
         help="Start a twin's server anew for each trial (DuckDB: attach its file anew), all caches emptied.",
     ),
+    click.option(
+        "--trace",
+        is_flag=True,
+        default=None,
+        help="Meter every statement by itself in extra trials: CPU, elapsed, reads, rows.",
+    ),
     click.option("--page-size", type=Size(), help="Database page.  [4096; with --database its own]"),
     click.option("--journal-mode", metavar="MODE", help="wal, delete, truncate, persist, memory or off.  [wal]"),
     click.option("--synchronous", metavar="LEVEL", help="off, normal, full or extra.  [normal]"),
@@ -201,6 +207,12 @@ _OPTIONS = (
     ),
     click.option(
         "--plant", type=Percent(), multiple=True, help="One more plain twin, slowed by this much; repeatable."
+    ),
+    click.option(
+        "--profile",
+        is_flag=True,
+        default=None,
+        help="Sample the twins' functions by perf in trials that are not measured: where the CPU time goes.",
     ),
     click.option(
         "--seed", type=click.IntRange(0, 2**63 - 1), metavar="N", help="Draws everything; recorded, drawn if not given."

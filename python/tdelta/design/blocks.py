@@ -10,10 +10,14 @@ A pass need not be a round: a round takes as many rows as it has blocks, and the
 So balance accrues over rounds, is exact at the end of each pass, and where blocks a round are a multiple of the rows
 (three conditions, six blocks) every round has a draw of its own. What is not balanced: the step from the last trial of
 a block to the first of the next one.
+
+Comparisons are made within a stratum, so its conditions follow one another: a machine that slows down for half a minute
+then slows all that is compared, and not one side of it. The strata stand in a drawn order, too.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tdelta.design.randomness import stream
@@ -43,23 +47,49 @@ def williams_design(count: int) -> NDArray[np.int64]:
     return np.concatenate([square, square[:, ::-1]])
 
 
-def block_order(seed: int, block: int, count: int) -> tuple[int, ...]:
+def block_order(seed: int, block: int, count: int, of: str = "blocks", *which: int) -> tuple[int, ...]:
     """Draw the order of one block.
 
     Args:
         seed: the run's seed.
         block: the block's number, from 0 through the whole run.
         count: how many conditions a block has.
+        of: the purpose of the draw.
+        *which: which of its streams; each has designs of its own.
 
     Returns:
         A permutation of ``0 … count-1``: which condition runs at each position.
     """
     design = williams_design(count)
     design_pass, row = divmod(block, len(design))
-    rng = stream(seed, "blocks", design_pass)
+    rng = stream(seed, of, *which, design_pass)
     labels = rng.permutation(count)
     rows = rng.permutation(len(design))
     return tuple(int(label) for label in labels[design[rows[row]]])
+
+
+def stratified_order(seed: int, block: int, strata: Sequence[int]) -> tuple[int, ...]:
+    """Draw the order of one block, stratum by stratum; :func:`block_order` where there is one stratum.
+
+    Args:
+        seed: the run's seed.
+        block: the block's number, from 0 through the whole run.
+        strata: the stratum of each condition.
+
+    Returns:
+        Indices of ``strata``, a permutation: which condition runs at each position.
+    """
+    members: dict[int, list[int]] = {}
+    for index, stratum in enumerate(strata):
+        members.setdefault(stratum, []).append(index)
+    if len(members) == 1:
+        return block_order(seed, block, len(strata))
+    groups = list(members.items())
+    order: list[int] = []
+    for place in block_order(seed, block, len(groups), "strata"):
+        stratum, indices = groups[place]
+        order += (indices[i] for i in block_order(seed, block, len(indices), "stratum", stratum))
+    return tuple(order)
 
 
 def slice_order(seed: int, block: int, count: int, slices: int) -> tuple[int, ...]:

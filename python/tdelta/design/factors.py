@@ -27,6 +27,10 @@ AES_INSTRUCTIONS = ("on", "off")
 SCOPES = ("data", "+log", "+temp", "+binlog", "all")
 """What a server encrypts: its tables; these and one thing more; all that it can."""
 
+WORKS = ("warm", "cold", "load", "rebuild")
+"""What a trial does: transactions, whose data is in caches as far as it fits or not at all; one load of all rows; one
+rebuild of the tables."""
+
 BARE_SHARE_MAX = 2.0
 """Above it a share without ``%`` is refused: whoever writes ``cache=10`` means 10 %, not 1000 %."""
 
@@ -143,6 +147,13 @@ def _scope(text: str) -> str:
     return level
 
 
+def _work(text: str) -> str:
+    level = text.lower()
+    if level not in WORKS:
+        raise ValueError(text)
+    return level
+
+
 def _threads(text: str) -> int:
     threads = _whole(text)
     if threads < 1:
@@ -179,6 +190,7 @@ FACTORS: Mapping[str, Factor] = MappingProxyType(
             Factor("scope", f"one of {', '.join(SCOPES)}", _scope),
             Factor("threads", "a whole number of threads, at least 1", _threads),
             Factor("cache", "a share of the data size above 0, such as 10% or 0.1 (with % above 200 %)", _share),
+            Factor("work", f"one of {', '.join(WORKS)}", _work),
             Factor("at", "a share of the baseline's capacity above 0, such as 60% or 0.6", _share),
             Factor("page_size", f"bytes, one of {', '.join(map(str, PAGE_SIZES))}", _page_size),
             Factor("journal_mode", f"one of {', '.join(JOURNAL_MODES)}", _journal_mode),

@@ -8,7 +8,7 @@ from typing import Any
 
 from tdelta.driver.protocol import Checksums, Tables
 from tdelta.driver.workers import Worker, failure
-from tdelta.records import Measurement, SpanTotals
+from tdelta.records import Measurement, SpanTotals, StatementCost
 
 _READ_SECONDS = 24 * 3600.0
 
@@ -57,6 +57,21 @@ def measurement(answer: Mapping[str, Any]) -> Measurement:
         client_cpu_user_seconds=extra.get("client_cpu_user_seconds", 0.0),
         client_cpu_system_seconds=extra.get("client_cpu_system_seconds", 0.0),
         **extra.get("usage", {}) | {name: outcome[name] for name in ("cpu_user_seconds", "cpu_system_seconds")},
+    )
+
+
+def traced(answer: Mapping[str, Any]) -> Measurement:
+    """What the statements of a traced trial cost; the rest of it says nothing. Raises as `raise_failed` does."""
+    raise_failed(answer)
+    outcome, costs = answer["report"]["outcome"], answer["report"]["extra"]["costs"]
+    return Measurement(
+        operations=outcome["operations"],
+        executed_operations=outcome["executed_operations"],
+        elapsed_ns=outcome["elapsed_ns"],
+        transactions={},
+        statements={},
+        stopped_by=outcome["stopped_by"],
+        traced={name: StatementCost(**cost) for name, cost in costs.items()},
     )
 
 

@@ -89,6 +89,10 @@ class FakeTwin:
         page_us = self._twins.script.page_us(self.settings)
         return CipherProof("aes-256", self._twins.library, 0.5, page_us, PreloadMode.NONE, 0, 0, 0)
 
+    def prices(self, _observed: str) -> dict[str, object] | None:
+        """As the script tells them."""
+        return self._twins.script.prices
+
     def trial(self, job: TrialJob) -> Measurement:
         """Pretend to run one trial: the clock moves, and what the script says is raised or measured."""
         self._stopped = False
@@ -102,6 +106,10 @@ class FakeTwin:
             operations, stopped_by = int(job.deadline_seconds * 1e9 / cost_ns), "deadline"
         measured = self._measurement(operations, cost_ns, job.planted, stopped_by)
         return replace(measured, engine_counters=self._twins.script.counters(self, job))
+
+    def processes(self) -> tuple[int, ...]:
+        """A process as the script tells it; there is none."""
+        return self._twins.script.processes(self.settings)
 
     def stop(self) -> None:
         """Have a trial that is running end."""
@@ -182,7 +190,8 @@ class Script:
     ``rows`` is told how many trials a twin has run (0 for a loaded file); ``before_trial`` may raise what a statement
     would, or send this process a signal; ``page_us`` is what a page's cipher costs in a twin's process;
     ``hides_header`` says whether a loaded file looks encrypted; ``found`` is what a search of a twin's files brings,
-    ``counters`` what the engine counted during a trial.
+    ``counters`` what the engine counted during a trial, ``processes`` whom to sample, ``prices`` what a page costs its
+    own code.
     """
 
     cost_ns: Cost = field(default_factory=lambda: cost_by_cipher({"none": 100_000.0, "aes-256": 130_000.0}))
@@ -194,7 +203,9 @@ class Script:
     cipher_facts: Callable[[TwinSettings], dict[str, str]] = cipher_as_asked
     plans: Callable[[TwinSettings], Mapping[str, object]] = lambda _settings: {}
     found: Callable[[TwinSettings], tuple[Found, ...]] = markers_where_plain
+    prices: dict[str, object] | None = None
     counters: Callable[[FakeTwin, TrialJob], Mapping[str, int]] = lambda _twin, _job: {}
+    processes: Callable[[TwinSettings], tuple[int, ...]] = lambda settings: (1 + (settings.cipher != "none"),)
 
 
 class FakeTwins:

@@ -5,12 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from tdelta.driver.outside.command import LoadCommand
 from tdelta.engines import Layout
 
 _SECOND_NS = 1_000_000_000
+
+LOAD, REBUILD = "load", "rebuild"
+STEPS = (LOAD, REBUILD)
+"""What a trial may be beside transactions, see `tdelta.driver.steps`."""
+
+TRACE = "trace"
+"""Transactions one at a time on one connection, every statement metered by itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,17 +66,51 @@ AnyJob: TypeAlias = LoadJob | DatabaseJob | RestoreJob
 
 
 @dataclass(frozen=True, slots=True)
+class Steps:
+    """What the steps of a run are made of.
+
+    Args:
+        job: how the rows are made.
+        rebuild: the statements that rebuild the tables, in the engine's own words; none where there is nothing to.
+    """
+
+    job: LoadJob
+    rebuild: tuple[str, ...] = ()
+
+    @property
+    def rows(self) -> int:
+        """The rows of all tables."""
+        tables: Any = self.job.plan["tables"]
+        return sum(int(table["rows"]) for table in tables)
+
+    def order(self, step: str, threads: int) -> dict[str, Any]:
+        """One step as a worker is told it, with so many threads for a load."""
+        if step == REBUILD:
+            return {"before": [], "load": None, "statements": list(self.rebuild)}
+        job = self.job
+        load = {
+            "plan": job.plan,
+            "seed": job.seed,
+            "threads": threads,
+            "tables": job.tables_sql,
+            "indexes": job.indexes_sql,
+        }
+        return {"before": [f"DROP TABLE IF EXISTS {name}" for name, _ in job.tables], "load": load, "statements": []}
+
+
+@dataclass(frozen=True, slots=True)
 class Mix:
     """The transactions of a workload with their weights, and the variables that hold throughout.
 
     With ``command``, trials run that instead; the transactions are those of the search for plaintext. ``writes`` says
-    whether any of them changes rows.
+    whether any of them changes rows. ``steps`` is what else trials may be.
     """
 
     transactions: tuple[Mapping[str, object], ...]
     constants: Mapping[str, float]
     command: LoadCommand | None = None
     writes: bool = True
+    steps: Steps | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +120,8 @@ class TrialJob:
     ``stream`` names the set of operations, the same for every twin in a block. ``first_op`` is ``:op`` of the first.
     ``slices`` is into how many turns the operations are cut, ``discard`` how many at the head of each are not recorded.
     ``rate`` is operations a second over all threads, None for a closed loop. ``planted`` is a share (0.05).
-    ``trial_seconds`` is how long it is to take about, for commands that are told a time.
+    ``trial_seconds`` is how long it is to take about, for commands that are told a time. ``step`` names what is done in
+    place of transactions (`tdelta.driver.steps`), or `TRACE`; empty where they run as they are.
     """
 
     seed: int
@@ -93,6 +135,7 @@ class TrialJob:
     arrivals: str = "poisson"
     planted: float = 0.0
     trial_seconds: float = 0.0
+    step: str = ""
 
     def as_json(self) -> dict[str, object]:
         """As the load loop reads it."""

@@ -50,6 +50,19 @@ class Twin(Protocol):
     def prove(self) -> CipherProof | None:
         """What a page cipher of the library costs in this twin's own process; None where it has none."""
 
+    def prices(self, observed: str) -> dict[str, object] | None:
+        """What pages, and a server's log, cost the code under test; None where that cannot be told.
+
+        JSON values, for `tdelta.inference.prices`; every figure is of one pass.
+
+        Args:
+            observed: which ciphers `Twins.observe` saw; empty where it was not asked.
+
+        Raises:
+            EnvironmentFault: this machine cannot.
+            TdeltaError: the engine refuses; the message is its own.
+        """
+
     def evidence(self, job: TrialJob, needles: Sequence[bytes]) -> tuple[Found, ...]:
         """Run one trial that nobody measures, marker rows on their way through all files, and search these meanwhile.
 
@@ -73,6 +86,9 @@ class Twin(Protocol):
             StorageFault: the disk is full, or a file cannot be read or written.
             TdeltaError: a statement failed; the message is the engine's.
         """
+
+    def processes(self) -> tuple[int, ...]:
+        """The ids of the processes that are the database, on this machine; empty where they are not known."""
 
     def stop(self) -> None:
         """Have a trial that is running end after the operation it is at."""

@@ -10,13 +10,15 @@ from pathlib import Path
 from typing import Any
 
 from tdelta import _native
-from tdelta.driver.answers import as_checksums, checksums, measurement, raise_failed
+from tdelta.driver.answers import as_checksums, checksums, measurement, raise_failed, traced
 from tdelta.driver.conversions import convert
 from tdelta.driver.exposure import Exposure
 from tdelta.driver.files import TwinFolder
-from tdelta.driver.jobs import AnyJob, DatabaseJob, LoadJob, Mix, RestoreJob, TrialJob
+from tdelta.driver.jobs import TRACE, AnyJob, DatabaseJob, LoadJob, Mix, RestoreJob, Steps, TrialJob
+from tdelta.driver.pricing import ask_prices
 from tdelta.driver.proof import CipherProof, ask_proof
 from tdelta.driver.protocol import Checksums, LoopCost, PagePrice, Tables
+from tdelta.driver.steps import STEP_SECONDS, embedded_step
 from tdelta.driver.turns import take_turns
 from tdelta.driver.workers import Worker
 from tdelta.engines import SqliteEngine, TwinSettings
@@ -30,6 +32,7 @@ _LOAD_SECONDS = 24 * 3600.0
 _GRACE_SECONDS = 60.0
 _OPEN_SECONDS = 60.0
 _HEAD_BYTES = 16
+_CHECKPOINT = "PRAGMA wal_checkpoint(TRUNCATE)"
 _FACTS = {
     "page_size": "PRAGMA page_size",
     "page_count": "PRAGMA page_count",
@@ -46,8 +49,18 @@ _FACTS = {
 class SqliteTwin:
     """One instance: a copy of a loaded file, open in a worker of its own."""
 
-    def __init__(self, engine: SqliteEngine, folder: TwinFolder, path: Path, worker: Worker) -> None:
+    def __init__(
+        self,
+        engine: SqliteEngine,
+        folder: TwinFolder,
+        path: Path,
+        worker: Worker,
+        settings: TwinSettings,
+        steps: Steps | None = None,
+    ) -> None:
         self._engine = engine
+        self._settings = settings
+        self._steps = steps
         self._folder = folder
         self._path = path
         self._worker = worker
@@ -83,6 +96,12 @@ class SqliteTwin:
         """What a page cipher of the library costs in this twin's own process."""
         return ask_proof(self._worker, self._engine, self._folder)
 
+    def prices(self, observed: str) -> dict[str, object] | None:  # noqa: ARG002 - as servers are
+        """Time the library's own pages, in a worker like this twin's; see `ask_prices`."""
+        if not self._engine.needs_key(self._settings.cipher):
+            return None
+        return ask_prices(self._engine, self._folder, environment_of(self._engine, self._settings), self._settings)
+
     def evidence(self, job: TrialJob, needles: Sequence[bytes]) -> tuple[Found, ...]:
         """Run one trial that nobody measures, marker rows on their way through all files, and search these meanwhile.
 
@@ -101,14 +120,41 @@ class SqliteTwin:
         return exposure.found()
 
     def trial(self, job: TrialJob) -> Measurement:
-        """Run one trial.
+        """Run one trial; in a cold one nothing of the file is in any cache at its beginning.
 
         Raises:
             StorageFault: the disk is full, or a file cannot be read or written.
             TdeltaError: a statement failed; the message is the engine's.
         """
+        if job.step == TRACE:
+            seconds = job.deadline_seconds + _GRACE_SECONDS
+            return traced(self._worker.ask("trace", seconds=seconds, trial=job.as_json()))
+        if job.step:
+            return self._step(job.step)
+        self.cool()
         answer = self._worker.ask("trial", seconds=job.deadline_seconds + _GRACE_SECONDS, trial=job.as_json())
         return measurement(answer)
+
+    def _step(self, step: str) -> Measurement:
+        """One load or rebuild, the write into the file included; the sizes of the files are those after it."""
+        if self._steps is None:
+            raise TdeltaError(f"a {step} was asked of a run that has none")
+        order = self._steps.order(step, self._settings.threads)
+        answer = self._worker.ask("step", seconds=STEP_SECONDS, **order, after=[_CHECKPOINT])
+        return embedded_step(step, {**answer, "files": {"database": self._path.stat().st_size}}, self._steps.rows)
+
+    def cool(self) -> None:
+        """Open a cold twin's file anew, with nothing of it in any cache; others are left as they are.
+
+        What writes had left in the log goes into the file meanwhile.
+
+        Raises:
+            StorageFault: the disk is full, or a file cannot be read or written.
+            TdeltaError: the file cannot be opened; the message is the engine's.
+        """
+        if self._settings.is_cold:
+            seconds = _OPEN_SECONDS + self._settings.threads
+            self._worker.ask("cool", seconds=seconds, path=str(self._path))
 
     def fileno(self) -> int:
         """Where answers arrive, for `select`."""
@@ -121,6 +167,10 @@ class SqliteTwin:
     def answer(self) -> dict[str, Any]:
         """The answer to `begin`, once there is one to read."""
         return self._worker.answer()
+
+    def processes(self) -> tuple[int, ...]:
+        """The worker's: the database is in it."""
+        return (self._worker.pid,)
 
     def stop(self) -> None:
         """Have a trial that is running end after the operation it is at."""
@@ -184,7 +234,7 @@ class SqliteTwins:
         """Copy the loaded file under an instance's name and open it in a new worker, its transactions prepared."""
         source = self._loads[(settings.cipher, settings.page_size, settings.reserved_bytes)]
         path = self._folder.copy(source, name)
-        worker = Worker(self._environment(settings))
+        worker = Worker(environment_of(self._engine, settings))
         try:
             options = self._engine.open_options(str(path), settings, self._key(settings.cipher))
             seconds = _OPEN_SECONDS + settings.threads  # a key derivation each, at most about a tenth of that
@@ -194,7 +244,7 @@ class SqliteTwins:
             worker.kill()
             self._folder.remove(path)
             raise
-        return SqliteTwin(self._engine, self._folder, path, worker)
+        return SqliteTwin(self._engine, self._folder, path, worker, settings, self._mix.steps)
 
     def _open(
         self, worker: Worker, options: Mapping[str, object], *, connections: int = 1, seconds: float = _OPEN_SECONDS
@@ -204,7 +254,15 @@ class SqliteTwins:
         return worker.ask("open", seconds=seconds, library=library, options=options, connections=connections)
 
     def block(self, entries: Sequence[tuple[SqliteTwin, TrialJob]], order: Sequence[int]) -> tuple[Measurement, ...]:
-        """Run one trial on each twin, slice by slice in the given order; see `take_turns`."""
+        """Run one trial on each twin, slice by slice in the given order; see `take_turns`.
+
+        Cold twins are made so first: a file's pages come back by no other twin's trial.
+        """
+        if any(job.step for _, job in entries):
+            measured = {index: entries[index][0].trial(entries[index][1]) for index in order}
+            return tuple(measured[index] for index in range(len(entries)))
+        for twin, _ in entries:
+            twin.cool()
         seconds = sum(job.deadline_seconds for _, job in entries) + _GRACE_SECONDS
         answers = take_turns(entries, order, seconds)
         for answer in answers:
@@ -248,17 +306,17 @@ class SqliteTwins:
         """Whether the file does not begin as a plain database does."""
         return not _looks_plain(self._engine, path)
 
-    def _environment(self, settings: TwinSettings) -> dict[str, str]:
-        if settings.aes_instructions == "on":
-            return {}
-        return hidden_environment(CryptoKind(self._engine.crypto))
-
     def _key(self, cipher: str) -> str | None:
         if not self._engine.needs_key(cipher):
             return None
         if cipher not in self._keys:
             self._keys[cipher] = secrets.token_hex(32)
         return self._keys[cipher]
+
+
+def environment_of(engine: SqliteEngine, settings: TwinSettings) -> dict[str, str]:
+    """What is added to the environment of a worker whose twin has these settings."""
+    return {} if settings.aes_instructions == "on" else hidden_environment(CryptoKind(engine.crypto))
 
 
 def _looks_plain(engine: SqliteEngine, path: Path) -> bool:

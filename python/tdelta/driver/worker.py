@@ -9,13 +9,17 @@ import base64
 import json
 import os
 from collections.abc import Callable
+from pathlib import Path
 
 from tdelta import _native
 from tdelta.driver.database_orders import DatabaseOrders
 from tdelta.driver.loading import Loaded, library_digest, library_facts, load_library
 from tdelta.driver.orders import Order, serve
 from tdelta.driver.own_orders import OwnServerOrders
+from tdelta.driver.page_prices import page_prices
 from tdelta.driver.pages import Files, page_costs
+from tdelta.driver.scripted.usage import spent
+from tdelta.measure.caches import forget
 
 
 class Host(DatabaseOrders, OwnServerOrders):
@@ -25,6 +29,8 @@ class Host(DatabaseOrders, OwnServerOrders):
         self.twin: _native.SqliteTwin | _native.ServerTwin | None = None
         self.loaded: tuple[str, Loaded] | None = None
         self.options: Order = {}
+        self.connections = 1
+        self.prepared: tuple[str, str] | None = None
         self.exposure: _native.SqliteExposure | None = None
 
     def answer(self, order: Order) -> Order:
@@ -61,8 +67,8 @@ class Host(DatabaseOrders, OwnServerOrders):
     def do_open(self, order: Order) -> Order:
         """Open (or make) the twin's file, with the library that is named."""
         self._load(order["library"])
-        self.options = order["options"]
-        self.twin = _native.SqliteTwin(json.dumps(self.options), order["connections"])
+        self.options, self.connections = order["options"], order["connections"]
+        self.twin = _native.SqliteTwin(json.dumps(self.options), self.connections)
         return {"library": library_facts()["text"]}
 
     def do_connect(self, order: Order) -> Order:
@@ -104,14 +110,46 @@ class Host(DatabaseOrders, OwnServerOrders):
 
     def do_prepare(self, order: Order) -> Order:
         """Compile and prepare the transactions."""
-        self._any().prepare(json.dumps(order["transactions"]), json.dumps(order["constants"]))
+        self.prepared = json.dumps(order["transactions"]), json.dumps(order["constants"])
+        self._any().prepare(*self.prepared)
         return {}
+
+    def do_cool(self, order: Order) -> Order:
+        """Close the twin's file, have the system forget it, and open it again, its transactions prepared."""
+        self._open().close()
+        self.twin = None
+        forget(Path(order["path"]))
+        self.twin = _native.SqliteTwin(json.dumps(self.options), self.connections)
+        if self.prepared is not None:
+            self.twin.prepare(*self.prepared)
+        return {}
+
+    def do_step(self, order: Order) -> Order:
+        """Make all rows anew, or run the statements that rebuild what there is; says what that took."""
+        statement = self._server().run if isinstance(self.twin, _native.ServerTwin) else self._open().text
+
+        def step() -> None:
+            if order["load"] is not None:
+                self.do_load(order["load"])
+            for sql in (*order["statements"], *order.get("after", ())):
+                statement(sql)
+
+        for sql in order["before"]:
+            statement(sql)
+        return spent(step)
 
     def do_trial(self, order: Order) -> Order:
         """Run one trial."""
         turns = order.get("turns")
         trial = json.dumps(order["trial"])
         return _told(*self._any().trial(trial, turns and json.dumps(turns), order.get("checkpoint", True)))
+
+    def do_trace(self, order: Order) -> Order:
+        """Run one trial with every statement metered by itself; of a server, ``tracing`` says by what."""
+        trial = json.dumps(order["trial"])
+        if isinstance(self.twin, _native.ServerTwin):
+            return _told(*self.twin.trace(trial, json.dumps(order["tracing"])))
+        return _told(*self._open().trace(trial))
 
     def do_begin_outside(self, _order: Order) -> Order:
         """Take note of what the server used so far; a load of another process begins."""
@@ -147,6 +185,11 @@ class Host(DatabaseOrders, OwnServerOrders):
         self._load(order["library"])
         files = {name: Files(**options) for name, options in order["files"].items()}
         return {"library": library_facts()["text"], **page_costs(files["plain"], files["encrypted"])}
+
+    def do_price(self, order: Order) -> Order:
+        """Time pages that the library under test reads and writes, on files of its own."""
+        self._load(order["library"])
+        return {"passes": page_prices(order["files"], order["body_bytes"])}
 
     def do_close(self, _order: Order) -> Order:
         """Close the twin's file."""

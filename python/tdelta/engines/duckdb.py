@@ -64,7 +64,7 @@ class DuckdbSettings:
 
     ``threads`` are connections at work at once, ``engine_threads`` the threads that DuckDB spreads each query over.
     ``memory_mib`` is its limit of memory, for cached blocks and for what queries work in. ``is_cold``: the file is
-    attached anew before each trial, with nothing of it in any cache.
+    attached anew before each operation, with nothing of it in any cache.
     """
 
     cipher: str

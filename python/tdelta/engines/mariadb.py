@@ -16,6 +16,8 @@ from tdelta.engines.mysql_family import (
     CREATE_SQL,
     GREETING,
     LOG_BYTES,
+    NEAREST,
+    TRACED,
     USER_SQL,
     MysqlFamily,
     Options,
@@ -32,14 +34,17 @@ from tdelta.engines.mysql_family import (
     wanted_switches,
 )
 from tdelta.engines.servers import (
+    DATABASE,
     PLAIN_SCOPE,
     Command,
     Footprint,
     Place,
+    PriceSql,
     Recipe,
     ServerCipher,
     ServerSettings,
     Settling,
+    Tracing,
 )
 from tdelta.errors import UnknownName
 
@@ -60,6 +65,7 @@ STATUS = {
     "innodb_buffer_pool_reads": "buffer_reads",
     "innodb_buffer_pool_read_requests": "buffer_requests",
     "innodb_lsn_current": "log_bytes",
+    "innodb_log_write_requests": "log_writes",
     "created_tmp_disk_tables": "temporary_files",
     "innodb_data_fsyncs": "data_syncs",
     "innodb_encryption_n_temp_blocks_encrypted": "temporary_blocks_encrypted",
@@ -188,6 +194,30 @@ class MariadbEngine(MysqlFamily):
     def counters(self) -> tuple[str, ...]:
         """Status counters, by the reports' names."""
         return (counters_sql(STATUS_TABLE, STATUS),)
+
+    @property
+    def tracing(self) -> Tracing:
+        """A connection has a thread of its own; purge and page cleaners add to the counters of whoever is traced."""
+        log = counters_sql(STATUS_TABLE, {**TRACED, "innodb_lsn_current": "log_bytes"})
+        thread = "SELECT TID FROM information_schema.PROCESSLIST WHERE ID = CONNECTION_ID()"
+        return Tracing(thread, (log,), NEAREST)
+
+    @property
+    def price_sql(self) -> PriceSql | None:
+        """AES_ENCRYPT of a block, and rows out of the engine that makes sequences."""
+        calls, rows, table = 50_000, 20_000, f"{DATABASE}.price_log"
+        return PriceSql(
+            calls=calls,
+            call=f"SELECT BENCHMARK({calls}, LENGTH(AES_ENCRYPT('x', 'no secret')))",
+            no_call=f"SELECT BENCHMARK({calls}, LENGTH(CONCAT('x', 'no secret')))",
+            make=(f"CREATE TABLE {table} (id INT PRIMARY KEY, a INT NOT NULL, b VARCHAR(60) NOT NULL)",),
+            change=(
+                f"INSERT INTO {table} SELECT seq, seq, REPEAT('x', 60) FROM seq_1_to_{rows}",
+                f"UPDATE {table} SET a = a + 1",
+            ),
+            undo=(f"TRUNCATE TABLE {table}",),
+            remove=(f"DROP TABLE {table}",),
+        )
 
     @property
     def footprint(self) -> Footprint:

@@ -19,6 +19,8 @@ from tdelta.engines.mysql_family import (
     CREATE_SQL,
     GREETING,
     LOG_BYTES,
+    NEAREST,
+    TRACED,
     USER_SQL,
     MysqlFamily,
     Options,
@@ -45,6 +47,7 @@ from tdelta.engines.servers import (
     ServerCipher,
     ServerSettings,
     Settling,
+    Tracing,
 )
 
 PERCONA = "Percona Server"
@@ -200,6 +203,13 @@ class MysqlEngine(MysqlFamily):
     def counters(self) -> tuple[str, ...]:
         """Status counters by the reports' names, and what statements took; encrypted pages are not counted."""
         return (counters_sql(STATUS_TABLE, STATUS), _STATEMENTS)
+
+    @property
+    def tracing(self) -> Tracing:
+        """A connection has a thread of its own; purge and page cleaners add to the counters of whoever is traced."""
+        log = counters_sql(STATUS_TABLE, {**TRACED, "innodb_os_log_written": "log_bytes"})
+        thread = "SELECT THREAD_OS_ID FROM performance_schema.threads WHERE PROCESSLIST_ID = CONNECTION_ID()"
+        return Tracing(thread, (log,), NEAREST)
 
     @property
     def footprint(self) -> Footprint:

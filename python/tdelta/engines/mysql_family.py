@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TypeAlias
 
-from tdelta.engines.servers import DATABASE, Greeting, Place, ServerBinary, ServerSettings
+from tdelta.engines.servers import DATABASE, Greeting, Place, PriceSql, ServerBinary, ServerSettings
 
 Options: TypeAlias = Mapping[str, str | int | Path | None]
 """Settings of an option file; None for one without a value."""
@@ -72,6 +72,11 @@ class MysqlFamily(ABC):
     def facts(self) -> Mapping[str, str]:
         """The settings that all twins share."""
         return variables((*SHARED_FACTS, *self.own_facts))
+
+    @property
+    def price_sql(self) -> PriceSql | None:
+        """Not known."""
+        return None
 
     def before_load_sql(self, _settings: ServerSettings) -> tuple[str, ...]:
         """Nothing."""
@@ -272,6 +277,24 @@ def counters_sql(table: str, names: Mapping[str, str]) -> str:
         f"SELECT CASE LOWER(VARIABLE_NAME) {cases} END, VARIABLE_VALUE FROM {table}"
         f" WHERE LOWER(VARIABLE_NAME) IN ({listed})"
     )
+
+
+TRACED = {
+    "innodb_buffer_pool_reads": "buffer_reads",
+    "innodb_buffer_pool_read_requests": "buffer_requests",
+    "innodb_buffer_pool_write_requests": "buffer_write_requests",
+    "handler_write": "rows_inserted",
+    "handler_update": "rows_updated",
+    "handler_delete": "rows_deleted",
+}
+"""What is read around every statement that is traced."""
+
+NEAREST = {
+    "physical": (("buffer_reads",), "pages read from files (Innodb_buffer_pool_reads)"),
+    "logical": (("buffer_requests",), "requests to read a page (Innodb_buffer_pool_read_requests)"),
+    "current": (("buffer_write_requests",), "requests to change a page (Innodb_buffer_pool_write_requests)"),
+    "rows_changed": (("rows_inserted", "rows_updated", "rows_deleted"), "Handler_write, _update, _delete"),
+}
 
 
 def dirty_pages_sql(table: str) -> str:

@@ -23,11 +23,13 @@ from tdelta.engines.servers import (
     Footprint,
     Greeting,
     Place,
+    PriceSql,
     Recipe,
     ServerBinary,
     ServerCipher,
     ServerSettings,
     Settling,
+    Tracing,
 )
 
 _PORT = 5432
@@ -213,6 +215,11 @@ class PostgresEngine:
         return self.protection.proof_sql(settings, pages)
 
     @property
+    def price_sql(self) -> PriceSql | None:
+        """Not known."""
+        return None
+
+    @property
     def data_bytes_sql(self) -> str:
         """All tables outside the catalogs, with their indexes and what they keep out of line."""
         return _DATA_BYTES_SQL
@@ -247,6 +254,11 @@ class PostgresEngine:
     def counters(self) -> tuple[str, ...]:
         """Queries whose rows are a counter's name and its value."""
         return counters_of(self.major)
+
+    @property
+    def tracing(self) -> Tracing:
+        """A connection has a process of its own, which tells of blocks only when its transaction is over."""
+        return Tracing("SELECT pg_backend_pid()", (_LOG_COUNTER,), {})
 
     @property
     def footprint(self) -> Footprint:

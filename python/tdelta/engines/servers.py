@@ -203,6 +203,39 @@ class Footprint:
     start_seconds: float
 
 
+@dataclass(frozen=True, slots=True)
+class Tracing:
+    """How the statements of one connection are metered.
+
+    Attributes:
+        thread: a query for the system's number of the thread that serves the connection which asks.
+        counters: queries whose rows are a counter's name and its value, up to date within a transaction.
+        nearest: what stands under the customary headings: ``physical``, ``logical`` and ``current`` by the names of
+            counters to add up, and the words for them; a heading that the engine has nothing for is left out.
+    """
+
+    thread: str
+    counters: tuple[str, ...]
+    nearest: Mapping[str, tuple[tuple[str, ...], str]]
+
+
+@dataclass(frozen=True, slots=True)
+class PriceSql:
+    """Statements by which a server's own code is timed.
+
+    ``call`` has it encrypt a block ``calls`` times, ``no_call`` all but that. ``make`` and ``remove`` a table of its
+    own, ``change`` writes to its log, ``undo`` makes room for the next time.
+    """
+
+    calls: int
+    call: str
+    no_call: str
+    make: tuple[str, ...]
+    change: tuple[str, ...]
+    undo: tuple[str, ...]
+    remove: tuple[str, ...]
+
+
 class ServerEngine(Protocol):
     """How twins of a server engine are made and asked."""
 
@@ -268,6 +301,10 @@ class ServerEngine(Protocol):
         """
 
     @property
+    def tracing(self) -> Tracing:
+        """How statements are metered one by one."""
+
+    @property
     def settling(self) -> Settling:
         """What is done after each trial that writes."""
 
@@ -304,6 +341,10 @@ class ServerEngine(Protocol):
 
         None for a twin without any process that could show whether it has the AES instructions.
         """
+
+    @property
+    def price_sql(self) -> PriceSql | None:
+        """How a server's own calls and its log are timed; None where that is not known."""
 
     @property
     def data_bytes_sql(self) -> str:

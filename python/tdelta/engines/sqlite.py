@@ -26,6 +26,7 @@ class TwinSettings:
     """What decides a twin's file and connections.
 
     ``cache_bytes`` is shared out among the connections. ``key_kind`` is ``passphrase`` or ``raw``.
+    ``is_cold``: for each trial the file is opened anew, with nothing of it in the system's cache.
     """
 
     cipher: str
@@ -38,6 +39,7 @@ class TwinSettings:
     aes_instructions: str = "on"
     key_kind: str = PASSPHRASE
     temp_store: str = "default"
+    is_cold: bool = False
 
 
 class SqliteEngine:
@@ -65,6 +67,24 @@ class SqliteEngine:
     def proof_cipher(self) -> str:
         """The cipher whose cost a page is mostly AES: an HMAC beside it would hide much of what is to be shown."""
         return "aes-256-no-hmac" if "aes-256-no-hmac" in self.ciphers else "aes-256"
+
+    @property
+    def encrypts_what_is_moved(self) -> bool:
+        """Whether it encrypts below the pager, whatever goes to a file or comes from one, copies into the log included.
+
+        SQLite3 Multiple Ciphers does (a VFS); SQLCipher encrypts a page once, between the cache and all files, and a
+        checkpoint copies it as it is.
+        """
+        return self.library.kind == "sqlite3mc"
+
+    def cipher_words(self, cipher: str) -> str:
+        """What a price is of, for people: ``aes256cbc of SQLite3 Multiple Ciphers``."""
+        return f"{self.ciphers[cipher].library_name} of {self.library.product}"
+
+    def pragmas_without_mac(self, settings: TwinSettings) -> list[str]:
+        """What is set ahead of the key for this cipher without its MAC; empty where it has no such form."""
+        pragmas = self.ciphers[settings.cipher].without_mac or ()
+        return [text.format(page_size=settings.page_size) for text in pragmas]
 
     def floor_cipher(self, cipher: str) -> str:
         """What `tdelta.measure.floor_us_per_page` calls this library's cipher; SQLCipher's own has an HMAC."""

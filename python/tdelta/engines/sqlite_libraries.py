@@ -26,13 +26,17 @@ class Cipher:
 
     ``library_name`` is the library's own name for it, ``reserved_bytes`` what it keeps at a page's end, ``pragmas``
     what is set ahead of the key (``{page_size}`` stands for the page size in bytes), ``in_force`` what pragmas tell of
-    a connection on which it is in force, by their names.
+    a connection on which it is in force, by their names. ``mac`` names what authenticates a page, empty where nothing
+    does, and ``without_mac`` what is set ahead of the key for the same cipher without it; None where it has none, or
+    where cipher and MAC are one.
     """
 
     library_name: str | None
     reserved_bytes: int
     pragmas: tuple[str, ...] = ()
     in_force: Mapping[str, str] = field(default_factory=dict)
+    mac: str = ""
+    without_mac: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,19 +109,22 @@ class Library:
         return f"{where} {self.installed_version()}{digest}"
 
 
-def _multiple_ciphers(library_name: str, reserved_bytes: int) -> Cipher:
-    return Cipher(library_name, reserved_bytes, (f"PRAGMA cipher='{library_name}'",), {"cipher": library_name})
+def _multiple_ciphers(library_name: str, reserved_bytes: int, mac: str = "") -> Cipher:
+    pragmas = (f"PRAGMA cipher='{library_name}'",)
+    bare = (*pragmas, "PRAGMA hmac_use=0") if mac.startswith("HMAC") else None
+    return Cipher(library_name, reserved_bytes, pragmas, {"cipher": library_name}, mac, bare)
 
 
 def _sqlcipher(hmac: str | None, reserved_bytes: int) -> Cipher:
     """AES-256-CBC with that HMAC behind each page, or with none."""
-    pragmas = (
-        "PRAGMA cipher_default_page_size={page_size}",
-        f"PRAGMA cipher_default_use_hmac={'OFF' if hmac is None else 'ON'}",
-        *((f"PRAGMA cipher_default_hmac_algorithm={hmac}",) if hmac else ()),
-    )
+    size = "PRAGMA cipher_default_page_size={page_size}"
+    bare = (size, "PRAGMA cipher_default_use_hmac=OFF")
     told = {"cipher_status": "1", "cipher": "AES-256-CBC", "cipher_use_hmac": "1" if hmac else "0"}
-    return Cipher("aes-256-cbc", reserved_bytes, pragmas, told | ({"cipher_hmac_algorithm": hmac} if hmac else {}))
+    if hmac is None:
+        return Cipher("aes-256-cbc", reserved_bytes, bare, told)
+    pragmas = (size, "PRAGMA cipher_default_use_hmac=ON", f"PRAGMA cipher_default_hmac_algorithm={hmac}")
+    mac = hmac.replace("_", "-")
+    return Cipher("aes-256-cbc", reserved_bytes, pragmas, told | {"cipher_hmac_algorithm": hmac}, mac, bare)
 
 
 _PLAIN = Cipher(None, 0)
@@ -134,10 +141,10 @@ KINDS: Mapping[str, Kind] = MappingProxyType(
                         "none": _PLAIN,
                         "aes-128": _multiple_ciphers("aes128cbc", 0),
                         "aes-256": _multiple_ciphers("aes256cbc", 0),
-                        "chacha20": _multiple_ciphers("chacha20", 32),
-                        "aegis": _multiple_ciphers("aegis", 64),
-                        "ascon128": _multiple_ciphers("ascon128", 32),
-                        "sqlcipher": _multiple_ciphers("sqlcipher", 80),
+                        "chacha20": _multiple_ciphers("chacha20", 32, "Poly1305"),
+                        "aegis": _multiple_ciphers("aegis", 64, "AEGIS"),
+                        "ascon128": _multiple_ciphers("ascon128", 32, "Ascon"),
+                        "sqlcipher": _multiple_ciphers("sqlcipher", 80, "HMAC-SHA512"),
                     }
                 ),
                 (PASSPHRASE,),

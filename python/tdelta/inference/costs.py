@@ -128,17 +128,18 @@ def transaction_cost(measurement: Measurement, transaction: str) -> float:
 
 def metric_costs(panel: Panel, metric: Metric) -> FloatArray:
     """The cost of every trial, shape (B, K), in ``metric.unit``."""
-    return _table(panel, lambda measurement: cost(measurement, metric))
+    return table(panel, lambda measurement: cost(measurement, metric))
 
 
 def transaction_costs(panel: Panel, transaction: str) -> FloatArray:
     """The mean response time of a type in every trial, shape (B, K), microseconds."""
-    return _table(panel, lambda measurement: transaction_cost(measurement, transaction))
+    return table(panel, lambda measurement: transaction_cost(measurement, transaction))
 
 
-def _table(panel: Panel, of: Callable[[Measurement], float]) -> FloatArray:
-    table = [[of(trial.measurement) for trial in row] for row in panel.trials]
-    return np.array(table, dtype=np.float64).reshape(len(panel.trials), len(panel.conditions))
+def table(panel: Panel, of: Callable[[Measurement], float]) -> FloatArray:
+    """What every trial cost by a function of the caller's, shape (B, K)."""
+    rows = [[of(trial.measurement) for trial in row] for row in panel.trials]
+    return np.array(rows, dtype=np.float64).reshape(len(panel.trials), len(panel.conditions))
 
 
 def transactions(found: Sequence[Panel]) -> tuple[str, ...]:

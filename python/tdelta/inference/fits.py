@@ -13,11 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tdelta.inference.costs import Panel, metric_costs, transaction_costs, transactions
+from tdelta.inference.costs import Panel, metric_costs, table, transaction_costs, transactions
 from tdelta.inference.noise import InstanceMeans, fit_instances
 from tdelta.inference.posterior import FloatArray, Mixture
 from tdelta.inference.rounds import Contrasts, fit_rounds
-from tdelta.records import Condition, LuckPrior, Metric, Role
+from tdelta.records import Condition, LuckPrior, Measurement, Metric, Role
 
 PLAIN = (Role.BASELINE, Role.AA)
 """The twins at theta = 0: both plain ones together are the baseline."""
@@ -153,15 +153,32 @@ def fit_transactions(found: Sequence[Panel]) -> dict[str, CostFit]:
     return {name: fit_strata((f[name] for f in fitted if name in f), *PLAIN) for name in names}
 
 
+def fit_named(found: Sequence[Panel], costs: Mapping[str, Callable[[Measurement], float]]) -> dict[str, CostFit]:
+    """Fit costs of the caller's own, both plain twins together being the baseline.
+
+    Args:
+        found: the panels.
+        costs: by name, what a trial cost; 0 where it has none of it. A block in which any trial has none is left out.
+    """
+    fitted = [
+        fit_panel(panel, {name: _where_all_cost(panel, table(panel, of)) for name, of in costs.items()})
+        for panel in found
+    ]
+    return {name: fit_strata((f[name] for f in fitted if name in f), *PLAIN) for name in costs}
+
+
+def _where_all_cost(panel: Panel, costs: FloatArray) -> Selected:
+    blocks = np.asarray((costs > 0).all(axis=1), dtype=np.bool_)
+    return Selected(costs, np.ones(len(panel.conditions), dtype=np.bool_), blocks)
+
+
 def _select_metric(panel: Panel, metric: Metric) -> Selected:
     costs = metric_costs(panel, metric)
     return Selected(costs, _usable_conditions(panel, costs), np.ones(len(costs), dtype=np.bool_))
 
 
 def _select_transaction(panel: Panel, name: str) -> Selected:
-    costs = transaction_costs(panel, name)
-    blocks = np.asarray((costs > 0).all(axis=1), dtype=np.bool_)
-    return Selected(costs, np.ones(len(panel.conditions), dtype=np.bool_), blocks)
+    return _where_all_cost(panel, transaction_costs(panel, name))
 
 
 def _usable_conditions(panel: Panel, costs: FloatArray) -> NDArray[np.bool_]:

@@ -96,10 +96,10 @@ def _measures(condition: Condition, measured: Sequence[Measurement], cpus: int) 
     return ServerMeasures(
         condition=condition,
         trials=len(measured),
-        throughput=_typical(measured, lambda m: m.operations / _seconds(m)),
-        response_us=_typical(measured, lambda m: m.response_ns / 1e3),
-        server_cpu_us=_typical(measured, lambda m: m.cpu_seconds * _US / m.operations),
-        client_cpu_us=_typical(measured, lambda m: m.client_cpu_seconds * _US / m.operations),
+        throughput=typical(measured, lambda m: m.operations / _seconds(m)),
+        response_us=typical(measured, lambda m: m.response_ns / 1e3),
+        server_cpu_us=typical(measured, lambda m: m.cpu_seconds * _US / m.operations),
+        client_cpu_us=typical(measured, lambda m: m.client_cpu_seconds * _US / m.operations),
         time=spent,
         cache=_cache(measured),
         moved=_moved(measured),
@@ -131,9 +131,7 @@ def _cache(measured: Sequence[Measurement]) -> CacheUse | None:
     if not counted:
         return None
     return CacheUse(
-        hit_ratio=_typical(
-            counted, lambda m: max(0.0, 1.0 - m.engine_counters[_MISSES] / m.engine_counters[_REQUESTS])
-        ),
+        hit_ratio=typical(counted, lambda m: max(0.0, 1.0 - m.engine_counters[_MISSES] / m.engine_counters[_REQUESTS])),
         requests=statistics.median(m.engine_counters[_REQUESTS] / m.counted_operations for m in counted),
         misses=statistics.median(m.engine_counters[_MISSES] / m.counted_operations for m in counted),
     )
@@ -162,7 +160,8 @@ def _pressure(measured: Sequence[Measurement], name: str) -> float | None:
     return statistics.median(found) if found else None
 
 
-def _typical(measured: Sequence[Measurement], of: Callable[[Measurement], float]) -> Typical:
+def typical(measured: Sequence[Measurement], of: Callable[[Measurement], float]) -> Typical:
+    """A quantity's median between its quartiles over some trials."""
     values = [of(m) for m in measured]
     if len(values) == 1:
         return Typical(values[0], values[0], values[0])

@@ -23,7 +23,7 @@ def empty_page_cache(folder: Path) -> bool:
     for path in folder.rglob("*"):
         with contextlib.suppress(OSError):  # a file that is gone, or cannot be read, holds no cache of ours
             if path.is_file():
-                _forget(path)
+                forget(path)
     try:
         _DROP.write_text(_CLEAN_PAGES, encoding="ascii")
     except OSError:
@@ -31,7 +31,8 @@ def empty_page_cache(folder: Path) -> bool:
     return True
 
 
-def _forget(path: Path) -> None:
+def forget(path: Path) -> None:
+    """Have the kernel write one file's pages and forget them. Raises ``OSError`` where it cannot be read."""
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
     try:
         os.fsync(descriptor)

@@ -18,6 +18,7 @@ from tdelta.records.calibration import (
     Visible,
 )
 from tdelta.records.conditions import Condition, Level, Role
+from tdelta.records.estimates import Estimate
 from tdelta.records.events import (
     BlockDone,
     Event,
@@ -27,6 +28,7 @@ from tdelta.records.events import (
     RunPlanned,
     TrialDone,
 )
+from tdelta.records.ledger import Amount, Ledger, LedgerItem, LedgerKind, LedgerLine
 from tdelta.records.observed import (
     ALL,
     RESPONSE_TIME,
@@ -41,11 +43,18 @@ from tdelta.records.observed import (
     Series,
     Summary,
 )
+from tdelta.records.profile import (
+    ClassShare,
+    CpuProfile,
+    FunctionClass,
+    FunctionShare,
+    ProfiledSide,
+    Sampled,
+)
 from tdelta.records.results import (
     Contrast,
     DatabaseFacts,
     Decision,
-    Estimate,
     EvidenceState,
     FileEvidence,
     Metric,
@@ -69,6 +78,7 @@ from tdelta.records.serving import (
     TimeSpent,
     Typical,
 )
+from tdelta.records.steps import StepMeasure
 from tdelta.records.tails import (
     Exceedance,
     Exceeding,
@@ -79,13 +89,17 @@ from tdelta.records.tails import (
     TailRatio,
     TailUnit,
 )
-from tdelta.records.trials import Measurement, SpanTotals, Trial
+from tdelta.records.traces import StatementTrace, Traces
+from tdelta.records.trials import Measurement, SpanTotals, StatementCost, Trial
+from tdelta.records.whatif import Band, WhatIf, WhatIfCell, WhatIfPoint
 
 __all__ = [
     "ALL",
     "RESPONSE_TIME",
     "THROUGHPUT",
+    "Amount",
     "AnalysisResult",
+    "Band",
     "Binned",
     "Bins",
     "BlockDone",
@@ -93,10 +107,12 @@ __all__ = [
     "CacheUse",
     "CalibrationKey",
     "CalibrationUsed",
+    "ClassShare",
     "Comparison",
     "Condition",
     "Contrast",
     "Counted",
+    "CpuProfile",
     "DatabaseFacts",
     "Decision",
     "Estimate",
@@ -106,8 +122,14 @@ __all__ = [
     "Exceeding",
     "Figure",
     "FileEvidence",
+    "FunctionClass",
+    "FunctionShare",
     "Group",
     "IdenticalTally",
+    "Ledger",
+    "LedgerItem",
+    "LedgerKind",
+    "LedgerLine",
     "Level",
     "Look",
     "LuckPrior",
@@ -127,12 +149,14 @@ __all__ = [
     "Percentile99",
     "Phase",
     "PlantedTally",
+    "ProfiledSide",
     "PublishedCell",
     "Role",
     "RoundStarted",
     "RunPlanned",
     "RunResult",
     "RunSettings",
+    "Sampled",
     "Samples",
     "Series",
     "ServerFacts",
@@ -143,15 +167,22 @@ __all__ = [
     "Side",
     "SpanTotals",
     "Spread",
+    "StatementCost",
+    "StatementTrace",
+    "StepMeasure",
     "Summary",
     "TailMeasure",
     "TailRatio",
     "TailUnit",
     "TimeSpent",
+    "Traces",
     "Trial",
     "TrialDone",
     "Typical",
     "Validity",
     "Verdict",
     "Visible",
+    "WhatIf",
+    "WhatIfCell",
+    "WhatIfPoint",
 ]

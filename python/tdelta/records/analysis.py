@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from tdelta.records.conditions import Level
+from tdelta.records.estimates import Estimate
 from tdelta.records.observed import Origin
-from tdelta.records.results import Decision, Estimate
+from tdelta.records.results import Decision
 from tdelta.records.tails import ObservedTail
 
 

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from tdelta.records.conditions import Condition
-from tdelta.records.results import Estimate, RunSettings
+from tdelta.records.estimates import Estimate
+from tdelta.records.results import RunSettings
 from tdelta.records.trials import Trial
 
 
@@ -26,7 +27,7 @@ class RunPlanned:
 class Phase:
     """A stage other than measuring has begun.
 
-    ``load``, ``calibrate``, ``copy``, ``warm-up``, ``evidence``, ``checksum``, ``judge``,
+    ``load``, ``calibrate``, ``copy``, ``warm-up``, ``evidence``, ``profile``, ``checksum``, ``judge``,
     ``lost`` (a server that died);
     ``done`` of ``total`` steps (0 of 0 where it cannot be known); ``detail`` is for people.
     """

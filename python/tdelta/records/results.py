@@ -8,8 +8,14 @@ from enum import StrEnum
 
 from tdelta.records.calibration import CalibrationUsed, LuckPrior
 from tdelta.records.conditions import Condition
+from tdelta.records.estimates import Estimate
+from tdelta.records.ledger import Ledger
+from tdelta.records.profile import CpuProfile
 from tdelta.records.serving import ServerMeasures, SettingsCompared
+from tdelta.records.steps import StepMeasure
 from tdelta.records.tails import TailMeasure
+from tdelta.records.traces import Traces
+from tdelta.records.whatif import WhatIf
 
 
 class Decision(StrEnum):
@@ -36,18 +42,6 @@ class Metric(StrEnum):
     def unit(self) -> str:
         """The unit of the absolute values beside the ratio."""
         return {"response_time": "µs", "cpu_per_operation": "µs"}.get(self.value, "bytes")
-
-
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """A posterior in a few figures; all are quotients, e.g. ``hdi95 = (1.024, 1.038)``."""
-
-    median: float
-    hdi95: tuple[float, float]
-    hdi99: tuple[float, float]
-    mass_above_rope: float
-    mass_in_rope: float
-    mass_below_rope: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,6 +271,8 @@ class RunResult:
     ``capacities`` what that baseline did in a closed loop, where the rate is a share of it.
     ``overridden`` says in words which settings of the study were changed (``threads 1 instead of 4``).
     ``servers`` is empty where the engine is embedded, ``published`` where no study has figures for these conditions.
+    ``traces`` is None without `--trace`.
+    ``profiles`` is empty unless they were asked for.
     ``tails`` is empty without a threshold and with too few blocks for a percentile (`tdelta.inference.tails`).
     """
 
@@ -313,6 +309,11 @@ class RunResult:
     published: tuple[PublishedCell, ...] = ()
     twin_settings: SettingsCompared | None = None
     tails: tuple[TailMeasure, ...] = ()
+    steps: tuple[StepMeasure, ...] = ()
+    traces: Traces | None = None
+    profiles: tuple[CpuProfile, ...] = ()
+    ledger: tuple[Ledger, ...] = ()
+    what_if: tuple[WhatIf, ...] = ()
 
     @property
     def primary(self) -> tuple[Verdict, ...]:

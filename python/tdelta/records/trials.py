@@ -17,6 +17,21 @@ class SpanTotals:
 
 
 @dataclass(frozen=True, slots=True)
+class StatementCost:
+    """Totals over the ``calls`` of one statement, each metered by itself in a trial that is not measured otherwise.
+
+    ``cpu_ns`` is of the thread that ran it, ``elapsed_ns`` as the client saw it, ``rows`` were fetched; ``counters``
+    are the engine's, by the names of ``engine_counters``, and ``rows_changed``.
+    """
+
+    calls: int
+    cpu_ns: int
+    elapsed_ns: int
+    rows: int
+    counters: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class Measurement:
     """Everything one trial measured. Its operations run in slices, in turns with the block's other twins.
 
@@ -33,7 +48,8 @@ class Measurement:
     ``asked_*_bytes`` are what the process asked the kernel for (rchar, wchar), ``device_*_bytes`` what the disk did.
     ``engine_counters`` are the engine's own (cache hits, misses, writes, spills, …). ``files_bytes`` is by class of
     file (``database``, ``wal``). ``planted_cpu_ns`` is the CPU time spun on purpose (0 elsewhere) and
-    ``planted_elapsed_ns`` the wall time that took, inside the measured spans.
+    ``planted_elapsed_ns`` the wall time that took, inside the measured spans. ``traced`` is by statement, of the extra
+    trial that followed this one (`--trace`; empty elsewhere).
     """
 
     operations: int
@@ -65,6 +81,7 @@ class Measurement:
     executed_operations: int = 0
     stopped_by: str = "count"
     pressure: Mapping[str, float] = field(default_factory=dict)
+    traced: Mapping[str, StatementCost] = field(default_factory=dict)
 
     @property
     def response_ns(self) -> float:

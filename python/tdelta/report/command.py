@@ -86,7 +86,7 @@ def _run_words(options: Mapping[str, object]) -> list[str]:
         is_default = is_default and not (name == "trial_seconds" and _is_open(options, varied))
         if value is not None and not is_default and name not in varied:
             words += [flag, _word(name, value)]
-    return [*words, *_vary(varied, without), *_rounds(options, without), *_twins(options)]
+    return [*words, *_vary(varied, without), *_rounds(options, without), *_twins(options, without)]
 
 
 def next_command(command: str, settings: RunSettings, *words: str) -> str:
@@ -212,9 +212,11 @@ def _rounds(options: Mapping[str, object], without: RunRequest) -> list[str]:
     return ["--rounds", f"{least}" if most is None else f"{least}..{most}"]
 
 
-def _twins(options: Mapping[str, object]) -> list[str]:
+def _twins(options: Mapping[str, object], without: RunRequest) -> list[str]:
     words = ["--cold"] if options.get("cold") else []
+    words += ["--trace"] if options.get("trace") else []
     words += ["--assume-encrypted"] if options.get("assume_encrypted") else []
+    words += ["--profile"] if options.get("profile") and not without.profile else []
     words += ["--aa"] if options.get("aa") else []
     words += [] if options.get("aa_twin", True) else ["--no-aa-twin"]
     words += [] if options.get("use_calibration", True) else ["--no-calibration"]

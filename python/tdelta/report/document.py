@@ -13,8 +13,10 @@ from pathlib import Path
 
 from tdelta.records import (
     Contrast,
+    CpuProfile,
     DatabaseFacts,
     Estimate,
+    Ledger,
     NoiseFloor,
     PageCost,
     PublishedCell,
@@ -25,9 +27,12 @@ from tdelta.records import (
     ServerMeasures,
     ServersFacts,
     SettingsCompared,
+    StepMeasure,
     TailMeasure,
+    Traces,
     Validity,
     Verdict,
+    WhatIf,
 )
 from tdelta.report.calibrated import used_json
 from tdelta.report.command import repeat_command
@@ -63,6 +68,11 @@ def document(result: RunResult, exit_code: int) -> dict[str, object]:
         "published": [_published(c) for c in result.published],
         "twin_settings": _twin_settings(result.twin_settings),
         "tails": [_tail(m) for m in result.tails],
+        "steps": [_step(m) for m in result.steps],
+        "traces": _traces(result.traces),
+        "profiles": [_profile(p) for p in result.profiles],
+        "ledger": [_ledger(one) for one in result.ledger],
+        "what_if": [_what_if(one) for one in result.what_if],
         "overridden": list(result.overridden),
         "loop_cost_ns": result.loop_cost_ns,
         "dilution": result.dilution,
@@ -194,6 +204,52 @@ def _server(measures: ServerMeasures) -> dict[str, object]:
     """What a server did: fields of the record as they are called there, the condition as everywhere here."""
     fields = dataclasses.asdict(measures)
     return fields | {"condition": measures.condition.as_json(), "bottleneck": measures.bottleneck.value}
+
+
+def _step(measure: StepMeasure) -> dict[str, object]:
+    """Loads or rebuilds: fields of the record as they are called there."""
+    return dataclasses.asdict(measure) | {"condition": measure.condition.as_json()}
+
+
+def _traces(traces: Traces | None) -> dict[str, object] | None:
+    """The statements, field by field; `None` without ``--trace``."""
+    if traces is None:
+        return None
+    ratios = ("cpu_ratio", "elapsed_ratio")
+    statements = [
+        {
+            **dataclasses.asdict(one),
+            "condition": one.condition.as_json(),
+            **{name: None if getattr(one, name) is None else _estimate(getattr(one, name)) for name in ratios},
+        }
+        for one in traces.statements
+    ]
+    return {"statements": statements, "headings": dict(traces.headings)}
+
+
+def _profile(profile: CpuProfile) -> dict[str, object]:
+    """A CPU profile: fields of the records as they are called there."""
+    fields = dataclasses.asdict(profile)
+    for name, side in (("baseline", profile.baseline), ("condition", profile.condition)):
+        fields[name] |= {"condition": side.condition.as_json()}
+    for name in ("classes", "functions"):
+        for one in fields[name]:
+            one["class"] = one.pop("function_class").value
+    return fields
+
+
+def _ledger(ledger: Ledger) -> dict[str, object]:
+    """A ledger: fields of the record as they are called there."""
+    fields = dataclasses.asdict(ledger)
+    return fields | {"condition": ledger.condition.as_json(), "baseline": ledger.baseline.as_json()}
+
+
+def _what_if(one: WhatIf) -> dict[str, object]:
+    """A prediction: fields of the record as they are called there."""
+    fields = dataclasses.asdict(one)
+    for cell, found in zip(fields["cells"], one.cells, strict=True):
+        cell["condition"] = found.condition.as_json()
+    return fields | {"condition": one.condition.as_json()}
 
 
 def _tail(measure: TailMeasure) -> dict[str, object]:

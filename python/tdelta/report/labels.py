@@ -153,6 +153,8 @@ def level_text(factor: str, level: Level) -> str:
         return f"{level} thread{'' if level == 1 else 's'}"
     if factor == "cache" and isinstance(level, int | float):
         return f"cache {share(level)}"
+    if factor == "work":
+        return f"{level} caches" if level in ("warm", "cold") else str(level)
     if factor == "page_size" and isinstance(level, int):
         return f"{_page(level)} pages"
     if factor == "at" and isinstance(level, int | float):

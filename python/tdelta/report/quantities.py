@@ -128,6 +128,21 @@ def microseconds(value: float) -> str:
     return f"{_figures(value, 3)} µs" if math.isfinite(value) else MISSING
 
 
+def small_amount(ns: float) -> str:
+    """A time of a part of an operation, with three figures in the unit that suits it: ``412 ns``, ``8.31 µs``."""
+    if ns == 0 or not math.isfinite(ns):
+        return MISSING if ns else "0"
+    name, size = next((step for step in _SECONDS if abs(ns) >= 1e3 * step[1]), _SECONDS[-1])
+    return f"{_figures(ns / (1e3 * size), 3) if abs(ns) >= 1 else f'{ns:.1f}'} {name}"
+
+
+def signed_amount(ns: float) -> str:
+    """The same of a difference, with its sign: ``+8.31 µs``, ``−412 ns``."""
+    if not math.isfinite(ns) or ns == 0:
+        return small_amount(ns)
+    return f"{'+' if ns > 0 else _MINUS}{small_amount(abs(ns))}"
+
+
 def duration(seconds: float) -> str:
     """Wall-clock time for people: ``42 s``, ``1 min 25 s``, ``2 h 05 min``."""
     if not math.isfinite(seconds):

@@ -29,6 +29,8 @@ from tdelta.report.labels import (
     own_servers_text,
     transaction_name,
 )
+from tdelta.report.ledger import ledger_lines
+from tdelta.report.profiles import profile_lines
 from tdelta.report.quantities import (
     MISSING,
     amounts,
@@ -46,7 +48,10 @@ from tdelta.report.quantities import (
 from tdelta.report.sentence import answer, floor, limits
 from tdelta.report.serving import differing_lines, server_lines, sweep_lines
 from tdelta.report.simulated import held_text
+from tdelta.report.steps import step_lines
 from tdelta.report.tails import tail_lines
+from tdelta.report.traces import trace_lines
+from tdelta.report.whatif import what_if_lines
 
 DEFAULT_WIDTH = 100
 NARROWEST = 80
@@ -90,8 +95,13 @@ def render(result: RunResult, width: int = DEFAULT_WIDTH, *, color: bool = False
         sweep_lines(result, width),
         tail_lines(result, width),
         server_lines(result, width),
+        step_lines(result, width),
+        trace_lines(result, width),
+        profile_lines(result, width),
         _contrasts(result, width),
         _page_costs(result, width),
+        ledger_lines(result, width),
+        what_if_lines(result, width),
         evidence_lines(result.evidence, result.settings, width),
         _checks(result, width),
         _cautions(result, width),

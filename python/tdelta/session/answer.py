@@ -11,17 +11,24 @@ from dataclasses import dataclass
 from typing import Any
 
 from tdelta.inference import Judgement, cache_cautions, server_measures
+from tdelta.inference.ledger import ledgers
 from tdelta.inference.pages import page_costs
+from tdelta.inference.prices import prices_from_json
+from tdelta.inference.steps import step_measures
 from tdelta.inference.tails import tail_cautions
+from tdelta.inference.traces import statement_texts, statement_traces
+from tdelta.inference.whatif import what_ifs
 from tdelta.records import Decision, Level, Role, RunResult, TailMeasure, Trial, Validity, Verdict
 from tdelta.session.calibration import Calibration
 from tdelta.session.checks import Checks
 from tdelta.session.evidence import Evidence
 from tdelta.session.floors import floors_from_json
 from tdelta.session.planning import Plan
+from tdelta.session.profiling import Profiling
 from tdelta.session.published import published_cells
 from tdelta.session.request import RunRequest
 from tdelta.session.studies import overridden
+from tdelta.workloads.scan import cut
 
 _PRESSED = 0.10
 _STOLEN = 0.02
@@ -50,7 +57,9 @@ def assemble(
     ending: Ending,
     *,
     floors: Mapping[str, Any] | None = None,
+    prices: Mapping[str, Any] | None = None,
     tails: tuple[TailMeasure, ...] = (),
+    profiling: Profiling | None = None,
     machine: Mapping[str, object],
     versions: Mapping[str, str],
 ) -> RunResult:
@@ -63,6 +72,7 @@ def assemble(
     if failed:
         verdicts, decision = tuple(_unsound(verdicts, failed)), Decision.UNSOUND
     dilution = _dilution(trials, ending.calibration)
+    page_prices = prices_from_json(prices, plan.conditions)
     servers = server_measures(trials, plan.settings, _cpus(machine))
     return RunResult(
         settings=plan.settings,
@@ -77,6 +87,7 @@ def assemble(
             *tail_cautions(tails, plan.settings),
             *_cautions(plan, trials, ending, dilution),
             *(floors or {}).get("cautions", ()),
+            *(() if profiling is None else profiling.cautions()),
         ),
         rounds=len({trial.round for trial in trials}),
         blocks=len({trial.block for trial in trials}),
@@ -105,7 +116,19 @@ def assemble(
         published=tuple(published_cells(plan.settings.study, plan.conditions, _fixed(plan.request))),
         twin_settings=checks.settings_compared(),
         tails=tails,
+        steps=step_measures(trials, plan.settings),
+        traces=statement_traces(trials, plan.settings, _statements(plan), plan.family.nearest),
+        profiles=() if profiling is None else profiling.records(),
+        ledger=ledgers(trials, plan.settings, page_prices),
+        what_if=what_ifs(trials, plan.settings, page_prices),
     )
+
+
+def _statements(plan: Plan) -> dict[str, str]:
+    """The statements of the workload, by the names under which they are measured."""
+    scripts = {name: str(script["text"]) for name, script in plan.workload.scripts().items()}
+    pieces = {name: [piece.text for piece in cut(text)[0] if not piece.is_command] for name, text in scripts.items()}
+    return dict(statement_texts(pieces))
 
 
 def _cpus(machine: Mapping[str, object]) -> int:

@@ -100,6 +100,8 @@ def _options(plan: Plan) -> dict[str, object] | None:
     baselines = [dict(c.levels) for c in plan.conditions if c.role is Role.BASELINE]
     for name in _OPTIONS:
         values = {levels.get(name, _given(plan, name)) for levels in baselines}
+        if name == "cold":
+            values = {plan.is_cold(c) for c in plan.conditions if c.role is Role.BASELINE}
         if len(values) != 1:
             return None
         found[name] = values.pop()

@@ -255,16 +255,19 @@ def _due(rate: float, wanted: float, capacity: float | None = None) -> _Filled:
 def _closed(plan: Plan, seats: _Seats, baseline: Condition, wanted: float) -> _Filled:
     threads = int(baseline.level("threads"))
     with seats.twin(baseline) as (twin, first_op):
-        if plan.request.cold:
-            return _cold(plan, twin, first_op, threads)
+        if plan.step(baseline):
+            job = _job(plan, _STREAM + 1, 1, first_op, seconds=trial_deadline_seconds(wanted))
+            return _Filled(1, twin.trial(dataclasses.replace(job, step=plan.step(baseline))).elapsed_ns / 1e9)
+        if plan.is_cold(baseline) and (cold := plan.family.cold_operations) is not None:
+            return _cold(plan, twin, first_op, threads * cold)
         return _search(plan, twin, first_op, wanted, threads)
 
 
-def _cold(plan: Plan, twin: Twin, first_op: int, threads: int) -> _Filled:
-    """One operation on each thread, however short: a second one would find in the caches what the first brought."""
+def _cold(plan: Plan, twin: Twin, first_op: int, operations: int) -> _Filled:
+    """As many operations as can be cold, however short: the next would find in the caches what they brought."""
     deadline = trial_deadline_seconds(plan.request.trial_seconds)
-    measured = twin.trial(_job(plan, _STREAM + 1, threads, first_op, seconds=deadline))
-    return _Filled(threads, measured.elapsed_ns / 1e9)
+    measured = twin.trial(_job(plan, _STREAM + 1, operations, first_op, seconds=deadline))
+    return _Filled(operations, measured.elapsed_ns / 1e9)
 
 
 def _search(plan: Plan, twin: Twin, first_op: int, wanted: float, threads: int) -> _Filled:

@@ -34,6 +34,10 @@ from tdelta.session.floors import FACT, measure_floors
 from tdelta.session.ground import grounded
 from tdelta.session.planning import Plan, plan, request_from_json
 from tdelta.session.preflight import check_room
+from tdelta.session.prices import FACT as PRICES
+from tdelta.session.prices import Prices
+from tdelta.session.profiling import FACT as PROFILES
+from tdelta.session.profiling import Profiling
 from tdelta.session.request import RunRequest
 from tdelta.session.rounds import Clock, Interruption, RoundRunner
 from tdelta.store import RunStatus, Store
@@ -178,12 +182,17 @@ class _Session:
         self._trials: list[Trial] = list(store.trials(self._run_id, histograms=False))
         self._checks = Checks(plan)
         self._evidence = Evidence(plan)
+        self._profiling = Profiling(plan)
+        self._prices = Prices(plan)
         self._interruption = Interruption()
         earlier = store.get_fact(self._run_id, "checks")
         if earlier is not None:
             self._checks.restore(earlier)
         self._checks.observed(store.get_fact(self._run_id, OBSERVED) or {})
+        self._prices.observed(store.get_fact(self._run_id, OBSERVED) or {})
+        self._prices.restore(store.get_fact(self._run_id, PRICES) or {})
         self._evidence.restore(store.get_fact(self._run_id, "evidence") or [])
+        self._profiling.restore(store.get_fact(self._run_id, PROFILES))
 
     def run(self) -> RunResult:
         """All stages. Whatever ends them, the store says how far the run came."""
@@ -216,6 +225,7 @@ class _Session:
 
     def _measure(self, folder: TwinFolder) -> Ending:
         with ExitStack() as stack:
+            self._profiling.folder = folder.path
             twins = self._twins(folder)
             stack.callback(twins.end)
             return self._measure_on(twins)
@@ -270,6 +280,7 @@ class _Session:
                 found[cipher] = twins.observe(self._plan.twin_settings(condition, 0))
         self._store.put_fact(self._run_id, OBSERVED, found)
         self._checks.observed(found)
+        self._prices.observed(found)
 
     def _calibrate(self, twins: Twins[Any], data_bytes: int) -> Calibration:
         self._observe(Phase("calibrate", "how many operations fill a trial"))
@@ -301,6 +312,8 @@ class _Session:
             observe=self._observe,
             checks=self._checks,
             evidence=self._evidence,
+            profiling=self._profiling,
+            prices=self._prices,
             clock=self._clock,
             interruption=self._interruption,
         )
@@ -314,8 +327,11 @@ class _Session:
             began = self._clock.elapsed()
             block = runner.run(number, block)
             self._store.put_fact(self._run_id, "checks", self._checks.as_json())
+            self._store.put_fact(self._run_id, PRICES, self._prices.as_json())
             self._store.put_fact(self._run_id, "evidence", self._evidence.as_json())
-            longest = max(longest, self._clock.elapsed() - began - runner.search_seconds)
+            if self._plan.request.profile and not self._profiling.is_due:
+                self._store.put_fact(self._run_id, PROFILES, self._profiling.as_json())
+            longest = max(longest, self._clock.elapsed() - began - runner.extra_seconds)
             done, number = done + (runner.loss is None), number + 1
             if runner.loss is not None and not self._trials:
                 self._require_time(runner.loss, longest)
@@ -368,7 +384,9 @@ class _Session:
             self._evidence,
             ending,
             floors=self._store.get_fact(self._run_id, FACT),
+            prices=self._store.get_fact(self._run_id, PRICES),
             tails=tails,
+            profiling=self._profiling,
             machine=self._store.machine(self._run_id),
             versions=self._store.versions(self._run_id),
         )

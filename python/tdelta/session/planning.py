@@ -15,6 +15,7 @@ from typing import Any
 from tdelta.design import fresh_seed, lay_out, parse_level
 from tdelta.design.layout import PLAIN
 from tdelta.driver import AnyJob, LoadJob, Mix, with_markers
+from tdelta.driver.jobs import REBUILD, STEPS, Steps
 from tdelta.driver.outside.command import LoadCommand
 from tdelta.engines import WHEELS
 from tdelta.engines.dsn import parse_dsn
@@ -81,6 +82,19 @@ class Plan:
         share = dict(condition.levels).get("at", self.request.at)
         return None if share is None else float(share)
 
+    def is_cold(self, condition: Condition) -> bool:
+        """Whether a condition's operations begin with nothing of the data in any cache."""
+        return self.work(condition) == "cold"
+
+    def work(self, condition: Condition) -> str:
+        """What a condition's trials do: a level of the factor of that name."""
+        return str(dict(condition.levels).get("work", "cold" if self.request.cold else "warm"))
+
+    def step(self, condition: Condition) -> str:
+        """Which step a condition's trials are; empty where they are of transactions."""
+        work = self.work(condition)
+        return work if work in STEPS else ""
+
     @property
     def strata(self) -> dict[int, tuple[Condition, ...]]:
         """The conditions of each stratum."""
@@ -115,7 +129,14 @@ class Plan:
         rows = {f"rows_{table}": float(count) for table, count in self.workload.rows(self.scale).items()}
         given = {} if self.source is None else self.source.constants
         writes = any(transaction.writes for transaction in self.workload.transactions)
-        return Mix(transactions, {**rows, **given, "scale": self.scale}, self.command, writes)
+        return Mix(transactions, {**rows, **given, "scale": self.scale}, self.command, writes, self._steps())
+
+    def _steps(self) -> Steps | None:
+        """What the run's steps are made of; None where all its trials are of transactions."""
+        job = self.load_job()
+        if not isinstance(job, LoadJob) or not any(self.step(condition) for condition in self.conditions):
+            return None
+        return Steps(job, self.workload.rebuilds.get(self.family.dialect, ()))
 
     @property
     def command(self) -> LoadCommand | None:
@@ -136,7 +157,7 @@ class Plan:
     @property
     def warms_until_settled(self) -> bool:
         """Whether twins are warmed up until their caches' misses settle, and not by one trial."""
-        return self.family.warms_up_until_settled() and not self.request.cold
+        return self.family.warms_up_until_settled()
 
     def instances(self) -> dict[Condition, tuple[Condition, ...]]:
         """The conditions that share an instance in a round, by the first of them, in the design's order."""
@@ -178,6 +199,7 @@ def plan(request: RunRequest, run_id: str, source: Source | None = None, servers
     workload = load(request.workload or _DEFAULT_WORKLOAD) if source is None else source.workload
     vary = _varied(request, chosen)
     _check(request, vary, chosen)
+    _check_rebuild(vary, workload, chosen)
     vary, left_out = available(vary, chosen.crypto)
     conditions = lay_out(vary, threads=request.threads, aa=request.aa, aa_twin=request.aa_twin, plant=request.plant)
     seed = fresh_seed() if request.seed is None else request.seed
@@ -202,6 +224,15 @@ def plan(request: RunRequest, run_id: str, source: Source | None = None, servers
     if isinstance(source, DatabaseSource):
         _check_pages(made)
     return made
+
+
+def _check_rebuild(vary: Mapping[str, tuple[Level, ...]], workload: Workload, chosen: Family) -> None:
+    if REBUILD in vary.get("work", ()) and not workload.rebuilds.get(chosen.dialect):
+        known = ", ".join(sorted(workload.rebuilds)) or "none"
+        raise UsageError(
+            f"--vary work={REBUILD}: workload {workload.name} says how for {known}, and not for {chosen.dialect}: write"
+            f" the statements into its folder as rebuild.{chosen.dialect}.sql, or leave the level out"
+        )
 
 
 def check(request: RunRequest) -> tuple[Condition, ...]:

@@ -36,6 +36,9 @@ class RunRequest:
     disk under the second is encrypted. ``restore`` is a command of the user's that loads a dump into a private server,
     whose twins then hold that instead of generated rows.
 
+    ``trace``: after each measured trial its twin runs some transactions with every statement metered by itself.
+    ``profile``: after the measured trials of a round, twins are run once more and sampled by ``perf``.
+
     ``use_calibration``: a run begins with what `tdelta calibrate` found here, where anything fits.
 
     With ``database``, a file of the user's, twins are copies of it: ``workload`` is then a folder of transactions, or
@@ -81,12 +84,14 @@ class RunRequest:
     load_operations: str | None = None
     scope: str | None = None
     cold: bool = False
+    trace: bool = False
     baseline: str | None = None
     encrypted: str | None = None
     schema: str | None = None
     assume_encrypted: bool = False
     restore: str | None = None
     use_calibration: bool = True
+    profile: bool = False
     seed: int | None = None
     directory: Path | None = None
     store: Path | None = None

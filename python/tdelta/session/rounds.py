@@ -11,8 +11,9 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
-from tdelta.design import instances, slice_order
+from tdelta.design import instances, slice_order, stratified_order
 from tdelta.driver import Checksums, TrialJob, Twin, Twins
+from tdelta.driver.jobs import TRACE
 from tdelta.errors import ServerLost
 from tdelta.measure import PressureMeter
 from tdelta.records import BlockDone, Condition, Event, Measurement, Phase, RoundStarted, Trial, TrialDone
@@ -21,6 +22,8 @@ from tdelta.session.checks import Checks
 from tdelta.session.evidence import Evidence
 from tdelta.session.instructions import FACTOR
 from tdelta.session.planning import Plan
+from tdelta.session.prices import Prices
+from tdelta.session.profiling import Profiling, longer
 from tdelta.session.warming import MOST_LAPS, is_settled, misses_per_operation
 
 _WARM_UP = 1 << 41
@@ -31,6 +34,14 @@ _MOST_LOSSES = 3
 
 _SEARCH = 1 << 42
 """Streams of operations from here on run while files are searched."""
+
+_TRACES = 1 << 44
+"""Streams of operations from here on are those whose statements are metered one by one."""
+
+_TRACED_OPERATIONS = 60
+"""Operations a trace: enough to average over what they draw, few enough to take no time beside the trial."""
+_PROFILE = 1 << 43
+"""Streams of operations from here on run while functions are sampled."""
 
 
 class Clock:
@@ -94,6 +105,8 @@ class RoundRunner:
         observe: Callable[[Event], None],
         checks: Checks,
         evidence: Evidence,
+        profiling: Profiling,
+        prices: Prices,
         clock: Clock,
         interruption: Interruption,
     ) -> None:
@@ -105,6 +118,8 @@ class RoundRunner:
         self._observe = observe
         self._checks = checks
         self._evidence = evidence
+        self._profiling = profiling
+        self._prices = prices
         self._clock = clock
         self._interruption = interruption
         self._meter = PressureMeter()
@@ -121,8 +136,8 @@ class RoundRunner:
         }
         self._at = ""
         self._next_block = 0
-        self.search_seconds = 0.0
-        """What the search of the last round took; no later round will."""
+        self.extra_seconds = 0.0
+        """What profiles and the search of the last round took; no later round will."""
 
         self.loss: ServerLost | None = None
         """What ended the last round before its end; None if nothing did."""
@@ -156,6 +171,9 @@ class RoundRunner:
             self._block(number, self._next_block, twins)
             self._longest_block = max(self._longest_block, self._clock.elapsed() - began)
             self._next_block += 1
+        self.extra_seconds = 0.0
+        self._at = "the CPU profile"
+        self._profile(number, twins)
         self._at = "the search of the files"
         self._search(number, twins)
         if not self._interruption.requested:
@@ -180,6 +198,7 @@ class RoundRunner:
         shared = self._plan.instances()
         drawn = instances(self._plan.settings.seed, number, tuple(shared))
         twins: dict[Condition, tuple[str, Twin]] = {}
+        self._prices.begin_round()
         for done, (condition, name) in enumerate(drawn):
             if self._interruption.requested:
                 return twins
@@ -190,6 +209,7 @@ class RoundRunner:
             self._checks.settled(condition, twin.facts())
             self._checks.in_force(condition, twin.cipher_facts())
             self._checks.planned(condition, twin.plans(self._scripts))
+            self._prices.take(shared[condition], twin)
             if FACTOR in dict(condition.levels) and (proof := twin.prove()):
                 self._checks.proved(condition, proof)
             for other in shared[condition][1:]:
@@ -200,17 +220,19 @@ class RoundRunner:
         for condition, sums in self._checksums({c: twins[c] for c in shared}).items():
             self._checks.before(condition, sums)
         self._checks.raise_if_rows_differ()
+        warm = {condition: twin for condition, twin in twins.items() if self._plan.work(condition) == "warm"}
         if self._plan.warms_until_settled:
-            self._warm_until_settled(number, twins)
-        elif not self._plan.request.cold:
-            for done, (condition, (_, twin)) in enumerate(twins.items()):
-                self._observe(Phase("warm-up", f"round {number + 1}", done, len(twins)))
+            self._warm_until_settled(number, warm)
+        else:
+            for done, (condition, (_, twin)) in enumerate(warm.items()):
+                self._observe(Phase("warm-up", f"round {number + 1}", done, len(warm)))
                 self._warm_up(condition, twin, _WARM_UP + number)
         return twins
 
     def _warm_until_settled(self, number: int, twins: Mapping[Condition, tuple[str, Twin]]) -> None:
         """Lap after lap of a trial on every twin, the same for all, until no cache misses less often than before."""
-        busiest = {max(shared, key=lambda c: int(c.level("threads"))) for shared in self._plan.instances().values()}
+        shared = ([c for c in conditions if c in twins] for conditions in self._plan.instances().values())
+        busiest = {max(met, key=lambda c: int(c.level("threads"))) for met in shared if met}
         misses: dict[Condition, list[float]] = {condition: [] for condition in busiest}
         for lap in range(MOST_LAPS):
             for done, (condition, (_, twin)) in enumerate(twins.items()):
@@ -242,28 +264,49 @@ class RoundRunner:
 
     def _block(self, number: int, block: int, twins: Mapping[Condition, tuple[str, Twin]]) -> None:
         conditions = self._plan.conditions
-        jobs = [self._job(c, block) for c in conditions]
-        order = slice_order(self._plan.settings.seed, block, len(conditions), self._calibration.slices)
+        jobs = [dataclasses.replace(self._job(c, block), step=self._plan.step(c)) for c in conditions]
+        seed, slices = self._plan.settings.seed, self._calibration.slices
+        if slices == 1:
+            order = stratified_order(seed, block, [c.stratum for c in conditions])
+        else:
+            order = slice_order(seed, block, len(conditions), slices)
         started = time.time()
         measured = self._measure([twins[c][1] for c in conditions], jobs, order)
         if self._interruption.requested and any(m.stopped_by != "count" for m in measured):
             return
+        if self._plan.request.trace and not self._interruption.requested:
+            measured = self._traced(block, twins, measured, order[: len(conditions)])
         for position, index in enumerate(order[: len(conditions)]):
             condition = conditions[index]
             trial = Trial(number, block, position, condition, twins[condition][0], started, measured[index])
             self._observe(TrialDone(trial, self._keep(trial)))
         self._observe(BlockDone(number, block, self._clock.elapsed()))
 
+    def _traced(
+        self,
+        block: int,
+        twins: Mapping[Condition, tuple[str, Twin]],
+        measured: Sequence[Measurement],
+        order: Sequence[int],
+    ) -> list[Measurement]:
+        """The trials of a block with what their statements cost one by one, on other operations of the same kind."""
+        conditions = self._plan.conditions
+        jobs = [dataclasses.replace(self._job(c, _TRACES + block), step=TRACE, slices=1, discard=0) for c in conditions]
+        jobs = [dataclasses.replace(job, operations=min(job.operations, _TRACED_OPERATIONS)) for job in jobs]
+        entries = [(twins[c][1], job) for c, job in zip(conditions, jobs, strict=True)]
+        with self._interruption.watching(*(twin for twin, _ in entries)):
+            traced = self._twins.block(entries, order)
+        return [dataclasses.replace(m, traced=t.traced) for m, t in zip(measured, traced, strict=True)]
+
     def _measure(self, twins: Sequence[Twin], jobs: Sequence[TrialJob], order: Sequence[int]) -> list[Measurement]:
         self._meter.start()
         with self._interruption.watching(*twins):
             measured = self._twins.block(list(zip(twins, jobs, strict=True)), order)
-        pressure = self._meter.stop()
+        pressure = {n: v for n, v in self._meter.stop().items() if n != "cpu_some" or not self._plan.family.fills_cpus}
         return [dataclasses.replace(m, pressure={**pressure, **m.pressure}) for m in measured]
 
     def _search(self, number: int, twins: Mapping[Condition, tuple[str, Twin]]) -> None:
         """Search the files of all twins for planted markers, in one round of the run."""
-        self.search_seconds = 0.0
         if self._interruption.requested or not self._evidence.is_due:
             return
         began = self._clock.elapsed()
@@ -274,7 +317,35 @@ class RoundRunner:
             is_interrupted=lambda: self._interruption.requested,
             observe=self._observe,
         )
-        self.search_seconds = self._clock.elapsed() - began
+        self.extra_seconds += self._clock.elapsed() - began
+
+    def _profile(self, number: int, twins: Mapping[Condition, tuple[str, Twin]]) -> None:
+        """Sample the functions of all twins, in one round of the run."""
+        if self._interruption.requested or not self._profiling.is_due:
+            return
+        began = self._clock.elapsed()
+        self._profiling.gather(
+            twins,
+            lambda c, lap: self._profiled_job(c, _PROFILE + (number << 8) + lap),
+            seconds_left=self._clock.left,
+            watching=self._interruption.watching,
+            is_interrupted=lambda: self._interruption.requested,
+            observe=self._observe,
+        )
+        self.extra_seconds += self._clock.elapsed() - began
+
+    def _profiled_job(self, condition: Condition, stream: int) -> TrialJob:
+        """As long as some ordinary trials together, whose operations it does, and in one piece."""
+        job = dataclasses.replace(self._job(condition, stream), slices=1, discard=0, step=self._plan.step(condition))
+        if self._plan.work(condition) != "warm" or self._plan.command is not None:
+            return job
+        times = longer(self._calibration.trial_seconds)
+        self._given[condition] += times - 1
+        return dataclasses.replace(
+            job,
+            operations=job.operations * times,
+            deadline_seconds=trial_deadline_seconds(self._calibration.trial_seconds * times),
+        )
 
     def _job(self, condition: Condition, stream: int) -> TrialJob:
         """A condition's next trial. ``:op`` never comes twice on an instance: conditions that share one count apart."""
@@ -289,12 +360,16 @@ class RoundRunner:
             first_op=first_op,
             deadline_seconds=trial_deadline_seconds(self._calibration.trial_seconds),
             slices=slices,
-            discard=discarded(self._plan.request, operations, slices) if rate is None else 0,
+            discard=self._discarded(condition, operations, slices) if rate is None else 0,
             rate=rate,
             arrivals=self._plan.request.arrivals,
             planted=condition.planted or 0.0,
             trial_seconds=self._plan.request.trial_seconds,
         )
+
+    def _discarded(self, condition: Condition, operations: int, slices: int) -> int:
+        """None of a cold trial, which is about its head, nor of one that has one operation."""
+        return 0 if self._plan.work(condition) != "warm" else discarded(self._plan.request, operations, slices)
 
     def _compare_rows(self, twins: Mapping[Condition, tuple[str, Twin]]) -> None:
         """Compare what the trials left behind, where one thread makes the order of operations certain."""

@@ -44,7 +44,17 @@ PLACE_COLUMNS = (
 """Where a trial stands in the design; the factors follow, a column each."""
 
 _MAPPINGS = frozenset(
-    ("transactions", "statements", "errors", "retries", "histograms", "engine_counters", "files_bytes", "pressure")
+    (
+        "transactions",
+        "statements",
+        "errors",
+        "retries",
+        "histograms",
+        "engine_counters",
+        "files_bytes",
+        "pressure",
+        "traced",
+    )
 )
 _MEASURED = tuple(field.name for field in dataclasses.fields(Measurement) if field.name not in _MAPPINGS)
 

@@ -1,4 +1,4 @@
--- The store of tdelta, schema version 3. Every column is described in docs/store.md.
+-- The store of tdelta, schema version 4. Every column is described in docs/store.md.
 
 CREATE TABLE runs (
     number INTEGER PRIMARY KEY,
@@ -57,6 +57,7 @@ CREATE TABLE trials (
     executed_operations INTEGER NOT NULL,
     stopped_by TEXT NOT NULL,
     pressure TEXT NOT NULL,
+    traced TEXT NOT NULL DEFAULT '{}',
     UNIQUE (run_id, block, position),
     UNIQUE (run_id, block, condition_key)
 );

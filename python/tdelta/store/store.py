@@ -35,7 +35,7 @@ from tdelta.store.rows import TRIAL_COLUMNS, trial_of, trial_row
 APPLICATION_ID = int.from_bytes(b"tdlt", "big")
 """Marks the file as tdelta's own, so that ``file`` and we ourselves can tell it from other databases."""
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 """The version of ``schema.sql``, kept in ``PRAGMA user_version``."""
 
 _UPGRADES = {
@@ -48,6 +48,7 @@ _UPGRADES = {
         " created_unix_seconds REAL NOT NULL, engine TEXT NOT NULL, workload TEXT NOT NULL, key TEXT NOT NULL,"
         " calibration TEXT NOT NULL)",
     ),
+    3: ("ALTER TABLE trials ADD COLUMN traced TEXT NOT NULL DEFAULT '{}'",),
 }
 """What turns the tables of a version into those of the next."""
 

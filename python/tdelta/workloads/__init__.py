@@ -17,7 +17,16 @@ from tdelta.workloads.model import Column, Table, Transaction, Workload
 
 __all__ = ["BUILT_IN", "Column", "Table", "Transaction", "Workload", "load"]
 
-BUILT_IN: tuple[str, ...] = ("order-entry", "read-only", "point-select", "scan", "insert", "connect")
+BUILT_IN: tuple[str, ...] = (
+    "order-entry",
+    "read-only",
+    "point-select",
+    "scan",
+    "insert",
+    "connect",
+    "warehouse",
+    "dml-trace",
+)
 """The names of the workloads that come with tdelta."""
 
 

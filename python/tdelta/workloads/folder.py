@@ -13,6 +13,7 @@ from tdelta.errors import WorkloadError
 from tdelta.workloads import laws, sql
 from tdelta.workloads.faults import Faults, hint
 from tdelta.workloads.model import Column, Table, Transaction, Workload
+from tdelta.workloads.scan import cut
 from tdelta.workloads.schema import Schema, SchemaTable, read_schema
 from tdelta.workloads.scripts import Script, check_script, given_variables
 from tdelta.workloads.toml_lines import key_lines, line_of
@@ -87,7 +88,25 @@ class FolderReader:
             bytes_per_scale=per_scale,
             fixed_bytes=fixed,
             schemas=schemas,
+            rebuilds=self.rebuilds(),
         )
+
+    def rebuilds(self) -> dict[str, tuple[str, ...]]:
+        """The statements of files such as ``rebuild.mysql.sql``, by engine, as they stand there."""
+        found: dict[str, tuple[str, ...]] = {}
+        for path in sorted(self.folder.glob("rebuild.*.sql")):
+            engine = path.name.split(".")[1]
+            if engine not in sql.DIALECTS:
+                self.faults.add(path.name, 0, f"unknown engine {engine!r}.{hint(engine, sql.DIALECTS)}")
+            elif (text := self.text(path.name, "is missing")) is not None:
+                pieces, torn = cut(text)
+                for line, fault in torn:
+                    self.faults.add(path.name, line, fault)
+                for piece in pieces:
+                    if piece.is_command or piece.variables:
+                        self.faults.add(path.name, piece.line, "expected plain SQL, found a command or a variable")
+                found[engine] = tuple(piece.text for piece in pieces)
+        return found
 
     def text(self, name: str, missing: str) -> str | None:
         """The content of a file of the folder; a fault if there is none that can be read."""

@@ -68,7 +68,7 @@ class Workload:
 
     ``bytes_per_scale`` and ``fixed_bytes`` say how large a plain SQLite file of scale s is, indexes included:
     ``fixed_bytes + s * bytes_per_scale``. A workload on a user's database has no ``tables`` and no size of its own, but
-    may have ``keys``.
+    may have ``keys``. ``rebuilds`` are statements that rebuild the tables, by engine, in its own words.
     """
 
     name: str
@@ -81,6 +81,7 @@ class Workload:
     fixed_bytes: int
     schemas: Mapping[str, Schema] = field(default_factory=dict, repr=False)
     keys: tuple[KeyTable, ...] = ()
+    rebuilds: Mapping[str, tuple[str, ...]] = field(default_factory=dict, repr=False)
 
     @property
     def connects(self) -> bool:

@@ -103,7 +103,7 @@ def test_no_key_is_seen_anywhere_while_a_run_goes_on_or_after_it(
     seen.extend((str(file), file.read_bytes()) for file in tmp_path.rglob("*") if file.is_file())
     seen.append(("own environment", Path("/proc/self/environ").read_bytes()))
 
-    assert len(keys) == 2
+    assert len(keys) >= 2  # those of files that prices are measured on are drawn as well
     assert any(name.endswith(".db") for name, _ in seen)
     assert any(name.endswith("runs.sqlite") for name, _ in seen)
     assert [name for name, text in seen for key in keys for form in forms_of(key) if form in text] == []
@@ -121,12 +121,12 @@ def test_no_key_is_in_the_message_of_a_statement_that_fails(
     with pytest.raises(TdeltaError) as raised:
         conduct(request(tmp_path, library=library, workload=workload, cache=0.001), sabotage)
     told = f"{raised.value!r} {raised.value.__cause__!r}"
-    assert len(keys) == 2
+    assert len(keys) >= 2
     assert [key for key in keys if key in told] == []
 
 
 def test_two_ciphers_never_share_a_key_nor_do_two_runs(tmp_path: Path, keys: list[str]) -> None:
     for _ in range(2):
         conduct(request(tmp_path), lambda _event: None)
-    assert len(set(keys)) == len(keys) == 4
+    assert len(set(keys)) == len(keys) >= 4
     assert {len(key) for key in keys} == {64}

@@ -18,6 +18,7 @@ from tdelta.errors import UnknownName, UsageError
         ("threads", " 64 ", 64),
         ("page_size", "65536", 65536),
         ("page_size", "512", 512),
+        ("work", "Cold", "cold"),
         ("journal_mode", "WAL", "wal"),
         ("journal_mode", "off", "off"),
     ],
@@ -46,6 +47,7 @@ def test_a_level_is_parsed_to_its_value_and_type(factor, text, level):
         ("page_size", "4095"),
         ("page_size", "256"),
         ("page_size", "131072"),
+        ("work", "hot"),
         ("journal_mode", "log"),
     ],
 )
@@ -62,7 +64,7 @@ def test_a_bare_cache_of_ten_is_refused_because_it_means_ten_percent_to_people()
 
 def test_an_unknown_factor_names_the_known_ones_and_the_nearest():
     with pytest.raises(
-        UnknownName, match=r"cache, cipher, journal_mode, page_size, scope, threads.*Did you mean 'threads'"
+        UnknownName, match=r"cache, cipher, journal_mode, page_size, scope, threads, work.*Did you mean 'threads'"
     ):
         parse_level("thread", "1")
 

@@ -38,6 +38,19 @@ def test_trials_run_in_the_order_that_the_design_draws(sitting: Sitting) -> None
     assert ran == drawn
 
 
+def test_what_is_compared_runs_together_stratum_by_stratum(sitting: Sitting) -> None:
+    sitting.conduct(vary={"cipher": ("aes-256",), "threads": (1, 2, 4)}, min_rounds=3, max_rounds=3)
+    blocks = defaultdict(dict)
+    for trial in sitting.trials():
+        blocks[trial.block][trial.position] = trial.condition.stratum
+    orders = [tuple(found[place] for place in range(9))[::3] for found in blocks.values()]
+    assert all(
+        [found[place] for place in range(9)] == [s for s in order for _ in range(3)]
+        for found, order in zip(blocks.values(), orders, strict=True)
+    )
+    assert len(set(orders)) > 1
+
+
 def test_turns_within_a_block_are_those_that_the_design_draws(
     sitting: Sitting, monkeypatch: pytest.MonkeyPatch
 ) -> None:

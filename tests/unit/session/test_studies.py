@@ -7,6 +7,7 @@ import pytest
 from tdelta.errors import UnknownName, UsageError
 from tdelta.session import RunRequest
 from tdelta.session.studies import overridden, request_for, studies
+from tdelta.workloads import load
 
 
 def test_without_a_study_nothing_is_added() -> None:
@@ -20,6 +21,31 @@ def test_order_entry_is_the_published_factorial() -> None:
     assert (request.threads, request.workload) == (4, "order-entry")
     assert request.max_seconds < 360, "the issue allows six minutes"
     assert overridden(request) == ()
+
+
+def test_the_warehouse_is_queried_from_memory_and_from_disk() -> None:
+    request = request_for({"study": "warehouse"})
+    assert request.vary == {"work": ("load", "rebuild", "warm", "cold")}, "the cipher is each engine's own"
+    assert (request.engine, request.workload, request.cache) == ("duckdb", "warehouse", 1.2)
+    assert request.max_seconds <= 900, "the issue allows fifteen minutes"
+    published = request_for({"study": "warehouse", "scale": "published"})
+    rows = load("warehouse").rows(load("warehouse").scale_for(published.size_bytes))
+    assert rows == {"fact_sales": pytest.approx(100_000_000, rel=0.01)}
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "sqlite", "mariadb", "mysql", "postgres"])
+def test_a_direct_load_is_one_serial_load_with_and_without_the_instructions(engine: str) -> None:
+    request = request_for({"study": "direct-load", "engine": engine})
+    assert (request.threads, request.vary["work"], request.vary["aes_instructions"]) == (1, ("load",), ("on", "off"))
+    assert request.max_seconds <= 900, "the issue allows fifteen minutes"
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "sqlite", "mariadb", "mysql", "postgres"])
+def test_the_warehouse_fits_every_engine(engine: str) -> None:
+    for scale in ("", "published"):
+        request = request_for({"study": "warehouse", "engine": engine} | ({"scale": scale} if scale else {}))
+        assert (request.discard_seconds or 0.0) < request.trial_seconds
+        assert (request.max_seconds > 900) is (scale == "published")
 
 
 def test_an_option_that_is_typed_goes_before_the_study_and_is_told() -> None:

@@ -291,6 +291,7 @@ def test_a_store_of_the_first_version_is_brought_to_this_one_and_keeps_its_trial
         db.execute("DROP TABLE calibrations")
         db.execute("ALTER TABLE trials DROP COLUMN client_cpu_user_seconds")
         db.execute("ALTER TABLE trials DROP COLUMN client_cpu_system_seconds")
+        db.execute("ALTER TABLE trials DROP COLUMN traced")
         db.execute("PRAGMA user_version = 1")
     with Store.open(path) as upgraded:
         upgraded.add_trial(RUN, trial_of(block=1))
@@ -311,9 +312,13 @@ def test_a_store_of_the_second_version_gains_the_tables_that_a_new_one_has(store
     store.close()
     with closing(sqlite3.connect(path, isolation_level=None)) as db:
         db.execute("DROP TABLE calibrations")
+        db.execute("ALTER TABLE trials DROP COLUMN traced")
         db.execute("PRAGMA user_version = 2")
     with Store.open(path) as upgraded:
-        assert tables(upgraded) == new
+        columns = upgraded._db.execute("SELECT name, type, dflt_value FROM pragma_table_info('trials')").fetchall()
+        assert ("traced", "TEXT", "'{}'") in columns
+        assert tables(upgraded).keys() == new.keys()
+        assert tables(upgraded)["calibrations"] == new["calibrations"]
 
 
 def test_another_programs_database_is_refused_and_left_alone(tmp_path):

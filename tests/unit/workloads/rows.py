@@ -39,6 +39,8 @@ def value(column: dict, index: int, rows: dict[str, int], draw: random.Random):
             return round(draw.uniform(lo, hi), places)
         case {"law": "words", "min": fewest, "max": most}:
             return " ".join(draw.choices(WORDS, k=draw.randint(fewest, most)))
+        case {"law": "text", "min": fewest, "max": most}:
+            return "".join(draw.choices(LETTERS + "0123456789", k=draw.randint(fewest, most)))
         case {"law": "pattern", "template": template}:
             return "".join(draw.choice({"#": "0123456789", "?": LETTERS}.get(c, c)) for c in template)
         case {"law": "choice", "values": values}:
@@ -148,6 +150,10 @@ class Runner:
                 return -a
             case "*", (a, b):
                 return a * b
+            case "%", (a, b):
+                return a % b
+            case "=", (a, b):
+                return a == b
             case "<", (a, b):
                 return a < b
             case ">", (a, b):

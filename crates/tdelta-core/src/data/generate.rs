@@ -54,37 +54,27 @@ impl Table {
     ///
     /// At most a few chunks a thread exist at once. An error of `take` ends the work and is returned; a panic of a
     /// generating thread is a defect and is passed on.
-    pub fn generate<E, F>(&self, seed: u64, threads: usize, mut take: F) -> Result<(), E>
+    pub fn generate<E, F>(&self, seed: u64, threads: usize, take: F) -> Result<(), E>
     where
         F: FnMut(&Chunk) -> Result<(), E>,
     {
-        let chunks = self.rows.div_ceil(CHUNK_ROWS);
-        let workers = chunks.min(threads.max(1) as u64);
-        if workers <= 1 {
-            let mut chunk = Chunk::default();
-            return (0..chunks).try_for_each(|number| {
-                chunk.fill(self, seed, number);
-                take(&chunk)
-            });
-        }
-        thread::scope(|scope| {
-            let lanes: Vec<Lane> = (0..workers)
-                .map(|worker| {
-                    let (lane, made, used) = Lane::new();
-                    let numbers = (worker..chunks).step_by(workers as usize);
-                    scope.spawn(move || self.work(seed, numbers, &made, &used));
-                    lane
-                })
-                .collect();
-            // Dropping the lanes on an error makes the workers' next send fail, which ends them.
-            for lane in lanes.iter().cycle().take(chunks as usize) {
-                let Ok(chunk) = lane.made.recv() else { break };
-                take(&chunk)?;
-                // A worker that has made its last chunk is gone and needs no chunk back.
-                let _ = lane.used.send(chunk);
-            }
-            Ok(())
-        })
+        let make = |number, chunk: &mut Chunk| chunk.fill(self, seed, number);
+        in_order(self.rows.div_ceil(CHUNK_ROWS), threads, make, take)
+    }
+
+    /// Makes every row as [`Table::generate`] does, and gives `take` what `convert` made of each chunk in the thread that
+    /// generated it. What `convert` writes to is used again, and holds what an earlier chunk left there.
+    pub fn generate_as<T, E, C, F>(&self, seed: u64, threads: usize, convert: C, mut take: F) -> Result<(), E>
+    where
+        T: Default + Send,
+        C: Fn(&Chunk, &mut T) + Sync,
+        F: FnMut(&T) -> Result<(), E>,
+    {
+        let make = |number, (chunk, made): &mut (Chunk, T)| {
+            chunk.fill(self, seed, number);
+            convert(chunk, made);
+        };
+        in_order(self.rows.div_ceil(CHUNK_ROWS), threads, make, |(_, made)| take(made))
     }
 
     /// Makes the rows of `range` in the caller's thread and gives them to `take`, in order: one stream of several that
@@ -106,27 +96,71 @@ impl Table {
         }
         Ok(())
     }
+}
 
-    /// One thread's share: every `workers`-th chunk, in order, so that the caller knows where the next one comes from.
-    fn work(&self, seed: u64, numbers: impl Iterator<Item = u64>, made: &SyncSender<Chunk>, used: &Receiver<Chunk>) {
-        for number in numbers {
-            let mut chunk = used.try_recv().unwrap_or_default();
-            chunk.fill(self, seed, number);
-            if made.send(chunk).is_err() {
-                return;
-            }
+/// Makes `count` things with `threads` threads and gives them to `take`, in order, in the caller's thread.
+fn in_order<T, E>(
+    count: u64,
+    threads: usize,
+    make: impl Fn(u64, &mut T) + Sync,
+    mut take: impl FnMut(&T) -> Result<(), E>,
+) -> Result<(), E>
+where
+    T: Default + Send,
+{
+    let workers = count.min(threads.max(1) as u64);
+    if workers <= 1 {
+        let mut thing = T::default();
+        return (0..count).try_for_each(|number| {
+            make(number, &mut thing);
+            take(&thing)
+        });
+    }
+    thread::scope(|scope| {
+        let make = &make;
+        let lanes: Vec<Lane<T>> = (0..workers)
+            .map(|worker| {
+                let (lane, made, used) = Lane::new();
+                let numbers = (worker..count).step_by(workers as usize);
+                scope.spawn(move || work(make, numbers, &made, &used));
+                lane
+            })
+            .collect();
+        // Dropping the lanes on an error makes the workers' next send fail, which ends them.
+        for lane in lanes.iter().cycle().take(count as usize) {
+            let Ok(thing) = lane.made.recv() else { break };
+            take(&thing)?;
+            // A worker that has made its last one is gone and needs none back.
+            let _ = lane.used.send(thing);
+        }
+        Ok(())
+    })
+}
+
+/// One thread's share: every `workers`-th of them, in order, so that the caller knows where the next one comes from.
+fn work<T: Default>(
+    make: impl Fn(u64, &mut T),
+    numbers: impl Iterator<Item = u64>,
+    made: &SyncSender<T>,
+    used: &Receiver<T>,
+) {
+    for number in numbers {
+        let mut thing = used.try_recv().unwrap_or_default();
+        make(number, &mut thing);
+        if made.send(thing).is_err() {
+            return;
         }
     }
 }
 
-/// The caller's ends of the two channels to one worker: chunks made, and chunks to use again.
-struct Lane {
-    made: Receiver<Chunk>,
-    used: Sender<Chunk>,
+/// The caller's ends of the two channels to one worker: what was made, and what to use again.
+struct Lane<T> {
+    made: Receiver<T>,
+    used: Sender<T>,
 }
 
-impl Lane {
-    fn new() -> (Self, SyncSender<Chunk>, Receiver<Chunk>) {
+impl<T> Lane<T> {
+    fn new() -> (Self, SyncSender<T>, Receiver<T>) {
         let (made_in, made) = sync_channel(AHEAD);
         let (used, used_out) = channel();
         (Self { made, used }, made_in, used_out)

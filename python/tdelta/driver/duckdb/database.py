@@ -29,8 +29,11 @@ _KINDS = {
     "InternalException": "fatal",
     "InvalidConfigurationException": "configuration",
 }
-_FORMAT = """auto_detect = false, header = false, delim = ',', quote = '"', escape = '"', nullstr = '\\N'"""
-"""How `tdelta.driver.duckdb.rows` writes."""
+_FORMAT = (
+    """auto_detect = false, header = false, delim = ',', quote = '"', escape = '"', new_line = '\\n', """
+    """nullstr = '\\N', allow_quoted_nulls = false"""
+)
+"""How the rows are written (`tdelta.driver.duckdb.rows`): NULL is what stands there without quotes only."""
 
 _NO_ROOM = ("No space left", "Disk quota")
 """What the system says of a full disk, within an ``IOException``."""
@@ -120,6 +123,16 @@ class Database:
         with self.told():
             for statement in statements:
                 self._main.execute(statement)
+
+    @contextlib.contextmanager
+    def threads(self, count: int) -> Iterator[None]:
+        """Within the block, DuckDB spreads its work over so many threads."""
+        before = self.text("SELECT current_setting('threads')")
+        self.run(f"SET threads = {count}")
+        try:
+            yield
+        finally:
+            self.run(f"SET threads = {before}")
 
     def rows(self, sql: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         """All that one statement answers."""

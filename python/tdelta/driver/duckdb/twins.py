@@ -18,6 +18,7 @@ from tdelta.driver.jobs import AnyJob, LoadJob, Mix, TrialJob
 from tdelta.driver.proof import CipherProof
 from tdelta.driver.protocol import Checksums, LoopCost, Tables
 from tdelta.driver.servers.whole import WholeTrials, work_of
+from tdelta.driver.steps import STEP_SECONDS, embedded_step
 from tdelta.driver.workers import Worker
 from tdelta.engines.duckdb import DuckdbEngine, DuckdbSettings
 from tdelta.errors import StorageFault, TdeltaError
@@ -32,8 +33,10 @@ _LOAD_SECONDS = 24 * 3600.0
 _GRACE_SECONDS = 60.0
 _OPEN_SECONDS = 120.0
 _PROVE_SECONDS = 120.0
-_COOL_SECONDS = 600.0
-_LOADING_MIB = 1024
+_COOL_SECONDS = 120.0
+LOADING_MIB = 1024
+"""DuckDB's limit of memory while a file is loaded, whatever the number of rows."""
+
 _LOOP_OPERATIONS = 2000
 """Of a loop that costs a hundred times what the native one does, to be timed as well."""
 
@@ -54,12 +57,14 @@ class DuckdbTwin:
         path: Path,
         worker: Worker,
         control: Callable[[Sequence[bytes]], tuple[Found, ...]],
+        order: Callable[[str], tuple[dict[str, Any], int]],
     ) -> None:
         self._engine = engine
         self._settings = settings
         self._path = path
         self._worker = worker
         self._control = control
+        self._order = order
         self._is_stopped = False
 
     @property
@@ -106,6 +111,10 @@ class DuckdbTwin:
             shutil.rmtree(home, ignore_errors=True)
         return CipherProof(cipher=self._engine.proof_cipher, **answer | {"mode": PreloadMode(answer["mode"])})
 
+    def prices(self, observed: str) -> dict[str, object] | None:  # noqa: ARG002 - as every twin
+        """None: blocks are compressed, and not counted."""
+        return None
+
     def evidence(self, job: TrialJob, needles: Sequence[bytes]) -> tuple[Found, ...]:
         """Run one trial that nobody measures, marker rows on their way through all files, and search these meanwhile.
 
@@ -132,12 +141,24 @@ class DuckdbTwin:
             StorageFault: the disk is full, or a file cannot be read or written.
             TdeltaError: a statement failed; the message is DuckDB's.
         """
-        if self._settings.is_cold and not self._is_stopped:
-            self._worker.ask("cool", seconds=_COOL_SECONDS)
-        if self._is_stopped:  # maybe meanwhile
+        if self._is_stopped:
             return Measurement(0, 0, {}, {}, stopped_by="signal")
-        seconds = job.deadline_seconds + _GRACE_SECONDS
-        return measurement(self._worker.ask("trial", seconds=seconds, trial=job.as_json()))
+        if job.step:
+            return self._step(job.step)
+        is_cold = self._settings.is_cold
+        seconds = job.deadline_seconds + _GRACE_SECONDS + is_cold * job.operations * _COOL_SECONDS
+        return measurement(self._worker.ask("trial", seconds=seconds, trial=job.as_json(), is_cold=is_cold))
+
+    def _step(self, step: str) -> Measurement:
+        """One load out of the files of all rows, or one rebuild; the write into the file included."""
+        order, rows = self._order(step)
+        if order["load"] is not None:
+            order["load"]["threads"] = self._settings.threads
+        return embedded_step(step, self._worker.ask("step", seconds=STEP_SECONDS, **order), rows)
+
+    def processes(self) -> tuple[int, ...]:
+        """The worker's: the database is in it."""
+        return (self._worker.pid,)
 
     def stop(self) -> None:
         """Have a trial that is running end after the operation it is at; others are not begun."""
@@ -171,15 +192,16 @@ class DuckdbTwins(WholeTrials):
         """The checksums of the rows as generated, before any file of DuckDB had them."""
         if self._expected:
             return self._expected
-        made, files = self._rows.generate(), self._rows.files()
-        settings = DuckdbSettings("none", 1, _cores(), _LOADING_MIB)
+        settings = DuckdbSettings("none", 1, _cores(), LOADING_MIB)
         options = {**self._engine.options(self._rows.path / "digest", settings, None), "path": None}
         tables = self._job.tables
         with Worker(program=PROGRAM) as worker:
-            worker.ask("write_rows", seconds=_LOAD_SECONDS, database=str(made), tables=tables, files=files)
+            files = self._rows.write(worker)
             worker.ask("open", seconds=_OPEN_SECONDS, options=options)
             order = {"tables_sql": self._job.tables_sql, "tables": tables, "files": files}
-            self._expected = as_checksums(worker.ask("digest", seconds=_LOAD_SECONDS, **order))
+            found = as_checksums(worker.ask("digest", seconds=_LOAD_SECONDS, **order))
+        self._rows.check(found)
+        self._expected = found
         return self._expected
 
     def load(self, settings: DuckdbSettings) -> tuple[Path, Checksums]:
@@ -189,7 +211,7 @@ class DuckdbTwins(WholeTrials):
         """
         self.expected_checksums()
         path = self._home(f"load-{len(self._loads)}")
-        loading = dataclasses.replace(settings, engine_threads=_cores(), memory_mib=_LOADING_MIB)
+        loading = dataclasses.replace(settings, engine_threads=_cores(), memory_mib=LOADING_MIB)
         tables = self._job.tables
         with Worker(program=PROGRAM) as worker:
             options = self._engine.options(path, loading, self._key(settings.cipher))
@@ -212,7 +234,8 @@ class DuckdbTwins(WholeTrials):
 
     def start(self, settings: DuckdbSettings, name: str) -> DuckdbTwin:
         """Copy the loaded file under an instance's name and attach it in a new worker, its transactions compiled."""
-        self._rows.remove()  # every kind is loaded by now
+        if self._mix.steps is None:
+            self._rows.remove()  # every kind is loaded by now
         self._home(name)
         path = self._folder.copy(self._loads[settings.cipher].path, f"{name}/{_DATABASE}")
         worker = Worker(self._environment(settings), PROGRAM)
@@ -224,7 +247,7 @@ class DuckdbTwins(WholeTrials):
             worker.kill()
             shutil.rmtree(path.parent, ignore_errors=True)
             raise
-        return DuckdbTwin(self._engine, settings, path, worker, self._control)
+        return DuckdbTwin(self._engine, settings, path, worker, self._control, self._order)
 
     def loop_cost(self, job: TrialJob) -> LoopCost:
         """Run the transactions on a client that does nothing, in a worker like any other."""
@@ -248,6 +271,15 @@ class DuckdbTwins(WholeTrials):
 
     def end(self) -> None:
         """Loaded files go with the folder."""
+
+    def _order(self, step: str) -> tuple[dict[str, Any], int]:
+        """One step as the worker is told it (rows come out of their files), and of how many rows it is."""
+        if self._mix.steps is None:
+            raise TdeltaError(f"a {step} was asked of a run that has none")
+        order, job = self._mix.steps.order(step, 1), self._job
+        if order["load"] is not None:
+            order["load"] = {"tables_sql": job.tables_sql, "tables": job.tables, "files": self._rows.files()}
+        return order, self._mix.steps.rows
 
     def _control(self, needles: Sequence[bytes]) -> tuple[Found, ...]:
         """What temporary files show that are not encrypted: once in a run, with the rows of the plain load."""

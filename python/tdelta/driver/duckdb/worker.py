@@ -11,6 +11,7 @@ import os
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from tdelta.driver.duckdb.client import DuckdbClient, mark
@@ -21,7 +22,7 @@ from tdelta.driver.orders import Order, serve
 from tdelta.driver.scripted.clients import ClientError, Noop
 from tdelta.driver.scripted.loop import Report, Trial, run_trial
 from tdelta.driver.scripted.programs import Mix, mix_of
-from tdelta.driver.scripted.usage import cpu_seconds, since, usage
+from tdelta.driver.scripted.usage import cpu_seconds, since, spent, usage
 from tdelta.engines.duckdb import quoted
 from tdelta.measure.caches import empty_page_cache
 
@@ -71,9 +72,8 @@ class Host:
         return {"pid": os.getpid()}
 
     def do_write_rows(self, order: Order) -> Order:
-        """Write the generated rows of every table into a file that DuckDB reads."""
-        write_files(Path(order["database"]), order["tables"], order["files"])
-        return {}
+        """Make the rows of every table and write them into a file that DuckDB reads. Says how large the files are."""
+        return dict(write_files(order["plan"], order["seed"], order["files"]))
 
     def do_open(self, order: Order) -> Order:
         """Attach (or make) the twin's file, with so many connections for the load."""
@@ -115,23 +115,40 @@ class Host:
         self._mix = mix_of(order["transactions"], order["constants"], mark)
         return {}
 
-    def do_cool(self, _order: Order) -> Order:
-        """Attach the file anew, with nothing of it in any cache."""
-        self._open().cool(empty_page_cache)
-        return {}
-
     def do_trial(self, order: Order) -> Order:
-        """Run one trial, and write what it left in the log into the file."""
+        """Run one trial, and write what it left in the log into the file.
+
+        In a cold one the file is attached anew before each operation, with nothing of it in any cache.
+        """
         if self._mix is None or not self._clients:
             raise ValueError("a trial before its transactions are prepared")
         if order.get("turns") is not None or order["trial"].get("slices", 1) != 1:
             raise ValueError("trials on DuckDB are whole; found slices or turns")
+        if order.get("is_cold") and len(self._clients) > 1:
+            raise ValueError("one operation at a time can be cold; found more than one connection")
         before = usage()
-        report = run_trial(self._mix, Trial(**order["trial"]), self._clients, self._stop)
+        cool = partial(self._open().cool, empty_page_cache) if order.get("is_cold") else None
+        report = run_trial(self._mix, Trial(**order["trial"]), self._clients, self._stop, cool)
         files = self._file_sizes()
         checkpoint_ns = self._checkpoint(report) if order.get("checkpoint", True) else 0
         extra = {"usage": since(before), "files": files, "checkpoint_ns": checkpoint_ns}
         return _told(report, extra)
+
+    def do_step(self, order: Order) -> Order:
+        """Make all rows anew out of their files, or rebuild what there is by some statements; says what that took."""
+        database = self._open()
+
+        def step() -> None:
+            if order["load"] is not None:
+                self.do_load(order["load"])
+            database.run(*order["statements"])
+            database.checkpoint()
+
+        database.run(*order["before"])
+        database.checkpoint()
+        # A serial load is what one thread does; a second one would find nothing to do but spin, in some trials.
+        with contextlib.nullcontext() if order["load"] is None else database.threads(order["load"]["threads"]):
+            return {**spent(step), "files": self._file_sizes()}
 
     def do_loop_cost(self, order: Order) -> Order:
         """Run the transactions on a client that does nothing; scripts may fail on the rows it makes up."""

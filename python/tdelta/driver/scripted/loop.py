@@ -12,7 +12,7 @@ import os
 import threading
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -80,7 +80,13 @@ class Report:
     histograms: Mapping[str, bytes]
 
 
-def run_trial(mix: Mix, trial: Trial, clients: Sequence[Client], stop: threading.Event) -> Report:
+def run_trial(
+    mix: Mix,
+    trial: Trial,
+    clients: Sequence[Client],
+    stop: threading.Event,
+    between: Callable[[], object] | None = None,
+) -> Report:
     """Run one trial, first the operations that are not recorded.
 
     Args:
@@ -88,23 +94,25 @@ def run_trial(mix: Mix, trial: Trial, clients: Sequence[Client], stop: threading
         trial: the orders.
         clients: connections, a thread each; one needs no second thread.
         stop: ends it after the operations it is at.
+        between: called before each operation, where there is one connection; its time and CPU time are left out.
     """
     head = min(trial.discard, trial.operations)
     began_ns = time.monotonic_ns()
     total = Outcome()
     if head:
-        ran, _ = _stretch(mix, trial, clients, stop, range(head), trial.deadline_ns, records=False)
+        ran, _ = _stretch(mix, trial, clients, stop, range(head), trial.deadline_ns, between, records=False)
         total.executed_operations, total.errors, total.retries = ran.operations, ran.errors, ran.retries
         total.first_error, total.stopped_by = ran.first_error, ran.stopped_by
     recorders: list[Recorder] = []
     if total.stopped_by == _COUNT and trial.operations > head:
         left_ns = trial.deadline_ns - (time.monotonic_ns() - began_ns)
         before = cpu_seconds()
-        ran, recorders = _stretch(mix, trial, clients, stop, range(head, trial.operations), left_ns, records=True)
+        rest = range(head, trial.operations)
+        ran, recorders = _stretch(mix, trial, clients, stop, rest, left_ns, between, records=True)
         after = cpu_seconds()
         ran.executed_operations = total.executed_operations + ran.operations
         ran.cpu_user_seconds += after[0] - before[0]
-        ran.cpu_system_seconds = after[1] - before[1]
+        ran.cpu_system_seconds += after[1] - before[1]
         ran.errors, ran.retries = ran.errors + total.errors, ran.retries + total.retries
         ran.first_error = total.first_error or ran.first_error
         total = ran
@@ -129,11 +137,12 @@ def _stretch(
     stop: threading.Event,
     operations: range,
     deadline_ns: int,
+    between: Callable[[], object] | None,
     *,
     records: bool,
 ) -> tuple[Outcome, list[Recorder]]:
     """Run a stretch of a trial's operations on all connections."""
-    shared = _Shared(mix, trial, len(clients), stop, operations, deadline_ns, records)
+    shared = _Shared(mix, trial, len(clients), stop, operations, deadline_ns, between, records)
     workers = [_Worker(shared, number, client) for number, client in enumerate(clients)]
     if len(workers) == 1:
         workers[0].work()
@@ -161,6 +170,7 @@ class _Shared:
         stop: threading.Event,
         operations: range,
         deadline_ns: int,
+        between: Callable[[], object] | None,
         records: bool,
     ) -> None:
         self.mix = mix
@@ -172,6 +182,9 @@ class _Shared:
         self.halted = _COUNT
         self._operations = operations
         self._deadline_ns = deadline_ns
+        self._between = between
+        self._apart_ns = 0
+        self._apart_cpu_seconds = (0.0, 0.0)
         self._next = itertools.count(operations.start)
         self._lock = threading.Lock()
         self._arrivals: Arrivals | None = None
@@ -192,6 +205,16 @@ class _Shared:
         worker.backlog_max = max(worker.backlog_max, arrival.backlog)
         return self._operations.start + arrival.index, self.started_ns + arrival.due_ns
 
+    def stand_apart(self) -> None:
+        """Do what is to be done between operations, and take note of the time it takes."""
+        if self._between is None:
+            return
+        began_ns, before = time.monotonic_ns(), cpu_seconds()
+        self._between()
+        after, (user, system) = cpu_seconds(), self._apart_cpu_seconds
+        self._apart_cpu_seconds = user + after[0] - before[0], system + after[1] - before[1]
+        self._apart_ns += time.monotonic_ns() - began_ns
+
     def halt(self, why: str) -> None:
         """End the stretch; what halted it first is told."""
         with self._lock:
@@ -202,7 +225,7 @@ class _Shared:
         """Whether another operation is to begin."""
         if self.stop.is_set():
             self.halt(_SIGNAL)
-        elif now_ns - self.started_ns > self._deadline_ns:
+        elif now_ns - self.started_ns - self._apart_ns > self._deadline_ns:
             self.halt(_DEADLINE)
         return self.halted == _COUNT
 
@@ -212,9 +235,10 @@ class _Shared:
         return Outcome(
             operations=operations,
             executed_operations=operations,
-            elapsed_ns=elapsed_ns,
+            elapsed_ns=elapsed_ns - self._apart_ns,
             # What was spun before operations fell due is in the process's CPU time, and is taken off it.
-            cpu_user_seconds=-1e-9 * sum(worker.spun_ns for worker in workers),
+            cpu_user_seconds=-1e-9 * sum(worker.spun_ns for worker in workers) - self._apart_cpu_seconds[0],
+            cpu_system_seconds=-self._apart_cpu_seconds[1],
             rows=sum(worker.rows for worker in workers),
             errors=sum((worker.errors for worker in workers), Counter()),
             retries=sum((worker.retries for worker in workers), Counter()),
@@ -260,6 +284,7 @@ class _Worker:
         shared, now_ns = self._shared, self._shared.started_ns
         while shared.goes_on(now_ns) and (taken := shared.take(self)) is not None:
             index, due_ns = taken
+            shared.stand_apart()
             if due_ns is not None:
                 self.spun_ns += wait_until(due_ns, spins=shared.spins)
             now_ns = self._operation(index, due_ns)

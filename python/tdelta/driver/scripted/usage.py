@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import resource
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 from tdelta.measure.procfs import read_text
 
@@ -40,3 +42,13 @@ def usage() -> dict[str, int]:
 def since(start: Mapping[str, int]) -> dict[str, int]:
     """What was used since ``start``, which `usage` told."""
     return {name: total - start[name] for name, total in usage().items()}
+
+
+def spent(work: Callable[[], object]) -> dict[str, Any]:
+    """Do some work in a worker's process: elapsed ns, and what the process used meanwhile."""
+    before, cpu, began_ns = usage(), cpu_seconds(), time.monotonic_ns()
+    work()
+    elapsed_ns = time.monotonic_ns() - began_ns
+    user, system = (after - then for after, then in zip(cpu_seconds(), cpu, strict=True))
+    used = {**since(before), "cpu_user_seconds": user, "cpu_system_seconds": system}
+    return {"elapsed_ns": elapsed_ns, "usage": used}

@@ -9,24 +9,28 @@ command of the user's, beside which the worker reads what the server used.
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from tdelta.design import stream
-from tdelta.driver.answers import checksums, measurement, raise_failed
-from tdelta.driver.jobs import Mix, TrialJob
+from tdelta.driver.answers import checksums, measurement, raise_failed, traced
+from tdelta.driver.jobs import TRACE, Mix, TrialJob
 from tdelta.driver.outside.command import Work
 from tdelta.driver.outside.connections import Connection
 from tdelta.driver.outside.trial import OutsideLoad, with_server
 from tdelta.driver.proof import CipherProof
 from tdelta.driver.protocol import Checksums, Tables
 from tdelta.driver.servers.exposure import ServerExposure
+from tdelta.driver.servers.pricing import page_prices_of
 from tdelta.driver.servers.server import Server
 from tdelta.driver.servers.whole import work_of
+from tdelta.driver.steps import STEP_SECONDS, client_step
 from tdelta.driver.workers import Worker
-from tdelta.engines.servers import DATABASE, Recipe, ServerEngine, ServerSettings
+from tdelta.engines.servers import DATABASE, PriceSql, Recipe, ServerEngine, ServerSettings
+from tdelta.errors import TdeltaError
 from tdelta.evidence import EXPOSURES, Found, ServerFiles
 from tdelta.evidence.plans import plans_of, sampled
 from tdelta.measure.aes import PreloadMode
@@ -45,7 +49,10 @@ _GRACE_SECONDS = 60.0
 _SETTLE_SECONDS = 120.0
 _PROOF_CIPHER = "aes-128"
 _PROOF_PAGES = 2000
+_PRICE_RUNS = 5
 _PROOF_RUNS = 3
+_BLOCK_BYTES = 512
+"""The unit of `st_blocks`."""
 
 
 class Instance:
@@ -163,14 +170,54 @@ class ServerTwin:
             answered=0,
         )
 
+    def prices(self, observed: str) -> dict[str, object] | None:
+        """What a page's cipher costs by OpenSSL's floor and the server's own calls, and what it takes to log rows.
+
+        The latter where the workload changes rows: it takes seconds.
+        """
+        engine, settings = self.instance.engine, self.instance.settings
+        probe = engine.price_sql
+        if probe is None:
+            return None
+        with self._connected():
+            found: dict[str, object] = {}
+            if self._mix.writes and (not settings.is_encrypted or settings.covers("log")):
+                found["log"] = self._logged(probe)
+            if settings.is_encrypted:
+                calls_us = [self._call_us(probe) for _ in range(_PROOF_RUNS)]
+                found |= page_prices_of(observed, calls_us, settings.aes_instructions)
+        return found
+
+    def _logged(self, probe: PriceSql) -> list[dict[str, float]]:
+        """The CPU time of the server for rows that are inserted and changed, and what of log that made."""
+        self._worker.ask("run", statements=list(probe.make))
+        passes = []
+        for _ in range(_PRICE_RUNS + 1):
+            self._worker.ask("begin_outside")
+            self._worker.ask("run", statements=list(probe.change))
+            used = self._worker.ask("end_outside", settle=False)
+            counted = {name: used["counters"].get(name, 0) for name in ("log_bytes", "log_writes")}
+            passes.append({"cpu_us": _cpu_seconds(used) * 1e6, **counted})
+            self._worker.ask("run", statements=list(probe.undo))
+        self._worker.ask("run", statements=list(probe.remove))
+        return passes[1:]
+
+    def _call_us(self, probe: PriceSql) -> float:
+        """What a call of the server's own cipher takes beyond its bytes, µs."""
+        took = []
+        for sql in (probe.call, probe.no_call):
+            self._worker.ask("begin_outside")
+            self._worker.ask("rows", sql=sql)
+            took.append(_cpu_seconds(self._worker.ask("end_outside", settle=False)))
+        return (took[0] - took[1]) * 1e6 / probe.calls
+
     def _microseconds_a_page(self, sql: str) -> float:
         """CPU time of the server's processes, the least of a few runs: what else the machine does only adds."""
         took: list[float] = []
         for _ in range(_PROOF_RUNS):
             self._worker.ask("begin_outside")
             self._worker.ask("rows", sql=sql)
-            used = self._worker.ask("end_outside", settle=False)["usage"]
-            took.append(used["cpu_user_seconds"] + used["cpu_system_seconds"])
+            took.append(_cpu_seconds(self._worker.ask("end_outside", settle=False)))
         return min(took) * 1e6 / _PROOF_PAGES
 
     def evidence(self, job: TrialJob, needles: Sequence[bytes]) -> tuple[Found, ...]:
@@ -203,15 +250,26 @@ class ServerTwin:
             TdeltaError: a statement failed; the message is the server's.
         """
         with self._connected():
+            if job.step == TRACE:
+                return self._traced(job)
             if self._settings.is_cold:
                 self.instance.cool()
                 self._connect()
             if self._is_stopped:
                 return Measurement(0, 0, {}, {}, stopped_by="signal")
+            if job.step:
+                return self._step(job.step)
             if self._command is not None:
                 return self._commanded(self._command, job)
             seconds = job.deadline_seconds + _GRACE_SECONDS
             return measurement(self._worker.ask("trial", seconds=seconds, trial=job.as_json()))
+
+    def _traced(self, job: TrialJob) -> Measurement:
+        """Every statement metered by itself; two queries of the status counters surround each."""
+        tracing = self.instance.engine.tracing
+        order = {"thread": tracing.thread, "counters": list(tracing.counters)}
+        seconds = job.deadline_seconds + _GRACE_SECONDS
+        return traced(self._worker.ask("trace", seconds=seconds, trial=job.as_json(), tracing=order))
 
     def _commanded(self, command: OutsideLoad, job: TrialJob) -> Measurement:
         """One run of the user's command, with what the server used meanwhile."""
@@ -219,6 +277,27 @@ class ServerTwin:
         self._worker.ask("begin_outside")
         measured = command.trial(work, job.deadline_seconds)
         return with_server(measured, self._worker.ask("end_outside", seconds=_SETTLE_SECONDS))
+
+    def _step(self, step: str) -> Measurement:
+        """One load or rebuild. What the server writes to come to rest is in its CPU and bytes, not in the time."""
+        if self._mix.steps is None:
+            raise TdeltaError(f"a {step} was asked of a run that has none")
+        order = self._mix.steps.order(step, self._settings.threads)
+        if order["before"]:
+            self._worker.ask("run", seconds=STEP_SECONDS, statements=order["before"])
+        self._worker.ask("begin_outside")
+        answer = self._worker.ask("step", seconds=STEP_SECONDS, **{**order, "before": []})
+        used = self._worker.ask("end_outside", seconds=STEP_SECONDS)
+        measured = with_server(client_step(step, answer), used)
+        return dataclasses.replace(
+            measured,
+            engine_counters={**measured.engine_counters, "rows": self._mix.steps.rows},
+            files_bytes={"data directory": allocated_bytes(kept(self.instance.recipe))},
+        )
+
+    def processes(self) -> tuple[int, ...]:
+        """The server's, an encrypted file system's under it, and their supervisor's, which starts both anew."""
+        return (self.instance.server.supervisor_pid, *self.instance.server.pids())
 
     def stop(self) -> None:
         """Have a trial that is running end after the operation it is at; a command ends at once. Others are not begun.
@@ -277,6 +356,10 @@ class ServerTwin:
         self._worker.ask("prepare", seconds=seconds, **work_of(self._mix))
 
 
+def _cpu_seconds(used: Mapping[str, Any]) -> float:
+    return float(used["usage"]["cpu_user_seconds"] + used["usage"]["cpu_system_seconds"])
+
+
 class Asking:
     """A connection of its own for what is done beside a load; in a process of its own, like any."""
 
@@ -306,6 +389,16 @@ class Asking:
 def _load_seed(job: TrialJob) -> int:
     """A command's seed: of the block, the same for all its twins."""
     return int(stream(job.seed, "load command", job.stream).integers(1 << 31))
+
+
+def allocated_bytes(folder: Path) -> int:
+    """What the files below a folder take on the disk: compressed pages leave holes."""
+    sizes = []
+    for path in folder.rglob("*"):
+        with contextlib.suppress(OSError):  # a server removes files as it goes
+            if path.is_file():
+                sizes.append(path.stat().st_blocks * _BLOCK_BYTES)
+    return sum(sizes)
 
 
 def kept(recipe: Recipe) -> Path:

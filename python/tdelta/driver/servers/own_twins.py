@@ -22,6 +22,7 @@ from tdelta.driver.jobs import LoadJob, Mix, TrialJob
 from tdelta.driver.proof import CipherProof
 from tdelta.driver.protocol import Checksums, Tables
 from tdelta.driver.servers.own import OwnSchema, OwnServer
+from tdelta.driver.servers.tree import living
 from tdelta.driver.servers.whole import WholeTrials, work_of
 from tdelta.driver.workers import Worker
 from tdelta.engines.own_servers import PREFIX
@@ -198,6 +199,7 @@ class OwnTwin:
     def __init__(self, schema: OwnSchema, access: Access, threads: int, mix: Mix, used: Callable[[], None]) -> None:
         self.schema = schema
         self._used = used
+        self._access = access
         self._worker = Worker()
         seconds = _CONNECT_SECONDS + threads / _CONNECTIONS_A_SECOND
         try:
@@ -241,6 +243,10 @@ class OwnTwin:
         """
         raise UsageError(f"{self.schema.server.name}: AES instructions cannot be varied on a server of yours")
 
+    def prices(self, observed: str) -> dict[str, object] | None:  # noqa: ARG002 - as every twin
+        """None: nothing is timed on a server of the user's but the load."""
+        return None
+
     def evidence(self, job: TrialJob, needles: Sequence[bytes]) -> tuple[Found, ...]:  # noqa: ARG002
         """A server that is not tdelta's is asked by SQL alone.
 
@@ -259,6 +265,11 @@ class OwnTwin:
         self._used()
         seconds = job.deadline_seconds + _GRACE_SECONDS
         return measurement(self._worker.ask("trial", seconds=seconds, trial=job.as_json()))
+
+    def processes(self) -> tuple[int, ...]:
+        """The server's whole tree, where its first process was found on this machine."""
+        watched = self._access.watched(self.schema)
+        return tuple(pid for first in watched for pid in (first, *living(first)))
 
     def stop(self) -> None:
         """Have a trial that is running end after the operation it is at."""

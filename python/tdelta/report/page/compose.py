@@ -6,6 +6,8 @@ from tdelta import __version__
 from tdelta.report.page.answer import answer_section, headline, is_unsound
 from tdelta.report.page.blocks import Page
 from tdelta.report.page.gather import RunData
+from tdelta.report.page.ledger import ledger_section, what_if_section
+from tdelta.report.page.profiles import profile_section
 from tdelta.report.page.repeat import repeat_section
 from tdelta.report.page.sections import (
     differences_section,
@@ -17,6 +19,8 @@ from tdelta.report.page.sections import (
     transaction_section,
     trust_section,
 )
+from tdelta.report.page.steps import step_section
+from tdelta.report.page.traces import trace_section
 from tdelta.report.page.wording import date_text, run_words
 
 MARKER = "tdelta report"
@@ -37,6 +41,11 @@ def compose(data: RunData) -> Page:
         differences_section(data),
         latency_section(data),
         server_section(result),
+        step_section(result),
+        trace_section(result),
+        profile_section(result),
+        ledger_section(result),
+        what_if_section(result),
         resource_section(data),
         transaction_section(data),
         trust_section(data),

@@ -17,14 +17,15 @@ from tdelta.records import Condition, Level
 from tdelta.session.families.engines import OfEngine
 from tdelta.session.families.needs import Needs, analytic_needs
 from tdelta.session.families.served import check_discard
+from tdelta.session.families.work import check_work
 
 if TYPE_CHECKING:
     from tdelta.session.planning import Plan
     from tdelta.session.request import RunRequest
 
-_FACTORS = ("cipher", "aes_instructions", "threads", "cache", "at")
+_FACTORS = ("cipher", "aes_instructions", "threads", "cache", "work", "at")
 _OF_SQLITE = ("library", "key", "database", "page_size", "journal_mode", "synchronous", "temp_store", "reserve")
-_OF_SERVERS = ("server_binary", "scope", "encrypted_dir", "restore", "load", "load_operations")
+_OF_SERVERS = ("server_binary", "scope", "encrypted_dir", "restore", "load", "load_operations", "trace")
 
 
 class AnalyticFamily(OfEngine[DuckdbEngine]):
@@ -40,6 +41,16 @@ class AnalyticFamily(OfEngine[DuckdbEngine]):
         """All can be."""
         return ""
 
+    @property
+    def fills_cpus(self) -> bool:
+        """A query runs on all of them."""
+        return True
+
+    @property
+    def cold_operations(self) -> int | None:
+        """The file is attached anew before each, so it is a matter of time only."""
+        return None
+
     def versions(self) -> dict[str, str]:
         """DuckDB, and the module that brings OpenSSL."""
         return self.engine.versions()
@@ -51,6 +62,7 @@ class AnalyticFamily(OfEngine[DuckdbEngine]):
     def checks(self, request: RunRequest, levels: Mapping[str, Sequence[Level]]) -> Iterator[Callable[[], object]]:
         """The options that others have."""
         yield partial(_refuse_others_options, request, levels)
+        yield partial(check_work, request, levels, most_cold=1, product=self.product)
         yield partial(check_discard, request)
 
     def check_cipher(self, cipher: str) -> None:
@@ -81,7 +93,7 @@ class AnalyticFamily(OfEngine[DuckdbEngine]):
             engine_threads=cores,
             memory_mib=self.engine.memory_mib(cache_bytes, threads, cores),
             aes_instructions=str(levels.get("aes_instructions", "on")),
-            is_cold=request.cold,
+            is_cold=plan.is_cold(condition),
         )
 
     def kind(self, settings: DuckdbSettings) -> tuple[str | int, ...]:

@@ -11,9 +11,11 @@ from tdelta.driver.outside.command import LoadCommand
 from tdelta.engines import SqliteEngine, TwinSettings
 from tdelta.errors import UsageError
 from tdelta.evidence import FileClass
+from tdelta.inference.traces import Nearest
 from tdelta.records import Condition, Level
 from tdelta.session.families.engines import OfEngine
 from tdelta.session.families.needs import Needs, embedded_needs
+from tdelta.session.families.work import check_trace, check_work
 from tdelta.session.source import DatabaseSource
 
 if TYPE_CHECKING:
@@ -21,6 +23,14 @@ if TYPE_CHECKING:
     from tdelta.session.request import RunRequest
 
 DEFAULT_PAGE_SIZE = 4096
+
+_NEAREST: Nearest = {
+    "physical": (("cache_misses",), "pages read from the file (SQLITE_DBSTATUS_CACHE_MISS)"),
+    "logical": (("cache_hits", "cache_misses"), "requests for a page (CACHE_HIT and CACHE_MISS)"),
+    "current": (("cache_writes",), "pages written to the log or the file (CACHE_WRITE)"),
+    "rows_changed": (("rows_changed",), "sqlite3_total_changes"),
+}
+"""The nearest that SQLite has; it does not count requests to change a page."""
 
 
 class EmbeddedFamily(OfEngine[SqliteEngine]):
@@ -51,6 +61,13 @@ class EmbeddedFamily(OfEngine[SqliteEngine]):
         yield partial(self.engine.key_kind, request.key, connects=False)
         yield partial(self._check_reserve, request, levels)
         yield partial(_refuse_server_options, request, levels)
+        yield partial(check_trace, request, levels)
+        yield partial(check_work, request, levels, most_cold=None, product=self.product)
+
+    @property
+    def nearest(self) -> Nearest:
+        """What SQLite's page cache of the connection counts."""
+        return _NEAREST
 
     def check_cipher(self, cipher: str) -> None:
         """Raise ``UsageError`` for a cipher that this library does not have."""
@@ -77,6 +94,7 @@ class EmbeddedFamily(OfEngine[SqliteEngine]):
             key_kind=self.engine.key_kind(request.key, connects=plan.workload.connects),
             aes_instructions=str(levels.get("aes_instructions", "on")),
             temp_store=request.temp_store,
+            is_cold=plan.is_cold(condition),
         )
 
     def kind(self, settings: TwinSettings) -> tuple[str | int, ...]:
@@ -175,7 +193,6 @@ def _refuse_server_options(request: RunRequest, levels: Mapping[str, Sequence[Le
         "--server-binary": request.server_binary is not None,
         "--scope": request.scope is not None,
         "--vary scope": "scope" in levels,
-        "--cold": request.cold,
         "--encrypted-dir": request.encrypted_dir is not None,
         "--restore": request.restore is not None,
         "--load": request.load is not None,

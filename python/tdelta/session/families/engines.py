@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Generic, Protocol, TypeVar
 
+from tdelta.inference.traces import Nearest
+
 
 class Named(Protocol):
     """What every adapter says of its engine."""
@@ -59,3 +61,18 @@ class OfEngine(Generic[EngineT]):
     def settings_told(self) -> str | None:
         """They are read back from each twin."""
         return None
+
+    @property
+    def nearest(self) -> Nearest:
+        """What the engine has under the headings of a statement trace."""
+        return {}
+
+    @property
+    def fills_cpus(self) -> bool:
+        """One connection is one thread, or little more."""
+        return False
+
+    @property
+    def cold_operations(self) -> int | None:
+        """The first only: those behind it find what it brought."""
+        return 1

@@ -19,6 +19,7 @@ from tdelta.driver.servers.own_twins import (
 from tdelta.engines.dsn import Dsn
 from tdelta.errors import TdeltaError, UnknownName, UsageError
 from tdelta.evidence import FileClass
+from tdelta.inference.traces import Nearest
 from tdelta.records import Condition, Level
 from tdelta.session.families.needs import Needs, own_needs
 from tdelta.session.families.served import CLIENT_FACTORS, check_discard
@@ -46,6 +47,7 @@ _REFUSED = (
     "server_binary",
     "scope",
     "cold",
+    "trace",
     "encrypted_dir",
     "cache",
     "load",
@@ -113,6 +115,21 @@ class OwnFamily:
         if not differing:
             return "in all that both servers tell, but for encryption, paths and names"
         return f"NOT the same: {differing} that are not encryption differ between the two servers, as the cautions say"
+
+    @property
+    def fills_cpus(self) -> bool:
+        """One connection is one thread, or little more."""
+        return False
+
+    @property
+    def nearest(self) -> Nearest:
+        """Nothing is traced on servers of others."""
+        return {}
+
+    @property
+    def cold_operations(self) -> int:
+        """The first only: those behind it find what it brought."""
+        return 1
 
     def versions(self) -> dict[str, str]:
         """What both servers say."""

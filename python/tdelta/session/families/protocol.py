@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from tdelta.driver import AnyJob, Mix, TwinFolder, Twins
 from tdelta.driver.outside.command import LoadCommand
 from tdelta.evidence import FileClass
+from tdelta.inference.traces import Nearest
 from tdelta.records import Condition, Level
 from tdelta.session.families.needs import Needs
 
@@ -49,6 +50,18 @@ class Family(Protocol):
     @property
     def settings_told(self) -> str | None:
         """What is said of the twins' settings where they are not compared twin by twin; None where they are."""
+
+    @property
+    def nearest(self) -> Nearest:
+        """What the engine has under the headings of a statement trace (`tdelta.inference.traces`)."""
+
+    @property
+    def fills_cpus(self) -> bool:
+        """Whether one connection keeps all CPUs busy: tasks that wait for one tell of no other load then."""
+
+    @property
+    def cold_operations(self) -> int | None:
+        """How many operations of a cold trial, on each thread, find nothing in any cache; None: all that fill it."""
 
     @property
     def engine(self) -> Any:

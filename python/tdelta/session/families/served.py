@@ -12,10 +12,12 @@ from tdelta.driver.servers.twins import ServerTwins
 from tdelta.engines.servers import PLAIN_SCOPE, ServerEngine, ServerSettings
 from tdelta.errors import UnknownName, UsageError
 from tdelta.evidence import FileClass, covered
+from tdelta.inference.traces import Nearest
 from tdelta.measure.aes import CryptoKind
 from tdelta.records import Condition, Level
 from tdelta.session.families.engines import OfEngine
 from tdelta.session.families.needs import Needs, served_needs
+from tdelta.session.families.work import check_trace, check_work
 from tdelta.workloads.sql import DIALECTS
 
 if TYPE_CHECKING:
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
 CLIENT_FACTORS = ("threads", "at")
 """Factors that a server does not see: conditions that differ in these only share an instance."""
 
-_OWN_FACTORS = ("cipher", "scope", "aes_instructions", "cache", *CLIENT_FACTORS)
+_OWN_FACTORS = ("cipher", "scope", "aes_instructions", "cache", "work", *CLIENT_FACTORS)
 _WIDEST = "all"
 _BESIDE_A_LOAD = 8
 """Connections beside those of a load: the one that reads counters, and those that hold markers in files."""
@@ -58,7 +60,14 @@ class ServedFamily(OfEngine[ServerEngine]):
         scopes = levels.get("scope", () if request.scope is None else (request.scope,))
         yield from (partial(self._check_scope, str(scope)) for scope in scopes)
         yield partial(check_discard, request)
+        yield partial(check_trace, request, levels)
+        yield partial(check_work, request, levels, most_cold=None, product=self.product)
         yield partial(_check_load, request, levels, self.dialect)
+
+    @property
+    def nearest(self) -> Nearest:
+        """As the adapter has it."""
+        return self.engine.tracing.nearest
 
     def check_cipher(self, cipher: str) -> None:
         """Raise ``UnknownName`` for a cipher that this engine does not have."""
@@ -83,7 +92,7 @@ class ServedFamily(OfEngine[ServerEngine]):
             cache_bytes=round(float(levels.get("cache", request.cache)) * data_bytes),
             aes_instructions=str(levels.get("aes_instructions", "on")),
             has_binlog=any(scope in ("+binlog", "all") for scope in self._scopes(plan)),
-            is_cold=request.cold,
+            is_cold=plan.is_cold(condition),
         )
 
     def kind(self, settings: ServerSettings) -> tuple[str | int, ...]:

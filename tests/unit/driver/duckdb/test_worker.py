@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -12,7 +10,6 @@ from tdelta.driver import TrialJob, Worker
 from tdelta.driver.answers import measurement
 from tdelta.driver.duckdb.client import DuckdbClient, mark
 from tdelta.driver.duckdb.database import as_client_error, reading_sql
-from tdelta.driver.duckdb.rows import write_files
 from tdelta.driver.duckdb.twins import PROGRAM, says_encrypted
 from tdelta.driver.duckdb.worker import Host
 from tdelta.driver.scripted.clients import ClientError
@@ -139,23 +136,12 @@ def test_connecting_means_nothing_within_a_process() -> None:
         DuckdbClient(Connection([])).execute(program.statements[0], {})  # type: ignore[arg-type]
 
 
-def test_rows_are_written_as_they_are_read_back(tmp_path: Path) -> None:
-    source, target = tmp_path / "rows.sqlite", tmp_path / "t.csv"
-    with closing(sqlite3.connect(source)) as db:
-        db.execute('CREATE TABLE "t" ("id", "x y", "b")')
-        rows = [(1, 'a,"b"', b"\x00\xff"), (2, None, b""), (-3, "", None), (4, 0.1, None)]
-        db.executemany("INSERT INTO t VALUES (?, ?, ?)", rows)
-        db.commit()
-    write_files(source, [("t", ("id", "x y", "b"))], {"t": str(target)})
-    assert target.read_text() == '1,"a,""b""",00FF\n2,\\N,\n-3,,\\N\n4,0.1,\\N\n'
-    assert not source.exists()
-
-
-def test_they_are_read_with_the_types_of_their_table() -> None:
+def test_rows_are_read_with_the_types_of_their_table() -> None:
     sql = reading_sql("/t/it's.csv", ("id", "marker"), {"id": "BIGINT", "marker": "BLOB"})
     assert 'SELECT "id", unhex("marker") AS "marker" FROM read_csv(\'/t/it\'\'s.csv\'' in sql
     assert "columns = {'id': 'BIGINT', 'marker': 'VARCHAR'}" in sql
-    assert r"nullstr = '\N'" in sql
+    assert r"nullstr = '\N', allow_quoted_nulls = false" in sql
+    assert r"new_line = '\n'" in sql
 
 
 @pytest.mark.parametrize("flags", [0, 1])

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tdelta import _native
+from tdelta.driver.scripted import loop, planting
 from tdelta.driver.scripted.clients import ClientError, Noop
 from tdelta.driver.scripted.evaluating import Variables
 from tdelta.driver.scripted.loop import Outcome, Report, Trial, run_trial
@@ -178,6 +179,43 @@ def test_a_stall_shows_as_backlog() -> None:
     assert second is not None
     assert (first.index, first.due_ns, first.backlog, second.backlog) == (0, 1000, 50, 49)
     assert sum(1 for _ in iter(lambda: arrivals.take(0), None)) == 98
+
+
+class Clock:
+    """Time that passes only when told to; all of it is CPU time."""
+
+    def __init__(self) -> None:
+        self.now_ns = 0
+
+    def monotonic_ns(self) -> int:
+        return self.now_ns
+
+    process_time_ns = thread_time_ns = monotonic_ns
+
+    def cpu_seconds(self) -> tuple[float, float]:
+        return self.now_ns / 1e9, 0.0
+
+
+def test_what_is_done_between_operations_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock, called = Clock(), []
+    monkeypatch.setattr(loop, "time", clock)
+    monkeypatch.setattr(loop, "cpu_seconds", clock.cpu_seconds)
+    monkeypatch.setattr(planting, "time", clock)
+
+    def does(_client: Client) -> None:
+        clock.now_ns += 1000
+
+    def between() -> None:
+        called.append(len(client.ran))
+        clock.now_ns += 1_000_000_000
+
+    client = Client(does)
+    trial = Trial(1, 2, 20, 1, deadline_ns=100_000)
+    outcome = run_trial(mix("SELECT 1;"), trial, [client], threading.Event(), between).outcome
+    assert called == list(range(20))
+    assert (outcome.operations, outcome.stopped_by) == (20, "count")
+    assert outcome.elapsed_ns == 20 * 1000
+    assert outcome.cpu_user_seconds == pytest.approx(20e-6, abs=1e-7)
 
 
 def test_what_was_counted_is_json() -> None:

@@ -63,6 +63,9 @@ def test_the_schema_is_in_its_own_dialect_with_the_markers_table_behind() -> Non
         ({"load": "true"}, "--load"),
         ({"slice_seconds": 0.05}, "--slice"),
         ({"vary": {"cipher": ("aes-256-gcm",), "page_size": (4096,)}}, "--vary page_size"),
+        ({"cold": True, "threads": 2}, "--threads above 1: not with cold caches"),
+        ({"cold": True, "rate": 5.0}, "--rate: not with cold caches"),
+        ({"cold": True, "vary": {"cipher": ("aes-256-gcm",), "work": ("cold",)}}, "expected one of the two"),
         ({"discard_seconds": 9.0}, "--discard 9s"),
         ({"vary": {"cipher": ("aes-128",)}}, "unknown cipher 'aes-128'"),
         ({"workload": "connect"}, "connects to nothing"),
@@ -93,6 +96,16 @@ def test_what_is_told_of_a_cipher_is_what_was_found() -> None:
     assert of.family.told(encrypted, {"encrypted": "false"}) == "NOT encrypted"
     assert of.family.differing(encrypted) == ("ENCRYPTION_KEY", "ENCRYPTION_CIPHER GCM")
     assert of.family.differing(plain) == ()
+
+
+def test_cold_and_warm_are_levels_of_a_factor_or_all_is_cold() -> None:
+    of = made(vary={"cipher": ("aes-256-gcm",), "work": ("warm", "cold")}, aa_twin=False)
+    found = {dict(c.levels)["work"]: of.twin_settings(c, 0).is_cold for c in of.conditions}
+    assert found == {"warm": False, "cold": True}
+    assert len(of.strata) == 2
+    all_cold = made(cold=True)
+    assert all(all_cold.is_cold(c) for c in all_cold.conditions)
+    assert of.family.cold_operations is None
 
 
 def test_needs_hold_the_rows_twice_beside_the_twins() -> None:

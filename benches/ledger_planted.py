@@ -1,0 +1,84 @@
+"""Does a cost of a known kind land in its own line of the ledger?
+
+Each pair of conditions of one run differs in one kind of work only, so what they differ by in CPU an operation is the
+truth for that kind. Printed for each: the measured difference with its 95 % interval, the line with its own, whether
+the line's interval holds the difference's median, and whether the two intervals meet.
+
+- SQLCipher with HMAC-SHA512 and HMAC-SHA1 against the same without: the line ``integrity``.
+- An added read of a page: reserved bytes that only the encrypted twin keeps (``--reserve natural``) make it read more
+  pages; the line ``io`` against the counted pages' share of what the plain twin took for its own.
+- MariaDB with the redo log encrypted against tables alone (``--mariadb``): the line ``log``.
+
+    python benches/ledger_planted.py [--seconds 60] [--mariadb]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+from typing import Any
+
+
+def measured(*options: str, seconds: int) -> dict[str, Any]:
+    """The document of one run."""
+    command = [sys.executable, "-m", "tdelta", "run", "--json", "--max-time", f"{seconds}s", *options]
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False)
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def line_of(ledger: dict[str, Any], kind: str) -> dict[str, Any] | None:
+    """One line's amount; None where it is absent."""
+    return next((line["amount"] for line in ledger["lines"] if line["kind"] == kind), None)
+
+
+def told(what: str, with_it: dict[str, Any], without: dict[str, Any], kind: str) -> None:
+    """Print one planted kind: the difference of two totals beside the line."""
+    line = line_of(with_it, kind)
+    truth = with_it["cpu"]["us"] - without["cpu"]["us"]
+    halves = [(of["cpu"]["hdi95"][1] - of["cpu"]["hdi95"][0]) / 2 for of in (with_it, without)]
+    half = (halves[0] ** 2 + halves[1] ** 2) ** 0.5
+    if line is None:
+        print(f"{what}: no line {kind}")
+        return
+    low, high = line["hdi95"]
+    holds = "holds it" if low <= truth <= high else "does not hold its median"
+    meets = "intervals meet" if low <= truth + half and truth - half <= high else "INTERVALS ARE APART"
+    print(
+        f"{what}: differs by {truth:.4g} µs (± {half:.2g}), line {kind} {line['us']:.4g} ({low:.4g} … {high:.4g}):"
+        f" {holds}; {meets}",
+        flush=True,
+    )
+
+
+def by_level(document: dict[str, Any], factor: str) -> dict[str, dict[str, Any]]:
+    """Ledgers by a level of their condition."""
+    return {str(ledger["condition"][factor]): ledger for ledger in document["ledger"]}
+
+
+def main() -> None:
+    """Run each kind."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seconds", type=int, default=60)
+    parser.add_argument("--mariadb", action="store_true")
+    asked = parser.parse_args()
+    if asked.mariadb:
+        scopes = ("--engine", "mariadb", "--workload", "dml-trace", "--vary", "scope=data,+log", "--no-aa-twin")
+        found = by_level(measured(*scopes, seconds=asked.seconds), "scope")
+        told("redo log encrypted", found["+log"], found["data"], "log")
+        return
+    ciphers = "cipher=aes-256,aes-256-no-hmac,aes-256-hmac-sha1"
+    for work in (("--workload", "scan", "--size", "20MB"), ("--size", "20MB")):
+        found = by_level(measured("--library", "sqlcipher", "--vary", ciphers, *work, seconds=asked.seconds), "cipher")
+        for cipher in ("aes-256", "aes-256-hmac-sha1"):
+            told(f"{cipher}, {work[1]}", found[cipher], found["aes-256-no-hmac"], "integrity")
+    natural = ("--reserve", "natural", "--workload", "scan", "--size", "20MB", "--page-size", "1024")
+    (ledger,) = measured(*natural, "--vary", "cipher=sqlcipher", seconds=asked.seconds)["ledger"]
+    (line,) = (line for line in ledger["lines"] if line["kind"] == "io")
+    print("added reads of pages:", [(item["what"], round(item["count"], 1)) for item in line["items"]], line["amount"])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,64 @@
+"""How often do the what-if bands hold the cell they were fitted without?
+
+Runs tdelta over cache shares and ciphers on SQLite's libraries (and MariaDB with ``--mariadb``), and counts the cells
+whose measured posterior median lies within the 95 % band predicted from the other cells: for CPU an operation and for
+response time, each cell once each. Prints every cell and the share with its exact interval.
+
+    python benches/whatif.py [--seconds 120] [--size 10MB] [--workload read-only] [--mariadb]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+
+from tdelta.inference.tallies import exact_interval
+
+SHARES = "cache=5%,10%,20%,40%,80%"
+RUNS = (
+    ("--library", "sqlite3mc", "--vary", "cipher=aes-256,sqlcipher,chacha20"),
+    ("--library", "sqlcipher", "--vary", "cipher=aes-256,aes-256-no-hmac"),
+)
+MARIADB = (("--engine", "mariadb", "--vary", "cipher=aes-256", "--scope", "data"),)
+
+
+def measured(options: tuple[str, ...], asked: argparse.Namespace) -> list[dict[str, object]]:
+    """The what-if of one run."""
+    command = [sys.executable, "-m", "tdelta", "run", "--json", "--workload", asked.workload, "--size", asked.size]
+    command += ["--vary", SHARES, "--max-time", f"{asked.seconds}s", "--no-aa-twin", *options]
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False)
+    found: list[dict[str, object]] = json.loads(done.stdout)["what_if"]
+    return found
+
+
+def main() -> None:
+    """Run, print every cell, and count."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seconds", type=int, default=120)
+    parser.add_argument("--size", default="10MB")
+    parser.add_argument("--workload", default="read-only")
+    parser.add_argument("--mariadb", action="store_true")
+    asked = parser.parse_args()
+    held: dict[str, list[bool]] = {"cpu": [], "response": []}
+    for options in MARIADB if asked.mariadb else RUNS:
+        for one in measured(options, asked):
+            for cell in one["cells"]:
+                for name, tally in held.items():
+                    tally.append(cell[f"{name}_held"])
+                    real, band = cell[name], cell[f"predicted_{name}"]
+                    print(
+                        f"{options[1]} {one['condition']['cipher']:>16} {100 * cell['cache']:5.1f} % {name:>8}"
+                        f"  measured {real['median']:.3f} ({real['band95'][0]:.3f} … {real['band95'][1]:.3f})"
+                        f"  predicted {band['median']:.3f} ({band['band95'][0]:.3f} … {band['band95'][1]:.3f})"
+                        f"  {'held' if tally[-1] else 'MISSED'}",
+                        flush=True,
+                    )
+    for name, tally in held.items():
+        low, high = exact_interval(sum(tally), len(tally))
+        print(f"{name}: {sum(tally)} of {len(tally)} cells held ({low:.0%} … {high:.0%})")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,283 @@
+"""The ledger: of what the extra CPU of encryption is made, and what of the extra time is waiting.
+
+Totals are measured (the posteriors of the verdicts); lines are predicted, counts of a run times prices that were
+measured apart from it; the rest is what lines do not explain, and nothing is fitted to make it small. So a rest that
+is not zero is a finding: work that is not counted, or work that costs other than its price.
+
+Everything is propagated by draws from a fixed stream: totals from their posteriors, prices as `tdelta.inference.prices`
+says, counts by their scatter over trials. Total and lines are drawn independently, though noise of the moment is in
+both, which makes the rest's interval too wide rather than too narrow.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from tdelta.inference.costs import Panel, panels
+from tdelta.inference.fits import CostFit, Fitted, fit_metrics
+from tdelta.inference.posterior import FloatArray, Mixture, posterior
+from tdelta.inference.prices import PagePrices, Price, less
+from tdelta.records import (
+    Amount,
+    Condition,
+    Ledger,
+    LedgerItem,
+    LedgerKind,
+    LedgerLine,
+    Measurement,
+    Metric,
+    Role,
+    RunSettings,
+    Trial,
+)
+
+_DRAWS = 4000
+_SEED = 20_240_229
+_MASS = 0.95
+_US = 1e6
+_FEWEST_BLOCKS = 2
+_FEWEST_ROUNDS = 3
+"""From so many rounds on a round is the unit; below, a block is, which leaves the luck of instances out."""
+
+_COUNTED = {"cache": ("cache_misses", "cache_writes"), "engine": ("pages_decrypted", "pages_encrypted")}
+"""What counts pages decrypted and encrypted, by what prices are of."""
+
+_LOGGED = {"log_writes": "writes to the log", "log_bytes": "bytes of log"}
+
+Counter = Callable[[Measurement], float | None]
+"""A count of one operation of a trial; None where it is not known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """Draws of what an operation of one condition takes beyond its baseline, µs."""
+
+    condition: Condition
+    panel: Panel
+    us: FloatArray
+
+
+class Draws:
+    """One stream of standard normals for a whole ledger."""
+
+    def __init__(self, seed: int = _SEED) -> None:
+        self._random = np.random.default_rng(seed)
+
+    def normal(self) -> FloatArray:
+        """As many as every quantity has."""
+        return self._random.standard_normal(_DRAWS)
+
+    def difference(self, fitted: Fitted, mixture: Mixture) -> FloatArray:
+        """Of a condition over its baseline, in the metric's unit, stratified over the posterior's quantiles."""
+        found = posterior(mixture)
+        at = (self._random.permutation(_DRAWS) + self._random.random(_DRAWS)) / _DRAWS
+        return np.asarray(fitted.baseline_value * np.expm1(np.interp(at, found.cumulative, found.theta)))
+
+    def mean(self, values: FloatArray, groups: FloatArray) -> FloatArray:
+        """Of the mean of values that come in groups (rounds): by the groups' means, or of few groups the values."""
+        means = np.array([values[groups == group].mean() for group in np.unique(groups)])
+        used = means if len(means) >= _FEWEST_ROUNDS else values
+        error = float(used.std(ddof=1)) / math.sqrt(len(used))
+        return np.asarray(float(used.mean()) + error * self._random.standard_t(len(used) - 1, _DRAWS))
+
+    def count(self, counts: FloatArray) -> FloatArray:
+        """Of a count's mean over trials."""
+        error = float(counts.std(ddof=1)) / math.sqrt(len(counts)) if len(counts) > 1 else 0.0
+        return float(counts.mean()) + error * self.normal()
+
+
+def ledgers(trials: Iterable[Trial], settings: RunSettings, prices: Mapping[str, PagePrices]) -> tuple[Ledger, ...]:
+    """The ledger of every encrypted condition that has a CPU time, in the design's order.
+
+    Args:
+        trials: the run's.
+        settings: the run's.
+        prices: by the condition's key; of a condition without any, all is rest.
+    """
+    fits = fit_metrics(panels(trials, settings), (Metric.CPU_PER_OPERATION, Metric.RESPONSE_TIME), settings.luck)
+    draws = Draws()
+    elapsed = {d.condition.key: amount(d.us) for d in _differences(fits[Metric.RESPONSE_TIME], draws)}
+    cpu = _differences(fits[Metric.CPU_PER_OPERATION], draws)
+    return tuple(_ledger(d, elapsed.get(d.condition.key), prices.get(d.condition.key), draws) for d in cpu)
+
+
+def _differences(fit: CostFit, draws: Draws) -> Iterator[Difference]:
+    for fitted, condition, mixture in fit.data():
+        if condition.role is Role.TREATMENT and condition.level("cipher") != "none":
+            yield Difference(condition, fitted.panel, draws.difference(fitted, mixture))
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A line before it is put in figures."""
+
+    kind: LedgerKind
+    us: FloatArray
+    items: tuple[LedgerItem, ...]
+    source: str
+
+
+def _ledger(cpu: Difference, elapsed: Amount | None, prices: PagePrices | None, draws: Draws) -> Ledger:
+    parts, absent = _parts(cpu, prices, draws)
+    rest = cpu.us - sum((part.us for part in parts), np.zeros(_DRAWS))
+    lines = [_line(part, cpu.us) for part in (*parts, _Part(LedgerKind.REST, rest, (), ""))]
+    return Ledger(
+        condition=cpu.condition,
+        baseline=cpu.panel.baseline,
+        cpu=amount(cpu.us),
+        lines=tuple(lines),
+        elapsed=elapsed,
+        waiting=None if elapsed is None or len(cpu.panel.trials) < _FEWEST_BLOCKS else amount(_waited(cpu, draws)),
+        in_rest=tuple(absent),
+    )
+
+
+def _parts(cpu: Difference, prices: PagePrices | None, draws: Draws) -> tuple[list[_Part], list[str]]:
+    if prices is None:
+        return [], ["pages: what one costs this engine's own code is not known"]
+    own, plain = _trials_of(cpu.panel, cpu.condition), _trials_of(cpu.panel, cpu.panel.baseline)
+    moved = _moved(prices.page_bytes)
+    read, written = (_counts(own, counter) for counter in _crossed(prices))
+    if read is None or written is None:
+        return [], ["pages: they are not counted in these trials"]
+    parts = list(_page_parts(prices, (draws.count(read), draws.count(written)), draws))
+    logged = _counts(own, _counter(prices.log_counted))
+    if prices.log is not None and logged is not None:
+        parts.append(_log(prices.log, draws.count(logged), prices.log_counted, draws))
+    if prices.plain_read is not None and prices.plain_write is not None:
+        extra = [_extra(own, plain, counter, draws) for counter in moved]
+        parts.append(_io((prices.plain_read, prices.plain_write), extra, draws))
+    return parts, list(_absent(prices))
+
+
+def crossed_pages(panel: Panel, condition: Condition, prices: PagePrices) -> tuple[float, float] | None:
+    """Pages that an operation decrypts and encrypts under one condition, means over trials; None where not counted."""
+    read, written = (_counts(_trials_of(panel, condition), counter) for counter in _crossed(prices))
+    return None if read is None or written is None else (float(read.mean()), float(written.mean()))
+
+
+def _crossed(prices: PagePrices) -> tuple[Counter, Counter]:
+    """What counts pages decrypted and encrypted."""
+    if prices.counted == "bytes":
+        return _moved(prices.page_bytes)
+    read, written = _COUNTED[prices.counted]
+    return _counter(read), _counter(written)
+
+
+def _moved(page_bytes: int) -> tuple[Counter, Counter]:
+    """Pages read and written, by the bytes that were asked of the system."""
+    return (lambda m: m.asked_read_bytes / page_bytes), (lambda m: m.asked_written_bytes / page_bytes)
+
+
+def _absent(prices: PagePrices) -> Iterator[str]:
+    if prices.mac and prices.bare_read is None:
+        yield f"integrity: {prices.mac} is one with its cipher, and in that line"
+    if prices.counted != "engine":
+        yield "log: its pages are among the cipher's, since it holds whole pages"
+    elif prices.log is None:
+        yield "log: what it costs was not measured, or it is not encrypted"
+    if prices.plain_read is None:
+        yield "extra I/O: what a plain page costs this server is not known"
+
+
+def _page_parts(prices: PagePrices, counts: tuple[FloatArray, FloatArray], draws: Draws) -> Iterator[_Part]:
+    read, write, bare_read, bare_write = prices.read, prices.write, prices.bare_read, prices.bare_write
+    if bare_read is None or bare_write is None:
+        yield _priced(LedgerKind.CIPHER, counts, (read, write), ("decrypted", "encrypted"), prices.cipher, draws)
+        return
+    source = f"{prices.cipher} without its MAC"
+    yield _priced(LedgerKind.CIPHER, counts, (bare_read, bare_write), ("decrypted", "encrypted"), source, draws)
+    macs = (less(read, bare_read), less(write, bare_write))
+    yield _priced(LedgerKind.INTEGRITY, counts, macs, ("checked", "authenticated"), prices.mac, draws)
+
+
+def _priced(
+    kind: LedgerKind,
+    counts: Sequence[FloatArray],
+    prices: Sequence[Price],
+    done: Sequence[str],
+    source: str,
+    draws: Draws,
+) -> _Part:
+    products = [count * price.draws(draws.normal()) for count, price in zip(counts, prices, strict=True)]
+    items = tuple(
+        LedgerItem(f"pages {what}", float(count.mean()), price.us, price.quartiles)
+        for what, count, price in zip(done, counts, prices, strict=True)
+    )
+    return _Part(kind, sum(products, np.zeros(_DRAWS)), items, source)
+
+
+def _log(price: Price, logged: FloatArray, counted: str, draws: Draws) -> _Part:
+    item = LedgerItem(_LOGGED[counted], float(logged.mean()), price.us, price.quartiles)
+    return _Part(LedgerKind.LOG, logged * price.draws(draws.normal()), (item,), "rows logged on the twins' servers")
+
+
+def _io(plain: Sequence[Price], extra: Sequence[FloatArray], draws: Draws) -> _Part:
+    return _priced(LedgerKind.IO, extra, plain, ("read beyond plain", "written beyond plain"), "plain pages", draws)
+
+
+def _extra(own: Sequence[Measurement], plain: Sequence[Measurement], counter: Counter, draws: Draws) -> FloatArray:
+    """A count beyond the baseline's, block by block, since work differs between blocks."""
+    counts, others = _counts(own, counter), _counts(plain, counter)
+    return np.zeros(_DRAWS) if counts is None or others is None else draws.count(counts - others)
+
+
+def _waited(cpu: Difference, draws: Draws) -> FloatArray:
+    """What an operation waited longer: response time less CPU time, over the baseline's in the same block."""
+
+    def off_cpu(measured: Measurement) -> float:
+        return measured.response_ns / 1e3 - measured.cpu_seconds * _US / measured.operations
+
+    own, plain = (_trials_of(cpu.panel, of) for of in (cpu.condition, cpu.panel.baseline))
+    longer = np.array([off_cpu(m) - off_cpu(p) for m, p in zip(own, plain, strict=True)])
+    return draws.mean(longer, cpu.panel.rounds.astype(np.float64))
+
+
+def _trials_of(panel: Panel, condition: Condition) -> list[Measurement]:
+    at = panel.conditions.index(condition)
+    return [row[at].measurement for row in panel.trials]
+
+
+def _counter(name: str) -> Counter:
+    def count(measured: Measurement) -> float | None:
+        return measured.engine_counters.get(name)
+
+    return count
+
+
+def _counts(measured: Sequence[Measurement], counter: Counter) -> FloatArray | None:
+    """A count an operation of every trial; None where any has none."""
+    found = [(counter(m), m.counted_operations) for m in measured]
+    known = [count / done for count, done in found if count is not None and done]
+    return np.array(known) if known and len(known) == len(found) else None
+
+
+def amount(us: FloatArray) -> Amount:
+    """The median of draws, and their shortest interval of 95 %."""
+    return Amount(float(np.median(us)), shortest(us))
+
+
+def shortest(draws: FloatArray, mass: float = _MASS) -> tuple[float, float]:
+    """The shortest interval that holds this much of the draws."""
+    ordered = np.sort(draws)
+    inside = math.ceil(mass * len(ordered))
+    widths = ordered[inside - 1 :] - ordered[: len(ordered) - inside + 1]
+    at = int(np.argmin(widths))
+    return float(ordered[at]), float(ordered[at + inside - 1])
+
+
+def _line(part: _Part, cpu: FloatArray) -> LedgerLine:
+    is_told = shortest(cpu)[0] > 0.0
+    shares = part.us / np.maximum(cpu, 1e-9)
+    return LedgerLine(
+        kind=part.kind,
+        amount=amount(part.us),
+        share=float(np.median(shares)) if is_told else None,
+        share_hdi95=shortest(shares) if is_told else None,
+        items=part.items,
+        source=part.source,
+    )

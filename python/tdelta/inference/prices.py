@@ -1,0 +1,125 @@
+"""What prices are: passes of a measurement as JSON values, and how sure they are.
+
+A price is the median of its passes, taken all over a run. Its uncertainty is that of *one* pass (the quartiles' spread
+over 1.349, a normal's), and not of their median, since work under load is done at moments that differ from one another
+as passes do; and to that comes `TRANSFER`, since pages under load lie in other caches than pages that are timed in a
+row. An error of a median over hundreds of passes would be a precision that is not there.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tdelta.inference.posterior import FloatArray
+from tdelta.records import Condition, Role
+
+_QUARTILES_OF_NORMAL = 1.349
+
+TRANSFER = 0.10
+"""How far the price of work under load is from the one measured: a standard deviation, as a share of the price.
+
+HMACs planted in SQLCipher took 4 to 22 % more, in busy runs, than their price (benches/ledger_planted.py).
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """What one page, call or byte takes, µs: the median of its passes between their quartiles."""
+
+    us: float
+    quartiles: tuple[float, float]
+
+    @property
+    def sd(self) -> float:
+        """How unsure it is of work under load: one pass from another, and `TRANSFER`."""
+        of_passes = (self.quartiles[1] - self.quartiles[0]) / _QUARTILES_OF_NORMAL
+        return math.hypot(of_passes, TRANSFER * self.us)
+
+    def draws(self, normal: FloatArray) -> FloatArray:
+        """Draws, from as many of a standard normal."""
+        return self.us + self.sd * normal
+
+
+def price_of(passes: Iterable[float]) -> Price:
+    """The price of these passes, at least one."""
+    low, median, high = np.quantile(np.array(list(passes), dtype=np.float64), (0.25, 0.5, 0.75))
+    return Price(float(median), (float(low), float(high)))
+
+
+@dataclass(frozen=True, slots=True)
+class PagePrices:
+    """What a page costs the code under test, beyond a plain one where nothing else is said.
+
+    ``counted`` says what is encrypted: all ``bytes`` that are moved, pages that the ``cache`` reads and writes, or
+    those that the ``engine`` counts. ``read`` and ``write`` are with the MAC; ``bare_read`` and ``bare_write`` without
+    it, None where it cannot be left out. ``plain_read`` and ``plain_write`` are of a plain page, None where that is not
+    known. ``log`` is what log costs more than on a plain twin, for each of what ``log_counted`` counts. ``cipher`` and
+    ``mac`` are words.
+    """
+
+    page_bytes: int
+    counted: str
+    cipher: str
+    mac: str
+    read: Price
+    write: Price
+    plain_read: Price | None = None
+    plain_write: Price | None = None
+    bare_read: Price | None = None
+    bare_write: Price | None = None
+    log: Price | None = None
+    log_counted: str = ""
+
+
+def prices_from_json(values: Mapping[str, Any] | None, conditions: Iterable[Condition]) -> dict[str, PagePrices]:
+    """Prices by the encrypted condition's key.
+
+    Args:
+        values: as a session stores them: ``{"KEY": [measurement, …]}``; None for none.
+        conditions: the run's.
+    """
+    found = values or {}
+    plain = {c.stratum: c.key for c in conditions if c.role is Role.BASELINE}
+    stratum = {c.key: c.stratum for c in conditions}
+    return {
+        key: _page_prices(measured, found.get(plain.get(stratum.get(key, -1), ""), []))
+        for key, measured in found.items()
+        if measured and "passes" in measured[0]
+    }
+
+
+def _page_prices(measured: Sequence[Mapping[str, Any]], plain: Sequence[Mapping[str, Any]]) -> PagePrices:
+    first = measured[0]
+    names = first["passes"]
+    prices: dict[str, Any] = {name: price_of(us for one in measured for us in one["passes"][name]) for name in names}
+    fixed: dict[str, Any] = {name: first[name] for name in ("page_bytes", "counted", "cipher", "mac")}
+    log, counted = _log(_logged(measured), _logged(plain))
+    return PagePrices(**fixed, **prices, log=log, log_counted=counted)
+
+
+def _logged(measured: Iterable[Mapping[str, Any]]) -> list[Mapping[str, float]]:
+    return [one for measurement in measured for one in measurement.get("log", ())]
+
+
+def _log(own: Sequence[Mapping[str, float]], plain: Sequence[Mapping[str, float]]) -> tuple[Price | None, str]:
+    """The extra CPU of logging the same rows, over the writes to the log buffer, or if need be the bytes.
+
+    A server that encrypts record by record pays for starts and hardly for bytes, so writes are the better measure.
+    """
+    for name in ("log_writes", "log_bytes"):
+        if own and plain and all(one.get(name, 0) > 0 for one in own):
+            count = float(np.median([one[name] for one in own]))
+            prices = [price_of(one["cpu_us"] / count for one in of) for of in (own, plain)]
+            return less(*prices), name
+    return None, ""
+
+
+def less(price: Price, other: Price) -> Price:
+    """A difference of two prices, as unsure as both."""
+    us, half = price.us - other.us, math.hypot(*(q.quartiles[1] - q.quartiles[0] for q in (price, other))) / 2
+    return Price(us, (us - half, us + half))

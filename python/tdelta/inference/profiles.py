@@ -1,0 +1,170 @@
+"""CPU profiles side by side: time an operation by function and class, and each class's share of the difference.
+
+Counts are taken for Poisson: a class that was sampled n times in o operations, at a period of p ns, took ``n p / o`` an
+operation, and what n would have been on another day is known through ``Gamma(n + 1/2, 1)``, the posterior of a Poisson
+rate under Jeffreys' prior (Box and Tiao 1973, section 1.3.4). Differences and shares are of draws from both sides'
+posteriors, the interval between their 2.5 % and 97.5 % quantiles. perf samples at even distances of CPU time, so sums
+over many functions vary less than Poisson counts do: the intervals are rather too wide than too narrow.
+
+Limits: this is the noise of counting alone. The luck of these instances, and whatever else differed between the trials,
+is not in it; verdicts are for that.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from tdelta.measure.symbols import called, class_of
+from tdelta.records import (
+    ClassShare,
+    Condition,
+    CpuProfile,
+    FunctionClass,
+    FunctionShare,
+    ProfiledSide,
+    Role,
+    Sampled,
+)
+
+FUNCTIONS_KEPT = 40
+_DRAWS = 20_000
+_SEED = 20_001
+_ENDS = (2.5, 97.5)
+_JEFFREYS = 0.5
+
+_Draws = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Profiled:
+    """What was sampled on one condition."""
+
+    condition: Condition
+    trials: int
+    operations: int
+    functions: tuple[Sampled, ...]
+
+    @property
+    def samples(self) -> int:
+        """All of them."""
+        return sum(one.samples for one in self.functions)
+
+
+def cpu_profiles(found: Iterable[Profiled]) -> tuple[CpuProfile, ...]:
+    """Every judged condition beside the baseline of its stratum, where both were sampled."""
+    sampled = [one for one in found if one.samples and one.operations]
+    baselines = {one.condition.stratum: one for one in sampled if one.condition.role is Role.BASELINE}
+    return tuple(
+        compare(baselines[one.condition.stratum], one)
+        for one in sampled
+        if one.condition.role.is_judged and one.condition.stratum in baselines
+    )
+
+
+def compare(plain: Profiled, encrypted: Profiled) -> CpuProfile:
+    """Two profiles side by side."""
+    functions = _functions(plain, encrypted)
+    drawn = {of: _drawn(functions, of, plain, encrypted) for of in _present(functions)}
+    whole = np.sum(list(drawn.values()), axis=0)
+    interval = _interval(whole)
+    is_told = interval[0] > 0 or interval[1] < 0
+    classes = [_class_share(functions, of, draws, whole if is_told else None) for of, draws in drawn.items()]
+    difference = sum(one.difference_ns for one in functions)
+    return CpuProfile(
+        baseline=_side(plain),
+        condition=_side(encrypted),
+        difference_ns=difference,
+        interval95=interval,
+        classes=tuple(_with_shares(classes, difference) if is_told else classes),
+        functions=tuple(sorted(functions, key=_weight, reverse=True)[:FUNCTIONS_KEPT]),
+    )
+
+
+def _side(of: Profiled) -> ProfiledSide:
+    cpu_ns = sum(one.cpu_ns for one in of.functions) / of.operations
+    return ProfiledSide(of.condition, of.trials, of.operations, of.samples, cpu_ns)
+
+
+def _weight(one: FunctionShare) -> tuple[float, float, str]:
+    return max(one.plain_ns, one.encrypted_ns), abs(one.difference_ns), one.function
+
+
+def _functions(plain: Profiled, encrypted: Profiled) -> list[FunctionShare]:
+    before, after = _by_function(plain), _by_function(encrypted)
+    return [
+        _function(key, before.get(key), after.get(key), plain, encrypted) for key in dict.fromkeys((*before, *after))
+    ]
+
+
+_Key = tuple[str, str, bool]
+
+
+def _by_function(side: Profiled) -> dict[_Key, Sampled]:
+    return {(one.dso, one.symbol, one.is_kernel): one for one in side.functions}
+
+
+def _function(
+    key: _Key, plain: Sampled | None, encrypted: Sampled | None, plain_side: Profiled, encrypted_side: Profiled
+) -> FunctionShare:
+    dso, symbol, is_kernel = key
+    plain_ns = 0.0 if plain is None else plain.cpu_ns / plain_side.operations
+    encrypted_ns = 0.0 if encrypted is None else encrypted.cpu_ns / encrypted_side.operations
+    return FunctionShare(
+        function=symbol.partition("@")[0],
+        dso=called(dso),
+        function_class=class_of(symbol, dso, is_kernel=is_kernel),
+        plain_ns=plain_ns,
+        encrypted_ns=encrypted_ns,
+        difference_ns=encrypted_ns - plain_ns,
+        plain_samples=0 if plain is None else plain.samples,
+        encrypted_samples=0 if encrypted is None else encrypted.samples,
+    )
+
+
+def _present(functions: Iterable[FunctionShare]) -> list[FunctionClass]:
+    found = {one.function_class for one in functions}
+    return [of for of in FunctionClass if of in found]
+
+
+def _drawn(functions: Iterable[FunctionShare], of: FunctionClass, plain: Profiled, encrypted: Profiled) -> _Draws:
+    """Draws of the class's difference, ns an operation."""
+    mine = [one for one in functions if one.function_class is of]
+    rng = np.random.default_rng((_SEED, list(FunctionClass).index(of)))
+    sides = []
+    for side, counted in (
+        (plain, sum(one.plain_samples for one in mine)),
+        (encrypted, sum(one.encrypted_samples for one in mine)),
+    ):
+        period_ns = sum(one.cpu_ns for one in side.functions) / side.samples
+        sides.append(rng.gamma(counted + _JEFFREYS, size=_DRAWS) * period_ns / side.operations)
+    return sides[1] - sides[0]
+
+
+def _interval(draws: _Draws) -> tuple[float, float]:
+    low, high = np.percentile(draws, _ENDS)
+    return float(low), float(high)
+
+
+def _class_share(
+    functions: Iterable[FunctionShare], of: FunctionClass, draws: _Draws, whole: _Draws | None
+) -> ClassShare:
+    mine = [one for one in functions if one.function_class is of]
+    plain, encrypted = sum(one.plain_ns for one in mine), sum(one.encrypted_ns for one in mine)
+    return ClassShare(
+        function_class=of,
+        plain_ns=plain,
+        encrypted_ns=encrypted,
+        difference_ns=encrypted - plain,
+        interval95=_interval(draws),
+        share=None,
+        share_interval95=None if whole is None else _interval(draws / whole),
+    )
+
+
+def _with_shares(classes: Iterable[ClassShare], difference_ns: float) -> list[ClassShare]:
+    return [dataclasses.replace(one, share=one.difference_ns / difference_ns) for one in classes]

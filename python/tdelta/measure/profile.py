@@ -1,0 +1,301 @@
+"""Where a process spends its CPU time: ``perf record`` on the event cpu-clock, and ``perf report`` read by function.
+
+cpu-clock is a timer of the kernel's, which machines without hardware counters have, too: a process is looked at every
+millisecond of CPU time that it takes, not of time that passes, so an idle one costs nothing. A sample stands for
+that millisecond. A function of the kernel that holds interrupts off is seen where it lets them on again.
+
+Whatever keeps ``perf`` from working is an `EnvironmentFault` whose message says what to do: a profile is never worth a
+run.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Self
+
+from tdelta.errors import EnvironmentFault
+from tdelta.measure.children import ready
+from tdelta.measure.procfs import read_text
+from tdelta.records import Sampled
+
+FREQUENCY_HZ = 999
+"""Not a thousand: what a program does every millisecond would be hit always or never."""
+
+INSTALL = "install perf: Debian linux-perf, Ubuntu linux-tools-$(uname -r), Fedora perf"
+_PARANOID = Path("/proc/sys/kernel/perf_event_paranoid")
+_PERMIT = "allow it: sysctl kernel.perf_event_paranoid=1, or run as root"
+_PERMIT_KERNEL = "sysctl kernel.perf_event_paranoid=1"
+
+_ATTACH_SECONDS = 30.0
+_END_SECONDS = 30.0
+_REPORT_SECONDS = 120.0
+_TRIES = 3
+"""A server's processes come and go: one that is gone when perf looks for it makes perf give up."""
+
+_LAST_WORDS = 300
+_HEX = re.compile(r"0x[0-9a-f]+")
+_EVENT = re.compile(r"^# Samples: .* of event '([^']*)'", re.MULTILINE)
+_LEVEL = re.compile(r"\[(.)\] ?(.*)")
+_FIELDS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """All functions that were seen in one recording; ``has_kernel`` says whether the kernel's could be."""
+
+    functions: tuple[Sampled, ...]
+    has_kernel: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Perf:
+    """The program ``perf`` of this machine."""
+
+    program: str
+
+    def sampling(self, processes: Callable[[], Sequence[int]], file: Path) -> Sampling:
+        """Attach to processes and their threads, and to those that they start; nothing is sampled yet.
+
+        Args:
+            processes: finds their ids.
+            file: where samples go.
+
+        Raises:
+            EnvironmentFault: perf cannot, or may not.
+        """
+        for left in reversed(range(_TRIES)):
+            pids = tuple(processes())
+            if not pids:
+                raise EnvironmentFault("the database's processes are not known on this machine")
+            try:
+                return Sampling(self.program, pids, file)
+            except _Gone as gone:
+                if not left:
+                    raise EnvironmentFault(str(gone)) from gone
+        raise AssertionError
+
+    def read(self, file: Path) -> Recording:
+        """What was sampled, by function.
+
+        Raises:
+            EnvironmentFault: perf cannot read it.
+        """
+        # No children: there are no call chains. By dso and symbol: what a stripped file does not name is an address.
+        words = ["report", "--stdio", "-i", str(file), "--sort", "dso,sym", "-F", "sample,period,dso,sym", "-t", "\t"]
+        try:
+            done = subprocess.run(
+                [self.program, *words, "--no-children", "--percent-limit", "0"],
+                capture_output=True,
+                stdin=subprocess.DEVNULL,
+                timeout=_REPORT_SECONDS,
+                env=_environment(),
+                check=False,
+            )
+        except (OSError, subprocess.TimeoutExpired) as error:
+            raise EnvironmentFault(f"perf could not read its own samples: {error}") from error
+        if done.returncode != 0:
+            raise EnvironmentFault(f"perf could not read its own samples: {_last_words(done.stderr)}")
+        return parse_report(done.stdout.decode(errors="replace"))
+
+
+def find_perf() -> Perf:
+    """The ``perf`` of this machine.
+
+    Raises:
+        EnvironmentFault: there is none, or it does not run here; the message says how to get one.
+    """
+    program = shutil.which("perf")
+    if program is None:
+        raise EnvironmentFault(f"there is no perf here; {INSTALL}")
+    try:
+        # Ubuntu's is a script that looks for the kernel's own, and fails where that is not installed.
+        done = subprocess.run([program, "version"], capture_output=True, timeout=_END_SECONDS, check=False)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise EnvironmentFault(f"perf does not run here ({error}); {INSTALL}") from error
+    if done.returncode != 0:
+        raise EnvironmentFault(f"perf does not run here ({_last_words(done.stderr)}); {INSTALL}")
+    return Perf(program)
+
+
+class _Gone(EnvironmentFault):
+    """A process was gone before perf could attach to it."""
+
+
+class Sampling:
+    """``perf record``, attached to processes. Use as a context manager: at the end it is gone, whatever happened.
+
+    It is told when to begin and to end over a pipe, so that nothing but the trial is sampled, and is ended by its id.
+    """
+
+    def __init__(self, program: str, pids: Sequence[int], file: Path) -> None:
+        self._errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the process
+        orders, self._orders = os.pipe()
+        self._answers, answers = os.pipe()
+        command = [program, "record", "-e", "cpu-clock", "-F", str(FREQUENCY_HZ), "-D", "-1"]
+        command += ["--control", f"fd:{orders},{answers}", "-p", ",".join(map(str, pids)), "-o", str(file)]
+        # No copies of the programs go to ~/.debug, where perf would keep them.
+        command += ["--no-buildid", "--no-buildid-cache"]
+        try:
+            self._process = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=self._errors,
+                pass_fds=(orders, answers),
+                env=_environment(),
+                start_new_session=True,  # Ctrl-C is tdelta's to handle
+            )
+        except OSError as error:
+            self._close()
+            raise EnvironmentFault(f"perf does not run here: {error.strerror}; {INSTALL}") from error
+        finally:
+            os.close(orders)
+            os.close(answers)
+        try:
+            self._tell("ping")
+        except BaseException:
+            self.__exit__(None, None, None)
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, _kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
+    ) -> None:
+        if self._process.poll() is None:
+            self._process.kill()
+            self._process.wait()
+        self._close()
+
+    def begin(self) -> None:
+        """Sample from now on. Raises ``EnvironmentFault`` if perf has given up."""
+        self._tell("enable")
+
+    def end(self) -> None:
+        """Sample no more, and have all samples written.
+
+        Raises:
+            EnvironmentFault: perf has given up meanwhile.
+        """
+        self._tell("disable")
+        self._process.send_signal(signal.SIGINT)
+        try:
+            self._process.wait(_END_SECONDS)
+        except subprocess.TimeoutExpired as late:
+            raise EnvironmentFault(f"perf did not end within {_END_SECONDS:.0f} s") from late
+
+    def _tell(self, order: str) -> None:
+        try:
+            os.write(self._orders, f"{order}\n".encode())
+            if not ready([_Descriptor(self._answers)], _ATTACH_SECONDS):
+                raise EnvironmentFault(f"perf did not answer within {_ATTACH_SECONDS:.0f} s")
+            if os.read(self._answers, 64):
+                return
+        except BrokenPipeError:
+            pass
+        raise self._given_up()
+
+    def _given_up(self) -> EnvironmentFault:
+        """Why perf is gone, as an exception."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(_END_SECONDS)
+        self._errors.seek(0)
+        return why(self._errors.read().decode(errors="replace"), (read_text(_PARANOID) or "").strip())
+
+    def _close(self) -> None:
+        for descriptor in (self._orders, self._answers):
+            with contextlib.suppress(OSError):
+                os.close(descriptor)
+        self._errors.close()
+
+
+@dataclass(frozen=True, slots=True)
+class _Descriptor:
+    number: int
+
+    def fileno(self) -> int:
+        return self.number
+
+
+def why(words: str, paranoid: str) -> EnvironmentFault:
+    """What perf's own words mean, for people: that it may not, that it is too old, or whatever it said last.
+
+    Args:
+        words: what it wrote before it ended.
+        paranoid: the level of ``kernel.perf_event_paranoid``; empty where it is not known.
+    """
+    lower = words.lower()
+    if any(said in lower for said in ("access to performance monitoring", "permission", "not permitted", "paranoid")):
+        level = f" (kernel.perf_event_paranoid is {paranoid})" if paranoid else ""
+        return EnvironmentFault(f"perf may not sample here{level}; {_PERMIT}")
+    if "unknown option" in lower or "usage: perf record" in lower or "usage: perf <" in lower:
+        return EnvironmentFault("perf is too old: expected one that takes --control, of Linux 5.10 or newer")
+    if "no such process" in lower or "couldn't create thread/cpu maps" in lower:
+        return _Gone(f"perf could not attach: {_last_words(words)}")
+    return EnvironmentFault(f"perf gave up: {_last_words(words) or 'it said nothing'}")
+
+
+def without_kernel() -> str:
+    """What is said where perf may look at programs and not at the kernel."""
+    return f"perf may not look at the kernel here, whose functions are missing; {_PERMIT_KERNEL}"
+
+
+def parse_report(text: str) -> Recording:
+    """Read ``perf report`` with fields that tabulators separate: samples, period (ns), file, level and symbol.
+
+    Functions of a file that does not name them are added up under no symbol.
+    """
+    found: dict[tuple[str, str, bool], tuple[int, int]] = {}
+    for line in text.splitlines():
+        fields = [field.strip() for field in line.split("\t")]
+        if line.startswith("#") or len(fields) < _FIELDS or not (fields[0].isdigit() and fields[1].isdigit()):
+            continue
+        level = _LEVEL.fullmatch(fields[3])
+        symbol, is_kernel = (level[2], level[1] == "k") if level else (fields[3], False)
+        key = (_file_name(fields[2]), "" if _HEX.fullmatch(symbol) or symbol == "[unknown]" else symbol, is_kernel)
+        samples, period = found.get(key, (0, 0))
+        found[key] = (samples + int(fields[0]), period + int(fields[1]))
+    event = _EVENT.search(text)
+    functions = tuple(Sampled(*key[:2], *counted, is_kernel=key[2]) for key, counted in found.items())
+    return Recording(functions, has_kernel=event is None or not event[1].endswith(":u"))
+
+
+def added(recordings: Iterable[Recording]) -> Recording:
+    """Several recordings as one."""
+    found: dict[tuple[str, str, bool], tuple[int, int]] = {}
+    has_kernel = True
+    for recording in recordings:
+        has_kernel = has_kernel and recording.has_kernel
+        for one in recording.functions:
+            key = (one.dso, one.symbol, one.is_kernel)
+            samples, cpu_ns = found.get(key, (0, 0))
+            found[key] = (samples + one.samples, cpu_ns + one.cpu_ns)
+    functions = tuple(Sampled(*key[:2], *counted, is_kernel=key[2]) for key, counted in found.items())
+    return Recording(functions, has_kernel)
+
+
+def _file_name(dso: str) -> str:
+    """Without folders, which may be somebody's own, nor what perf says of a file that was replaced meanwhile."""
+    return dso if dso.startswith("[") else dso.removesuffix(" (deleted)").rpartition("/")[2]
+
+
+def _environment() -> dict[str, str]:
+    """Perf asks servers of debugging symbols over the network where it is told to, and reads a user's own settings."""
+    kept = {name: value for name, value in os.environ.items() if name != "DEBUGINFOD_URLS"}
+    return kept | {"PERF_CONFIG": os.devnull, "PERF_PAGER": "cat", "LC_ALL": "C"}
+
+
+def _last_words(words: str | bytes) -> str:
+    text = words.decode(errors="replace") if isinstance(words, bytes) else words
+    return " ".join(text.split())[-_LAST_WORDS:]

@@ -1,0 +1,78 @@
+"""The ledger in a terminal: of what the extra CPU of an operation is made, and what of the extra time is waiting."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from rich.table import Table
+from rich.text import Text
+
+from tdelta.records import Amount, Ledger, LedgerItem, LedgerKind, LedgerLine, RunResult
+from tdelta.report.drawing import paragraph, plain_table
+from tdelta.report.labels import condition_label
+from tdelta.report.quantities import MISSING, microseconds, small_count
+
+NAMES = {
+    LedgerKind.CIPHER: "cipher",
+    LedgerKind.INTEGRITY: "integrity",
+    LedgerKind.LOG: "log",
+    LedgerKind.IO: "extra I/O",
+    LedgerKind.REST: "rest",
+}
+"""What lines are called, for people."""
+
+_UNITS = (("s", 1e6), ("ms", 1e3), ("µs", 1.0))
+
+NOTE = (
+    "Lines of the extra CPU: what was counted in the trials times prices measured apart from them, here, in the code"
+    " under test; the rest is what they leave, below zero where they come to more. Waiting is the extra response time"
+    " less the extra CPU."
+)
+
+
+def ledger_lines(result: RunResult, width: int) -> list[Text | Table]:
+    """The ledgers of a run, one below the other; nothing where it has none."""
+    if not result.ledger:
+        return []
+    table = plain_table((("ledger", False), ("an op", True), ("95 % HDI", True), ("share", True), ("", False)))
+    for ledger in result.ledger:
+        table.add_row(Text(condition_label(ledger.condition, result.settings), style="bold"))
+        cells = amount_cells(ledger)
+        table.add_row("  extra CPU", *cells(ledger.cpu), "", "")
+        for line in ledger.lines:
+            table.add_row(f"    {NAMES[line.kind]}", *cells(line.amount), share_text(line), items_text(line))
+        if ledger.elapsed is not None:
+            table.add_row("  extra time", *cells(ledger.elapsed), "", "")
+        if ledger.waiting is not None:
+            table.add_row("    waiting", *cells(ledger.waiting), "", "")
+    absent = dict.fromkeys(words for ledger in result.ledger for words in ledger.in_rest)
+    note = " ".join((NOTE, *(f"No line for {words}." for words in absent)))
+    return [table, Text(), *paragraph(note, width, "dim")]
+
+
+def amount_cells(ledger: Ledger) -> Callable[[Amount], tuple[str, str]]:
+    """How amounts of a ledger are told: all in one unit, with so many places as leave its largest three figures."""
+    largest = max(abs(total.us) for total in (ledger.cpu, ledger.elapsed) if total is not None)
+    unit, size = next((step for step in _UNITS if largest >= step[1]), _UNITS[-1])
+    places = max(0, 2 - math.floor(math.log10(max(largest / size, 1e-3))))
+
+    def text(us: float) -> str:
+        return f"{round(us / size, places) + 0.0:,.{places}f}".replace("-", "−")
+
+    return lambda amount: (f"{text(amount.us)} {unit}", " … ".join(text(end) for end in amount.hdi95))
+
+
+def share_text(line: LedgerLine) -> str:
+    """A line's share of the CPU difference."""
+    return MISSING if line.share is None else f"{round(100 * line.share) + 0} %".replace("-", "−")
+
+
+def items_text(line: LedgerLine) -> str:
+    """Counts and prices of a line: ``4,460 pages decrypted × 1.49 µs``."""
+    return ", ".join(item_text(item) for item in line.items if abs(item.count) >= 0.0005)
+
+
+def item_text(item: LedgerItem) -> str:
+    """One count and its price."""
+    return f"{small_count(item.count)} {item.what} × {microseconds(item.price_us)}"

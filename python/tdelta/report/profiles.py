@@ -1,0 +1,117 @@
+"""CPU profiles in a terminal: the functions that took most, plain and encrypted side by side, then their classes."""
+
+from __future__ import annotations
+
+from rich.table import Table
+from rich.text import Text
+
+from tdelta.records import ClassShare, CpuProfile, FunctionClass, FunctionShare, RunResult
+from tdelta.report.drawing import paragraph, plain_table
+from tdelta.report.labels import condition_label
+from tdelta.report.quantities import MISSING, printable, signed_amount, small_amount
+
+FUNCTIONS_SHOWN = 12
+_NAME_WIDTH = 34
+_WIDE = 100
+
+CLASS_WORDS = {
+    FunctionClass.CIPHER: "cipher",
+    FunctionClass.HASH: "hashing",
+    FunctionClass.CRYPTO: "cipher software, rest",
+    FunctionClass.CHECKSUM: "checksums",
+    FunctionClass.COMPRESSION: "compression",
+    FunctionClass.DATABASE: "database",
+    FunctionClass.LIBRARY: "C library",
+    FunctionClass.KERNEL: "kernel",
+    FunctionClass.CLIENT: "tdelta's own",
+}
+
+NOTE = (
+    "CPU time of an operation, out of trials that perf sampled and that count for nothing else. Intervals know of the"
+    " number of samples alone, not of the luck of these instances; a share is of the whole difference."
+)
+
+
+def profile_lines(result: RunResult, width: int) -> list[Text | Table]:
+    """The CPU profiles of a run; nothing where it has none."""
+    lines: list[Text | Table] = []
+    for profile in result.profiles:
+        lines += [*paragraph(heading(profile, result), width, "bold"), _functions(profile, width), Text()]
+        lines += [_classes(profile), Text()]
+    return [*lines, *paragraph(NOTE, width, "dim")] if lines else []
+
+
+def heading(profile: CpuProfile, result: RunResult) -> str:
+    """What a profile is of, what was sampled, and the whole difference."""
+    plain, encrypted = profile.baseline, profile.condition
+    low, high = (signed_amount(end) for end in profile.interval95)
+    return (
+        f"CPU profile of {condition_label(encrypted.condition, result.settings)}: {small_amount(encrypted.cpu_ns)} an"
+        f" operation, plain {small_amount(plain.cpu_ns)}; {signed_amount(profile.difference_ns)} ({low} … {high});"
+        f" {encrypted.samples:,} and {plain.samples:,} samples"
+    )
+
+
+def function_name(one: FunctionShare) -> str:
+    """A function's name; of one that its file does not name, the file."""
+    return printable(one.function) or f"[not named] in {printable(one.dso)}"
+
+
+def share_text(one: ClassShare) -> str:
+    """A class's share of the difference with its interval, in per cent."""
+    if one.share is None or one.share_interval95 is None:
+        return MISSING
+    low, high = one.share_interval95
+    return f"{_per_cent(one.share)} % ({_per_cent(low)} … {_per_cent(high)})"
+
+
+def interval_text(one: ClassShare) -> str:
+    """The ends of the interval of a class's difference."""
+    low, high = (signed_amount(end) for end in one.interval95)
+    return f"{low} … {high}"
+
+
+def _per_cent(share: float) -> str:
+    return f"{100 * share:.0f}".replace("-", "−").replace("−0", "0") if abs(share) < 0.1 else _whole(100 * share)
+
+
+def _whole(value: float) -> str:
+    return f"{value:,.0f}".replace("-", "−")
+
+
+def _functions(profile: CpuProfile, width: int) -> Table:
+    table = plain_table(
+        (("function", False), ("file", False), ("class", False), *((n, True) for n in ("plain", "twin", "difference")))
+    )
+    table.padding = (0, 1, 0, 0)
+    room = _NAME_WIDTH if width >= _WIDE else _NAME_WIDTH - 14
+    for one in profile.functions[:FUNCTIONS_SHOWN]:
+        table.add_row(
+            _cut(printable(one.function) or "[not named]", room),
+            _cut(printable(one.dso), room // 2),
+            one.function_class.value,
+            small_amount(one.plain_ns),
+            small_amount(one.encrypted_ns),
+            signed_amount(one.difference_ns),
+        )
+    return table
+
+
+def _classes(profile: CpuProfile) -> Table:
+    headings = ("plain", "twin", "difference", "95 %", "share")
+    table = plain_table((("class", False), *((name, True) for name in headings)))
+    table.padding = (0, 1, 0, 0)
+    for one in profile.classes:
+        table.add_row(
+            CLASS_WORDS[one.function_class],
+            small_amount(one.plain_ns),
+            small_amount(one.encrypted_ns),
+            signed_amount(one.difference_ns),
+            interval_text(one),
+            share_text(one),
+        )
+    return table
+
+
+def _cut(text: str, room: int) -> str:
+    return text if len(text) <= room else f"{text[: room - 1]}…"

@@ -1,0 +1,108 @@
+"""What each statement cost, twins below one another: in a terminal, and the cells that the page has too."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+
+from rich.table import Table
+from rich.text import Text
+
+from tdelta.records import Estimate, RunResult, StatementTrace, Traces
+from tdelta.report.drawing import paragraph, plain_table
+from tdelta.report.labels import condition_label
+from tdelta.report.quantities import MISSING, amounts, decimals, interval, microseconds, percent
+
+HEADINGS = ("physical", "logical", "current")
+"""Reads, in the customary order."""
+
+NOTE = (
+    "All but calls is of one call. CPU (the thread that ran it), reads, rows and log are of extra trials whose"
+    " statements were metered one by one; elapsed is of the measured trials. The ratios are over the plain twins, with"
+    " their 95 % HDI."
+)
+
+
+def trace_lines(result: RunResult, width: int) -> list[Text | Table]:
+    """The statements of a run, each with its twins; nothing where none was traced."""
+    traces = result.traces
+    if traces is None:
+        return []
+    columns = columns_of(traces)
+    table = plain_table((("", False), *((column, True) for column in columns)))
+    table.padding = (0, 1, 0, 0)
+    ratios: list[Text] = []
+    for statement, found in by_statement(traces):
+        table.add_row(Text(statement, style="bold"))
+        for one in found:
+            label = condition_label(one.condition, result.settings)
+            table.add_row(f"  {label}", *cells(one, columns))
+            if told := ratio_words(one):
+                ratios.append(Text(f"{statement}, {label}: {told}"))
+    texts = [Text(line) for line in legend(traces, width)]
+    notes = [*paragraph(NOTE, width, "dim"), *paragraph(heading_words(traces), width, "dim")]
+    return [Text("Statements"), table, Text(), *ratios, Text(), *texts, Text(), *notes]
+
+
+def by_statement(traces: Traces) -> Iterator[tuple[str, Sequence[StatementTrace]]]:
+    """The traces of each statement, conditions in the design's order."""
+    order = list(dict.fromkeys(one.statement for one in traces.statements))
+    found = sorted(traces.statements, key=lambda one: order.index(one.statement))  # stable: conditions keep their order
+    for statement, group in groupby(found, key=lambda one: one.statement):
+        yield statement, list(group)
+
+
+def columns_of(traces: Traces) -> tuple[str, ...]:
+    """The headings of the table: without the reads that the engine has nothing for."""
+    log = ("log",) if any(one.log_bytes is not None for one in traces.statements) else ()
+    return ("calls", "CPU", "elapsed", *(heading for heading in HEADINGS if heading in traces.headings), "rows", *log)
+
+
+def cells(one: StatementTrace, columns: Sequence[str]) -> tuple[str, ...]:
+    """The figures of one statement under one condition, by heading."""
+    found = {
+        "calls": f"{one.calls:,}",
+        "CPU": microseconds(one.cpu_us),
+        "elapsed": microseconds(one.elapsed_us),
+        "rows": _count(one.rows),
+        "log": MISSING if one.log_bytes is None else amounts((one.log_bytes,), "bytes")[0],
+    }
+    return tuple(found[name] if name in found else _count(one.reads[name]) for name in columns)
+
+
+def ratio_words(one: StatementTrace) -> str:
+    """``CPU +12.3 % (+9.1 … +15.6), elapsed …``; empty for a plain twin."""
+    pairs = (("CPU", one.cpu_ratio), ("elapsed", one.elapsed_ratio))
+    return ", ".join(f"{name} {words}" for name, ratio in pairs if (words := estimate_words(ratio)))
+
+
+def estimate_words(ratio: Estimate | None) -> str:
+    """A ratio with its 95 % HDI; empty where there is none."""
+    if ratio is None or not math.isfinite(ratio.median):
+        return ""
+    places = decimals((ratio.median, *ratio.hdi95))
+    return f"{percent(ratio.median, places)} ({interval(ratio.hdi95, places)})"
+
+
+def legend(traces: Traces, width: int) -> list[str]:
+    """What each statement is: the head of its text."""
+    texts = {one.statement: one.sql for one in traces.statements}
+    return [_cut(f"{name}: {text}", width) for name, text in texts.items()]
+
+
+def heading_words(traces: Traces) -> str:
+    """What the engine has under each heading of reads; and that it has none."""
+    told = [f"{heading}: {traces.headings[heading]}" for heading in HEADINGS if heading in traces.headings]
+    missing = [heading for heading in HEADINGS if heading not in traces.headings]
+    if missing:
+        told.append(f"{', '.join(missing)} reads: the engine does not tell them of a statement")
+    return "; ".join(told) + "."
+
+
+def _cut(text: str, width: int) -> str:
+    return text if len(text) <= width else f"{text[: width - 1]}…"
+
+
+def _count(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 or value == int(value) else f"{value:.3g}"

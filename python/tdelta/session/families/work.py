@@ -1,0 +1,72 @@
+"""What trials do: transactions on warm caches or cold ones (``--cold``, or the factor ``work``), loads, or rebuilds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from tdelta.driver.jobs import STEPS
+from tdelta.errors import UsageError
+from tdelta.records import Level
+
+if TYPE_CHECKING:
+    from tdelta.session.request import RunRequest
+
+_COLD = "cold"
+
+
+def check_work(
+    request: RunRequest, levels: Mapping[str, Sequence[Level]], *, most_cold: int | None, product: str
+) -> None:
+    """Refuse what caches cannot be emptied for, and what loads and rebuilds do not go with.
+
+    Args:
+        request: what was asked for.
+        levels: the levels of each varied factor.
+        most_cold: how many connections can be cold at once; None where it does not matter.
+        product: the engine, for people.
+
+    Raises:
+        UsageError: every fault.
+    """
+    if request.cold and "work" in levels:
+        raise UsageError("--cold and --vary work=…: expected one of the two; list cold among the levels in --vary")
+    works = (_COLD,) if request.cold else levels.get("work", ())
+    faults = []
+    paced = [*_paced(request, levels)]
+    if _COLD in works:
+        threads = max(map(int, levels.get("threads", (request.threads,))))
+        wrong = paced + ([f"--threads above {most_cold}"] if most_cold is not None and threads > most_cold else [])
+        if wrong:
+            faults.append(f"{', '.join(wrong)}: not with cold caches on {product}, which are emptied in between")
+    if set(works).intersection(STEPS):
+        given = {"--plant": request.plant, "--load": request.load, "--database": request.database}
+        wrong = paced + [option for option, value in (given | {"--restore": request.restore}).items() if value]
+        if wrong:
+            faults.append(f"{', '.join(wrong)}: not with --vary work=load or rebuild, whose trials have no operations")
+    if faults:
+        raise UsageError("\n".join(faults))
+
+
+def check_trace(request: RunRequest, levels: Mapping[str, Sequence[Level]]) -> None:
+    """Refuse what statements cannot be metered one by one in.
+
+    Raises:
+        UsageError: every fault.
+    """
+    if not request.trace:
+        return
+    given = {"--load": request.load, "--cold": request.cold, "--plant": request.plant}
+    wrong = [*_paced(request, levels), *(option for option, value in given.items() if value)]
+    wrong += [f"--vary work={work}" for work in levels.get("work", ()) if work != "warm"]
+    if wrong:
+        raise UsageError(f"--trace: not with {', '.join(wrong)}: it meters statements of a closed loop on warm caches")
+
+
+def _paced(request: RunRequest, levels: Mapping[str, Sequence[Level]]) -> Iterator[str]:
+    """What cuts trials, or has operations fall due while there is something else to do."""
+    yield from (f"--{name}" for name in ("rate", "at") if getattr(request, name) is not None)
+    if "at" in levels:
+        yield "--vary at"
+    if request.slice_seconds:
+        yield "--slice"

@@ -1,0 +1,76 @@
+"""What pages, and a server's log, cost the code under test itself: the prices of a run's ledger.
+
+Measured on fresh twins ahead of the first rounds, so that how far prices differ from moment to moment is in them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tdelta.driver import Twin
+from tdelta.errors import EnvironmentFault, TdeltaError
+from tdelta.records import Condition
+from tdelta.session.planning import Plan
+
+FACT = "page prices"
+MOST_ROUNDS = 5
+"""Rounds ahead of which prices are measured."""
+
+
+class Prices:
+    """Prices by the condition's key, JSON values; each condition has one measurement for each of the first rounds.
+
+    Twins alike in all that a price of files depends on share a measurement; every server is measured itself, plain ones
+    and A/A twins, too: what the server's log takes is a difference, and twins must have done the same.
+    """
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+        self._found: dict[str, list[dict[str, object]]] = {}
+        self._observed: Mapping[str, str] = {}
+        self._shared: dict[tuple[object, ...], dict[str, object] | None] = {}
+
+    def restore(self, found: Mapping[str, Any]) -> None:
+        """Go on behind what an earlier sitting had measured."""
+        self._found = {key: list(measured) for key, measured in found.items()}
+
+    def observed(self, ciphers: Mapping[str, str]) -> None:
+        """Take note of what engines were seen to encrypt with, by the cipher asked for."""
+        self._observed = ciphers
+
+    def as_json(self) -> dict[str, object]:
+        """For `restore`."""
+        return dict(self._found)
+
+    def begin_round(self) -> None:
+        """What was measured for twins of another round counts for these no more."""
+        self._shared.clear()
+
+    def take(self, conditions: Sequence[Condition], twin: Twin) -> None:
+        """Measure the prices of a fresh twin, which stands for these conditions; none where it has none."""
+        first = conditions[0]
+        if len(self._found.get(first.key, ())) >= MOST_ROUNDS:
+            return
+        found = self._measured(first, twin)
+        if found:
+            for condition in conditions:
+                self._found.setdefault(condition.key, []).append(found)
+
+    def _measured(self, condition: Condition, twin: Twin) -> dict[str, object] | None:
+        settings = self._plan.twin_settings(condition, 0)
+        page_size = self._plan.family.page_size(settings)
+        if page_size is None:
+            return self._asked(condition, twin)
+        alike = (settings.cipher, page_size, settings.aes_instructions)
+        if alike not in self._shared:
+            self._shared[alike] = self._asked(condition, twin)
+        return self._shared[alike]
+
+    def _asked(self, condition: Condition, twin: Twin) -> dict[str, object] | None:
+        try:
+            return twin.prices(self._observed.get(str(condition.level("cipher")), ""))
+        except EnvironmentFault:
+            raise
+        except TdeltaError:  # a library by path may lack what the wheels have; the run is sound without prices
+            return None

@@ -1,0 +1,252 @@
+"""CPU profiles of a run's twins: behind the blocks of a round, trials that are sampled, and not measured.
+
+Every twin of a round runs them, each the same operations, so that the twins' rows stay equal; all but A/A twins are
+sampled, in passes that each draw an order of their own, so that what drifts does not fall on one side. What keeps
+``perf`` from working is a caution of the run and ends nothing.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, ExitStack, suppress
+from pathlib import Path
+from typing import Any
+
+from tdelta.design import stream
+from tdelta.driver import TrialJob, Twin
+from tdelta.errors import EnvironmentFault
+from tdelta.inference.profiles import Profiled, cpu_profiles
+from tdelta.measure.profile import FREQUENCY_HZ, Perf, Sampling, added, find_perf, without_kernel
+from tdelta.records import Condition, CpuProfile, Event, Measurement, Phase, Role, Sampled
+from tdelta.session.planning import Plan
+
+FACT = "cpu profiles"
+"""The fact that holds what was sampled."""
+
+_TRIAL_SECONDS = 1.0
+"""The least length of such a trial: perf takes a third of a second to attach."""
+
+_ENOUGH_SAMPLES = 3000
+"""A class that has a tenth of them is known to a ninth of itself (95 %)."""
+
+_MOST_PASSES = 8
+_SHARE_OF_TIME = 0.25
+"""The share of the run's time that passes behind the first may take."""
+
+
+class Profiling:
+    """The profiles of a run, whichever sitting made them.
+
+    ``folder`` is where perf's files go, once the run has one of its own.
+    """
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+        self.folder = plan.base
+        self._found: list[Profiled] = []
+        self._is_done = not plan.request.profile
+        self._cautions: list[str] = []
+        self._perf: Perf | None = None
+
+    @property
+    def is_due(self) -> bool:
+        """Whether profiles were asked for, and have been neither made nor given up."""
+        return not self._is_done
+
+    def gather(
+        self,
+        twins: Mapping[Condition, tuple[str, Twin]],
+        jobs: Callable[[Condition, int], TrialJob],
+        *,
+        seconds_left: Callable[[], float],
+        watching: Callable[[Twin], AbstractContextManager[None]],
+        is_interrupted: Callable[[], bool],
+        observe: Callable[[Event], None],
+    ) -> None:
+        """Run and sample all twins of a round, one after another, in passes.
+
+        Args:
+            twins: the round's, each with its name.
+            jobs: the trial that is next for a condition, and the number of its pass; the same for all of a stratum.
+            seconds_left: what is left of the run's time.
+            watching: within what it returns, a Ctrl-C ends the twin's trial.
+            is_interrupted: whether there was a Ctrl-C; then trials that are left are not run.
+            observe: told what happens.
+        """
+        self._is_done = True
+        try:
+            self._perf = find_perf()
+        except EnvironmentFault as fault:
+            self._give_up(fault, observe)
+            return
+        passes = _Passes(self._plan, self._perf, self.folder, twins, watching, is_interrupted, observe)
+        wanted, done, spent = 1, 0, 0.0
+        while done < wanted and not is_interrupted():
+            before = seconds_left()
+            passes.run(done, wanted, jobs)
+            if passes.fault is not None:
+                self._give_up(passes.fault, observe)
+                break
+            done, spent = done + 1, max(spent, before - seconds_left())
+            if done == 1:
+                wanted = self._passes_wanted(passes, spent, seconds_left())
+        self._found = passes.read()
+        if passes.fault is not None and not self._cautions:
+            self._give_up(passes.fault, observe)
+        self._note(passes)
+
+    def as_json(self) -> dict[str, object]:
+        """JSON values, for `restore` and for whoever exports the run."""
+        return {
+            "cautions": list(self._cautions),
+            "conditions": [
+                {
+                    "condition": one.condition.key,
+                    "trials": one.trials,
+                    "operations": one.operations,
+                    "functions": [dataclasses.asdict(function) for function in one.functions],
+                }
+                for one in self._found
+            ],
+        }
+
+    def restore(self, values: Mapping[str, Any] | None) -> None:
+        """Take over what `as_json` of an earlier sitting wrote; None where it came to none."""
+        if values is None:
+            return
+        conditions = {condition.key: condition for condition in self._plan.conditions}
+        self._is_done = True
+        self._cautions = list(values["cautions"])
+        self._found = [
+            Profiled(
+                conditions[one["condition"]],
+                one["trials"],
+                one["operations"],
+                tuple(Sampled(**function) for function in one["functions"]),
+            )
+            for one in values["conditions"]
+        ]
+
+    def records(self) -> tuple[CpuProfile, ...]:
+        """Side by side, in the design's order."""
+        return cpu_profiles(self._found)
+
+    def cautions(self) -> tuple[str, ...]:
+        """What is to be said of them; why there are none, where they were asked for."""
+        if self.is_due:
+            return ("no CPU profile: the run ended before",)
+        return tuple(self._cautions)
+
+    def _give_up(self, fault: Exception, observe: Callable[[Event], None]) -> None:
+        self._cautions.append(
+            f"no CPU profile: {fault}" if not self._found else f"the CPU profile was cut short: {fault}"
+        )
+        observe(Phase("profile", self._cautions[-1]))
+
+    def _passes_wanted(self, passes: _Passes, seconds: float, left: float) -> int:
+        """As many as give every condition enough samples, if the time allows."""
+        wanted = math.ceil(_ENOUGH_SAMPLES / max(1.0, passes.fewest_cpu_seconds * FREQUENCY_HZ))
+        budget = min(left, _SHARE_OF_TIME * self._plan.request.max_seconds)
+        return max(1, min(wanted, _MOST_PASSES, 1 + int(budget / max(seconds, 1e-3))))
+
+    def _note(self, passes: _Passes) -> None:
+        if not passes.has_kernel:
+            self._cautions.append(f"CPU profile: {without_kernel()}")
+        empty = [one for one in self._found if not one.samples]
+        if empty and passes.fault is None:
+            self._cautions.append("no CPU profile: perf took no samples")
+
+
+class _Passes:
+    """Passes over all twins, and what they brought."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        perf: Perf,
+        folder: Path,
+        twins: Mapping[Condition, tuple[str, Twin]],
+        watching: Callable[[Twin], AbstractContextManager[None]],
+        is_interrupted: Callable[[], bool],
+        observe: Callable[[Event], None],
+    ) -> None:
+        self._plan = plan
+        self._perf = perf
+        self._folder = folder
+        self._twins = twins
+        self._watching = watching
+        self._is_interrupted = is_interrupted
+        self._observe = observe
+        self._conditions = [c for c in plan.conditions if c in twins and (c.role is not Role.AA or plan.mix().writes)]
+        self._kept: dict[Condition, list[tuple[Path, Measurement]]] = {}
+        self.fault: EnvironmentFault | None = None
+        """What ended the sampling; the rest of its pass was run without."""
+
+        self.has_kernel = True
+
+    @property
+    def fewest_cpu_seconds(self) -> float:
+        """The CPU seconds of the condition that took the fewest, so far."""
+        return min((sum(m.cpu_seconds for _, m in kept) for kept in self._kept.values()), default=0.0)
+
+    def run(self, number: int, of: int, jobs: Callable[[Condition, int], TrialJob]) -> None:
+        """One trial on every twin, in a drawn order."""
+        order = stream(self._plan.settings.seed, "profile", number).permutation(len(self._conditions))
+        for done, index in enumerate(order):
+            if self._is_interrupted():
+                return
+            text = f"functions are sampled, pass {number + 1} of {of}"
+            self._observe(Phase("profile", text, done, len(self._conditions)))
+            condition = self._conditions[int(index)]
+            self._trial(number, condition, jobs(condition, number))
+
+    def _trial(self, number: int, condition: Condition, job: TrialJob) -> None:
+        """One trial; its samples count if perf lasted and it came to its end."""
+        twin = self._twins[condition][1]
+        file = self._folder / f"perf-{number}-{self._conditions.index(condition)}.data"
+        with ExitStack() as stack:
+            sampling = None if condition.role is Role.AA or self.fault else self._attached(twin, file, stack)
+            with self._watching(twin):
+                measured = twin.trial(job)
+            if sampling is None or measured.stopped_by == "signal":
+                return
+            try:
+                sampling.end()
+            except EnvironmentFault as fault:
+                self.fault = fault
+                return
+        self._kept.setdefault(condition, []).append((file, measured))
+
+    def _attached(self, twin: Twin, file: Path, stack: ExitStack) -> Sampling | None:
+        try:
+            sampling = stack.enter_context(self._perf.sampling(twin.processes, file))
+            sampling.begin()
+        except EnvironmentFault as fault:
+            self.fault = fault
+            return None
+        return sampling
+
+    def read(self) -> list[Profiled]:
+        """What was sampled on each condition, in the design's order. Files are removed."""
+        found = []
+        try:
+            for condition in self._conditions:
+                if kept := self._kept.get(condition):
+                    recording = added(self._perf.read(file) for file, _ in kept)
+                    self.has_kernel = self.has_kernel and recording.has_kernel
+                    operations = sum(measured.counted_operations for _, measured in kept)
+                    found.append(Profiled(condition, len(kept), operations, recording.functions))
+        except EnvironmentFault as fault:
+            self.fault = fault
+        finally:
+            for file in self._folder.glob("perf-*.data*"):
+                with suppress(OSError):
+                    file.unlink()
+        return found
+
+
+def longer(trial_seconds: float) -> int:
+    """How many ordinary trials of so many seconds one that is sampled is as long as."""
+    return max(1, math.ceil(_TRIAL_SECONDS / max(trial_seconds, 1e-3)))

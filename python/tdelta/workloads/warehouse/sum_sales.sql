@@ -1,0 +1,2 @@
+-- The published query.
+SELECT SUM(sales_amount) AS sales FROM fact_sales;

@@ -1,0 +1,86 @@
+"""What DuckDB holds after a load is what the generator made: every kind of value, in order, whatever the memory."""
+
+from __future__ import annotations
+
+import ast
+import json
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from tdelta.driver import Worker
+from tdelta.driver.duckdb.rows import write_files
+from tdelta.driver.duckdb.twins import PROGRAM
+from tdelta.engines import SQLITE3MC, DuckdbEngine, DuckdbSettings, SqliteEngine, TwinSettings
+
+SEED = 7
+ROWS = 20_000
+LOADING_MIB = 256
+TYPES = {
+    "id": "BIGINT PRIMARY KEY",
+    "flat": "BIGINT",
+    "bell": "INTEGER",
+    "price": "DOUBLE",
+    "small": "DOUBLE",
+    "noise": "VARCHAR",
+    "prose": "VARCHAR",
+    "shape": "CHAR(20)",
+    "lines": "TEXT",
+    "body": "BLOB",
+}
+TEXTS = ["a\nb", "a\r\nb", "a\rb", " padded ", "é", "", "\\N", "NULL", 'say "so"', "a,b", "#no comment", None]
+COLUMNS: list[dict[str, Any]] = [
+    {"name": "id", "law": "serial"},
+    {"name": "flat", "law": "uniform", "lo": -(2**62), "hi": 2**62},
+    {"name": "bell", "law": "gaussian", "lo": 100, "hi": 200, "width": 3.0, "null_share": 0.1},
+    {"name": "price", "law": "decimal", "lo": -5, "hi": 99.99, "places": 2},
+    {"name": "small", "law": "choice", "values": [1e-05, 5e-324, 1e22, 1.5e300, 0.1, 2, None]},
+    {"name": "noise", "law": "text", "min": 0, "max": 12, "null_share": 0.25},
+    {"name": "prose", "law": "words", "min": 1, "max": 4},
+    {"name": "shape", "law": "pattern", "template": '"#,?"'},
+    {"name": "lines", "law": "choice", "values": TEXTS},
+    {"name": "body", "law": "bytes", "hex": [f"{row % 251:02x}ff00" if row % 3 else "" for row in range(ROWS)]},
+]
+PLAN = {"tables": [{"name": "t", "rows": ROWS, "columns": COLUMNS}]}
+
+READ = """
+import json, sys
+from tdelta.driver.duckdb.database import Database
+database = Database(json.loads(sys.argv[1]))
+print(ascii(database.rows("SELECT * FROM t")))
+database.close()
+"""
+"""In a process of its own, as ever: DuckDB is loaded by workers only."""
+
+
+def generated(folder: Path) -> list[tuple[Any, ...]]:
+    """The rows by way of SQLite, whose columns hold whatever they are given, as it is."""
+    path, settings = folder / "rows.sqlite", TwinSettings("none", 4096, "off", "off", 0, threads=1, cache_bytes=0)
+    with Worker() as worker:
+        options = SqliteEngine(SQLITE3MC).create_options(str(path), settings, None)
+        worker.ask("open", library=SQLITE3MC.name, options=options, connections=1)
+        worker.ask("load", plan=PLAN, seed=SEED, threads=1, tables=[f"CREATE TABLE t ({', '.join(TYPES)})"], indexes=[])
+    with closing(sqlite3.connect(path)) as source:
+        return source.execute("SELECT * FROM t ORDER BY rowid").fetchall()
+
+
+def test_every_value_comes_into_a_table_as_it_was_made_and_in_its_order(tmp_path: Path) -> None:
+    files = {"t": str(tmp_path / "0.csv")}
+    write_files(PLAN, SEED, files)
+    options = DuckdbEngine().options(tmp_path / "twin.db", DuckdbSettings("none", 1, 2, LOADING_MIB), None)
+    columns = ", ".join(f"{name} {kind}" for name, kind in TYPES.items())
+    order = {"tables_sql": [f"CREATE TABLE t ({columns})"], "tables": [("t", tuple(TYPES))], "files": files}
+    with Worker(program=PROGRAM) as worker:
+        worker.ask("open", options=options)
+        before = worker.ask("digest", **order)
+        worker.ask("open", options=options)
+        worker.ask("load", **{**order, "tables_sql": []})
+        assert worker.ask("checksums", tables=order["tables"]) == before
+    ran = subprocess.run([sys.executable, "-c", READ, json.dumps(options)], capture_output=True, text=True, check=True)
+    found = ast.literal_eval(ran.stdout)
+    assert len(found) == ROWS
+    assert found == generated(tmp_path)
+    assert {row[8] for row in found} == set(TEXTS)

@@ -1,0 +1,40 @@
+"""A MAC that is planted, and reads that are, land in their own lines of the ledger, on real files."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlite.running import Place
+
+SCAN = ("--workload", "scan", "--size", "5MB", "--no-aa-twin", "--max-time", "25s")
+
+
+def ledgers(place: Place, *options: str) -> dict[str, dict[str, Any]]:
+    """The ledgers of a run by cipher."""
+    document = place.tdelta("run", "--json", *SCAN, *options).document
+    return {ledger["condition"]["cipher"]: ledger for ledger in document["ledger"]}
+
+
+def lines(ledger: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """A ledger's lines by kind."""
+    return {line["kind"]: line for line in ledger["lines"]}
+
+
+def test_most_of_what_sqlcipher_takes_to_read_is_its_hmac_and_without_it_there_is_no_such_line(place: Place) -> None:
+    found = ledgers(place, "--library", "sqlcipher", "--vary", "cipher=aes-256,aes-256-no-hmac")
+    whole, bare = lines(found["aes-256"]), lines(found["aes-256-no-hmac"])
+    assert list(whole) == ["cipher", "integrity", "io", "rest"]
+    assert list(bare) == ["cipher", "io", "rest"]
+    assert whole["integrity"]["amount"]["us"] > 2 * whole["cipher"]["amount"]["us"]
+    assert whole["integrity"]["share"] > 0.5
+    assert whole["integrity"]["source"] == "HMAC-SHA512"
+    # Both price the same cipher, so the lines agree however busy the machine is.
+    assert 0.5 < whole["cipher"]["amount"]["us"] / bare["cipher"]["amount"]["us"] < 2.0
+
+
+def test_pages_that_only_the_encrypted_twin_reads_are_extra_io(place: Place) -> None:
+    options = ("--reserve", "natural", "--page-size", "1024", "--vary", "cipher=sqlcipher")
+    (io,) = (line for line in ledgers(place, *options)["sqlcipher"]["lines"] if line["kind"] == "io")
+    read = next(item for item in io["items"] if item["what"] == "pages read beyond plain")
+    assert read["count"] > 50
+    assert io["amount"]["hdi95"][0] > 0.0

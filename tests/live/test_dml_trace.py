@@ -1,0 +1,61 @@
+"""The study ``dml-trace`` at a small scale. MySQL and PostgreSQL run by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from sqlite.running import Place
+from tdelta_runs import ServerPlace, failed_checks, occupied
+
+from tdelta.driver.servers.adapters import SERVERS
+from tdelta.inference.soundness import AA_CHECK
+
+SMALL = ("--size", "3MB", "--trial-seconds", "0.2", "--discard", "0s", "--blocks", "2", "--rounds", "1..1")
+
+
+@pytest.fixture(scope="module", params=["sqlite", "mariadb"])
+def traced(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Any]]:
+    engine, base = request.param, tmp_path_factory.mktemp(request.param)
+    for place in occupied(engine, base) if engine in SERVERS else iter([Place(base)]):
+        options = place.options() if isinstance(place, ServerPlace) else ("--engine", engine)
+        ran = place.tdelta("run", "dml-trace", "--json", *options, *SMALL, "--no-aa-twin")
+        assert ran.code in (0, 3), ran.err
+        yield engine, ran.document
+
+
+def statements(document: Any) -> dict[tuple[str, str], Any]:
+    return {(one["statement"], one["condition"]["cipher"]): one for one in document["traces"]["statements"]}
+
+
+def test_twins_are_alike_afterwards(traced: tuple[str, Any]) -> None:
+    assert [check for check in failed_checks(traced[1]) if check != AA_CHECK] == []
+
+
+def test_every_statement_is_metered_on_both_twins(traced: tuple[str, Any]) -> None:
+    _, document = traced
+    found = statements(document)
+    assert {name for name, _ in found} == {f"group/{number}" for number in range(1, 7)}
+    calls = {name: one["calls"] for (name, _), one in found.items()}
+    assert calls["group/3"] + calls["group/4"] == calls["group/1"]  # deletes of odd groups, updates of even ones
+    assert abs(calls["group/3"] - calls["group/4"]) <= 2
+    for (name, cipher), one in found.items():
+        assert one["calls"] == calls[name], name
+        assert one["cpu_us"] > 0.0
+        assert one["elapsed_us"] > 0.0
+        assert (one["cpu_ratio"] is None) == (cipher == "none"), name
+
+
+def test_rows_reads_and_log_are_those_of_the_statement(traced: tuple[str, Any]) -> None:
+    engine, document = traced
+    found = statements(document)
+    insert, delete, update, select = (found[f"group/{number}", "none"] for number in range(2, 6))
+    assert 45 <= select["rows"] <= 55  # none of the groups that were deleted
+    if engine != "postgres":
+        assert [one["rows"] for one in (insert, delete, update)] == [100, 100, 100]
+        # A row and its two entries of indexes at least; what else a server does meanwhile only adds.
+        assert insert["reads"]["logical"] > 100
+        assert select["reads"]["logical"] < insert["reads"]["logical"]
+    if engine in ("mariadb", "postgres"):
+        assert insert["log_bytes"] > 100 * 60

@@ -1,0 +1,87 @@
+"""The study ``warehouse`` at a small scale: load, rebuild, queries warm and cold. MySQL and PostgreSQL by hand only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from sqlite.running import Place, require
+from sqlite.test_answers import trials_of
+from tdelta_runs import ServerPlace, failed_checks, occupied
+
+from tdelta.driver.servers.adapters import SERVERS
+from tdelta.engines import DuckdbEngine
+from tdelta.inference.soundness import AA_CHECK
+
+QUERIES = {"sum_sales", "by_territory", "top_products", "quarter"}
+# 50,000 rows: what a query reads is then a few of DuckDB's blocks. Few trials may not meet every query.
+SMALL = ("--size", "5MB", "--trial-seconds", "0.2", "--discard", "0s", "--blocks", "2", "--rounds", "1..1")
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A run of the study that was answered."""
+
+    engine: str
+    place: Place
+    document: Any
+    trials: list[dict[str, Any]]
+
+    def read(self, caches: str) -> list[float]:
+        """What each trial on such caches read beyond the engine's own cache, an operation: bytes, a server's pages."""
+        return [
+            _read(self.engine, trial) / trial["executed_operations"] for trial in self.trials if trial["work"] == caches
+        ]
+
+
+def _read(engine: str, trial: dict[str, Any]) -> float:
+    if engine in SERVERS:
+        return float(trial["engine_counters"]["buffer_reads"])
+    return float(trial["asked_read_bytes" if engine == "duckdb" else "device_read_bytes"])
+
+
+@pytest.fixture(scope="module", params=["duckdb", "sqlite", "mariadb"])
+def warehouse(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asked]:
+    engine, base = request.param, tmp_path_factory.mktemp(request.param)
+    if engine == "duckdb":
+        library = DuckdbEngine()
+        require(library.version() is not None and library.module_version() is not None, library.install)
+    places = occupied(engine, base) if engine in SERVERS else iter([Place(base)])
+    for place in places:
+        options = place.options() if isinstance(place, ServerPlace) else ("--engine", engine)
+        ran = place.tdelta("run", "warehouse", "--json", *options, *SMALL, "--no-aa-twin")
+        assert ran.code in (0, 3), ran.err
+        yield Asked(engine, place, ran.document, trials_of(place))
+
+
+def test_every_twin_has_the_same_rows_and_answers_the_same_queries(warehouse: Asked) -> None:
+    assert [check for check in failed_checks(warehouse.document) if check != AA_CHECK] == []
+    assert warehouse.document["errors"] == {}
+    for work in ("warm", "cold", "load", "rebuild"):
+        trials = [trial for trial in warehouse.trials if trial["work"] == work]
+        asked = {name for trial in trials for name, spans in trial["transactions"].items() if spans["count"]}
+        assert asked
+        assert asked <= QUERIES if work in ("warm", "cold") else asked == {work}
+    assert len({trial["cipher"] for trial in warehouse.trials}) == 2
+
+
+def test_a_cold_operation_reads_from_beyond_the_cache_and_a_warm_one_does_not(warehouse: Asked) -> None:
+    cold, warm = warehouse.read("cold"), warehouse.read("warm")
+    assert min(cold) > 10 * max(1.0, *warm), (cold, warm)
+
+
+def test_a_load_writes_the_rows_and_costs_more_than_nothing(warehouse: Asked) -> None:
+    for trial in warehouse.trials:
+        if trial["work"] in ("load", "rebuild"):
+            assert trial["operations"] == 1
+            assert trial["elapsed_ns"] > 0
+            assert trial["cpu_user_seconds"] + trial["cpu_system_seconds"] > 0.0
+            assert trial["asked_written_bytes"] > 500_000, trial["work"]
+
+
+def test_what_was_published_stands_beside_it(warehouse: Asked) -> None:
+    page = warehouse.place.base / "report.html"
+    assert warehouse.place.tdelta("report", "last", "--output", str(page)).code == 0
+    assert "SUM from disk" in page.read_text()

@@ -1,0 +1,176 @@
+"""The files that DuckDB's twins are filled from: every value of every law, in order, and what a full disk says."""
+
+from __future__ import annotations
+
+import csv
+import errno
+import io
+import json
+import sqlite3
+from collections.abc import Mapping
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tdelta import _native
+from tdelta.driver import LoadJob, TwinFolder, Worker
+from tdelta.driver.duckdb.rows import GeneratedRows, write_files
+from tdelta.driver.duckdb.twins import PROGRAM
+from tdelta.driver.duckdb.worker import Host
+from tdelta.engines import SQLITE3MC, SqliteEngine, TwinSettings
+from tdelta.engines.duckdb import quoted
+from tdelta.errors import StorageFault, TdeltaError
+
+SEED = 20_26
+ROWS = 5000
+COLUMNS: list[dict[str, Any]] = [
+    {"name": "id", "law": "serial"},
+    {"name": "parent", "law": "parent", "table": "few", "fanout": 2500},
+    {"name": "line", "law": "line", "fanout": 2500},
+    {"name": "hot", "law": "ref", "table": "few", "pick": "zipf", "s": 1.2},
+    {"name": "fixed", "law": "const", "value": 'a "b", c'},
+    {"name": "negative", "law": "const", "value": -0.5},
+    {"name": "flat", "law": "uniform", "lo": -(2**62), "hi": 2**62},
+    {"name": "rank", "law": "zipf", "lo": 10, "hi": 20, "s": 1.5},
+    {"name": "bell", "law": "gaussian", "lo": 100, "hi": 200, "width": 3.0, "null_share": 0.1},
+    {"name": "price", "law": "decimal", "lo": -5, "hi": 99.99, "places": 2},
+    {"name": "noise", "law": "text", "min": 0, "max": 12, "null_share": 0.25},
+    {"name": "prose", "law": "words", "min": 1, "max": 4},
+    {"name": "shape", "law": "pattern", "template": '"#,?"'},
+    {"name": "lines", "law": "choice", "values": ["a\nb", " padded ", "é", "", None, 'say "so"']},
+    {"name": "pick", "law": "choice", "values": ["a", 2, 0.5, None, 1.0], "weights": [5, 3, 1, 1, 1]},
+    {"name": "when", "law": "timestamp", "start": 1_600_000_000, "end": 1_700_000_000},
+]
+PLAN: dict[str, Any] = {
+    "tables": [
+        {"name": "few", "rows": 2, "columns": [{"name": "body", "law": "bytes", "hex": ["00ff", "5c4e"]}]},
+        {"name": "every law", "rows": ROWS, "columns": COLUMNS},
+        {"name": "none", "rows": 0, "columns": [{"name": "id", "law": "serial"}]},
+    ]
+}
+
+
+def generated(folder: Path, plan: Mapping[str, Any]) -> dict[str, list[tuple[Any, ...]]]:
+    """Every table's rows in order, by way of SQLite, whose columns hold whatever they are given, as it is."""
+    path, settings = folder / "rows.sqlite", TwinSettings("none", 4096, "off", "off", 0, threads=1, cache_bytes=0)
+    tables = {table["name"]: [column["name"] for column in table["columns"]] for table in plan["tables"]}
+    made = [f'CREATE TABLE "{table}" ({", ".join(map(quoted, columns))})' for table, columns in tables.items()]
+    with Worker() as worker:
+        options = SqliteEngine(SQLITE3MC).create_options(str(path), settings, None)
+        worker.ask("open", library=SQLITE3MC.name, options=options, connections=1)
+        worker.ask("load", plan=plan, seed=SEED, threads=1, tables=made, indexes=[])
+    with closing(sqlite3.connect(path)) as source:
+        return {table: source.execute(f'SELECT * FROM "{table}" ORDER BY rowid').fetchall() for table in tables}
+
+
+def as_python_writes(rows: list[tuple[Any, ...]]) -> str:
+    """The same file by Python's own writer."""
+    file = io.StringIO(newline="")
+    told = [[r"\N" if v is None else v.hex().upper() if isinstance(v, bytes) else v for v in row] for row in rows]
+    csv.writer(file, lineterminator="\n").writerows(told)
+    return file.getvalue()
+
+
+def files_in(folder: Path, plan: Mapping[str, Any]) -> dict[str, str]:
+    return {table["name"]: str(folder / f"{number}.csv") for number, table in enumerate(plan["tables"])}
+
+
+def job_of(plan: Mapping[str, Any]) -> LoadJob:
+    tables = tuple((table["name"], tuple(column["name"] for column in table["columns"])) for table in plan["tables"])
+    return LoadJob(plan, SEED, (), (), tables)
+
+
+def test_every_law_is_written_byte_for_byte_as_python_would_write_it(tmp_path: Path) -> None:
+    files = files_in(tmp_path, PLAN)
+    sizes = write_files(PLAN, SEED, files)
+    for table, rows in generated(tmp_path, PLAN).items():
+        written = Path(files[table]).read_bytes()
+        assert written.decode() == as_python_writes(rows), table
+        assert sizes[table] == len(written)
+    assert sizes["none"] == 0
+
+
+def test_doubles_of_any_size_read_back_as_they_were(tmp_path: Path) -> None:
+    values = [1e-05, 1.5e-7, 1e16, 1e22, 1e300, 5e-324, 123456789.125, -2.5e-10, 0.1]
+    columns = [
+        {"name": "pick", "law": "choice", "values": values},
+        {"name": "small", "law": "decimal", "lo": 0, "hi": 0.001, "places": 9},
+    ]
+    plan = {"tables": [{"name": "t", "rows": 2000, "columns": columns}]}
+    files = files_in(tmp_path, plan)
+    write_files(plan, SEED, files)
+    with Path(files["t"]).open(newline="") as file:
+        found = [tuple(map(float, row)) for row in csv.reader(file)]
+    assert found == generated(tmp_path, plan)["t"]
+    assert {one for one, _ in found} == set(values)
+
+
+def test_the_text_that_stands_for_null_is_quoted_where_it_is_a_text(tmp_path: Path) -> None:
+    values = ["\\N", None, "\\n", "a\rb"]
+    column = {"name": "x", "law": "choice", "values": values}
+    plan = {"tables": [{"name": "t", "rows": 200, "columns": [{"name": "one", "law": "const", "value": 1}, column]}]}
+    files = files_in(tmp_path, plan)
+    write_files(plan, SEED, files)
+    lines = Path(files["t"]).read_bytes().decode().removesuffix("\n").split("\n")
+    assert set(lines) == {'1,"\\N"', "1,\\N", "1,\\n", '1,"a\rb"'}
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+def test_the_number_of_threads_changes_no_byte(tmp_path: Path, threads: int) -> None:
+    one, other = tmp_path / "1.csv", tmp_path / "other.csv"
+    _native.write_csv(json.dumps(PLAN), "every law", SEED, 1, one)
+    other.write_text("what was there before, and longer than nothing\n")
+    _native.write_csv(json.dumps(PLAN), "every law", SEED, threads, other)
+    assert one.read_bytes() == other.read_bytes()
+
+
+def test_a_full_disk_is_the_systems_error_with_the_files_name() -> None:
+    with pytest.raises(OSError, match="No space left") as raised:
+        _native.write_csv(json.dumps(PLAN), "every law", SEED, 2, "/dev/full")
+    assert (raised.value.errno, raised.value.filename) == (errno.ENOSPC, "/dev/full")
+
+
+def test_a_folder_that_is_not_there_is_the_systems_error(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError) as raised:
+        _native.write_csv(json.dumps(PLAN), "few", SEED, 2, tmp_path / "nowhere" / "0.csv")
+    assert raised.value.filename == str(tmp_path / "nowhere" / "0.csv")
+
+
+def test_a_table_that_the_plan_does_not_have_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match='no table "other"'):
+        _native.write_csv(json.dumps(PLAN), "other", SEED, 2, tmp_path / "0.csv")
+
+
+def test_a_worker_tells_a_full_disk_as_one() -> None:
+    answer = Host().answer({"do": "write_rows", "plan": PLAN, "seed": SEED, "files": {"every law": "/dev/full"}})
+    assert answer["error"] == ["io", "/dev/full: No space left on device"]
+
+
+def test_a_runs_rows_are_written_by_a_worker_and_removed(tmp_path: Path) -> None:
+    with TwinFolder(tmp_path, "r1") as folder, Worker(program=PROGRAM) as worker:
+        rows = GeneratedRows(folder, job_of(PLAN))
+        files = rows.write(worker)
+        assert files == rows.files()
+        assert Path(files["every law"]).read_bytes().count(b"\n") >= ROWS
+        rows.remove()
+        assert not rows.path.exists()
+
+
+def test_a_worker_that_cannot_write_is_a_fault_of_the_storage(tmp_path: Path) -> None:
+    with TwinFolder(tmp_path, "r1") as folder, Worker(program=PROGRAM) as worker:
+        rows = GeneratedRows(folder, job_of(PLAN))
+        files = dict.fromkeys(rows.files(), "/dev/full")
+        rows.files = lambda: files  # type: ignore[method-assign]
+        with pytest.raises(StorageFault, match="No space left"):
+            rows.write(worker)
+
+
+def test_rows_that_duckdb_does_not_find_in_the_files_are_told(tmp_path: Path) -> None:
+    with TwinFolder(tmp_path, "r1") as folder:
+        rows = GeneratedRows(folder, job_of(PLAN))
+        found = {"few": (2, ""), "every law": (ROWS, ""), "none": (0, "")}
+        rows.check(found)
+        with pytest.raises(TdeltaError, match="every law: expected 5,000 generated rows, found 4,999"):
+            rows.check({**found, "every law": (ROWS - 1, "")})

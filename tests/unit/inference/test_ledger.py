@@ -1,0 +1,135 @@
+"""The ledger against simulated truth: every line's interval holds what was put in, and all that is unknown is rest."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from tdelta.inference.ledger import ledgers, shortest
+from tdelta.inference.prices import PagePrices, Price
+from tdelta.records import Condition, Ledger, LedgerKind, Trial
+
+from .builders import AES, TWINS, measurement, settings, trial
+
+PAGE = 4096
+READ, WRITTEN, MORE = 5.0, 2.0, 0.5
+TRUE = {"bare_read": 1.2, "bare_write": 5.0, "mac": 6.0, "plain_read": 0.8, "plain_write": 1.2}
+REST = 7.0
+PLAIN_CPU = 80.0
+
+
+def price(true: float, random: np.random.Generator, spread: float = 0.04) -> Price:
+    """What is measured of a price that is ``true``: off by its spread, and told so."""
+    us, half = true * (1.0 + spread * random.standard_normal()), 0.6745 * spread * true
+    return Price(us, (us - half, us + half))
+
+
+def prices(random: np.random.Generator, **changed: object) -> PagePrices:
+    bare_read, bare_write = price(TRUE["bare_read"], random), price(TRUE["bare_write"], random)
+    read, write = (replace(price(bare + TRUE["mac"], random)) for bare in (TRUE["bare_read"], TRUE["bare_write"]))
+    plain = price(TRUE["plain_read"], random), price(TRUE["plain_write"], random)
+    made = PagePrices(PAGE, "bytes", "cbc", "HMAC", read, write, *plain, bare_read, bare_write)
+    return replace(made, **changed)  # type: ignore[arg-type]
+
+
+TRUTH = {
+    LedgerKind.CIPHER: READ * 1.2 + WRITTEN * 5.0,
+    LedgerKind.INTEGRITY: (READ + WRITTEN) * 6.0,
+    LedgerKind.IO: MORE * 0.8,
+    LedgerKind.REST: REST,
+}
+
+
+def trials(random: np.random.Generator, noise: float = 0.01) -> list[Trial]:
+    """Four rounds of six blocks; the encrypted twin takes all of `TRUTH` more, and as long on the clock."""
+
+    def one(of: Condition, round_: int, block: int) -> Trial:
+        is_encrypted = of == AES
+        cpu_us = (PLAIN_CPU + (sum(TRUTH.values()) if is_encrypted else 0.0)) * np.exp(noise * random.standard_normal())
+        base, read = measurement(), (READ if is_encrypted else READ - MORE)
+        done = base.operations
+        found = replace(
+            base,
+            cpu_user_seconds=cpu_us * done / 1e6,
+            cpu_system_seconds=0.0,
+            transactions={"all": replace(base.transactions["type0"], total_ns=round((cpu_us + 20.0) * done * 1e3))},
+            asked_read_bytes=round(read * PAGE * done),
+            asked_written_bytes=round(WRITTEN * PAGE * done),
+        )
+        return trial(of, round_, block, found)
+
+    return [one(c, r, 6 * r + b) for r in range(4) for b in range(6) for c in TWINS]
+
+
+def ledger(seed: int) -> Ledger:
+    random = np.random.default_rng(seed)
+    (found,) = ledgers(trials(random), settings(), {AES.key: prices(random)})
+    return found
+
+
+def test_every_line_holds_its_truth_about_as_often_as_it_says() -> None:
+    held = dict.fromkeys((*TRUTH, "cpu", "waiting"), 0)
+    runs = 40
+    for seed in range(runs):
+        found = ledger(seed)
+        spans = {line.kind: line.amount.hdi95 for line in found.lines}
+        assert found.waiting is not None
+        truths = {**TRUTH, "cpu": sum(TRUTH.values()), "waiting": 0.0}
+        for name, (low, high) in {**spans, "cpu": found.cpu.hdi95, "waiting": found.waiting.hdi95}.items():
+            held[name] += low - 1e-6 <= truths[name] <= high + 1e-6
+    assert min(held.values()) >= 34, held  # of 40 at 95 %, fewer than 34 come once in a thousand times
+
+
+def test_lines_come_in_order_and_their_shares_are_of_the_difference() -> None:
+    found = ledger(1)
+    assert [line.kind for line in found.lines] == list(TRUTH)
+    integrity = found.line(LedgerKind.INTEGRITY)
+    assert integrity is not None
+    assert integrity.share is not None
+    assert integrity.share == pytest.approx(integrity.amount.us / found.cpu.us, rel=0.02)
+    assert [round(item.count, 3) for item in integrity.items] == [READ, WRITTEN]
+
+
+def test_a_mac_that_is_one_with_its_cipher_is_in_the_ciphers_line() -> None:
+    random = np.random.default_rng(1)
+    one = prices(random, mac="Poly1305", bare_read=None, bare_write=None)
+    (found,) = ledgers(trials(random), settings(), {AES.key: one})
+    assert found.line(LedgerKind.INTEGRITY) is None
+    assert found.in_rest[0].startswith("integrity: Poly1305 is one with its cipher")
+
+
+def test_without_prices_all_is_rest_and_that_is_said() -> None:
+    (found,) = ledgers(trials(np.random.default_rng(1)), settings(), {})
+    (rest,) = found.lines
+    assert rest.kind is LedgerKind.REST
+    assert rest.amount.us == pytest.approx(found.cpu.us)
+    assert found.in_rest == ("pages: what one costs this engine's own code is not known",)
+
+
+def test_pages_that_an_engine_counts_are_believed_and_missing_ones_are_not_guessed() -> None:
+    random = np.random.default_rng(1)
+    served = prices(
+        random, counted="engine", bare_read=None, bare_write=None, plain_read=None, plain_write=None, mac=""
+    )
+    served = replace(served, log=Price(2.0, (1.9, 2.1)), log_counted="log_writes")
+    plain = trials(random)
+    (found,) = ledgers(plain, settings(), {AES.key: served})
+    assert found.in_rest == ("pages: they are not counted in these trials",)
+    counters = {"pages_decrypted": 5000, "pages_encrypted": 2000, "log_writes": 3000}
+    counted = [replace(t, measurement=replace(t.measurement, engine_counters=counters)) for t in plain]
+    (found,) = ledgers(counted, settings(), {AES.key: served})
+    log = found.line(LedgerKind.LOG)
+    assert log is not None
+    assert log.amount.us == pytest.approx(6.0, rel=0.02)
+    assert [words.split(":")[0] for words in found.in_rest] == ["extra I/O"]
+
+
+def test_the_same_trials_give_the_same_ledger() -> None:
+    assert ledger(3) == ledger(3)
+
+
+def test_the_shortest_interval_leaves_a_long_tail_out() -> None:
+    draws = np.concatenate([np.linspace(0.0, 1.0, 95), np.linspace(10.0, 20.0, 5)])
+    assert shortest(draws) == (0.0, 1.0)

@@ -1,0 +1,174 @@
+"""CPU profiles of a run's twins, on fake ones and by a perf that samples nothing."""
+
+from __future__ import annotations
+
+import signal
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tdelta_fake_perf import install, report
+
+from tdelta.driver import Checksums, Tables
+from tdelta.driver.fake import FakeTwin, equal_rows
+from tdelta.engines import TwinSettings
+from tdelta.records import FunctionClass, Phase, Role, RunResult
+from tdelta.session.profiling import FACT
+from tdelta.session.rounds import _PROFILE, _SEARCH
+
+from .conducting import Sitting, check
+from .test_conduct import NEVER_PRECISE, press_ctrl_c
+
+LIBRARY = "__init__.cpython-311-x86_64-linux-gnu.so"
+REPORTS = {
+    "1": report((900, LIBRARY, "[.] sqlite3VdbeExec"), (100, "[kernel.kallsyms]", "[k] _copy_to_iter")),
+    "2": report((910, LIBRARY, "[.] sqlite3VdbeExec"), (500, LIBRARY, "[.] aesEncryptCBC")),
+}
+
+
+@pytest.fixture
+def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    return install(_bin(tmp_path), monkeypatch, REPORTS)
+
+
+def _bin(tmp_path: Path) -> Path:
+    folder = tmp_path / "bin"
+    folder.mkdir(exist_ok=True)
+    return folder
+
+
+def jobs(twin: FakeTwin) -> list[Any]:
+    return [job for job in twin.jobs if job.stream >= _PROFILE]
+
+
+def of_rounds(sitting: Sitting) -> list[FakeTwin]:
+    return [twin for twin in sitting.twins.started if not twin.name.startswith("calibration")]
+
+
+def told(result: RunResult) -> list[str]:
+    return [caution for caution in result.cautions if "CPU profile" in caution]
+
+
+def test_a_run_has_no_profile_unless_it_is_asked_for(sitting: Sitting, log: Path) -> None:
+    result = sitting.conduct()
+    assert (result.profiles, told(result), log.read_text()) == ((), [], "")
+    assert not any(jobs(twin) for twin in sitting.twins.started)
+
+
+def test_each_judged_condition_stands_beside_its_baseline(sitting: Sitting, log: Path) -> None:
+    result = sitting.conduct(profile=True)
+    (profile,) = result.profiles
+    assert (profile.baseline.condition.role, profile.condition.condition.role) == (Role.BASELINE, Role.TREATMENT)
+    first = of_rounds(sitting)[0]
+    assert profile.condition.operations == sum(job.operations for job in jobs(first))
+    passes = len(jobs(first))
+    assert (profile.baseline.samples, profile.condition.samples) == (passes * 1000, passes * 1410)
+    shares = {one.function_class: one.difference_ns for one in profile.classes}
+    assert shares[FunctionClass.CIPHER] == pytest.approx(passes * 500 * 1_001_001 / profile.condition.operations)
+    assert told(result) == []
+
+
+def test_trials_that_are_sampled_are_in_neither_the_store_nor_the_verdicts(sitting: Sitting, log: Path) -> None:
+    result = sitting.conduct(profile=True)
+    plain = Sitting(sitting.base / "other").conduct()
+    assert result.trials == len(sitting.trials()) == plain.trials
+
+
+def test_every_twin_of_the_round_does_the_same_operations_and_aa_twins_are_not_sampled(
+    sitting: Sitting, log: Path
+) -> None:
+    sitting.conduct(profile=True, workload="order-entry")
+    sampled = [jobs(twin) for twin in of_rounds(sitting) if jobs(twin)]
+    assert len(sampled) == 3
+    work = [sorted((job.stream, job.operations, job.first_op) for job in found) for found in sampled]
+    assert work[0] == work[1] == work[2]
+    assert set(log.read_text().split()) == {"1", "2"}
+    assert len(log.read_text().split()) == 2 * len(sampled[0])
+
+
+def test_no_operation_comes_twice_on_a_twin(sitting: Sitting, log: Path) -> None:
+    sitting.conduct(profile=True, trial_seconds=0.1, workload="order-entry")
+    for twin in of_rounds(sitting):
+        ranges = sorted((job.first_op, job.first_op + job.operations) for job in (*twin.jobs, *twin.searched))
+        assert all(end <= begin for (_, end), (begin, _) in pairwise(ranges))
+
+
+def test_they_are_sampled_once_behind_the_blocks_of_a_round_and_before_the_search(sitting: Sitting, log: Path) -> None:
+    sitting.conduct(profile=True)
+    assert {twin.name for twin in of_rounds(sitting) if jobs(twin)} <= {t.name for t in of_rounds(sitting)[:3]}
+    names = [event.name for event in sitting.events if isinstance(event, Phase)]
+    assert names.index("profile") < names.index("evidence")
+    streams = [job.stream for job in of_rounds(sitting)[0].searched]
+    assert all(_SEARCH <= stream < _PROFILE for stream in streams)
+
+
+def test_without_perf_the_run_says_so_and_goes_on(sitting: Sitting, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    result = sitting.conduct(profile=True)
+    assert result.profiles == ()
+    (caution,) = told(result)
+    assert caution.startswith("no CPU profile: there is no perf here; install perf")
+    assert result.verdicts
+
+
+def by_trials(settings: TwinSettings, tables: Tables, trials: int) -> Checksums:
+    """Rows that differ wherever twins have run different numbers of trials."""
+    return {table: (rows + trials, digest) for table, (rows, digest) in equal_rows(settings, tables, 0).items()}
+
+
+@pytest.mark.parametrize(
+    ("fake", "words"),
+    [
+        ({"said": "Access to performance monitoring is limited"}, "no CPU profile: perf may not sample here"),
+        ({"dies_at": "disable"}, "no CPU profile: perf gave up"),
+        ({"reports": {"": report()}}, "no CPU profile: perf took no samples"),
+    ],
+)
+def test_whatever_keeps_perf_from_it_the_twins_stay_equal(
+    fake: dict[str, Any], words: str, sitting: Sitting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install(_bin(sitting.base), monkeypatch, **{"reports": REPORTS, **fake})
+    counted = sitting.scripted(rows=by_trials)
+    result = counted.conduct(profile=True, workload="order-entry")
+    assert result.profiles == ()
+    assert [caution[: len(words)] for caution in told(result)] == [words]
+    assert check(result, "rows are the same after the last trial").ok
+
+
+def test_a_kernel_that_cannot_be_looked_at_is_told(sitting: Sitting, monkeypatch: pytest.MonkeyPatch) -> None:
+    reports = {"": report((900, LIBRARY, "[.] sqlite3VdbeExec"), event="cpu-clock:u")}
+    install(_bin(sitting.base), monkeypatch, reports)
+    result = sitting.conduct(profile=True)
+    assert result.profiles
+    assert [caution.partition(",")[0] for caution in told(result)] == [
+        "CPU profile: perf may not look at the kernel here"
+    ]
+
+
+def test_the_profile_of_an_earlier_sitting_is_kept(sitting: Sitting, log: Path) -> None:
+    twins = sitting.scripted(cost_ns=NEVER_PRECISE, before_trial=press_ctrl_c(at_stream=2))
+    result = twins.conduct(profile=True)
+    assert result.interrupted
+    assert result.profiles
+    before = log.read_text()
+    again = Sitting(sitting.base).resume()
+    assert log.read_text() == before
+    assert again.profiles == result.profiles
+
+
+def test_an_interruption_ends_it(sitting: Sitting, log: Path) -> None:
+    def before_trial(twin: FakeTwin, job: Any) -> None:
+        if job.stream >= _PROFILE:
+            signal.raise_signal(signal.SIGINT)
+
+    result = sitting.scripted(before_trial=before_trial).conduct(profile=True)
+    assert result.interrupted
+    assert result.profiles == ()
+    assert len(log.read_text().split()) == 1
+
+
+def test_no_file_of_perf_stays(sitting: Sitting, log: Path) -> None:
+    sitting.conduct(profile=True)
+    assert not list(sitting.base.rglob("perf-*.data*"))
+    assert sitting.fact(FACT)["conditions"]

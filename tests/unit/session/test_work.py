@@ -1,0 +1,107 @@
+"""What trials do: transactions on warm or cold caches, loads, rebuilds. On twins that are not there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tdelta.driver.fake import FakeTwins, Script, cost_by_cipher
+from tdelta.driver.jobs import TRACE
+from tdelta.errors import UsageError
+from tdelta.session import RunRequest
+from tdelta.session.planning import Plan, plan
+
+from .conducting import Sitting
+from .served import is_block, is_calibration, is_warm_up
+
+ALL = ("load", "rebuild", "warm", "cold")
+COSTS = {"none": 100_000.0, "aes-256": 150_000.0}
+
+
+def made(**options: Any) -> Plan:
+    given = {"engine": "sqlite", "workload": "warehouse", "seed": 1, "vary": {"work": ALL}}
+    return plan(RunRequest(**{**given, **options}), "r1")
+
+
+def test_a_load_is_of_the_rows_that_twins_have_and_a_rebuild_is_the_workloads_own() -> None:
+    of = made()
+    steps = of.mix().steps
+    assert steps is not None
+    assert steps.job == of.load_job()
+    assert steps.rows == sum(table["rows"] for table in of.load_job().plan["tables"])
+    assert steps.rebuild == ("VACUUM",)
+
+
+def test_a_run_of_transactions_has_no_steps() -> None:
+    assert made(vary={"work": ("warm", "cold")}).mix().steps is None
+
+
+def test_each_kind_of_work_is_a_stratum_of_its_own(tmp_path: Path) -> None:
+    place = Sitting(tmp_path, FakeTwins(Script(cost_ns=cost_by_cipher(COSTS))))
+    place.conduct(workload="warehouse", vary={"work": ALL}, aa_twin=False)
+    of_rounds = [twin for twin in place.twins.started if not twin.name.startswith("calibration")]
+    blocks = [job for twin in of_rounds for job in twin.jobs if is_block(job)]
+    assert {job.step for job in blocks} == {"", "load", "rebuild"}
+    assert {(job.operations, job.discard) for job in blocks if job.step} == {(1, 0)}
+    warmed = [twin for twin in of_rounds if any(is_warm_up(job) for job in twin.jobs)]
+    assert not any(twin.settings.is_cold for twin in warmed)
+    assert not any(job.step for twin in warmed for job in twin.jobs)
+    calibrated = [job for twin in place.twins.started for job in twin.jobs if is_calibration(job) and job.step]
+    assert [job.operations for job in calibrated] == [1, 1]
+    assert not any(job.step for twin in of_rounds for job in twin.searched)
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"plant": (0.05,)}, "--plant: not with --vary work=load or rebuild"),
+        ({"rate": 100.0}, "--rate: not with cold caches"),
+        ({"slice_seconds": 0.01}, "--slice: not with --vary work=load or rebuild"),
+        ({"cold": True}, "expected one of the two"),
+        ({"workload": "order-entry"}, "workload order-entry says how for none, and not for sqlite"),
+    ],
+)
+def test_what_does_not_go_together_is_refused(options: dict[str, Any], told: str) -> None:
+    with pytest.raises(UsageError, match=told):
+        made(**options)
+
+
+def test_rows_of_the_users_are_not_loaded_again(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="--database: not with --vary work=load or rebuild"):
+        made(database=tmp_path / "app.db", workload=None, vary={"work": ("load",)})
+
+
+def test_a_trace_follows_each_block_with_other_operations_the_same_for_all(tmp_path: Path) -> None:
+    place = Sitting(tmp_path, FakeTwins(Script(cost_ns=cost_by_cipher(COSTS))))
+    place.conduct(trace=True, aa_twin=False, min_rounds=2, max_rounds=2)
+    of_rounds = [twin for twin in place.twins.started if not twin.name.startswith("calibration")]
+    traces = [[job for job in twin.jobs if job.step == TRACE] for twin in of_rounds]
+    measured = [[job for job in twin.jobs if is_block(job) and not job.step] for twin in of_rounds]
+    assert [len(jobs) for jobs in traces] == [len(jobs) for jobs in measured]
+    for one, other in zip(traces, measured, strict=True):
+        assert {(job.slices, job.discard, job.planted) for job in one} == {(1, 0, 0.0)}
+        assert max(job.operations for job in one) <= 60
+        assert not {job.first_op for job in one} & {job.first_op for job in other}
+    by_stream: dict[int, set[tuple[int, int]]] = {}
+    for job in (job for jobs in traces for job in jobs):
+        by_stream.setdefault(job.stream, set()).add((job.first_op, job.operations))
+    assert all(len(found) == 1 for found in by_stream.values())
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        ({"cold": True}, "--cold"),
+        ({"plant": (0.05,)}, "--plant"),
+        ({"rate": 100.0}, "--rate"),
+        ({"slice_seconds": 0.01}, "--slice"),
+        ({"vary": {"work": ("warm", "load")}, "workload": "warehouse"}, "work=load"),
+        ({"engine": "duckdb", "workload": "warehouse"}, "--trace"),
+    ],
+)
+def test_what_cannot_be_traced_is_refused(asked: dict[str, Any], told: str) -> None:
+    given = {"workload": "dml-trace", "vary": {}, **asked}
+    with pytest.raises(UsageError, match=told):
+        made(**given, trace=True)

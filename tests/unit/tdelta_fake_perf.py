@@ -1,0 +1,70 @@
+"""A ``perf`` that samples nothing, for tests: it answers orders as the real one does, and reports what it is given."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+_PROGRAM = """#!{python}
+import os, signal, sys
+words = sys.argv[1:]
+if words[0] == "version":
+    print("perf version 6.1")
+elif words[0] == "record":
+    said = {said!r}
+    if said:
+        print(said, file=sys.stderr)
+        sys.exit(255)
+    pids, file = words[words.index("-p") + 1], words[words.index("-o") + 1]
+    orders, answers = map(int, words[words.index("--control") + 1].removeprefix("fd:").split(","))
+    signal.signal(signal.SIGINT, lambda *_: sys.exit(0))
+    open(file, "w").write(pids)
+    open({log!r}, "a").write(pids + "\\n")
+    while order := os.read(orders, 64).decode().strip():
+        if order == {dies_at!r}:
+            sys.exit(1)
+        os.write(answers, b"ack\\n\\0")
+elif words[0] == "report":
+    pids = open(words[words.index("-i") + 1]).read()
+    sys.stdout.write({reports!r}.get(pids, {reports!r}.get("", "")))
+"""
+
+
+def install(
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    reports: dict[str, str],
+    *,
+    said: str = "",
+    dies_at: str = "",
+) -> Path:
+    """Put it where ``perf`` is looked for.
+
+    Args:
+        folder: where it goes.
+        monkeypatch: of the test.
+        reports: what ``perf report`` prints, by the processes it was attached to as ``-p`` has them.
+        said: what ``perf record`` says before it fails at once.
+        dies_at: the order at which it dies.
+
+    Returns:
+        The file that has a line for each recording.
+    """
+    program, log = folder / "perf", folder / "recordings"
+    log.touch()
+    program.write_text(
+        _PROGRAM.format(python=sys.executable, said=said, log=str(log), dies_at=dies_at, reports=reports)
+    )
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
+    return log
+
+
+def report(*lines: tuple[int, str, str], event: str = "cpu-clock") -> str:
+    """What ``perf report`` prints of functions: samples, file, and level with symbol."""
+    head = f"# Total Lost Samples: 0\n#\n# Samples: 9  of event '{event}'\n# Event count (approx.): 9\n#\n"
+    rows = (f" {samples}  \t {samples * 1_001_001} \t {dso}   \t{symbol}  \n" for samples, dso, symbol in lines)
+    return head + "".join(rows)
