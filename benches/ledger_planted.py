@@ -6,7 +6,8 @@ the line's interval holds the difference's median, and whether the two intervals
 
 - SQLCipher with HMAC-SHA512 and HMAC-SHA1 against the same without: the line ``integrity``.
 - An added read of a page: reserved bytes that only the encrypted twin keeps (``--reserve natural``) make it read more
-  pages; the line ``io`` against the counted pages' share of what the plain twin took for its own.
+  pages. The truth for the line ``io`` is what a plain twin takes longer that keeps these bytes, too (``--reserve
+  equal``): plain twins of two runs each, before and behind one another, so that drift falls on both.
 - MariaDB with the redo log encrypted against tables alone (``--mariadb``): the line ``log``.
 
     python benches/ledger_planted.py [--seconds 60] [--mariadb]
@@ -74,10 +75,35 @@ def main() -> None:
         found = by_level(measured("--library", "sqlcipher", "--vary", ciphers, *work, seconds=asked.seconds), "cipher")
         for cipher in ("aes-256", "aes-256-hmac-sha1"):
             told(f"{cipher}, {work[1]}", found[cipher], found["aes-256-no-hmac"], "integrity")
-    natural = ("--reserve", "natural", "--workload", "scan", "--size", "20MB", "--page-size", "1024")
-    (ledger,) = measured(*natural, "--vary", "cipher=sqlcipher", seconds=asked.seconds)["ledger"]
-    (line,) = (line for line in ledger["lines"] if line["kind"] == "io")
-    print("added reads of pages:", [(item["what"], round(item["count"], 1)) for item in line["items"]], line["amount"])
+    added_reads(asked.seconds)
+
+
+def added_reads(seconds: int) -> None:
+    """Print what plain twins take for more pages, beside the line that says so."""
+    scan = ("--workload", "scan", "--size", "20MB", "--page-size", "1024", "--vary", "cipher=sqlcipher")
+    runs = [(reserve, measured("--reserve", reserve, *scan, seconds=seconds)) for reserve in _ALTERNATING]
+    plain = {
+        reserve: [_plain_cpu_us(document) for of, document in runs if of == reserve] for reserve in ("natural", "equal")
+    }
+    means = {reserve: sum(of) / len(of) for reserve, of in plain.items()}
+    apart = max(max(of) - min(of) for of in plain.values())
+    print(
+        f"added reads: plain twins {plain}, so they take {means['equal'] - means['natural']:.4g} µs;"
+        f" runs differ by {apart:.2g}"
+    )
+    for reserve, document in runs:
+        if reserve == "natural":
+            (line,) = (line for line in document["ledger"][0]["lines"] if line["kind"] == "io")
+            print("  line io:", [(item["what"], round(item["count"], 1)) for item in line["items"]], line["amount"])
+
+
+_ALTERNATING = ("natural", "equal", "equal", "natural")
+
+
+def _plain_cpu_us(document: dict[str, Any]) -> float:
+    return next(
+        float(verdict["baseline_value"]) for verdict in document["verdicts"] if verdict["metric"] == "cpu_per_operation"
+    )
 
 
 if __name__ == "__main__":

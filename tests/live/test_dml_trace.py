@@ -1,4 +1,4 @@
-"""The study ``dml-trace`` at a small scale. MySQL and PostgreSQL run by hand."""
+"""The study ``dml-trace`` at a small scale, on every engine that it is for."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tdelta.inference.soundness import AA_CHECK
 SMALL = ("--size", "3MB", "--trial-seconds", "0.2", "--discard", "0s", "--blocks", "2", "--rounds", "1..1")
 
 
-@pytest.fixture(scope="module", params=["sqlite", "mariadb"])
+@pytest.fixture(scope="module", params=["sqlite", *SERVERS])
 def traced(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Any]]:
     engine, base = request.param, tmp_path_factory.mktemp(request.param)
     for place in occupied(engine, base) if engine in SERVERS else iter([Place(base)]):

@@ -120,10 +120,20 @@ def test_turns_after_the_first_row_balance_positions(seed, block, count):
 
 @given(seeds, st.integers(0, 10_000), st.lists(st.integers(0, 4), min_size=1, max_size=12))
 def test_a_block_of_strata_has_each_condition_once_and_no_stratum_in_two_pieces(seed, block, strata):
-    order = stratified_order(seed, block, strata)
+    order = stratified_order(seed, block, strata, {})
     assert sorted(order) == list(range(len(strata)))
     assert len([stratum for stratum, _ in groupby(strata[i] for i in order)]) == len(set(strata))
 
 
 def test_one_stratum_is_drawn_as_a_block():
-    assert stratified_order(7, 3, [0] * 5) == block_order(7, 3, 5)
+    assert stratified_order(7, 3, [0] * 5, {}) == block_order(7, 3, 5)
+
+
+@given(seeds, st.integers(1, 9), st.integers(0, 4))
+def test_orders_balance_of_a_stratum_that_some_blocks_have(seed, apart, passes):
+    rows = len(williams_design(3))
+    own = [
+        [i for i in stratified_order(seed, apart * nth, [0, 0, 1, 1, 1], {1: nth}) if i >= 2]
+        for nth in range(passes * rows, (passes + 1) * rows)
+    ]
+    assert all(sorted(place) == sorted([2, 3, 4] * (rows // 3)) for place in zip(*own, strict=True))

@@ -2,11 +2,13 @@
 //! Knows no Python and no database.
 //!
 //! `library` finds libcrypto at run time (no headers, no link); `cipher` encrypts, decrypts and authenticates one page;
-//! `task` says what can be measured; `ring` holds the pages; `meter` checks every cell, then times them in passes.
+//! `task` says what can be measured; `ring` holds the pages; `meter` checks every cell, then times them in passes;
+//! `copying` times what some databases do beside.
 //!
 //! The keys are drawn for a measurement and guard nothing.
 
 pub mod cipher;
+pub mod copying;
 pub mod library;
 pub mod meter;
 pub mod ring;

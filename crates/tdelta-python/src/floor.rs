@@ -2,6 +2,7 @@
 
 use crate::{dump, parse, NativeError, STOP};
 use pyo3::prelude::*;
+use tdelta_floor::copying::copies_ns;
 use tdelta_floor::meter::{Meter, Plan};
 use tdelta_floor::Fault;
 
@@ -36,4 +37,10 @@ impl PyFloorMeter {
         let batches = py.detach(|| meter.pass(index, &STOP)).map_err(refused)?;
         dump(&batches)
     }
+}
+
+/// CPU time of copying a page from a buffer into a ring's frames, ns, for each pass.
+#[pyfunction]
+pub(crate) fn page_copies_ns(py: Python<'_>, page_bytes: usize, ring_bytes: usize, passes: usize) -> Vec<f64> {
+    py.detach(|| copies_ns(page_bytes, ring_bytes, passes))
 }

@@ -346,6 +346,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<PyBare>()?;
     module.add_class::<exposure::PyExposure>()?;
     module.add_class::<floor::PyFloorMeter>()?;
+    module.add_function(wrap_pyfunction!(floor::page_copies_ns, module)?)?;
     module.add_function(wrap_pyfunction!(loop_cost, module)?)?;
     module.add_function(wrap_pyfunction!(plan_checksums, module)?)?;
     module.add_function(wrap_pyfunction!(rows::write_csv, module)?)?;

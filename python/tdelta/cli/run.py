@@ -174,6 +174,12 @@ _OPTIONS = (
         help="Blocks a round.  [6; 8 on a server]",
     ),
     click.option(
+        "--step-blocks",
+        type=click.IntRange(min=1),
+        metavar="N",
+        help="How many of these have the loads and rebuilds of --vary work=…, which take longest.  [all]",
+    ),
+    click.option(
         "--rounds", type=Rounds(), metavar="MIN[..MAX]", help="Rounds of fresh twins.  [3, as many as time allows]"
     ),
     click.option(

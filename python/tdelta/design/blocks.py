@@ -17,7 +17,7 @@ then slows all that is compared, and not one side of it. The strata stand in a d
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from tdelta.design.randomness import stream
@@ -68,13 +68,14 @@ def block_order(seed: int, block: int, count: int, of: str = "blocks", *which: i
     return tuple(int(label) for label in labels[design[rows[row]]])
 
 
-def stratified_order(seed: int, block: int, strata: Sequence[int]) -> tuple[int, ...]:
+def stratified_order(seed: int, block: int, strata: Sequence[int], nth: Mapping[int, int]) -> tuple[int, ...]:
     """Draw the order of one block, stratum by stratum; :func:`block_order` where there is one stratum.
 
     Args:
         seed: the run's seed.
         block: the block's number, from 0 through the whole run.
-        strata: the stratum of each condition.
+        strata: the stratum of each condition of the block.
+        nth: of strata that not every block has: which of its own blocks this is, from 0, so that its orders balance.
 
     Returns:
         Indices of ``strata``, a permutation: which condition runs at each position.
@@ -83,12 +84,12 @@ def stratified_order(seed: int, block: int, strata: Sequence[int]) -> tuple[int,
     for index, stratum in enumerate(strata):
         members.setdefault(stratum, []).append(index)
     if len(members) == 1:
-        return block_order(seed, block, len(strata))
+        return block_order(seed, nth.get(strata[0], block), len(strata))
     groups = list(members.items())
     order: list[int] = []
     for place in block_order(seed, block, len(groups), "strata"):
         stratum, indices = groups[place]
-        order += (indices[i] for i in block_order(seed, block, len(indices), "stratum", stratum))
+        order += (indices[i] for i in block_order(seed, nth.get(stratum, block), len(indices), "stratum", stratum))
     return tuple(order)
 
 

@@ -204,7 +204,10 @@ class MariadbEngine(MysqlFamily):
 
     @property
     def price_sql(self) -> PriceSql | None:
-        """AES_ENCRYPT of a block, and rows out of the engine that makes sequences."""
+        """AES_ENCRYPT of a block, and rows out of the engine that makes sequences.
+
+        InnoDB copies a decrypted page back to its frame (storage/innobase/fil/fil0crypt.cc, ``fil_space_decrypt``).
+        """
         calls, rows, table = 50_000, 20_000, f"{DATABASE}.price_log"
         return PriceSql(
             calls=calls,
@@ -217,6 +220,7 @@ class MariadbEngine(MysqlFamily):
             ),
             undo=(f"TRUNCATE TABLE {table}",),
             remove=(f"DROP TABLE {table}",),
+            copies_back=True,
         )
 
     @property

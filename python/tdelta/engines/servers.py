@@ -224,7 +224,8 @@ class PriceSql:
     """Statements by which a server's own code is timed.
 
     ``call`` has it encrypt a block ``calls`` times, ``no_call`` all but that. ``make`` and ``remove`` a table of its
-    own, ``change`` writes to its log, ``undo`` makes room for the next time.
+    own, ``change`` writes to its log, ``undo`` makes room for the next time. ``copies_back`` says whether the server
+    decrypts a page into a buffer and copies it from there to where it belongs.
     """
 
     calls: int
@@ -234,6 +235,7 @@ class PriceSql:
     change: tuple[str, ...]
     undo: tuple[str, ...]
     remove: tuple[str, ...]
+    copies_back: bool = False
 
 
 class ServerEngine(Protocol):

@@ -63,33 +63,40 @@ def panels(trials: Iterable[Trial], settings: RunSettings) -> tuple[Panel, ...]:
     for condition in settings.conditions:
         by_stratum.setdefault(condition.stratum, []).append(condition)
     blocks = _by_block(trials)
-    return tuple(_panel(stratum, tuple(found), blocks) for stratum, found in sorted(by_stratum.items()))
+    in_all = settings.options.get("step_blocks") is None  # else strata of loads and rebuilds are in some blocks only
+    return tuple(_panel(stratum, tuple(of), blocks, in_all=in_all) for stratum, of in sorted(by_stratum.items()))
 
 
-def _by_block(trials: Iterable[Trial]) -> dict[tuple[int, int], dict[str, Trial]]:
-    blocks: dict[tuple[int, int], dict[str, Trial]] = {}
+def _by_block(trials: Iterable[Trial]) -> dict[tuple[int, int], dict[str, Trial | None]]:
+    """The trials of each block, None for those that finished no operation."""
+    blocks: dict[tuple[int, int], dict[str, Trial | None]] = {}
     for trial in trials:
-        if trial.measurement.operations > 0:
-            blocks.setdefault((trial.round, trial.block), {})[trial.condition.key] = trial
-        else:
-            blocks.setdefault((trial.round, trial.block), {})
+        found = trial if trial.measurement.operations > 0 else None
+        blocks.setdefault((trial.round, trial.block), {})[trial.condition.key] = found
     return dict(sorted(blocks.items()))
 
 
 def _panel(
-    stratum: int, conditions: tuple[Condition, ...], blocks: Mapping[tuple[int, int], Mapping[str, Trial]]
+    stratum: int,
+    conditions: tuple[Condition, ...],
+    blocks: Mapping[tuple[int, int], Mapping[str, Trial | None]],
+    *,
+    in_all: bool,
 ) -> Panel:
     baselines = sum(c.role is Role.BASELINE for c in conditions)
     if baselines != 1:
         raise TdeltaError(f"stratum {stratum}: expected one baseline (cipher none), found {baselines}")
     keys = [c.key for c in conditions]
-    complete = {at: block for at, block in blocks.items() if all(key in block for key in keys)}
+    own = [
+        (at, [block.get(k) for k in keys]) for at, block in blocks.items() if in_all or any(k in block for k in keys)
+    ]
+    complete = {at: tuple(t for t in of if t is not None) for at, of in own if None not in of}
     return Panel(
         stratum=stratum,
         conditions=conditions,
-        trials=tuple(tuple(block[key] for key in keys) for block in complete.values()),
+        trials=tuple(complete.values()),
         rounds=np.array([round_ for round_, _ in complete], dtype=np.intp),
-        incomplete=len(blocks) - len(complete),
+        incomplete=len(own) - len(complete),
     )
 
 

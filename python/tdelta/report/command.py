@@ -45,6 +45,7 @@ _FLAGS: Mapping[str, str] = {
     "slice_seconds": "--slice",
     "discard_seconds": "--discard",
     "blocks_per_round": "--blocks",
+    "step_blocks": "--step-blocks",
     "max_seconds": "--max-time",
     "rope": "--rope",
     "budget": "--budget",

@@ -289,7 +289,7 @@ def _footer(result: RunResult, width: int) -> list[Text | Table]:
             else (f"{database_text(settings.database)}; {origin_text(settings.database)}",)
         ),
         *(() if settings.own_servers is None else (own_servers_text(settings.own_servers),)),
-        f"{counts} of {duration(result.trial_seconds)}, {_operations(result)}"
+        f"{counts} of {trial_words(result)}, {_operations(result)}"
         f" and {counted(result.slices, 'turn')} each;"
         f" {duration(result.elapsed_seconds)} in all; {ended(result)}",
         f"tdelta's own loop: {_loop_cost(result.loop_cost_ns)} a statement,"
@@ -316,6 +316,12 @@ def _rate_text(key: str, rate: float, result: RunResult) -> str:
         return f"{rate:,.4g}"
     capacity = result.capacities[key]
     return f"{rate:,.0f} ({share(rate / capacity)} of the baseline's {capacity:,.0f})"
+
+
+def trial_words(result: RunResult) -> str:
+    """How long the baseline's trials take about; of loads and rebuilds `step_lines` tells, where there are others."""
+    others = len(result.settings.conditions) - len(result.steps)
+    return f"{duration(result.trial_seconds)}{' (loads and rebuilds apart)' if result.steps and others else ''}"
 
 
 def _operations(result: RunResult) -> str:

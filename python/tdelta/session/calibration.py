@@ -59,6 +59,8 @@ _DEADLINE_SECONDS = 30.0
 class Calibration:
     """Operations of a trial by stratum, the trial's length on the baseline, and the loop's own cost in ns.
 
+    A load or rebuild is one operation, and its length counts only where there is nothing else.
+
     ``rates`` are the arrivals a second of an open loop by stratum, none in a closed one; ``capacities`` what the
     baseline did in a closed loop, for strata whose rate is a share of that.
     ``loop_cost_ns`` is for one statement, drawing, timing and recording included; ``loop_response_ns`` is what falls
@@ -117,17 +119,19 @@ def calibrate(plan: Plan, twins: Twins[Any], data_bytes: int, stored: Mapping[st
     baselines = [condition for condition in plan.conditions if condition.role is Role.BASELINE]
     with _Seats(plan, twins, data_bytes) as seats:
         capacity = _Capacity(plan, seats)
-        found = {condition.stratum: _fill(plan, seats, condition, capacity) for condition in baselines}
+        filling = [condition for condition in baselines if not plan.step(condition)] or baselines
+        found = {condition.stratum: _fill(plan, seats, condition, capacity) for condition in filling}
         if plan.workload.connects:
             found = {stratum: _bounded(plan, seats, stratum, filled) for stratum, filled in found.items()}
     rates = {stratum: filled.rate for stratum, filled in found.items() if filled.rate is not None}
     loop = _job(plan, _STREAM, _LOOP_OPERATIONS, first_op=1, seconds=_DEADLINE_SECONDS)
     cost = twins.loop_cost(loop)
     paced = cost if not rates else twins.loop_cost(_paced(plan, loop, max(rates.values())))
-    operations = {stratum: filled.operations for stratum, filled in found.items()}
+    operations = {condition.stratum: 1 for condition in baselines}  # of loads and rebuilds, whatever they take
+    operations |= {stratum: filled.operations for stratum, filled in found.items()}
     return Calibration(
         operations=operations,
-        slices=_slices(plan, min(operations.values())),
+        slices=_slices(plan, min(filled.operations for filled in found.values())),
         trial_seconds=max(filled.seconds for filled in found.values()),
         loop_cost_ns=cost.statement_ns,
         loop_response_ns=paced.transaction_ns,

@@ -347,8 +347,7 @@ class _Session:
     def _whole_rounds(self) -> int:
         """Rounds of earlier sittings that came to their end."""
         in_round = Counter(trial.round for trial in self._trials)
-        whole = self._plan.request.blocks_per_round * len(self._plan.conditions)
-        return sum(count >= whole for count in in_round.values())
+        return sum(count >= self._plan.trials_per_round for count in in_round.values())
 
     def _look(self, number: int, done: int, longest: float) -> str | None:
         """Look at what is known after ``done`` rounds, the longest of which took ``longest`` s: why to stop, if so."""

@@ -95,6 +95,15 @@ class Plan:
         work = self.work(condition)
         return work if work in STEPS else ""
 
+    def has_part(self, condition: Condition, place: int) -> bool:
+        """Whether a condition's trials are in a block, which is the ``place``-th of its round, from 0."""
+        return not self.step(condition) or self.request.step_blocks is None or place < self.request.step_blocks
+
+    @property
+    def trials_per_round(self) -> int:
+        """How many trials a whole round has."""
+        return sum(self.has_part(c, place) for c in self.conditions for place in range(self.request.blocks_per_round))
+
     @property
     def strata(self) -> dict[int, tuple[Condition, ...]]:
         """The conditions of each stratum."""

@@ -17,8 +17,9 @@ from tdelta.measure import (
     require_space,
     require_writable,
 )
-from tdelta.records import Event
+from tdelta.records import Condition, Event
 from tdelta.session.calibration import LONGEST_TRIALS
+from tdelta.session.families.needs import Needs
 from tdelta.session.ground import Ground, grounded
 from tdelta.session.planning import Plan, plan
 from tdelta.session.request import DryRun, RunRequest, TableLine, TransactionLine
@@ -42,11 +43,22 @@ def check_room(plan: Plan) -> None:
         require_memory(needs.memory_bytes, remedy="take a smaller --cache or fewer --threads")
 
 
-def _block_seconds(plan: Plan) -> float:
-    """About how long a block takes. Twins that derive a key for each operation take the longest trials there are."""
+def _block_seconds(plan: Plan, needs: Needs, place: int) -> float:
+    """About how long the ``place``-th block of a round takes.
+
+    Twins that derive a key for each operation take the longest trials there are. A load or rebuild takes as long as the
+    data does at first, and before a cold trial a server is started.
+    """
     usual = plan.request.trial_seconds * _SLOWDOWN + _TRIAL_GAP_SECONDS
     longest = LONGEST_TRIALS * plan.request.trial_seconds if plan.workload.connects else usual
-    return sum(usual if condition.level("cipher") == "none" else longest for condition in plan.conditions)
+
+    def seconds(condition: Condition) -> float:
+        if plan.step(condition):
+            return needs.step_seconds
+        trial = usual if condition.level("cipher") == "none" else longest
+        return trial + (needs.cold_seconds if plan.is_cold(condition) else 0.0)
+
+    return sum(seconds(condition) for condition in plan.conditions if plan.has_part(condition, place))
 
 
 def dry_run(
@@ -90,10 +102,10 @@ def _outlook(request: RunRequest, ground: Ground) -> DryRun:
     source = ground.source
     made = plan(request, "dry-run", source, ground.servers)
     needs = made.family.needs(made)
-    trials = request.min_rounds * request.blocks_per_round * len(made.conditions)
-    a_block = _block_seconds(made)
-    at_least = needs.set_up_seconds + request.min_rounds * (needs.round_seconds + request.blocks_per_round * a_block)
-    first_block = needs.set_up_seconds + needs.round_seconds + a_block  # these are always finished
+    trials = request.min_rounds * made.trials_per_round
+    blocks = [_block_seconds(made, needs, place) for place in range(request.blocks_per_round)]
+    at_least = needs.set_up_seconds + request.min_rounds * (needs.round_seconds + sum(blocks))
+    first_block = needs.set_up_seconds + needs.round_seconds + blocks[0]  # these are always finished
     cautions = list(made.cautions)
     if at_least > request.max_seconds:
         cautions.append(

@@ -18,10 +18,11 @@ class RunRequest:
     in the user's order; ``cipher`` always gains the level ``none``. ``cache`` is a share of the data size. ``rate`` (a
     second, over all threads) makes the loop open, and so does ``at``, a share of the baseline's capacity.
     ``slo_seconds`` is what a transaction may take; how often it took longer is told, and never decided on.
-    ``slice_seconds`` is how long a twin runs before another of its block takes its turn (for each thread; 0: a whole
-    trial). ``library`` is the name of a SQLite library or the path of one, ``key`` how it is given keys. ``None`` means
-    "the default". ``scale`` is a study's size, ``laptop`` or ``published``; a study's settings are in here already
-    (`tdelta.session.studies.request_for`).
+    ``step_blocks`` is how many of a round's blocks, its first ones, have loads and rebuilds, which take longer than
+    the rest (None: all). ``slice_seconds`` is how long a twin runs before another of its block takes its turn (for
+    each thread; 0: a whole trial). ``library`` is the name of a SQLite library or the path of one, ``key`` how it
+    is given keys. ``None`` means "the default". ``scale`` is a study's size, ``laptop`` or ``published``; a study's
+    settings are in here already (`tdelta.session.studies.request_for`).
 
     Of servers: ``server_binary`` is the program to test, ``scope`` what is encrypted (None: all that the engine can),
     ``encrypted_dir`` a folder of the user's that is encrypted, in which PostgreSQL's encrypted twins live,
@@ -67,6 +68,7 @@ class RunRequest:
     trial_seconds: float = 0.25
     slice_seconds: float = 0.0
     blocks_per_round: int = 6
+    step_blocks: int | None = None
     min_rounds: int = 3
     max_rounds: int | None = None
     max_seconds: float = 85.0

@@ -123,7 +123,9 @@ class RoundRunner:
         self._clock = clock
         self._interruption = interruption
         self._meter = PressureMeter()
-        self._longest_block = 0.0
+        self._longest_blocks: dict[bool, float] = {}
+        """By whether a block has loads and rebuilds."""
+
         self._longest_compare = 0.0
         self._scripts = {name: str(script["text"]) for name, script in plan.workload.scripts().items()}
         self._given: Counter[Condition] = Counter()
@@ -163,13 +165,16 @@ class RoundRunner:
         self._at = "what came before the first trial"
         first_block, twins = self._next_block, self._start(number, stack)
         self._observe(RoundStarted(number, self._plan.request.blocks_per_round))
-        for _ in range(self._plan.request.blocks_per_round):
-            if self._interruption.requested or (self._next_block > first_block and self._is_late()):
+        for place in range(self._plan.request.blocks_per_round):
+            taking_part = [c for c in self._plan.conditions if self._plan.has_part(c, place)]
+            has_steps = any(self._plan.step(c) for c in taking_part)
+            if self._interruption.requested or (self._next_block > first_block and self._is_late(has_steps=has_steps)):
                 break
             self._at = f"block {self._next_block + 1}"
             began = self._clock.elapsed()
-            self._block(number, self._next_block, twins)
-            self._longest_block = max(self._longest_block, self._clock.elapsed() - began)
+            self._block(number, place, {c: twins[c] for c in taking_part})
+            longest = self._longest_blocks.get(has_steps, 0.0)
+            self._longest_blocks[has_steps] = max(longest, self._clock.elapsed() - began)
             self._next_block += 1
         self.extra_seconds = 0.0
         self._at = "the CPU profile"
@@ -190,8 +195,9 @@ class RoundRunner:
         if self._checks.losses > _MOST_LOSSES:
             raise ServerLost(f"{self._checks.losses} times a server of this run died; the last time {loss}")
 
-    def _is_late(self) -> bool:
-        return self._clock.left() < self._longest_block + self._longest_compare
+    def _is_late(self, *, has_steps: bool) -> bool:
+        longest = self._longest_blocks.get(has_steps, max(self._longest_blocks.values(), default=0.0))
+        return self._clock.left() < longest + self._longest_compare
 
     def _start(self, number: int, stack: ExitStack) -> dict[Condition, tuple[str, Twin]]:
         """Fresh instances, made one after another in the drawn order, then read and warmed up side by side."""
@@ -262,12 +268,14 @@ class RoundRunner:
         with self._interruption.watching(twin):
             return twin.trial(self._job(condition, stream))
 
-    def _block(self, number: int, block: int, twins: Mapping[Condition, tuple[str, Twin]]) -> None:
-        conditions = self._plan.conditions
+    def _block(self, number: int, place: int, twins: Mapping[Condition, tuple[str, Twin]]) -> None:
+        """Run and store the block that is the ``place``-th of its round, of these twins."""
+        block, conditions = self._next_block, tuple(twins)
         jobs = [dataclasses.replace(self._job(c, block), step=self._plan.step(c)) for c in conditions]
         seed, slices = self._plan.settings.seed, self._calibration.slices
         if slices == 1:
-            order = stratified_order(seed, block, [c.stratum for c in conditions])
+            nth = {c.stratum: self._nth(number, place) for c in conditions if self._plan.step(c)}
+            order = stratified_order(seed, block, [c.stratum for c in conditions], nth)
         else:
             order = slice_order(seed, block, len(conditions), slices)
         started = time.time()
@@ -282,6 +290,11 @@ class RoundRunner:
             self._observe(TrialDone(trial, self._keep(trial)))
         self._observe(BlockDone(number, block, self._clock.elapsed()))
 
+    def _nth(self, number: int, place: int) -> int:
+        """Which of the blocks that have loads and rebuilds this is, in the whole run."""
+        request = self._plan.request
+        return number * min(request.step_blocks or request.blocks_per_round, request.blocks_per_round) + place
+
     def _traced(
         self,
         block: int,
@@ -290,7 +303,7 @@ class RoundRunner:
         order: Sequence[int],
     ) -> list[Measurement]:
         """The trials of a block with what their statements cost one by one, on other operations of the same kind."""
-        conditions = self._plan.conditions
+        conditions = tuple(twins)
         jobs = [dataclasses.replace(self._job(c, _TRACES + block), step=TRACE, slices=1, discard=0) for c in conditions]
         jobs = [dataclasses.replace(job, operations=min(job.operations, _TRACED_OPERATIONS)) for job in jobs]
         entries = [(twins[c][1], job) for c, job in zip(conditions, jobs, strict=True)]

@@ -48,9 +48,21 @@ def test_each_kind_of_work_is_a_stratum_of_its_own(tmp_path: Path) -> None:
     warmed = [twin for twin in of_rounds if any(is_warm_up(job) for job in twin.jobs)]
     assert not any(twin.settings.is_cold for twin in warmed)
     assert not any(job.step for twin in warmed for job in twin.jobs)
-    calibrated = [job for twin in place.twins.started for job in twin.jobs if is_calibration(job) and job.step]
-    assert [job.operations for job in calibrated] == [1, 1]
+    assert not any(is_calibration(job) and job.step for twin in place.twins.started for job in twin.jobs)
     assert not any(job.step for twin in of_rounds for job in twin.searched)
+
+
+def test_loads_and_rebuilds_may_be_in_the_first_blocks_of_a_round_only(tmp_path: Path) -> None:
+    place = Sitting(tmp_path, FakeTwins(Script(cost_ns=cost_by_cipher(COSTS))))
+    options = {"workload": "warehouse", "vary": {"work": ALL}, "aa_twin": False, "min_rounds": 2, "max_rounds": 2}
+    result = place.conduct(**options, blocks_per_round=4, step_blocks=1)
+    of_rounds = [twin for twin in place.twins.started if not twin.name.startswith("calibration")]
+    counts = [sum(is_block(job) and bool(job.step) for job in twin.jobs) for twin in of_rounds]
+    assert sorted(counts) == [0] * 8 + [1] * 8
+    assert {trial.block for trial in place.trials() if trial.condition.level("work") == "load"} == {0, 4}
+    warm = [trial for trial in place.trials() if trial.condition.level("work") == "warm"]
+    assert len(warm) == 2 * 2 * 4
+    assert not any("incomplete" in caution for caution in result.cautions)
 
 
 @pytest.mark.parametrize(

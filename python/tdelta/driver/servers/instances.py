@@ -185,7 +185,7 @@ class ServerTwin:
                 found["log"] = self._logged(probe)
             if settings.is_encrypted:
                 calls_us = [self._call_us(probe) for _ in range(_PROOF_RUNS)]
-                found |= page_prices_of(observed, calls_us, settings.aes_instructions)
+                found |= page_prices_of(observed, calls_us, settings.aes_instructions, copies_back=probe.copies_back)
         return found
 
     def _logged(self, probe: PriceSql) -> list[dict[str, float]]:

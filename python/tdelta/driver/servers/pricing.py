@@ -2,7 +2,7 @@
 
 A server that makes a cipher's context anew for every page pays for each such start, beside the bytes. How many starts a
 page takes is in what was observed: MariaDB's pages are no whole number of AES blocks, so CBC is followed by a start of
-ECB for what is left over.
+ECB for what is left over. And a server that decrypts into a buffer of its own copies the page from there to its frame.
 """
 
 from __future__ import annotations
@@ -12,21 +12,27 @@ import re
 import statistics
 from collections.abc import Sequence
 
+from tdelta import _native
 from tdelta.measure import measure_floor
 
 PAGE_BYTES = 16384
 _FLOOR_SECONDS = 0.8
+_FRAMES_BYTES = 1 << 20
+"""What a copied page is copied into, page after page: as much as the floor walks through."""
+
+_COPY_PASSES = 31
 _OBSERVED = re.compile(r"([A-Z0-9-]+) ([\d,]+) times?")
 _NAME = re.compile(r"(AES-(?:128|192|256))-(CBC|CTR|GCM|XTS)")
 
 
-def page_prices_of(observed: str, calls_us: Sequence[float], level: str) -> dict[str, object]:
+def page_prices_of(observed: str, calls_us: Sequence[float], level: str, *, copies_back: bool) -> dict[str, object]:
     """Prices of a page read and written, as JSON values; empty where no cipher was observed.
 
     Args:
         observed: as `tdelta.driver.servers.observation.told` has it, the pages' cipher first.
         calls_us: what a start takes, of each pass.
         level: of the CPU's AES instructions.
+        copies_back: whether a decrypted page is copied to where it belongs.
     """
     starts = {name: int(count.replace(",", "")) for name, count in _OBSERVED.findall(observed)}
     first = next(iter(starts), "")
@@ -37,19 +43,33 @@ def page_prices_of(observed: str, calls_us: Sequence[float], level: str) -> dict
     tails = starts.get(f"{match[1]}-ECB", 0) if mode == "cbc" else 0
     calls = 1 + round(tails / starts[first])
     floor = measure_floor([PAGE_BYTES], [algorithm], [mode], [level], _FLOOR_SECONDS)
-    start_us = statistics.median(calls_us)
-    halves = [calls * (end - start_us) for end in statistics.quantiles(calls_us, n=4, method="inclusive")[::2]]
+    beside = {"write": [[calls * us for us in calls_us]]}
+    beside["read"] = [*beside["write"], *([_copies_us()] if copies_back else [])]
     passes = {}
     for cell in floor.cells:
-        middle, (low, high) = cell.us_per_page + calls * start_us, cell.us_per_page_quartiles
-        down, up = math.hypot(cell.us_per_page - low, halves[0]), math.hypot(high - cell.us_per_page, halves[1])
+        direction = "read" if cell.direction == "decrypt" else "write"
+        parts = [_quartiles(part) for part in beside[direction]]
+        parts.append((cell.us_per_page_quartiles[0], cell.us_per_page, cell.us_per_page_quartiles[1]))
+        middle = sum(part[1] for part in parts)
+        down, up = math.hypot(*(m - low for low, m, _ in parts)), math.hypot(*(high - m for _, m, high in parts))
         # Five values that have this median and these quartiles.
-        spread = [middle - 2 * down, middle - down, middle, middle + up, middle + 2 * up]
-        passes["read" if cell.direction == "decrypt" else "write"] = spread
+        passes[direction] = [middle - 2 * down, middle - down, middle, middle + up, middle + 2 * up]
+    copied = "; a read page is copied once" if copies_back else ""
     return {
         "page_bytes": PAGE_BYTES,
         "counted": "engine",
-        "cipher": f"{algorithm}-{mode} of OpenSSL, and {calls} of the server's own starts",
+        "cipher": f"{algorithm}-{mode} of OpenSSL, and {calls} of the server's own starts{copied}",
         "mac": "",
         "passes": passes,
     }
+
+
+def _copies_us() -> list[float]:
+    """What a copy of a page takes, of each pass."""
+    return [ns / 1e3 for ns in _native.page_copies_ns(PAGE_BYTES, _FRAMES_BYTES, _COPY_PASSES)]
+
+
+def _quartiles(passes: Sequence[float]) -> tuple[float, float, float]:
+    """The lower quartile, the median and the upper one."""
+    low, middle, high = statistics.quantiles(passes, n=4, method="inclusive")
+    return low, middle, high

@@ -11,7 +11,7 @@ from tdelta.report.page.blocks import Block, Code, Column, Heading, Listing, Par
 from tdelta.report.page.gather import RunData
 from tdelta.report.page.wording import date_text, label, run_words
 from tdelta.report.quantities import MISSING, amounts, counted, duration
-from tdelta.report.terminal import ended
+from tdelta.report.terminal import ended, trial_words
 
 _ROLES = {
     Role.BASELINE: "baseline",
@@ -65,7 +65,7 @@ def _run_table(data: RunData) -> Table:
         ("planned at", date_text(data.created_unix_seconds)),
         ("seed", str(settings.seed)),
         ("measured", f"{counted(result.rounds, 'round')}, {counted(result.blocks, 'block')}"),
-        ("trials", f"{result.trials:,} of {duration(result.trial_seconds)}, at least {each} each"),
+        ("trials", f"{result.trials:,} of {trial_words(result)}, at least {each} each"),
         ("took", f"{duration(result.elapsed_seconds)}, {ended(result)}"),
         ("loop", _loop_words(result)),
         ("tried again", _kinds(result.retries)),

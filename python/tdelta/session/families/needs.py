@@ -16,7 +16,8 @@ class Needs:
     """What a run takes. ``disk_bytes`` and ``memory_bytes`` are what is there at once at most.
 
     ``open_files`` is the most that one process has; 0 where there are few. ``set_up_seconds`` are until the first round
-    begins, ``round_seconds`` those of a round beside its blocks.
+    begins, ``round_seconds`` those of a round beside its blocks; ``step_seconds`` are a load's or rebuild's, and
+    ``cold_seconds`` what comes before a trial with cold caches.
     """
 
     disk_bytes: int
@@ -24,6 +25,8 @@ class Needs:
     open_files: int
     set_up_seconds: float
     round_seconds: float
+    step_seconds: float = 0.0
+    cold_seconds: float = 0.0
 
 
 # A load of 50 MB took 1 to 3 s a cipher, a worker 0.15 s to start.
@@ -53,6 +56,9 @@ _SPILL_SECONDS = 2.0
 # Of servers. 100 MB of SQLite were 121 to 214 MB of tables and indexes, the more rows the more; loaded in 4 to 15 s.
 _ROW_BYTES = 100
 _SERVER_LOAD_BYTES_PER_SECOND = 8e6
+_SERVER_STEP_BYTES_PER_SECOND = 20e6
+"""A load or rebuild by itself: two million facts took MariaDB 10 to 20 s."""
+
 _LOADING_BYTES = 600_000_000
 """What a server that is being loaded has for its caches, one at a time."""
 
@@ -84,6 +90,7 @@ def embedded_needs(plan: Plan) -> Needs:
         open_files=0,
         set_up_seconds=loaded,
         round_seconds=conditions * (size / _COPY_BYTES_PER_SECOND + _WORKER_SECONDS),
+        step_seconds=size / _LOAD_BYTES_PER_SECOND,
     )
 
 
@@ -109,6 +116,8 @@ def served_needs(plan: Plan, footprint: Footprint) -> Needs:
         + strata * (_CONNECT_SECONDS + _CALIBRATION_TRIALS * trial)
         + len(instances) * _SEARCH_SECONDS,
         round_seconds=len(instances) * started + conditions * (_CONNECT_SECONDS + _LAPS * trial),
+        step_seconds=data / _SERVER_STEP_BYTES_PER_SECOND,
+        cold_seconds=footprint.start_seconds,
     )
 
 
@@ -126,6 +135,7 @@ def analytic_needs(plan: Plan) -> Needs:
         set_up_seconds=size / _GENERATED_BYTES_PER_SECOND + kinds * size / _ANALYTIC_LOAD_BYTES_PER_SECOND,
         round_seconds=conditions * (size / _COPY_BYTES_PER_SECOND + _ANALYTIC_WORKER_SECONDS)
         + conditions * _SPILL_SECONDS / max(1, plan.request.min_rounds),
+        step_seconds=size / _ANALYTIC_LOAD_BYTES_PER_SECOND,
     )
 
 

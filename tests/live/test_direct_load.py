@@ -1,0 +1,54 @@
+"""The study ``direct-load`` at a small scale: one serial load, with and without the CPU's AES instructions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from sqlite.running import Place, require
+from tdelta_runs import ServerPlace, failed_checks, occupied
+
+from tdelta.driver.servers.adapters import SERVERS
+from tdelta.engines import DuckdbEngine
+from tdelta.inference.soundness import AA_CHECK
+
+SMALL = ("--size", "5MB", "--blocks", "2", "--rounds", "1..1")
+CIPHERS = {
+    "sqlite": {"none", "aes-128", "aes-256"},
+    "duckdb": {"none", "aes-256-gcm"},
+    "mariadb": {"none", "aes-128", "aes-256"},
+}
+"""The 2×3 factorial where the engine has both sizes of key."""
+
+
+@pytest.fixture(scope="module", params=sorted(CIPHERS))
+def loaded(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Any]]:
+    engine, base = request.param, tmp_path_factory.mktemp(request.param)
+    if engine == "duckdb":
+        library = DuckdbEngine()
+        require(library.version() is not None and library.module_version() is not None, library.install)
+    for place in occupied(engine, base) if engine in SERVERS else iter([Place(base)]):
+        options = place.options() if isinstance(place, ServerPlace) else ("--engine", engine)
+        ran = place.tdelta("run", "direct-load", "--json", *options, *SMALL, "--no-aa-twin")
+        assert ran.code in (0, 3), ran.err
+        yield engine, ran.document
+
+
+def test_every_load_makes_the_same_rows(loaded: tuple[str, Any]) -> None:
+    _, document = loaded
+    assert [check for check in failed_checks(document) if check != AA_CHECK] == []
+    rows = {step["rows"] for step in document["steps"]}
+    assert len(rows) == 1
+    assert rows.pop() > 50_000
+
+
+def test_all_of_the_factorial_is_loaded_and_rated(loaded: tuple[str, Any]) -> None:
+    engine, document = loaded
+    cells = {(step["condition"]["cipher"], step["condition"]["aes_instructions"]) for step in document["steps"]}
+    assert {cipher for cipher, _ in cells} == CIPHERS[engine]
+    assert {level for _, level in cells} == {"on", "off"} or any("aes_instructions" in c for c in document["cautions"])
+    for step in document["steps"]:
+        assert step["trials"] == 2
+        assert step["rows_per_second"]["median"] == pytest.approx(step["rows"] / step["seconds"]["median"], rel=0.5)
+        assert step["cpu_seconds"]["median"] > 0.0
