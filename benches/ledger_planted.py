@@ -8,9 +8,9 @@ the line's interval holds the difference's median, and whether the two intervals
 - An added read of a page: reserved bytes that only the encrypted twin keeps (``--reserve natural``) make it read more
   pages. The truth for the line ``io`` is what a plain twin takes longer that keeps these bytes, too (``--reserve
   equal``): plain twins of two runs each, before and behind one another, so that drift falls on both.
-- MariaDB with the redo log encrypted against tables alone (``--mariadb``): the line ``log``.
+- MariaDB with the redo log encrypted against tables alone (``--kind log``): the line ``log``.
 
-    python benches/ledger_planted.py [--seconds 60] [--mariadb]
+    python benches/ledger_planted.py [--seconds 60] [--kind mac|io|log]
 """
 
 from __future__ import annotations
@@ -63,9 +63,12 @@ def main() -> None:
     """Run each kind."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seconds", type=int, default=60)
-    parser.add_argument("--mariadb", action="store_true")
+    parser.add_argument("--kind", choices=("mac", "io", "log"), default="mac")
     asked = parser.parse_args()
-    if asked.mariadb:
+    if asked.kind == "io":
+        added_reads(asked.seconds)
+        return
+    if asked.kind == "log":
         scopes = ("--engine", "mariadb", "--workload", "dml-trace", "--vary", "scope=data,+log", "--no-aa-twin")
         found = by_level(measured(*scopes, seconds=asked.seconds), "scope")
         told("redo log encrypted", found["+log"], found["data"], "log")
@@ -75,7 +78,6 @@ def main() -> None:
         found = by_level(measured("--library", "sqlcipher", "--vary", ciphers, *work, seconds=asked.seconds), "cipher")
         for cipher in ("aes-256", "aes-256-hmac-sha1"):
             told(f"{cipher}, {work[1]}", found[cipher], found["aes-256-no-hmac"], "integrity")
-    added_reads(asked.seconds)
 
 
 def added_reads(seconds: int) -> None:

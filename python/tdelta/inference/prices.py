@@ -1,9 +1,11 @@
 """What prices are: passes of a measurement as JSON values, and how sure they are.
 
-A price is the median of its passes, taken all over a run. Its uncertainty is that of *one* pass (the quartiles' spread
-over 1.349, a normal's), and not of their median, since work under load is done at moments that differ from one another
-as passes do; and to that comes `TRANSFER`, since pages under load lie in other caches than pages that are timed in a
-row. An error of a median over hundreds of passes would be a precision that is not there.
+A price is the mean, over the moments of a run at which it was measured, of the median of each moment's passes: a
+machine may compute at two speeds by turns (two of them, 1.3 apart, were seen), work under load meets both, and the
+median of all would choose one. Its uncertainty is that of *one* pass (the quartiles' spread over 1.349, a normal's),
+and not of their median, since work under load is done at moments that differ from one another as passes do; and to that
+comes `TRANSFER`, since pages under load lie in other caches than pages that are timed in a row. An error of a median
+over hundreds of passes would be a precision that is not there.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -29,7 +31,7 @@ HMACs planted in SQLCipher took 4 to 22 % more, in busy runs, than their price (
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """What one page, call or byte takes, µs: the median of its passes between their quartiles."""
+    """What one page, call or byte takes, µs, and the quartiles of all passes."""
 
     us: float
     quartiles: tuple[float, float]
@@ -45,10 +47,11 @@ class Price:
         return self.us + self.sd * normal
 
 
-def price_of(passes: Iterable[float]) -> Price:
-    """The price of these passes, at least one."""
-    low, median, high = np.quantile(np.array(list(passes), dtype=np.float64), (0.25, 0.5, 0.75))
-    return Price(float(median), (float(low), float(high)))
+def price_of(moments: Iterable[Sequence[float]]) -> Price:
+    """The price of passes that were made at some moments, at least one pass at each and one moment."""
+    found = [np.array(passes, dtype=np.float64) for passes in moments]
+    low, high = np.quantile(np.concatenate(found), (0.25, 0.75))
+    return Price(float(np.mean([np.median(passes) for passes in found])), (float(low), float(high)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,25 +99,29 @@ def prices_from_json(values: Mapping[str, Any] | None, conditions: Iterable[Cond
 def _page_prices(measured: Sequence[Mapping[str, Any]], plain: Sequence[Mapping[str, Any]]) -> PagePrices:
     first = measured[0]
     names = first["passes"]
-    prices: dict[str, Any] = {name: price_of(us for one in measured for us in one["passes"][name]) for name in names}
+    prices: dict[str, Any] = {name: price_of(one["passes"][name] for one in measured) for name in names}
     fixed: dict[str, Any] = {name: first[name] for name in ("page_bytes", "counted", "cipher", "mac")}
     log, counted = _log(_logged(measured), _logged(plain))
     return PagePrices(**fixed, **prices, log=log, log_counted=counted)
 
 
-def _logged(measured: Iterable[Mapping[str, Any]]) -> list[Mapping[str, float]]:
-    return [one for measurement in measured for one in measurement.get("log", ())]
+_Passes: TypeAlias = Sequence[Mapping[str, float]]
 
 
-def _log(own: Sequence[Mapping[str, float]], plain: Sequence[Mapping[str, float]]) -> tuple[Price | None, str]:
+def _logged(measured: Iterable[Mapping[str, Any]]) -> list[_Passes]:
+    return [measurement["log"] for measurement in measured if measurement.get("log")]
+
+
+def _log(own: Sequence[_Passes], plain: Sequence[_Passes]) -> tuple[Price | None, str]:
     """The extra CPU of logging the same rows, over the writes to the log buffer, or if need be the bytes.
 
     A server that encrypts record by record pays for starts and hardly for bytes, so writes are the better measure.
     """
     for name in ("log_writes", "log_bytes"):
-        if own and plain and all(one.get(name, 0) > 0 for one in own):
-            count = float(np.median([one[name] for one in own]))
-            prices = [price_of(one["cpu_us"] / count for one in of) for of in (own, plain)]
+        counts = [one.get(name, 0) for passes in own for one in passes]
+        if counts and plain and min(counts) > 0:
+            count = float(np.median(counts))
+            prices = [price_of([one["cpu_us"] / count for one in passes] for passes in of) for of in (own, plain)]
             return less(*prices), name
     return None, ""
 

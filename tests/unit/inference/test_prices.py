@@ -1,4 +1,4 @@
-"""Prices: medians of passes, as unsure as one pass is."""
+"""Prices: medians of passes, their mean over moments, as unsure as one pass is."""
 
 from __future__ import annotations
 
@@ -14,13 +14,18 @@ PAGE = {"page_bytes": 4096, "counted": "bytes", "cipher": "a cipher", "mac": ""}
 
 
 def test_a_price_is_the_median_of_all_passes_between_their_quartiles() -> None:
-    price = price_of([1.0, 2.0, 3.0, 4.0, 100.0])
+    price = price_of([[1.0, 2.0, 3.0, 4.0, 100.0]])
     assert (price.us, price.quartiles) == (3.0, (2.0, 4.0))
     assert price.sd == pytest.approx(math.hypot(2.0 / 1.349, TRANSFER * 3.0))
 
 
+def test_a_machine_that_is_slow_at_one_moment_of_three_has_a_price_between() -> None:
+    fast, slow = [6.0, 6.1, 6.2], [9.0, 9.1, 9.2]
+    assert price_of([fast, slow, fast]).us == pytest.approx((6.1 + 9.1 + 6.1) / 3)
+
+
 def test_a_difference_of_prices_is_as_unsure_as_both() -> None:
-    price = less(price_of([4.0, 7.0, 10.0]), price_of([1.0, 3.0, 5.0]))
+    price = less(price_of([[4.0, 7.0, 10.0]]), price_of([[1.0, 3.0, 5.0]]))
     assert price.us == 4.0
     assert price.quartiles[1] - price.quartiles[0] == pytest.approx((3.0**2 + 2.0**2) ** 0.5)
 
