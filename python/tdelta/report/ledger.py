@@ -40,7 +40,7 @@ def ledger_lines(result: RunResult, width: int) -> list[Text | Table]:
         table.add_row(Text(condition_label(ledger.condition, result.settings), style="bold"))
         cells = amount_cells(ledger)
         table.add_row("  extra CPU", *cells(ledger.cpu), "", "")
-        for line in ledger.lines:
+        for line in told_lines(ledger):
             table.add_row(f"    {NAMES[line.kind]}", *cells(line.amount), share_text(line), items_text(line))
         if ledger.elapsed is not None:
             table.add_row("  extra time", *cells(ledger.elapsed), "", "")
@@ -49,6 +49,11 @@ def ledger_lines(result: RunResult, width: int) -> list[Text | Table]:
     absent = dict.fromkeys(words for ledger in result.ledger for words in ledger.in_rest)
     note = " ".join((NOTE, *(f"No line for {words}." for words in absent)))
     return [table, Text(), *paragraph(note, width, "dim")]
+
+
+def told_lines(ledger: Ledger) -> tuple[LedgerLine, ...]:
+    """The lines; none where all is rest, which would say the total again."""
+    return ledger.lines if len(ledger.lines) > 1 else ()
 
 
 def amount_cells(ledger: Ledger) -> Callable[[Amount], tuple[str, str]]:

@@ -21,6 +21,7 @@ _SWEEP_DATA_GB = 50
 
 _POOLS = {"5 GB": "5 GB of 50 GB cached", "60 GB": "all in memory"}
 _PLAIN = "plain"
+_LARGE = 10_000.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +72,13 @@ def _pairs(found: PublishedTable) -> Iterator[tuple[Mapping[str, str], Mapping[s
 
 
 def _quotient(what: str, encrypted: float, plain: float, unit: str, source: str) -> PublishedFigure:
-    said = f"{encrypted:,.5g} {unit} encrypted, {plain:,.5g} {unit} plain"
+    said = f"{_number(encrypted)} {unit} encrypted, {_number(plain)} {unit} plain"
     return PublishedFigure(what, said, source, encrypted / plain)
+
+
+def _number(value: float) -> str:
+    """Whole where it is large, else five figures."""
+    return f"{value:,.0f}" if value >= _LARGE else f"{value:,.5g}"
 
 
 PUBLISHED: Mapping[str, tuple[PublishedFigure, ...]] = {

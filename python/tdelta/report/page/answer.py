@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from tdelta.records import Decision, Estimate, NoiseFloor, RunResult, RunSettings, Verdict
+from tdelta.records import Decision, Estimate, Metric, NoiseFloor, RunResult, RunSettings, Verdict
 from tdelta.report.calibrated import used_text
 from tdelta.report.labels import contrast_label, contrast_title, metric_name, surroundings
 from tdelta.report.page.blocks import Block, Column, Figure, Heading, Paragraph, Section, Table, Tile, Tiles
@@ -184,7 +184,9 @@ def _published(result: RunResult) -> Iterator[Block]:
         yield _beside(result)
         yield Table("All published figures", columns, published, folded=True)
     else:
-        yield Table("Published figures, and below them what was measured here", columns, [*published, *_here(result)])
+        has_cpu = any(figure.what.startswith("CPU") for figure in study.figures)
+        measured = _here(result, has_cpu=has_cpu)
+        yield Table("Published figures, and below them what was measured here", columns, [*published, *measured])
     yield Paragraph(
         "Other products, machines and settings: published figures are here to be read beside this run's, and"
         " neither is a check of the other.",
@@ -212,14 +214,17 @@ def _beside(result: RunResult) -> Table:
     return Table(f"Overhead in {metric_name(result.settings.metric, result.settings)}", columns, rows)
 
 
-def _here(result: RunResult) -> Iterator[tuple[str, str, str, str]]:
-    """This run's primary verdicts as rows of the same table."""
+def _here(result: RunResult, *, has_cpu: bool) -> Iterator[tuple[str, str, str, str]]:
+    """This run's primary verdicts as rows of the same table, and those on CPU where CPU was published."""
     source = "this run"
     if is_unsound(result):
         yield metric_name(result.settings.metric, result.settings), "unsound: no answer", MISSING, source
         return
     bounds = bounds_of(result.settings)
-    for verdict in (v for v in result.primary if has_data(v)):
+    cpu = [v for v in result.verdicts if v.metric is Metric.CPU_PER_OPERATION and not (v.transaction or v.primary)]
+    for verdict in (
+        v for v in (*result.primary, *(cpu if has_cpu else ())) if v.condition.role.is_judged and has_data(v)
+    ):
         what = f"{metric_name(verdict.metric, result.settings)}, {label(verdict.condition, result.settings)}"
         if verdict.decision is Decision.UNSOUND:
             yield what, "unsound: no answer", MISSING, source

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from tdelta.records import Amount, Ledger, RunResult
-from tdelta.report.ledger import NAMES, NOTE, amount_cells, items_text, share_text
+from tdelta.report.ledger import NAMES, NOTE, amount_cells, items_text, share_text, told_lines
 from tdelta.report.page.blocks import Block, Column, Paragraph, Section, Table
 from tdelta.report.page.figures.what_if import what_if_figure
 from tdelta.report.page.wording import label
@@ -35,12 +35,14 @@ def what_if_section(result: RunResult) -> Section | None:
 def _table(ledger: Ledger, result: RunResult) -> Table:
     columns = [Column(""), *(Column(title, is_number=True) for title in ("an operation", "95 % HDI", "share"))]
     rows = list(_rows(ledger, amount_cells(ledger)))
+    if not told_lines(ledger):
+        return Table(label(ledger.condition, result.settings), columns[:3], [row[:3] for row in rows])
     return Table(label(ledger.condition, result.settings), [*columns, Column("counts × prices")], rows)
 
 
 def _rows(ledger: Ledger, cells: Callable[[Amount], tuple[str, str]]) -> Iterator[tuple[str, ...]]:
     yield "extra CPU", *cells(ledger.cpu), "", ""
-    for line in ledger.lines:
+    for line in told_lines(ledger):
         source = f" ({line.source})" if line.source and line.items else ""
         yield NAMES[line.kind], *cells(line.amount), share_text(line), f"{items_text(line) or MISSING}{source}"
     if ledger.elapsed is not None:
