@@ -53,7 +53,8 @@ class ServerSettings:
     server do together. ``cache_bytes`` is the buffer pool's
     size (0: the engine's least). ``has_binlog``: every twin of the run writes a binary log (MySQL family).
     ``is_durable``: commits reach the disk. ``is_loading``: the server is started to load data, and nothing is measured
-    on it. ``is_cold``: it is started anew for each trial, with the system's caches emptied.
+    on it. ``is_cold``: it is started anew for each trial, with the system's caches emptied. ``has_steps``: its trials
+    are loads or rebuilds, which write rows whatever the workload does.
     """
 
     cipher: str
@@ -66,6 +67,7 @@ class ServerSettings:
     is_durable: bool = True
     is_loading: bool = False
     is_cold: bool = False
+    has_steps: bool = False
 
     @property
     def is_encrypted(self) -> bool:

@@ -173,7 +173,7 @@ class ServerTwin:
     def prices(self, observed: str) -> dict[str, object] | None:
         """What a page's cipher costs by OpenSSL's floor and the server's own calls, and what it takes to log rows.
 
-        The latter where the workload changes rows: it takes seconds.
+        The latter where the workload changes rows, or trials are loads or rebuilds: it takes seconds.
         """
         engine, settings = self.instance.engine, self.instance.settings
         probe = engine.price_sql
@@ -181,7 +181,8 @@ class ServerTwin:
             return None
         with self._connected():
             found: dict[str, object] = {}
-            if self._mix.writes and (not settings.is_encrypted or settings.covers("log")):
+            has_log = self._mix.writes or settings.has_steps
+            if has_log and (not settings.is_encrypted or settings.covers("log")):
                 found["log"] = self._logged(probe)
             if settings.is_encrypted:
                 calls_us = [self._call_us(probe) for _ in range(_PROOF_RUNS)]

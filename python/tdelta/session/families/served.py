@@ -93,6 +93,7 @@ class ServedFamily(OfEngine[ServerEngine]):
             aes_instructions=str(levels.get("aes_instructions", "on")),
             has_binlog=any(scope in ("+binlog", "all") for scope in self._scopes(plan)),
             is_cold=plan.is_cold(condition),
+            has_steps=bool(plan.step(condition)),
         )
 
     def kind(self, settings: ServerSettings) -> tuple[str | int, ...]:
