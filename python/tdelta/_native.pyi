@@ -19,6 +19,7 @@ __all__ = [
     "library_loaded",
     "loop_cost",
     "monotonic_ns",
+    "page_copies_ns",
     "plan_checksums",
     "request_stop",
     "search_bytes",

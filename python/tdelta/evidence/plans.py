@@ -79,7 +79,7 @@ def sampled(engine: str, scripts: Mapping[str, str], values: Mapping[str, Value]
     return tuple(
         Sampled(f"{name}/{number}", tuple(_bound(engine, piece, values or {}, sample) for sample in SAMPLES))
         for name, text in scripts.items()
-        for number, piece in enumerate((piece for piece in cut(text)[0] if not piece.is_command), start=1)
+        for number, piece in enumerate((piece for piece in cut(text)[0] if piece.is_counted), start=1)
         if piece.code.split(maxsplit=1)[0].lower() in _EXPLAINED
     )
 

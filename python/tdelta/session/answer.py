@@ -127,7 +127,7 @@ def assemble(
 def _statements(plan: Plan) -> dict[str, str]:
     """The statements of the workload, by the names under which they are measured."""
     scripts = {name: str(script["text"]) for name, script in plan.workload.scripts().items()}
-    pieces = {name: [piece.text for piece in cut(text)[0] if not piece.is_command] for name, text in scripts.items()}
+    pieces = {name: [piece.text for piece in cut(text)[0] if piece.is_counted] for name, text in scripts.items()}
     return dict(statement_texts(pieces))
 
 

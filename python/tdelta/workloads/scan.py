@@ -40,6 +40,11 @@ class Piece:
     gset: str | None = None
 
     @property
+    def is_counted(self) -> bool:
+        r"""Whether a client times it as a statement, and numbers it: SQL is, and of commands ``\connect``."""
+        return not self.is_command or self.text.split(maxsplit=1)[0] == r"\connect"
+
+    @property
     def variables(self) -> tuple[str, ...]:
         """The names bound as ``:name``, in order of appearance, each once."""
         return tuple(dict.fromkeys(_VARIABLE.findall(self.code)))

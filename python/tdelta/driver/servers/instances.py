@@ -181,9 +181,9 @@ class ServerTwin:
             return None
         with self._connected():
             found: dict[str, object] = {}
-            has_log = self._mix.writes or settings.has_steps
-            if has_log and (not settings.is_encrypted or settings.covers("log")):
-                found["log"] = self._logged(probe)
+            if self._mix.writes or settings.has_steps:
+                logged = self._logged(probe)  # also where the log is not encrypted: twins do the same
+                found |= {"log": logged} if not settings.is_encrypted or settings.covers("log") else {}
             if settings.is_encrypted:
                 calls_us = [self._call_us(probe) for _ in range(_PROOF_RUNS)]
                 found |= page_prices_of(observed, calls_us, settings.aes_instructions, copies_back=probe.copies_back)
