@@ -64,6 +64,7 @@ class SqliteTwin:
         self._folder = folder
         self._path = path
         self._worker = worker
+        self._is_stopped = False
 
     @property
     def pid(self) -> int:
@@ -126,6 +127,8 @@ class SqliteTwin:
             StorageFault: the disk is full, or a file cannot be read or written.
             TdeltaError: a statement failed; the message is the engine's.
         """
+        if self._is_stopped:
+            return Measurement(0, 0, {}, {}, stopped_by="signal")
         if job.step == TRACE:
             seconds = job.deadline_seconds + _GRACE_SECONDS
             return traced(self._worker.ask("trace", seconds=seconds, trial=job.as_json()))
@@ -173,7 +176,11 @@ class SqliteTwin:
         return (self._worker.pid,)
 
     def stop(self) -> None:
-        """Have a trial that is running end after the operation it is at."""
+        """Have a trial that is running end after the operation it is at; others are not begun.
+
+        The twins of a block that has loads or rebuilds run one after another, so most of them have not begun theirs.
+        """
+        self._is_stopped = True
         self._worker.send("stop")
 
     def end(self) -> None:

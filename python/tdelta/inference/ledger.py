@@ -139,6 +139,8 @@ def _ledger(cpu: Difference, elapsed: Amount | None, prices: PagePrices | None, 
 def _parts(cpu: Difference, prices: PagePrices | None, draws: Draws) -> tuple[list[_Part], list[str]]:
     if prices is None:
         return [], ["pages: what one costs this engine's own code is not known"]
+    if prices.counted == "engine" and dict(cpu.condition.levels).get("work") == "rebuild":
+        return [], ["pages: a rebuild's are compressed, and smaller than those that prices are of"]
     own, plain = _trials_of(cpu.panel, cpu.condition), _trials_of(cpu.panel, cpu.panel.baseline)
     moved = _moved(prices.page_bytes)
     read, written = (_counts(own, counter) for counter in _crossed(prices))

@@ -91,7 +91,8 @@ def _trace(
     calls = sum(cost.calls for cost in costs)
     spans = [m.statements[name] for m in measured if name in m.statements]
     counted = {heading: _counted(costs, counters) / calls for heading, (counters, _) in nearest.items()}
-    changed = counted.pop(ROWS_CHANGED, 0.0)
+    changed = counted.pop(ROWS_CHANGED, None)
+    fetched = sum(cost.rows for cost in costs) / calls
     tells_log = any(_LOG in cost.counters for cost in costs)
     return StatementTrace(
         condition=condition,
@@ -100,7 +101,7 @@ def _trace(
         calls=calls,
         cpu_us=sum(cost.cpu_ns for cost in costs) / calls / _US,
         elapsed_us=sum(s.total_ns for s in spans) / max(1, sum(s.count for s in spans)) / _US,
-        rows=sum(cost.rows for cost in costs) / calls + changed,
+        rows=fetched + changed if changed is not None else fetched or None,
         reads=counted,
         log_bytes=_counted(costs, (_LOG,)) / calls if tells_log else None,
         cpu_ratio=cpu.get((name, condition.key)),

@@ -11,6 +11,7 @@ run.
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import os
 import re
 import shutil
@@ -36,6 +37,7 @@ _PARANOID = Path("/proc/sys/kernel/perf_event_paranoid")
 _PERMIT = "allow it: sysctl kernel.perf_event_paranoid=1, or run as root"
 _PERMIT_KERNEL = "sysctl kernel.perf_event_paranoid=1"
 
+_PR_SET_PDEATHSIG = 1
 _ATTACH_SECONDS = 30.0
 _END_SECONDS = 30.0
 _REPORT_SECONDS = 120.0
@@ -154,6 +156,7 @@ class Sampling:
                 pass_fds=(orders, answers),
                 env=_environment(),
                 start_new_session=True,  # Ctrl-C is tdelta's to handle
+                preexec_fn=_dying_with(os.getpid()),  # perf would go on sampling a server of the user's
             )
         except OSError as error:
             self._close()
@@ -226,6 +229,18 @@ class _Descriptor:
 
     def fileno(self) -> int:
         return self.number
+
+
+def _dying_with(parent: int) -> Callable[[], None]:
+    """What a child does first so that it is killed when this process is."""
+    library = ctypes.CDLL(None, use_errno=True)
+
+    def prepare() -> None:
+        library.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        if os.getppid() != parent:
+            os._exit(1)
+
+    return prepare
 
 
 def why(words: str, paranoid: str) -> EnvironmentFault:

@@ -13,11 +13,12 @@ from tdelta.records.estimates import Estimate
 class StatementTrace:
     """One statement on one condition's twins; all but ``calls`` is of one call.
 
-    ``statement`` is its name (``group/2``), ``sql`` its text on one line. ``calls`` were metered one by one, in extra
-    trials: ``cpu_us`` is the CPU time of the thread that ran them, ``reads`` and ``rows`` (fetched and changed) are of
-    these too. ``reads`` are by heading (``physical``, ``logical``, ``current``), without those that the engine has
-    nothing for; ``log_bytes`` is None where it does not tell. ``elapsed_us`` is of the measured trials. The ratios are
-    over the plain twins; None for these, and where nothing can be compared.
+    ``statement`` is its name (``group/2``), ``sql`` its text on one line. ``calls`` were metered one by one, in
+    extra trials: ``cpu_us`` is the CPU time of the thread that ran them, ``reads`` and ``rows`` (fetched and
+    changed; None where the engine tells of neither) are of these too. ``reads`` are by heading (``physical``,
+    ``logical``, ``current``), without those that the engine has nothing for; ``log_bytes`` is None where it does
+    not tell. ``elapsed_us`` is of the measured trials. The ratios are over the plain twins; None for these, and
+    where nothing can be compared.
     """
 
     condition: Condition
@@ -26,7 +27,7 @@ class StatementTrace:
     calls: int
     cpu_us: float
     elapsed_us: float
-    rows: float
+    rows: float | None
     reads: Mapping[str, float] = field(default_factory=dict)
     log_bytes: float | None = None
     cpu_ratio: Estimate | None = None

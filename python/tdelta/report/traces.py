@@ -65,7 +65,7 @@ def cells(one: StatementTrace, columns: Sequence[str]) -> tuple[str, ...]:
         "calls": f"{one.calls:,}",
         "CPU": microseconds(one.cpu_us),
         "elapsed": microseconds(one.elapsed_us),
-        "rows": _count(one.rows),
+        "rows": MISSING if one.rows is None else _count(one.rows),
         "log": MISSING if one.log_bytes is None else amounts((one.log_bytes,), "bytes")[0],
     }
     return tuple(found[name] if name in found else _count(one.reads[name]) for name in columns)

@@ -95,7 +95,9 @@ def _machine(facts: Mapping[str, object]) -> dict[str, object]:
 
 
 def _options(plan: Plan) -> dict[str, object] | None:
-    """The options that decide what a trial is; None where strata differ in one."""
+    """The options that decide what a trial is; None where strata differ in one, or trials are loads or rebuilds."""
+    if any(plan.step(condition) for condition in plan.conditions):
+        return None
     found: dict[str, object] = {}
     baselines = [dict(c.levels) for c in plan.conditions if c.role is Role.BASELINE]
     for name in _OPTIONS:

@@ -56,6 +56,7 @@ def _block_seconds(plan: Plan, needs: Needs, place: int) -> float:
         if plan.step(condition):
             return needs.step_seconds
         trial = usual if condition.level("cipher") == "none" else longest
+        trial += usual if plan.request.trace else 0.0
         return trial + (needs.cold_seconds if plan.is_cold(condition) else 0.0)
 
     return sum(seconds(condition) for condition in plan.conditions if plan.has_part(condition, place))

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tdelta.driver import Twin
-from tdelta.errors import EnvironmentFault, TdeltaError
+from tdelta.errors import ServerFault, ServerLost, StorageFault, TdeltaError
 from tdelta.records import Condition
 from tdelta.session.planning import Plan
 
@@ -70,7 +70,7 @@ class Prices:
     def _asked(self, condition: Condition, twin: Twin) -> dict[str, object] | None:
         try:
             return twin.prices(self._observed.get(str(condition.level("cipher")), ""))
-        except EnvironmentFault:
+        except (StorageFault, ServerFault, ServerLost):
             raise
         except TdeltaError:  # a library by path may lack what the wheels have; the run is sound without prices
             return None

@@ -75,10 +75,10 @@ class Profiling:
             is_interrupted: whether there was a Ctrl-C; then trials that are left are not run.
             observe: told what happens.
         """
-        self._is_done = True
         try:
             self._perf = find_perf()
         except EnvironmentFault as fault:
+            self._is_done = True
             self._give_up(fault, observe)
             return
         passes = _Passes(self._plan, self._perf, self.folder, twins, watching, is_interrupted, observe)
@@ -86,6 +86,10 @@ class Profiling:
         while done < wanted and not is_interrupted():
             before = seconds_left()
             passes.run(done, wanted, jobs)
+            if not done and is_interrupted():
+                passes.remove()
+                return  # half a pass compares nothing: a resumed run begins again
+            self._is_done = True
             if passes.fault is not None:
                 self._give_up(passes.fault, observe)
                 break
@@ -241,10 +245,14 @@ class _Passes:
         except EnvironmentFault as fault:
             self.fault = fault
         finally:
-            for file in self._folder.glob("perf-*.data*"):
-                with suppress(OSError):
-                    file.unlink()
+            self.remove()
         return found
+
+    def remove(self) -> None:
+        """Remove all files of samples."""
+        for file in self._folder.glob("perf-*.data*"):
+            with suppress(OSError):
+                file.unlink()
 
 
 def longer(trial_seconds: float) -> int:

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from tdelta.design import lay_out
 from tdelta.driver import MakeTwins
+from tdelta.driver.jobs import STEPS
 from tdelta.driver.servers.adapters import SERVERS
 from tdelta.errors import StoreError, UsageError
 from tdelta.inference.planning import Asked, MeasuredRun, PlannedRun, prospect, teaches
@@ -51,11 +52,12 @@ def from_runs(names: Sequence[str], asked: Asked, store_path: Path | None, metri
 
     Raises:
         UnknownName: there is no such run.
-        UsageError: a run holds nothing to learn from.
+        UsageError: a run holds nothing to learn from, or has loads or rebuilds.
     """
     with Store.open(store_path, must_exist=True) as store:
         found = list(dict.fromkeys(store.resolve(name) for name in names))
         runs = [_measured(store, run_id) for run_id in found]
+    _refuse_steps([condition for run in runs for condition in run.settings.conditions])
     first = runs[0].settings
     request = dataclasses.replace(request_from_json(first.options), aa=False, store=store_path)
     planned = _planned(_conditions(first, request), request)
@@ -91,6 +93,7 @@ def from_pilot(
         KeyboardInterrupt: the pilot was ended.
     """
     conditions = check(request)
+    _refuse_steps(conditions)
     seconds = pilot_seconds or (SERVER_PILOT_SECONDS if _is_served(request) else PILOT_SECONDS)
     began = now()
     keeps_trial = "trial_seconds" in given
@@ -114,6 +117,16 @@ def from_pilot(
     cautions = (*_failed(results), *_too_short([run for run in runs if run.settings.run_id not in learned]))
     found = prospect(taught, planned, asked, request.metric, pilot_seconds=now() - began, cautions=cautions)
     return _with_options(found, request, asked)
+
+
+def _refuse_steps(conditions: Sequence[Condition]) -> None:
+    """Loads and rebuilds take as long as they take, and need not be in every block: nothing here knows of that."""
+    works = dict.fromkeys(str(dict(condition.levels).get("work", "")) for condition in conditions)
+    if steps := [work for work in works if work in STEPS]:
+        raise UsageError(
+            f"work {' and '.join(steps)}: how long loads and rebuilds must be measured cannot be planned; plan the"
+            " queries (--vary work=warm,cold), or a run without them"
+        )
 
 
 def _conduct_pilot(

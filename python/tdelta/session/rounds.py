@@ -168,6 +168,8 @@ class RoundRunner:
         for place in range(self._plan.request.blocks_per_round):
             taking_part = [c for c in self._plan.conditions if self._plan.has_part(c, place)]
             has_steps = any(self._plan.step(c) for c in taking_part)
+            if not taking_part:  # loads and rebuilds are all there is, and they are done
+                break
             if self._interruption.requested or (self._next_block > first_block and self._is_late(has_steps=has_steps)):
                 break
             self._at = f"block {self._next_block + 1}"

@@ -35,6 +35,14 @@ def test_a_pilot_runs_plain_twins_only_with_trials_of_three_lengths(sitting: Sit
     assert found.pilot_seconds == pytest.approx(60.0, rel=0.25)
 
 
+def test_loads_and_rebuilds_are_not_planned(sitting: Sitting) -> None:
+    with pytest.raises(UsageError, match=r"work load and rebuild: how long .* cannot be planned"):
+        pilot(sitting, workload="warehouse", vary={"work": ("load", "rebuild", "warm")})
+    run = sitting.conduct(workload="warehouse", vary={"work": ("load",)}, max_rounds=3)
+    with pytest.raises(UsageError, match="work load: how long"):
+        from_runs([run.settings.run_id], ASKED, sitting.store)
+
+
 def test_the_run_that_is_planned_is_the_one_that_was_asked_about(sitting: Sitting) -> None:
     found = pilot(sitting, 120.0, vary={"cipher": ("aes-128", "aes-256"), "threads": (1, 2)})
     assert (found.layout.conditions, found.layout.block_conditions, found.layout.plain) == (4, 8, 2)

@@ -65,6 +65,13 @@ def test_loads_and_rebuilds_may_be_in_the_first_blocks_of_a_round_only(tmp_path:
     assert not any("incomplete" in caution for caution in result.cautions)
 
 
+def test_a_round_of_loads_alone_ends_with_their_last_block(tmp_path: Path) -> None:
+    place = Sitting(tmp_path, FakeTwins(Script(cost_ns=cost_by_cipher(COSTS))))
+    options = {"workload": "warehouse", "vary": {"work": ("load",)}, "aa_twin": False, "min_rounds": 2, "max_rounds": 2}
+    result = place.conduct(**options, blocks_per_round=4, step_blocks=2)
+    assert (result.rounds, result.blocks, result.trials) == (2, 4, 8)
+
+
 @pytest.mark.parametrize(
     ("options", "told"),
     [

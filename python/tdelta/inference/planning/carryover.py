@@ -32,11 +32,12 @@ def carry_over(strata: Sequence[Seen]) -> CarryOver:
         Estimates, and in words what cannot be estimated from these data.
     """
     one = max(strata, key=lambda s: (_has_encrypted(s), s.fitted.costs.size))
-    places = len(one.run.settings.conditions)
+    positions = _stretch(one)
+    places = positions.shape[1] if positions is not None else len(one.run.settings.conditions)
     if float(str(one.run.settings.options.get("slice_seconds") or 0)) > 0:
         return CarryOver((), None, None, ("anything: trials were cut into slices, which follow each other many times",))
     unknown = [_SELF, _COURSE]
-    columns = list(_positions(one, places)) if places <= _MOST_POSITIONS else []
+    columns = list(_positions(one, positions, places)) if places <= _MOST_POSITIONS else []
     if not columns:
         unknown.append(f"what the place in a block does: {places} places are too many to tell apart")
     follows = _after_encrypted(one)
@@ -52,8 +53,8 @@ def carry_over(strata: Sequence[Seen]) -> CarryOver:
 def _bias(after: tuple[float, Interval] | None, places: int) -> tuple[float, Interval] | None:
     """Of an overhead, for what follows encrypted twins.
 
-    Each ordered pair of neighbours is as likely as any other, 1 in ``places`` a block. A plain trial so follows one
-    more encrypted twin than an encrypted trial does, itself: the baseline bears that much more.
+    Each ordered pair of neighbours of a stratum is as likely as any other, 1 in ``places`` a block. A plain trial so
+    follows one more encrypted twin than an encrypted trial does, itself: the baseline bears that much more.
     """
     if after is None:
         return None
@@ -65,9 +66,17 @@ def _has_encrypted(one: Seen) -> bool:
     return any(c.role is Role.TREATMENT for c in one.run.settings.conditions)
 
 
-def _positions(one: Seen, places: int) -> list[FloatArray]:
+def _stretch(one: Seen) -> FloatArray | None:
+    """The place of each trial among its stratum's, shape (B, K), where these follow one another; None where not."""
+    found = np.array([[trial.position for trial in row] for row in one.fitted.panel.trials], dtype=np.float64)
+    found -= found.min(axis=1, keepdims=True)
+    return found if (found.max(axis=1) == found.shape[1] - 1).all() else None
+
+
+def _positions(one: Seen, positions: FloatArray | None, places: int) -> list[FloatArray]:
     """An indicator for each place but the first, shape (B, K)."""
-    position = _table(one, [[trial.position for trial in row] for row in one.fitted.panel.trials])
+    in_block = [[trial.position for trial in row] for row in one.fitted.panel.trials]
+    position = _table(one, in_block if positions is None else positions.tolist())
     return [(position == place).astype(np.float64) for place in range(1, places)]
 
 

@@ -59,6 +59,10 @@ _SERVER_LOAD_BYTES_PER_SECOND = 8e6
 _SERVER_STEP_BYTES_PER_SECOND = 20e6
 """A load or rebuild by itself: two million facts took MariaDB 10 to 20 s."""
 
+_PAGE_PRICE_SECONDS = 1.5
+_LOG_PRICE_SECONDS = 3.0
+"""About what a price takes on one server of MariaDB."""
+
 _LOADING_BYTES = 600_000_000
 """What a server that is being loaded has for its caches, one at a time."""
 
@@ -115,10 +119,20 @@ def served_needs(plan: Plan, footprint: Footprint) -> Needs:
         + servers * started
         + strata * (_CONNECT_SECONDS + _CALIBRATION_TRIALS * trial)
         + len(instances) * _SEARCH_SECONDS,
-        round_seconds=len(instances) * started + conditions * (_CONNECT_SECONDS + _LAPS * trial),
+        round_seconds=len(instances) * started + conditions * (_CONNECT_SECONDS + _LAPS * trial) + _price_seconds(plan),
         step_seconds=data / _SERVER_STEP_BYTES_PER_SECOND,
         cold_seconds=footprint.start_seconds,
     )
+
+
+def _price_seconds(plan: Plan) -> float:
+    """What the ledger's prices take ahead of a round: pages on encrypted servers, the log where rows are written."""
+    if plan.family.name != "mariadb":
+        return 0.0
+    writes = plan.mix().writes
+    pages = sum(first.level("cipher") != "none" for first in plan.instances())
+    logs = sum(writes or bool(plan.step(first)) for first in plan.instances())
+    return pages * _PAGE_PRICE_SECONDS + logs * _LOG_PRICE_SECONDS
 
 
 def analytic_needs(plan: Plan) -> Needs:
