@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from scipy import stats
 
@@ -8,6 +10,7 @@ from tdelta.inference.planning.runs import MeasuredRun, seen
 from tdelta.records import Metric
 from tdelta.records.prospects import CarryOver
 
+from ..builders import condition
 from .machines import TWINS, run
 
 
@@ -54,6 +57,18 @@ def test_where_nothing_is_carried_over_the_interval_holds_zero() -> None:
 def test_places_in_a_block_are_told_apart() -> None:
     carried = found(run(later=0.02, noise=0.005, rounds=10))
     assert [round(median, 2) for median, _ in carried.positions] == [0.02, 0.04]
+
+
+def test_places_among_what_is_compared_are_told_apart_where_strata_follow_one_another() -> None:
+    one = run(later=0.02, noise=0.005, rounds=10, conditions=TWINS)
+    others = {c: condition(str(c.level("cipher")), c.role, 1) for c in TWINS}
+    behind = [replace(t, condition=others[t.condition], position=t.position + len(TWINS)) for t in one.trials]
+    both = replace(one.settings, conditions=(*TWINS, *others.values()))
+    carried = found(replace(one, settings=both, trials=(*one.trials, *behind)))
+    assert [round(median, 2) for median, _ in carried.positions] == [0.02, 0.04]
+    assert carried.after_encrypted is not None
+    assert carried.bias is not None
+    assert carried.bias[0] == pytest.approx(-carried.after_encrypted[0] / 3)
 
 
 def test_plain_twins_cannot_show_what_encrypted_ones_leave_behind() -> None:
