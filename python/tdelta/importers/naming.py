@@ -31,6 +31,10 @@ from tdelta.records.conditions import Level
 _MOST_SHOWN = 20
 
 
+_ONLY_RUN = "1"
+"""What a run is called that its file's name says nothing of."""
+
+
 def namings(files: Sequence[Named], asked: Sequence[str] = ()) -> Mapping[Path, Naming]:
     """What each file's name says.
 
@@ -54,7 +58,7 @@ def namings(files: Sequence[Named], asked: Sequence[str] = ()) -> Mapping[Path, 
     _tell_runs_apart(names)
     if any(name.faults or name.twin for name in names):
         raise ImportFault(_open_questions(names))
-    return {name.file.path: Naming(name.condition, name.run or "1", name.levels) for name in names} | _speaking(
+    return {name.file.path: Naming(name.condition, name.run or _ONLY_RUN, name.levels) for name in names} | _speaking(
         [file for file in files if file.says_itself]
     )
 
@@ -224,7 +228,7 @@ def _tell_runs_apart(names: list[Name]) -> None:
 
 
 def _run_key(name: Name) -> tuple[object, ...]:
-    return name.condition, name.levels, name.run, name.file.format
+    return name.condition, name.levels, name.run or _ONLY_RUN, name.file.format
 
 
 def _collisions(names: list[Name]) -> list[tuple[Name, Name]]:
@@ -245,7 +249,7 @@ def _speaking(files: Sequence[Named]) -> dict[Path, Naming]:
     for number, file in enumerate(files, 1):
         runs = [word.value for word in words_of(file.path.name) if word.kind is Kind.RUN]
         run = runs[-1] if runs else str(number)
-        found[file.path] = Naming(None, run if len(files) > 1 or runs else "1")
+        found[file.path] = Naming(None, run if len(files) > 1 or runs else _ONLY_RUN)
     return found
 
 

@@ -199,6 +199,11 @@ def test_files_that_look_like_one_run_are_an_error() -> None:
     assert "Tell runs apart" in str(caught.value)
 
 
+def test_a_file_without_a_run_is_not_taken_for_the_one_that_is_called_the_first() -> None:
+    with pytest.raises(ImportFault, match="Tell runs apart"):
+        named("A", "B", "1:A")
+
+
 def test_files_that_say_their_conditions_are_told_apart_by_run_words_or_order() -> None:
     files = [Named(Path(name), "CSV", says_itself=True) for name in ("monday.csv", "results-run7.csv")]
     assert list(namings(files).values()) == [Naming(None, "1"), Naming(None, "7")]
