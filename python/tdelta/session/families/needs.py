@@ -57,7 +57,7 @@ _SPILL_SECONDS = 2.0
 _ROW_BYTES = 100
 _SERVER_LOAD_BYTES_PER_SECOND = 8e6
 _SERVER_STEP_BYTES_PER_SECOND = 20e6
-"""A load or rebuild by itself: two million facts took MariaDB 10 to 20 s."""
+"""A load or rebuild by itself: two million facts took MariaDB 10 to 28 s."""
 
 _PAGE_PRICE_SECONDS = 1.5
 _LOG_PRICE_SECONDS = 3.0
