@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
+from tdelta.inference.verdicts import ALL_TRANSACTIONS
 from tdelta.records import Decision, Estimate, Metric, NoiseFloor, RunResult, RunSettings, Verdict
 from tdelta.report.calibrated import used_text
 from tdelta.report.labels import contrast_label, contrast_title, metric_name, surroundings
@@ -221,7 +222,8 @@ def _here(result: RunResult, *, has_cpu: bool) -> Iterator[tuple[str, str, str, 
         yield metric_name(result.settings.metric, result.settings), "unsound: no answer", MISSING, source
         return
     bounds = bounds_of(result.settings)
-    cpu = [v for v in result.verdicts if v.metric is Metric.CPU_PER_OPERATION and not (v.transaction or v.primary)]
+    of_mix = [v for v in result.verdicts if v.transaction == ALL_TRANSACTIONS and not v.primary]
+    cpu = [v for v in of_mix if v.metric is Metric.CPU_PER_OPERATION]
     for verdict in (
         v for v in (*result.primary, *(cpu if has_cpu else ())) if v.condition.role.is_judged and has_data(v)
     ):
