@@ -1,11 +1,13 @@
 //! The parts of tdelta that must not get in the way of what they measure. Knows no Python and no database.
 //!
 //! `draw` makes every random number from the run's seed; `data` makes the rows; `script` reads transaction scripts;
-//! `baton` lets processes take turns; `pace` says when an operation is due; `latency` keeps the histograms; `process` reads clocks and the kernel's
-//! accounts; `load` is the loop that ties them together over a [`client::Client`]. `scan` reads files for what they give away.
+//! `baton` lets processes take turns; `pace` says when an operation is due; `latency` keeps the histograms; `process`
+//! reads clocks and the kernel's accounts; `load` is the loop that ties them together over a [`client::Client`].
+//! `crowding` says how CPUs slow one another. `scan` reads files for what they give away.
 
 pub mod baton;
 pub mod client;
+pub mod crowding;
 pub mod data;
 pub mod draw;
 pub mod latency;

@@ -1,12 +1,13 @@
 """The ledger: of what the extra CPU of encryption is made, and what of the extra time is waiting.
 
 Totals are measured (the posteriors of the verdicts); lines are predicted, counts of a run times prices that were
-measured apart from it; the rest is what lines do not explain, and nothing is fitted to make it small. So a rest that
-is not zero is a finding: work that is not counted, or work that costs other than its price.
+measured apart from it, and one is sampled: CPU time that threads burn while they wait for others, where a CPU profile
+was made. The rest is what lines do not explain, and nothing is fitted to make it small. So a rest that is not zero is a
+finding: work that is not counted, or work that costs other than its price.
 
 Everything is propagated by draws from a fixed stream: totals from their posteriors, prices as `tdelta.inference.prices`
-says, counts by their scatter over trials. Total and lines are drawn independently, though noise of the moment is in
-both, which makes the rest's interval too wide rather than too narrow.
+says, counts by their scatter over trials, samples by the interval of their class. Total and lines are drawn
+independently, though noise of the moment is in both, which makes the rest's interval too wide rather than too narrow.
 """
 
 from __future__ import annotations
@@ -20,10 +21,13 @@ import numpy as np
 from tdelta.inference.costs import Panel, panels
 from tdelta.inference.fits import CostFit, Fitted, fit_metrics
 from tdelta.inference.posterior import FloatArray, Mixture, posterior
-from tdelta.inference.prices import PagePrices, Price, less
+from tdelta.inference.prices import TRANSFER, PagePrices, Price, less
 from tdelta.records import (
     Amount,
+    ClassShare,
     Condition,
+    CpuProfile,
+    FunctionClass,
     Ledger,
     LedgerItem,
     LedgerKind,
@@ -38,10 +42,16 @@ from tdelta.records import (
 _DRAWS = 4000
 _SEED = 20_240_229
 _MASS = 0.95
+_INTERVAL_OF_NORMAL = 3.92
+"""Standard deviations that a normal's central 95 % is wide."""
+
 _US = 1e6
 _FEWEST_BLOCKS = 2
 _FEWEST_ROUNDS = 3
 """From so many rounds on a round is the unit; below, a block is, which leaves the luck of instances out."""
+
+_CROWDED = 1.2
+"""From here on it is told that busy CPUs slow one another: more than a clock's turbo gives one alone."""
 
 _COUNTED = {"cache": ("cache_misses", "cache_writes"), "engine": ("pages_decrypted", "pages_encrypted")}
 """What counts pages decrypted and encrypted, by what prices are of."""
@@ -90,19 +100,38 @@ class Draws:
         return float(counts.mean()) + error * self.normal()
 
 
-def ledgers(trials: Iterable[Trial], settings: RunSettings, prices: Mapping[str, PagePrices]) -> tuple[Ledger, ...]:
+def ledgers(
+    trials: Iterable[Trial],
+    settings: RunSettings,
+    prices: Mapping[str, PagePrices],
+    profiles: Iterable[CpuProfile] = (),
+    crowding: Iterable[float] = (),
+) -> tuple[Ledger, ...]:
     """The ledger of every encrypted condition that has a CPU time, in the design's order.
 
     Args:
         trials: the run's.
         settings: the run's.
-        prices: by the condition's key; of a condition without any, all is rest.
+        prices: by the condition's key; of a condition without any, no page has a line.
+        profiles: the run's; of a condition without any, spinning has no line.
+        crowding: the CPU time of a loop while all CPUs are at work, over that of the loop alone, ahead of
+            each round; none where that is not known, or there is one CPU.
     """
+    crowded = sorted(crowding)
+    sampled = {profile.condition.condition.key: profile for profile in profiles}
     fits = fit_metrics(panels(trials, settings), (Metric.CPU_PER_OPERATION, Metric.RESPONSE_TIME), settings.luck)
     draws = Draws()
     elapsed = {d.condition.key: amount(d.us) for d in _differences(fits[Metric.RESPONSE_TIME], draws)}
     cpu = _differences(fits[Metric.CPU_PER_OPERATION], draws)
-    return tuple(_ledger(d, elapsed.get(d.condition.key), prices.get(d.condition.key), draws) for d in cpu)
+    return tuple(
+        _ledger(
+            d,
+            elapsed.get(d.condition.key),
+            _Known(prices.get(d.condition.key), sampled.get(d.condition.key), crowded),
+            draws,
+        )
+        for d in cpu
+    )
 
 
 def _differences(fit: CostFit, draws: Draws) -> Iterator[Difference]:
@@ -121,8 +150,22 @@ class _Part:
     source: str
 
 
-def _ledger(cpu: Difference, elapsed: Amount | None, prices: PagePrices | None, draws: Draws) -> Ledger:
-    parts, absent = _parts(cpu, prices, draws)
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What was measured of a condition apart from its trials."""
+
+    prices: PagePrices | None
+    profile: CpuProfile | None
+    crowding: Sequence[float]
+
+
+def _ledger(cpu: Difference, elapsed: Amount | None, known: _Known, draws: Draws) -> Ledger:
+    parts, absent = _parts(cpu, known.prices, draws)
+    spun = _spun(known.profile)
+    if spun is not None:
+        parts.append(_spinning(spun, draws))
+    if known.prices is not None and known.prices.counted == "engine":  # a server, whose threads work side by side
+        absent += _between_threads(known)
     rest = cpu.us - sum((part.us for part in parts), np.zeros(_DRAWS))
     lines = [_line(part, cpu.us) for part in (*parts, _Part(LedgerKind.REST, rest, (), ""))]
     return Ledger(
@@ -220,6 +263,28 @@ def _log(price: Price, logged: FloatArray, counted: str, draws: Draws) -> _Part:
 
 def _io(plain: Sequence[Price], extra: Sequence[FloatArray], draws: Draws) -> _Part:
     return _priced(LedgerKind.IO, extra, plain, ("read beyond plain", "written beyond plain"), "plain pages", draws)
+
+
+def _between_threads(known: _Known) -> Iterator[str]:
+    if known.profile is None:
+        yield "spinning: it is sampled with --profile"
+    if known.crowding and known.crowding[-1] >= _CROWDED:
+        least, most = (f"{end:.1f}" for end in (known.crowding[0], known.crowding[-1]))
+        times = f"{most} times the CPU time" if least == most else f"{least} to {most} times the CPU time, by turns"
+        yield f"CPUs that slow one another: with all at work a loop took {times}"
+
+
+def _spun(profile: CpuProfile | None) -> ClassShare | None:
+    """What was sampled of threads that spin; None where nothing was."""
+    classes = () if profile is None else profile.classes
+    return next((one for one in classes if one.function_class is FunctionClass.SPINNING), None)
+
+
+def _spinning(spun: ClassShare, draws: Draws) -> _Part:
+    """Samples say how sure they are; that other instances spin as these is no surer than a price is."""
+    us, (low, high) = spun.difference_ns / 1e3, spun.interval95
+    sd = math.hypot((high - low) / 1e3 / _INTERVAL_OF_NORMAL, TRANSFER * us)
+    return _Part(LedgerKind.SPINNING, us + sd * draws.normal(), (), "samples at a PAUSE, in the CPU profile")
 
 
 def _extra(own: Sequence[Measurement], plain: Sequence[Measurement], counter: Counter, draws: Draws) -> FloatArray:

@@ -101,23 +101,25 @@ def _functions(plain: Profiled, encrypted: Profiled) -> list[FunctionShare]:
     ]
 
 
-_Key = tuple[str, str, bool]
+_Key = tuple[str, str, bool, bool]
 
 
 def _by_function(side: Profiled) -> dict[_Key, Sampled]:
-    return {(one.dso, one.symbol, one.is_kernel): one for one in side.functions}
+    return {(one.dso, one.symbol, one.is_kernel, one.is_spinning): one for one in side.functions}
 
 
 def _function(
     key: _Key, plain: Sampled | None, encrypted: Sampled | None, plain_side: Profiled, encrypted_side: Profiled
 ) -> FunctionShare:
-    dso, symbol, is_kernel = key
+    dso, symbol, is_kernel, is_spinning = key
+    of = class_of(symbol, dso, is_kernel=is_kernel)
     plain_ns = 0.0 if plain is None else plain.cpu_ns / plain_side.operations
     encrypted_ns = 0.0 if encrypted is None else encrypted.cpu_ns / encrypted_side.operations
     return FunctionShare(
         function=symbol.partition("@")[0],
         dso=called(dso),
-        function_class=class_of(symbol, dso, is_kernel=is_kernel),
+        # tdelta's own processes spin where they wait for a time that is due
+        function_class=FunctionClass.SPINNING if is_spinning and of is not FunctionClass.CLIENT else of,
         plain_ns=plain_ns,
         encrypted_ns=encrypted_ns,
         difference_ns=encrypted_ns - plain_ns,

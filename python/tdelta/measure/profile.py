@@ -12,13 +12,15 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import dataclasses
 import os
 import re
 import shutil
 import signal
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -27,6 +29,7 @@ from typing import IO, Self
 from tdelta.errors import EnvironmentFault
 from tdelta.measure.children import ready
 from tdelta.measure.procfs import read_text
+from tdelta.measure.spinning import code_of, spinning_samples
 from tdelta.records import Sampled
 
 FREQUENCY_HZ = 999
@@ -93,10 +96,15 @@ class Perf:
             EnvironmentFault: perf cannot read it.
         """
         # No children: there are no call chains. By dso and symbol: what a stripped file does not name is an address.
-        words = ["report", "--stdio", "-i", str(file), "--sort", "dso,sym", "-F", "sample,period,dso,sym", "-t", "\t"]
+        words = ["--stdio", "--sort", "dso,sym", "-F", "sample,period,dso,sym", "-t", "\t"]
+        recording = parse_report(self._told("report", file, *words, "--no-children", "--percent-limit", "0"))
+        events = self._told("script", file, "-F", "pid,ip,sym,dso", "--show-mmap-events")
+        return with_spinning(recording, spinning_samples(events.splitlines(), code_of))
+
+    def _told(self, command: str, file: Path, *words: str) -> str:
         try:
             done = subprocess.run(
-                [self.program, *words, "--no-children", "--percent-limit", "0"],
+                [self.program, command, "-i", str(file), *words],
                 capture_output=True,
                 stdin=subprocess.DEVNULL,
                 timeout=_REPORT_SECONDS,
@@ -107,7 +115,7 @@ class Perf:
             raise EnvironmentFault(f"perf could not read its own samples: {error}") from error
         if done.returncode != 0:
             raise EnvironmentFault(f"perf could not read its own samples: {_last_words(done.stderr)}")
-        return parse_report(done.stdout.decode(errors="replace"))
+        return done.stdout.decode(errors="replace")
 
 
 def find_perf() -> Perf:
@@ -286,17 +294,41 @@ def parse_report(text: str) -> Recording:
     return Recording(functions, has_kernel=event is None or not event[1].endswith(":u"))
 
 
+def with_spinning(recording: Recording, spins: Mapping[tuple[str, str], int]) -> Recording:
+    """A recording in which samples of a function that spins stand apart from the others of that function.
+
+    Args:
+        recording: of functions as such.
+        spins: samples that spin, by the path of the file and the symbol.
+    """
+    left: Counter[tuple[str, str]] = Counter()
+    for (path, symbol), samples in spins.items():
+        left[_file_name(path), symbol] += samples
+    functions = []
+    for one in recording.functions:
+        # perf reads its file twice, and may name a function differently; what is not found stays where it was.
+        samples = 0 if one.is_kernel else min(one.samples, left[one.dso, one.symbol])
+        cpu_ns = round(one.cpu_ns * samples / one.samples) if samples else 0
+        if samples < one.samples:
+            functions.append(dataclasses.replace(one, samples=one.samples - samples, cpu_ns=one.cpu_ns - cpu_ns))
+        if samples:
+            functions.append(dataclasses.replace(one, samples=samples, cpu_ns=cpu_ns, is_spinning=True))
+    return Recording(tuple(functions), recording.has_kernel)
+
+
 def added(recordings: Iterable[Recording]) -> Recording:
     """Several recordings as one."""
-    found: dict[tuple[str, str, bool], tuple[int, int]] = {}
+    found: dict[Sampled, tuple[int, int]] = {}
     has_kernel = True
     for recording in recordings:
         has_kernel = has_kernel and recording.has_kernel
         for one in recording.functions:
-            key = (one.dso, one.symbol, one.is_kernel)
+            key = dataclasses.replace(one, samples=0, cpu_ns=0)
             samples, cpu_ns = found.get(key, (0, 0))
             found[key] = (samples + one.samples, cpu_ns + one.cpu_ns)
-    functions = tuple(Sampled(*key[:2], *counted, is_kernel=key[2]) for key, counted in found.items())
+    functions = tuple(
+        dataclasses.replace(key, samples=samples, cpu_ns=cpu_ns) for key, (samples, cpu_ns) in found.items()
+    )
     return Recording(functions, has_kernel)
 
 

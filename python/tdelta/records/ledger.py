@@ -12,14 +12,16 @@ class LedgerKind(StrEnum):
     """A line of a ledger.
 
     ``cipher``: pages decrypted and encrypted. ``integrity``: their MAC. ``log``: log and binary log encrypted.
-    ``io``: pages, bytes or system time beyond the plain twins'. ``rest``: what no line explains; negative where the
-    lines come to more than was measured.
+    ``io``: pages, bytes or system time beyond the plain twins'. ``spinning``: threads that burn CPU while they wait for
+    others, as a CPU profile has it. ``rest``: what no line explains; negative where the lines come to more than was
+    measured.
     """
 
     CIPHER = "cipher"
     INTEGRITY = "integrity"
     LOG = "log"
     IO = "io"
+    SPINNING = "spinning"
     REST = "rest"
 
 

@@ -13,6 +13,7 @@ class FunctionClass(StrEnum):
 
     ``crypto`` is the rest of a library of ciphers: what stands around them, and functions whose symbol the file does
     not tell, so that they may be a cipher or a hash. An encrypting file system's process is all of that class.
+    ``spinning`` is what threads do that wait for a lock and do not sleep yet, in whichever function of the database.
     ``library`` is the C and C++ libraries, which the database and its ciphers call alike.
     """
 
@@ -22,6 +23,7 @@ class FunctionClass(StrEnum):
     CHECKSUM = "checksum"
     COMPRESSION = "compression"
     DATABASE = "database"
+    SPINNING = "spinning"
     LIBRARY = "library"
     KERNEL = "kernel"
     CLIENT = "client"
@@ -32,7 +34,7 @@ class Sampled:
     """What was sampled in one function: ``cpu_ns`` is its samples times the time between two of them.
 
     ``dso`` is the file that holds it, without folders, or the kernel's name in brackets; ``symbol`` is empty where that
-    file does not tell it.
+    file does not tell it. ``is_spinning`` says that it is a function's samples at a PAUSE instruction, and those alone.
     """
 
     dso: str
@@ -40,6 +42,7 @@ class Sampled:
     samples: int
     cpu_ns: int
     is_kernel: bool = False
+    is_spinning: bool = False
 
 
 @dataclass(frozen=True, slots=True)

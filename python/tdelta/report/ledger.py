@@ -18,6 +18,7 @@ NAMES = {
     LedgerKind.INTEGRITY: "integrity",
     LedgerKind.LOG: "log",
     LedgerKind.IO: "extra I/O",
+    LedgerKind.SPINNING: "spinning",
     LedgerKind.REST: "rest",
 }
 """What lines are called, for people."""

@@ -21,6 +21,7 @@ CLASS_WORDS = {
     FunctionClass.CHECKSUM: "checksums",
     FunctionClass.COMPRESSION: "compression",
     FunctionClass.DATABASE: "database",
+    FunctionClass.SPINNING: "spinning",
     FunctionClass.LIBRARY: "C library",
     FunctionClass.KERNEL: "kernel",
     FunctionClass.CLIENT: "tdelta's own",

@@ -58,6 +58,7 @@ def assemble(
     *,
     floors: Mapping[str, Any] | None = None,
     prices: Mapping[str, Any] | None = None,
+    crowding: Iterable[float] = (),
     tails: tuple[TailMeasure, ...] = (),
     profiling: Profiling | None = None,
     machine: Mapping[str, object],
@@ -73,6 +74,7 @@ def assemble(
         verdicts, decision = tuple(_unsound(verdicts, failed)), Decision.UNSOUND
     dilution = _dilution(trials, ending.calibration)
     page_prices = prices_from_json(prices, plan.conditions)
+    profiles = () if profiling is None else profiling.records()
     servers = server_measures(trials, plan.settings, _cpus(machine))
     return RunResult(
         settings=plan.settings,
@@ -118,8 +120,8 @@ def assemble(
         tails=tails,
         steps=step_measures(trials, plan.settings),
         traces=statement_traces(trials, plan.settings, _statements(plan), plan.family.nearest),
-        profiles=() if profiling is None else profiling.records(),
-        ledger=ledgers(trials, plan.settings, page_prices),
+        profiles=profiles,
+        ledger=ledgers(trials, plan.settings, page_prices, profiles, crowding),
         what_if=what_ifs(trials, plan.settings, page_prices),
     )
 

@@ -34,8 +34,8 @@ from tdelta.session.floors import FACT, measure_floors
 from tdelta.session.ground import grounded
 from tdelta.session.planning import Plan, plan, request_from_json
 from tdelta.session.preflight import check_room
+from tdelta.session.prices import CROWDING, Prices, crowding
 from tdelta.session.prices import FACT as PRICES
-from tdelta.session.prices import Prices
 from tdelta.session.profiling import FACT as PROFILES
 from tdelta.session.profiling import Profiling
 from tdelta.session.request import RunRequest
@@ -184,6 +184,7 @@ class _Session:
         self._evidence = Evidence(plan)
         self._profiling = Profiling(plan)
         self._prices = Prices(plan)
+        self._crowding: list[float] = list(store.get_fact(self._run_id, CROWDING) or [])
         self._interruption = Interruption()
         earlier = store.get_fact(self._run_id, "checks")
         if earlier is not None:
@@ -325,6 +326,8 @@ class _Session:
         ended = self._look(number - 1, done, longest) if done else None
         while ended is None:
             began = self._clock.elapsed()
+            self._crowding += crowding(self._plan)
+            self._store.put_fact(self._run_id, CROWDING, self._crowding)
             block = runner.run(number, block)
             self._store.put_fact(self._run_id, "checks", self._checks.as_json())
             self._store.put_fact(self._run_id, PRICES, self._prices.as_json())
@@ -384,6 +387,7 @@ class _Session:
             ending,
             floors=self._store.get_fact(self._run_id, FACT),
             prices=self._store.get_fact(self._run_id, PRICES),
+            crowding=self._crowding,
             tails=tails,
             profiling=self._profiling,
             machine=self._store.machine(self._run_id),

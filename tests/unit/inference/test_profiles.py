@@ -105,3 +105,13 @@ def test_intervals_of_shares_hold_the_truth() -> None:
                 held += one.share_interval95[0] <= 0.75 <= one.share_interval95[1]
     assert told == 200
     assert held >= 180
+
+
+def test_what_spins_is_a_class_of_its_own_and_tdeltas_own_is_not() -> None:
+    spins = tuple(Sampled(dso, "", 100, 100 * PERIOD_NS, is_spinning=True) for dso in ("mariadbd", "_native.abi3.so"))
+    found = compare(Profiled(PLAIN, 1, 10, spins), Profiled(AES, 1, 10, (Sampled("mariadbd", "", 50, 50 * PERIOD_NS),)))
+    assert {one.function_class: one.plain_ns for one in found.classes} == {
+        FunctionClass.DATABASE: 0.0,
+        FunctionClass.SPINNING: 10 * PERIOD_NS,
+        FunctionClass.CLIENT: 10 * PERIOD_NS,
+    }
