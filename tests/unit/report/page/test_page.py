@@ -11,7 +11,7 @@ import tdelta_stored as t
 from tdelta_reading import read
 
 from tdelta.inference import densities, paired_ratios
-from tdelta.records import Condition, Decision, Role, RunResult, SpanTotals, Validity
+from tdelta.records import Condition, Decision, Metric, Role, RunResult, SpanTotals, Validity
 from tdelta.report.page import RunData, compose, render
 from tdelta.report.page.answer import headline
 from tdelta.report.page.blocks import Figure
@@ -174,6 +174,18 @@ def test_what_was_changed_of_the_study_and_what_was_published_stand_by_the_answe
     assert "no difference beyond the standard deviations of 25–30 of each type" in cells
     assert "recurrentnull blog, 2015; Oracle 12.1.0.2" in cells
     assert cells.count("this run") == 5
+
+
+def test_where_cpu_was_published_this_runs_stands_beside_it(sound: RunData) -> None:
+    def measured(study: str) -> list[str]:
+        settings = replace(sound.result.settings, study=study)
+        page = render(compose(replace(sound, result=replace(sound.result, settings=settings, published=()))))
+        return read(page).text("td")
+
+    with_cpu, without = measured("warehouse"), measured("order-entry")
+    judged = sum(v.metric is Metric.CPU_PER_OPERATION and v.transaction == "all" for v in sound.result.verdicts)
+    assert with_cpu.count("this run") == without.count("this run") + judged > without.count("this run")
+    assert "206,093 ms encrypted, 43,694 ms plain" in with_cpu
 
 
 def test_each_factor_has_its_contrasts_and_each_page_its_floor(sound_page: str) -> None:
