@@ -539,7 +539,10 @@ def with_ledger() -> RunResult:
         LedgerLine(LedgerKind.CIPHER, Amount(42.1, (38.9, 45.4)), 0.306, (0.24, 0.39), item, "sqlcipher, no MAC"),
         LedgerLine(LedgerKind.INTEGRITY, Amount(88.9, (65.3, 111.0)), 0.648, (0.45, 0.88), macs, "HMAC-SHA512"),
         LedgerLine(LedgerKind.IO, Amount(0.0016, (0.0013, 0.0019)), 0.00001, (0.00001, 0.00002), more, "plain pages"),
-        LedgerLine(LedgerKind.REST, Amount(-6.6, (-47.9, 29.8)), -0.05, (-0.36, 0.2)),
+        LedgerLine(
+            LedgerKind.SPINNING, Amount(2.1, (0.4, 3.9)), 0.015, (0.003, 0.03), (), "sampled, in the CPU profile"
+        ),
+        LedgerLine(LedgerKind.REST, Amount(-8.7, (-50.1, 28.0)), -0.06, (-0.38, 0.19)),
     )
     said = ("log: its pages are among the cipher's, since it holds whole pages",)
     ledger = Ledger(

@@ -284,7 +284,7 @@ def _spinning(spun: ClassShare, draws: Draws) -> _Part:
     """Samples say how sure they are; that other instances spin as these is no surer than a price is."""
     us, (low, high) = spun.difference_ns / 1e3, spun.interval95
     sd = math.hypot((high - low) / 1e3 / _INTERVAL_OF_NORMAL, TRANSFER * us)
-    return _Part(LedgerKind.SPINNING, us + sd * draws.normal(), (), "samples at a PAUSE, in the CPU profile")
+    return _Part(LedgerKind.SPINNING, us + sd * draws.normal(), (), "sampled, in the CPU profile")
 
 
 def _extra(own: Sequence[Measurement], plain: Sequence[Measurement], counter: Counter, draws: Draws) -> FloatArray:
