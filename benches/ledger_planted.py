@@ -6,8 +6,8 @@ the line's interval holds the difference's median, and whether the two intervals
 
 - SQLCipher with HMAC-SHA512 and HMAC-SHA1 against the same without: the line ``integrity``.
 - An added read of a page: reserved bytes that only the encrypted twin keeps (``--reserve natural``) make it read more
-  pages. The truth for the line ``io`` is what a plain twin takes longer that keeps these bytes, too (``--reserve
-  equal``): plain twins of two runs each, before and behind one another, so that drift falls on both.
+  pages. The truth for the line ``io`` is what such pages cost a plain file: two of the same rows, one with as many
+  reserved bytes, are scanned in turns by one process, so that a machine that changes its speed does so for both.
 - MariaDB with the redo log encrypted against tables alone (``--kind log``): the line ``log``.
 
     python benches/ledger_planted.py [--seconds 60] [--kind mac|io|log]
@@ -16,10 +16,23 @@ the line's interval holds the difference's median, and whether the two intervals
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import json
+import statistics
 import subprocess
 import sys
+import tempfile
+import time
 from typing import Any
+
+from tdelta import _native
+from tdelta.driver.worker import load_library
+from tdelta.engines import SqliteEngine, TwinSettings
+
+PAGE_BYTES, RESERVED_BYTES = 1024, 80
+ROWS, BODY_BYTES = 100_000, 180
+TURNS = 200
+NOTHING: dict[str, Any] = {"cpu": {"us": 0.0, "hdi95": [0.0, 0.0]}}
 
 
 def measured(*options: str, seconds: int) -> dict[str, Any]:
@@ -81,31 +94,53 @@ def main() -> None:
 
 
 def added_reads(seconds: int) -> None:
-    """Print what plain twins take for more pages, beside the line that says so."""
-    scan = ("--workload", "scan", "--size", "20MB", "--page-size", "1024", "--vary", "cipher=sqlcipher")
-    runs = [(reserve, measured("--reserve", reserve, *scan, seconds=seconds)) for reserve in _ALTERNATING]
-    plain = {
-        reserve: [_plain_cpu_us(document) for of, document in runs if of == reserve] for reserve in ("natural", "equal")
-    }
-    means = {reserve: sum(of) / len(of) for reserve, of in plain.items()}
-    apart = max(max(of) - min(of) for of in plain.values())
-    print(
-        f"added reads: plain twins {plain}, so they take {means['equal'] - means['natural']:.4g} µs;"
-        f" runs differ by {apart:.2g}"
+    """Print what plain files take for more pages, beside the line that says so."""
+    scan = ("--workload", "scan", "--size", "20MB", "--page-size", str(PAGE_BYTES), "--vary", "cipher=sqlcipher")
+    price_us, error_us = page_more_us()
+    document = measured("--reserve", "natural", *scan, seconds=seconds)
+    (line,) = (line for line in document["ledger"][0]["lines"] if line["kind"] == "io")
+    more = next(item["count"] for item in line["items"] if item["what"] == "pages read beyond plain")
+    truth = {"cpu": {"us": more * price_us, "hdi95": [more * (price_us + sign * error_us) for sign in (-1.0, 1.0)]}}
+    told(f"{more:,.0f} added reads of a page", {**document["ledger"][0], **truth}, NOTHING, "io")
+
+
+def page_more_us() -> tuple[float, float]:
+    """What a page more costs a scan of a plain file, µs of CPU, and the half of its 95 % interval."""
+    load_library()
+    engine = SqliteEngine()
+    settings = TwinSettings("none", PAGE_BYTES, "off", "off", 0, 1, 1024)
+    with tempfile.TemporaryDirectory() as folder:
+        files = [
+            scanned(engine, f"{folder}/{reserved}", dataclasses.replace(settings, reserved_bytes=reserved))
+            for reserved in (0, RESERVED_BYTES)
+        ]
+        pages = [int(file.text("PRAGMA page_count")) for file in files]
+        differences = []
+        for turn in range(TURNS):
+            order = (0, 1) if turn % 2 else (1, 0)
+            took = {index: scan_us(files[index]) for index in order}
+            differences.append((took[1] - took[0]) / (pages[1] - pages[0]))
+    kept = differences[TURNS // 10 :]  # the first fill the system's cache
+    return statistics.fmean(kept), 1.96 * statistics.stdev(kept) / len(kept) ** 0.5
+
+
+def scanned(engine: SqliteEngine, path: str, settings: TwinSettings) -> _native.SqliteTwin:
+    """A plain file of rows as long as the workload's, open with a cache that holds next to nothing of it."""
+    made = _native.SqliteTwin(json.dumps(engine.create_options(path, settings, None)), 1)
+    made.text("CREATE TABLE item (id INTEGER PRIMARY KEY, price INTEGER NOT NULL, body TEXT NOT NULL)")
+    made.text(
+        f"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {ROWS})"
+        f" INSERT INTO item SELECT i, i % 1000, hex(randomblob({BODY_BYTES // 2})) FROM n"
     )
-    for reserve, document in runs:
-        if reserve == "natural":
-            (line,) = (line for line in document["ledger"][0]["lines"] if line["kind"] == "io")
-            print("  line io:", [(item["what"], round(item["count"], 1)) for item in line["items"]], line["amount"])
+    made.close()
+    return _native.SqliteTwin(json.dumps(engine.open_options(path, settings, None)), 1)
 
 
-_ALTERNATING = ("natural", "equal", "equal", "natural")
-
-
-def _plain_cpu_us(document: dict[str, Any]) -> float:
-    return next(
-        float(verdict["baseline_value"]) for verdict in document["verdicts"] if verdict["metric"] == "cpu_per_operation"
-    )
+def scan_us(file: _native.SqliteTwin) -> float:
+    """The CPU time of one scan, µs."""
+    began_ns = time.thread_time_ns()
+    file.text("SELECT sum(price) FROM item")
+    return (time.thread_time_ns() - began_ns) / 1000
 
 
 if __name__ == "__main__":
