@@ -6,8 +6,9 @@ the line's interval holds the difference's median, and whether the two intervals
 
 - SQLCipher with HMAC-SHA512 and HMAC-SHA1 against the same without: the line ``integrity``.
 - An added read of a page: reserved bytes that only the encrypted twin keeps (``--reserve natural``) make it read more
-  pages. The truth for the line ``io`` is what such pages cost a plain file: two of the same rows, one with as many
-  reserved bytes, are scanned in turns by one process, so that a machine that changes its speed does so for both.
+  pages, which the line ``io`` counts. What they cost plain files is too little to be told from two runs where a machine
+  changes its speed by the second, so the truth is made in one process, with the prices that the line has: two plain
+  files of the same rows, one with reserved bytes, are scanned in turns, and prices are measured in between.
 - MariaDB with the redo log encrypted against tables alone (``--kind log``): the line ``log``.
 
     python benches/ledger_planted.py [--seconds 60] [--kind mac|io|log]
@@ -26,12 +27,14 @@ import time
 from typing import Any
 
 from tdelta import _native
+from tdelta.driver.page_prices import PAGES, SPARE_BYTES, page_prices
 from tdelta.driver.worker import load_library
 from tdelta.engines import SqliteEngine, TwinSettings
+from tdelta.inference.prices import Price, price_of
 
 PAGE_BYTES, RESERVED_BYTES = 1024, 80
 ROWS, BODY_BYTES = 100_000, 180
-TURNS = 200
+MOMENTS, TURNS = 20, 20
 NOTHING: dict[str, Any] = {"cpu": {"us": 0.0, "hdi95": [0.0, 0.0]}}
 
 
@@ -94,34 +97,52 @@ def main() -> None:
 
 
 def added_reads(seconds: int) -> None:
-    """Print what plain files take for more pages, beside the line that says so."""
+    """Print what plain files take for more pages, beside what the line makes of as many."""
     scan = ("--workload", "scan", "--size", "20MB", "--page-size", str(PAGE_BYTES), "--vary", "cipher=sqlcipher")
-    price_us, error_us = page_more_us()
     document = measured("--reserve", "natural", *scan, seconds=seconds)
     (line,) = (line for line in document["ledger"][0]["lines"] if line["kind"] == "io")
     more = next(item["count"] for item in line["items"] if item["what"] == "pages read beyond plain")
-    truth = {"cpu": {"us": more * price_us, "hdi95": [more * (price_us + sign * error_us) for sign in (-1.0, 1.0)]}}
-    told(f"{more:,.0f} added reads of a page", {**document["ledger"][0], **truth}, NOTHING, "io")
+    print(f"the run: {more:,.0f} pages read beyond plain, line io {line['amount']}", flush=True)
+    (truth_us, error_us), price = page_more_us()
+    line_us, half_us = more * price.us, 1.96 * more * price.sd
+    total = {"cpu": {"us": more * truth_us, "hdi95": [more * (truth_us + sign * error_us) for sign in (-1.0, 1.0)]}}
+    amount = {"us": line_us, "hdi95": [line_us - half_us, line_us + half_us]}
+    told(f"{more:,.0f} added reads of a page", {**total, "lines": [{"kind": "io", "amount": amount}]}, NOTHING, "io")
 
 
-def page_more_us() -> tuple[float, float]:
-    """What a page more costs a scan of a plain file, µs of CPU, and the half of its 95 % interval."""
+def page_more_us() -> tuple[tuple[float, float], Price]:
+    """What a page more costs a scan of a plain file, µs of CPU, with the half of its 95 % interval; and the price."""
     load_library()
     engine = SqliteEngine()
     settings = TwinSettings("none", PAGE_BYTES, "off", "off", 0, 1, 1024)
+    differences, moments = [], []
     with tempfile.TemporaryDirectory() as folder:
         files = [
             scanned(engine, f"{folder}/{reserved}", dataclasses.replace(settings, reserved_bytes=reserved))
             for reserved in (0, RESERVED_BYTES)
         ]
         pages = [int(file.text("PRAGMA page_count")) for file in files]
-        differences = []
-        for turn in range(TURNS):
-            order = (0, 1) if turn % 2 else (1, 0)
-            took = {index: scan_us(files[index]) for index in order}
-            differences.append((took[1] - took[0]) / (pages[1] - pages[0]))
-    kept = differences[TURNS // 10 :]  # the first fill the system's cache
-    return statistics.fmean(kept), 1.96 * statistics.stdev(kept) / len(kept) ** 0.5
+        for file in files:
+            scan_us(file)  # fills the system's cache
+        for moment in range(MOMENTS):
+            moments.append(plain_read_us(engine, f"{folder}/price-{moment}", settings))
+            for turn in range(TURNS):
+                order = (0, 1) if turn % 2 else (1, 0)
+                took = {index: scan_us(files[index]) for index in order}
+                differences.append((took[1] - took[0]) / (pages[1] - pages[0]))
+    error = 1.96 * statistics.stdev(differences) / len(differences) ** 0.5
+    return (statistics.fmean(differences), error), price_of(moments)
+
+
+def plain_read_us(engine: SqliteEngine, path: str, settings: TwinSettings) -> list[float]:
+    """The price of a plain page read, µs, as a run measures it: of every pass."""
+    large = dataclasses.replace(settings, cache_bytes=4 * PAGES * PAGE_BYTES)
+    options = {
+        "create": engine.create_options(path, settings, None),
+        "reading": engine.open_options(path, settings, None),
+        "writing": engine.open_options(path, large, None),
+    }
+    return page_prices({"plain": options}, PAGE_BYTES - SPARE_BYTES)["plain_read"]
 
 
 def scanned(engine: SqliteEngine, path: str, settings: TwinSettings) -> _native.SqliteTwin:
