@@ -46,11 +46,13 @@ def trace_lines(result: RunResult, width: int) -> list[Text | Table]:
 
 
 def by_statement(traces: Traces) -> Iterator[tuple[str, Sequence[StatementTrace]]]:
-    """The traces of each statement, conditions in the design's order."""
+    """The traces of each statement, by name and first word (``group/2 INSERT``), conditions in the design's order."""
     order = list(dict.fromkeys(one.statement for one in traces.statements))
     found = sorted(traces.statements, key=lambda one: order.index(one.statement))  # stable: conditions keep their order
     for statement, group in groupby(found, key=lambda one: one.statement):
-        yield statement, list(group)
+        traced = list(group)
+        first = traced[0].sql.partition(" ")[0]
+        yield f"{statement} {first}" if first.isalpha() else statement, traced
 
 
 def columns_of(traces: Traces) -> tuple[str, ...]:
