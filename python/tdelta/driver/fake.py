@@ -93,10 +93,12 @@ class FakeTwin:
         """As the script tells them."""
         return self._twins.script.prices
 
-    def trial(self, job: TrialJob) -> Measurement:
+    def trial(self, job: TrialJob, ready: Callable[[], None] | None = None) -> Measurement:
         """Pretend to run one trial: the clock moves, and what the script says is raised or measured."""
         self._stopped = False
         self.jobs.append(job)
+        if ready is not None:
+            ready()
         self._twins.script.before_trial(self, job)
         cost_ns = self._twins.script.cost_ns(self, job)
         operations, stopped_by = job.operations, "count"

@@ -79,8 +79,13 @@ class Twin(Protocol):
             TdeltaError: a statement failed; the message is the engine's.
         """
 
-    def trial(self, job: TrialJob) -> Measurement:
+    def trial(self, job: TrialJob, ready: Callable[[], None] | None = None) -> Measurement:
         """Run one trial.
+
+        Args:
+            job: the trial.
+            ready: called once when what comes before the work is done and the work begins (a server was started anew,
+                a file opened, a table dropped); not at all where the trial was stopped before.
 
         Raises:
             StorageFault: the disk is full, or a file cannot be read or written.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -120,8 +120,12 @@ class SqliteTwin:
         exposure.look_afterwards()
         return exposure.found()
 
-    def trial(self, job: TrialJob) -> Measurement:
+    def trial(self, job: TrialJob, ready: Callable[[], None] | None = None) -> Measurement:
         """Run one trial; in a cold one nothing of the file is in any cache at its beginning.
+
+        Args:
+            job: the trial.
+            ready: called when it is, and the work begins.
 
         Raises:
             StorageFault: the disk is full, or a file cannot be read or written.
@@ -129,12 +133,15 @@ class SqliteTwin:
         """
         if self._is_stopped:
             return Measurement(0, 0, {}, {}, stopped_by="signal")
+        if not job.step:
+            self.cool()
+        if ready is not None:
+            ready()
         if job.step == TRACE:
             seconds = job.deadline_seconds + _GRACE_SECONDS
             return traced(self._worker.ask("trace", seconds=seconds, trial=job.as_json()))
         if job.step:
             return self._step(job.step)
-        self.cool()
         answer = self._worker.ask("trial", seconds=job.deadline_seconds + _GRACE_SECONDS, trial=job.as_json())
         return measurement(answer)
 

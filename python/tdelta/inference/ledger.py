@@ -51,7 +51,7 @@ _FEWEST_ROUNDS = 3
 """From so many rounds on a round is the unit; below, a block is, which leaves the luck of instances out."""
 
 _CROWDED = 1.2
-"""From here on it is told that busy CPUs slow one another: more than a clock's turbo gives one alone."""
+"""From here on it is told that busy CPUs slow one another: they share a core, or one alone has a faster clock."""
 
 _COUNTED = {"cache": ("cache_misses", "cache_writes"), "engine": ("pages_decrypted", "pages_encrypted")}
 """What counts pages decrypted and encrypted, by what prices are of."""
@@ -164,7 +164,8 @@ def _ledger(cpu: Difference, elapsed: Amount | None, known: _Known, draws: Draws
     spun = _spun(known.profile)
     if spun is not None:
         parts.append(_spinning(spun, draws))
-    if known.prices is not None and known.prices.counted == "engine":  # a server, whose threads work side by side
+    # A server, whose threads work side by side; with one CPU it has prices, or nothing tells that it is one.
+    if known.crowding or (known.prices is not None and known.prices.counted == "engine"):
         absent += _between_threads(known)
     rest = cpu.us - sum((part.us for part in parts), np.zeros(_DRAWS))
     lines = [_line(part, cpu.us) for part in (*parts, _Part(LedgerKind.REST, rest, (), ""))]
@@ -268,6 +269,8 @@ def _io(plain: Sequence[Price], extra: Sequence[FloatArray], draws: Draws) -> _P
 def _between_threads(known: _Known) -> Iterator[str]:
     if known.profile is None:
         yield "spinning: it is sampled with --profile"
+    elif _spun(known.profile) is None:
+        yield "spinning: no sample was of it"
     if known.crowding and known.crowding[-1] >= _CROWDED:
         least, most = (f"{end:.1f}" for end in (known.crowding[0], known.crowding[-1]))
         times = f"{most} times the CPU time" if least == most else f"{least} to {most} times the CPU time, by turns"
@@ -281,9 +284,10 @@ def _spun(profile: CpuProfile | None) -> ClassShare | None:
 
 
 def _spinning(spun: ClassShare, draws: Draws) -> _Part:
-    """Samples say how sure they are; that other instances spin as these is no surer than a price is."""
+    """Samples say how sure they are; that other instances spin as each of these two did is no surer than a price is."""
     us, (low, high) = spun.difference_ns / 1e3, spun.interval95
-    sd = math.hypot((high - low) / 1e3 / _INTERVAL_OF_NORMAL, TRANSFER * us)
+    of_samples = (high - low) / 1e3 / _INTERVAL_OF_NORMAL
+    sd = math.hypot(of_samples, *(TRANSFER * side / 1e3 for side in (spun.plain_ns, spun.encrypted_ns)))
     return _Part(LedgerKind.SPINNING, us + sd * draws.normal(), (), "sampled, in the CPU profile")
 
 

@@ -35,6 +35,9 @@ FUNCTIONS_KEPT = 40
 _DRAWS = 20_000
 _SEED = 20_001
 _ENDS = (2.5, 97.5)
+_SPINS = (FunctionClass.DATABASE, FunctionClass.LIBRARY)
+"""Classes of which what spins is told apart: the database's own, and the C library's, which it waits in."""
+
 _JEFFREYS = 0.5
 
 _Draws = npt.NDArray[np.float64]
@@ -118,8 +121,7 @@ def _function(
     return FunctionShare(
         function=symbol.partition("@")[0],
         dso=called(dso),
-        # tdelta's own processes spin where they wait for a time that is due
-        function_class=FunctionClass.SPINNING if is_spinning and of is not FunctionClass.CLIENT else of,
+        function_class=FunctionClass.SPINNING if is_spinning and of in _SPINS else of,
         plain_ns=plain_ns,
         encrypted_ns=encrypted_ns,
         difference_ns=encrypted_ns - plain_ns,

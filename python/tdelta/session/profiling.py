@@ -11,6 +11,7 @@ import dataclasses
 import math
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, ExitStack, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -213,8 +214,9 @@ class _Passes:
         with ExitStack() as stack:
             sampling = None if condition.role is Role.AA or self.fault else self._attached(twin, file, stack)
             with self._watching(twin):
-                measured = twin.trial(job)
-            if sampling is None or measured.stopped_by == "signal":
+                # What comes before the work, a server's start, is in no figure of the run, and is not sampled.
+                measured = twin.trial(job, None if sampling is None else partial(self._begin, sampling))
+            if sampling is None or self.fault is not None or measured.stopped_by == "signal":
                 return
             try:
                 sampling.end()
@@ -225,12 +227,17 @@ class _Passes:
 
     def _attached(self, twin: Twin, file: Path, stack: ExitStack) -> Sampling | None:
         try:
-            sampling = stack.enter_context(self._perf.sampling(twin.processes, file))
-            sampling.begin()
+            return stack.enter_context(self._perf.sampling(twin.processes, file))
         except EnvironmentFault as fault:
             self.fault = fault
             return None
-        return sampling
+
+    def _begin(self, sampling: Sampling) -> None:
+        """Sample from now on, in the midst of a trial, which goes on whether perf does or not."""
+        try:
+            sampling.begin()
+        except EnvironmentFault as fault:
+            self.fault = fault
 
     def read(self) -> list[Profiled]:
         """What was sampled on each condition, in the design's order. Files are removed."""

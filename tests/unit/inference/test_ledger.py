@@ -129,16 +129,16 @@ def test_pages_that_an_engine_counts_are_believed_and_missing_ones_are_not_guess
     assert [words.split(":")[0] for words in found.in_rest] == ["extra I/O", "spinning"]
 
 
-SPUN_BEFORE, SPUN = 10.0, 6.0
+SPUN_BEFORE, SPUN = 30.0, 6.0
 PERIOD_NS = 1_000_000
 
 
 def profile(random: np.random.Generator, samples: int = 4000) -> CpuProfile:
-    """A profile of so many samples of the plain twin, as many operations of the other; instances differ by 5 %."""
+    """A profile of so many samples of the plain twin, as many operations of the other; instances differ by 10 %."""
     operations = round(samples * PERIOD_NS / (PLAIN_CPU * 1e3))
 
     def side(condition: Condition, spun: float, cpu: float) -> Profiled:
-        spun *= 1.0 + 0.05 * random.standard_normal()
+        spun *= 1.0 + 0.10 * random.standard_normal()
         counts = [int(random.poisson(us * 1e3 * operations / PERIOD_NS)) for us in (spun, cpu - spun)]
         functions = (Sampled("mariadbd", "", counts[0], counts[0] * PERIOD_NS, is_spinning=True),)
         return Profiled(
@@ -173,7 +173,7 @@ def test_cpus_that_slow_one_another_are_told_of_where_a_server_has_a_ledger() ->
 
     assert told(served, 2.12, 0.99) == ["with all at work a loop took 1.0 to 2.1 times the CPU time, by turns"]
     assert told(served, 1.44) == ["with all at work a loop took 1.4 times the CPU time"]
-    assert told(served, 1.1) == told(served) == told(embedded, 2.1) == []
+    assert told(served, 1.1) == told(served) == told(embedded) == []
 
 
 def test_the_same_trials_give_the_same_ledger() -> None:

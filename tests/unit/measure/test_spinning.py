@@ -37,7 +37,9 @@ MARIADBD = "/usr/sbin/mariadbd"
 
 
 def code(path: str, offset: int, length: int) -> bytes:
-    """A PAUSE at byte 0x11a8 of mariadbd and nowhere else."""
+    """A PAUSE at byte 0x11a8 of mariadbd and nowhere else; other roots have no files."""
+    if path.startswith("/proc/"):
+        return b""
     whole = bytearray(0x3000)
     if path == MARIADBD:
         whole[0x11A8:0x11AA] = PAUSE
@@ -47,6 +49,43 @@ def code(path: str, offset: int, length: int) -> bytes:
 def test_what_lies_at_a_pause_or_right_behind_it_spins_in_a_child_too() -> None:
     named = "delay(unsigned int, (anonymous namespace)::lock)"
     assert spinning_samples(PRINTED.splitlines(), code) == {(MARIADBD, named): 1, (MARIADBD, ""): 2}
+
+
+def test_a_process_in_a_container_has_its_own_file_at_that_path() -> None:
+    def contained(path: str, offset: int, length: int) -> bytes:
+        if path.startswith("/proc/117/root/"):
+            return code(path.removeprefix("/proc/117/root"), offset, length)
+        return bytes(length)
+
+    assert spinning_samples(PRINTED.splitlines(), contained).total() == 3
+
+
+# As assemblers write them, found in PostgreSQL, DuckDB, Go's programs and MariaDB.
+@pytest.mark.parametrize(
+    ("ahead", "spins"),
+    [
+        ("48 89", False),  # mov %rsi, %rbx; nop
+        ("4c 8b", False),
+        ("89", False),  # mov %esi, %ebx; nop
+        ("48 29", False),  # sub %rsi, %rbx; nop
+        ("0f b6", False),  # movzbl %bl, %esi; nop
+        ("85", False),  # test %esi, %ebx; nop
+        ("83 e8 01", True),  # sub $1, %eax
+        ("75 03", True),  # jne
+        ("90", True),
+        ("66 0f 1f 44 00 00", True),  # padding
+    ],
+)
+def test_the_same_bytes_within_another_instruction_are_no_pause(ahead: str, spins: bool) -> None:
+    whole = bytearray(0x3000)
+    begins = bytes.fromhex(ahead)
+    whole[0x11A8 - len(begins) : 0x11AA] = begins + PAUSE
+
+    def read(_: str, offset: int, length: int) -> bytes:
+        return bytes(whole[offset : offset + length])
+
+    lines = (line for line in PRINTED.splitlines() if "libc" not in line)
+    assert bool(spinning_samples(lines, read)) is spins
 
 
 def test_a_file_that_cannot_be_read_has_none() -> None:

@@ -134,8 +134,12 @@ class DuckdbTwin:
         is_plain = not self._engine.needs_key(self._settings.cipher)
         return (*exposure.found(), *(self._control(needles) if is_plain else ()))
 
-    def trial(self, job: TrialJob) -> Measurement:
+    def trial(self, job: TrialJob, ready: Callable[[], None] | None = None) -> Measurement:
         """Run one trial.
+
+        Args:
+            job: the trial.
+            ready: called when the work begins; of a cold trial the file is opened anew behind that, for each operation.
 
         Raises:
             StorageFault: the disk is full, or a file cannot be read or written.
@@ -143,6 +147,8 @@ class DuckdbTwin:
         """
         if self._is_stopped:
             return Measurement(0, 0, {}, {}, stopped_by="signal")
+        if ready is not None:
+            ready()
         if job.step:
             return self._step(job.step)
         is_cold = self._settings.is_cold

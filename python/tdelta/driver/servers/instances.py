@@ -11,7 +11,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -242,8 +242,12 @@ class ServerTwin:
             exposure.look_afterwards()
         return exposure.found()
 
-    def trial(self, job: TrialJob) -> Measurement:
+    def trial(self, job: TrialJob, ready: Callable[[], None] | None = None) -> Measurement:
         """Run one trial.
+
+        Args:
+            job: the trial.
+            ready: called when the server is, and the work begins.
 
         Raises:
             ServerLost: the server has died.
@@ -251,15 +255,17 @@ class ServerTwin:
             TdeltaError: a statement failed; the message is the server's.
         """
         with self._connected():
-            if job.step == TRACE:
-                return self._traced(job)
-            if self._settings.is_cold:
+            if self._settings.is_cold and job.step != TRACE:
                 self.instance.cool()
                 self._connect()
-            if self._is_stopped:
+            if self._is_stopped and job.step != TRACE:
                 return Measurement(0, 0, {}, {}, stopped_by="signal")
-            if job.step:
-                return self._step(job.step)
+            if job.step and job.step != TRACE:
+                return self._step(job.step, ready)
+            if ready is not None:
+                ready()
+            if job.step == TRACE:
+                return self._traced(job)
             if self._command is not None:
                 return self._commanded(self._command, job)
             seconds = job.deadline_seconds + _GRACE_SECONDS
@@ -279,13 +285,15 @@ class ServerTwin:
         measured = command.trial(work, job.deadline_seconds)
         return with_server(measured, self._worker.ask("end_outside", seconds=_SETTLE_SECONDS))
 
-    def _step(self, step: str) -> Measurement:
+    def _step(self, step: str, ready: Callable[[], None] | None) -> Measurement:
         """One load or rebuild. What the server writes to come to rest is in its CPU and bytes, not in the time."""
         if self._mix.steps is None:
             raise TdeltaError(f"a {step} was asked of a run that has none")
         order = self._mix.steps.order(step, self._settings.threads)
         if order["before"]:
             self._worker.ask("run", seconds=STEP_SECONDS, statements=order["before"])
+        if ready is not None:
+            ready()
         self._worker.ask("begin_outside")
         answer = self._worker.ask("step", seconds=STEP_SECONDS, **{**order, "before": []})
         used = self._worker.ask("end_outside", seconds=STEP_SECONDS)

@@ -255,14 +255,20 @@ class OwnTwin:
         """
         raise UsageError(f"{self.schema.server.name}: the files of a server of yours are not searched")
 
-    def trial(self, job: TrialJob) -> Measurement:
+    def trial(self, job: TrialJob, ready: Callable[[], None] | None = None) -> Measurement:
         """Run one trial.
+
+        Args:
+            job: the trial.
+            ready: called when the work begins.
 
         Raises:
             ServerLost: the server has died, or hung up.
             TdeltaError: a statement failed; the message is the server's.
         """
         self._used()
+        if ready is not None:
+            ready()
         seconds = job.deadline_seconds + _GRACE_SECONDS
         return measurement(self._worker.ask("trial", seconds=seconds, trial=job.as_json()))
 
