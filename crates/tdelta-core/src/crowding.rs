@@ -16,10 +16,7 @@ const STEPS: usize = 1_000_000;
 const STEPS_BETWEEN_LOOKS: usize = 2_000;
 
 /// CPU time of a loop on the first of `cpus` while all others work, over that of the loop alone, for each of `passes`,
-/// which take some milliseconds each. Nothing where there is one CPU.
-///
-/// # Panics
-/// A thread cannot be made.
+/// which take some milliseconds each. Nothing where there is one CPU, or threads cannot be made.
 #[must_use]
 pub fn crowding(cpus: &[usize], passes: usize) -> Vec<f64> {
     let Some((&first, others)) = cpus.split_first() else { return Vec::new() };
@@ -30,33 +27,46 @@ pub fn crowding(cpus: &[usize], passes: usize) -> Vec<f64> {
     let measured = || {
         bind(first);
         timed(&table); // what is first is slower
-        (0..passes).map(|_| timed(&table)).map(|alone| crowded(others, &table) / alone).collect()
+        (0..passes).map(|_| timed(&table)).map_while(|alone| Some(crowded(others, &table)? / alone)).collect()
     };
     // On a thread of its own, which may be bound to a CPU.
-    thread::scope(|scope| scope.spawn(measured).join().expect("a loop of sums does not panic"))
+    thread::scope(|scope| {
+        let thread = thread::Builder::new().spawn_scoped(scope, measured).ok()?;
+        thread.join().ok()
+    })
+    .unwrap_or_default()
 }
 
-/// CPU time of the loop while these CPUs work, ns.
-fn crowded(cpus: &[usize], table: &[u64]) -> f64 {
+/// CPU time of the loop while these CPUs work, ns; nothing where they cannot be had to.
+fn crowded(cpus: &[usize], table: &[u64]) -> Option<f64> {
     let (at_work, is_over) = (AtomicUsize::new(0), AtomicBool::new(false));
     thread::scope(|scope| {
+        let _end = AtEnd(&is_over); // whatever happens: the scope waits for its threads
         for &cpu in cpus {
             let (at_work, is_over) = (&at_work, &is_over);
-            scope.spawn(move || {
+            let work = move || {
                 bind(cpu);
                 at_work.fetch_add(1, Ordering::Relaxed);
                 while !is_over.load(Ordering::Relaxed) {
                     black_box(walk(table, STEPS_BETWEEN_LOOKS));
                 }
-            });
+            };
+            thread::Builder::new().spawn_scoped(scope, work).ok()?;
         }
         while at_work.load(Ordering::Relaxed) < cpus.len() {
             thread::yield_now();
         }
-        let took = timed(table);
-        is_over.store(true, Ordering::Relaxed);
-        took
+        Some(timed(table))
     })
+}
+
+/// Tells threads that it is over, when it is dropped.
+struct AtEnd<'a>(&'a AtomicBool);
+
+impl Drop for AtEnd<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
 }
 
 /// Has the calling thread run on this CPU alone; where the kernel refuses, it runs where it did.

@@ -27,8 +27,8 @@ _UNITS = (("s", 1e6), ("ms", 1e3), ("µs", 1.0))
 
 NOTE = (
     "Lines of the extra CPU: what was counted in the trials times prices measured apart from them, here, in the code"
-    " under test, or sampled; the rest is what they leave, below zero where they come to more. Waiting is the extra response time"
-    " less the extra CPU."
+    " under test, or sampled; the rest is what they leave, below zero where they come to more. Waiting is the extra"
+    " response time less the extra CPU."
 )
 
 
