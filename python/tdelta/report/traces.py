@@ -32,17 +32,19 @@ def trace_lines(result: RunResult, width: int) -> list[Text | Table]:
     columns = columns_of(traces)
     table = plain_table((("", False), *((column, True) for column in columns)))
     table.padding = (0, 1, 0, 0)
-    ratios: list[Text] = []
+    ratios = plain_table((("against plain", False), ("CPU", True), ("elapsed", True)))
     for statement, found in by_statement(traces):
         table.add_row(Text(statement, style="bold"))
         for one in found:
             label = condition_label(one.condition, result.settings)
             table.add_row(f"  {label}", *cells(one, columns))
-            if told := ratio_words(one):
-                ratios.append(Text(f"{statement}, {label}: {told}"))
+            told = [estimate_words(ratio) for ratio in (one.cpu_ratio, one.elapsed_ratio)]
+            if any(told):
+                ratios.add_row(f"{statement}, {label}", *(words or MISSING for words in told))
     texts = [Text(line) for line in legend(traces, width)]
     notes = [*paragraph(NOTE, width, "dim"), *paragraph(heading_words(traces), width, "dim")]
-    return [Text("Statements"), table, Text(), *ratios, Text(), *texts, Text(), *notes]
+    compared: list[Text | Table] = [ratios, Text()] if ratios.row_count else []
+    return [Text("Statements"), table, Text(), *compared, *texts, Text(), *notes]
 
 
 def by_statement(traces: Traces) -> Iterator[tuple[str, Sequence[StatementTrace]]]:
@@ -71,12 +73,6 @@ def cells(one: StatementTrace, columns: Sequence[str]) -> tuple[str, ...]:
         "log": MISSING if one.log_bytes is None else amounts((one.log_bytes,), "bytes")[0],
     }
     return tuple(found[name] if name in found else _count(one.reads[name]) for name in columns)
-
-
-def ratio_words(one: StatementTrace) -> str:
-    """``CPU +12.3 % (+9.1 … +15.6), elapsed …``; empty for a plain twin."""
-    pairs = (("CPU", one.cpu_ratio), ("elapsed", one.elapsed_ratio))
-    return ", ".join(f"{name} {words}" for name, ratio in pairs if (words := estimate_words(ratio)))
 
 
 def estimate_words(ratio: Estimate | None) -> str:
