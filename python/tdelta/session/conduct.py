@@ -332,7 +332,7 @@ class _Session:
             self._store.put_fact(self._run_id, "checks", self._checks.as_json())
             self._store.put_fact(self._run_id, PRICES, self._prices.as_json())
             self._store.put_fact(self._run_id, "evidence", self._evidence.as_json())
-            if self._plan.request.profile and not self._profiling.is_due:
+            if self._profiling.is_begun:
                 self._store.put_fact(self._run_id, PROFILES, self._profiling.as_json())
             longest = max(longest, self._clock.elapsed() - began - runner.extra_seconds)
             done, number = done + (runner.loss is None), number + 1

@@ -1,15 +1,16 @@
-"""CPU profiles of a run's twins: behind the blocks of a round, trials that are sampled, and not measured.
+"""CPU profiles of a run's twins: behind the blocks of each round, trials that are sampled, and not measured.
 
 Every twin of a round runs them, each the same operations, so that the twins' rows stay equal; all but A/A twins are
-sampled, in passes that each draw an order of their own, so that what drifts does not fall on one side. What keeps
-``perf`` from working is a caution of the run and ends nothing.
+sampled, in passes that each draw an order of their own, so that what drifts does not fall on one side. Every round has
+some, as far as the time allows, since instances differ: threads of one server may spin for 20 ms more than those of
+another that does the same. What keeps ``perf`` from working is a caution of the run and ends nothing.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, suppress
 from functools import partial
 from pathlib import Path
@@ -19,7 +20,7 @@ from tdelta.design import stream
 from tdelta.driver import TrialJob, Twin
 from tdelta.errors import EnvironmentFault
 from tdelta.inference.profiles import Profiled, cpu_profiles
-from tdelta.measure.profile import FREQUENCY_HZ, Perf, Sampling, added, find_perf, without_kernel
+from tdelta.measure.profile import FREQUENCY_HZ, Perf, Recording, Sampling, added, find_perf, without_kernel
 from tdelta.records import Condition, CpuProfile, Event, Measurement, Phase, Role, Sampled
 from tdelta.session.planning import Plan
 
@@ -33,8 +34,13 @@ _ENOUGH_SAMPLES = 3000
 """A class that has a tenth of them is known to a ninth of itself (95 %)."""
 
 _MOST_PASSES = 8
+"""So many in as many rounds as a run has at least."""
+
 _SHARE_OF_TIME = 0.25
 """The share of the run's time that passes behind the first may take."""
+
+_CLOSING_SECONDS = 5.0
+"""What is left of the run's time for what comes behind a profile."""
 
 
 class Profiling:
@@ -47,14 +53,20 @@ class Profiling:
         self._plan = plan
         self.folder = plan.base
         self._found: list[Profiled] = []
-        self._is_done = not plan.request.profile
+        self._is_given_up = not plan.request.profile
         self._cautions: list[str] = []
-        self._perf: Perf | None = None
+        self._pass_seconds = 0.0
+        self._spent_seconds = 0.0
 
     @property
     def is_due(self) -> bool:
-        """Whether profiles were asked for, and have been neither made nor given up."""
-        return not self._is_done
+        """Whether a round is to have some: profiles were asked for, and have not been given up."""
+        return not self._is_given_up
+
+    @property
+    def is_begun(self) -> bool:
+        """Whether there is anything to restore: samples, or why there are none."""
+        return bool(self._found or self._cautions)
 
     def gather(
         self,
@@ -66,7 +78,7 @@ class Profiling:
         is_interrupted: Callable[[], bool],
         observe: Callable[[Event], None],
     ) -> None:
-        """Run and sample all twins of a round, one after another, in passes.
+        """Run and sample all twins of a round, one after another, in passes; none where the time is up.
 
         Args:
             twins: the round's, each with its name.
@@ -76,29 +88,30 @@ class Profiling:
             is_interrupted: whether there was a Ctrl-C; then trials that are left are not run.
             observe: told what happens.
         """
+        if self._found and not self._affordable(seconds_left()):
+            return
         try:
-            self._perf = find_perf()
+            perf = find_perf()
         except EnvironmentFault as fault:
-            self._is_done = True
             self._give_up(fault, observe)
             return
-        passes = _Passes(self._plan, self._perf, self.folder, twins, watching, is_interrupted, observe)
-        wanted, done, spent = 1, 0, 0.0
+        passes = _Passes(self._plan, perf, self.folder, twins, watching, is_interrupted, observe)
+        wanted, done = 1, 0
         while done < wanted and not is_interrupted():
             before = seconds_left()
             passes.run(done, wanted, jobs)
             if not done and is_interrupted():
                 passes.remove()
-                return  # half a pass compares nothing: a resumed run begins again
-            self._is_done = True
+                return  # half a pass compares nothing
             if passes.fault is not None:
-                self._give_up(passes.fault, observe)
                 break
-            done, spent = done + 1, max(spent, before - seconds_left())
+            done += 1
+            self._spent_seconds += before - seconds_left()
+            self._pass_seconds = max(self._pass_seconds, before - seconds_left())
             if done == 1:
-                wanted = self._passes_wanted(passes, spent, seconds_left())
-        self._found = passes.read()
-        if passes.fault is not None and not self._cautions:
+                wanted = min(self._passes_wanted(passes), 1 + self._affordable(seconds_left()))
+        self._found = _together(self._found, passes.read())
+        if passes.fault is not None:
             self._give_up(passes.fault, observe)
         self._note(passes)
 
@@ -106,6 +119,7 @@ class Profiling:
         """JSON values, for `restore` and for whoever exports the run."""
         return {
             "cautions": list(self._cautions),
+            "is_given_up": self._is_given_up,
             "conditions": [
                 {
                     "condition": one.condition.key,
@@ -122,7 +136,7 @@ class Profiling:
         if values is None:
             return
         conditions = {condition.key: condition for condition in self._plan.conditions}
-        self._is_done = True
+        self._is_given_up = values.get("is_given_up", True)
         self._cautions = list(values["cautions"])
         self._found = [
             Profiled(
@@ -140,28 +154,48 @@ class Profiling:
 
     def cautions(self) -> tuple[str, ...]:
         """What is to be said of them; why there are none, where they were asked for."""
-        if self.is_due:
+        if self.is_due and not self.is_begun:
             return ("no CPU profile: the run ended before",)
         return tuple(self._cautions)
 
     def _give_up(self, fault: Exception, observe: Callable[[Event], None]) -> None:
+        self._is_given_up = True
         self._cautions.append(
             f"no CPU profile: {fault}" if not self._found else f"the CPU profile was cut short: {fault}"
         )
         observe(Phase("profile", self._cautions[-1]))
 
-    def _passes_wanted(self, passes: _Passes, seconds: float, left: float) -> int:
-        """As many as give every condition enough samples, if the time allows."""
+    def _passes_wanted(self, passes: _Passes) -> int:
+        """As many a round as give every condition enough samples, over the rounds that a run has at least."""
         wanted = math.ceil(_ENOUGH_SAMPLES / max(1.0, passes.fewest_cpu_seconds * FREQUENCY_HZ))
-        budget = min(left, _SHARE_OF_TIME * self._plan.request.max_seconds)
-        return max(1, min(wanted, _MOST_PASSES, 1 + int(budget / max(seconds, 1e-3))))
+        rounds = min(self._plan.request.min_rounds, self._plan.request.max_rounds or math.inf)
+        return math.ceil(min(wanted, _MOST_PASSES) / max(1, rounds))
+
+    def _affordable(self, left: float) -> int:
+        """Passes that the run's time still has room for."""
+        share = _SHARE_OF_TIME * self._plan.request.max_seconds - self._spent_seconds
+        return max(0, int(min(left - _CLOSING_SECONDS, share) / max(self._pass_seconds, 1e-3)))
 
     def _note(self, passes: _Passes) -> None:
+        cautions = []
         if not passes.has_kernel:
-            self._cautions.append(f"CPU profile: {without_kernel()}")
+            cautions.append(f"CPU profile: {without_kernel()}")
         empty = [one for one in self._found if not one.samples]
         if empty and passes.fault is None:
-            self._cautions.append("no CPU profile: perf took no samples")
+            cautions.append("no CPU profile: perf took no samples")
+        self._cautions += [caution for caution in cautions if caution not in self._cautions]
+
+
+def _together(before: Sequence[Profiled], more: Sequence[Profiled]) -> list[Profiled]:
+    """What rounds found, as one."""
+    known = {one.condition: one for one in before}
+    found = dict(known)
+    for one in more:
+        if (other := known.get(one.condition)) is not None:
+            functions = added((Recording(other.functions), Recording(one.functions))).functions
+            one = Profiled(one.condition, other.trials + one.trials, other.operations + one.operations, functions)
+        found[one.condition] = one
+    return list(found.values())
 
 
 class _Passes:

@@ -139,7 +139,7 @@ class RoundRunner:
         self._at = ""
         self._next_block = 0
         self.extra_seconds = 0.0
-        """What profiles and the search of the last round took; no later round will."""
+        """What profiles and the search of the last round took: no later round needs the time for them."""
 
         self.loss: ServerLost | None = None
         """What ended the last round before its end; None if nothing did."""
@@ -335,7 +335,7 @@ class RoundRunner:
         self.extra_seconds += self._clock.elapsed() - began
 
     def _profile(self, number: int, twins: Mapping[Condition, tuple[str, Twin]]) -> None:
-        """Sample the functions of all twins, in one round of the run."""
+        """Sample the functions of all twins."""
         if self._interruption.requested or not self._profiling.is_due:
             return
         began = self._clock.elapsed()
