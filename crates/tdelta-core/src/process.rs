@@ -61,7 +61,19 @@ impl Usage {
         self.device_written_bytes += field("write_bytes");
     }
 
-    /// What was used since `start`.
+    /// Adds what a `/proc/PID/task/TID/status` says.
+    fn add_switches(&mut self, status: &str) {
+        for line in status.lines() {
+            let Some((name, count)) = line.split_once(":\t") else { continue };
+            match name {
+                "voluntary_ctxt_switches" => self.voluntary_switches += count.trim().parse().unwrap_or(0),
+                "nonvoluntary_ctxt_switches" => self.involuntary_switches += count.trim().parse().unwrap_or(0),
+                _ => {}
+            }
+        }
+    }
+
+    /// What was used since `start`. Switches of threads that have ended since are in `start` alone: never less than none.
     #[must_use]
     pub fn since(&self, start: &Self) -> Self {
         Self {
@@ -73,8 +85,8 @@ impl Usage {
             device_written_bytes: self.device_written_bytes - start.device_written_bytes,
             minor_faults: self.minor_faults - start.minor_faults,
             major_faults: self.major_faults - start.major_faults,
-            voluntary_switches: self.voluntary_switches - start.voluntary_switches,
-            involuntary_switches: self.involuntary_switches - start.involuntary_switches,
+            voluntary_switches: (self.voluntary_switches - start.voluntary_switches).max(0),
+            involuntary_switches: (self.involuntary_switches - start.involuntary_switches).max(0),
         }
     }
 }

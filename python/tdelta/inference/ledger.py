@@ -53,6 +53,11 @@ _FEWEST_ROUNDS = 3
 _CROWDED = 1.2
 """From here on it is told that busy CPUs slow one another: they share a core, or one alone has a faster clock."""
 
+_SWITCHES_MORE = 0.05
+"""From so much more than plain on it is told that threads sleep and are woken more often."""
+
+_TOLD_APART = 2.0
+
 _COUNTED = {"cache": ("cache_misses", "cache_writes"), "engine": ("pages_decrypted", "pages_encrypted")}
 """What counts pages decrypted and encrypted, by what prices are of."""
 
@@ -167,6 +172,7 @@ def _ledger(cpu: Difference, elapsed: Amount | None, known: _Known, draws: Draws
     # A server, whose threads work side by side; with one CPU it has prices, or nothing tells that it is one.
     if known.crowding or (known.prices is not None and known.prices.counted == "engine"):
         absent += _between_threads(known)
+        absent += _switches(cpu)
     rest = cpu.us - sum((part.us for part in parts), np.zeros(_DRAWS))
     lines = [_line(part, cpu.us) for part in (*parts, _Part(LedgerKind.REST, rest, (), ""))]
     return Ledger(
@@ -275,6 +281,24 @@ def _between_threads(known: _Known) -> Iterator[str]:
         least, most = (f"{end:.1f}" for end in (known.crowding[0], known.crowding[-1]))
         times = f"{most} times the CPU time" if least == most else f"{least} to {most} times the CPU time, by turns"
         yield f"CPUs that slow one another: with all at work a loop took {times}"
+
+
+def _switches(cpu: Difference) -> Iterator[str]:
+    """How often threads slept and were woken beyond the plain twin's, where that is told apart from the scatter."""
+    own, plain = (
+        _counts(_trials_of(cpu.panel, of), lambda m: float(m.voluntary_switches))
+        for of in (cpu.condition, cpu.panel.baseline)
+    )
+    if own is None or plain is None or len(own) < _FEWEST_BLOCKS:
+        return
+    more = own - plain
+    error = float(more.std(ddof=1)) / math.sqrt(len(more))
+    if more.mean() > max(_TOLD_APART * error, _SWITCHES_MORE * plain.mean()):
+        yield f"task switches: threads slept and were woken {_rounded(more.mean())} times more an operation than plain"
+
+
+def _rounded(count: float) -> str:
+    return f"{count:,.0f}" if count >= 10 else f"{count:.2g}"
 
 
 def _spun(profile: CpuProfile | None) -> ClassShare | None:

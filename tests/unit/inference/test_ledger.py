@@ -176,6 +176,25 @@ def test_cpus_that_slow_one_another_are_told_of_where_a_server_has_a_ledger() ->
     assert told(served, 1.1) == told(served) == told(embedded) == []
 
 
+def test_threads_that_sleep_more_often_are_told_of_and_those_that_do_by_chance_are_not() -> None:
+    random = np.random.default_rng(1)
+    served = replace(prices(random), counted="engine")
+
+    def told(plain: float, more: float, scatter: float) -> list[str]:
+        def switched(of: Trial) -> Trial:
+            mean = plain + (more if of.condition == AES else 0.0)
+            each = max(0.0, mean + scatter * random.standard_normal()) * of.measurement.counted_operations
+            return replace(of, measurement=replace(of.measurement, voluntary_switches=round(each)))
+
+        (found,) = ledgers([switched(one) for one in trials(random)], settings(), {AES.key: served})
+        return [words for words in found.in_rest if words.startswith("task switches")]
+
+    (words,) = told(11_400.0, 2_200.0, 10.0)
+    assert words.startswith("task switches: threads slept and were woken 2,")
+    assert words.endswith("times more an operation than plain")
+    assert told(100.0, 1.0, 0.1) == told(100.0, 0.0, 30.0) == told(100.0, -50.0, 0.1) == told(0.0, 0.0, 0.0) == []
+
+
 def test_the_same_trials_give_the_same_ledger() -> None:
     assert ledger(3) == ledger(3)
 

@@ -6,6 +6,7 @@
 
 use super::{clock, Usage};
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 
 /// Processes whose descendants belong to them.
 #[derive(Clone, Debug)]
@@ -56,8 +57,8 @@ impl Tree {
         sum
     }
 
-    /// The totals so far. The kernel tells another process's switches for each thread alone, so they read 0, and so does
-    /// I/O where the process is not ours to look into.
+    /// The totals so far. I/O reads 0 where the process is not ours to look into. The kernel tells another process's
+    /// switches for each thread alone: those of threads that have ended are lost.
     #[must_use]
     pub fn usage(&self) -> Usage {
         let (cpu_user_seconds, cpu_system_seconds) = self.cpu().since(&TreeCpu::default());
@@ -67,6 +68,9 @@ impl Tree {
             sum.minor_faults += stat.minor_faults;
             sum.major_faults += stat.major_faults;
             sum.add_io(&std::fs::read_to_string(format!("/proc/{process}/io")).unwrap_or_default());
+            for thread in threads(process) {
+                sum.add_switches(&std::fs::read_to_string(thread.join("status")).unwrap_or_default());
+            }
         }
         sum
     }
@@ -87,9 +91,14 @@ impl Tree {
 
 /// The children of every thread of `process`.
 fn children(process: u32) -> Vec<u32> {
-    let Ok(threads) = std::fs::read_dir(format!("/proc/{process}/task")) else { return Vec::new() };
-    let lists = threads.flatten().filter_map(|thread| std::fs::read_to_string(thread.path().join("children")).ok());
+    let lists = threads(process).into_iter().filter_map(|thread| std::fs::read_to_string(thread.join("children")).ok());
     lists.flat_map(|list| list.split_ascii_whitespace().filter_map(|id| id.parse().ok()).collect::<Vec<_>>()).collect()
+}
+
+/// The folders of a process's threads; none if it has gone.
+fn threads(process: u32) -> Vec<PathBuf> {
+    let Ok(entries) = std::fs::read_dir(format!("/proc/{process}/task")) else { return Vec::new() };
+    entries.flatten().map(|entry| entry.path()).collect()
 }
 
 /// CPU time of one process with all its threads; 0 if it has gone.
@@ -226,6 +235,20 @@ mod tests {
             (50, 60, 70, 80)
         );
         assert_eq!((stat.minor_faults, stat.major_faults), (30, 70));
+    }
+
+    #[test]
+    fn a_process_that_waits_gives_its_core_away() {
+        let mut child = shell("echo; while read x; do echo; done");
+        let tree = Tree::new(&[child.0.id()]);
+        wait_for_line(&mut child);
+        let start = tree.usage();
+        for _ in 0..5 {
+            std::io::Write::write_all(child.0.stdin.as_mut().unwrap(), b"\n").unwrap();
+            wait_for_line(&mut child);
+        }
+        // It is at its sixth wait, or about to be.
+        assert!(tree.usage().since(&start).voluntary_switches >= 4);
     }
 
     #[test]

@@ -53,6 +53,11 @@ def _per_executed(of: Callable[[Measurement], float]) -> Callable[[Sequence[Meas
     return lambda found: _ratio(_sum(found, of), _sum(found, lambda m: m.counted_operations))
 
 
+def _switches(of: Callable[[Measurement], float]) -> Callable[[Sequence[Measurement]], float]:
+    """Of one operation; NaN where no trial has any: a database on another machine, or of another user."""
+    return lambda found: _per_executed(of)(found) if any(map(of, found)) else math.nan
+
+
 def _counter(name: str) -> Callable[[Sequence[Measurement]], float]:
     """A counter of the engine an operation; NaN where it has none of that name."""
 
@@ -86,8 +91,8 @@ RESOURCES = (
     Resource("cache spills", "", _counter("cache_spills")),
     Resource("minor faults", "", _per_executed(lambda m: m.minor_faults)),
     Resource("major faults", "", _per_executed(lambda m: m.major_faults)),
-    Resource("voluntary switches", "", _per_executed(lambda m: m.voluntary_switches)),
-    Resource("involuntary switches", "", _per_executed(lambda m: m.involuntary_switches)),
+    Resource("voluntary switches", "", _switches(lambda m: m.voluntary_switches)),
+    Resource("involuntary switches", "", _switches(lambda m: m.involuntary_switches)),
 )
 
 
