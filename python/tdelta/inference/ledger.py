@@ -1,9 +1,10 @@
 """The ledger: of what the extra CPU of encryption is made, and what of the extra time is waiting.
 
 Totals are measured (the posteriors of the verdicts); lines are predicted, counts of a run times prices that were
-measured apart from it, and one is sampled: CPU time that threads burn while they wait for others, where a CPU profile
-was made. The rest is what lines do not explain, and nothing is fitted to make it small. So a rest that is not zero is a
-finding: work that is not counted, or work that costs other than its price.
+measured apart from it, and where a CPU profile was made two are from there: CPU time that threads burn while they wait
+for others, and CPUs that slow one another while they are at work side by side. The rest is what lines do not explain,
+and nothing is fitted to make it small. So a rest that is not zero is a finding: work that is not counted, or work that
+costs other than its price.
 
 Everything is propagated by draws from a fixed stream: totals from their posteriors, prices as `tdelta.inference.prices`
 says, counts by their scatter over trials, samples by the interval of their class. Total and lines are drawn
@@ -58,6 +59,12 @@ _SWITCHES_MORE = 0.05
 
 _TOLD_APART = 2.0
 
+OF_THE_LOOP = (0.44, 0.10)
+"""The share of CPU time that others make up, over that of a loop that uses all of a core: mean, standard deviation.
+
+Scans, AES, SHA-256 and copies of memory had 0.33 to 0.51 of the loop's (benches/crowding.py); a database's is another mix.
+"""
+
 _COUNTED = {"cache": ("cache_misses", "cache_writes"), "engine": ("pages_decrypted", "pages_encrypted")}
 """What counts pages decrypted and encrypted, by what prices are of."""
 
@@ -99,6 +106,22 @@ class Draws:
         error = float(used.std(ddof=1)) / math.sqrt(len(used))
         return np.asarray(float(used.mean()) + error * self._random.standard_t(len(used) - 1, _DRAWS))
 
+    def moments(self, values: Sequence[float]) -> FloatArray:
+        """Of the mean of what was seen at moments one after another, whose neighbours are alike.
+
+        The standard error is that of a first-order autoregression: the mean's of as many independent values, times
+        sqrt((1 + r) / (1 - r)) with r the correlation of neighbours, taken for 0 where it is below
+        (Zięba and Ramza 2011, Metrology and Measurement Systems 18(4)).
+        """
+        seen = np.asarray(values, dtype=np.float64)
+        if len(seen) < _FEWEST_BLOCKS:
+            return np.asarray(seen.mean() * (1.0 + self.normal()))
+        apart = seen - seen.mean()
+        whole = float((apart**2).sum())
+        alike = min(0.9, max(0.0, float((apart[1:] * apart[:-1]).sum()) / whole)) if whole else 0.0
+        error = float(seen.std(ddof=1)) / math.sqrt(len(seen)) * math.sqrt((1.0 + alike) / (1.0 - alike))
+        return np.asarray(seen.mean() + error * self._random.standard_t(len(seen) - 1, _DRAWS))
+
     def count(self, counts: FloatArray) -> FloatArray:
         """Of a count's mean over trials."""
         error = float(counts.std(ddof=1)) / math.sqrt(len(counts)) if len(counts) > 1 else 0.0
@@ -120,9 +143,9 @@ def ledgers(
         prices: by the condition's key; of a condition without any, no page has a line.
         profiles: the run's; of a condition without any, spinning has no line.
         crowding: the CPU time of a loop while all CPUs are at work, over that of the loop alone, ahead of
-            each round; none where that is not known, or there is one CPU.
+            each block; none where that is not known, or there is one CPU.
     """
-    crowded = sorted(crowding)
+    crowded = tuple(crowding)
     sampled = {profile.condition.condition.key: profile for profile in profiles}
     fits = fit_metrics(panels(trials, settings), (Metric.CPU_PER_OPERATION, Metric.RESPONSE_TIME), settings.luck)
     draws = Draws()
@@ -162,6 +185,7 @@ class _Known:
     prices: PagePrices | None
     profile: CpuProfile | None
     crowding: Sequence[float]
+    """In the order of time."""
 
 
 def _ledger(cpu: Difference, elapsed: Amount | None, known: _Known, draws: Draws) -> Ledger:
@@ -169,6 +193,9 @@ def _ledger(cpu: Difference, elapsed: Amount | None, known: _Known, draws: Draws
     spun = _spun(known.profile)
     if spun is not None:
         parts.append(_spinning(spun, draws))
+    crowded = _crowded(known, spun)
+    if crowded is not None:
+        parts.append(_crowding(crowded, known.crowding, draws))
     # A server, whose threads work side by side; with one CPU it has prices, or nothing tells that it is one.
     if known.crowding or (known.prices is not None and known.prices.counted == "engine"):
         absent += _between_threads(known)
@@ -277,10 +304,11 @@ def _between_threads(known: _Known) -> Iterator[str]:
         yield "spinning: it is sampled with --profile"
     elif _spun(known.profile) is None:
         yield "spinning: no sample was of it"
-    if known.crowding and known.crowding[-1] >= _CROWDED:
-        least, most = (f"{end:.1f}" for end in (known.crowding[0], known.crowding[-1]))
+    if known.crowding and max(known.crowding) >= _CROWDED and _crowded(known, None) is None:
+        least, most = (f"{end:.1f}" for end in (min(known.crowding), max(known.crowding)))
         times = f"{most} times the CPU time" if least == most else f"{least} to {most} times the CPU time, by turns"
-        yield f"CPUs that slow one another: with all at work a loop took {times}"
+        how = "" if known.profile is not None else "; how long they were is sampled with --profile"
+        yield f"CPUs that slow one another: with all at work a loop took {times}{how}"
 
 
 def _switches(cpu: Difference) -> Iterator[str]:
@@ -313,6 +341,44 @@ def _spinning(spun: ClassShare, draws: Draws) -> _Part:
     of_samples = (high - low) / 1e3 / _INTERVAL_OF_NORMAL
     sd = math.hypot(of_samples, *(TRANSFER * side / 1e3 for side in (spun.plain_ns, spun.encrypted_ns)))
     return _Part(LedgerKind.SPINNING, us + sd * draws.normal(), (), "sampled, in the CPU profile")
+
+
+def _crowded(known: _Known, spun: ClassShare | None) -> tuple[float, float] | None:
+    """CPU time of a plain and of an encrypted operation while all others were at work beside it, or its like, µs.
+
+    With k of n CPUs at work, each of the k has a chance of (k - 1) / (n - 1) that the one that it shares a core with is
+    among them. A thread that spins is in a line of its own, and slows nobody: PAUSE leaves the core's units to others.
+    """
+    if known.profile is None or not known.crowding:
+        return None
+    sides = known.profile.baseline.at_work_ns, known.profile.condition.at_work_ns
+    if not all(len(side) > 1 for side in sides):
+        return None
+    spins = (0.0, 0.0) if spun is None else (spun.plain_ns, spun.encrypted_ns)
+    plain, encrypted = (_beside(side, ns) / 1e3 for side, ns in zip(sides, spins, strict=True))
+    return plain, encrypted
+
+
+def _beside(at_work_ns: Sequence[float], spun_ns: float) -> float:
+    others = len(at_work_ns) - 1
+    several = {count: ns * count for count, ns in enumerate(at_work_ns, 1) if count > 1}
+    weighted = sum(ns * (count - 1) / others for count, ns in several.items())
+    share = weighted / sum(several.values()) if weighted else 0.0
+    # Its own time, and that of whoever it would have slowed.
+    return max(0.0, weighted - 2 * share * spun_ns)
+
+
+def _crowding(crowded: tuple[float, float], ratios: Sequence[float], draws: Draws) -> _Part:
+    """CPU time beside others times the share of it that their being at work makes up, as a loop has it."""
+    plain, encrypted = crowded
+    sd = math.hypot(TRANSFER * plain, TRANSFER * encrypted)
+    slowed = draws.moments([1.0 - 1.0 / max(ratio, 1.0) for ratio in ratios])
+    mean, scatter = OF_THE_LOOP
+    slowed = slowed * (mean + scatter * draws.normal())
+    us = (encrypted - plain + sd * draws.normal()) * slowed
+    price = (1e3 * float(at) for at in np.percentile(slowed, (50, 25, 75)))
+    item = LedgerItem("ms beside others at work", (encrypted - plain) / 1e3, next(price), (next(price), next(price)))
+    return _Part(LedgerKind.CROWDING, us, (item,), "overlap in the CPU profile, a loop's CPU time")
 
 
 def _extra(own: Sequence[Measurement], plain: Sequence[Measurement], counter: Counter, draws: Draws) -> FloatArray:

@@ -51,6 +51,8 @@ class Profiled:
     trials: int
     operations: int
     functions: tuple[Sampled, ...]
+    at_work_ns: tuple[int, ...] = ()
+    """How long exactly one, two and more CPUs were at work, in all; empty where that is not known."""
 
     @property
     def samples(self) -> int:
@@ -90,7 +92,8 @@ def compare(plain: Profiled, encrypted: Profiled) -> CpuProfile:
 
 def _side(of: Profiled) -> ProfiledSide:
     cpu_ns = sum(one.cpu_ns for one in of.functions) / of.operations
-    return ProfiledSide(of.condition, of.trials, of.operations, of.samples, cpu_ns)
+    at_work_ns = tuple(ns / of.operations for ns in of.at_work_ns)
+    return ProfiledSide(of.condition, of.trials, of.operations, of.samples, cpu_ns, at_work_ns)
 
 
 def _weight(one: FunctionShare) -> tuple[float, float, str]:

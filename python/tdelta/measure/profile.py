@@ -23,12 +23,14 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Self
 
 from tdelta.errors import EnvironmentFault
 from tdelta.measure.children import ready
+from tdelta.measure.overlap import SHOWN, at_work
 from tdelta.measure.procfs import read_text
 from tdelta.measure.spinning import code_of, spinning_samples
 from tdelta.records import Sampled
@@ -57,10 +59,15 @@ _FIELDS = 4
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """All functions that were seen in one recording; ``has_kernel`` says whether the kernel's could be."""
+    """All functions that were seen in one recording.
+
+    ``has_kernel`` says whether the kernel's could be; ``at_work_ns`` is how long exactly one, two and more CPUs were at
+    work, and empty where that is not known.
+    """
 
     functions: tuple[Sampled, ...]
     has_kernel: bool = True
+    at_work_ns: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,13 +106,14 @@ class Perf:
         # No children: there are no call chains. By dso and symbol: what a stripped file does not name is an address.
         words = ["--stdio", "--sort", "dso,sym", "-F", "sample,period,dso,sym", "-t", "\t"]
         recording = parse_report(self._told("report", file, *words, "--no-children", "--percent-limit", "0"))
-        if platform.machine() != "x86_64":
-            return recording
-        try:
-            events = self._told("script", file, "-F", "pid,ip,sym,dso", "--show-mmap-events")
-        except EnvironmentFault:
-            return recording  # functions are worth having without what of them is spinning
-        return with_spinning(recording, spinning_samples(events.splitlines(), code_of))
+        # Functions are worth having without the rest.
+        with contextlib.suppress(EnvironmentFault):
+            switches = self._told("script", file, *SHOWN).splitlines()
+            recording = dataclasses.replace(recording, at_work_ns=at_work(switches, len(os.sched_getaffinity(0))))
+            if platform.machine() == "x86_64":
+                events = self._told("script", file, "-F", "pid,ip,sym,dso", "--show-mmap-events").splitlines()
+                recording = with_spinning(recording, spinning_samples(events, code_of))
+        return recording
 
     def _told(self, command: str, file: Path, *words: str) -> str:
         try:
@@ -158,6 +166,7 @@ class Sampling:
         orders, self._orders = os.pipe()
         self._answers, answers = os.pipe()
         command = [program, "record", "-e", "cpu-clock", "-F", str(FREQUENCY_HZ), "-D", "-1"]
+        command += ["--switch-events", "--sample-cpu"]
         command += ["--control", f"fd:{orders},{answers}", "-p", ",".join(map(str, pids)), "-o", str(file)]
         # No copies of the programs go to ~/.debug, where perf would keep them.
         command += ["--no-buildid", "--no-buildid-cache"]
@@ -319,15 +328,17 @@ def with_spinning(recording: Recording, spins: Mapping[tuple[str, str], int]) ->
             functions.append(dataclasses.replace(one, samples=one.samples - samples, cpu_ns=one.cpu_ns - cpu_ns))
         if samples:
             functions.append(dataclasses.replace(one, samples=samples, cpu_ns=cpu_ns, is_spinning=True))
-    return Recording(tuple(functions), recording.has_kernel)
+    return dataclasses.replace(recording, functions=tuple(functions))
 
 
 def added(recordings: Iterable[Recording]) -> Recording:
     """Several recordings as one."""
     found: dict[Sampled, tuple[int, int]] = {}
     has_kernel = True
+    overlaps: list[tuple[int, ...]] = []
     for recording in recordings:
         has_kernel = has_kernel and recording.has_kernel
+        overlaps.append(recording.at_work_ns)
         for one in recording.functions:
             key = dataclasses.replace(one, samples=0, cpu_ns=0)
             samples, cpu_ns = found.get(key, (0, 0))
@@ -335,7 +346,9 @@ def added(recordings: Iterable[Recording]) -> Recording:
     functions = tuple(
         dataclasses.replace(key, samples=samples, cpu_ns=cpu_ns) for key, (samples, cpu_ns) in found.items()
     )
-    return Recording(functions, has_kernel)
+    # Where one of them does not know, the sum does not.
+    at_work_ns = tuple(sum(of) for of in zip_longest(*overlaps, fillvalue=0)) if all(overlaps) else ()
+    return Recording(functions, has_kernel, at_work_ns)
 
 
 def _file_name(dso: str) -> str:

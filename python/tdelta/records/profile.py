@@ -47,13 +47,18 @@ class Sampled:
 
 @dataclass(frozen=True, slots=True)
 class ProfiledSide:
-    """The trials of one condition that were sampled. ``operations`` are all that were executed meanwhile."""
+    """The trials of one condition that were sampled. ``operations`` are all that were executed meanwhile.
+
+    ``at_work_ns`` is how long exactly one, two and more CPUs were at work for an operation, as many figures as there
+    are CPUs; empty where the system does not tell.
+    """
 
     condition: Condition
     trials: int
     operations: int
     samples: int
     cpu_ns: float
+    at_work_ns: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

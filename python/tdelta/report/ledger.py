@@ -19,6 +19,7 @@ NAMES = {
     LedgerKind.LOG: "log",
     LedgerKind.IO: "extra I/O",
     LedgerKind.SPINNING: "spinning",
+    LedgerKind.CROWDING: "crowding",
     LedgerKind.REST: "rest",
 }
 """What lines are called, for people."""

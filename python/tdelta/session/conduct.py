@@ -315,6 +315,7 @@ class _Session:
             evidence=self._evidence,
             profiling=self._profiling,
             prices=self._prices,
+            before_block=lambda: self._crowding.extend(crowding(self._plan)),
             clock=self._clock,
             interruption=self._interruption,
         )
@@ -326,9 +327,8 @@ class _Session:
         ended = self._look(number - 1, done, longest) if done else None
         while ended is None:
             began = self._clock.elapsed()
-            self._crowding += crowding(self._plan)
-            self._store.put_fact(self._run_id, CROWDING, self._crowding)
             block = runner.run(number, block)
+            self._store.put_fact(self._run_id, CROWDING, self._crowding)
             self._store.put_fact(self._run_id, "checks", self._checks.as_json())
             self._store.put_fact(self._run_id, PRICES, self._prices.as_json())
             self._store.put_fact(self._run_id, "evidence", self._evidence.as_json())

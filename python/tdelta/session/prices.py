@@ -17,7 +17,7 @@ from tdelta.session.planning import Plan
 
 FACT = "page prices"
 CROWDING = "cpu crowding"
-"""The fact that holds what `crowding` found ahead of every round."""
+"""The fact that holds what `crowding` found ahead of every block."""
 
 MOST_ROUNDS = 5
 """Rounds ahead of which prices are measured."""

@@ -125,6 +125,7 @@ class Profiling:
                     "condition": one.condition.key,
                     "trials": one.trials,
                     "operations": one.operations,
+                    "at_work_ns": list(one.at_work_ns),
                     "functions": [dataclasses.asdict(function) for function in one.functions],
                 }
                 for one in self._found
@@ -144,6 +145,7 @@ class Profiling:
                 one["trials"],
                 one["operations"],
                 tuple(Sampled(**function) for function in one["functions"]),
+                tuple(one.get("at_work_ns", ())),
             )
             for one in values["conditions"]
         ]
@@ -192,8 +194,9 @@ def _together(before: Sequence[Profiled], more: Sequence[Profiled]) -> list[Prof
     found = dict(known)
     for one in more:
         if (other := known.get(one.condition)) is not None:
-            functions = added((Recording(other.functions), Recording(one.functions))).functions
-            one = Profiled(one.condition, other.trials + one.trials, other.operations + one.operations, functions)
+            both = added(Recording(of.functions, at_work_ns=of.at_work_ns) for of in (other, one))
+            trials, operations = other.trials + one.trials, other.operations + one.operations
+            one = Profiled(one.condition, trials, operations, both.functions, both.at_work_ns)
         found[one.condition] = one
     return list(found.values())
 
@@ -282,7 +285,7 @@ class _Passes:
                     recording = added(self._perf.read(file) for file, _ in kept)
                     self.has_kernel = self.has_kernel and recording.has_kernel
                     operations = sum(measured.counted_operations for _, measured in kept)
-                    found.append(Profiled(condition, len(kept), operations, recording.functions))
+                    found.append(Profiled(condition, len(kept), operations, recording.functions, recording.at_work_ns))
         except EnvironmentFault as fault:
             self.fault = fault
         finally:

@@ -107,6 +107,7 @@ class RoundRunner:
         evidence: Evidence,
         profiling: Profiling,
         prices: Prices,
+        before_block: Callable[[], None],
         clock: Clock,
         interruption: Interruption,
     ) -> None:
@@ -120,6 +121,7 @@ class RoundRunner:
         self._evidence = evidence
         self._profiling = profiling
         self._prices = prices
+        self._before_block = before_block
         self._clock = clock
         self._interruption = interruption
         self._meter = PressureMeter()
@@ -280,6 +282,7 @@ class RoundRunner:
             order = stratified_order(seed, block, [c.stratum for c in conditions], nth)
         else:
             order = slice_order(seed, block, len(conditions), slices)
+        self._before_block()
         started = time.time()
         measured = self._measure([twins[c][1] for c in conditions], jobs, order)
         if self._interruption.requested and any(m.stopped_by != "count" for m in measured):

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tdelta.inference.ledger import ledgers, shortest
+from tdelta.inference.ledger import OF_THE_LOOP, ledgers, shortest
 from tdelta.inference.prices import PagePrices, Price
 from tdelta.inference.profiles import Profiled, compare
 from tdelta.records import Condition, CpuProfile, Ledger, LedgerKind, Sampled, Trial
@@ -43,13 +43,13 @@ TRUTH = {
 }
 
 
-def trials(random: np.random.Generator, noise: float = 0.01, spun: float = 0.0) -> list[Trial]:
-    """Four rounds of six blocks; the encrypted twin takes `TRUTH` and ``spun`` more, and as long on the clock."""
+def trials(random: np.random.Generator, noise: float = 0.01, more: float = 0.0) -> list[Trial]:
+    """Four rounds of six blocks; the encrypted twin takes `TRUTH` and ``more``, and as long on the clock."""
 
     def one(of: Condition, round_: int, block: int) -> Trial:
         is_encrypted = of == AES
-        more = sum(TRUTH.values()) + spun if is_encrypted else 0.0
-        cpu_us = (PLAIN_CPU + more) * np.exp(noise * random.standard_normal())
+        extra = sum(TRUTH.values()) + more if is_encrypted else 0.0
+        cpu_us = (PLAIN_CPU + extra) * np.exp(noise * random.standard_normal())
         base, read = measurement(), (READ if is_encrypted else READ - MORE)
         done = base.operations
         found = replace(
@@ -154,13 +154,96 @@ def test_what_threads_spin_is_a_line_that_holds_its_truth_and_no_rest() -> None:
     runs = 40
     for seed in range(runs):
         random = np.random.default_rng(seed)
-        (found,) = ledgers(trials(random, spun=SPUN), settings(), {AES.key: prices(random)}, [profile(random)])
+        (found,) = ledgers(trials(random, more=SPUN), settings(), {AES.key: prices(random)}, [profile(random)])
         assert [line.kind for line in found.lines] == [*list(TRUTH)[:-1], LedgerKind.SPINNING, LedgerKind.REST]
         for kind, truth in ((LedgerKind.SPINNING, SPUN), (LedgerKind.REST, REST)):
             line = found.line(kind)
             assert line is not None
             held[kind] += line.amount.hdi95[0] <= truth <= line.amount.hdi95[1]
     assert min(held.values()) >= 34, held  # of 40 at 95 %, fewer than 34 come once in a thousand times
+
+
+BESIDE_BEFORE, BESIDE, LOOPS_SHARE = 40.0, 24.0, 0.3
+"""µs of an operation with the other CPU at work: plain, and more on the twin; and the share of a loop that this is."""
+
+
+def overlapping(random: np.random.Generator) -> CpuProfile:
+    """A profile of two sides that work beside others, not exactly as long as all instances do."""
+
+    def side(condition: Condition, beside: float) -> Profiled:
+        both_ns = beside / 2 * 1e3 * (1.0 + 0.10 * random.standard_normal())
+        functions = (Sampled("mariadbd", "f", 1000, 1000 * PERIOD_NS),)
+        return Profiled(condition, 3, 1000, functions, (12_000_000, round(1000 * both_ns)))
+
+    return compare(side(TWINS[0], BESIDE_BEFORE), side(AES, BESIDE_BEFORE + BESIDE))
+
+
+def moments(random: np.random.Generator, count: int = 32) -> list[float]:
+    """A loop's ratios: of a machine whose CPUs share a core for some blocks, and then do not for some."""
+    shares = np.empty(count)
+    is_shared = bool(random.random() < 0.5)
+    for at in range(count):
+        is_shared ^= bool(random.random() < 0.3)
+        shares[at] = 2 * LOOPS_SHARE * is_shared
+    return [float(1.0 / (1.0 - share)) for share in shares]
+
+
+def test_cpus_that_slow_one_another_are_a_line_that_holds_its_truth_and_no_rest() -> None:
+    held = dict.fromkeys((LedgerKind.CROWDING, LedgerKind.REST), 0)
+    runs = 40
+    for seed in range(runs):
+        random = np.random.default_rng(seed)
+        truth = BESIDE * LOOPS_SHARE * (OF_THE_LOOP[0] + OF_THE_LOOP[1] * random.standard_normal())
+        found = ledgers(
+            trials(random, more=truth),
+            settings(),
+            {AES.key: prices(random)},
+            [overlapping(random)],
+            moments(random),
+        )[0]
+        assert [line.kind for line in found.lines] == [*list(TRUTH)[:-1], LedgerKind.CROWDING, LedgerKind.REST]
+        assert not [words for words in found.in_rest if words.startswith("CPUs that slow one another")]
+        for kind, true in ((LedgerKind.CROWDING, truth), (LedgerKind.REST, REST)):
+            line = found.line(kind)
+            assert line is not None
+            held[kind] += line.amount.hdi95[0] <= true <= line.amount.hdi95[1]
+    assert min(held.values()) >= 34, held  # of 40 at 95 %, fewer than 34 come once in a thousand times
+
+
+def test_a_thread_that_spins_beside_another_is_not_counted_twice() -> None:
+    random = np.random.default_rng(1)
+
+    def beside(at_work: tuple[int, ...], spun: int) -> float:
+        def side(condition: Condition, of: tuple[int, ...], spins: int) -> Profiled:
+            functions = (Sampled("mariadbd", "f", 1000, 1000 * PERIOD_NS),)
+            if spins:
+                functions = (*functions, Sampled("mariadbd", "", spins, spins * PERIOD_NS, is_spinning=True))
+            return Profiled(condition, 3, 1000, functions, of)
+
+        profiles = [compare(side(TWINS[0], (1000,) * len(at_work), 0), side(AES, at_work, spun))]
+        (found,) = ledgers(trials(random), settings(), {AES.key: prices(random)}, profiles, [2.0, 2.0])
+        line = found.line(LedgerKind.CROWDING)
+        assert line is not None
+        assert line.items[0].price_us == pytest.approx(
+            500 * OF_THE_LOOP[0], rel=0.1
+        )  # of a ms of the loop's, half is the others' doing
+        return line.items[0].count
+
+    ms = 1_000_000  # of a thousand operations
+    assert beside((0, 9 * ms), 0) == pytest.approx(0.018, abs=1e-4)  # two CPUs, 9 µs each
+    assert beside((0, 9 * ms), 4) == pytest.approx(0.010, abs=1e-4)  # 4 of them spun, and who worked then was alone
+    assert beside((0, 9 * ms), 40) == pytest.approx(0.0, abs=1e-4)
+    assert beside((5 * ms, 9 * ms, 0, 0), 0) == pytest.approx(0.006, abs=1e-4)  # of four, one of three is the sibling
+    assert beside((0, 0, 0, 9 * ms), 0) == pytest.approx(0.036, abs=1e-4)
+
+
+def test_a_profile_that_knows_of_no_overlap_has_no_line_of_it() -> None:
+    random = np.random.default_rng(1)
+    (found,) = ledgers(trials(random), settings(), {AES.key: prices(random)}, [profile(random)], [2.0, 1.0])
+    assert found.line(LedgerKind.CROWDING) is None
+    assert "CPUs that slow one another: with all at work a loop took 1.0 to 2.0 times the CPU time, by turns" in (
+        found.in_rest
+    )
 
 
 def test_cpus_that_slow_one_another_are_told_of_where_a_server_has_a_ledger() -> None:
@@ -171,8 +254,9 @@ def test_cpus_that_slow_one_another_are_told_of_where_a_server_has_a_ledger() ->
         (found,) = ledgers(trials(np.random.default_rng(1)), settings(), {AES.key: of}, (), crowding)
         return [words.partition(": ")[2] for words in found.in_rest if words.startswith("CPUs that slow one another")]
 
-    assert told(served, 2.12, 0.99) == ["with all at work a loop took 1.0 to 2.1 times the CPU time, by turns"]
-    assert told(served, 1.44) == ["with all at work a loop took 1.4 times the CPU time"]
+    how = "; how long they were is sampled with --profile"
+    assert told(served, 2.12, 0.99) == [f"with all at work a loop took 1.0 to 2.1 times the CPU time, by turns{how}"]
+    assert told(served, 1.44) == [f"with all at work a loop took 1.4 times the CPU time{how}"]
     assert told(served, 1.1) == told(served) == told(embedded) == []
 
 

@@ -1,0 +1,123 @@
+"""How long CPUs were at work at once is what perf wrote down of threads that go on and off."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tdelta.errors import EnvironmentFault
+from tdelta.measure.overlap import at_work
+from tdelta.measure.profile import Recording, added, find_perf
+
+# What perf 6.1 printed of threads 11, 12 and 13: at work from 0 to 5, 2 to 4 and 7 to 9 ms.
+PRINTED = """\
+    0 [000]     0.000000000: PERF_RECORD_COMM: perf-exec:11/11
+   11 [000]    20.000000000: PERF_RECORD_SWITCH IN         
+   11 [000]    20.001000000: 
+   12 [001]    20.002000000: PERF_RECORD_SWITCH IN         
+   11 [000]    20.003000000: PERF_RECORD_FORK(11:13):(11:11)
+   12 [001]    20.004000000: PERF_RECORD_SWITCH OUT preempt
+   11 [000]    20.005000000: PERF_RECORD_SWITCH OUT        
+   13 [000]    20.007000000: PERF_RECORD_SWITCH IN         
+   13 [000]    20.009000000: PERF_RECORD_EXIT(11:13):(1:1)
+   11 [000]    20.012000000: PERF_RECORD_SWITCH IN         
+"""  # noqa: W291 - as perf prints it
+MS = 1_000_000
+
+
+def test_time_is_told_by_the_number_of_cpus_at_work() -> None:
+    assert at_work(PRINTED.splitlines(), 2) == (5 * MS, 2 * MS)
+    assert at_work(PRINTED.splitlines(), 4) == (5 * MS, 2 * MS, 0, 0)
+
+
+def test_a_thread_that_had_its_cpu_before_is_at_work_from_its_first_sample_on() -> None:
+    sampled = PRINTED.splitlines()[2:]  # without the line that has thread 11 get its CPU
+    assert at_work(sampled, 2) == (4 * MS, 2 * MS)
+
+
+def test_two_threads_on_one_cpu_are_one_cpu_at_work() -> None:
+    assert at_work(PRINTED.replace("[001]", "[000]").splitlines(), 2) == (7 * MS, 0)
+
+
+def test_where_perf_lost_something_nothing_is_known() -> None:
+    lost = "   11 [000]    20.008000000: PERF_RECORD_LOST lost 6\n"
+    assert at_work((PRINTED + lost).splitlines(), 2) == ()
+    assert at_work([], 2) == ()
+
+
+def test_overlaps_are_added_up_and_one_that_is_unknown_makes_the_sum_unknown() -> None:
+    one, two = Recording((), at_work_ns=(5, 2)), Recording((), at_work_ns=(1, 1, 1))
+    assert added([one, two]).at_work_ns == (6, 3, 1)
+    assert added([one, Recording(())]).at_work_ns == ()
+
+
+BUSY = """
+import os, sys, threading, time
+import hashlib
+block = bytes(1 << 22)
+
+def work(cpu, seconds):
+    os.sched_setaffinity(0, {cpu})
+    until = time.thread_time() + seconds
+    while time.thread_time() < until:
+        hashlib.sha256(block).digest()
+
+print("ready", flush=True)
+sys.stdin.readline()
+first, last = min(os.sched_getaffinity(0)), max(os.sched_getaffinity(0))
+threads = [threading.Thread(target=work, args=of) for of in ((first, 0.6), (last, 0.3))]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+print("done", flush=True)
+sys.stdin.readline()
+"""
+
+
+@pytest.fixture
+def busy() -> Iterator[subprocess.Popen[str]]:
+    """A process with a thread that works for 0.6 s of CPU time and one that does for 0.3 s, once it is told to."""
+    with subprocess.Popen([sys.executable, "-c", BUSY], stdin=-1, stdout=-1, text=True) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        yield process
+        process.kill()
+
+
+def test_perf_tells_how_long_two_threads_were_at_work_at_once(busy: subprocess.Popen[str], tmp_path: Path) -> None:
+    if shutil.which("perf") is None:
+        if os.environ.get("TDELTA_REQUIRE_ENGINES"):
+            pytest.fail("there is no perf here: apt-get install linux-perf")
+        pytest.skip("there is no perf here")
+    if len(os.sched_getaffinity(0)) == 1:
+        pytest.skip("one CPU works at a time")
+    perf, file = find_perf(), tmp_path / "perf.data"
+    assert busy.stdin is not None
+    assert busy.stdout is not None
+    try:
+        with perf.sampling(lambda: (busy.pid,), file) as sampling:
+            sampling.begin()
+            busy.stdin.write("go\n")
+            busy.stdin.flush()
+            busy.stdout.readline()
+            time.sleep(0.05)  # idle time is nobody's
+            sampling.end()
+    except EnvironmentFault as fault:
+        if "perf may not sample here" in str(fault):  # the machine's owner decides that
+            pytest.skip(str(fault))
+        raise
+    recording = perf.read(file)
+    alone, both = (ns / 1e9 for ns in recording.at_work_ns[:2])
+    sampled = sum(one.cpu_ns for one in recording.functions) / 1e9
+    # Every CPU second is at work alone or beside the other; other programs of a busy machine may keep them apart.
+    assert alone + 2 * both == pytest.approx(0.9, rel=0.15)
+    assert alone + 2 * both == pytest.approx(sampled, rel=0.15)
+    assert 0.0 < both < 0.32
