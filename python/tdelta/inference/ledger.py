@@ -62,7 +62,7 @@ _TOLD_APART = 2.0
 OF_THE_LOOP = (0.44, 0.10)
 """The share of CPU time that others make up, over that of a loop that uses all of a core: mean, standard deviation.
 
-Scans, AES, SHA-256 and copies of memory had 0.33 to 0.51 of the loop's (benches/crowding.py); a database's is another mix.
+Scans, AES, SHA-256 and copies of memory had 0.33 to 0.51 of the loop's (benches/crowding.py); a database mixes them.
 """
 
 _COUNTED = {"cache": ("cache_misses", "cache_writes"), "engine": ("pages_decrypted", "pages_encrypted")}
