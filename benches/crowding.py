@@ -120,7 +120,7 @@ def main() -> None:
                     there.wait(30)
                 crowded = cpu_seconds(work)
                 go[name].clear()
-                while any(there.is_set() for there in theirs[name]):
+                while any(there.is_set() for there in theirs[name]) and all(one.is_alive() for one in processes):
                     time.sleep(0.001)
                 alone = (alone + cpu_seconds(work)) / 2
                 os.sched_setaffinity(0, allowed)

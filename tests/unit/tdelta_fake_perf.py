@@ -27,6 +27,10 @@ elif words[0] == "record":
         if order == {dies_at!r}:
             sys.exit(1)
         os.write(answers, b"ack\\n\\0")
+elif words[0] == "script" and "--show-switch-events" in words:
+    print("   11 [000]    20.000000000: ")
+    print("   12 [001]    20.002000000: PERF_RECORD_SWITCH IN         ")
+    print("   12 [001]    20.003000000: PERF_RECORD_SWITCH OUT        ")
 elif words[0] == "report":
     pids = open(words[words.index("-i") + 1]).read()
     sys.stdout.write({reports!r}.get(pids, {reports!r}.get("", "")))

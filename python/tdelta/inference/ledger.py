@@ -107,20 +107,22 @@ class Draws:
         return np.asarray(float(used.mean()) + error * self._random.standard_t(len(used) - 1, _DRAWS))
 
     def moments(self, values: Sequence[float]) -> FloatArray:
-        """Of the mean of what was seen at moments one after another, whose neighbours are alike.
+        """Of the mean share (0 to 1) that was seen at moments one after another, whose neighbours are alike.
 
-        The standard error is that of a first-order autoregression: the mean's of as many independent values, times
-        sqrt((1 + r) / (1 - r)) with r the correlation of neighbours, taken for 0 where it is below
-        (Zięba and Ramza 2011, Metrology and Measurement Systems 18(4)).
+        As many values as are in a first-order autoregression count for (1 - r) / (1 + r) of them, with r the
+        correlation of neighbours, taken for 0 where it is below (Zięba and Ramza 2011, Metrology and Measurement
+        Systems 18(4)).
         """
         seen = np.asarray(values, dtype=np.float64)
         if len(seen) < _FEWEST_BLOCKS:
-            return np.asarray(seen.mean() * (1.0 + self.normal()))
+            return np.asarray(np.clip(seen.mean() * (1.0 + self.normal()), 0.0, 1.0))
         apart = seen - seen.mean()
         whole = float((apart**2).sum())
         alike = min(0.9, max(0.0, float((apart[1:] * apart[:-1]).sum()) / whole)) if whole else 0.0
-        error = float(seen.std(ddof=1)) / math.sqrt(len(seen)) * math.sqrt((1.0 + alike) / (1.0 - alike))
-        return np.asarray(seen.mean() + error * self._random.standard_t(len(seen) - 1, _DRAWS))
+        independent = max(2.0, len(seen) * (1.0 - alike) / (1.0 + alike))
+        error = float(seen.std(ddof=1)) / math.sqrt(independent)
+        found = seen.mean() + error * self._random.standard_t(independent - 1.0, _DRAWS)
+        return np.asarray(np.clip(found, 0.0, 1.0))
 
     def count(self, counts: FloatArray) -> FloatArray:
         """Of a count's mean over trials."""
@@ -141,7 +143,7 @@ def ledgers(
         trials: the run's.
         settings: the run's.
         prices: by the condition's key; of a condition without any, no page has a line.
-        profiles: the run's; of a condition without any, spinning has no line.
+        profiles: the run's; of a condition without any, spinning and crowding have no line.
         crowding: the CPU time of a loop while all CPUs are at work, over that of the loop alone, ahead of
             each block; none where that is not known, or there is one CPU.
     """
@@ -307,7 +309,7 @@ def _between_threads(known: _Known) -> Iterator[str]:
     if known.crowding and max(known.crowding) >= _CROWDED and _crowded(known, None) is None:
         least, most = (f"{end:.1f}" for end in (min(known.crowding), max(known.crowding)))
         times = f"{most} times the CPU time" if least == most else f"{least} to {most} times the CPU time, by turns"
-        how = "" if known.profile is not None else "; how long they were is sampled with --profile"
+        how = "; how long they were is " + ("not known" if known.profile is not None else "sampled with --profile")
         yield f"CPUs that slow one another: with all at work a loop took {times}{how}"
 
 
@@ -320,7 +322,10 @@ def _switches(cpu: Difference) -> Iterator[str]:
     if own is None or plain is None or len(own) < _FEWEST_BLOCKS:
         return
     more = own - plain
-    error = float(more.std(ddof=1)) / math.sqrt(len(more))
+    rounds = np.unique(cpu.panel.rounds)
+    # As in `Draws.mean`: blocks of a round share their instances.
+    means = np.array([more[cpu.panel.rounds == at].mean() for at in rounds]) if len(rounds) >= _FEWEST_ROUNDS else more
+    error = float(means.std(ddof=1)) / math.sqrt(len(means))
     if more.mean() > max(_TOLD_APART * error, _SWITCHES_MORE * plain.mean()):
         yield f"task switches: threads slept and were woken {_rounded(more.mean())} times more an operation than plain"
 
@@ -336,7 +341,7 @@ def _spun(profile: CpuProfile | None) -> ClassShare | None:
 
 
 def _spinning(spun: ClassShare, draws: Draws) -> _Part:
-    """Samples say how sure they are; that other instances spin as each of these two did is no surer than a price is."""
+    """Samples say how sure they are; that other instances spin as these did is no surer than a price is."""
     us, (low, high) = spun.difference_ns / 1e3, spun.interval95
     of_samples = (high - low) / 1e3 / _INTERVAL_OF_NORMAL
     sd = math.hypot(of_samples, *(TRANSFER * side / 1e3 for side in (spun.plain_ns, spun.encrypted_ns)))
@@ -372,7 +377,7 @@ def _crowding(crowded: tuple[float, float], ratios: Sequence[float], draws: Draw
     """CPU time beside others times the share of it that their being at work makes up, as a loop has it."""
     plain, encrypted = crowded
     sd = math.hypot(TRANSFER * plain, TRANSFER * encrypted)
-    slowed = draws.moments([1.0 - 1.0 / max(ratio, 1.0) for ratio in ratios])
+    slowed = draws.moments([1.0 - 1.0 / ratio for ratio in ratios])
     mean, scatter = OF_THE_LOOP
     slowed = slowed * (mean + scatter * draws.normal())
     us = (encrypted - plain + sd * draws.normal()) * slowed

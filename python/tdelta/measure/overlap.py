@@ -24,6 +24,8 @@ _S = 1_000_000_000
 def at_work(printed: Iterable[str], cpus: int) -> tuple[int, ...]:
     """Nanoseconds at which exactly one, two and more CPUs were at work; empty where that is not known.
 
+    From the first sample on: a program that is started before perf is told to sample writes switches down, too.
+
     Args:
         printed: lines of ``perf script`` with `SHOWN`, in the order of time.
         cpus: how many there are; the result has as many figures.
@@ -31,6 +33,7 @@ def at_work(printed: Iterable[str], cpus: int) -> tuple[int, ...]:
     found: Counter[int] = Counter()
     running: dict[int, int] = {}
     last_ns = 0
+    has_begun = False
     for line in printed:
         if "PERF_RECORD_LOST" in line:
             return ()
@@ -38,8 +41,10 @@ def at_work(printed: Iterable[str], cpus: int) -> tuple[int, ...]:
         now_ns = 0 if shown is None else int(shown[3]) * _S + int(shown[4])
         if shown is None or not now_ns:
             continue  # perf makes up records at time 0: what there was when it began
-        found[len(set(running.values()))] += now_ns - last_ns if last_ns else 0
+        if has_begun:
+            found[len(set(running.values()))] += now_ns - last_ns
         last_ns = now_ns
+        has_begun = has_begun or not shown[5]
         thread, cpu, record, rest = int(shown[1]), int(shown[2]), shown[5] or "", shown[6] or ""
         if record == _EXIT:
             ended = _EXITED.search(rest)
@@ -49,4 +54,4 @@ def at_work(printed: Iterable[str], cpus: int) -> tuple[int, ...]:
         else:
             # Switched in, or sampled: it had its CPU before the recording began, where nothing tells that it got it.
             running[thread] = cpu
-    return () if not last_ns else tuple(found[count] for count in range(1, max(cpus, *found) + 1))
+    return () if not has_begun else tuple(found[count] for count in range(1, max(cpus, *found) + 1))

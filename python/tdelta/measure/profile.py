@@ -110,7 +110,8 @@ class Perf:
         with contextlib.suppress(EnvironmentFault):
             switches = self._told("script", file, *SHOWN).splitlines()
             recording = dataclasses.replace(recording, at_work_ns=at_work(switches, len(os.sched_getaffinity(0))))
-            if platform.machine() == "x86_64":
+        if platform.machine() == "x86_64":
+            with contextlib.suppress(EnvironmentFault):
                 events = self._told("script", file, "-F", "pid,ip,sym,dso", "--show-mmap-events").splitlines()
                 recording = with_spinning(recording, spinning_samples(events, code_of))
         return recording
@@ -123,6 +124,7 @@ class Perf:
                 stdin=subprocess.DEVNULL,
                 timeout=_REPORT_SECONDS,
                 env=_environment(),
+                start_new_session=True,  # at Ctrl-C perf would end as if that were all
                 check=False,
             )
         except (OSError, subprocess.TimeoutExpired) as error:

@@ -79,7 +79,7 @@ def items_text(line: LedgerLine) -> str:
     """Counts and prices of a line: ``4,460 pages decrypted × 1.49 µs``; where it has none, what it is from."""
     if not line.items:
         return line.source
-    return ", ".join(item_text(item) for item in line.items if abs(item.count) >= 0.0005)
+    return ", ".join(item_text(item) for item in line.items if abs(item.count) >= 0.0005) or line.source
 
 
 def item_text(item: LedgerItem) -> str:

@@ -2,8 +2,8 @@
 
 Every twin of a round runs them, each the same operations, so that the twins' rows stay equal; all but A/A twins are
 sampled, in passes that each draw an order of their own, so that what drifts does not fall on one side. Every round has
-some, as far as the time allows, since instances differ: threads of one server may spin for 20 ms more than those of
-another that does the same. What keeps ``perf`` from working is a caution of the run and ends nothing.
+some, as far as the time allows, since instances differ by more than samples know. What keeps ``perf`` from working is a
+caution of the run and ends nothing.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _ENOUGH_SAMPLES = 3000
 """A class that has a tenth of them is known to a ninth of itself (95 %)."""
 
 _MOST_PASSES = 8
-"""So many in as many rounds as a run has at least."""
+"""So many are shared out among the rounds that a run has at least; a round has one or more."""
 
 _SHARE_OF_TIME = 0.25
 """The share of the run's time that passes behind the first may take."""
@@ -55,6 +55,7 @@ class Profiling:
         self._found: list[Profiled] = []
         self._is_given_up = not plan.request.profile
         self._cautions: list[str] = []
+        self._has_kernel = True
         self._pass_seconds = 0.0
         self._spent_seconds = 0.0
 
@@ -70,6 +71,7 @@ class Profiling:
 
     def gather(
         self,
+        number: int,
         twins: Mapping[Condition, tuple[str, Twin]],
         jobs: Callable[[Condition, int], TrialJob],
         *,
@@ -81,6 +83,7 @@ class Profiling:
         """Run and sample all twins of a round, one after another, in passes; none where the time is up.
 
         Args:
+            number: the round's.
             twins: the round's, each with its name.
             jobs: the trial that is next for a condition, and the number of its pass; the same for all of a stratum.
             seconds_left: what is left of the run's time.
@@ -88,38 +91,41 @@ class Profiling:
             is_interrupted: whether there was a Ctrl-C; then trials that are left are not run.
             observe: told what happens.
         """
-        if self._found and not self._affordable(seconds_left()):
+        is_first = not self._found
+        if not is_first and not self._affordable(seconds_left(), 0.0):
             return
         try:
             perf = find_perf()
         except EnvironmentFault as fault:
             self._give_up(fault, observe)
             return
-        passes = _Passes(self._plan, perf, self.folder, twins, watching, is_interrupted, observe)
-        wanted, done = 1, 0
+        passes = _Passes(self._plan, perf, self.folder, number, twins, watching, is_interrupted, observe)
+        wanted, done, free, before = 1, 0, 0.0, seconds_left()
         while done < wanted and not is_interrupted():
-            before = seconds_left()
-            passes.run(done, wanted, jobs)
-            if not done and is_interrupted():
-                passes.remove()
-                return  # half a pass compares nothing
-            if passes.fault is not None:
+            if not passes.run(done, wanted, jobs):
                 break
             done += 1
-            self._spent_seconds += before - seconds_left()
-            self._pass_seconds = max(self._pass_seconds, before - seconds_left())
             if done == 1:
-                wanted = min(self._passes_wanted(passes), 1 + self._affordable(seconds_left()))
+                taken = before - seconds_left()
+                free = taken if is_first else 0.0
+                self._pass_seconds = max(self._pass_seconds, taken)
+                wanted = min(self._passes_wanted(passes), 1 + self._affordable(seconds_left(), taken - free))
         self._found = _together(self._found, passes.read())
+        # What reading samples takes is a pass's, too.
+        taken = before - seconds_left()
+        self._spent_seconds += taken - free
+        self._pass_seconds = max(self._pass_seconds, taken / max(1, done))
         if passes.fault is not None:
             self._give_up(passes.fault, observe)
-        self._note(passes)
+        self._has_kernel = self._has_kernel and passes.has_kernel
 
     def as_json(self) -> dict[str, object]:
         """JSON values, for `restore` and for whoever exports the run."""
         return {
             "cautions": list(self._cautions),
             "is_given_up": self._is_given_up,
+            "has_kernel": self._has_kernel,
+            "pass_seconds": self._pass_seconds,
             "conditions": [
                 {
                     "condition": one.condition.key,
@@ -137,7 +143,10 @@ class Profiling:
         if values is None:
             return
         conditions = {condition.key: condition for condition in self._plan.conditions}
+        # Older stores have profiles of one round, and no more of these.
         self._is_given_up = values.get("is_given_up", True)
+        self._has_kernel = values.get("has_kernel", True)
+        self._pass_seconds = values.get("pass_seconds", 0.0)
         self._cautions = list(values["cautions"])
         self._found = [
             Profiled(
@@ -158,12 +167,17 @@ class Profiling:
         """What is to be said of them; why there are none, where they were asked for."""
         if self.is_due and not self.is_begun:
             return ("no CPU profile: the run ended before",)
-        return tuple(self._cautions)
+        told = list(self._cautions)
+        if self._found and not self._has_kernel:
+            told.append(f"CPU profile: {without_kernel()}")
+        if any(not one.samples for one in self._found) and not self._is_given_up:
+            told.append("no CPU profile: perf took no samples")
+        return tuple(dict.fromkeys(told))
 
     def _give_up(self, fault: Exception, observe: Callable[[Event], None]) -> None:
         self._is_given_up = True
         self._cautions.append(
-            f"no CPU profile: {fault}" if not self._found else f"the CPU profile was cut short: {fault}"
+            f"the CPU profile was cut short: {fault}" if self.records() else f"no CPU profile: {fault}"
         )
         observe(Phase("profile", self._cautions[-1]))
 
@@ -173,19 +187,10 @@ class Profiling:
         rounds = min(self._plan.request.min_rounds, self._plan.request.max_rounds or math.inf)
         return math.ceil(min(wanted, _MOST_PASSES) / max(1, rounds))
 
-    def _affordable(self, left: float) -> int:
-        """Passes that the run's time still has room for."""
-        share = _SHARE_OF_TIME * self._plan.request.max_seconds - self._spent_seconds
+    def _affordable(self, left: float, taken: float) -> int:
+        """Passes that the run's time still has room for, where so many seconds of this round's share are gone."""
+        share = _SHARE_OF_TIME * self._plan.request.max_seconds - self._spent_seconds - taken
         return max(0, int(min(left - _CLOSING_SECONDS, share) / max(self._pass_seconds, 1e-3)))
-
-    def _note(self, passes: _Passes) -> None:
-        cautions = []
-        if not passes.has_kernel:
-            cautions.append(f"CPU profile: {without_kernel()}")
-        empty = [one for one in self._found if not one.samples]
-        if empty and passes.fault is None:
-            cautions.append("no CPU profile: perf took no samples")
-        self._cautions += [caution for caution in cautions if caution not in self._cautions]
 
 
 def _together(before: Sequence[Profiled], more: Sequence[Profiled]) -> list[Profiled]:
@@ -209,6 +214,7 @@ class _Passes:
         plan: Plan,
         perf: Perf,
         folder: Path,
+        number: int,
         twins: Mapping[Condition, tuple[str, Twin]],
         watching: Callable[[Twin], AbstractContextManager[None]],
         is_interrupted: Callable[[], bool],
@@ -217,6 +223,7 @@ class _Passes:
         self._plan = plan
         self._perf = perf
         self._folder = folder
+        self._round = number
         self._twins = twins
         self._watching = watching
         self._is_interrupted = is_interrupted
@@ -233,34 +240,45 @@ class _Passes:
         """The CPU seconds of the condition that took the fewest, so far."""
         return min((sum(m.cpu_seconds for _, m in kept) for kept in self._kept.values()), default=0.0)
 
-    def run(self, number: int, of: int, jobs: Callable[[Condition, int], TrialJob]) -> None:
-        """One trial on every twin, in a drawn order."""
-        order = stream(self._plan.settings.seed, "profile", number).permutation(len(self._conditions))
+    def run(self, number: int, of: int, jobs: Callable[[Condition, int], TrialJob]) -> bool:
+        """One trial on every twin, in a drawn order. Whether all were sampled: half a pass compares nothing."""
+        order = stream(self._plan.settings.seed, "profile", self._round, number).permutation(len(self._conditions))
+        sampled: dict[Condition, tuple[Path, Measurement]] = {}
         for done, index in enumerate(order):
             if self._is_interrupted():
-                return
+                return False
             text = f"functions are sampled, pass {number + 1} of {of}"
             self._observe(Phase("profile", text, done, len(self._conditions)))
             condition = self._conditions[int(index)]
-            self._trial(number, condition, jobs(condition, number))
+            measured = self._trial(number, condition, jobs(condition, number))
+            if measured is not None:
+                sampled[condition] = (self._file(number, condition), measured)
+        if self.fault is not None or any(c.role is not Role.AA and c not in sampled for c in self._conditions):
+            return False
+        for condition, one in sampled.items():
+            self._kept.setdefault(condition, []).append(one)
+        return True
 
-    def _trial(self, number: int, condition: Condition, job: TrialJob) -> None:
-        """One trial; its samples count if perf lasted and it came to its end."""
+    def _file(self, number: int, condition: Condition) -> Path:
+        return self._folder / f"perf-{number}-{self._conditions.index(condition)}.data"
+
+    def _trial(self, number: int, condition: Condition, job: TrialJob) -> Measurement | None:
+        """One trial; None where it was not sampled, perf did not last, or it did not come to its end."""
         twin = self._twins[condition][1]
-        file = self._folder / f"perf-{number}-{self._conditions.index(condition)}.data"
         with ExitStack() as stack:
-            sampling = None if condition.role is Role.AA or self.fault else self._attached(twin, file, stack)
+            is_sampled = condition.role is not Role.AA and self.fault is None
+            sampling = self._attached(twin, self._file(number, condition), stack) if is_sampled else None
             with self._watching(twin):
                 # What comes before the work, a server's start, is in no figure of the run, and is not sampled.
                 measured = twin.trial(job, None if sampling is None else partial(self._begin, sampling))
             if sampling is None or self.fault is not None or measured.stopped_by == "signal":
-                return
+                return None
             try:
                 sampling.end()
             except EnvironmentFault as fault:
                 self.fault = fault
-                return
-        self._kept.setdefault(condition, []).append((file, measured))
+                return None
+        return measured
 
     def _attached(self, twin: Twin, file: Path, stack: ExitStack) -> Sampling | None:
         try:
@@ -288,6 +306,7 @@ class _Passes:
                     found.append(Profiled(condition, len(kept), operations, recording.functions, recording.at_work_ns))
         except EnvironmentFault as fault:
             self.fault = fault
+            return []  # one side alone
         finally:
             self.remove()
         return found

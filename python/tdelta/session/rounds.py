@@ -342,15 +342,18 @@ class RoundRunner:
         if self._interruption.requested or not self._profiling.is_due:
             return
         began = self._clock.elapsed()
-        self._profiling.gather(
-            twins,
-            lambda c, lap: self._profiled_job(c, _PROFILE + (number << 8) + lap),
-            seconds_left=self._clock.left,
-            watching=self._interruption.watching,
-            is_interrupted=lambda: self._interruption.requested,
-            observe=self._observe,
-        )
-        self.extra_seconds += self._clock.elapsed() - began
+        try:
+            self._profiling.gather(
+                number,
+                twins,
+                lambda c, lap: self._profiled_job(c, _PROFILE + (number << 8) + lap),
+                seconds_left=lambda: self._clock.left() - self._longest_compare,
+                watching=self._interruption.watching,
+                is_interrupted=lambda: self._interruption.requested,
+                observe=self._observe,
+            )
+        finally:  # a server may die meanwhile
+            self.extra_seconds += self._clock.elapsed() - began
 
     def _profiled_job(self, condition: Condition, stream: int) -> TrialJob:
         """As long as some ordinary trials together, whose operations it does, and in one piece."""

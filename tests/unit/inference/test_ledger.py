@@ -207,6 +207,9 @@ def test_cpus_that_slow_one_another_are_a_line_that_holds_its_truth_and_no_rest(
             line = found.line(kind)
             assert line is not None
             held[kind] += line.amount.hdi95[0] <= true <= line.amount.hdi95[1]
+        crowding = found.line(LedgerKind.CROWDING)
+        assert crowding is not None
+        assert np.diff(crowding.amount.hdi95)[0] < BESIDE  # all of it slowed, and none of it: that would be no news
     assert min(held.values()) >= 34, held  # of 40 at 95 %, fewer than 34 come once in a thousand times
 
 
@@ -241,9 +244,8 @@ def test_a_profile_that_knows_of_no_overlap_has_no_line_of_it() -> None:
     random = np.random.default_rng(1)
     (found,) = ledgers(trials(random), settings(), {AES.key: prices(random)}, [profile(random)], [2.0, 1.0])
     assert found.line(LedgerKind.CROWDING) is None
-    assert "CPUs that slow one another: with all at work a loop took 1.0 to 2.0 times the CPU time, by turns" in (
-        found.in_rest
-    )
+    words = "CPUs that slow one another: with all at work a loop took 1.0 to 2.0 times the CPU time, by turns"
+    assert f"{words}; how long they were is not known" in found.in_rest
 
 
 def test_cpus_that_slow_one_another_are_told_of_where_a_server_has_a_ledger() -> None:

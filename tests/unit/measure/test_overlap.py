@@ -32,18 +32,35 @@ PRINTED = """\
 MS = 1_000_000
 
 
-def test_time_is_told_by_the_number_of_cpus_at_work() -> None:
-    assert at_work(PRINTED.splitlines(), 2) == (5 * MS, 2 * MS)
-    assert at_work(PRINTED.splitlines(), 4) == (5 * MS, 2 * MS, 0, 0)
+def test_time_is_told_by_the_number_of_cpus_at_work_from_the_first_sample_on() -> None:
+    assert at_work(PRINTED.splitlines(), 2) == (4 * MS, 2 * MS)
+    assert at_work(PRINTED.splitlines(), 4) == (4 * MS, 2 * MS, 0, 0)
+
+
+def test_a_program_that_was_started_before_perf_was_told_to_sample_is_not_counted_until_then() -> None:
+    ahead = """\
+   10 [001]    12.000000000: PERF_RECORD_COMM exec: server:10/10
+   10 [001]    12.000000000: PERF_RECORD_SWITCH IN         
+   10 [001]    19.500000000: PERF_RECORD_SWITCH OUT        
+"""  # noqa: W291
+    assert at_work((ahead + PRINTED).splitlines(), 2) == (4 * MS, 2 * MS)
+    at_work_still = ahead.replace("OUT", "IN ") + PRINTED  # it is, beside thread 11 and without it, on another CPU
+    assert sum(at_work(at_work_still.splitlines(), 2)) == 11 * MS
+
+
+def test_where_nothing_was_sampled_nothing_is_known() -> None:
+    unsampled = [line for line in PRINTED.splitlines() if "PERF_RECORD" in line]
+    assert at_work(unsampled, 2) == ()
 
 
 def test_a_thread_that_had_its_cpu_before_is_at_work_from_its_first_sample_on() -> None:
     sampled = PRINTED.splitlines()[2:]  # without the line that has thread 11 get its CPU
     assert at_work(sampled, 2) == (4 * MS, 2 * MS)
+    assert at_work([line for line in sampled if " 13 " not in line], 2)[1] == 2 * MS
 
 
 def test_two_threads_on_one_cpu_are_one_cpu_at_work() -> None:
-    assert at_work(PRINTED.replace("[001]", "[000]").splitlines(), 2) == (7 * MS, 0)
+    assert at_work(PRINTED.replace("[001]", "[000]").splitlines(), 2) == (6 * MS, 0)
 
 
 def test_where_perf_lost_something_nothing_is_known() -> None:

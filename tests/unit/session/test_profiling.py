@@ -17,6 +17,7 @@ from tdelta.records import FunctionClass, Phase, Role, RunResult
 from tdelta.session import profiling
 from tdelta.session.profiling import FACT
 from tdelta.session.rounds import _PROFILE, _SEARCH
+from tdelta.store import Store
 
 from .conducting import Sitting, check
 from .test_conduct import NEVER_PRECISE, press_ctrl_c
@@ -66,6 +67,8 @@ def test_each_judged_condition_stands_beside_its_baseline(sitting: Sitting, log:
     passes = profile.condition.trials
     assert passes == len(done)
     assert (profile.baseline.samples, profile.condition.samples) == (passes * 1000, passes * 1410)
+    overlap = [passes * ns / profile.condition.operations for ns in (2_000_000, 1_000_000)]
+    assert profile.baseline.at_work_ns[:2] == profile.condition.at_work_ns[:2] == pytest.approx(overlap)
     shares = {one.function_class: one.difference_ns for one in profile.classes}
     assert shares[FunctionClass.CIPHER] == pytest.approx(passes * 500 * 1_001_001 / profile.condition.operations)
     assert told(result) == []
@@ -123,6 +126,26 @@ def test_only_the_first_round_has_them_where_they_may_take_no_time(
     assert result.profiles[0].condition.trials == 1
 
 
+def test_orders_are_drawn_anew_in_every_round(sitting: Sitting, log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(profiling, "_MOST_PASSES", 1)
+    sitting.conduct(profile=True, min_rounds=8, max_rounds=8)
+    first = log.read_text().split()[::2]
+    assert len(first) == 8
+    assert set(first) == {"1", "2"}
+
+
+def test_a_pass_that_is_cut_short_in_a_later_round_is_not_counted(sitting: Sitting, log: Path) -> None:
+    def before_trial(twin: FakeTwin, job: Any) -> None:
+        if job.stream >= _PROFILE + (1 << 8):
+            signal.raise_signal(signal.SIGINT)
+
+    result = sitting.scripted(before_trial=before_trial).conduct(profile=True)
+    (profile,) = result.profiles
+    passes = log.read_text().split()
+    assert profile.baseline.trials == profile.condition.trials == len(passes) // 2
+    assert len(passes) % 2 == 1
+
+
 def test_without_perf_the_run_says_so_and_goes_on(sitting: Sitting, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
     result = sitting.conduct(profile=True)
@@ -173,10 +196,14 @@ def test_the_profile_of_an_earlier_sitting_is_kept(sitting: Sitting, log: Path) 
     assert result.profiles
     before = log.read_text()
     again = Sitting(sitting.base).resume()
-    assert log.read_text().startswith(before)
+    assert len(log.read_text()) > len(before)
     passes = log.read_text().count("2")
     assert [one.condition.trials for one in again.profiles] == [passes]
     assert [one.condition.samples for one in again.profiles] == [passes * 1410]
+    ((alone, both),) = [
+        [ns * one.condition.operations for ns in one.condition.at_work_ns[:2]] for one in again.profiles
+    ]
+    assert (alone, both) == pytest.approx((passes * 2e6, passes * 1e6))
 
 
 def test_an_interruption_ends_it(sitting: Sitting, log: Path) -> None:
@@ -188,6 +215,22 @@ def test_an_interruption_ends_it(sitting: Sitting, log: Path) -> None:
     assert result.interrupted
     assert result.profiles == ()
     assert len(log.read_text().split()) == 1
+
+
+def test_a_profile_of_an_older_store_is_taken_as_it_is(sitting: Sitting, log: Path) -> None:
+    interrupted = sitting.scripted(cost_ns=NEVER_PRECISE, before_trial=press_ctrl_c(at_stream=2)).conduct(profile=True)
+    older = sitting.fact(FACT)
+    for name in ("is_given_up", "has_kernel", "pass_seconds"):
+        del older[name]
+    for condition in older["conditions"]:
+        del condition["at_work_ns"]
+    with Store.open(sitting.store) as store:
+        store.put_fact(store.resolve("last"), FACT, older)
+    before = log.read_text()
+    again = Sitting(sitting.base).resume()
+    assert log.read_text() == before
+    assert [one.condition.samples for one in again.profiles] == [one.condition.samples for one in interrupted.profiles]
+    assert [one.condition.at_work_ns for one in again.profiles] == [()]
 
 
 def test_no_file_of_perf_stays(sitting: Sitting, log: Path) -> None:

@@ -244,6 +244,7 @@ mod tests {
         wait_for_line(&mut child);
         let start = tree.usage();
         for _ in 0..5 {
+            std::thread::sleep(std::time::Duration::from_millis(20)); // it waits again
             std::io::Write::write_all(child.0.stdin.as_mut().unwrap(), b"\n").unwrap();
             wait_for_line(&mut child);
         }

@@ -54,8 +54,13 @@ def _per_executed(of: Callable[[Measurement], float]) -> Callable[[Sequence[Meas
 
 
 def _switches(of: Callable[[Measurement], float]) -> Callable[[Sequence[Measurement]], float]:
-    """Of one operation; NaN where no trial has any: a database on another machine, or of another user."""
-    return lambda found: _per_executed(of)(found) if any(map(of, found)) else math.nan
+    """Of one operation; NaN where no trial has any of either kind: a database that cannot be looked into."""
+
+    def per_executed(found: Sequence[Measurement]) -> float:
+        is_counted = any(m.voluntary_switches or m.involuntary_switches for m in found)
+        return _per_executed(of)(found) if is_counted else math.nan
+
+    return per_executed
 
 
 def _counter(name: str) -> Callable[[Sequence[Measurement]], float]:
