@@ -145,7 +145,7 @@ def ledgers(
         prices: by the condition's key; of a condition without any, no page has a line.
         profiles: the run's; of a condition without any, spinning and crowding have no line.
         crowding: the CPU time of a loop while all CPUs are at work, over that of the loop alone, ahead of
-            each block; none where that is not known, or there is one CPU.
+            each block or round; none where that is not known, or there is one CPU.
     """
     crowded = tuple(crowding)
     sampled = {profile.condition.condition.key: profile for profile in profiles}

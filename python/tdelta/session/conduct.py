@@ -315,7 +315,7 @@ class _Session:
             evidence=self._evidence,
             profiling=self._profiling,
             prices=self._prices,
-            before_block=lambda: self._crowding.extend(crowding(self._plan)),
+            before_block=self._look_for_crowding if self._plan.request.profile else lambda: None,
             clock=self._clock,
             interruption=self._interruption,
         )
@@ -327,6 +327,8 @@ class _Session:
         ended = self._look(number - 1, done, longest) if done else None
         while ended is None:
             began = self._clock.elapsed()
+            if not self._plan.request.profile:  # nothing but a hint comes of it, and blocks may be short
+                self._look_for_crowding()
             block = runner.run(number, block)
             self._store.put_fact(self._run_id, CROWDING, self._crowding)
             self._store.put_fact(self._run_id, "checks", self._checks.as_json())
@@ -341,6 +343,9 @@ class _Session:
                 continue
             ended = "interrupt" if self._interruption.requested else self._look(number - 1, done, longest)
         return ended
+
+    def _look_for_crowding(self) -> None:
+        self._crowding += crowding(self._plan)
 
     def _require_time(self, loss: ServerLost, longest: float) -> None:
         """Raise what was lost where there is no time to make up for it, and nothing else to say."""

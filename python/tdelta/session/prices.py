@@ -17,7 +17,7 @@ from tdelta.session.planning import Plan
 
 FACT = "page prices"
 CROWDING = "cpu crowding"
-"""The fact that holds what `crowding` found ahead of every block."""
+"""The fact that holds what `crowding` found ahead of every block, or of every round where nothing is profiled."""
 
 MOST_ROUNDS = 5
 """Rounds ahead of which prices are measured."""
