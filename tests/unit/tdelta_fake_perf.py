@@ -8,17 +8,19 @@ from pathlib import Path
 
 import pytest
 
+from tdelta.measure import profile
+
 _PROGRAM = """#!{python}
 import os, signal, sys
 words = sys.argv[1:]
 if words[0] == "version":
     print("perf version 6.1")
 elif words[0] == "record":
-    said = {said!r}
+    said = {said!r} or ("-a" in words and {said_of_cpus!r})
     if said:
         print(said, file=sys.stderr)
         sys.exit(255)
-    pids, file = words[words.index("-p") + 1], words[words.index("-o") + 1]
+    pids, file = "all" if "-a" in words else words[words.index("-p") + 1], words[words.index("-o") + 1]
     orders, answers = map(int, words[words.index("--control") + 1].removeprefix("fd:").split(","))
     signal.signal(signal.SIGINT, lambda *_: sys.exit(0))
     open(file, "w").write(pids)
@@ -28,11 +30,12 @@ elif words[0] == "record":
             sys.exit(1)
         os.write(answers, b"ack\\n\\0")
 elif words[0] == "script" and "--show-switch-events" in words:
-    print("   11 [000]    20.000000000: ")
-    print("   12 [001]    20.002000000: PERF_RECORD_SWITCH IN         ")
-    print("   12 [001]    20.003000000: PERF_RECORD_SWITCH OUT        ")
+    print("   11/11    [000]    20.000000000: ")
+    print("   11/11    [000]    20.001000000: PERF_RECORD_FORK(12:12):(11:11)")
+    print("   12/12    [001]    20.002000000: PERF_RECORD_SWITCH IN         ")
+    print("   12/12    [001]    20.003000000: PERF_RECORD_SWITCH OUT        ")
 elif words[0] == "report":
-    pids = open(words[words.index("-i") + 1]).read()
+    pids = words[words.index("--pid") + 1] if "--pid" in words else open(words[words.index("-i") + 1]).read()
     sys.stdout.write({reports!r}.get(pids, {reports!r}.get("", "")))
 """
 
@@ -44,25 +47,33 @@ def install(
     *,
     said: str = "",
     dies_at: str = "",
+    looks_at_cpus: bool = False,
+    said_of_cpus: str = "",
 ) -> Path:
-    """Put it where ``perf`` is looked for.
+    """Put it where ``perf`` is looked for; of ``perf script`` it knows processes 11 and, its child, 12.
 
     Args:
         folder: where it goes.
         monkeypatch: of the test.
-        reports: what ``perf report`` prints, by the processes it was attached to as ``-p`` has them.
+        reports: what ``perf report`` prints, by the processes it was attached to as ``-p`` has them, or that it is
+            told to print.
         said: what ``perf record`` says before it fails at once.
         dies_at: the order at which it dies.
+        looks_at_cpus: whether whole CPUs may be sampled.
+        said_of_cpus: what it says before it fails at once where it is told to look at them.
 
     Returns:
-        The file that has a line for each recording.
+        The file that has a line for each recording: its processes, or "all".
     """
     program, log = folder / "perf", folder / "recordings"
     log.touch()
     program.write_text(
-        _PROGRAM.format(python=sys.executable, said=said, log=str(log), dies_at=dies_at, reports=reports)
+        _PROGRAM.format(
+            python=sys.executable, said=said, said_of_cpus=said_of_cpus, log=str(log), dies_at=dies_at, reports=reports
+        )
     )
     program.chmod(0o755)
+    monkeypatch.setattr(profile, "may_look_at_cpus", lambda: looks_at_cpus)
     monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
     return log
 

@@ -2,7 +2,7 @@
 
 ``perf record --switch-events`` writes down when each thread gets a CPU and when it loses it (PERF_RECORD_SWITCH of
 perf_event_open(2), Linux 4.3), to the nanosecond and without a sample: what is added up here is exact for the processes
-that were sampled. What others do at that time is not seen.
+that were sampled. What others do at that time is left out.
 """
 
 from __future__ import annotations
@@ -10,48 +10,81 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import dataclass
 
-SHOWN = ("-F", "tid,cpu,time", "--ns", "--show-switch-events", "--show-task-events", "--show-lost-events")
-"""What `at_work` reads: these words of ``perf script``."""
+SHOWN = ("-F", "pid,tid,cpu,time", "--ns", "--show-switch-events", "--show-task-events", "--show-lost-events")
+"""What `work_of` reads: these words of ``perf script``."""
 
-_SHOWN = re.compile(r"\s*(\d+)\s+\[(\d+)\]\s+(\d+)\.(\d{9}):\s*(?:(PERF_RECORD_\w+)(.*))?$")
+_SHOWN = re.compile(r"\s*(-?\d+)/(-?\d+)\s+\[(\d+)\]\s+(\d+)\.(\d{9}):\s*(?:(PERF_RECORD_\w+)(.*))?$")
+_FORKED = re.compile(r"\((\d+):\d+\):\((\d+):")
 _EXITED = re.compile(r"\(\d+:(\d+)\)")
 _SWITCHES = ("PERF_RECORD_SWITCH", "PERF_RECORD_SWITCH_CPU_WIDE")
+_FORK = "PERF_RECORD_FORK"
 _EXIT = "PERF_RECORD_EXIT"
 _S = 1_000_000_000
 
 
-def at_work(printed: Iterable[str], cpus: int) -> tuple[int, ...]:
-    """Nanoseconds at which exactly one, two and more CPUs were at work; empty where that is not known.
+@dataclass(frozen=True, slots=True)
+class Work:
+    """When processes were at work.
 
-    From the first sample on: a program that is started before perf is told to sample writes switches down, too.
+    ``at_work_ns`` is for how long exactly one, two and more CPUs were, and empty where that is not known;
+    ``processes`` are those that were asked for, and all that they and their children started.
+    """
+
+    at_work_ns: tuple[int, ...]
+    processes: frozenset[int]
+
+    @property
+    def cpu_ns(self) -> int:
+        """The CPU time that they took; 0 where it is not known."""
+        return sum(cpus * ns for cpus, ns in enumerate(self.at_work_ns, 1))
+
+
+def work_of(printed: Iterable[str], cpus: int, processes: Iterable[int] = ()) -> Work:
+    """When processes were at work, from the first sample on, whosever it is.
+
+    A program that is started before perf is told to sample writes switches down, too: these are left out.
 
     Args:
-        printed: lines of ``perf script`` with `SHOWN`, in the order of time.
-        cpus: how many there are; the result has as many figures.
+        printed: lines of ``perf script`` with `SHOWN`, in the order of time; read once.
+        cpus: how many there are; there are as many figures.
+        processes: ids of those that are meant; everything in the recording, where there are none.
     """
     found: Counter[int] = Counter()
+    meant = set(processes)
+    is_of_all = not meant
     running: dict[int, int] = {}
     last_ns = 0
-    has_begun = False
+    has_begun = is_sampled = is_lost = False
     for line in printed:
-        if "PERF_RECORD_LOST" in line:
-            return ()
         shown = _SHOWN.match(line)
-        now_ns = 0 if shown is None else int(shown[3]) * _S + int(shown[4])
-        if shown is None or not now_ns:
+        if shown is None:
+            is_lost = is_lost or "PERF_RECORD_LOST" in line
+            continue
+        process, thread, cpu, record, rest = int(shown[1]), int(shown[2]), int(shown[3]), shown[6] or "", shown[7] or ""
+        is_lost = is_lost or record.startswith("PERF_RECORD_LOST")
+        if record == _FORK and (forked := _FORKED.search(rest)) and int(forked[2]) in meant:
+            meant.add(int(forked[1]))
+        now_ns = int(shown[4]) * _S + int(shown[5])
+        if not now_ns:
             continue  # perf makes up records at time 0: what there was when it began
+        is_meant = is_of_all or process in meant
         if has_begun:
-            found[len(set(running.values()))] += now_ns - last_ns
+            found[len(running)] += now_ns - last_ns
         last_ns = now_ns
-        has_begun = has_begun or not shown[5]
-        thread, cpu, record, rest = int(shown[1]), int(shown[2]), shown[5] or "", shown[6] or ""
+        has_begun = has_begun or not record
+        is_sampled = is_sampled or (is_meant and not record)
         if record == _EXIT:
             ended = _EXITED.search(rest)
-            running.pop(thread if ended is None else int(ended[1]), None)
-        elif record in _SWITCHES and " OUT" in rest:
-            running.pop(thread, None)
+            if running.get(cpu) == (thread if ended is None else int(ended[1])):
+                del running[cpu]
+        elif not is_meant or (record in _SWITCHES and " OUT" in rest):
+            # By CPU: the last of a thread that ends is told of no thread (-1), at times of no process.
+            running.pop(cpu, None)
         else:
             # Switched in, or sampled: it had its CPU before the recording began, where nothing tells that it got it.
-            running[thread] = cpu
-    return () if not has_begun else tuple(found[count] for count in range(1, max(cpus, *found) + 1))
+            running[cpu] = thread
+    is_known = is_sampled and not is_lost
+    at_work_ns = tuple(found[count] for count in range(1, max(cpus, *found) + 1)) if is_known else ()
+    return Work(at_work_ns, frozenset(meant))

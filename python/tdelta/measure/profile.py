@@ -1,8 +1,11 @@
 """Where a process spends its CPU time: ``perf record`` on the event cpu-clock, and ``perf report`` read by function.
 
-cpu-clock is a timer of the kernel's, which machines without hardware counters have, too: a process is looked at every
-millisecond of CPU time that it takes, not of time that passes, so an idle one costs nothing. A sample stands for
-that millisecond. A function of the kernel that holds interrupts off is seen where it lets them on again.
+cpu-clock is a timer of the kernel's, which machines without hardware counters have, too. Where it may, perf looks at
+every CPU that is at work, each millisecond. What is not the processes' own is left out when samples are read, and those
+that are share what the processes took, which is known from when they got a CPU and lost it. Else it follows the
+processes' threads, and a sample stands for a millisecond of their CPU time; then the kernel has work with their timers
+whenever one goes on or off, which slows servers (``benches/perf_modes.py``). A function of the kernel that holds
+interrupts off is seen where it lets them on again.
 
 Whatever keeps ``perf`` from working is an `EnvironmentFault` whose message says what to do: a profile is never worth a
 run.
@@ -20,8 +23,9 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import threading
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
@@ -30,7 +34,7 @@ from typing import IO, Self
 
 from tdelta.errors import EnvironmentFault
 from tdelta.measure.children import ready
-from tdelta.measure.overlap import SHOWN, at_work
+from tdelta.measure.overlap import SHOWN, Work, work_of
 from tdelta.measure.procfs import read_text
 from tdelta.measure.spinning import code_of, spinning_samples
 from tdelta.records import Sampled
@@ -40,13 +44,29 @@ FREQUENCY_HZ = 999
 
 INSTALL = "install perf: Debian linux-perf, Ubuntu linux-tools-$(uname -r), Fedora perf"
 _PARANOID = Path("/proc/sys/kernel/perf_event_paranoid")
+_STATUS = Path("/proc/self/status")
 _PERMIT = "allow it: sysctl kernel.perf_event_paranoid=1, or run as root"
 _PERMIT_KERNEL = "sysctl kernel.perf_event_paranoid=1"
+_PERMIT_CPUS = "have it look at CPUs: sysctl kernel.perf_event_paranoid=0, or run as root"
+_PARANOID_OF_CPUS = 0
+"""The highest level of it at which anybody may look at whole CPUs."""
+
+_CAP_IPC_LOCK = 14
+_MAY_LOOK_AT_CPUS = (21, 38)
+"""CAP_SYS_ADMIN and CAP_PERFMON, capabilities(7)."""
+
+_BUFFERS_KIB = 64 << 10
+"""What perf may hold in memory of all CPUs together, until it gets a CPU to write it down."""
+
+_BUFFER_KIB = 4 << 10
+_SMALLEST_BUFFER_KIB = 512
+"""perf's own choice, of one CPU."""
 
 _PR_SET_PDEATHSIG = 1
 _ATTACH_SECONDS = 30.0
 _END_SECONDS = 30.0
 _REPORT_SECONDS = 120.0
+_MOST_ON_DISK_MIB = 512
 _TRIES = 3
 """A server's processes come and go: one that is gone when perf looks for it makes perf give up."""
 
@@ -71,10 +91,19 @@ class Recording:
 
 
 @dataclass(frozen=True, slots=True)
+class Samples:
+    """A file that perf wrote, and whose samples in it are meant: those of all processes in it, where there are none."""
+
+    file: Path
+    processes: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Perf:
-    """The program ``perf`` of this machine."""
+    """The program ``perf`` of this machine, which ``looks_at_cpus`` or follows threads."""
 
     program: str
+    looks_at_cpus: bool = False
 
     def sampling(self, processes: Callable[[], Sequence[int]], file: Path) -> Sampling:
         """Attach to processes and their threads, and to those that they start; nothing is sampled yet.
@@ -90,6 +119,10 @@ class Perf:
             pids = tuple(processes())
             if not pids:
                 raise EnvironmentFault("the database's processes are not known on this machine")
+            if self.looks_at_cpus:
+                # A container's rights may be none outside of it, and what it may not is known when it is tried.
+                with contextlib.suppress(_Forbidden):
+                    return Sampling(self.program, pids, file, looks_at_cpus=True)
             try:
                 return Sampling(self.program, pids, file)
             except _Gone as gone:
@@ -97,41 +130,73 @@ class Perf:
                     raise EnvironmentFault(str(gone)) from gone
         raise AssertionError
 
-    def read(self, file: Path) -> Recording:
+    def read(self, samples: Samples) -> Recording:
         """What was sampled, by function.
 
         Raises:
             EnvironmentFault: perf cannot read it.
         """
+        work = self._work(samples)
+        # Nobody else's are read.
+        of_whom = ["--pid", ",".join(map(str, sorted(work.processes)))] if samples.processes else []
         # No children: there are no call chains. By dso and symbol: what a stripped file does not name is an address.
-        words = ["--stdio", "--sort", "dso,sym", "-F", "sample,period,dso,sym", "-t", "\t"]
-        recording = parse_report(self._told("report", file, *words, "--no-children", "--percent-limit", "0"))
-        # Functions are worth having without the rest.
-        with contextlib.suppress(EnvironmentFault):
-            switches = self._told("script", file, *SHOWN).splitlines()
-            recording = dataclasses.replace(recording, at_work_ns=at_work(switches, len(os.sched_getaffinity(0))))
+        words = ["--stdio", "--sort", "dso,sym", "-F", "sample,period,dso,sym", "-t", "\t", *of_whom]
+        recording = parse_report(self._told("report", samples.file, *words, "--no-children", "--percent-limit", "0"))
         if platform.machine() == "x86_64":
             with contextlib.suppress(EnvironmentFault):
-                events = self._told("script", file, "-F", "pid,ip,sym,dso", "--show-mmap-events").splitlines()
-                recording = with_spinning(recording, spinning_samples(events, code_of))
-        return recording
+                words = ["-F", "pid,ip,sym,dso", "--show-mmap-events", *of_whom]
+                events = self._told("script", samples.file, *words).splitlines()
+                spins = spinning_samples(events, code_of, work.processes if samples.processes else None)
+                recording = with_spinning(recording, spins)
+        if samples.processes:
+            recording = _of_known_time(recording, work.cpu_ns)
+        return dataclasses.replace(recording, at_work_ns=work.at_work_ns)
 
-    def _told(self, command: str, file: Path, *words: str) -> str:
+    def _work(self, samples: Samples) -> Work:
+        cpus = len(os.sched_getaffinity(0))
         try:
-            done = subprocess.run(
+            with self._telling("script", samples.file, *SHOWN) as printed:
+                return work_of(printed, cpus, samples.processes)
+        except EnvironmentFault:
+            if samples.processes:
+                raise
+            # Functions are worth having without it, where nobody else's are among them.
+            return Work((), frozenset())
+
+    @contextlib.contextmanager
+    def _telling(self, command: str, file: Path, *words: str) -> Iterator[Iterator[str]]:
+        """Lines as perf prints them: of a busy machine there are millions, which no memory need hold."""
+        with tempfile.TemporaryFile() as errors, self._reading(command, file, words, errors) as process:
+            too_late = threading.Timer(_REPORT_SECONDS, process.kill)
+            too_late.start()
+            try:
+                yield (line.decode(errors="replace") for line in process.stdout or ())
+                process.wait()
+            finally:
+                too_late.cancel()
+                process.kill()
+            if process.returncode != 0:
+                errors.seek(0)
+                is_late = process.returncode == -signal.SIGKILL
+                said = f"it took more than {_REPORT_SECONDS:.0f} s" if is_late else _last_words(errors.read())
+                raise EnvironmentFault(f"perf could not read its own samples: {said}")
+
+    def _reading(self, command: str, file: Path, words: Sequence[str], errors: IO[bytes]) -> subprocess.Popen[bytes]:
+        try:
+            return subprocess.Popen(
                 [self.program, command, "-i", str(file), *words],
-                capture_output=True,
                 stdin=subprocess.DEVNULL,
-                timeout=_REPORT_SECONDS,
+                stdout=subprocess.PIPE,
+                stderr=errors,
                 env=_environment(),
                 start_new_session=True,  # at Ctrl-C perf would end as if that were all
-                check=False,
             )
-        except (OSError, subprocess.TimeoutExpired) as error:
+        except OSError as error:
             raise EnvironmentFault(f"perf could not read its own samples: {error}") from error
-        if done.returncode != 0:
-            raise EnvironmentFault(f"perf could not read its own samples: {_last_words(done.stderr)}")
-        return done.stdout.decode(errors="replace")
+
+    def _told(self, command: str, file: Path, *words: str) -> str:
+        with self._telling(command, file, *words) as printed:
+            return "".join(printed)
 
 
 def find_perf() -> Perf:
@@ -150,7 +215,36 @@ def find_perf() -> Perf:
         raise EnvironmentFault(f"perf does not run here ({error}); {INSTALL}") from error
     if done.returncode != 0:
         raise EnvironmentFault(f"perf does not run here ({_last_words(done.stderr)}); {INSTALL}")
-    return Perf(program)
+    return Perf(program, may_look_at_cpus())
+
+
+def may_look_at_cpus() -> bool:
+    """Whether this process may have perf sample whole CPUs, as far as is known before it is tried."""
+    with contextlib.suppress(ValueError):
+        if int(read_text(_PARANOID) or "") <= _PARANOID_OF_CPUS:
+            return True
+    return _has_right(*_MAY_LOOK_AT_CPUS)
+
+
+def _has_right(*capabilities: int) -> bool:
+    """Whether this process has one of these."""
+    held = re.search(r"^CapEff:\s*([0-9a-f]+)$", read_text(_STATUS) or "", re.MULTILINE)
+    return held is not None and any(int(held[1], 16) >> right & 1 for right in capabilities)
+
+
+def _buffers() -> list[str]:
+    """Words for larger buffers than perf's own, where this process may lock memory.
+
+    All of a machine goes through them, and where its CPUs are busy perf waits for one.
+    """
+    if not _has_right(_CAP_IPC_LOCK):
+        return []
+    fair = min(_BUFFER_KIB, _BUFFERS_KIB // (os.cpu_count() or 1))
+    return ["-m", f"{1 << (fair.bit_length() - 1)}K"] if fair >= 2 * _SMALLEST_BUFFER_KIB else []
+
+
+class _Forbidden(EnvironmentFault):
+    """perf may not sample what it is told to."""
 
 
 class _Gone(EnvironmentFault):
@@ -158,18 +252,25 @@ class _Gone(EnvironmentFault):
 
 
 class Sampling:
-    """``perf record``, attached to processes. Use as a context manager: at the end it is gone, whatever happened.
+    """``perf record`` of processes. Use as a context manager: at the end it is gone, whatever happened.
 
     It is told when to begin and to end over a pipe, so that nothing but the trial is sampled, and is ended by its id.
     """
 
-    def __init__(self, program: str, pids: Sequence[int], file: Path) -> None:
+    def __init__(self, program: str, pids: Sequence[int], file: Path, *, looks_at_cpus: bool = False) -> None:
         self._errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the process
+        self._samples = Samples(file, tuple(pids) if looks_at_cpus else ())
         orders, self._orders = os.pipe()
         self._answers, answers = os.pipe()
-        command = [program, "record", "-e", "cpu-clock", "-F", str(FREQUENCY_HZ), "-D", "-1"]
-        command += ["--switch-events", "--sample-cpu"]
-        command += ["--control", f"fd:{orders},{answers}", "-p", ",".join(map(str, pids)), "-o", str(file)]
+        # I: not while a CPU is idle.
+        where = (
+            ["-e", "cpu-clock:I", "-a", *_buffers()]
+            if looks_at_cpus
+            else ["-e", "cpu-clock", "-p", ",".join(map(str, pids))]
+        )
+        command = [program, "record", *where, "-F", str(FREQUENCY_HZ), "-D", "-1"]
+        command += ["--switch-events", "--sample-cpu", "--max-size", f"{_MOST_ON_DISK_MIB}M"]
+        command += ["--control", f"fd:{orders},{answers}", "-o", str(file)]
         # No copies of the programs go to ~/.debug, where perf would keep them.
         command += ["--no-buildid", "--no-buildid-cache"]
         try:
@@ -210,7 +311,7 @@ class Sampling:
         """Sample from now on. Raises ``EnvironmentFault`` if perf has given up."""
         self._tell("enable")
 
-    def end(self) -> None:
+    def end(self) -> Samples:
         """Sample no more, and have all samples written.
 
         Raises:
@@ -222,6 +323,7 @@ class Sampling:
             self._process.wait(_END_SECONDS)
         except subprocess.TimeoutExpired as late:
             raise EnvironmentFault(f"perf did not end within {_END_SECONDS:.0f} s") from late
+        return self._samples
 
     def _tell(self, order: str) -> None:
         try:
@@ -278,9 +380,12 @@ def why(words: str, paranoid: str) -> EnvironmentFault:
     lower = words.lower()
     if any(said in lower for said in ("access to performance monitoring", "permission", "not permitted", "paranoid")):
         level = f" (kernel.perf_event_paranoid is {paranoid})" if paranoid else ""
-        return EnvironmentFault(f"perf may not sample here{level}; {_PERMIT}")
+        return _Forbidden(f"perf may not sample here{level}; {_PERMIT}")
     if "unknown option" in lower or "usage: perf record" in lower or "usage: perf <" in lower:
         return EnvironmentFault("perf is too old: expected one that takes --control, of Linux 5.10 or newer")
+    if "size limit reached" in lower:
+        remedy = "take shorter trials (--trial-seconds), or a machine with less to do"
+        return EnvironmentFault(f"perf gave up: its file reached {_MOST_ON_DISK_MIB} MiB; {remedy}")
     if "no such process" in lower or "couldn't create thread/cpu maps" in lower:
         return _Gone(f"perf could not attach: {_last_words(words)}")
     return EnvironmentFault(f"perf gave up: {_last_words(words) or 'it said nothing'}")
@@ -289,6 +394,11 @@ def why(words: str, paranoid: str) -> EnvironmentFault:
 def without_kernel() -> str:
     """What is said where perf may look at programs and not at the kernel."""
     return f"perf may not look at the kernel here, whose functions are missing; {_PERMIT_KERNEL}"
+
+
+def following_threads() -> str:
+    """What is said where perf follows the threads of a server, which it slows (``benches/perf_modes.py``)."""
+    return f"perf follows threads here, which slows servers whose threads hand work to each other; {_PERMIT_CPUS}"
 
 
 def parse_report(text: str) -> Recording:
@@ -330,6 +440,21 @@ def with_spinning(recording: Recording, spins: Mapping[tuple[str, str], int]) ->
             functions.append(dataclasses.replace(one, samples=one.samples - samples, cpu_ns=one.cpu_ns - cpu_ns))
         if samples:
             functions.append(dataclasses.replace(one, samples=samples, cpu_ns=cpu_ns, is_spinning=True))
+    return dataclasses.replace(recording, functions=tuple(functions))
+
+
+def _of_known_time(recording: Recording, cpu_ns: int) -> Recording:
+    """A recording of whole CPUs, whose samples share among themselves what the processes are known to have taken.
+
+    CPUs are looked at every millisecond, whoever is at work: beside other programs a process is hit more or less often
+    than its share, and not at all while the host has the CPU.
+    """
+    sampled_ns = sum(one.cpu_ns for one in recording.functions)
+    if not sampled_ns or not cpu_ns:
+        return recording
+    functions = (
+        dataclasses.replace(one, cpu_ns=round(one.cpu_ns * cpu_ns / sampled_ns)) for one in recording.functions
+    )
     return dataclasses.replace(recording, functions=tuple(functions))
 
 

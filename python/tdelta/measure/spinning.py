@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -47,19 +47,23 @@ class _Mapping:
     pid: int
 
 
-def spinning_samples(printed: Iterable[str], code: Code) -> Counter[tuple[str, str]]:
+def spinning_samples(
+    printed: Iterable[str], code: Code, processes: Collection[int] | None = None
+) -> Counter[tuple[str, str]]:
     """How many samples lie at a PAUSE, by the path of the file and the symbol, which is empty where there is none.
 
     Args:
         printed: lines of ``perf script -F pid,ip,sym,dso --show-mmap-events``.
         code: reads files.
+        processes: whose mappings count; everybody's, where there are none. Samples are of these alone.
     """
     maps: defaultdict[str, dict[_Mapping, None]] = defaultdict(dict)
     seen: Counter[tuple[str, int, str]] = Counter()
     for line in printed:
         if mapped := _MAPPED.search(line):
             start, length, first = (int(mapped[at], 16) for at in (2, 3, 4))
-            maps[mapped[5]][_Mapping(start, length, first, int(mapped[1]))] = None
+            if processes is None or int(mapped[1]) in processes:
+                maps[mapped[5]][_Mapping(start, length, first, int(mapped[1]))] = None
         elif (sampled := _SAMPLED.match(line)) and (named := _symbol_and_file(sampled[2])):
             seen[named[1], int(sampled[1], 16), named[0]] += 1
     found: Counter[tuple[str, str]] = Counter()

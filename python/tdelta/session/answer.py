@@ -192,7 +192,9 @@ def _cautions(plan: Plan, trials: Sequence[Trial], ending: Ending, dilution: flo
         yield from plan.source.cautions
     pressed = _median_pressure(trials, "cpu_some")
     if pressed > _PRESSED and not plan.is_open and _threads(plan) == 1:
-        yield f"other programs wanted the CPU during {pressed:.0%} of the trials' time"
+        # Of a server, one client has several threads at work: they wait for one another as well.
+        what = "threads, the server's own or other programs'," if plan.request.is_served else "other programs"
+        yield f"{what} waited for a CPU during {pressed:.0%} of the trials' time"
     stolen = _median_pressure(trials, "steal")
     if stolen > _STOLEN:
         yield f"the host took {stolen:.1%} of the CPU time away during trials"

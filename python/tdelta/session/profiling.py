@@ -20,7 +20,17 @@ from tdelta.design import stream
 from tdelta.driver import TrialJob, Twin
 from tdelta.errors import EnvironmentFault
 from tdelta.inference.profiles import Profiled, cpu_profiles
-from tdelta.measure.profile import FREQUENCY_HZ, Perf, Recording, Sampling, added, find_perf, without_kernel
+from tdelta.measure.profile import (
+    FREQUENCY_HZ,
+    Perf,
+    Recording,
+    Samples,
+    Sampling,
+    added,
+    find_perf,
+    following_threads,
+    without_kernel,
+)
 from tdelta.records import Condition, CpuProfile, Event, Measurement, Phase, Role, Sampled
 from tdelta.session.planning import Plan
 
@@ -56,6 +66,7 @@ class Profiling:
         self._is_given_up = not plan.request.profile
         self._cautions: list[str] = []
         self._has_kernel = True
+        self._follows_threads = False
         self._pass_seconds = 0.0
         self._spent_seconds = 0.0
 
@@ -118,6 +129,7 @@ class Profiling:
         if passes.fault is not None:
             self._give_up(passes.fault, observe)
         self._has_kernel = self._has_kernel and passes.has_kernel
+        self._follows_threads = self._follows_threads or passes.follows_threads
 
     def as_json(self) -> dict[str, object]:
         """JSON values, for `restore` and for whoever exports the run."""
@@ -125,6 +137,7 @@ class Profiling:
             "cautions": list(self._cautions),
             "is_given_up": self._is_given_up,
             "has_kernel": self._has_kernel,
+            "follows_threads": self._follows_threads,
             "pass_seconds": self._pass_seconds,
             "conditions": [
                 {
@@ -146,6 +159,7 @@ class Profiling:
         # Older stores have profiles of one round, and no more of these.
         self._is_given_up = values.get("is_given_up", True)
         self._has_kernel = values.get("has_kernel", True)
+        self._follows_threads = values.get("follows_threads", False)
         self._pass_seconds = values.get("pass_seconds", 0.0)
         self._cautions = list(values["cautions"])
         self._found = [
@@ -170,6 +184,8 @@ class Profiling:
         told = list(self._cautions)
         if self._found and not self._has_kernel:
             told.append(f"CPU profile: {without_kernel()}")
+        if self._found and self._follows_threads and self._plan.request.is_served:
+            told.append(f"CPU profile: {following_threads()}")
         if any(not one.samples for one in self._found) and not self._is_given_up:
             told.append("no CPU profile: perf took no samples")
         return tuple(dict.fromkeys(told))
@@ -229,11 +245,12 @@ class _Passes:
         self._is_interrupted = is_interrupted
         self._observe = observe
         self._conditions = [c for c in plan.conditions if c in twins and (c.role is not Role.AA or plan.mix().writes)]
-        self._kept: dict[Condition, list[tuple[Path, Measurement]]] = {}
+        self._kept: dict[Condition, list[tuple[Samples, Measurement]]] = {}
         self.fault: EnvironmentFault | None = None
         """What ended the sampling; the rest of its pass was run without."""
 
         self.has_kernel = True
+        self.follows_threads = False
 
     @property
     def fewest_cpu_seconds(self) -> float:
@@ -243,16 +260,15 @@ class _Passes:
     def run(self, number: int, of: int, jobs: Callable[[Condition, int], TrialJob]) -> bool:
         """One trial on every twin, in a drawn order. Whether all were sampled: half a pass compares nothing."""
         order = stream(self._plan.settings.seed, "profile", self._round, number).permutation(len(self._conditions))
-        sampled: dict[Condition, tuple[Path, Measurement]] = {}
+        sampled: dict[Condition, tuple[Samples, Measurement]] = {}
         for done, index in enumerate(order):
             if self._is_interrupted():
                 return False
             text = f"functions are sampled, pass {number + 1} of {of}"
             self._observe(Phase("profile", text, done, len(self._conditions)))
             condition = self._conditions[int(index)]
-            measured = self._trial(number, condition, jobs(condition, number))
-            if measured is not None:
-                sampled[condition] = (self._file(number, condition), measured)
+            if (found := self._trial(number, condition, jobs(condition, number))) is not None:
+                sampled[condition] = found
         if self.fault is not None or any(c.role is not Role.AA and c not in sampled for c in self._conditions):
             return False
         for condition, one in sampled.items():
@@ -262,7 +278,7 @@ class _Passes:
     def _file(self, number: int, condition: Condition) -> Path:
         return self._folder / f"perf-{number}-{self._conditions.index(condition)}.data"
 
-    def _trial(self, number: int, condition: Condition, job: TrialJob) -> Measurement | None:
+    def _trial(self, number: int, condition: Condition, job: TrialJob) -> tuple[Samples, Measurement] | None:
         """One trial; None where it was not sampled, perf did not last, or it did not come to its end."""
         twin = self._twins[condition][1]
         with ExitStack() as stack:
@@ -274,11 +290,10 @@ class _Passes:
             if sampling is None or self.fault is not None or measured.stopped_by == "signal":
                 return None
             try:
-                sampling.end()
+                return sampling.end(), measured
             except EnvironmentFault as fault:
                 self.fault = fault
                 return None
-        return measured
 
     def _attached(self, twin: Twin, file: Path, stack: ExitStack) -> Sampling | None:
         try:
@@ -300,8 +315,9 @@ class _Passes:
         try:
             for condition in self._conditions:
                 if kept := self._kept.get(condition):
-                    recording = added(self._perf.read(file) for file, _ in kept)
+                    recording = added(self._perf.read(samples) for samples, _ in kept)
                     self.has_kernel = self.has_kernel and recording.has_kernel
+                    self.follows_threads = self.follows_threads or any(not one.processes for one, _ in kept)
                     operations = sum(measured.counted_operations for _, measured in kept)
                     found.append(Profiled(condition, len(kept), operations, recording.functions, recording.at_work_ns))
         except EnvironmentFault as fault:

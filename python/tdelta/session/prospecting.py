@@ -16,7 +16,6 @@ from pathlib import Path
 from tdelta.design import lay_out
 from tdelta.driver import MakeTwins
 from tdelta.driver.jobs import STEPS
-from tdelta.driver.servers.adapters import SERVERS
 from tdelta.errors import StoreError, UsageError
 from tdelta.inference.planning import Asked, MeasuredRun, PlannedRun, prospect, teaches
 from tdelta.records import Condition, Event, Level, Metric, Phase, Role, RunPlanned, RunResult, RunSettings, Trial
@@ -94,7 +93,7 @@ def from_pilot(
     """
     conditions = check(request)
     _refuse_steps(conditions)
-    seconds = pilot_seconds or (SERVER_PILOT_SECONDS if _is_served(request) else PILOT_SECONDS)
+    seconds = pilot_seconds or (SERVER_PILOT_SECONDS if request.is_served else PILOT_SECONDS)
     began = now()
     keeps_trial = "trial_seconds" in given
     results = _conduct_pilot(request, seconds, observer, keeps_trial=keeps_trial, conduct_with=(make_twins, now))
@@ -140,7 +139,7 @@ def _conduct_pilot(
     """A run of identical twins for each length of trial, the time shared out evenly among those to come."""
     make_twins, now = conduct_with
     began, results = now(), list[RunResult]()
-    multiples = (1,) if keeps_trial or request.cold else _SERVER_MULTIPLES if _is_served(request) else _MULTIPLES
+    multiples = (1,) if keeps_trial or request.cold else _SERVER_MULTIPLES if request.is_served else _MULTIPLES
     for number, multiple in enumerate(multiples):
         left = seconds - (now() - began)
         if results and left < _FEWEST_LEFT_SECONDS:
@@ -174,10 +173,6 @@ def _of_identical_twins(request: RunRequest, trial_seconds: float, max_seconds: 
         max_rounds=None,
         max_seconds=max_seconds,
     )
-
-
-def _is_served(request: RunRequest) -> bool:
-    return request.engine in SERVERS or request.baseline is not None
 
 
 def _ids(results: Sequence[RunResult]) -> list[str]:
@@ -237,7 +232,7 @@ def _planned(conditions: Sequence[Condition], request: RunRequest) -> PlannedRun
 
 def _set_up_seconds(request: RunRequest) -> float:
     """What `--dry-run` says of the set-up, where it can say it without making anything."""
-    if request.database is not None or request.restore is not None or _is_served(request):
+    if request.database is not None or request.restore is not None or request.is_served:
         return 0.0
     made = plan(request, "plan")
     return made.family.needs(made).set_up_seconds

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tdelta.driver.servers.adapters import SERVERS
 from tdelta.engines import SQLITE3MC
 from tdelta.records import DatabaseFacts, Level, Metric
 
@@ -97,6 +98,11 @@ class RunRequest:
     seed: int | None = None
     directory: Path | None = None
     store: Path | None = None
+
+    @property
+    def is_served(self) -> bool:
+        """Whether twins are servers, private ones or the user's own."""
+        return self.engine in SERVERS or self.baseline is not None
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from tdelta_fake_perf import install, report
 
 from tdelta.errors import EnvironmentFault
-from tdelta.measure.profile import Recording, added, find_perf, parse_report, why
+from tdelta.measure import profile
+from tdelta.measure.profile import Perf, Recording, Samples, added, find_perf, may_look_at_cpus, parse_report, why
 from tdelta.records import Sampled
 
 # What perf 6.1 printed of a SQLite twin, tabulators and blanks as they were.
@@ -69,9 +74,111 @@ def test_samples_are_of_what_ran_between_begin_and_end(tmp_path: Path, monkeypat
     perf, file = find_perf(), tmp_path / "perf.data"
     with perf.sampling(lambda: (os.getpid(), 7), file) as sampling:
         sampling.begin()
-        sampling.end()
+        samples = sampling.end()
     assert file.read_text() == f"{os.getpid()},7"
-    assert perf.read(file).functions == (Sampled("postgres", "ExecScan", 5, 5_005_005),)
+    assert samples == Samples(file)
+    assert perf.read(samples).functions == (Sampled("postgres", "ExecScan", 5, 5_005_005),)
+
+
+def test_of_whole_cpus_the_processes_and_what_they_start_are_read_and_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = install(tmp_path, monkeypatch, {"11,12": report((5, "postgres", "[.] ExecScan"))}, looks_at_cpus=True)
+    perf, file = find_perf(), tmp_path / "perf.data"
+    with perf.sampling(lambda: (11,), file) as sampling:
+        sampling.begin()
+        samples = sampling.end()
+    assert (log.read_text(), samples) == ("all\n", Samples(file, (11,)))
+    recording = perf.read(samples)
+    assert recording.at_work_ns[:2] == (2_000_000, 1_000_000)
+    (one,) = recording.functions  # what they took, by their switches, is what samples share
+    assert one == Sampled("postgres", "ExecScan", 5, 2_000_000 + 2 * 1_000_000)
+
+
+def test_where_whole_cpus_may_not_be_sampled_threads_are_followed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = install(tmp_path, monkeypatch, {}, looks_at_cpus=True, said_of_cpus="Access to performance monitoring")
+    with find_perf().sampling(lambda: (11,), tmp_path / "perf.data") as sampling:
+        sampling.begin()
+        assert sampling.end() == Samples(tmp_path / "perf.data")
+    assert log.read_text() == "11\n"
+
+
+@pytest.mark.parametrize(
+    ("paranoid", "held", "may"),
+    [
+        ("0\n", "0000000000000000", True),
+        ("-1\n", "0000000000000000", True),
+        ("1\n", "0000000000000000", False),
+        ("4\n", "00000000a80425fb", False),  # what a container's root has
+        ("4\n", "0000004000000000", True),
+        ("4\n", "0000000000200000", True),
+        ("", "", False),
+    ],
+)
+def test_rights_tell_whether_whole_cpus_may_be_sampled(
+    paranoid: str, held: str, may: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    level, status = tmp_path / "paranoid", tmp_path / "status"
+    level.write_text(paranoid)
+    status.write_text(f"Name:\ttdelta\nCapPrm:\t000001ffffffffff\nCapEff:\t{held}\n")
+    monkeypatch.setattr(profile, "_PARANOID", level)
+    monkeypatch.setattr(profile, "_STATUS", status)
+    assert may_look_at_cpus() is may
+
+
+CHILDREN = """
+import os, sys, time
+print("ready", flush=True)
+sys.stdin.readline()
+for _ in range(10):
+    child = os.fork()
+    if not child:
+        while time.process_time() < 0.03:
+            pass
+        os._exit(0)
+    os.waitpid(child, 0)
+print("done", flush=True)
+sys.stdin.readline()
+"""
+
+
+@pytest.mark.parametrize("looks_at_cpus", [False, True])
+def test_children_that_come_and_go_are_sampled_and_other_programs_are_not(looks_at_cpus: bool, tmp_path: Path) -> None:
+    if shutil.which("perf") is None:
+        if os.environ.get("TDELTA_REQUIRE_ENGINES"):
+            pytest.fail("there is no perf here: apt-get install linux-perf")
+        pytest.skip("there is no perf here")
+    perf = dataclasses.replace(find_perf(), looks_at_cpus=looks_at_cpus)
+    with (
+        subprocess.Popen([sys.executable, "-c", "while True: pass"]) as other,
+        subprocess.Popen([sys.executable, "-c", CHILDREN], stdin=-1, stdout=-1, text=True) as process,
+    ):
+        try:
+            assert process.stdin is not None
+            assert process.stdout is not None
+            process.stdout.readline()
+            with perf.sampling(lambda: (process.pid,), tmp_path / "perf.data") as sampling:
+                sampling.begin()
+                process.stdin.write("go\n")
+                process.stdin.flush()
+                process.stdout.readline()
+                samples = sampling.end()
+        except EnvironmentFault as fault:
+            if "perf may not sample here" in str(fault):  # the machine's owner decides that
+                pytest.skip(str(fault))
+            raise
+        finally:
+            process.kill()
+            other.kill()
+    if looks_at_cpus and not samples.processes:
+        pytest.skip("perf may not look at whole CPUs here")
+    recording = perf.read(samples)
+    # The other program was at work all along, so what is counted of it would at least double this.
+    assert sum(one.cpu_ns for one in recording.functions) / 1e9 == pytest.approx(0.32, rel=0.2)
+    assert sum(recording.at_work_ns[1:]) < 0.1 * recording.at_work_ns[0]
+    assert 30 < sum(one.samples for one in recording.functions) < 1000  # about 300, by chance beside other programs
 
 
 def test_without_perf_the_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -99,6 +206,7 @@ def test_a_perf_of_another_kernel_is_told_as_it_says(tmp_path: Path, monkeypatch
         ),
         ("failed to open perf.data: Permission denied", "may not sample here"),
         ("  Error: unknown option `control'\n\n Usage: perf record [<options>]", "too old"),
+        ("[ perf record: perf size limit reached (524294 KB), stopping session ]", "reached 512 MiB; take shorter trials"),
         ("Segmentation fault", "perf gave up: Segmentation fault"),
         ("", "perf gave up: it said nothing"),
     ],
@@ -138,6 +246,22 @@ def test_perf_that_dies_meanwhile_is_a_fault_and_leaves_nothing(
         sampling.begin()
         with pytest.raises(EnvironmentFault, match="perf gave up"):
             sampling.end()
+
+
+def test_perf_that_cannot_read_its_samples_is_a_fault_with_its_words_or_the_time_it_took(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program, samples = tmp_path / "perf", Samples(tmp_path / "perf.data", (1,))
+    program.write_text("#!/bin/sh\necho 'incompatible file format' >&2\nexit 255\n")
+    program.chmod(0o755)
+    with pytest.raises(EnvironmentFault, match="could not read its own samples: incompatible file format"):
+        Perf(str(program)).read(samples)
+    program.write_text("#!/bin/sh\necho line\nexec sleep 60\n")
+    monkeypatch.setattr(profile, "_REPORT_SECONDS", 0.5)
+    with pytest.raises(EnvironmentFault, match="it took more than"):
+        Perf(str(program)).read(samples)
+    with pytest.raises(EnvironmentFault, match=r"could not read its own samples: .*No such file"):
+        Perf(str(tmp_path / "nowhere")).read(samples)
 
 
 def test_processes_that_are_not_known_cannot_be_sampled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

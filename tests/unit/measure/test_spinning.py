@@ -138,12 +138,12 @@ def test_perf_finds_a_process_that_spins(spinner: int, tmp_path: Path) -> None:
         with perf.sampling(lambda: (spinner,), file) as sampling:
             sampling.begin()
             time.sleep(0.5)
-            sampling.end()
+            samples = sampling.end()
     except EnvironmentFault as fault:
         if "perf may not sample here" in str(fault):  # the machine's owner decides that
             pytest.skip(str(fault))
         raise
-    functions = perf.read(file).functions
+    functions = perf.read(samples).functions
     spinning = sum(one.samples for one in functions if one.is_spinning)
     programs = sum(one.samples for one in functions if not one.is_kernel)
     assert spinning > 0.8 * programs > 0, functions

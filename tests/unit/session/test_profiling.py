@@ -19,6 +19,7 @@ from tdelta.session.profiling import FACT
 from tdelta.session.rounds import _PROFILE, _SEARCH
 from tdelta.store import Store
 
+from . import served as servers
 from .conducting import Sitting, check
 from .test_conduct import NEVER_PRECISE, press_ctrl_c
 
@@ -189,6 +190,18 @@ def test_a_kernel_that_cannot_be_looked_at_is_told(sitting: Sitting, monkeypatch
     ]
 
 
+@pytest.mark.parametrize("looks_at_cpus", [False, True])
+def test_that_perf_follows_the_threads_of_servers_is_told(
+    looks_at_cpus: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    servers.installed(monkeypatch)
+    install(_bin(tmp_path), monkeypatch, REPORTS, looks_at_cpus=looks_at_cpus)
+    result = servers.served(tmp_path).conduct(profile=True, **servers.OPTIONS)
+    assert result.profiles
+    words = [] if looks_at_cpus else ["CPU profile: perf follows threads here"]
+    assert [caution.partition(",")[0] for caution in told(result)] == words
+
+
 def test_the_profile_of_an_earlier_sitting_is_kept(sitting: Sitting, log: Path) -> None:
     twins = sitting.scripted(cost_ns=NEVER_PRECISE, before_trial=press_ctrl_c(at_stream=2))
     result = twins.conduct(profile=True)
@@ -220,7 +233,7 @@ def test_an_interruption_ends_it(sitting: Sitting, log: Path) -> None:
 def test_a_profile_of_an_older_store_is_taken_as_it_is(sitting: Sitting, log: Path) -> None:
     interrupted = sitting.scripted(cost_ns=NEVER_PRECISE, before_trial=press_ctrl_c(at_stream=2)).conduct(profile=True)
     older = sitting.fact(FACT)
-    for name in ("is_given_up", "has_kernel", "pass_seconds"):
+    for name in ("is_given_up", "has_kernel", "follows_threads", "pass_seconds"):
         del older[name]
     for condition in older["conditions"]:
         del condition["at_work_ns"]

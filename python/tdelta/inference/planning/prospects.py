@@ -240,8 +240,10 @@ def _cautions(strata: Sequence[Seen], known: _Known, planned: PlannedRun, rounds
         yield f"the time holds {rounds[-1]} of the {FEWEST_ROUNDS} rounds that are needed to see the luck of instances"
     pressed = _pressed(strata)
     if pressed > _PRESSED:
+        is_server = any(t.measurement.client_cpu_seconds > 0.0 for one in strata for t in one.run.trials)
+        what = "threads, the server's own or other programs'," if is_server else "other programs"
         words = "on a quieter machine less would do"
-        yield f"other programs wanted the CPU during {100 * pressed:.0f} % of the trials' time: {words}"
+        yield f"{what} waited for a CPU during {100 * pressed:.0f} % of the trials' time: {words}"
 
 
 def _pressed(strata: Sequence[Seen]) -> float:

@@ -51,6 +51,28 @@ def test_a_quieter_machine_needs_less_time() -> None:
     assert noisy.rounds is None or noisy.rounds > 2 * quiet.rounds
 
 
+@pytest.mark.parametrize("client_cpu_seconds", [0.0, 0.01])
+def test_that_threads_waited_for_a_cpu_is_told_and_of_servers_that_they_may_be_their_own(
+    client_cpu_seconds: float,
+) -> None:
+    def pressed(share: float) -> Prospect:
+        measured = run()
+        trials = tuple(
+            replace(
+                one,
+                measurement=replace(
+                    one.measurement, pressure={"cpu_some": share}, client_cpu_user_seconds=client_cpu_seconds
+                ),
+            )
+            for one in measured.trials
+        )
+        return found(replace(measured, trials=trials))
+
+    who = "threads, the server's own or other programs'," if client_cpu_seconds else "other programs"
+    (caution,) = set(pressed(0.31).cautions) - set(pressed(0.01).cautions)
+    assert caution == f"{who} waited for a CPU during 31 % of the trials' time: on a quieter machine less would do"
+
+
 def test_the_same_trials_give_the_same_plan() -> None:
     assert found(run()) == found(run())
 
