@@ -26,7 +26,7 @@ elif words[0] == "record":
     open(file, "w").write(pids)
     open({log!r}, "a").write(pids + "\\n")
     while order := os.read(orders, 64).decode().strip():
-        if order == {dies_at!r}:
+        if order == {dies_at!r} or ("-a" in words and order == {dies_on_cpus_at!r}):
             sys.exit(1)
         os.write(answers, b"ack\\n\\0")
 elif words[0] == "script" and "--show-switch-events" in words:
@@ -35,7 +35,7 @@ elif words[0] == "script" and "--show-switch-events" in words:
     print("   12/12    [001]    20.002000000: PERF_RECORD_SWITCH IN         ")
     print("   12/12    [001]    20.003000000: PERF_RECORD_SWITCH OUT        ")
 elif words[0] == "report":
-    pids = words[words.index("--pid") + 1] if "--pid" in words else open(words[words.index("-i") + 1]).read()
+    pids = open(words[words.index("-i") + 1]).read()
     sys.stdout.write({reports!r}.get(pids, {reports!r}.get("", "")))
 """
 
@@ -49,18 +49,19 @@ def install(
     dies_at: str = "",
     looks_at_cpus: bool = False,
     said_of_cpus: str = "",
+    dies_on_cpus_at: str = "",
 ) -> Path:
-    """Put it where ``perf`` is looked for; of ``perf script`` it knows processes 11 and, its child, 12.
+    """Put it where ``perf`` is looked for; its ``perf script`` has processes 11 and, its child, 12, as threads.
 
     Args:
         folder: where it goes.
         monkeypatch: of the test.
-        reports: what ``perf report`` prints, by the processes it was attached to as ``-p`` has them, or that it is
-            told to print.
+        reports: what ``perf report`` prints, by the processes it was attached to as ``-p`` has them, or "all".
         said: what ``perf record`` says before it fails at once.
         dies_at: the order at which it dies.
         looks_at_cpus: whether whole CPUs may be sampled.
         said_of_cpus: what it says before it fails at once where it is told to look at them.
+        dies_on_cpus_at: the order at which it dies then.
 
     Returns:
         The file that has a line for each recording: its processes, or "all".
@@ -69,7 +70,13 @@ def install(
     log.touch()
     program.write_text(
         _PROGRAM.format(
-            python=sys.executable, said=said, said_of_cpus=said_of_cpus, log=str(log), dies_at=dies_at, reports=reports
+            python=sys.executable,
+            said=said,
+            said_of_cpus=said_of_cpus,
+            log=str(log),
+            dies_at=dies_at,
+            dies_on_cpus_at=dies_on_cpus_at,
+            reports=reports,
         )
     )
     program.chmod(0o755)
@@ -78,8 +85,11 @@ def install(
     return log
 
 
-def report(*lines: tuple[int, str, str], event: str = "cpu-clock") -> str:
-    """What ``perf report`` prints of functions: samples, file, and level with symbol."""
+def report(*lines: tuple[int, str, str], event: str = "cpu-clock", thread: int = 11) -> str:
+    """What ``perf report`` prints of functions of a thread: samples, file, and level with symbol."""
     head = f"# Total Lost Samples: 0\n#\n# Samples: 9  of event '{event}'\n# Event count (approx.): 9\n#\n"
-    rows = (f" {samples}  \t {samples * 1_001_001} \t {dso}   \t{symbol}  \n" for samples, dso, symbol in lines)
+    rows = (
+        f" {samples}  \t {samples * 1_001_001} \t{thread:>7}:twin  \t {dso}   \t{symbol}  \n"
+        for samples, dso, symbol in lines
+    )
     return head + "".join(rows)

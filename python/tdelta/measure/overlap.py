@@ -2,7 +2,8 @@
 
 ``perf record --switch-events`` writes down when each thread gets a CPU and when it loses it (PERF_RECORD_SWITCH of
 perf_event_open(2), Linux 4.3), to the nanosecond and without a sample: what is added up here is exact for the processes
-that were sampled. What others do at that time is left out.
+that were sampled, as the machine sees its CPUs: of a virtual one, time that the host takes away is in it. What others
+do meanwhile is left out.
 """
 
 from __future__ import annotations
@@ -29,22 +30,19 @@ class Work:
     """When processes were at work.
 
     ``at_work_ns`` is for how long exactly one, two and more CPUs were, and empty where that is not known;
-    ``processes`` are those that were asked for, and all that they and their children started.
+    ``processes`` are those that were asked for, and all that they and their children started, ``threads`` theirs; None
+    where all are meant.
     """
 
     at_work_ns: tuple[int, ...]
-    processes: frozenset[int]
-
-    @property
-    def cpu_ns(self) -> int:
-        """The CPU time that they took; 0 where it is not known."""
-        return sum(cpus * ns for cpus, ns in enumerate(self.at_work_ns, 1))
+    processes: frozenset[int] | None = None
+    threads: frozenset[int] | None = None
 
 
-def work_of(printed: Iterable[str], cpus: int, processes: Iterable[int] = ()) -> Work:
-    """When processes were at work, from the first sample on, whosever it is.
+def work_of(printed: Iterable[str], cpus: int, processes: Iterable[int] | None = None) -> Work:
+    """When processes were at work, from the first sample on, whosever it is, so but for a millisecond of a trial.
 
-    A program that is started before perf is told to sample writes switches down, too: these are left out.
+    What perf writes down before it is told to sample is left out: a server's start.
 
     Args:
         printed: lines of ``perf script`` with `SHOWN`, in the order of time; read once.
@@ -52,24 +50,27 @@ def work_of(printed: Iterable[str], cpus: int, processes: Iterable[int] = ()) ->
         processes: ids of those that are meant; everything in the recording, where there are none.
     """
     found: Counter[int] = Counter()
-    meant = set(processes)
-    is_of_all = not meant
+    meant = set(processes or ())
+    threads: set[int] = set()
+    is_of_all = processes is None
     running: dict[int, int] = {}
     last_ns = 0
     has_begun = is_sampled = is_lost = False
     for line in printed:
         shown = _SHOWN.match(line)
         if shown is None:
-            is_lost = is_lost or "PERF_RECORD_LOST" in line
+            is_lost = is_lost or (has_begun and "PERF_RECORD_LOST" in line)
             continue
         process, thread, cpu, record, rest = int(shown[1]), int(shown[2]), int(shown[3]), shown[6] or "", shown[7] or ""
-        is_lost = is_lost or record.startswith("PERF_RECORD_LOST")
+        is_lost = is_lost or (has_begun and record.startswith("PERF_RECORD_LOST"))
         if record == _FORK and (forked := _FORKED.search(rest)) and int(forked[2]) in meant:
             meant.add(int(forked[1]))
         now_ns = int(shown[4]) * _S + int(shown[5])
         if not now_ns:
             continue  # perf makes up records at time 0: what there was when it began
         is_meant = is_of_all or process in meant
+        if is_meant:
+            threads.add(thread)
         if has_begun:
             found[len(running)] += now_ns - last_ns
         last_ns = now_ns
@@ -87,4 +88,4 @@ def work_of(printed: Iterable[str], cpus: int, processes: Iterable[int] = ()) ->
             running[cpu] = thread
     is_known = is_sampled and not is_lost
     at_work_ns = tuple(found[count] for count in range(1, max(cpus, *found) + 1)) if is_known else ()
-    return Work(at_work_ns, frozenset(meant))
+    return Work(at_work_ns) if is_of_all else Work(at_work_ns, frozenset(meant), frozenset(threads - {-1}))

@@ -1,11 +1,10 @@
 """Where a process spends its CPU time: ``perf record`` on the event cpu-clock, and ``perf report`` read by function.
 
 cpu-clock is a timer of the kernel's, which machines without hardware counters have, too. Where it may, perf looks at
-every CPU that is at work, each millisecond. What is not the processes' own is left out when samples are read, and those
-that are share what the processes took, which is known from when they got a CPU and lost it. Else it follows the
-processes' threads, and a sample stands for a millisecond of their CPU time; then the kernel has work with their timers
-whenever one goes on or off, which slows servers (``benches/perf_modes.py``). A function of the kernel that holds
-interrupts off is seen where it lets them on again.
+every CPU that is at work, each millisecond, and samples that are not the processes' own are left out when it is read.
+Else it follows the processes' threads, each millisecond of their CPU time; then the kernel has work with their timers
+whenever one goes on or off, which slows servers (``benches/perf_modes.py``). Either way a sample stands for a
+millisecond. A function of the kernel that holds interrupts off is seen where it lets them on again.
 
 Whatever keeps ``perf`` from working is an `EnvironmentFault` whose message says what to do: a profile is never worth a
 run.
@@ -25,7 +24,7 @@ import subprocess
 import tempfile
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
@@ -47,7 +46,7 @@ _PARANOID = Path("/proc/sys/kernel/perf_event_paranoid")
 _STATUS = Path("/proc/self/status")
 _PERMIT = "allow it: sysctl kernel.perf_event_paranoid=1, or run as root"
 _PERMIT_KERNEL = "sysctl kernel.perf_event_paranoid=1"
-_PERMIT_CPUS = "have it look at CPUs: sysctl kernel.perf_event_paranoid=0, or run as root"
+_PERMIT_CPUS = "have it look at whole CPUs: sysctl kernel.perf_event_paranoid=0, or CAP_PERFMON"
 _PARANOID_OF_CPUS = 0
 """The highest level of it at which anybody may look at whole CPUs."""
 
@@ -66,15 +65,19 @@ _PR_SET_PDEATHSIG = 1
 _ATTACH_SECONDS = 30.0
 _END_SECONDS = 30.0
 _REPORT_SECONDS = 120.0
-_MOST_ON_DISK_MIB = 512
+_MOST_ON_DISK_MIB = 256
+"""To be read in less than `_REPORT_SECONDS`, several times: some 5 million switches."""
+
 _TRIES = 3
 """A server's processes come and go: one that is gone when perf looks for it makes perf give up."""
 
 _LAST_WORDS = 300
 _HEX = re.compile(r"0x[0-9a-f]+")
-_EVENT = re.compile(r"^# Samples: .* of event '([^']*)'", re.MULTILINE)
+_EVENT = re.compile(r"# Samples: .* of event '([^']*)'")
 _LEVEL = re.compile(r"\[(.)\] ?(.*)")
-_FIELDS = 4
+_FIELDS = 5
+_VERSION = re.compile(r"\d+")
+_LOOKS_AT_CPUS_SINCE = (5, 15)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,10 +95,10 @@ class Recording:
 
 @dataclass(frozen=True, slots=True)
 class Samples:
-    """A file that perf wrote, and whose samples in it are meant: those of all processes in it, where there are none."""
+    """A file that perf wrote, and whose samples in it are meant: these processes', or (None) everything."""
 
     file: Path
-    processes: tuple[int, ...] = ()
+    processes: frozenset[int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,10 +109,10 @@ class Perf:
     looks_at_cpus: bool = False
 
     def sampling(self, processes: Callable[[], Sequence[int]], file: Path) -> Sampling:
-        """Attach to processes and their threads, and to those that they start; nothing is sampled yet.
+        """Have perf wait for the order to sample processes, their threads, and those that they start.
 
         Args:
-            processes: finds their ids.
+            processes: finds their ids; where whole CPUs are looked at, asked again when sampling begins and ends.
             file: where samples go.
 
         Raises:
@@ -119,12 +122,8 @@ class Perf:
             pids = tuple(processes())
             if not pids:
                 raise EnvironmentFault("the database's processes are not known on this machine")
-            if self.looks_at_cpus:
-                # A container's rights may be none outside of it, and what it may not is known when it is tried.
-                with contextlib.suppress(_Forbidden):
-                    return Sampling(self.program, pids, file, looks_at_cpus=True)
             try:
-                return Sampling(self.program, pids, file)
+                return Sampling(self.program, pids, file, processes if self.looks_at_cpus else None)
             except _Gone as gone:
                 if not left:
                     raise EnvironmentFault(str(gone)) from gone
@@ -137,19 +136,18 @@ class Perf:
             EnvironmentFault: perf cannot read it.
         """
         work = self._work(samples)
-        # Nobody else's are read.
-        of_whom = ["--pid", ",".join(map(str, sorted(work.processes)))] if samples.processes else []
         # No children: there are no call chains. By dso and symbol: what a stripped file does not name is an address.
-        words = ["--stdio", "--sort", "dso,sym", "-F", "sample,period,dso,sym", "-t", "\t", *of_whom]
-        recording = parse_report(self._told("report", samples.file, *words, "--no-children", "--percent-limit", "0"))
+        # By thread, which perf calls pid: told to leave processes out (--pid), perf 6.1 counts a symbol that several
+        # have for the first that it sees there.
+        words = ["--stdio", "--sort", "pid,dso,sym", "-F", "sample,period,pid,dso,sym", "-t", "\t"]
+        with self._telling("report", samples.file, *words, "--no-children", "--percent-limit", "0") as printed:
+            recording = parse_report(printed, work.threads)
         if platform.machine() == "x86_64":
-            with contextlib.suppress(EnvironmentFault):
-                words = ["-F", "pid,ip,sym,dso", "--show-mmap-events", *of_whom]
-                events = self._told("script", samples.file, *words).splitlines()
-                spins = spinning_samples(events, code_of, work.processes if samples.processes else None)
-                recording = with_spinning(recording, spins)
-        if samples.processes:
-            recording = _of_known_time(recording, work.cpu_ns)
+            with (
+                contextlib.suppress(EnvironmentFault),
+                self._telling("script", samples.file, "-F", "pid,ip,sym,dso", "--show-mmap-events") as printed,
+            ):
+                recording = with_spinning(recording, spinning_samples(printed, code_of, work.processes))
         return dataclasses.replace(recording, at_work_ns=work.at_work_ns)
 
     def _work(self, samples: Samples) -> Work:
@@ -158,27 +156,32 @@ class Perf:
             with self._telling("script", samples.file, *SHOWN) as printed:
                 return work_of(printed, cpus, samples.processes)
         except EnvironmentFault:
-            if samples.processes:
+            if samples.processes is not None:
                 raise
             # Functions are worth having without it, where nobody else's are among them.
-            return Work((), frozenset())
+            return Work(())
 
     @contextlib.contextmanager
     def _telling(self, command: str, file: Path, *words: str) -> Iterator[Iterator[str]]:
         """Lines as perf prints them: of a busy machine there are millions, which no memory need hold."""
         with tempfile.TemporaryFile() as errors, self._reading(command, file, words, errors) as process:
-            too_late = threading.Timer(_REPORT_SECONDS, process.kill)
-            too_late.start()
+            late = threading.Event()
+
+            def end() -> None:
+                late.set()
+                process.kill()
+
+            timer = threading.Timer(_REPORT_SECONDS, end)
+            timer.start()
             try:
                 yield (line.decode(errors="replace") for line in process.stdout or ())
                 process.wait()
             finally:
-                too_late.cancel()
+                timer.cancel()
                 process.kill()
             if process.returncode != 0:
                 errors.seek(0)
-                is_late = process.returncode == -signal.SIGKILL
-                said = f"it took more than {_REPORT_SECONDS:.0f} s" if is_late else _last_words(errors.read())
+                said = f"it took more than {_REPORT_SECONDS:.0f} s" if late.is_set() else _last_words(errors.read())
                 raise EnvironmentFault(f"perf could not read its own samples: {said}")
 
     def _reading(self, command: str, file: Path, words: Sequence[str], errors: IO[bytes]) -> subprocess.Popen[bytes]:
@@ -193,10 +196,6 @@ class Perf:
             )
         except OSError as error:
             raise EnvironmentFault(f"perf could not read its own samples: {error}") from error
-
-    def _told(self, command: str, file: Path, *words: str) -> str:
-        with self._telling(command, file, *words) as printed:
-            return "".join(printed)
 
 
 def find_perf() -> Perf:
@@ -215,7 +214,9 @@ def find_perf() -> Perf:
         raise EnvironmentFault(f"perf does not run here ({error}); {INSTALL}") from error
     if done.returncode != 0:
         raise EnvironmentFault(f"perf does not run here ({_last_words(done.stderr)}); {INSTALL}")
-    return Perf(program, may_look_at_cpus())
+    # Told to wait, an older one (up to 5.14) writes down neither forks nor mappings of what starts meanwhile.
+    is_new = tuple(map(int, _VERSION.findall(done.stdout.decode(errors="replace"))[:2])) >= _LOOKS_AT_CPUS_SINCE
+    return Perf(program, is_new and may_look_at_cpus())
 
 
 def may_look_at_cpus() -> bool:
@@ -233,7 +234,7 @@ def _has_right(*capabilities: int) -> bool:
 
 
 def _buffers() -> list[str]:
-    """Words for larger buffers than perf's own, where this process may lock memory.
+    """Arguments for larger buffers than perf's own, where this process may lock memory.
 
     All of a machine goes through them, and where its CPUs are busy perf waits for one.
     """
@@ -241,10 +242,6 @@ def _buffers() -> list[str]:
         return []
     fair = min(_BUFFER_KIB, _BUFFERS_KIB // (os.cpu_count() or 1))
     return ["-m", f"{1 << (fair.bit_length() - 1)}K"] if fair >= 2 * _SMALLEST_BUFFER_KIB else []
-
-
-class _Forbidden(EnvironmentFault):
-    """perf may not sample what it is told to."""
 
 
 class _Gone(EnvironmentFault):
@@ -255,17 +252,22 @@ class Sampling:
     """``perf record`` of processes. Use as a context manager: at the end it is gone, whatever happened.
 
     It is told when to begin and to end over a pipe, so that nothing but the trial is sampled, and is ended by its id.
+    Whole CPUs are looked at where ``on_cpus`` finds the processes' ids, later ones included.
     """
 
-    def __init__(self, program: str, pids: Sequence[int], file: Path, *, looks_at_cpus: bool = False) -> None:
+    def __init__(
+        self, program: str, pids: Sequence[int], file: Path, on_cpus: Callable[[], Sequence[int]] | None = None
+    ) -> None:
         self._errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the process
-        self._samples = Samples(file, tuple(pids) if looks_at_cpus else ())
+        self._file = file
+        self._on_cpus = on_cpus
+        self._processes = set(pids)
         orders, self._orders = os.pipe()
         self._answers, answers = os.pipe()
         # I: not while a CPU is idle.
         where = (
             ["-e", "cpu-clock:I", "-a", *_buffers()]
-            if looks_at_cpus
+            if on_cpus is not None
             else ["-e", "cpu-clock", "-p", ",".join(map(str, pids))]
         )
         command = [program, "record", *where, "-F", str(FREQUENCY_HZ), "-D", "-1"]
@@ -309,6 +311,7 @@ class Sampling:
 
     def begin(self) -> None:
         """Sample from now on. Raises ``EnvironmentFault`` if perf has given up."""
+        self._look_again()
         self._tell("enable")
 
     def end(self) -> Samples:
@@ -318,12 +321,18 @@ class Sampling:
             EnvironmentFault: perf has given up meanwhile.
         """
         self._tell("disable")
+        self._look_again()
         self._process.send_signal(signal.SIGINT)
         try:
             self._process.wait(_END_SECONDS)
         except subprocess.TimeoutExpired as late:
             raise EnvironmentFault(f"perf did not end within {_END_SECONDS:.0f} s") from late
-        return self._samples
+        return Samples(self._file, None if self._on_cpus is None else frozenset(self._processes))
+
+    def _look_again(self) -> None:
+        """Find processes whose start perf missed: it writes down who started whom, as far as it can."""
+        if self._on_cpus is not None:
+            self._processes.update(self._on_cpus())
 
     def _tell(self, order: str) -> None:
         try:
@@ -380,7 +389,7 @@ def why(words: str, paranoid: str) -> EnvironmentFault:
     lower = words.lower()
     if any(said in lower for said in ("access to performance monitoring", "permission", "not permitted", "paranoid")):
         level = f" (kernel.perf_event_paranoid is {paranoid})" if paranoid else ""
-        return _Forbidden(f"perf may not sample here{level}; {_PERMIT}")
+        return EnvironmentFault(f"perf may not sample here{level}; {_PERMIT}")
     if "unknown option" in lower or "usage: perf record" in lower or "usage: perf <" in lower:
         return EnvironmentFault("perf is too old: expected one that takes --control, of Linux 5.10 or newer")
     if "size limit reached" in lower:
@@ -401,24 +410,32 @@ def following_threads() -> str:
     return f"perf follows threads here, which slows servers whose threads hand work to each other; {_PERMIT_CPUS}"
 
 
-def parse_report(text: str) -> Recording:
-    """Read ``perf report`` with fields that tabulators separate: samples, period (ns), file, level and symbol.
+def parse_report(printed: Iterable[str], threads: Collection[int] | None = None) -> Recording:
+    """Read ``perf report`` with fields that tabulators separate: samples, period (ns), thread, file, level and symbol.
 
     Functions of a file that does not name them are added up under no symbol.
+
+    Args:
+        printed: its lines.
+        threads: whose samples are meant; all, where there are none.
     """
     found: dict[tuple[str, str, bool], tuple[int, int]] = {}
-    for line in text.splitlines():
+    has_kernel = True
+    for line in printed:
+        if event := _EVENT.match(line):
+            has_kernel = not event[1].endswith(":u")
         fields = [field.strip() for field in line.split("\t")]
         if line.startswith("#") or len(fields) < _FIELDS or not (fields[0].isdigit() and fields[1].isdigit()):
             continue
-        level = _LEVEL.fullmatch(fields[3])
-        symbol, is_kernel = (level[2], level[1] == "k") if level else (fields[3], False)
-        key = (_file_name(fields[2]), "" if _HEX.fullmatch(symbol) or symbol == "[unknown]" else symbol, is_kernel)
+        if threads is not None and int(fields[2].partition(":")[0]) not in threads:
+            continue
+        level = _LEVEL.fullmatch(fields[4])
+        symbol, is_kernel = (level[2], level[1] == "k") if level else (fields[4], False)
+        key = (_file_name(fields[3]), "" if _HEX.fullmatch(symbol) or symbol == "[unknown]" else symbol, is_kernel)
         samples, period = found.get(key, (0, 0))
         found[key] = (samples + int(fields[0]), period + int(fields[1]))
-    event = _EVENT.search(text)
     functions = tuple(Sampled(*key[:2], *counted, is_kernel=key[2]) for key, counted in found.items())
-    return Recording(functions, has_kernel=event is None or not event[1].endswith(":u"))
+    return Recording(functions, has_kernel)
 
 
 def with_spinning(recording: Recording, spins: Mapping[tuple[str, str], int]) -> Recording:
@@ -440,21 +457,6 @@ def with_spinning(recording: Recording, spins: Mapping[tuple[str, str], int]) ->
             functions.append(dataclasses.replace(one, samples=one.samples - samples, cpu_ns=one.cpu_ns - cpu_ns))
         if samples:
             functions.append(dataclasses.replace(one, samples=samples, cpu_ns=cpu_ns, is_spinning=True))
-    return dataclasses.replace(recording, functions=tuple(functions))
-
-
-def _of_known_time(recording: Recording, cpu_ns: int) -> Recording:
-    """A recording of whole CPUs, whose samples share among themselves what the processes are known to have taken.
-
-    CPUs are looked at every millisecond, whoever is at work: beside other programs a process is hit more or less often
-    than its share, and not at all while the host has the CPU.
-    """
-    sampled_ns = sum(one.cpu_ns for one in recording.functions)
-    if not sampled_ns or not cpu_ns:
-        return recording
-    functions = (
-        dataclasses.replace(one, cpu_ns=round(one.cpu_ns * cpu_ns / sampled_ns)) for one in recording.functions
-    )
     return dataclasses.replace(recording, functions=tuple(functions))
 
 

@@ -24,7 +24,6 @@ from tdelta.measure.profile import (
     FREQUENCY_HZ,
     Perf,
     Recording,
-    Samples,
     Sampling,
     added,
     find_perf,
@@ -38,7 +37,7 @@ FACT = "cpu profiles"
 """The fact that holds what was sampled."""
 
 _TRIAL_SECONDS = 1.0
-"""The least length of such a trial: perf takes a third of a second to attach."""
+"""The least length of such a trial: starting, ending and reading perf take about as long."""
 
 _ENOUGH_SAMPLES = 3000
 """A class that has a tenth of them is known to a ninth of itself (95 %)."""
@@ -110,26 +109,32 @@ class Profiling:
         except EnvironmentFault as fault:
             self._give_up(fault, observe)
             return
+        perf = dataclasses.replace(perf, looks_at_cpus=perf.looks_at_cpus and not self._follows_threads)
+        if self._found and not self._follows_threads and not perf.looks_at_cpus:
+            self._give_up(EnvironmentFault("perf looked at whole CPUs before, and may not now"), observe)
+            return
         passes = _Passes(self._plan, perf, self.folder, number, twins, watching, is_interrupted, observe)
-        wanted, done, free, before = 1, 0, 0.0, seconds_left()
-        while done < wanted and not is_interrupted():
-            if not passes.run(done, wanted, jobs):
-                break
-            done += 1
-            if done == 1:
+        wanted, free, before = 1, 0.0, seconds_left()
+        while len(passes.done) < wanted and not is_interrupted():
+            if not passes.run(wanted, jobs):
+                if passes.fault is None or not passes.perf.looks_at_cpus or not is_first or passes.done:
+                    break
+                # What may not, or cannot, be had of whole CPUs may be of threads; both ways in one run compare nothing.
+                passes.follow_threads()
+                continue
+            if len(passes.done) == 1:
                 taken = before - seconds_left()
                 free = taken if is_first else 0.0
                 self._pass_seconds = max(self._pass_seconds, taken)
                 wanted = min(self._passes_wanted(passes), 1 + self._affordable(seconds_left(), taken - free))
-        self._found = _together(self._found, passes.read())
-        # What reading samples takes is a pass's, too.
+        self._found = _together(self._found, passes.found())
         taken = before - seconds_left()
         self._spent_seconds += taken - free
-        self._pass_seconds = max(self._pass_seconds, taken / max(1, done))
+        self._pass_seconds = max(self._pass_seconds, taken / max(1, len(passes.done)))
         if passes.fault is not None:
             self._give_up(passes.fault, observe)
         self._has_kernel = self._has_kernel and passes.has_kernel
-        self._follows_threads = self._follows_threads or passes.follows_threads
+        self._follows_threads = not passes.perf.looks_at_cpus
 
     def as_json(self) -> dict[str, object]:
         """JSON values, for `restore` and for whoever exports the run."""
@@ -159,7 +164,7 @@ class Profiling:
         # Older stores have profiles of one round, and no more of these.
         self._is_given_up = values.get("is_given_up", True)
         self._has_kernel = values.get("has_kernel", True)
-        self._follows_threads = values.get("follows_threads", False)
+        self._follows_threads = values.get("follows_threads", bool(values["conditions"]))
         self._pass_seconds = values.get("pass_seconds", 0.0)
         self._cautions = list(values["cautions"])
         self._found = [
@@ -186,6 +191,8 @@ class Profiling:
             told.append(f"CPU profile: {without_kernel()}")
         if self._found and self._follows_threads and self._plan.request.is_served:
             told.append(f"CPU profile: {following_threads()}")
+        if any(one.samples and not one.at_work_ns for one in self._found):
+            told.append("CPU profile: perf lost records, so how long CPUs were at work at once is not known")
         if any(not one.samples for one in self._found) and not self._is_given_up:
             told.append("no CPU profile: perf took no samples")
         return tuple(dict.fromkeys(told))
@@ -237,7 +244,7 @@ class _Passes:
         observe: Callable[[Event], None],
     ) -> None:
         self._plan = plan
-        self._perf = perf
+        self.perf = perf
         self._folder = folder
         self._round = number
         self._twins = twins
@@ -245,59 +252,75 @@ class _Passes:
         self._is_interrupted = is_interrupted
         self._observe = observe
         self._conditions = [c for c in plan.conditions if c in twins and (c.role is not Role.AA or plan.mix().writes)]
-        self._kept: dict[Condition, list[tuple[Samples, Measurement]]] = {}
+        self._begun = 0
+        self.done: list[dict[Condition, tuple[Recording, Measurement]]] = []
+        """What each pass brought."""
+
         self.fault: EnvironmentFault | None = None
         """What ended the sampling; the rest of its pass was run without."""
-
-        self.has_kernel = True
-        self.follows_threads = False
 
     @property
     def fewest_cpu_seconds(self) -> float:
         """The CPU seconds of the condition that took the fewest, so far."""
-        return min((sum(m.cpu_seconds for _, m in kept) for kept in self._kept.values()), default=0.0)
+        conditions = self.done[0] if self.done else ()
+        return min((sum(one[condition][1].cpu_seconds for one in self.done) for condition in conditions), default=0.0)
 
-    def run(self, number: int, of: int, jobs: Callable[[Condition, int], TrialJob]) -> bool:
-        """One trial on every twin, in a drawn order. Whether all were sampled: half a pass compares nothing."""
+    @property
+    def has_kernel(self) -> bool:
+        """Whether the kernel's functions could be seen."""
+        return all(recording.has_kernel for one in self.done for recording, _ in one.values())
+
+    def follow_threads(self) -> None:
+        """Try the other way from now on."""
+        self.perf = dataclasses.replace(self.perf, looks_at_cpus=False)
+        self.fault = None
+
+    def run(self, of: int, jobs: Callable[[Condition, int], TrialJob]) -> bool:
+        """One trial on every twin, in a drawn order. Whether all were sampled: half a pass compares nothing.
+
+        Args:
+            of: how many passes there are to be.
+            jobs: the trial that is next for a condition, and the number of its pass.
+        """
+        number = self._begun
+        self._begun += 1
         order = stream(self._plan.settings.seed, "profile", self._round, number).permutation(len(self._conditions))
-        sampled: dict[Condition, tuple[Samples, Measurement]] = {}
+        sampled: dict[Condition, tuple[Recording, Measurement]] = {}
         for done, index in enumerate(order):
             if self._is_interrupted():
                 return False
-            text = f"functions are sampled, pass {number + 1} of {of}"
+            text = f"functions are sampled, pass {len(self.done) + 1} of {of}"
             self._observe(Phase("profile", text, done, len(self._conditions)))
             condition = self._conditions[int(index)]
             if (found := self._trial(number, condition, jobs(condition, number))) is not None:
                 sampled[condition] = found
         if self.fault is not None or any(c.role is not Role.AA and c not in sampled for c in self._conditions):
             return False
-        for condition, one in sampled.items():
-            self._kept.setdefault(condition, []).append(one)
+        self.done.append(sampled)
         return True
 
-    def _file(self, number: int, condition: Condition) -> Path:
-        return self._folder / f"perf-{number}-{self._conditions.index(condition)}.data"
-
-    def _trial(self, number: int, condition: Condition, job: TrialJob) -> tuple[Samples, Measurement] | None:
+    def _trial(self, number: int, condition: Condition, job: TrialJob) -> tuple[Recording, Measurement] | None:
         """One trial; None where it was not sampled, perf did not last, or it did not come to its end."""
         twin = self._twins[condition][1]
+        file = self._folder / f"perf-{number}-{self._conditions.index(condition)}.data"
         with ExitStack() as stack:
+            stack.callback(self._remove)
             is_sampled = condition.role is not Role.AA and self.fault is None
-            sampling = self._attached(twin, self._file(number, condition), stack) if is_sampled else None
+            sampling = self._attached(twin, file, stack) if is_sampled else None
             with self._watching(twin):
                 # What comes before the work, a server's start, is in no figure of the run, and is not sampled.
                 measured = twin.trial(job, None if sampling is None else partial(self._begin, sampling))
             if sampling is None or self.fault is not None or measured.stopped_by == "signal":
                 return None
             try:
-                return sampling.end(), measured
+                return self.perf.read(sampling.end()), measured
             except EnvironmentFault as fault:
                 self.fault = fault
                 return None
 
     def _attached(self, twin: Twin, file: Path, stack: ExitStack) -> Sampling | None:
         try:
-            return stack.enter_context(self._perf.sampling(twin.processes, file))
+            return stack.enter_context(self.perf.sampling(twin.processes, file))
         except EnvironmentFault as fault:
             self.fault = fault
             return None
@@ -309,25 +332,17 @@ class _Passes:
         except EnvironmentFault as fault:
             self.fault = fault
 
-    def read(self) -> list[Profiled]:
-        """What was sampled on each condition, in the design's order. Files are removed."""
+    def found(self) -> list[Profiled]:
+        """What was sampled on each condition, in the design's order."""
         found = []
-        try:
-            for condition in self._conditions:
-                if kept := self._kept.get(condition):
-                    recording = added(self._perf.read(samples) for samples, _ in kept)
-                    self.has_kernel = self.has_kernel and recording.has_kernel
-                    self.follows_threads = self.follows_threads or any(not one.processes for one, _ in kept)
-                    operations = sum(measured.counted_operations for _, measured in kept)
-                    found.append(Profiled(condition, len(kept), operations, recording.functions, recording.at_work_ns))
-        except EnvironmentFault as fault:
-            self.fault = fault
-            return []  # one side alone
-        finally:
-            self.remove()
+        for condition in self._conditions:
+            if kept := [one[condition] for one in self.done if condition in one]:
+                recording = added(recording for recording, _ in kept)
+                operations = sum(measured.counted_operations for _, measured in kept)
+                found.append(Profiled(condition, len(kept), operations, recording.functions, recording.at_work_ns))
         return found
 
-    def remove(self) -> None:
+    def _remove(self) -> None:
         """Remove all files of samples."""
         for file in self._folder.glob("perf-*.data*"):
             with suppress(OSError):

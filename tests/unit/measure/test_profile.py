@@ -27,18 +27,18 @@ PRINTED = """\
 # Samples: 263  of event 'cpu-clock'
 # Event count (approx.): 263263263
 #
-# Samples\t  Period\tShared Object\tSymbol
- 8          \t 8008008    \t[kernel.kallsyms]                       \t[k] _copy_to_iter
- 53         \t 53053053   \t_native.abi3.so                         \t[.] 0x00000000000e7d1c
- 2          \t 2002002    \t_native.abi3.so                         \t[.] 0x00000000000e7d20
- 401        \t 401401401  \t__init__.cpython-311-x86_64-linux-gnu.so\t[.] aesEncryptCBC
- 3          \t 3003003    \t_duckdb.so                              \t[.] duckdb::BitpackingScanPartial<int, int>
- 1          \t 1001001    \t[unknown]                               \t[.] 0x00007f0000000000
+# Samples\t  Period\t    Pid:Command      \tShared Object\tSymbol
+ 8          \t 8008008    \t  14317:python3\t[kernel.kallsyms]                       \t[k] _copy_to_iter
+ 53         \t 53053053   \t     17:a:b c  \t_native.abi3.so                         \t[.] 0x00000000000e7d1c
+ 2          \t 2002002    \t  14317:python3\t_native.abi3.so                         \t[.] 0x00000000000e7d20
+ 401        \t 401401401  \t     17:a:b c  \t__init__.cpython-311-x86_64-linux-gnu.so\t[.] aesEncryptCBC
+ 3          \t 3003003    \t  14317:python3\t_duckdb.so\t[.] duckdb::BitpackingScanPartial<int, int>
+ 1          \t 1001001    \t     17:a:b c  \t[unknown]                               \t[.] 0x00007f0000000000
 """
 
 
 def test_what_perf_prints_becomes_functions_and_those_without_a_name_are_one_for_each_file() -> None:
-    found = parse_report(PRINTED)
+    found = parse_report(PRINTED.splitlines())
     assert found.has_kernel
     assert found.functions == (
         Sampled("[kernel.kallsyms]", "_copy_to_iter", 8, 8_008_008, is_kernel=True),
@@ -50,20 +50,21 @@ def test_what_perf_prints_becomes_functions_and_those_without_a_name_are_one_for
 
 
 def test_a_report_without_samples_has_no_functions() -> None:
-    assert parse_report("# Samples: 0  of event 'cpu-clock'\n").functions == ()
+    assert parse_report(["# Samples: 0  of event 'cpu-clock'\n"]).functions == ()
 
 
 def test_a_recording_of_programs_alone_says_so() -> None:
-    assert not parse_report(report((1, "a", "[.] f"), event="cpu-clock:u")).has_kernel
+    assert not parse_report(report((1, "a", "[.] f"), event="cpu-clock:u").splitlines()).has_kernel
 
 
 def test_no_folder_of_anybodys_is_kept() -> None:
-    (one,) = parse_report(report((1, "/home/me/lib/libcrypto.so.3 (deleted)", "[.] EVP_CipherUpdate"))).functions
+    printed = report((1, "/home/me/lib/libcrypto.so.3 (deleted)", "[.] EVP_CipherUpdate"))
+    (one,) = parse_report(printed.splitlines()).functions
     assert (one.dso, one.symbol) == ("libcrypto.so.3", "EVP_CipherUpdate")
 
 
 def test_recordings_are_added_function_by_function() -> None:
-    once = parse_report(PRINTED)
+    once = parse_report(PRINTED.splitlines())
     twice = added([once, once, Recording((Sampled("x", "y", 1, 7),), has_kernel=False)])
     assert sum(one.samples for one in twice.functions) == 2 * sum(one.samples for one in once.functions) + 1
     assert not twice.has_kernel
@@ -83,26 +84,37 @@ def test_samples_are_of_what_ran_between_begin_and_end(tmp_path: Path, monkeypat
 def test_of_whole_cpus_the_processes_and_what_they_start_are_read_and_nothing_else(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    log = install(tmp_path, monkeypatch, {"11,12": report((5, "postgres", "[.] ExecScan"))}, looks_at_cpus=True)
+    printed = [report((samples, "libc.so.6", "[.] memcpy"), thread=thread) for samples, thread in ((5, 11), (3, 12))]
+    other = report((70, "libc.so.6", "[.] memcpy"), (1, "libc.so.6", "[.] free"), thread=7)
+    log = install(tmp_path, monkeypatch, {"all": "".join((*printed, other))}, looks_at_cpus=True)
     perf, file = find_perf(), tmp_path / "perf.data"
     with perf.sampling(lambda: (11,), file) as sampling:
         sampling.begin()
         samples = sampling.end()
-    assert (log.read_text(), samples) == ("all\n", Samples(file, (11,)))
+    assert (log.read_text(), samples) == ("all\n", Samples(file, frozenset({11})))
     recording = perf.read(samples)
     assert recording.at_work_ns[:2] == (2_000_000, 1_000_000)
-    (one,) = recording.functions  # what they took, by their switches, is what samples share
-    assert one == Sampled("postgres", "ExecScan", 5, 2_000_000 + 2 * 1_000_000)
+    assert recording.functions == (Sampled("libc.so.6", "memcpy", 8, 8_008_008),)
 
 
-def test_where_whole_cpus_may_not_be_sampled_threads_are_followed(
+def test_of_whole_cpus_processes_that_come_meanwhile_are_looked_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    log = install(tmp_path, monkeypatch, {}, looks_at_cpus=True, said_of_cpus="Access to performance monitoring")
-    with find_perf().sampling(lambda: (11,), tmp_path / "perf.data") as sampling:
+    install(tmp_path, monkeypatch, {}, looks_at_cpus=True)
+    there = iter([(5,), (6,), ()])
+    with find_perf().sampling(lambda: next(there), tmp_path / "perf.data") as sampling:
         sampling.begin()
-        assert sampling.end() == Samples(tmp_path / "perf.data")
-    assert log.read_text() == "11\n"
+        assert sampling.end().processes == {5, 6}
+
+
+def test_a_perf_that_forgets_what_starts_while_it_waits_follows_threads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install(tmp_path, monkeypatch, {}, looks_at_cpus=True)
+    assert find_perf().looks_at_cpus
+    program = tmp_path / "perf"
+    program.write_text(program.read_text().replace("perf version 6.1", "perf version 5.10.216"))
+    assert not find_perf().looks_at_cpus
 
 
 @pytest.mark.parametrize(
@@ -145,17 +157,23 @@ sys.stdin.readline()
 
 
 @pytest.mark.parametrize("looks_at_cpus", [False, True])
-def test_children_that_come_and_go_are_sampled_and_other_programs_are_not(looks_at_cpus: bool, tmp_path: Path) -> None:
+def test_children_that_come_and_go_are_sampled_and_another_process_in_the_same_functions_is_not(
+    looks_at_cpus: bool, tmp_path: Path
+) -> None:
     if shutil.which("perf") is None:
         if os.environ.get("TDELTA_REQUIRE_ENGINES"):
             pytest.fail("there is no perf here: apt-get install linux-perf")
         pytest.skip("there is no perf here")
     perf = dataclasses.replace(find_perf(), looks_at_cpus=looks_at_cpus)
+    cpu = min(os.sched_getaffinity(0))
+    busy = "import time\nwhile True: time.process_time()"
     with (
-        subprocess.Popen([sys.executable, "-c", "while True: pass"]) as other,
+        subprocess.Popen([sys.executable, "-c", busy]) as other,
         subprocess.Popen([sys.executable, "-c", CHILDREN], stdin=-1, stdout=-1, text=True) as process,
     ):
         try:
+            for pid in (other.pid, process.pid):
+                os.sched_setaffinity(pid, {cpu})
             assert process.stdin is not None
             assert process.stdout is not None
             process.stdout.readline()
@@ -166,19 +184,17 @@ def test_children_that_come_and_go_are_sampled_and_other_programs_are_not(looks_
                 process.stdout.readline()
                 samples = sampling.end()
         except EnvironmentFault as fault:
-            if "perf may not sample here" in str(fault):  # the machine's owner decides that
+            if looks_at_cpus or "perf may not sample here" in str(fault):  # the machine's owner decides that
                 pytest.skip(str(fault))
             raise
         finally:
             process.kill()
             other.kill()
-    if looks_at_cpus and not samples.processes:
-        pytest.skip("perf may not look at whole CPUs here")
     recording = perf.read(samples)
-    # The other program was at work all along, so what is counted of it would at least double this.
-    assert sum(one.cpu_ns for one in recording.functions) / 1e9 == pytest.approx(0.32, rel=0.2)
-    assert sum(recording.at_work_ns[1:]) < 0.1 * recording.at_work_ns[0]
-    assert 30 < sum(one.samples for one in recording.functions) < 1000  # about 300, by chance beside other programs
+    sampled_seconds = sum(one.cpu_ns for one in recording.functions) / 1e9
+    assert sampled_seconds == pytest.approx(0.32, rel=0.25)  # the other's would come to as much again
+    if recording.at_work_ns:  # where no record was lost
+        assert sum(cpus * ns for cpus, ns in enumerate(recording.at_work_ns, 1)) / 1e9 == pytest.approx(0.32, rel=0.25)
 
 
 def test_without_perf_the_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -206,7 +222,10 @@ def test_a_perf_of_another_kernel_is_told_as_it_says(tmp_path: Path, monkeypatch
         ),
         ("failed to open perf.data: Permission denied", "may not sample here"),
         ("  Error: unknown option `control'\n\n Usage: perf record [<options>]", "too old"),
-        ("[ perf record: perf size limit reached (524294 KB), stopping session ]", "reached 512 MiB; take shorter trials"),
+        (
+            "[ perf record: perf size limit reached (262150 KB), stopping session ]",
+            "reached 256 MiB; take shorter trials",
+        ),
         ("Segmentation fault", "perf gave up: Segmentation fault"),
         ("", "perf gave up: it said nothing"),
     ],

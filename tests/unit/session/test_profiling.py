@@ -195,11 +195,50 @@ def test_that_perf_follows_the_threads_of_servers_is_told(
     looks_at_cpus: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     servers.installed(monkeypatch)
-    install(_bin(tmp_path), monkeypatch, REPORTS, looks_at_cpus=looks_at_cpus)
-    result = servers.served(tmp_path).conduct(profile=True, **servers.OPTIONS)
+    install(_bin(tmp_path), monkeypatch, {"": REPORTS["2"]}, looks_at_cpus=looks_at_cpus)
+    result = servers.served(tmp_path, processes=lambda _: (11,)).conduct(profile=True, **servers.OPTIONS)
     assert result.profiles
     words = [] if looks_at_cpus else ["CPU profile: perf follows threads here"]
     assert [caution.partition(",")[0] for caution in told(result)] == words
+
+
+@pytest.mark.parametrize(
+    "fake", [{"said_of_cpus": "Access to performance monitoring is limited"}, {"dies_on_cpus_at": "disable"}]
+)
+def test_where_whole_cpus_cannot_be_sampled_all_of_the_run_follows_threads(
+    fake: dict[str, Any], sitting: Sitting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = install(_bin(sitting.base), monkeypatch, REPORTS, looks_at_cpus=True, **fake)
+    result = sitting.scripted(rows=by_trials).conduct(profile=True, workload="order-entry", min_rounds=3, max_rounds=3)
+    done = log.read_text().split()
+    assert done.count("all") == ("dies_on_cpus_at" in fake)
+    (profile,) = result.profiles
+    assert {profile.baseline.trials, profile.condition.trials} == {done.count("1")} == {done.count("2")}
+    assert told(result) == []
+    assert check(result, "rows are the same after the last trial").ok
+    for twin in of_rounds(sitting):
+        ranges = sorted((job.first_op, job.first_op + job.operations) for job in (*twin.jobs, *twin.searched))
+        assert all(end <= begin for (_, end), (begin, _) in pairwise(ranges))
+
+
+def test_samples_of_whole_cpus_and_of_threads_are_never_put_together(
+    sitting: Sitting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    everything = {"": REPORTS["2"]}
+    twins = sitting.scripted(cost_ns=NEVER_PRECISE, before_trial=press_ctrl_c(at_stream=2), processes=lambda _: (11,))
+    install(_bin(sitting.base), monkeypatch, everything, looks_at_cpus=True)
+    before = twins.conduct(profile=True).profiles
+    install(_bin(sitting.base), monkeypatch, everything)
+    again = Sitting(sitting.base).resume()
+    assert again.profiles == before != ()
+    assert told(again) == ["the CPU profile was cut short: perf looked at whole CPUs before, and may not now"]
+
+
+def test_that_records_were_lost_is_told(sitting: Sitting, log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tdelta.measure.profile.SHOWN", ())
+    assert [caution.partition(",")[0] for caution in told(sitting.conduct(profile=True))] == [
+        "CPU profile: perf lost records"
+    ]
 
 
 def test_the_profile_of_an_earlier_sitting_is_kept(sitting: Sitting, log: Path) -> None:
