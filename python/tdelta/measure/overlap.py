@@ -1,9 +1,9 @@
 """How long several CPUs were at work at once for the same processes: what perf recorded of threads that go on and off.
 
 ``perf record --switch-events`` writes down when each thread gets a CPU and when it loses it (PERF_RECORD_SWITCH of
-perf_event_open(2), Linux 4.3), to the nanosecond and without a sample: what is added up here is exact for the processes
-that were sampled, as the machine sees its CPUs: of a virtual one, time that the host takes away is in it. What others
-do meanwhile is left out.
+perf_event_open(2), Linux 4.3), without a sample. What is added up here is the time from the one to the other, of the
+processes that were sampled. Of a virtual CPU, time that the host takes away is in it. What the kernel takes to switch,
+from the one thread's end to the next one's beginning, is not: where perf follows threads, that is much.
 """
 
 from __future__ import annotations
@@ -31,12 +31,13 @@ class Work:
 
     ``at_work_ns`` is for how long exactly one, two and more CPUs were, and empty where that is not known;
     ``processes`` are those that were asked for, and all that they and their children started, ``threads`` theirs; None
-    where all are meant.
+    where all are meant. ``is_lost`` says that perf could not write everything down, samples included.
     """
 
     at_work_ns: tuple[int, ...]
     processes: frozenset[int] | None = None
     threads: frozenset[int] | None = None
+    is_lost: bool = False
 
 
 def work_of(printed: Iterable[str], cpus: int, processes: Iterable[int] | None = None) -> Work:
@@ -87,5 +88,7 @@ def work_of(printed: Iterable[str], cpus: int, processes: Iterable[int] | None =
             # Switched in, or sampled: it had its CPU before the recording began, where nothing tells that it got it.
             running[cpu] = thread
     is_known = is_sampled and not is_lost
-    at_work_ns = tuple(found[count] for count in range(1, max(cpus, *found) + 1)) if is_known else ()
-    return Work(at_work_ns) if is_of_all else Work(at_work_ns, frozenset(meant), frozenset(threads - {-1}))
+    at_work_ns = tuple(found[count] for count in range(1, max((cpus, *found)) + 1)) if is_known else ()
+    if is_of_all:
+        return Work(at_work_ns, is_lost=is_lost)
+    return Work(at_work_ns, frozenset(meant), frozenset(threads - {-1}), is_lost)

@@ -85,12 +85,13 @@ class Recording:
     """All functions that were seen in one recording.
 
     ``has_kernel`` says whether the kernel's could be; ``at_work_ns`` is how long exactly one, two and more CPUs were at
-    work, and empty where that is not known.
+    work, and empty where that is not known; ``is_lost`` says that perf could not write everything down.
     """
 
     functions: tuple[Sampled, ...]
     has_kernel: bool = True
     at_work_ns: tuple[int, ...] = ()
+    is_lost: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +123,8 @@ class Perf:
             pids = tuple(processes())
             if not pids:
                 raise EnvironmentFault("the database's processes are not known on this machine")
+            if self.looks_at_cpus and not all(map(_has_maps, pids)):
+                raise EnvironmentFault("the database runs as another user, whose code perf may not look up")
             try:
                 return Sampling(self.program, pids, file, processes if self.looks_at_cpus else None)
             except _Gone as gone:
@@ -143,12 +146,11 @@ class Perf:
         with self._telling("report", samples.file, *words, "--no-children", "--percent-limit", "0") as printed:
             recording = parse_report(printed, work.threads)
         if platform.machine() == "x86_64":
-            with (
-                contextlib.suppress(EnvironmentFault),
-                self._telling("script", samples.file, "-F", "pid,ip,sym,dso", "--show-mmap-events") as printed,
-            ):
-                recording = with_spinning(recording, spinning_samples(printed, code_of, work.processes))
-        return dataclasses.replace(recording, at_work_ns=work.at_work_ns)
+            with contextlib.suppress(EnvironmentFault):
+                with self._telling("script", samples.file, "-F", "pid,ip,sym,dso", "--show-mmap-events") as printed:
+                    spins = spinning_samples(printed, code_of, work.processes)
+                recording = with_spinning(recording, spins)
+        return dataclasses.replace(recording, at_work_ns=work.at_work_ns, is_lost=work.is_lost)
 
     def _work(self, samples: Samples) -> Work:
         cpus = len(os.sched_getaffinity(0))
@@ -233,10 +235,21 @@ def _has_right(*capabilities: int) -> bool:
     return held is not None and any(int(held[1], 16) >> right & 1 for right in capabilities)
 
 
+def _has_maps(pid: int) -> bool:
+    """Whether it can be told which code a process has mapped; one that is gone is no matter."""
+    try:
+        Path(f"/proc/{pid}/maps").read_bytes()
+    except PermissionError:
+        return False
+    except OSError:
+        pass
+    return True
+
+
 def _buffers() -> list[str]:
     """Arguments for larger buffers than perf's own, where this process may lock memory.
 
-    All of a machine goes through them, and where its CPUs are busy perf waits for one.
+    All switches go through them, and where CPUs are busy perf waits for one.
     """
     if not _has_right(_CAP_IPC_LOCK):
         return []
@@ -266,12 +279,12 @@ class Sampling:
         self._answers, answers = os.pipe()
         # I: not while a CPU is idle.
         where = (
-            ["-e", "cpu-clock:I", "-a", *_buffers()]
+            ["-e", "cpu-clock:I", "-a", "--max-size", f"{_MOST_ON_DISK_MIB}M"]
             if on_cpus is not None
             else ["-e", "cpu-clock", "-p", ",".join(map(str, pids))]
         )
         command = [program, "record", *where, "-F", str(FREQUENCY_HZ), "-D", "-1"]
-        command += ["--switch-events", "--sample-cpu", "--max-size", f"{_MOST_ON_DISK_MIB}M"]
+        command += ["--switch-events", "--sample-cpu", *_buffers()]
         command += ["--control", f"fd:{orders},{answers}", "-o", str(file)]
         # No copies of the programs go to ~/.debug, where perf would keep them.
         command += ["--no-buildid", "--no-buildid-cache"]
@@ -393,7 +406,7 @@ def why(words: str, paranoid: str) -> EnvironmentFault:
     if "unknown option" in lower or "usage: perf record" in lower or "usage: perf <" in lower:
         return EnvironmentFault("perf is too old: expected one that takes --control, of Linux 5.10 or newer")
     if "size limit reached" in lower:
-        remedy = "take shorter trials (--trial-seconds), or a machine with less to do"
+        remedy = "trials are too long for all that this machine does"
         return EnvironmentFault(f"perf gave up: its file reached {_MOST_ON_DISK_MIB} MiB; {remedy}")
     if "no such process" in lower or "couldn't create thread/cpu maps" in lower:
         return _Gone(f"perf could not attach: {_last_words(words)}")
@@ -464,9 +477,11 @@ def added(recordings: Iterable[Recording]) -> Recording:
     """Several recordings as one."""
     found: dict[Sampled, tuple[int, int]] = {}
     has_kernel = True
+    is_lost = False
     overlaps: list[tuple[int, ...]] = []
     for recording in recordings:
         has_kernel = has_kernel and recording.has_kernel
+        is_lost = is_lost or recording.is_lost
         overlaps.append(recording.at_work_ns)
         for one in recording.functions:
             key = dataclasses.replace(one, samples=0, cpu_ns=0)
@@ -477,7 +492,7 @@ def added(recordings: Iterable[Recording]) -> Recording:
     )
     # Where one of them does not know, the sum does not.
     at_work_ns = tuple(sum(of) for of in zip_longest(*overlaps, fillvalue=0)) if all(overlaps) else ()
-    return Recording(functions, has_kernel, at_work_ns)
+    return Recording(functions, has_kernel, at_work_ns, is_lost)
 
 
 def _file_name(dso: str) -> str:

@@ -32,7 +32,7 @@ _EXTENDED = tuple(bytes((opcode,)) for opcode in (0xAF, 0xB6, 0xB7, 0xBE, 0xBF))
 _MAPPED = re.compile(
     r"PERF_RECORD_MMAP2? (-?\d+)/\d+: \[(0x[0-9a-f]+)\((0x[0-9a-f]+)\) @ (0x[0-9a-f]+|0)\b[^\]]*\]: \S+ (.+)$"
 )
-_SAMPLED = re.compile(r"\s*\d+\s+([0-9a-f]+) (.*)$")
+_SAMPLED = re.compile(r"\s*(-?\d+)\s+([0-9a-f]+) (.*)$")
 _UNKNOWN = "[unknown]"
 
 Code = Callable[[str, int, int], bytes]
@@ -55,7 +55,7 @@ def spinning_samples(
     Args:
         printed: lines of ``perf script -F pid,ip,sym,dso --show-mmap-events``.
         code: reads files.
-        processes: whose mappings count; everybody's, where there are none. Samples are of these alone.
+        processes: whose mappings and samples count; everybody's, where there are none.
     """
     maps: defaultdict[str, dict[_Mapping, None]] = defaultdict(dict)
     seen: Counter[tuple[str, int, str]] = Counter()
@@ -64,8 +64,12 @@ def spinning_samples(
             start, length, first = (int(mapped[at], 16) for at in (2, 3, 4))
             if processes is None or int(mapped[1]) in processes:
                 maps[mapped[5]][_Mapping(start, length, first, int(mapped[1]))] = None
-        elif (sampled := _SAMPLED.match(line)) and (named := _symbol_and_file(sampled[2])):
-            seen[named[1], int(sampled[1], 16), named[0]] += 1
+            continue
+        sampled = _SAMPLED.match(line)
+        if sampled is None or (processes is not None and int(sampled[1]) not in processes):
+            continue
+        if named := _symbol_and_file(sampled[3]):
+            seen[named[1], int(sampled[2], 16), named[0]] += 1
     found: Counter[tuple[str, str]] = Counter()
     ordered = {path: sorted(mappings) for path, mappings in maps.items()}
     for (path, address, symbol), count in seen.items():

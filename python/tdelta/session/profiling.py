@@ -66,6 +66,8 @@ class Profiling:
         self._cautions: list[str] = []
         self._has_kernel = True
         self._follows_threads = False
+        self._why_threads = ""
+        self._lost_passes = 0
         self._pass_seconds = 0.0
         self._spent_seconds = 0.0
 
@@ -77,7 +79,7 @@ class Profiling:
     @property
     def is_begun(self) -> bool:
         """Whether there is anything to restore: samples, or why there are none."""
-        return bool(self._found or self._cautions)
+        return bool(self._found or self._cautions or self._lost_passes)
 
     def gather(
         self,
@@ -120,7 +122,9 @@ class Profiling:
                 if passes.fault is None or not passes.perf.looks_at_cpus or not is_first or passes.done:
                     break
                 # What may not, or cannot, be had of whole CPUs may be of threads; both ways in one run compare nothing.
+                self._why_threads = str(passes.fault)
                 passes.follow_threads()
+                before = seconds_left()
                 continue
             if len(passes.done) == 1:
                 taken = before - seconds_left()
@@ -135,6 +139,7 @@ class Profiling:
             self._give_up(passes.fault, observe)
         self._has_kernel = self._has_kernel and passes.has_kernel
         self._follows_threads = not passes.perf.looks_at_cpus
+        self._lost_passes += passes.lost
 
     def as_json(self) -> dict[str, object]:
         """JSON values, for `restore` and for whoever exports the run."""
@@ -143,6 +148,8 @@ class Profiling:
             "is_given_up": self._is_given_up,
             "has_kernel": self._has_kernel,
             "follows_threads": self._follows_threads,
+            "why_threads": self._why_threads,
+            "lost_passes": self._lost_passes,
             "pass_seconds": self._pass_seconds,
             "conditions": [
                 {
@@ -165,6 +172,8 @@ class Profiling:
         self._is_given_up = values.get("is_given_up", True)
         self._has_kernel = values.get("has_kernel", True)
         self._follows_threads = values.get("follows_threads", bool(values["conditions"]))
+        self._why_threads = values.get("why_threads", "")
+        self._lost_passes = values.get("lost_passes", 0)
         self._pass_seconds = values.get("pass_seconds", 0.0)
         self._cautions = list(values["cautions"])
         self._found = [
@@ -184,15 +193,19 @@ class Profiling:
 
     def cautions(self) -> tuple[str, ...]:
         """What is to be said of them; why there are none, where they were asked for."""
+        told = list(self._cautions)
+        if self._lost_passes:
+            what = "CPU profile" if self._found else "no CPU profile"
+            passes = "1 pass, which does" if self._lost_passes == 1 else f"{self._lost_passes} passes, which do"
+            told.append(f"{what}: perf could not write everything down in {passes} not count")
         if self.is_due and not self.is_begun:
             return ("no CPU profile: the run ended before",)
-        told = list(self._cautions)
         if self._found and not self._has_kernel:
             told.append(f"CPU profile: {without_kernel()}")
-        if self._found and self._follows_threads and self._plan.request.is_served:
+        if self._found and self._follows_threads and self._why_threads:
+            told.append(f"CPU profile: perf follows threads, since it failed on whole CPUs: {self._why_threads}")
+        elif self._found and self._follows_threads and self._plan.request.is_served:
             told.append(f"CPU profile: {following_threads()}")
-        if any(one.samples and not one.at_work_ns for one in self._found):
-            told.append("CPU profile: perf lost records, so how long CPUs were at work at once is not known")
         if any(not one.samples for one in self._found) and not self._is_given_up:
             told.append("no CPU profile: perf took no samples")
         return tuple(dict.fromkeys(told))
@@ -256,6 +269,9 @@ class _Passes:
         self.done: list[dict[Condition, tuple[Recording, Measurement]]] = []
         """What each pass brought."""
 
+        self.lost = 0
+        """Passes of which perf lost a part."""
+
         self.fault: EnvironmentFault | None = None
         """What ended the sampling; the rest of its pass was run without."""
 
@@ -276,7 +292,7 @@ class _Passes:
         self.fault = None
 
     def run(self, of: int, jobs: Callable[[Condition, int], TrialJob]) -> bool:
-        """One trial on every twin, in a drawn order. Whether all were sampled: half a pass compares nothing.
+        """One trial on every twin, in a drawn order. Whether all were wholly sampled: half a pass compares nothing.
 
         Args:
             of: how many passes there are to be.
@@ -295,6 +311,9 @@ class _Passes:
             if (found := self._trial(number, condition, jobs(condition, number))) is not None:
                 sampled[condition] = found
         if self.fault is not None or any(c.role is not Role.AA and c not in sampled for c in self._conditions):
+            return False
+        if any(recording.is_lost for recording, _ in sampled.values()):
+            self.lost += 1
             return False
         self.done.append(sampled)
         return True

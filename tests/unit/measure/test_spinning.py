@@ -51,6 +51,14 @@ def test_what_lies_at_a_pause_or_right_behind_it_spins_in_a_child_too() -> None:
     assert spinning_samples(PRINTED.splitlines(), code) == {(MARIADBD, named): 1, (MARIADBD, ""): 2}
 
 
+def test_of_some_processes_neither_the_samples_nor_the_mappings_of_others_count() -> None:
+    assert spinning_samples(PRINTED.splitlines(), code, {117}) == {
+        (MARIADBD, "delay(unsigned int, (anonymous namespace)::lock)"): 1,
+        (MARIADBD, ""): 1,
+    }
+    assert not spinning_samples(PRINTED.splitlines(), code, {118}), "its parent's mapping is not meant"
+
+
 def test_a_process_in_a_container_has_its_own_file_at_that_path() -> None:
     def contained(path: str, offset: int, length: int) -> bytes:
         if path.startswith("/proc/117/root/"):

@@ -214,7 +214,8 @@ def test_where_whole_cpus_cannot_be_sampled_all_of_the_run_follows_threads(
     assert done.count("all") == ("dies_on_cpus_at" in fake)
     (profile,) = result.profiles
     assert {profile.baseline.trials, profile.condition.trials} == {done.count("1")} == {done.count("2")}
-    assert told(result) == []
+    (caution,) = told(result)
+    assert caution.startswith("CPU profile: perf follows threads, since it failed on whole CPUs: perf ")
     assert check(result, "rows are the same after the last trial").ok
     for twin in of_rounds(sitting):
         ranges = sorted((job.first_op, job.first_op + job.operations) for job in (*twin.jobs, *twin.searched))
@@ -234,11 +235,21 @@ def test_samples_of_whole_cpus_and_of_threads_are_never_put_together(
     assert told(again) == ["the CPU profile was cut short: perf looked at whole CPUs before, and may not now"]
 
 
-def test_that_records_were_lost_is_told(sitting: Sitting, log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tdelta.measure.profile.SHOWN", ())
-    assert [caution.partition(",")[0] for caution in told(sitting.conduct(profile=True))] == [
-        "CPU profile: perf lost records"
-    ]
+def test_a_pass_of_which_perf_lost_a_part_does_not_count(sitting: Sitting, monkeypatch: pytest.MonkeyPatch) -> None:
+    log = install(_bin(sitting.base), monkeypatch, REPORTS, loses=(3,))
+    result = sitting.conduct(profile=True)
+    (profile,) = result.profiles
+    assert profile.baseline.trials == profile.condition.trials == len(log.read_text().split()) // 2 - 1
+    assert all(side.at_work_ns for side in (profile.baseline, profile.condition))
+    assert told(result) == ["CPU profile: perf could not write everything down in 1 pass, which does not count"]
+
+
+def test_where_every_pass_was_lost_there_is_no_profile(sitting: Sitting, monkeypatch: pytest.MonkeyPatch) -> None:
+    install(_bin(sitting.base), monkeypatch, REPORTS, loses=tuple(range(1, 99)))
+    result = sitting.scripted(rows=by_trials).conduct(profile=True, workload="order-entry", min_rounds=2, max_rounds=2)
+    assert result.profiles == ()
+    assert told(result) == ["no CPU profile: perf could not write everything down in 2 passes, which do not count"]
+    assert check(result, "rows are the same after the last trial").ok
 
 
 def test_the_profile_of_an_earlier_sitting_is_kept(sitting: Sitting, log: Path) -> None:
