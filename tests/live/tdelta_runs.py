@@ -99,7 +99,7 @@ class ServerPlace(Place):
     def _left(self, *, but_locks: bool) -> list[str]:
         folders = [folder for base in (self.twins, self.sockets) if base.exists() for folder in base.iterdir()]
         if but_locks:
-            folders = [folder for folder in folders if [path.name for path in folder.iterdir()] != [LOCK]]
+            folders = [folder for folder in folders if _names(folder) not in ([LOCK], None)]
         named = [f"process {pid}: {words}" for pid, words in processes_at(self.base)]
         return [*named, *map(str, mounts_below(self.base)), *map(str, folders)]
 
@@ -320,3 +320,11 @@ def check_instructions(document: Any) -> None:
     told = detail(document, "AES instructions are as asked")
     on, off = (part.split(" µs")[0].split() for part in told.removeprefix("on ").split(", off ")[:2])
     assert min(map(float, off[::2])) > 2 * max(map(float, on[::2]))
+
+
+def _names(folder: Path) -> list[str] | None:
+    """What is in a folder; None where its supervisor has removed it meanwhile."""
+    try:
+        return [path.name for path in folder.iterdir()]
+    except FileNotFoundError:
+        return None
