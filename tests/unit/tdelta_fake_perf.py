@@ -22,7 +22,8 @@ elif words[0] == "record":
         sys.exit(255)
     pids, file = "all" if "-a" in words else words[words.index("-p") + 1], words[words.index("-o") + 1]
     orders, answers = map(int, words[words.index("--control") + 1].removeprefix("fd:").split(","))
-    signal.signal(signal.SIGINT, lambda *_: sys.exit(0))
+    signals = []
+    signal.signal(signal.SIGINT, lambda *_: signals.append(1) or len(signals) > {misses} and sys.exit(0))
     open(file, "w").write(pids)
     open({log!r}, "a").write(pids + "\\n")
     while order := os.read(orders, 64).decode().strip():
@@ -57,6 +58,7 @@ def install(
     dies_on_cpus_at: str = "",
     loses: tuple[int, ...] = (),
     fails_on_maps: bool = False,
+    misses: int = 0,
 ) -> Path:
     """Put it where ``perf`` is looked for; its ``perf script`` has processes 11 and, its child, 12, as threads.
 
@@ -71,6 +73,7 @@ def install(
         dies_on_cpus_at: the order at which it dies then.
         loses: the numbers of the recordings, from 1, of which it lost a part.
         fails_on_maps: whether it fails where it is to tell of samples and mappings.
+        misses: how many signals to end it does not see.
 
     Returns:
         The file that has a line for each recording: its processes, or "all".
@@ -81,6 +84,7 @@ def install(
         _PROGRAM.format(
             loses=loses,
             fails_on_maps=fails_on_maps,
+            misses=misses,
             python=sys.executable,
             said=said,
             said_of_cpus=said_of_cpus,

@@ -23,6 +23,7 @@ import signal
 import subprocess
 import tempfile
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -64,6 +65,7 @@ _SMALLEST_BUFFER_KIB = 512
 _PR_SET_PDEATHSIG = 1
 _ATTACH_SECONDS = 30.0
 _END_SECONDS = 30.0
+_AGAIN_SECONDS = 2.0
 _REPORT_SECONDS = 120.0
 _MOST_ON_DISK_MIB = 256
 """To be read in less than `_REPORT_SECONDS`, several times: some 5 million switches."""
@@ -335,12 +337,18 @@ class Sampling:
         """
         self._tell("disable")
         self._look_again()
-        self._process.send_signal(signal.SIGINT)
-        try:
-            self._process.wait(_END_SECONDS)
-        except subprocess.TimeoutExpired as late:
-            raise EnvironmentFault(f"perf did not end within {_END_SECONDS:.0f} s") from late
+        self._interrupt()
         return Samples(self._file, None if self._on_cpus is None else frozenset(self._processes))
+
+    def _interrupt(self) -> None:
+        """Have perf end. A signal that meets it on its way into a wait is not seen before the wait ends: so again."""
+        deadline = time.monotonic() + _END_SECONDS
+        while time.monotonic() < deadline:
+            self._process.send_signal(signal.SIGINT)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(_AGAIN_SECONDS)
+                return
+        raise EnvironmentFault(f"perf did not end within {_END_SECONDS:.0f} s")
 
     def _look_again(self) -> None:
         """Find processes whose start perf missed: it writes down who started whom, as far as it can."""

@@ -226,6 +226,22 @@ def test_what_perf_says_of_threads_that_spin_before_it_fails_does_not_count(
     assert not any(one.is_spinning for one in perf.read(samples).functions)
 
 
+def test_a_perf_that_missed_a_signal_is_told_again_and_one_that_misses_all_is_given_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(profile, "_AGAIN_SECONDS", 0.2)
+    install(tmp_path, monkeypatch, {}, misses=2)
+    with find_perf().sampling(lambda: (1,), tmp_path / "perf.data") as sampling:
+        sampling.begin()
+        sampling.end()
+    install(tmp_path, monkeypatch, {}, misses=1000)
+    with find_perf().sampling(lambda: (1,), tmp_path / "perf.data") as sampling:
+        sampling.begin()
+        monkeypatch.setattr(profile, "_END_SECONDS", 1.0)
+        with pytest.raises(EnvironmentFault, match="perf did not end within 1 s"):
+            sampling.end()
+
+
 def test_without_perf_the_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
     with pytest.raises(EnvironmentFault, match="there is no perf here; install perf: Debian linux-perf"):
