@@ -322,6 +322,15 @@ def check_instructions(document: Any) -> None:
     assert min(map(float, off[::2])) > 2 * max(map(float, on[::2]))
 
 
+def check_cipher_lines(document: Any) -> list[float]:
+    """Every ledger has its pages' cipher, out of pages that were counted. Returns what decrypting one takes, µs."""
+    lines = [{line["kind"]: line for line in ledger["lines"]} for ledger in document["ledger"]]
+    items = [{item["what"]: item for item in line["cipher"]["items"]} for line in lines]
+    assert all(item["pages decrypted"]["count"] > 0 for item in items)
+    assert all("of OpenSSL" in line["cipher"]["source"] for line in lines)
+    return [item["pages decrypted"]["price_us"] for item in items]
+
+
 def _names(folder: Path) -> list[str] | None:
     """What is in a folder; None where its supervisor has removed it meanwhile."""
     try:

@@ -224,7 +224,7 @@ class MariadbEngine(MysqlFamily):
             ),
             undo=(f"TRUNCATE TABLE {table}",),
             remove=(f"DROP TABLE {table}",),
-            copies_back=True,
+            is_copied=True,
         )
 
     @property

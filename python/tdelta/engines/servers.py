@@ -226,8 +226,10 @@ class PriceSql:
     """Statements by which a server's own code is timed.
 
     ``call`` has it encrypt a block ``calls`` times, ``no_call`` all but that. ``make`` and ``remove`` a table of its
-    own, ``change`` writes to its log, ``undo`` makes room for the next time. ``copies_back`` says whether the server
-    decrypts a page into a buffer and copies it from there to where it belongs.
+    own, ``change`` writes to its log, ``undo`` makes room for the next time. ``is_copied`` says whether a page that is
+    decrypted is copied once on its way, from a buffer or into one. ``counted`` is what counts pages, a name of
+    `tdelta.inference.prices.PagePrices`. ``starts`` are those of its cipher that a page takes; None where ciphers that
+    were observed tell.
     """
 
     calls: int
@@ -237,7 +239,9 @@ class PriceSql:
     change: tuple[str, ...]
     undo: tuple[str, ...]
     remove: tuple[str, ...]
-    copies_back: bool = False
+    is_copied: bool = False
+    counted: str = "engine"
+    starts: int | None = None
 
 
 class ServerEngine(Protocol):

@@ -65,9 +65,20 @@ OF_THE_LOOP = (0.44, 0.10)
 Scans, AES, SHA-256 and copies of memory had 0.33 to 0.51 of the loop's (benches/crowding.py); a database mixes them.
 """
 
-_COUNTED = {"cache": ("cache_misses", "cache_writes"), "engine": ("pages_decrypted", "pages_encrypted")}
+_COUNTED = {
+    "cache": ("cache_misses", "cache_writes"),
+    "engine": ("pages_decrypted", "pages_encrypted"),
+    "pages": ("pages_read", "pages_written"),
+}
 """What counts pages decrypted and encrypted, by what prices are of."""
 
+_SERVED = ("engine", "pages")
+"""Which of these are a server's."""
+
+BLOCKS = "blocks"
+"""What else counts, beside `_COUNTED` and all ``bytes`` that are moved: these, but for rows that a load reads."""
+
+_CROSSED, _CHECKED = ("decrypted", "encrypted"), ("checked", "authenticated")
 _LOGGED = {"log_writes": "writes to the log", "log_bytes": "bytes of log"}
 
 Counter = Callable[[Measurement], float | None]
@@ -199,7 +210,7 @@ def _ledger(cpu: Difference, elapsed: Amount | None, known: _Known, draws: Draws
     if crowded is not None:
         parts.append(_crowding(crowded, known.crowding, draws))
     # A server, whose threads work side by side; with one CPU it has prices, or nothing tells that it is one.
-    if known.crowding or (known.prices is not None and known.prices.counted == "engine"):
+    if known.crowding or (known.prices is not None and known.prices.counted in _SERVED):
         absent += _between_threads(known)
         absent += _switches(cpu)
     rest = cpu.us - sum((part.us for part in parts), np.zeros(_DRAWS))
@@ -218,20 +229,22 @@ def _ledger(cpu: Difference, elapsed: Amount | None, known: _Known, draws: Draws
 def _parts(cpu: Difference, prices: PagePrices | None, draws: Draws) -> tuple[list[_Part], list[str]]:
     if prices is None:
         return [], ["pages: what one costs this engine's own code is not known"]
-    if prices.counted == "engine" and dict(cpu.condition.levels).get("work") == "rebuild":
+    work = dict(cpu.condition.levels).get("work")
+    if prices.counted in _SERVED and work == "rebuild":
         return [], ["pages: a rebuild's are compressed, and smaller than those that prices are of"]
     own, plain = _trials_of(cpu.panel, cpu.condition), _trials_of(cpu.panel, cpu.panel.baseline)
-    moved = _moved(prices.page_bytes)
     read, written = (_counts(own, counter) for counter in _crossed(prices))
     if read is None or written is None:
         return [], ["pages: they are not counted in these trials"]
+    if prices.counted == BLOCKS and work == "load":
+        read = np.zeros_like(read)  # what such a load reads are the rows, out of files of their own
     parts = list(_page_parts(prices, (draws.count(read), draws.count(written)), draws))
     logged = _counts(own, _counter(prices.log_counted))
     if prices.log is not None and logged is not None:
         parts.append(_log(prices.log, draws.count(logged), prices.log_counted, draws))
     if prices.plain_read is not None and prices.plain_write is not None:
-        extra = [_extra(own, plain, counter, draws) for counter in moved]
-        parts.append(_io((prices.plain_read, prices.plain_write), extra, draws))
+        extra = [_extra(own, plain, counter, draws) for counter in _moved(prices.page_bytes)]
+        parts.append(_io((prices.plain_read, prices.plain_write), extra, _what(prices), draws))
     return parts, list(_absent(prices))
 
 
@@ -243,10 +256,10 @@ def crossed_pages(panel: Panel, condition: Condition, prices: PagePrices) -> tup
 
 def _crossed(prices: PagePrices) -> tuple[Counter, Counter]:
     """What counts pages decrypted and encrypted."""
-    if prices.counted == "bytes":
-        return _moved(prices.page_bytes)
-    read, written = _COUNTED[prices.counted]
-    return _counter(read), _counter(written)
+    if prices.counted in _COUNTED:
+        read, written = _COUNTED[prices.counted]
+        return _counter(read), _counter(written)
+    return _moved(prices.page_bytes)
 
 
 def _moved(page_bytes: int) -> tuple[Counter, Counter]:
@@ -254,10 +267,17 @@ def _moved(page_bytes: int) -> tuple[Counter, Counter]:
     return (lambda m: m.asked_read_bytes / page_bytes), (lambda m: m.asked_written_bytes / page_bytes)
 
 
+def _what(prices: PagePrices) -> str:
+    """What a page is called."""
+    return "blocks" if prices.counted == BLOCKS else "pages"
+
+
 def _absent(prices: PagePrices) -> Iterator[str]:
     if prices.mac and prices.bare_read is None:
         yield f"integrity: {prices.mac} is one with its cipher, and in that line"
-    if prices.counted != "engine":
+    if prices.counted == BLOCKS:
+        yield "log: its bytes are among the cipher's"
+    elif prices.counted not in _SERVED:
         yield "log: its pages are among the cipher's, since it holds whole pages"
     elif prices.log is None:
         yield "log: what it costs was not measured, or it is not encrypted"
@@ -267,13 +287,14 @@ def _absent(prices: PagePrices) -> Iterator[str]:
 
 def _page_parts(prices: PagePrices, counts: tuple[FloatArray, FloatArray], draws: Draws) -> Iterator[_Part]:
     read, write, bare_read, bare_write = prices.read, prices.write, prices.bare_read, prices.bare_write
+    crossed, checked = (tuple(f"{_what(prices)} {d}" for d in done) for done in (_CROSSED, _CHECKED))
     if bare_read is None or bare_write is None:
-        yield _priced(LedgerKind.CIPHER, counts, (read, write), ("decrypted", "encrypted"), prices.cipher, draws)
+        yield _priced(LedgerKind.CIPHER, counts, (read, write), crossed, prices.cipher, draws)
         return
     source = f"{prices.cipher} without its MAC"
-    yield _priced(LedgerKind.CIPHER, counts, (bare_read, bare_write), ("decrypted", "encrypted"), source, draws)
+    yield _priced(LedgerKind.CIPHER, counts, (bare_read, bare_write), crossed, source, draws)
     macs = (less(read, bare_read), less(write, bare_write))
-    yield _priced(LedgerKind.INTEGRITY, counts, macs, ("checked", "authenticated"), prices.mac, draws)
+    yield _priced(LedgerKind.INTEGRITY, counts, macs, checked, prices.mac, draws)
 
 
 def _priced(
@@ -286,7 +307,7 @@ def _priced(
 ) -> _Part:
     products = [count * price.draws(draws.normal()) for count, price in zip(counts, prices, strict=True)]
     items = tuple(
-        LedgerItem(f"pages {what}", float(count.mean()), price.us, price.quartiles)
+        LedgerItem(what, float(count.mean()), price.us, price.quartiles)
         for what, count, price in zip(done, counts, prices, strict=True)
     )
     return _Part(kind, sum(products, np.zeros(_DRAWS)), items, source)
@@ -297,8 +318,9 @@ def _log(price: Price, logged: FloatArray, counted: str, draws: Draws) -> _Part:
     return _Part(LedgerKind.LOG, logged * price.draws(draws.normal()), (item,), "rows logged on the twins' servers")
 
 
-def _io(plain: Sequence[Price], extra: Sequence[FloatArray], draws: Draws) -> _Part:
-    return _priced(LedgerKind.IO, extra, plain, ("read beyond plain", "written beyond plain"), "plain pages", draws)
+def _io(plain: Sequence[Price], extra: Sequence[FloatArray], what: str, draws: Draws) -> _Part:
+    done = tuple(f"{what} {moved} beyond plain" for moved in ("read", "written"))
+    return _priced(LedgerKind.IO, extra, plain, done, f"plain {what}", draws)
 
 
 def _between_threads(known: _Known) -> Iterator[str]:

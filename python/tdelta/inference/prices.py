@@ -58,11 +58,12 @@ def price_of(moments: Iterable[Sequence[float]]) -> Price:
 class PagePrices:
     """What a page costs the code under test, beyond a plain one where nothing else is said.
 
-    ``counted`` says what is encrypted: all ``bytes`` that are moved, pages that the ``cache`` reads and writes, or
-    those that the ``engine`` counts. ``read`` and ``write`` are with the MAC; ``bare_read`` and ``bare_write`` without
-    it, None where it cannot be left out. ``plain_read`` and ``plain_write`` are of a plain page, None where that is not
-    known. ``log`` is what log costs more than on a plain twin, for each of what ``log_counted`` counts. ``cipher`` and
-    ``mac`` are words.
+    ``counted`` says what is encrypted: all ``bytes`` that are moved, ``blocks`` by the same bytes (less the rows
+    that a load reads), pages that the ``cache`` reads and writes, or those that the ``engine`` counts as encrypted,
+    or all ``pages`` of a server. ``read`` and ``write`` are with the MAC; ``bare_read`` and ``bare_write`` without
+    it, None where it cannot be left out. ``plain_read`` and ``plain_write`` are of a plain page, None where that is
+    not known. ``log`` is what log costs more than on a plain twin, for each of what ``log_counted`` counts.
+    ``cipher`` and ``mac`` are words.
     """
 
     page_bytes: int

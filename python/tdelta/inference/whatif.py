@@ -28,6 +28,9 @@ from tdelta.records import Band, Condition, Metric, Role, RunSettings, Trial, Wh
 FEWEST_CELLS = 4
 """A line of two coefficients without one of these leaves one point to estimate scatter from."""
 
+_CHECKED = ("bytes", "cache", "engine")
+"""What counts pages where curves were checked (benches/whatif.py): SQLite, SQLCipher, MariaDB."""
+
 _FACTOR = "cache"
 _PRICE_TRUST, _CONSTANT_TRUST = 0.5, 0.02
 _POINTS = 25
@@ -67,7 +70,8 @@ def what_ifs(trials: Iterable[Trial], settings: RunSettings, prices: Mapping[str
     Args:
         trials: the run's.
         settings: the run's.
-        prices: by the condition's key; kinds without are left out.
+        prices: by the condition's key; kinds without are left out, and those whose curves were never held against
+            cells that were left out.
     """
     found = panels(trials, settings)
     if len({dict(p.baseline.levels).get(_FACTOR) for p in found}) < FEWEST_CELLS:
@@ -78,7 +82,8 @@ def what_ifs(trials: Iterable[Trial], settings: RunSettings, prices: Mapping[str
     for panel in found:
         for condition in panel.conditions:
             known = {metric: seen[metric][condition.key] for metric in _METRICS if condition.key in seen[metric]}
-            pages = crossed_pages(panel, condition, prices[condition.key]) if condition.key in prices else None
+            of = prices.get(condition.key)
+            pages = None if of is None or of.counted not in _CHECKED else crossed_pages(panel, condition, of)
             if len(known) == len(_METRICS) and pages is not None:
                 cell = _Cell(condition, float(condition.level(_FACTOR)), *pages, known)
                 kinds.setdefault(_kind(condition), []).append(cell)

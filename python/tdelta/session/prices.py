@@ -71,11 +71,10 @@ class Prices:
                 self._found.setdefault(condition.key, []).append(found)
 
     def _measured(self, condition: Condition, twin: Twin) -> dict[str, object] | None:
-        settings = self._plan.twin_settings(condition, 0)
-        page_size = self._plan.family.page_size(settings)
-        if page_size is None:
+        if self._plan.request.engine in SERVERS:
             return self._asked(condition, twin)
-        alike = (settings.cipher, page_size, settings.aes_instructions)
+        settings = self._plan.twin_settings(condition, 0)
+        alike = (settings.cipher, self._plan.family.page_size(settings), settings.aes_instructions)
         if alike not in self._shared:
             self._shared[alike] = self._asked(condition, twin)
         return self._shared[alike]

@@ -6,7 +6,16 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from tdelta_runs import ALONE, ServerPlace, ServerRuns, check_instructions, failed_checks, occupied, states
+from tdelta_runs import (
+    ALONE,
+    ServerPlace,
+    ServerRuns,
+    check_cipher_lines,
+    check_instructions,
+    failed_checks,
+    occupied,
+    states,
+)
 
 
 class TestMariadbRuns(ServerRuns):
@@ -33,6 +42,9 @@ class TestMariadbRuns(ServerRuns):
         assert all(trial["engine_counters"]["buffer_reads"] > 0 for trial in place.trials())
         decrypted = {trial["scope"]: trial["engine_counters"]["pages_decrypted"] > 0 for trial in place.trials()}
         assert decrypted == {"none": False, "data": True, "+log": True}
+
+    def test_every_encrypted_condition_has_its_pages_in_the_ledger(self, cold: tuple[ServerPlace, Any]) -> None:
+        assert all(us > 0 for us in check_cipher_lines(cold[1]))
 
     def test_restarts_for_cold_caches_do_not_cut_off_another_condition_on_the_same_server(
         self, cold: tuple[ServerPlace, Any]

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from tdelta_runs import ALONE, ServerPlace, ServerRuns, check_instructions, failed_checks, occupied
+from tdelta_runs import ALONE, ServerPlace, ServerRuns, check_cipher_lines, check_instructions, failed_checks, occupied
 
 
 class TestMysqlRuns(ServerRuns):
@@ -32,3 +32,10 @@ class TestMysqlRuns(ServerRuns):
         place, document = cold
         assert failed_checks(document) == []
         assert all(trial["engine_counters"]["buffer_reads"] > 0 for trial in place.trials())
+
+    def test_the_ledger_has_pages_at_the_price_of_their_instructions(self, cold: tuple[ServerPlace, Any]) -> None:
+        document = cold[1]
+        by_level = {ledger["condition"]["aes_instructions"]: ledger for ledger in document["ledger"]}
+        assert by_level.keys() == {"on", "off"}
+        on, off = (check_cipher_lines({"ledger": [by_level[level]]})[0] for level in ("on", "off"))
+        assert off > 2 * on > 0

@@ -129,6 +129,35 @@ def test_pages_that_an_engine_counts_are_believed_and_missing_ones_are_not_guess
     assert [words.split(":")[0] for words in found.in_rest] == ["extra I/O", "spinning"]
 
 
+def items(found: Ledger, kind: LedgerKind) -> dict[str, float]:
+    line = found.line(kind)
+    assert line is not None
+    return {item.what: round(item.count, 3) for item in line.items}
+
+
+def test_blocks_are_counted_by_bytes_but_for_the_rows_that_a_load_reads() -> None:
+    random = np.random.default_rng(1)
+    blocks = prices(random, counted="blocks")
+    (found,) = ledgers(trials(random), settings(), {AES.key: blocks})
+    assert items(found, LedgerKind.CIPHER) == {"blocks decrypted": READ, "blocks encrypted": WRITTEN}
+    assert items(found, LedgerKind.INTEGRITY) == {"blocks checked": READ, "blocks authenticated": WRITTEN}
+    assert found.in_rest == ("log: its bytes are among the cipher's",)
+    at_work = {c: replace(c, levels=(*c.levels, ("work", "load"))) for c in TWINS}
+    loads = [replace(t, condition=at_work[t.condition]) for t in trials(random)]
+    (found,) = ledgers(loads, settings(list(at_work.values())), {at_work[AES].key: blocks})
+    assert items(found, LedgerKind.CIPHER) == {"blocks decrypted": 0.0, "blocks encrypted": WRITTEN}
+
+
+def test_a_servers_pages_are_all_that_it_reads_and_writes_where_encrypted_ones_are_not_counted() -> None:
+    random = np.random.default_rng(1)
+    served = prices(random, counted="pages", bare_read=None, bare_write=None, plain_read=None, plain_write=None, mac="")
+    counters = {"pages_read": 5000, "pages_written": 2000}
+    counted = [replace(t, measurement=replace(t.measurement, engine_counters=counters)) for t in trials(random)]
+    (found,) = ledgers(counted, settings(), {AES.key: served})
+    assert items(found, LedgerKind.CIPHER) == {"pages decrypted": 5.0, "pages encrypted": 2.0}
+    assert [words.split(":")[0] for words in found.in_rest] == ["log", "extra I/O", "spinning"]
+
+
 SPUN_BEFORE, SPUN = 30.0, 6.0
 PERIOD_NS = 1_000_000
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
 from tdelta.inference.prices import PagePrices, Price
 from tdelta.inference.whatif import what_ifs
@@ -52,9 +53,11 @@ def trials(of: list[Condition], random: np.random.Generator, odd: float | None =
     return [one(c, r, 6 * r + b) for r in range(3) for b in range(6) for c in of]
 
 
-def found(seed: int, odd: float | None = None, shares: tuple[float, ...] = SHARES) -> tuple[WhatIf, ...]:
+def found(
+    seed: int, odd: float | None = None, shares: tuple[float, ...] = SHARES, counted: str = "bytes"
+) -> tuple[WhatIf, ...]:
     of, price = conditions(shares), Price(1.8, (1.75, 1.85))
-    prices = {c.key: PagePrices(PAGE, "bytes", "a cipher", "", price, price) for c in of if c.role is Role.TREATMENT}
+    prices = {c.key: PagePrices(PAGE, counted, "a cipher", "", price, price) for c in of if c.role is Role.TREATMENT}
     return what_ifs(trials(of, np.random.default_rng(seed), odd), settings(of), prices)
 
 
@@ -63,6 +66,11 @@ def test_nine_cells_in_ten_are_within_the_band_of_the_others() -> None:
     assert len(cells) == 30
     assert sum(cell.cpu_held for cell in cells) >= 27
     assert sum(cell.response_held for cell in cells) >= 27
+
+
+@pytest.mark.parametrize("counted", ["blocks", "pages"])
+def test_no_curve_is_drawn_where_none_was_ever_checked(counted: str) -> None:
+    assert found(1, counted=counted) == ()
 
 
 def test_bands_are_no_wider_than_they_need_to_be() -> None:

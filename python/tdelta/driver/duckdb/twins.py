@@ -7,11 +7,13 @@ import os
 import secrets
 import shutil
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from tdelta.driver.answers import as_checksums, checksums, measurement, raise_failed
 from tdelta.driver.duckdb.exposure import DuckdbExposure, spilled
+from tdelta.driver.duckdb.pricing import ask_block_prices
 from tdelta.driver.duckdb.rows import GeneratedRows
 from tdelta.driver.files import TwinFolder
 from tdelta.driver.jobs import AnyJob, LoadJob, Mix, TrialJob
@@ -37,6 +39,7 @@ _COOL_SECONDS = 120.0
 LOADING_MIB = 1024
 """DuckDB's limit of memory while a file is loaded, whatever the number of rows."""
 
+_PRICED = "priced"
 _LOOP_OPERATIONS = 2000
 """Of a loop that costs a hundred times what the native one does, to be timed as well."""
 
@@ -58,6 +61,7 @@ class DuckdbTwin:
         worker: Worker,
         control: Callable[[Sequence[bytes]], tuple[Found, ...]],
         order: Callable[[str], tuple[dict[str, Any], int]],
+        prices: Callable[[], dict[str, object]],
     ) -> None:
         self._engine = engine
         self._settings = settings
@@ -65,6 +69,7 @@ class DuckdbTwin:
         self._worker = worker
         self._control = control
         self._order = order
+        self._prices = prices
         self._is_stopped = False
 
     @property
@@ -112,8 +117,8 @@ class DuckdbTwin:
         return CipherProof(cipher=self._engine.proof_cipher, **answer | {"mode": PreloadMode(answer["mode"])})
 
     def prices(self, observed: str) -> dict[str, object] | None:  # noqa: ARG002 - as every twin
-        """None: blocks are compressed, and not counted."""
-        return None
+        """What blocks cost, in a worker like this twin's; see `ask_block_prices`. None of a plain twin."""
+        return self._prices() if self._engine.needs_key(self._settings.cipher) else None
 
     def evidence(self, job: TrialJob, needles: Sequence[bytes]) -> tuple[Found, ...]:
         """Run one trial that nobody measures, marker rows on their way through all files, and search these meanwhile.
@@ -253,7 +258,9 @@ class DuckdbTwins(WholeTrials):
             worker.kill()
             shutil.rmtree(path.parent, ignore_errors=True)
             raise
-        return DuckdbTwin(self._engine, settings, path, worker, self._control, self._order)
+        return DuckdbTwin(
+            self._engine, settings, path, worker, self._control, self._order, partial(self._ask, settings)
+        )
 
     def loop_cost(self, job: TrialJob) -> LoopCost:
         """Run the transactions on a client that does nothing, in a worker like any other."""
@@ -294,6 +301,11 @@ class DuckdbTwins(WholeTrials):
             options = self._engine.options(load.path, load.settings, None, read_only=True, encrypts_temp=False)
             self._shown = spilled(PROGRAM, options, needles)
         return self._shown
+
+    def _ask(self, settings: DuckdbSettings) -> dict[str, object]:
+        """Prices of blocks under these settings."""
+        home = self._home(_PRICED).parent
+        return ask_block_prices(self._engine, PROGRAM, home, self._environment(settings), settings)
 
     def _home(self, name: str) -> Path:
         """A folder for one file and what DuckDB puts beside it. Returns the file's path."""

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
+from tdelta.driver.duckdb.block_prices import block_prices
 from tdelta.driver.duckdb.client import DuckdbClient, mark
 from tdelta.driver.duckdb.database import Connection, Database, reading_sql
 from tdelta.driver.duckdb.proof import page_costs
@@ -189,6 +190,10 @@ class Host:
     def do_prove(self, order: Order) -> Order:
         """Time a page cipher on two files of its own."""
         return page_costs(order["files"]["plain"], order["files"]["encrypted"])
+
+    def do_price(self, order: Order) -> Order:
+        """Time blocks of files of its own."""
+        return {"passes": block_prices(order["files"])}
 
     def do_close(self, _order: Order) -> Order:
         """Close the twin's file."""

@@ -186,7 +186,7 @@ class ServerTwin:
                 found |= {"log": logged} if not settings.is_encrypted or settings.covers("log") else {}
             if settings.is_encrypted:
                 calls_us = [self._call_us(probe) for _ in range(_PROOF_RUNS)]
-                found |= page_prices_of(observed, calls_us, settings.aes_instructions, copies_back=probe.copies_back)
+                found |= page_prices_of(observed, calls_us, settings.aes_instructions, probe)
         return found
 
     def _logged(self, probe: PriceSql) -> list[dict[str, float]]:

@@ -50,6 +50,9 @@ _ANALYTIC_LOAD_BYTES_PER_SECOND = 40e6
 _ANALYTIC_LOADING_BYTES = 1_300_000_000
 _ANALYTIC_WORKER_BYTES = 150_000_000
 _ANALYTIC_WORKER_SECONDS = 1.0
+_BLOCK_PRICE_SECONDS = 5.0
+"""What blocks of one cipher take to be priced, a worker's start and their files included."""
+
 _SPILL_BYTES = 300_000_000
 _SPILL_SECONDS = 2.0
 
@@ -61,7 +64,7 @@ _SERVER_STEP_BYTES_PER_SECOND = 20e6
 
 _PAGE_PRICE_SECONDS = 1.5
 _LOG_PRICE_SECONDS = 3.0
-"""About what a price takes on one server of MariaDB."""
+"""About what a price takes on one server of MariaDB or MySQL."""
 
 _LOADING_BYTES = 600_000_000
 """What a server that is being loaded has for its caches, one at a time."""
@@ -127,7 +130,7 @@ def served_needs(plan: Plan, footprint: Footprint) -> Needs:
 
 def _price_seconds(plan: Plan) -> float:
     """What the ledger's prices take ahead of a round: pages on encrypted servers, the log where rows are written."""
-    if plan.family.name != "mariadb":
+    if plan.family.name not in ("mariadb", "mysql"):
         return 0.0
     writes = plan.mix().writes
     pages = sum(first.level("cipher") != "none" for first in plan.instances())
@@ -148,7 +151,8 @@ def analytic_needs(plan: Plan) -> Needs:
         open_files=0,
         set_up_seconds=size / _GENERATED_BYTES_PER_SECOND + kinds * size / _ANALYTIC_LOAD_BYTES_PER_SECOND,
         round_seconds=conditions * (size / _COPY_BYTES_PER_SECOND + _ANALYTIC_WORKER_SECONDS)
-        + conditions * _SPILL_SECONDS / max(1, plan.request.min_rounds),
+        + conditions * _SPILL_SECONDS / max(1, plan.request.min_rounds)
+        + _BLOCK_PRICE_SECONDS * len({(one.cipher, one.aes_instructions) for one in settings if one.cipher != "none"}),
         step_seconds=size / _ANALYTIC_LOAD_BYTES_PER_SECOND,
     )
 

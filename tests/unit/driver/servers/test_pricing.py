@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import statistics
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from tdelta.driver.servers.pricing import page_prices_of
+from tdelta.engines.servers import PriceSql
 
 OBSERVED = "AES-128-CBC 24,088 times, AES-128-ECB 24,076 times, AES-256-CBC 26 times"
 CALLS_US = [0.5, 0.5, 0.5, 0.5]
 
 
-def prices(observed: str = OBSERVED, calls_us: list[float] | None = None, *, copies_back: bool = False) -> Any:
-    return page_prices_of(observed, calls_us or CALLS_US, "on", copies_back=copies_back)
+PROBE = PriceSql(1, "", "", (), (), (), ())
+
+
+def prices(observed: str = OBSERVED, calls_us: list[float] | None = None, probe: PriceSql = PROBE) -> Any:
+    return page_prices_of(observed, calls_us or CALLS_US, "on", probe)
 
 
 def test_the_observed_cipher_is_priced_with_a_start_for_what_is_left_over_of_a_page() -> None:
@@ -41,7 +46,13 @@ def test_scatter_of_starts_is_in_the_quartiles() -> None:
 
 
 def test_a_copy_is_told_where_the_server_makes_one() -> None:
-    assert "a read page is copied once" in prices(copies_back=True)["cipher"]
+    assert "a read page is copied once" in prices(probe=replace(PROBE, is_copied=True))["cipher"]
+
+
+def test_what_is_known_of_a_server_is_not_taken_from_what_was_observed() -> None:
+    found = prices("AES-256-CBC 44,828 times, AES-256-CTR 14 times", probe=replace(PROBE, starts=2, counted="pages"))
+    assert found["cipher"] == "aes-256-cbc of OpenSSL, and 2 of the server's own starts"
+    assert found["counted"] == "pages"
 
 
 @pytest.mark.parametrize("observed", ["", "nothing", "CHACHA20 5 times"])

@@ -1,0 +1,138 @@
+"""What a block costs DuckDB to read and to write, plain, encrypted, and encrypted without its MAC.
+
+As in `tdelta.driver.duckdb.proof` files of the same incompressible numbers are scanned by turns, attached anew each
+time, so that every block is read and decrypted; but by as many threads as the twin's queries have, and every pass
+counts, since what one differs from the next is how sure a price is. Writing is a table made anew out of numbers in
+memory, which DuckDB is told not to compress, and the checkpoint that puts it into the file.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from tdelta.driver.duckdb.database import Database
+from tdelta.driver.scripted.usage import usage
+from tdelta.engines.duckdb import BLOCK_BYTES
+
+ROWS = 1 << 21
+_BLOCKS = ROWS * 8 / BLOCK_BYTES
+FEWEST_PASSES = 3
+TURNS = 4
+"""A pass is the mean of so many writes and scans, where there is time: with the CPU's AES a scan is hardly longer."""
+
+SECONDS = 2.5
+"""From here on no further turn is begun, once there are the fewest: in software one takes ten times as long."""
+
+_LIKENESS = 0.1
+_NUMBERS = f"CREATE TABLE memory.main.numbers AS SELECT hash(i) AS body FROM range({ROWS}) AS numbers(i)"
+_MAKE = "CREATE OR REPLACE TABLE page AS SELECT body FROM memory.main.numbers"
+_SCAN = "SELECT bit_xor(body) FROM page"
+
+
+class _Priced:
+    """One file, attached."""
+
+    def __init__(self, options: Mapping[str, Any]) -> None:
+        self._database = Database(options)
+        self.close = self._database.close
+        try:
+            self._database.run("SET force_compression = 'uncompressed'", _NUMBERS)
+            self._write()
+        except BaseException:
+            self.close()
+            raise
+
+    def write_us(self) -> float:
+        """The CPU time of making the table anew, µs a block."""
+        return us_a_block(self._write, "asked_written_bytes")
+
+    def read_us(self) -> float:
+        """The CPU time of a scan of a file that was attached anew, µs a block."""
+        self._database.cool(lambda _folder: None)
+        return us_a_block(self._scan, "asked_read_bytes")
+
+    def cached_us(self) -> float:
+        """The CPU time of a scan of blocks that are in DuckDB's memory, µs a block."""
+        return us_a_block(self._scan, None)
+
+    def found(self) -> str:
+        """What a scan finds."""
+        return self._database.text(_SCAN)
+
+    def _scan(self) -> None:
+        self._database.text(_SCAN)
+
+    def _write(self) -> None:
+        self._database.run(_MAKE)
+        self._database.checkpoint()
+
+
+def block_prices(files: Mapping[str, Mapping[str, Any]]) -> dict[str, list[float]]:
+    """Make files, and time their blocks by turns.
+
+    Args:
+        files: ``plain`` and ``encrypted``, and ``bare`` where there is the same cipher without its MAC: each the
+            options of `tdelta.engines.duckdb.DuckdbEngine.options`, with memory for all of its blocks.
+
+    Returns:
+        By name the µs of CPU a block of each pass, three or more, as `tdelta.driver.page_prices.page_prices` has them
+        of pages. ``plain_write`` has the rows' way into the table in it.
+
+    Raises:
+        ClientError: what DuckDB says.
+        ValueError: the scans found different rows, or did not read or write their blocks.
+    """
+    with contextlib.ExitStack() as stack:
+        opened = {}
+        for name, options in files.items():
+            opened[name] = _Priced(options)
+            stack.callback(opened[name].close)
+        if len({file.found() for file in opened.values()}) != 1:
+            raise ValueError("scans of the same rows, plain and encrypted, found different ones")
+        _turn(opened)  # what asks the CPU for its instructions, and fills the caches
+        began, turns = time.monotonic(), [_turn(opened)]
+        while len(turns) < FEWEST_PASSES or time.monotonic() - began < SECONDS:
+            turns.append(_turn(opened))
+    return {name: passes([turn[name] for turn in turns]) for name in turns[0]}
+
+
+def passes(turns: Sequence[float]) -> list[float]:
+    """Means of `TURNS` turns in a row, those at the end that make none left out; turns as they are where too few."""
+    if len(turns) < FEWEST_PASSES * TURNS:
+        return list(turns)
+    return [sum(turns[at : at + TURNS]) / TURNS for at in range(0, len(turns) - TURNS + 1, TURNS)]
+
+
+def _turn(opened: Mapping[str, _Priced]) -> dict[str, float]:
+    """A write and a scan of each file."""
+    write = {name: file.write_us() for name, file in opened.items()}
+    read = {name: file.read_us() for name, file in opened.items()}
+    found = {"plain_read": read["plain"] - opened["plain"].cached_us(), "plain_write": write["plain"]}
+    for name in opened:
+        if name != "plain":
+            prefix = "" if name == "encrypted" else f"{name}_"
+            found[f"{prefix}read"] = read[name] - read["plain"]
+            found[f"{prefix}write"] = write[name] - write["plain"]
+    return found
+
+
+def us_a_block(work: Callable[[], None], moved: str | None) -> float:
+    """The process's CPU time over the blocks that it moved, µs.
+
+    Args:
+        work: what is timed.
+        moved: the bytes of `usage` that tell how many blocks; None where all that there are were worked on in memory.
+
+    Raises:
+        ValueError: not all blocks were moved, or more.
+    """
+    before, began_ns = usage(), time.process_time_ns()
+    work()
+    took_ns = time.process_time_ns() - began_ns
+    blocks = 0.0 if moved is None else (usage()[moved] - before[moved]) / BLOCK_BYTES
+    if before["asked_read_bytes"] and moved is not None and abs(blocks / _BLOCKS - 1.0) > _LIKENESS:
+        raise ValueError(f"expected some {_BLOCKS:g} blocks of {moved.replace('_', ' ')}, found {blocks:.1f}")
+    return took_ns / (blocks or _BLOCKS) / 1000

@@ -1,0 +1,48 @@
+"""What blocks cost DuckDB itself, and the line that makes of a cold scan."""
+
+from __future__ import annotations
+
+import statistics
+from pathlib import Path
+
+from sqlite.running import Place
+
+from tdelta.driver.duckdb.pricing import ask_block_prices
+from tdelta.driver.duckdb.twins import PROGRAM
+from tdelta.engines import DuckdbEngine
+from tdelta.engines.duckdb import BLOCK_BYTES, DuckdbSettings
+
+from .conftest import ENGINE
+
+
+def asked(home: Path, cipher: str) -> dict[str, float]:
+    """The median of each price, µs a block."""
+    home.mkdir()
+    found = ask_block_prices(DuckdbEngine(), PROGRAM, home, {}, DuckdbSettings(cipher, 1, 2, 64))
+    assert found["page_bytes"] == BLOCK_BYTES
+    assert not home.exists()
+    passes = found["passes"]
+    assert isinstance(passes, dict)
+    return {name: statistics.median(each) for name, each in passes.items()}
+
+
+def test_a_block_in_software_costs_and_its_mac_is_told_apart(tmp_path: Path) -> None:
+    gcm = asked(tmp_path / "gcm", "aes-256-gcm-mbedtls")
+    assert gcm["plain_read"] > 0
+    assert gcm["read"] > 1.2 * gcm["bare_read"] > 2.0 * gcm["plain_read"]
+    assert gcm["write"] > gcm["bare_write"] > 0
+    ctr = asked(tmp_path / "ctr", "aes-256-ctr-mbedtls")
+    assert ctr.keys() == {"plain_read", "plain_write", "read", "write"}
+
+
+def test_software_ciphers_are_what_a_cold_scan_pays_for(place: Place) -> None:
+    levels = "cipher=aes-256-gcm-mbedtls"
+    document = place.answer(*ENGINE, "--workload", "scan", "--no-aa-twin", "--size", "20MB", "--cold", "--vary", levels)
+    (ledger,) = document["ledger"]
+    lines = {line["kind"]: line for line in ledger["lines"]}
+    assert lines.keys() == {"cipher", "integrity", "io", "rest"}
+    (decrypted, *_) = lines["cipher"]["items"]
+    assert decrypted["what"] == "blocks decrypted"
+    assert decrypted["count"] > 10
+    assert lines["cipher"]["share"] + lines["integrity"]["share"] > 0.6
+    assert abs(lines["rest"]["share"]) < 0.4
