@@ -33,6 +33,15 @@ def test_twins_are_alike_afterwards(traced: tuple[str, Any]) -> None:
     assert [check for check in failed_checks(traced[1]) if check != AA_CHECK] == []
 
 
+def test_an_encrypted_log_has_its_line_in_the_ledger(traced: tuple[str, Any]) -> None:
+    engine, document = traced
+    counted = {"mariadb": "writes to the log", "mysql": "bytes of log"}
+    for ledger in document["ledger"]:
+        items = [item for line in ledger["lines"] if line["kind"] == "log" for item in line["items"]]
+        assert [item["what"] for item in items] == ([counted[engine]] if engine in counted else [])
+        assert all(item["count"] > 0 for item in items)
+
+
 def test_every_statement_is_metered_on_both_twins(traced: tuple[str, Any]) -> None:
     _, document = traced
     found = statements(document)

@@ -223,7 +223,7 @@ class MariadbEngine(MysqlFamily):
                 f"UPDATE {table} SET a = a + 1",
             ),
             undo=(f"TRUNCATE TABLE {table}",),
-            remove=(f"DROP TABLE {table}",),
+            remove=(f"DROP TABLE IF EXISTS {table}",),
             is_copied=True,
         )
 

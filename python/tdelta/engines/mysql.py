@@ -230,7 +230,7 @@ class MysqlEngine(MysqlFamily):
                 f"UPDATE {table} SET a = a + 1",
             ),
             undo=(f"TRUNCATE TABLE {table}",),
-            remove=(f"DROP TABLE {table}", "SET SESSION cte_max_recursion_depth = DEFAULT"),
+            remove=("SET SESSION cte_max_recursion_depth = DEFAULT", f"DROP TABLE IF EXISTS {table}"),
             is_copied=True,
             counted="pages",
             starts=2,

@@ -79,6 +79,9 @@ BLOCKS = "blocks"
 """What else counts, beside `_COUNTED` and all ``bytes`` that are moved: these, but for rows that a load reads."""
 
 _CROSSED, _CHECKED = ("decrypted", "encrypted"), ("checked", "authenticated")
+_ALL_PAGES = ("read", "written")
+"""Of a server that does not count those apart which are encrypted."""
+
 _LOGGED = {"log_writes": "writes to the log", "log_bytes": "bytes of log"}
 
 Counter = Callable[[Measurement], float | None]
@@ -256,10 +259,10 @@ def crossed_pages(panel: Panel, condition: Condition, prices: PagePrices) -> tup
 
 def _crossed(prices: PagePrices) -> tuple[Counter, Counter]:
     """What counts pages decrypted and encrypted."""
-    if prices.counted in _COUNTED:
-        read, written = _COUNTED[prices.counted]
-        return _counter(read), _counter(written)
-    return _moved(prices.page_bytes)
+    if prices.counted in ("bytes", BLOCKS):
+        return _moved(prices.page_bytes)
+    read, written = _COUNTED[prices.counted]
+    return _counter(read), _counter(written)
 
 
 def _moved(page_bytes: int) -> tuple[Counter, Counter]:
@@ -275,8 +278,10 @@ def _what(prices: PagePrices) -> str:
 def _absent(prices: PagePrices) -> Iterator[str]:
     if prices.mac and prices.bare_read is None:
         yield f"integrity: {prices.mac} is one with its cipher, and in that line"
+    if prices.counted == "pages":
+        yield "pages that the scope leaves plain: this server does not count them apart; they are in the cipher's line"
     if prices.counted == BLOCKS:
-        yield "log: its bytes are among the cipher's"
+        yield "log: its bytes are priced as blocks; what a short record takes beyond that is in the rest"
     elif prices.counted not in _SERVED:
         yield "log: its pages are among the cipher's, since it holds whole pages"
     elif prices.log is None:
@@ -287,7 +292,8 @@ def _absent(prices: PagePrices) -> Iterator[str]:
 
 def _page_parts(prices: PagePrices, counts: tuple[FloatArray, FloatArray], draws: Draws) -> Iterator[_Part]:
     read, write, bare_read, bare_write = prices.read, prices.write, prices.bare_read, prices.bare_write
-    crossed, checked = (tuple(f"{_what(prices)} {d}" for d in done) for done in (_CROSSED, _CHECKED))
+    done = _ALL_PAGES if prices.counted == "pages" else _CROSSED
+    crossed, checked = (tuple(f"{_what(prices)} {d}" for d in each) for each in (done, _CHECKED))
     if bare_read is None or bare_write is None:
         yield _priced(LedgerKind.CIPHER, counts, (read, write), crossed, prices.cipher, draws)
         return

@@ -90,10 +90,11 @@ def prices_from_json(values: Mapping[str, Any] | None, conditions: Iterable[Cond
     found = values or {}
     plain = {c.stratum: c.key for c in conditions if c.role is Role.BASELINE}
     stratum = {c.key: c.stratum for c in conditions}
+    paged = {key: [one for one in measured if "passes" in one] for key, measured in found.items()}
     return {
         key: _page_prices(measured, found.get(plain.get(stratum.get(key, -1), ""), []))
-        for key, measured in found.items()
-        if measured and "passes" in measured[0]
+        for key, measured in paged.items()
+        if measured
     }
 
 

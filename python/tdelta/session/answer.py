@@ -24,6 +24,7 @@ from tdelta.session.checks import Checks
 from tdelta.session.evidence import Evidence
 from tdelta.session.floors import floors_from_json
 from tdelta.session.planning import Plan
+from tdelta.session.prices import price_cautions
 from tdelta.session.profiling import Profiling
 from tdelta.session.published import published_cells
 from tdelta.session.request import RunRequest
@@ -90,6 +91,7 @@ def assemble(
             *_cautions(plan, trials, ending, dilution),
             *(floors or {}).get("cautions", ()),
             *(() if profiling is None else profiling.cautions()),
+            *price_cautions(prices),
         ),
         rounds=len({trial.round for trial in trials}),
         blocks=len({trial.block for trial in trials}),

@@ -19,6 +19,9 @@ FACT = "page prices"
 CROWDING = "cpu crowding"
 """The fact that holds what `crowding` found ahead of every block, or of every round where nothing is profiled."""
 
+FAULT = "fault"
+"""Of a measurement: why there is none."""
+
 MOST_ROUNDS = 5
 """Rounds ahead of which prices are measured."""
 
@@ -29,6 +32,12 @@ def crowding(plan: Plan) -> list[float]:
         return []
     found = cpu_crowding()
     return [] if found is None else [found]
+
+
+def price_cautions(found: Mapping[str, Any] | None) -> list[str]:
+    """Why prices of some conditions could not be measured, each reason once."""
+    faults = {one[FAULT]: None for measured in (found or {}).values() for one in measured if FAULT in one}
+    return [f"ledger: prices could not be measured, at one moment or more: {fault}" for fault in faults]
 
 
 class Prices:
@@ -43,6 +52,7 @@ class Prices:
         self._found: dict[str, list[dict[str, object]]] = {}
         self._observed: Mapping[str, str] = {}
         self._shared: dict[tuple[object, ...], dict[str, object] | None] = {}
+        self._measures = False
 
     def restore(self, found: Mapping[str, Any]) -> None:
         """Go on behind what an earlier sitting had measured."""
@@ -56,16 +66,17 @@ class Prices:
         """For `restore`."""
         return dict(self._found)
 
-    def begin_round(self) -> None:
-        """What was measured for twins of another round counts for these no more."""
+    def begin_round(self, number: int) -> None:
+        """What was measured for twins of another round counts for these no more. Rounds have numbers from 0.
+
+        All twins of a round are measured, or none, whatever was found before: what is done to one is done to all.
+        """
         self._shared.clear()
+        self._measures = number < MOST_ROUNDS
 
     def take(self, conditions: Sequence[Condition], twin: Twin) -> None:
         """Measure the prices of a fresh twin, which stands for these conditions; none where it has none."""
-        first = conditions[0]
-        if len(self._found.get(first.key, ())) >= MOST_ROUNDS:
-            return
-        found = self._measured(first, twin)
+        found = self._measured(conditions[0], twin) if self._measures else None
         if found:
             for condition in conditions:
                 self._found.setdefault(condition.key, []).append(found)
@@ -84,5 +95,5 @@ class Prices:
             return twin.prices(self._observed.get(str(condition.level("cipher")), ""))
         except (StorageFault, ServerFault, ServerLost):
             raise
-        except TdeltaError:  # a library by path may lack what the wheels have; the run is sound without prices
-            return None
+        except TdeltaError as error:  # a library by path may lack what the wheels have; the run is sound without
+            return {FAULT: str(error)}

@@ -208,7 +208,7 @@ class RoundRunner:
         shared = self._plan.instances()
         drawn = instances(self._plan.settings.seed, number, tuple(shared))
         twins: dict[Condition, tuple[str, Twin]] = {}
-        self._prices.begin_round()
+        self._prices.begin_round(number)
         for done, (condition, name) in enumerate(drawn):
             if self._interruption.requested:
                 return twins

@@ -23,12 +23,28 @@ def place(tmp_path: Path) -> Iterator[ServerPlace]:
     yield from occupied("postgres", tmp_path)
 
 
-def kill_one(place: ServerPlace, name: str, *, at_work: bool = True) -> None:
+def kill_one(place: ServerPlace, name: str) -> None:
+    """Kill the first process of a server or a file system, and not one that it has started: that it would outlive."""
     give_up = time.monotonic() + PATIENCE_SECONDS
-    while not (found := [pid for pid, state in servers_of(place, name) if not at_work or state not in "TZX"]):
+    while not (found := roots_at_work(place, name)):
         assert time.monotonic() < give_up, f"no {name} was ever at work"
         time.sleep(0.01)
     os.kill(found[0], signal.SIGKILL)
+
+
+def roots_at_work(place: ServerPlace, name: str) -> list[int]:
+    """The processes of that name which none of that name has started, and which are neither stopped nor dead."""
+    found = servers_of(place, name)
+    pids = {pid for pid, _ in found}
+    return [pid for pid, state in found if state not in "TZX" and parent_of(pid) not in pids]
+
+
+def parent_of(pid: int) -> int:
+    """Who started it; 0 if it is gone."""
+    try:
+        return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+    except OSError:
+        return 0
 
 
 def test_a_server_or_a_file_system_that_is_killed_is_made_up_for(place: ServerPlace) -> None:

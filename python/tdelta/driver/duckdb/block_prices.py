@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from tdelta.driver.duckdb.database import Database
@@ -20,15 +20,13 @@ from tdelta.engines.duckdb import BLOCK_BYTES
 ROWS = 1 << 21
 _BLOCKS = ROWS * 8 / BLOCK_BYTES
 FEWEST_PASSES = 3
-TURNS = 4
-"""A pass is the mean of so many writes and scans, where there is time: with the CPU's AES a scan is hardly longer."""
-
 SECONDS = 2.5
-"""From here on no further turn is begun, once there are the fewest: in software one takes ten times as long."""
+"""From here on no further pass is begun, once there are the fewest."""
 
 _LIKENESS = 0.1
 _NUMBERS = f"CREATE TABLE memory.main.numbers AS SELECT hash(i) AS body FROM range({ROWS}) AS numbers(i)"
 _MAKE = "CREATE OR REPLACE TABLE page AS SELECT body FROM memory.main.numbers"
+_MAKE_IN_MEMORY = "CREATE OR REPLACE TABLE memory.main.page AS SELECT body FROM memory.main.numbers"
 _SCAN = "SELECT bit_xor(body) FROM page"
 
 
@@ -58,6 +56,10 @@ class _Priced:
         """The CPU time of a scan of blocks that are in DuckDB's memory, µs a block."""
         return us_a_block(self._scan, None)
 
+    def in_memory_us(self) -> float:
+        """The CPU time of making the table in memory, µs a block."""
+        return us_a_block(lambda: self._database.run(_MAKE_IN_MEMORY), None)
+
     def found(self) -> str:
         """What a scan finds."""
         return self._database.text(_SCAN)
@@ -70,16 +72,17 @@ class _Priced:
         self._database.checkpoint()
 
 
-def block_prices(files: Mapping[str, Mapping[str, Any]]) -> dict[str, list[float]]:
+def block_prices(files: Mapping[str, Mapping[str, Any]], turns: int) -> dict[str, list[float]]:
     """Make files, and time their blocks by turns.
 
     Args:
         files: ``plain`` and ``encrypted``, and ``bare`` where there is the same cipher without its MAC: each the
             options of `tdelta.engines.duckdb.DuckdbEngine.options`, with memory for all of its blocks.
+        turns: writes and scans of each file, of which a pass is the mean.
 
     Returns:
         By name the µs of CPU a block of each pass, three or more, as `tdelta.driver.page_prices.page_prices` has them
-        of pages. ``plain_write`` has the rows' way into the table in it.
+        of pages. ``plain_write`` is what a table in a file takes beyond one in memory.
 
     Raises:
         ClientError: what DuckDB says.
@@ -93,24 +96,19 @@ def block_prices(files: Mapping[str, Mapping[str, Any]]) -> dict[str, list[float
         if len({file.found() for file in opened.values()}) != 1:
             raise ValueError("scans of the same rows, plain and encrypted, found different ones")
         _turn(opened)  # what asks the CPU for its instructions, and fills the caches
-        began, turns = time.monotonic(), [_turn(opened)]
-        while len(turns) < FEWEST_PASSES or time.monotonic() - began < SECONDS:
-            turns.append(_turn(opened))
-    return {name: passes([turn[name] for turn in turns]) for name in turns[0]}
-
-
-def passes(turns: Sequence[float]) -> list[float]:
-    """Means of `TURNS` turns in a row, those at the end that make none left out; turns as they are where too few."""
-    if len(turns) < FEWEST_PASSES * TURNS:
-        return list(turns)
-    return [sum(turns[at : at + TURNS]) / TURNS for at in range(0, len(turns) - TURNS + 1, TURNS)]
+        began, passes = time.monotonic(), list[dict[str, float]]()
+        while len(passes) < FEWEST_PASSES or time.monotonic() - began < SECONDS:
+            taken = [_turn(opened) for _ in range(turns)]
+            passes.append({name: sum(turn[name] for turn in taken) / turns for name in taken[0]})
+    return {name: [one[name] for one in passes] for name in passes[0]}
 
 
 def _turn(opened: Mapping[str, _Priced]) -> dict[str, float]:
     """A write and a scan of each file."""
     write = {name: file.write_us() for name, file in opened.items()}
     read = {name: file.read_us() for name, file in opened.items()}
-    found = {"plain_read": read["plain"] - opened["plain"].cached_us(), "plain_write": write["plain"]}
+    plain = opened["plain"]
+    found = {"plain_read": read["plain"] - plain.cached_us(), "plain_write": write["plain"] - plain.in_memory_us()}
     for name in opened:
         if name != "plain":
             prefix = "" if name == "encrypted" else f"{name}_"

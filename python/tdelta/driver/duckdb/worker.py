@@ -10,6 +10,7 @@ import contextlib
 import os
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -127,12 +128,13 @@ class Host:
             raise ValueError("trials on DuckDB are whole; found slices or turns")
         if order.get("is_cold") and len(self._clients) > 1:
             raise ValueError("one operation at a time can be cold; found more than one connection")
-        before = usage()
-        cool = partial(self._open().cool, empty_page_cache) if order.get("is_cold") else None
+        before, apart = usage(), Counter[str]()
+        cool = partial(self._cool, apart) if order.get("is_cold") else None
         report = run_trial(self._mix, Trial(**order["trial"]), self._clients, self._stop, cool)
         files = self._file_sizes()
         checkpoint_ns = self._checkpoint(report) if order.get("checkpoint", True) else 0
-        extra = {"usage": since(before), "files": files, "checkpoint_ns": checkpoint_ns}
+        used = {name: count - apart[name] for name, count in since(before).items()}
+        extra = {"usage": used, "files": files, "checkpoint_ns": checkpoint_ns}
         return _told(report, extra)
 
     def do_step(self, order: Order) -> Order:
@@ -193,7 +195,7 @@ class Host:
 
     def do_price(self, order: Order) -> Order:
         """Time blocks of files of its own."""
-        return {"passes": block_prices(order["files"])}
+        return {"passes": block_prices(order["files"], order["turns"])}
 
     def do_close(self, _order: Order) -> Order:
         """Close the twin's file."""
@@ -202,6 +204,12 @@ class Host:
             self._database.close()
             self._database = None
         return {}
+
+    def _cool(self, apart: Counter[str]) -> None:
+        """Attach the file anew; what that used is added to ``apart``, since it is no part of any operation."""
+        before = usage()
+        self._open().cool(empty_page_cache)
+        apart.update(since(before))
 
     def _squeeze(self, database: Database) -> None:
         """One thread and as little memory as DuckDB agrees to, and what was in force again afterwards."""

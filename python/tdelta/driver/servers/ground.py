@@ -48,10 +48,15 @@ class Ground:
         self._held[folder] = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
 
 
+def has_no_room(folder: Path) -> bool:
+    """Whether the disk of a folder is full, or as good as that."""
+    status = os.statvfs(folder)
+    return status.f_bavail * status.f_frsize <= _NO_ROOM_BYTES
+
+
 def waits_for_room(place: Place) -> bool:
     """Whether a server, or what makes its data, waits for somebody to free space, as MariaDB does without end."""
-    status = os.statvfs(place.folder)
-    if status.f_bavail * status.f_frsize > _NO_ROOM_BYTES:
+    if not has_no_room(place.folder):
         return False
     try:
         with place.log.open("rb") as log:

@@ -181,36 +181,38 @@ class ServerTwin:
             return None
         with self._connected():
             found: dict[str, object] = {}
+            if settings.is_encrypted:  # ahead of rows, which leave work for the background
+                calls_us = [self._call_us(probe, is_first=turn % 2 == 0) for turn in range(_PROOF_RUNS)]
+                found |= page_prices_of(observed, calls_us, settings.aes_instructions, probe)
             if self._mix.writes or settings.has_steps:
                 logged = self._logged(probe)  # also where the log is not encrypted: twins do the same
                 found |= {"log": logged} if not settings.is_encrypted or settings.covers("log") else {}
-            if settings.is_encrypted:
-                calls_us = [self._call_us(probe) for _ in range(_PROOF_RUNS)]
-                found |= page_prices_of(observed, calls_us, settings.aes_instructions, probe)
         return found
 
     def _logged(self, probe: PriceSql) -> list[dict[str, float]]:
         """The CPU time of the server for rows that are inserted and changed, and what of log that made."""
-        self._worker.ask("run", statements=list(probe.make))
         passes = []
-        for _ in range(_PRICE_RUNS + 1):
-            self._worker.ask("begin_outside")
-            self._worker.ask("run", statements=list(probe.change))
-            used = self._worker.ask("end_outside", settle=False)
-            counted = {name: used["counters"].get(name, 0) for name in ("log_bytes", "log_writes")}
-            passes.append({"cpu_us": _cpu_seconds(used) * 1e6, **counted})
-            self._worker.ask("run", statements=list(probe.undo))
-        self._worker.ask("run", statements=list(probe.remove))
+        try:
+            self._worker.ask("run", statements=list(probe.make))
+            for _ in range(_PRICE_RUNS + 1):
+                self._worker.ask("begin_outside")
+                self._worker.ask("run", statements=list(probe.change))
+                used = self._worker.ask("end_outside", settle=False)
+                counted = {name: used["counters"].get(name, 0) for name in ("log_bytes", "log_writes")}
+                passes.append({"cpu_us": _cpu_seconds(used) * 1e6, **counted})
+                self._worker.ask("run", statements=list(probe.undo))
+        finally:
+            self._worker.ask("run", statements=list(probe.remove))
         return passes[1:]
 
-    def _call_us(self, probe: PriceSql) -> float:
-        """What a call of the server's own cipher takes beyond its bytes, µs."""
-        took = []
-        for sql in (probe.call, probe.no_call):
+    def _call_us(self, probe: PriceSql, *, is_first: bool) -> float:
+        """What a call of the server's own cipher takes beyond its bytes, µs; the call comes first, or last."""
+        took = {}
+        for sql in (probe.call, probe.no_call) if is_first else (probe.no_call, probe.call):
             self._worker.ask("begin_outside")
             self._worker.ask("rows", sql=sql)
-            took.append(_cpu_seconds(self._worker.ask("end_outside", settle=False)))
-        return (took[0] - took[1]) * 1e6 / probe.calls
+            took[sql] = _cpu_seconds(self._worker.ask("end_outside", settle=False))
+        return (took[probe.call] - took[probe.no_call]) * 1e6 / probe.calls
 
     def _microseconds_a_page(self, sql: str) -> float:
         """CPU time of the server's processes, the least of a few runs: what else the machine does only adds."""

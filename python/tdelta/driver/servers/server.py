@@ -14,7 +14,7 @@ from typing import Any
 
 from tdelta.driver import signals
 from tdelta.driver.servers import tree
-from tdelta.driver.servers.ground import waits_for_room
+from tdelta.driver.servers.ground import has_no_room, waits_for_room
 from tdelta.driver.servers.mounts import unmount_below
 from tdelta.driver.servers.recipes import as_json
 from tdelta.engines.servers import Greeting, Recipe
@@ -271,7 +271,9 @@ class Server:
 
     def _fault(self, said: str) -> TdeltaError:
         words = self.last_words()
-        return self._full(said) if _says_full(words) else ServerFault(said, words)
+        # On a full disk a server may have no room for a word of it.
+        is_full = _says_full(words) or (not words and has_no_room(self.recipe.place.folder))
+        return self._full(said) if is_full else ServerFault(said, words)
 
     def _full(self, said: str) -> StorageFault:
         return StorageFault(f"the disk of {self.recipe.place.folder} is full: free some space, or use --dir ({said})")

@@ -53,6 +53,7 @@ _ANALYTIC_WORKER_SECONDS = 1.0
 _BLOCK_PRICE_SECONDS = 5.0
 """What blocks of one cipher take to be priced, a worker's start and their files included."""
 
+_BLOCK_PRICE_BYTES = 400_000_000
 _SPILL_BYTES = 300_000_000
 _SPILL_SECONDS = 2.0
 
@@ -146,7 +147,7 @@ def analytic_needs(plan: Plan) -> Needs:
         disk_bytes=round(size * (_GENERATED_SIZES + kinds + conditions * _FILE_GROWTH)) + _SPILL_BYTES,
         memory_bytes=max(
             _ANALYTIC_LOADING_BYTES,
-            sum(_ANALYTIC_WORKER_BYTES + (one.memory_mib << 20) for one in settings),
+            sum(_ANALYTIC_WORKER_BYTES + (one.memory_mib << 20) for one in settings) + _BLOCK_PRICE_BYTES,
         ),
         open_files=0,
         set_up_seconds=size / _GENERATED_BYTES_PER_SECOND + kinds * size / _ANALYTIC_LOAD_BYTES_PER_SECOND,

@@ -45,6 +45,8 @@ def main() -> None:
         sys.exit(7)
     if mode == "full":
         sys.exit("[ERROR] write: No space left on device")
+    if mode == "speechless":
+        sys.exit(1)
     if mode == "silent":
         live(folder)
     child = os.fork()

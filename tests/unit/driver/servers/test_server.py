@@ -105,6 +105,16 @@ def test_a_server_that_says_the_disk_is_full_is_a_storage_fault(tmp_path: Path) 
         server.start(initialize=True)
 
 
+@pytest.mark.parametrize(("is_full", "expected"), [(False, ServerFault), (True, StorageFault)])
+def test_a_server_that_dies_without_a_word_blames_the_disk_where_that_is_full(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_full: bool, expected: type[Exception]
+) -> None:
+    monkeypatch.setattr("tdelta.driver.servers.server.has_no_room", lambda _folder: is_full)
+    words = "ended with status 1 before it took connections"
+    with Server(recipe(tmp_path / "twin", "speechless")) as server, pytest.raises(expected, match=words):
+        server.start(initialize=True)
+
+
 def test_a_server_that_takes_no_connection_in_time_is_ended(tmp_path: Path) -> None:
     with Server(recipe(tmp_path / "twin", "silent")) as server:
         with pytest.raises(ServerFault, match="took no connection within"):

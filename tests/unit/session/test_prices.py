@@ -1,0 +1,75 @@
+"""Which twins are measured for the ledger's prices, and when."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from tdelta.errors import StorageFault, TdeltaError
+from tdelta.records import Condition, Role
+from tdelta.session.prices import MOST_ROUNDS, Prices, price_cautions
+
+
+class Twin:
+    """A twin that counts how often it was asked, and answers or raises what it is given."""
+
+    def __init__(self, answer: dict[str, object] | Exception | None) -> None:
+        self.answer, self.asked = answer, 0
+
+    def prices(self, _observed: str) -> dict[str, object] | None:
+        self.asked += 1
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return self.answer
+
+
+def condition(cipher: str, work: str) -> Condition:
+    role = Role.BASELINE if cipher == "none" else Role.TREATMENT
+    return Condition((("cipher", cipher), ("work", work)), role, int(work == "cold"))
+
+
+def prices(engine: str) -> Prices:
+    def settings(of: Condition, _size: int) -> Any:
+        return SimpleNamespace(cipher=of.level("cipher"), aes_instructions="on")
+
+    family = SimpleNamespace(page_size=lambda _settings: None)
+    plan: Any = SimpleNamespace(request=SimpleNamespace(engine=engine), family=family, twin_settings=settings)
+    return Prices(plan)
+
+
+WARM, COLD = condition("aes-256-gcm", "warm"), condition("aes-256-gcm", "cold")
+
+
+def taken(engine: str, rounds: int, answer: dict[str, object] | Exception | None) -> tuple[Prices, Twin]:
+    made, twin = prices(engine), Twin(answer)
+    for number in range(rounds):
+        made.begin_round(number)
+        for one in (WARM, COLD):
+            made.take([one], twin)  # type: ignore[arg-type]
+    return made, twin
+
+
+@pytest.mark.parametrize(("engine", "asked"), [("duckdb", 2), ("sqlite", 2), ("mysql", 4)])
+def test_alike_files_share_a_measurement_of_a_round_and_servers_do_not(engine: str, asked: int) -> None:
+    made, twin = taken(engine, 2, {"passes": {}})
+    assert twin.asked == asked
+    assert {key: len(measured) for key, measured in made.as_json().items()} == {WARM.key: 2, COLD.key: 2}  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("answer", [{}, {"passes": {}}, None, TdeltaError("no")])
+def test_all_twins_are_measured_in_the_first_rounds_whatever_they_answer(
+    answer: dict[str, object] | Exception | None,
+) -> None:
+    _, twin = taken("mysql", MOST_ROUNDS + 3, answer)
+    assert twin.asked == 2 * MOST_ROUNDS
+
+
+def test_what_cannot_be_measured_is_told_once_and_a_full_disk_is_raised() -> None:
+    made, _ = taken("duckdb", 2, TdeltaError("expected some 64 blocks, found 71.0"))
+    (caution,) = price_cautions(made.as_json())
+    assert caution.endswith("at one moment or more: expected some 64 blocks, found 71.0")
+    assert price_cautions({}) == price_cautions(None) == []
+    with pytest.raises(StorageFault):
+        taken("duckdb", 1, StorageFault("full"))
