@@ -214,7 +214,7 @@ class MysqlEngine(MysqlFamily):
         Which pages that are read and written are encrypted is not counted: all are taken to be, the server's own (undo,
         dictionary) as well.
         """
-        calls, rows, table = 50_000, 20_000, f"{DATABASE}.price_log"
+        calls, rows, table = 50_000, 8_000, f"{DATABASE}.price_log"
         between = "LENGTH(SPACE(32768))"
         numbers = f"WITH RECURSIVE s(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM s WHERE n < {rows})"
         return PriceSql(

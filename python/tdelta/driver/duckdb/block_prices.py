@@ -17,13 +17,13 @@ from tdelta.driver.duckdb.database import Database
 from tdelta.driver.scripted.usage import usage
 from tdelta.engines.duckdb import BLOCK_BYTES
 
-ROWS = 1 << 21
+ROWS = 1 << 20
 _BLOCKS = ROWS * 8 / BLOCK_BYTES
 FEWEST_PASSES = 3
-SECONDS = 2.5
+SECONDS = 1.2
 """From here on no further pass is begun, once there are the fewest."""
 
-_LIKENESS = 0.1
+_LIKENESS = 0.25
 _NUMBERS = f"CREATE TABLE memory.main.numbers AS SELECT hash(i) AS body FROM range({ROWS}) AS numbers(i)"
 _MAKE = "CREATE OR REPLACE TABLE page AS SELECT body FROM memory.main.numbers"
 _MAKE_IN_MEMORY = "CREATE OR REPLACE TABLE memory.main.page AS SELECT body FROM memory.main.numbers"

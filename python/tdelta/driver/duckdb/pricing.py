@@ -24,7 +24,7 @@ def ask_block_prices(
 ) -> dict[str, object]:
     """What a block of an encrypted twin costs, pass by pass, with as many threads as its queries have.
 
-    It takes some seconds, and two or three files of 16 MiB (twice that for a moment) in ``home``, which is removed.
+    It takes some seconds, and two or three files of 8 MiB (twice that for a moment) in ``home``, which is removed.
 
     Raises:
         StorageFault: the disk is full, or a file cannot be read or written.
