@@ -46,15 +46,17 @@ _TABLE: tuple[_Row, ...] = (
         ^EVP_(Digest|MAC|MD_) ossl_md5 ossl_sha mbedtls_(internal_)?(sha|md) crypto/(sha|md5|hmac)
         """,
     ),
+    # not chacha_block and chacha_permute, by which SQLite and the kernel make random numbers, encrypted or not
     _row(
         FunctionClass.CIPHER,
         r"""
         ^_*aes aesni vaes vpaes bsaes my_aes softaes ^AES_ rijndael crypto/(internal/)?(fips140/)?(aes|cipher)
         ^_*gcm _gcm_ (^|_)ghash gf_?mult?_?128 ^xts_ _xts_ ^cbc_ ^ctr_crypt CRYPTO_(ctr|cbc|gcm|ccm|xts|cfb|ofb)
-        chacha salsa20 ^aegis ascon (AES|RC4|Aegis|Ascon|ChaCha)\w*Cipher$
+        chacha(?!_(block|permute)) salsa20 ^aegis ascon (AES|RC4|Aegis|Ascon|ChaCha)\w*Cipher$
         EVP_(Cipher|Encrypt|Decrypt) ossl_(cipher|gcm|ccm|aes) mbedtls_(aes|gcm|cipher|ctr)
         AES(GCM|StateMBEDTLS|StateSSL)?::
-        ^sqlite3mc ^sqlite3Codec ^mcTempXor sqlcipher_(page_)?cipher sqlcipher_openssl_cipher
+        ^sqlite3mc(AES|RC4|ChaCha|GenerateInitialVector|_softaes|Codec(\.|$)) ^sqlite3Codec ^mcTempXor
+        sqlcipher_(page_)?cipher sqlcipher_openssl_cipher
         (^|[_:])(en|de)crypt([_(:]|$|buffer|page|block|bytes) EncryptionState ^do_crypt
         encryption_(crypt|ctx|scheme) fil_(space_)?(en|de)crypt log_crypt pg_tde.*crypt
         ^crypt_(convert|iv) ^kcryptd
@@ -66,7 +68,7 @@ _TABLE: tuple[_Row, ...] = (
         FunctionClass.CRYPTO,
         files=r"^lib(crypto|ssl|gcrypt|mbedcrypto|wolfssl|nss3|softokn|freebl) httpfs ^(gocryptfs|cryfs|encfs)$",
     ),
-    _row(FunctionClass.CRYPTO, r"^(OPENSSL|EVP|OSSL|CRYPTO|RAND)_ mbedtls_ drbg ^sqlcipher_ openssl"),
+    _row(FunctionClass.CRYPTO, r"^(OPENSSL|EVP|OSSL|CRYPTO|RAND)_ mbedtls_ drbg ^sqlcipher_ ^sqlite3mc openssl"),
     _row(
         FunctionClass.COMPRESSION,
         r"""

@@ -27,6 +27,11 @@ DUCKDB = "_duckdb.cpython-311-x86_64-linux-gnu.so"
         (APSW, "DecryptPageAES256Cipher", C.CIPHER),
         (APSW, "AsconGenOtk.isra.0", C.CIPHER),
         (APSW, "sqlite3mcAES256", C.CIPHER),
+        (APSW, "sqlite3mcCodec.part.0", C.CIPHER),
+        (APSW, "sqlite3mcGenerateInitialVector", C.CIPHER),
+        (APSW, "sqlite3mcFileControlPragma.constprop.0", C.CRYPTO),  # a plain twin goes through it, too
+        (APSW, "sqlite3mcCodecQueryParameters", C.CRYPTO),
+        (APSW, "chacha_block.constprop.0", C.DATABASE),  # SQLite's random numbers
         (APSW, "MD5_Final", C.HASH),
         (APSW, "pbkdf2_sha512.constprop.0", C.HASH),
         (APSW, "walChecksumBytes", C.CHECKSUM),
@@ -95,6 +100,7 @@ def test_a_function_is_of_its_class(dso: str, symbol: str, expected: C) -> None:
         ("aesni_xts_enc", C.CIPHER),
         ("crc32c_pcl_intel_update", C.CHECKSUM),
         ("get_random_bytes_user", C.KERNEL),
+        ("chacha_block_generic", C.KERNEL),
         ("mpage_process_page_bufs", C.KERNEL),
         ("folio_clear_dirty_for_io", C.KERNEL),
     ],
