@@ -8,7 +8,7 @@ from collections.abc import Callable
 from rich.table import Table
 from rich.text import Text
 
-from tdelta.records import Amount, Ledger, LedgerItem, LedgerKind, LedgerLine, RunResult
+from tdelta.records import Amount, Condition, Ledger, LedgerItem, LedgerKind, LedgerLine, RunResult, RunSettings
 from tdelta.report.drawing import paragraph, plain_table
 from tdelta.report.labels import condition_label
 from tdelta.report.quantities import MISSING, microseconds, small_count
@@ -48,9 +48,22 @@ def ledger_lines(result: RunResult, width: int) -> list[Text | Table]:
             table.add_row("  extra time", *cells(ledger.elapsed), "", "")
         if ledger.waiting is not None:
             table.add_row("    waiting", *cells(ledger.waiting), "", "")
-    absent = dict.fromkeys(words for ledger in result.ledger for words in ledger.in_rest)
-    note = " ".join((NOTE, *(f"No line for {words}." for words in absent)))
-    return [table, Text(), *paragraph(note, width, "dim")]
+    return [table, Text(), *paragraph(ledger_note(result, condition_label), width, "dim")]
+
+
+def ledger_note(result: RunResult, label: Callable[[Condition, RunSettings], str]) -> str:
+    """What lines are, and what has none: once where that is so of all ledgers, else with the conditions it is so of."""
+    absent: dict[str, list[Ledger]] = {}
+    for ledger in result.ledger:
+        for words in ledger.in_rest:
+            absent.setdefault(words, []).append(ledger)
+    sentences = [NOTE]
+    for words, ledgers in absent.items():
+        what, colon, why = words.partition(": ")
+        of = "; ".join(label(ledger.condition, result.settings) for ledger in ledgers)
+        where = "" if len(ledgers) == len(result.ledger) else f" ({of})"
+        sentences.append(f"No line for {what}{where}{colon}{why}.")
+    return " ".join(sentences)
 
 
 def told_lines(ledger: Ledger) -> tuple[LedgerLine, ...]:

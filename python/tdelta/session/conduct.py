@@ -324,7 +324,7 @@ class _Session:
         block = max((trial.block for trial in self._trials), default=-1) + 1
         longest = 0.0
         # An earlier sitting may have come to the end of its rounds, and died before it could say so.
-        ended = self._look(number - 1, done, longest) if done else None
+        ended = self._look(number - 1, done, 0.0) if done else None
         while ended is None:
             began = self._clock.elapsed()
             if not self._plan.request.profile:  # nothing but a hint comes of it, and blocks may be short
@@ -341,7 +341,9 @@ class _Session:
             if runner.loss is not None and not self._trials:
                 self._require_time(runner.loss, longest)
                 continue
-            ended = "interrupt" if self._interruption.requested else self._look(number - 1, done, longest)
+            # fewer rounds than were asked for are worse than a short one: luck of layout differs between rounds
+            needed = runner.shortest_seconds() if done < self._plan.request.min_rounds else longest
+            ended = "interrupt" if self._interruption.requested else self._look(number - 1, done, needed)
         return ended
 
     def _look_for_crowding(self) -> None:
@@ -357,13 +359,13 @@ class _Session:
         in_round = Counter(trial.round for trial in self._trials)
         return sum(count >= self._plan.trials_per_round for count in in_round.values())
 
-    def _look(self, number: int, done: int, longest: float) -> str | None:
-        """Look at what is known after ``done`` rounds, the longest of which took ``longest`` s: why to stop, if so."""
+    def _look(self, number: int, done: int, needed: float) -> str | None:
+        """Look at what is known after ``done`` rounds, where another needs so many seconds: why to stop, if so."""
         request = self._plan.request
         looks = look(self._trials, self._plan.settings)
         precise = enough(looks, budget=request.budget, rounds_done=done, first_look=request.min_rounds)
         used_up = request.max_rounds is not None and done >= request.max_rounds
-        late = self._clock.left() < longest + _CLOSING_SECONDS
+        late = self._clock.left() < needed + _CLOSING_SECONDS
         self._observe(Look(number, looks, self._clock.left(), precise or used_up or late))
         if self._interruption.requested:
             return "interrupt"

@@ -128,6 +128,12 @@ class RoundRunner:
         self._longest_blocks: dict[bool, float] = {}
         """By whether a block has loads and rebuilds."""
 
+        self._longest_start = 0.0
+        """Of what comes before a round's first block."""
+
+        self._longest_end = 0.0
+        """Of what ends its twins."""
+
         self._longest_compare = 0.0
         self._scripts = {name: str(script["text"]) for name, script in plan.workload.scripts().items()}
         self._given: Counter[Condition] = Counter()
@@ -158,6 +164,8 @@ class RoundRunner:
         try:
             with ExitStack() as stack:
                 self._whole(number, stack)
+                began = self._clock.elapsed()
+            self._longest_end = max(self._longest_end, self._clock.elapsed() - began)
         except ServerLost as loss:
             self._lose(number, loss)
         return self._next_block
@@ -165,7 +173,9 @@ class RoundRunner:
     def _whole(self, number: int, stack: ExitStack) -> None:
         """All stages of a round. ``_at`` says which one is void if a server dies."""
         self._at = "what came before the first trial"
+        began = self._clock.elapsed()
         first_block, twins = self._next_block, self._start(number, stack)
+        self._longest_start = max(self._longest_start, self._clock.elapsed() - began)
         self._observe(RoundStarted(number, self._plan.request.blocks_per_round))
         for place in range(self._plan.request.blocks_per_round):
             taking_part = [c for c in self._plan.conditions if self._plan.has_part(c, place)]
@@ -199,9 +209,17 @@ class RoundRunner:
         if self._checks.losses > _MOST_LOSSES:
             raise ServerLost(f"{self._checks.losses} times a server of this run died; the last time {loss}")
 
+    def shortest_seconds(self) -> float:
+        """What a further round takes that ends behind its first block, by the longest that there were."""
+        has_steps = any(self._plan.step(c) for c in self._plan.conditions if self._plan.has_part(c, 0))
+        around = self._longest_start + self._longest_compare + self._longest_end
+        return around + self._longest_block(has_steps=has_steps)
+
+    def _longest_block(self, *, has_steps: bool) -> float:
+        return self._longest_blocks.get(has_steps, max(self._longest_blocks.values(), default=0.0))
+
     def _is_late(self, *, has_steps: bool) -> bool:
-        longest = self._longest_blocks.get(has_steps, max(self._longest_blocks.values(), default=0.0))
-        return self._clock.left() < longest + self._longest_compare
+        return self._clock.left() < self._longest_block(has_steps=has_steps) + self._longest_compare
 
     def _start(self, number: int, stack: ExitStack) -> dict[Condition, tuple[str, Twin]]:
         """Fresh instances, made one after another in the drawn order, then read and warmed up side by side."""

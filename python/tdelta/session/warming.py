@@ -1,7 +1,7 @@
 """Whether a cache has come to rest: detected from the misses that trials count, never assumed.
 
-A pool that holds all of the data stops missing; one that holds a part misses about as often from some point on. Either
-shows as misses an operation that no longer fall from one trial to the next.
+A pool that holds all of the data stops missing, which two trials without a miss show; one that holds a part misses
+about as often from some point on, and that takes three trials to see.
 """
 
 from __future__ import annotations
@@ -15,6 +15,9 @@ MISSES = "buffer_reads"
 
 LOOKED_AT = 3
 """How many trials in a row must agree."""
+
+_WITHOUT = 2
+"""How many in a row suffice that do not miss at all: there is nothing left to be read."""
 
 MOST_LAPS = 15
 """After so many trials the run goes on, and says that the caches had not settled."""
@@ -32,11 +35,13 @@ def misses_per_operation(measured: Measurement) -> float | None:
 
 
 def is_settled(misses: Sequence[float]) -> bool:
-    """Whether the last trials miss alike: none of them off their mean by more than a twentieth.
+    """Whether the last trials miss alike: none of them off their mean by more than a twentieth; or not at all.
 
     Args:
         misses: misses an operation, trial by trial.
     """
+    if len(misses) >= _WITHOUT and not any(misses[-_WITHOUT:]):
+        return True
     last = misses[-LOOKED_AT:]
     if len(last) < LOOKED_AT:
         return False

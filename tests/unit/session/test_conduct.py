@@ -94,6 +94,19 @@ def test_a_round_that_grows_too_long_ends_at_a_whole_block(sitting: Sitting) -> 
     assert result.trials == 3 * result.blocks
 
 
+@pytest.mark.parametrize(("min_rounds", "rounds"), [(1, 1), (2, 2), (3, 2)])
+def test_a_short_round_makes_up_the_fewest_that_were_asked_for(sitting: Sitting, min_rounds: int, rounds: int) -> None:
+    sitting = sitting.scripted(cost_ns=NEVER_PRECISE)
+    sitting.conduct(blocks_per_round=20, min_rounds=1, max_rounds=1, max_seconds=10_000.0)
+    one_round = sitting.twins.clock()
+    sitting = sitting.scripted(cost_ns=NEVER_PRECISE)
+    result = sitting.conduct(blocks_per_round=20, min_rounds=min_rounds, max_rounds=None, max_seconds=1.6 * one_round)
+    assert (result.stopped_by, result.rounds) == ("time", rounds)
+    assert sitting.twins.clock() <= 1.6 * one_round
+    assert result.trials == 3 * result.blocks
+    assert result.blocks == 20 if rounds == 1 else 20 < result.blocks < 40
+
+
 def test_no_time_at_all_still_gives_one_block(sitting: Sitting) -> None:
     result = sitting.conduct(max_seconds=0.001)
     assert (result.blocks, result.trials, result.stopped_by) == (1, 3, "time")

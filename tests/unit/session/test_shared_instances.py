@@ -99,7 +99,7 @@ def test_warm_up_goes_on_until_misses_settle_and_is_the_same_for_all_servers(tmp
         threads: {count for twin in twins if (count := sum(is_warm_up(job) for job in twin.jobs))}
         for threads, twins in ((1, sitting.twins.started), (4, sitting.twins.joined))
     }
-    assert laps == {1: {1}, 4: {8}}  # the sixth to the eighth miss alike
+    assert laps == {1: {1}, 4: {7}}  # the sixth and the seventh miss nothing
     assert not any("settled" in caution for caution in result.cautions)
 
 

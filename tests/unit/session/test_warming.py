@@ -19,9 +19,16 @@ from tdelta.session.warming import is_settled, misses_per_operation
         ([5.0, 5.0, 5.0, 4.0], False),
         ([0.5, 0.0, 0.01, 0.019], True),  # a pool that holds it all: a few misses more or less are none
         ([0.0, 0.0, 0.5], False),
+        ([0.0], False),
+        ([7.0, 0.0], False),
+        ([7.0, 0.0, 0.0], True),  # nothing is left to be read
+        ([0.01, 0.0, 0.01], True),
+        ([0.01, 0.0], False),
     ],
 )
-def test_a_cache_has_settled_when_three_trials_in_a_row_miss_alike(misses: list[float], settled: bool) -> None:
+def test_a_cache_has_settled_when_three_trials_miss_alike_or_two_do_not_at_all(
+    misses: list[float], settled: bool
+) -> None:
     assert is_settled(misses) is settled
 
 

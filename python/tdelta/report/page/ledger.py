@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from tdelta.records import Amount, Ledger, RunResult
-from tdelta.report.ledger import NAMES, NOTE, amount_cells, items_text, share_text, told_lines
+from tdelta.report.ledger import NAMES, amount_cells, items_text, ledger_note, share_text, told_lines
 from tdelta.report.page.blocks import Block, Column, Paragraph, Section, Table
 from tdelta.report.page.figures.what_if import what_if_figure
 from tdelta.report.page.wording import label
@@ -18,8 +18,7 @@ def ledger_section(result: RunResult) -> Section | None:
     """Of what the extra CPU of each encrypted condition is made; None where the run has no ledger."""
     if not result.ledger:
         return None
-    absent = dict.fromkeys(words for ledger in result.ledger for words in ledger.in_rest)
-    lead = Paragraph(" ".join((NOTE, *(f"No line for {words}." for words in absent))))
+    lead = Paragraph(ledger_note(result, label))
     return Section("ledger", "Where the cost goes", [lead, *(_table(one, result) for one in result.ledger)])
 
 

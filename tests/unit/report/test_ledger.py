@@ -1,0 +1,38 @@
+"""What the ledger says of costs that have no line."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import tdelta_samples as s
+
+from tdelta.records import Condition, RunSettings
+from tdelta.report.ledger import NOTE, ledger_note
+
+
+def cipher(condition: Condition, _settings: RunSettings) -> str:
+    return str(condition.level("cipher"))
+
+
+def note(*in_rest: tuple[str, ...]) -> str:
+    result = s.with_ledger()
+    ledgers = [replace(one, in_rest=words) for one, words in zip(result.ledger, in_rest, strict=True)]
+    text = ledger_note(replace(result, ledger=tuple(ledgers)), cipher)
+    assert text.startswith(NOTE)
+    return text.removeprefix(NOTE).strip()
+
+
+def test_what_is_so_of_all_is_said_once() -> None:
+    assert note(("log: whole pages",), ("log: whole pages",)) == "No line for log: whole pages."
+
+
+def test_what_is_so_of_one_is_said_of_it() -> None:
+    switches = ("task switches: 5: not 6",), ("task switches: 7", "log: whole pages")
+    assert note(*switches) == (
+        "No line for task switches (sqlcipher): 5: not 6. No line for task switches (aes-256): 7."
+        " No line for log (aes-256): whole pages."
+    )
+
+
+def test_where_every_cost_has_its_line_nothing_is_said() -> None:
+    assert note((), ()) == ""
