@@ -172,8 +172,7 @@ _STUDIES = (
             **{
                 e: {
                     "discard_seconds": 0.1,
-                    # MySQL takes so long for all else that four blocks would leave no time for a second round.
-                    "blocks_per_round": 2 if e == "mysql" else 4,
+                    "blocks_per_round": 4,
                     "step_blocks": 1,
                     "min_rounds": 2,
                 }
