@@ -8,6 +8,8 @@ import tdelta_samples as s
 
 from tdelta.records import Condition, RunSettings
 from tdelta.report.ledger import NOTE, ledger_note
+from tdelta.report.page.blocks import Table
+from tdelta.report.page.ledger import ledger_section
 
 
 def cipher(condition: Condition, _settings: RunSettings) -> str:
@@ -32,6 +34,19 @@ def test_what_is_so_of_one_is_said_of_it() -> None:
         "No line for task switches (sqlcipher): 5: not 6. No line for task switches (aes-256): 7."
         " No line for log (aes-256): whole pages."
     )
+
+
+def test_a_line_of_pages_that_were_not_met_says_once_on_the_page_what_its_price_is_of() -> None:
+    result = s.with_ledger()
+    priced, unpriced = result.ledger
+    cipher_line = priced.lines[0]
+    unmet = replace(cipher_line, items=tuple(replace(item, count=0.0) for item in cipher_line.items))
+    one = replace(priced, lines=(unmet, *priced.lines[1:]))
+    section = ledger_section(replace(result, ledger=(one, unpriced)))
+    assert section is not None
+    table = next(block for block in section.blocks if isinstance(block, Table))
+    told = next(row for row in table.rows if row[0] == "cipher")
+    assert told[-1] == cipher_line.source
 
 
 def test_where_every_cost_has_its_line_nothing_is_said() -> None:

@@ -42,8 +42,9 @@ def _table(ledger: Ledger, result: RunResult) -> Table:
 def _rows(ledger: Ledger, cells: Callable[[Amount], tuple[str, str]]) -> Iterator[tuple[str, ...]]:
     yield "extra CPU", *cells(ledger.cpu), "", ""
     for line in told_lines(ledger):
-        source = f" ({line.source})" if line.source and line.items else ""
-        yield NAMES[line.kind], *cells(line.amount), share_text(line), f"{items_text(line) or MISSING}{source}"
+        counted = items_text(line)
+        source = f" ({line.source})" if line.source and counted != line.source else ""
+        yield NAMES[line.kind], *cells(line.amount), share_text(line), f"{counted or MISSING}{source}"
     if ledger.elapsed is not None:
         yield "extra time", *cells(ledger.elapsed), "", ""
     if ledger.waiting is not None:
