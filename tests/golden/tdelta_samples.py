@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from tdelta.inference.profiles import Profiled, cpu_profiles
+from tdelta.inference.profiles import OfRound, Profiled, by_class, cpu_profiles
 from tdelta.records import (
     Amount,
     Band,
@@ -542,7 +542,10 @@ def with_ledger() -> RunResult:
         LedgerLine(
             LedgerKind.SPINNING, Amount(2.1, (0.4, 3.9)), 0.015, (0.003, 0.03), (), "sampled, in the CPU profile"
         ),
-        LedgerLine(LedgerKind.REST, Amount(-8.7, (-50.1, 28.0)), -0.06, (-0.38, 0.19)),
+        LedgerLine(
+            LedgerKind.SCHEDULING, Amount(1.3, (-0.2, 2.8)), 0.009, (0.0, 0.02), (), "sampled, in the CPU profile"
+        ),
+        LedgerLine(LedgerKind.REST, Amount(-10.0, (-51.4, 26.7)), -0.07, (-0.39, 0.18)),
     )
     said = ("log: its pages are among the cipher's, since it holds whole pages",)
     ledger = Ledger(
@@ -727,12 +730,17 @@ def profiled() -> RunResult:
         ("duckdb::BitpackingScanPartial<long, long, unsigned long>", "_duckdb.cpython-311-x86_64-linux-gnu.so", 9, 8),
         *((f"sqlite3BtreeStep{number}", "__init__.cpython-311-x86_64-linux-gnu.so", 20, 21) for number in range(6)),
     )
-    kernel = (("_copy_to_iter", 52, 53), ("_raw_spin_unlock_irqrestore", 40, 45))
+    kernel = (
+        *(("_copy_to_iter", 52, 53), ("_raw_spin_unlock_irqrestore", 40, 45)),
+        ("finish_task_switch.isra.0", 9, 11),
+    )
     found = []
     for of, side in ((PLAIN, 0), (AES, 1)):
         functions = [Sampled(dso, symbol, both[side], both[side] * 1_001_001) for symbol, dso, *both in counts]
         functions += [Sampled("[kernel.kallsyms]", name, n[side], n[side] * 1_001_001, True) for name, *n in kernel]
-        found.append(Profiled(of, 5, 12_950, tuple(functions)))
+        halves = ({name: ns // 2 for name, ns in by_class(functions).items()} for _ in range(2))
+        rounds = {number: OfRound(6_475, half) for number, half in enumerate(halves)}
+        found.append(Profiled(of, 5, 12_950, tuple(functions), (), rounds))
     profile = cpu_profiles(found)
     unsure = cpu_profiles([found[0], replace(found[0], condition=condition("aes-128"))])
     return replace(costly(), profiles=(*profile, *unsure))

@@ -157,7 +157,7 @@ class OwnRuns(OnTwoServers):
     def test_ctrl_c_leaves_nothing(
         self, servers: tuple[Any, Any], left_as_they_were: list[list[object]], place: Place
     ) -> None:
-        process = place.start("run", "--no-aa-twin", *self.on(servers))
+        process = place.start("run", "--no-aa-twin", *self.on(servers), "--blocks", "20")  # what is asked takes a while
         read_until(process, "round 1:")
         assert all("tdelta_" in str(seen) for seen in self.objects(servers))
         ran = end(process, signal.SIGINT)

@@ -311,7 +311,7 @@ def check_instructions(document: Any) -> None:
     assert failed_checks(document) in ([], [AA_CHECK])
     told = detail(document, "AES instructions are as asked")
     on, off = (part.split(" µs")[0].split() for part in told.removeprefix("on ").split(", off ")[:2])
-    assert min(map(float, off[::2])) > 2 * max(map(float, on[::2]))
+    assert min(map(float, off[::2])) > max(map(float, on[::2]))  # that it is twice the median is the check itself
 
 
 def check_cipher_lines(document: Any) -> list[float]:

@@ -84,6 +84,9 @@ _ALL_PAGES = ("read", "written")
 
 _LOGGED = {"log_writes": "writes to the log", "log_bytes": "bytes of log"}
 
+_SAMPLED = {LedgerKind.SPINNING: FunctionClass.SPINNING, LedgerKind.SCHEDULING: FunctionClass.SCHEDULING}
+"""Lines that are classes of a CPU profile."""
+
 Counter = Callable[[Measurement], float | None]
 """A count of one operation of a trial; None where it is not known."""
 
@@ -106,6 +109,10 @@ class Draws:
     def normal(self) -> FloatArray:
         """As many as every quantity has."""
         return self._random.standard_normal(_DRAWS)
+
+    def student(self, freedom: int) -> FloatArray:
+        """As many of Student's t."""
+        return self._random.standard_t(freedom, _DRAWS)
 
     def difference(self, fitted: Fitted, mixture: Mixture) -> FloatArray:
         """Of a condition over its baseline, in the metric's unit, stratified over the posterior's quantiles."""
@@ -206,16 +213,19 @@ class _Known:
 
 def _ledger(cpu: Difference, elapsed: Amount | None, known: _Known, draws: Draws) -> Ledger:
     parts, absent = _parts(cpu, known.prices, draws)
-    spun = _spun(known.profile)
-    if spun is not None:
-        parts.append(_spinning(spun, draws))
+    spun = _sampled(known.profile, FunctionClass.SPINNING)
+    switches = _switches(cpu)
+    for kind, of in _SAMPLED.items():
+        if (sampled := _sampled(known.profile, of)) is not None:
+            parts.append(_of_samples(kind, sampled, switches if kind is LedgerKind.SCHEDULING else "", draws))
     crowded = _crowded(known, spun)
     if crowded is not None:
         parts.append(_crowding(crowded, known.crowding, draws))
     # A server, whose threads work side by side; with one CPU it has prices, or nothing tells that it is one.
     if known.crowding or (known.prices is not None and known.prices.counted in _SERVED):
         absent += _between_threads(known)
-        absent += _switches(cpu)
+        if switches and all(part.kind is not LedgerKind.SCHEDULING for part in parts):
+            absent.append(f"task switches: {switches}")
     rest = cpu.us - sum((part.us for part in parts), np.zeros(_DRAWS))
     lines = [_line(part, cpu.us) for part in (*parts, _Part(LedgerKind.REST, rest, (), ""))]
     return Ledger(
@@ -331,9 +341,11 @@ def _io(plain: Sequence[Price], extra: Sequence[FloatArray], what: str, draws: D
 
 def _between_threads(known: _Known) -> Iterator[str]:
     if known.profile is None:
-        yield "spinning: it is sampled with --profile"
-    elif _spun(known.profile) is None:
-        yield "spinning: no sample was of it"
+        yield "spinning and scheduling: they are sampled with --profile"
+    else:
+        for kind, of in _SAMPLED.items():
+            if _sampled(known.profile, of) is None:
+                yield f"{kind.value}: no sample was of it"
     if known.crowding and max(known.crowding) >= _CROWDED and _crowded(known, None) is None:
         least, most = (f"{end:.1f}" for end in (min(known.crowding), max(known.crowding)))
         times = f"{most} times the CPU time" if least == most else f"{least} to {most} times the CPU time, by turns"
@@ -341,39 +353,55 @@ def _between_threads(known: _Known) -> Iterator[str]:
         yield f"CPUs that slow one another: with all at work a loop took {times}{how}"
 
 
-def _switches(cpu: Difference) -> Iterator[str]:
+def _switches(cpu: Difference) -> str:
     """How often threads slept and were woken beyond the plain twin's, where that is told apart from the scatter."""
     own, plain = (
         _counts(_trials_of(cpu.panel, of), lambda m: float(m.voluntary_switches))
         for of in (cpu.condition, cpu.panel.baseline)
     )
     if own is None or plain is None or len(own) < _FEWEST_BLOCKS:
-        return
+        return ""
     more = own - plain
     rounds = np.unique(cpu.panel.rounds)
     # As in `Draws.mean`: blocks of a round share their instances.
     means = np.array([more[cpu.panel.rounds == at].mean() for at in rounds]) if len(rounds) >= _FEWEST_ROUNDS else more
     error = float(means.std(ddof=1)) / math.sqrt(len(means))
-    if more.mean() > max(_TOLD_APART * error, _SWITCHES_MORE * plain.mean()):
-        yield f"task switches: threads slept and were woken {_rounded(more.mean())} times more an operation than plain"
+    if more.mean() <= max(_TOLD_APART * error, _SWITCHES_MORE * plain.mean()):
+        return ""
+    return f"threads slept and were woken {_rounded(more.mean())} times more an operation than plain"
 
 
 def _rounded(count: float) -> str:
     return f"{count:,.0f}" if count >= 10 else f"{count:.2g}"
 
 
-def _spun(profile: CpuProfile | None) -> ClassShare | None:
-    """What was sampled of threads that spin; None where nothing was."""
+def _sampled(profile: CpuProfile | None, of: FunctionClass) -> ClassShare | None:
+    """What was sampled of a class; None where nothing was."""
     classes = () if profile is None else profile.classes
-    return next((one for one in classes if one.function_class is FunctionClass.SPINNING), None)
+    return next((one for one in classes if one.function_class is of), None)
 
 
-def _spinning(spun: ClassShare, draws: Draws) -> _Part:
-    """Samples say how sure they are; that other instances spin as these did is no surer than a price is."""
-    us, (low, high) = spun.difference_ns / 1e3, spun.interval95
-    of_samples = (high - low) / 1e3 / _INTERVAL_OF_NORMAL
-    sd = math.hypot(of_samples, *(TRANSFER * side / 1e3 for side in (spun.plain_ns, spun.encrypted_ns)))
-    return _Part(LedgerKind.SPINNING, us + sd * draws.normal(), (), "sampled, in the CPU profile")
+def _of_samples(kind: LedgerKind, sampled: ClassShare, counted: str, draws: Draws) -> _Part:
+    """A class of the profile as a line, with words of what was counted beside it.
+
+    How rounds scatter says how sure it is: they have instances of their own, so the luck of these is in it, and the
+    number of samples. The first may have more passes than others; then it weighs more, and all are less sure than as
+    many alike. To that comes what prices have, too, since trials are not quite as profiles are. Of few rounds neither
+    side is surer than a price is.
+    """
+    us = sampled.difference_ns / 1e3
+    if len(sampled.rounds) >= _FEWEST_ROUNDS:
+        weights = np.array([of.operations for of in sampled.rounds], dtype=np.float64)
+        scatter = float(np.std([of.difference_ns for of in sampled.rounds], ddof=1)) / 1e3
+        error = scatter * math.sqrt(float((weights**2).sum())) / float(weights.sum())
+        found = us + error * draws.student(len(weights) - 1) + TRANSFER * us * draws.normal()
+    else:
+        low, high = sampled.interval95
+        of_samples = (high - low) / 1e3 / _INTERVAL_OF_NORMAL
+        sides = (TRANSFER * side / 1e3 for side in (sampled.plain_ns, sampled.encrypted_ns))
+        found = us + math.hypot(of_samples, *sides) * draws.normal()
+    source = "sampled, in the CPU profile"
+    return _Part(kind, found, (), f"{source}; {counted}" if counted else source)
 
 
 def _crowded(known: _Known, spun: ClassShare | None) -> tuple[float, float] | None:

@@ -49,6 +49,7 @@ from tdelta.records.profile import (
     FunctionClass,
     FunctionShare,
     ProfiledSide,
+    RoundDifference,
     Sampled,
 )
 from tdelta.records.results import (
@@ -152,6 +153,7 @@ __all__ = [
     "ProfiledSide",
     "PublishedCell",
     "Role",
+    "RoundDifference",
     "RoundStarted",
     "RunPlanned",
     "RunResult",

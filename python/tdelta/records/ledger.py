@@ -13,7 +13,8 @@ class LedgerKind(StrEnum):
 
     ``cipher``: pages decrypted and encrypted. ``integrity``: their MAC. ``log``: log and binary log encrypted.
     ``io``: pages, bytes or system time beyond the plain twins'. ``spinning``: threads that burn CPU while they wait for
-    others, as a CPU profile has it. ``crowding``: CPUs that slow one another while several are at work, as far as that
+    others, as a CPU profile has it. ``scheduling``: what the kernel takes to put threads to sleep, wake and switch
+    them, out of the same profile. ``crowding``: CPUs that slow one another while several are at work, as far as that
     profile saw them overlap. ``rest``: what no line explains; negative where the lines come to more than was measured.
     """
 
@@ -22,6 +23,7 @@ class LedgerKind(StrEnum):
     LOG = "log"
     IO = "io"
     SPINNING = "spinning"
+    SCHEDULING = "scheduling"
     CROWDING = "crowding"
     REST = "rest"
 

@@ -14,6 +14,7 @@ class FunctionClass(StrEnum):
     ``crypto`` is the rest of a library of ciphers: what stands around them, and functions whose symbol the file does
     not tell, so that they may be a cipher or a hash. An encrypting file system's process is all of that class.
     ``spinning`` is what threads do that wait for a lock and do not sleep yet, in whichever function of the database.
+    ``scheduling`` is what the kernel does to put threads to sleep, to wake them and to switch between them.
     ``library`` is the C and C++ libraries, which the database and its ciphers call alike.
     """
 
@@ -25,6 +26,7 @@ class FunctionClass(StrEnum):
     DATABASE = "database"
     SPINNING = "spinning"
     LIBRARY = "library"
+    SCHEDULING = "scheduling"
     KERNEL = "kernel"
     CLIENT = "client"
 
@@ -76,11 +78,20 @@ class FunctionShare:
 
 
 @dataclass(frozen=True, slots=True)
+class RoundDifference:
+    """What one round says of a class: the difference, ns an operation, and the plain twin's operations it is of."""
+
+    operations: int
+    difference_ns: float
+
+
+@dataclass(frozen=True, slots=True)
 class ClassShare:
     """All functions of one class: CPU time an operation, ns; ``interval95`` is of the difference.
 
     ``share`` is its part of the whole difference (a class that became cheaper has a negative one, and then others have
-    more than all); None where the whole difference is not told apart from none by so many samples.
+    more than all); None where the whole difference is not told apart from none by so many samples. ``rounds`` are
+    those that sampled both sides, each on instances of its own; empty where they were not told apart.
     """
 
     function_class: FunctionClass
@@ -90,6 +101,7 @@ class ClassShare:
     interval95: tuple[float, float]
     share: float | None
     share_interval95: tuple[float, float] | None
+    rounds: tuple[RoundDifference, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ NAMES = {
     LedgerKind.LOG: "log",
     LedgerKind.IO: "extra I/O",
     LedgerKind.SPINNING: "spinning",
+    LedgerKind.SCHEDULING: "scheduling",
     LedgerKind.CROWDING: "crowding",
     LedgerKind.REST: "rest",
 }

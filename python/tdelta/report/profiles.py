@@ -23,7 +23,8 @@ CLASS_WORDS = {
     FunctionClass.DATABASE: "database",
     FunctionClass.SPINNING: "spinning",
     FunctionClass.LIBRARY: "C library",
-    FunctionClass.KERNEL: "kernel",
+    FunctionClass.SCHEDULING: "kernel: scheduling",
+    FunctionClass.KERNEL: "kernel, rest",
     FunctionClass.CLIENT: "tdelta's own",
 }
 

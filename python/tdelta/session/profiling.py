@@ -19,7 +19,7 @@ from typing import Any
 from tdelta.design import stream
 from tdelta.driver import TrialJob, Twin
 from tdelta.errors import EnvironmentFault
-from tdelta.inference.profiles import Profiled, cpu_profiles
+from tdelta.inference.profiles import OfRound, Profiled, by_class, cpu_profiles
 from tdelta.measure.profile import (
     FREQUENCY_HZ,
     Perf,
@@ -30,7 +30,7 @@ from tdelta.measure.profile import (
     following_threads,
     without_kernel,
 )
-from tdelta.records import Condition, CpuProfile, Event, Measurement, Phase, Role, Sampled
+from tdelta.records import Condition, CpuProfile, Event, FunctionClass, Measurement, Phase, Role, Sampled
 from tdelta.session.planning import Plan
 
 FACT = "cpu profiles"
@@ -158,6 +158,7 @@ class Profiling:
                     "operations": one.operations,
                     "at_work_ns": list(one.at_work_ns),
                     "functions": [dataclasses.asdict(function) for function in one.functions],
+                    "rounds": {str(number): dataclasses.asdict(of) for number, of in one.rounds.items()},
                 }
                 for one in self._found
             ],
@@ -183,6 +184,7 @@ class Profiling:
                 one["operations"],
                 tuple(Sampled(**function) for function in one["functions"]),
                 tuple(one.get("at_work_ns", ())),
+                {int(number): _of_round(of) for number, of in one.get("rounds", {}).items()},
             )
             for one in values["conditions"]
         ]
@@ -229,6 +231,17 @@ class Profiling:
         return max(0, int(min(left - _CLOSING_SECONDS, share) / max(self._pass_seconds, 1e-3)))
 
 
+def _of_round(values: Mapping[str, Any]) -> OfRound:
+    return OfRound(values["operations"], {FunctionClass(of): ns for of, ns in values["cpu_ns"].items()})
+
+
+def _of_both(before: Mapping[int, OfRound], more: Mapping[int, OfRound]) -> dict[int, OfRound]:
+    found = dict(before)
+    for number, of in more.items():
+        found[number] = found[number].with_more(of) if number in found else of
+    return found
+
+
 def _together(before: Sequence[Profiled], more: Sequence[Profiled]) -> list[Profiled]:
     """What rounds found, as one."""
     known = {one.condition: one for one in before}
@@ -237,7 +250,9 @@ def _together(before: Sequence[Profiled], more: Sequence[Profiled]) -> list[Prof
         if (other := known.get(one.condition)) is not None:
             both = added(Recording(of.functions, at_work_ns=of.at_work_ns) for of in (other, one))
             trials, operations = other.trials + one.trials, other.operations + one.operations
-            one = Profiled(one.condition, trials, operations, both.functions, both.at_work_ns)
+            # An older store has no rounds, and half of them would be those of half the samples.
+            rounds = _of_both(other.rounds, one.rounds) if other.rounds else {}
+            one = Profiled(one.condition, trials, operations, both.functions, both.at_work_ns, rounds)
         found[one.condition] = one
     return list(found.values())
 
@@ -358,7 +373,10 @@ class _Passes:
             if kept := [one[condition] for one in self.done if condition in one]:
                 recording = added(recording for recording, _ in kept)
                 operations = sum(measured.counted_operations for _, measured in kept)
-                found.append(Profiled(condition, len(kept), operations, recording.functions, recording.at_work_ns))
+                rounds = {self._round: OfRound(operations, by_class(recording.functions))}
+                found.append(
+                    Profiled(condition, len(kept), operations, recording.functions, recording.at_work_ns, rounds)
+                )
         return found
 
     def _remove(self) -> None:

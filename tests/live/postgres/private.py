@@ -16,7 +16,7 @@ from ports import free_port
 
 from .programs import as_user, folder_of_programs
 
-PATIENCE_SECONDS = 30.0
+PATIENCE_SECONDS = 120.0
 PASSWORD = "pass;wörd 'quoted'"  # noqa: S105
 ACCESS = """
 local all scrammed scram-sha-256

@@ -72,7 +72,7 @@ def made(engine: PostgresEngine, folder: Path, settings: ServerSettings) -> Serv
     return Server(recipe, hidden)
 
 
-def psql(server: Server, *statements: str, database: str = "tdelta", seconds: float = 20.0) -> str:
+def psql(server: Server, *statements: str, database: str = "tdelta", seconds: float = 120.0) -> str:
     """Run statements, each on its own, in one session; the last one's rows, columns parted by a bar."""
     options = [part for statement in statements for part in ("-c", statement)]
     program = Path(server.recipe.serve.argv[0]).with_name("psql")

@@ -186,12 +186,12 @@ def test_a_wrong_password_is_told_in_the_servers_words_and_not_asked_for(server:
 def load_that_goes_on(server: Server, parent: Path) -> OutsideLoad:
     load = OutsideLoad(parse_load("pgbench -n -S -T 300", "postgres"), server.connection, parent)
     load.begin(WORK, 300.0)
-    assert eventually(lambda: connections(server) > 0)
+    assert eventually(lambda: connections(server, "AND query LIKE 'SELECT abalance%'") == WORK.threads)
     return load
 
 
-def connections(server: Server) -> int:
-    return int(server.ask("SELECT count(*) FROM pg_stat_activity WHERE usename = 'tdelta'"))
+def connections(server: Server, which: str = "") -> int:
+    return int(server.ask(f"SELECT count(*) FROM pg_stat_activity WHERE usename = 'tdelta' {which}"))
 
 
 def test_a_stop_closes_the_connections_and_leaves_no_log(server: Server, tmp_path: Path) -> None:

@@ -110,7 +110,7 @@ def test_aes_costs_several_times_as_much_without_the_instructions(folder: TwinFo
 def test_a_cipher_that_is_not_aes_costs_the_same(folder: TwinFolder) -> None:
     with_instructions = cheapest(folder, {}, "chacha20")
     without = cheapest(folder, HIDDEN, "chacha20")
-    assert 1 / 2 < without.cipher_us_per_page / with_instructions.cipher_us_per_page < 2
+    assert 1 / 3 < without.cipher_us_per_page / with_instructions.cipher_us_per_page < 3  # AES: eleven times
 
 
 @pytest.mark.alone

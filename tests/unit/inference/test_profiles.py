@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from tdelta.inference.profiles import FUNCTIONS_KEPT, Profiled, compare, cpu_profiles
-from tdelta.records import Condition, CpuProfile, FunctionClass, Role, Sampled
+from tdelta.inference.profiles import FUNCTIONS_KEPT, OfRound, Profiled, by_class, compare, cpu_profiles
+from tdelta.records import Condition, CpuProfile, FunctionClass, Role, RoundDifference, Sampled
 
 PERIOD_NS = 1_000_000
 PLAIN = Condition((("cipher", "none"),), Role.BASELINE)
@@ -19,7 +21,7 @@ def side(condition: Condition, counts: dict[str, int], operations: int = 1000) -
     return Profiled(condition, 3, operations, functions)
 
 
-def by_class(profile: CpuProfile) -> dict[FunctionClass, float | None]:
+def shares_of(profile: CpuProfile) -> dict[FunctionClass, float | None]:
     return {one.function_class: one.share for one in profile.classes}
 
 
@@ -36,7 +38,7 @@ def test_shares_add_up_to_the_whole_difference() -> None:
         side(PLAIN, {"step": 1000, "my_crc32": 300}),
         side(AES, {"step": 1100, "aesEncryptCBC": 600, "sha256_transf": 300, "my_crc32": 100}),
     )
-    shares = by_class(found)
+    shares = shares_of(found)
     assert shares == pytest.approx(
         {
             FunctionClass.CIPHER: 600 / 800,
@@ -105,6 +107,30 @@ def test_intervals_of_shares_hold_the_truth() -> None:
                 held += one.share_interval95[0] <= 0.75 <= one.share_interval95[1]
     assert told == 200
     assert held >= 180
+
+
+def test_each_round_that_sampled_both_sides_says_what_a_class_took_there() -> None:
+    of = FunctionClass.DATABASE
+    plain = replace(side(PLAIN, {"step": 30}), rounds={n: OfRound(10, {of: 100}) for n in (0, 1, 2)})
+    encrypted = replace(
+        side(AES, {"step": 45}), rounds={0: OfRound(10, {of: 150}), 2: OfRound(20, {of: 280}), 3: OfRound(5, {})}
+    )
+    (database,) = compare(plain, encrypted).classes
+    assert database.rounds == (RoundDifference(10, 5.0), RoundDifference(10, 4.0))
+    (untold,) = compare(side(PLAIN, {"step": 30}), encrypted).classes
+    assert untold.rounds == ()
+
+
+def test_times_of_classes_and_of_a_round_in_two_sittings_add_up() -> None:
+    spins = Sampled("mariadbd", "", 2, 200, is_spinning=True)
+    classes = by_class((spins, Sampled("mariadbd", "f", 1, 100), Sampled("mariadbd", "g", 3, 300)))
+    assert classes == {FunctionClass.SPINNING: 200, FunctionClass.DATABASE: 400}
+    both = OfRound(4, classes).with_more(OfRound(6, {FunctionClass.DATABASE: 100}))
+    assert (both.of(FunctionClass.SPINNING), both.of(FunctionClass.DATABASE), both.of(FunctionClass.HASH)) == (
+        20,
+        50,
+        0,
+    )
 
 
 def test_what_spins_of_the_database_and_its_c_library_is_a_class_of_its_own() -> None:

@@ -103,10 +103,27 @@ def test_a_function_is_of_its_class(dso: str, symbol: str, expected: C) -> None:
         ("chacha_block_generic", C.KERNEL),
         ("mpage_process_page_bufs", C.KERNEL),
         ("folio_clear_dirty_for_io", C.KERNEL),
+        ("finish_task_switch.isra.0", C.SCHEDULING),
+        ("__schedule", C.SCHEDULING),
+        ("try_to_wake_up", C.SCHEDULING),
+        ("futex_wake", C.SCHEDULING),
+        ("__x64_sys_futex", C.SCHEDULING),
+        ("pick_next_task_fair", C.SCHEDULING),
+        ("dequeue_entities", C.SCHEDULING),
+        ("prepare_to_wait_event", C.SCHEDULING),
+        ("__rseq_handle_notify_resume", C.SCHEDULING),
+        ("_raw_spin_unlock_irqrestore", C.KERNEL),  # whoever lets go of a lock
+        ("dd_insert_requests", C.KERNEL),
+        ("schedule_work", C.KERNEL),
+        ("io_submit_sqes", C.KERNEL),
     ],
 )
 def test_the_kernels_own_ciphers_and_checksums_are_told_apart_from_the_rest_of_it(symbol: str, expected: C) -> None:
     assert class_of(symbol, "[kernel.kallsyms]", is_kernel=True) is expected
+
+
+def test_a_function_of_the_database_schedules_nothing_whatever_it_is_called() -> None:
+    assert class_of("schedule", "mariadbd") is C.DATABASE
 
 
 def test_files_are_called_as_people_know_them() -> None:
