@@ -41,11 +41,8 @@ lint: setup
 test-rust: setup
 	cargo test --workspace --locked --quiet
 
-# A process for each CPU and one more, since servers are waited for; a file as a whole, its tests share fixtures. Then
-# what needs the machine for itself.
 test-python: setup
-	$(BIN)/pytest -n $$(($$(nproc) + 1)) --dist loadscope --no-loadscope-reorder -m "not alone"
-	$(BIN)/pytest -m alone
+	@scripts/test-python "$(VENV)"
 
 wheel: setup ## Build the abi3 wheel into dist/
 	@scripts/preload
