@@ -8,9 +8,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
 
 from tdelta.inference.fits import CostFit
 from tdelta.inference.posterior import Mixture, posterior
+from tdelta.inference.stalls import Shift
 from tdelta.records import Condition, Contrast, Metric, Role
 
 
@@ -18,11 +22,20 @@ def contrast_data(fit: CostFit) -> Iterator[tuple[str, Condition, Condition, Mix
     """Every pair of treatments of a stratum that differ in one factor: the factor, the later, the earlier, the data."""
     for fitted, contrasts in fit.parts:
         conditions = fitted.free(*fit.plain)
+        shift = {answer.condition: answer.shift for answer in fit.answers() if answer.fitted is fitted}
         for first, second in itertools.combinations(range(len(conditions)), 2):
             earlier, later = conditions[first], conditions[second]
             factors = _apart(earlier, later)
             if len(factors) == 1 and earlier.role is later.role is Role.TREATMENT:
-                yield factors[0], later, earlier, contrasts.between(second, first)
+                yield factors[0], later, earlier, _of_means(contrasts.between(second, first), shift[later], shift[earlier])
+
+
+def _of_means(typical: Mixture, later: Shift, earlier: Shift) -> Mixture:
+    """The log ratio of means; that both shifts are over the same plain twins is left out, which widens it."""
+    variance = later.variance + earlier.variance
+    return replace(
+        typical, means=typical.means + later.mean - earlier.mean, sds=np.sqrt(typical.sds**2 + variance)
+    )
 
 
 def contrasts_of(fit: CostFit, metric: Metric, rope: float) -> Iterator[Contrast]:

@@ -22,14 +22,16 @@ _NS_PER_US = 1e3
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """The complete blocks of one stratum, B blocks of K conditions.
+    """The complete blocks of one stratum, B blocks of K conditions, and the B/B twins that ran in them.
 
     Attributes:
         stratum: the stratum's number.
-        conditions: K conditions in the design's order, one of them the baseline.
+        conditions: K conditions in the design's order, one of them the baseline; B/B twins are not among them.
         trials: B rows of K trials, blocks in order.
         rounds: shape (B,), the round of each block, not decreasing.
         incomplete: blocks left out because a condition is missing or finished no operation.
+        twins: the B/B twins that ran in any of these blocks, in the design's order.
+        twin_trials: B rows of their trials, None where a twin took no part.
     """
 
     stratum: int
@@ -37,6 +39,8 @@ class Panel:
     trials: tuple[tuple[Trial, ...], ...]
     rounds: NDArray[np.intp]
     incomplete: int
+    twins: tuple[Condition, ...] = ()
+    twin_trials: tuple[tuple[Trial | None, ...], ...] = ()
 
     @property
     def baseline(self) -> Condition:
@@ -47,6 +51,14 @@ class Panel:
     def round_count(self) -> int:
         """How many rounds have at least one complete block."""
         return len(np.unique(self.rounds))
+
+    @property
+    def places(self) -> NDArray[np.intp]:
+        """At which place of the stratum's part of its block each trial ran, shape (B, K + twins); 0 for none."""
+        rows = [(*row, *more) for row, more in zip(self.trials, self.twin_trials, strict=True)]
+        at = np.array([[np.inf if t is None else t.position for t in row] for row in rows], dtype=np.float64)
+        order = np.argsort(np.argsort(at.reshape(len(rows), -1), axis=1), axis=1)
+        return np.asarray(np.where(np.isinf(at), 0, order), dtype=np.intp)
 
     def where(self, *roles: Role) -> NDArray[np.bool_]:
         """Which conditions play one of these roles, shape (K,)."""
@@ -86,17 +98,23 @@ def _panel(
     baselines = sum(c.role is Role.BASELINE for c in conditions)
     if baselines != 1:
         raise TdeltaError(f"stratum {stratum}: expected one baseline (cipher none), found {baselines}")
-    keys = [c.key for c in conditions]
+    always = tuple(c for c in conditions if c.role is not Role.BB)
+    keys = [c.key for c in always]
     own = [
         (at, [block.get(k) for k in keys]) for at, block in blocks.items() if in_all or any(k in block for k in keys)
     ]
     complete = {at: tuple(t for t in of if t is not None) for at, of in own if None not in of}
+    twins = tuple(
+        c for c in conditions if c.role is Role.BB and any(blocks[at].get(c.key) is not None for at in complete)
+    )
     return Panel(
         stratum=stratum,
-        conditions=conditions,
+        conditions=always,
         trials=tuple(complete.values()),
         rounds=np.array([round_ for round_, _ in complete], dtype=np.intp),
         incomplete=len(own) - len(complete),
+        twins=twins,
+        twin_trials=tuple(tuple(blocks[at].get(c.key) for c in twins) for at in complete),
     )
 
 
@@ -119,6 +137,10 @@ def cost(measurement: Measurement, metric: Metric) -> float:
     match metric:
         case Metric.RESPONSE_TIME:
             return measurement.response_ns / _NS_PER_US
+        case Metric.TIME_WITH_CHECKPOINT:
+            if not measurement.checkpoint_ns:
+                return 0.0
+            return (measurement.elapsed_ns + measurement.checkpoint_ns) / measurement.operations / _NS_PER_US
         case Metric.CPU_PER_OPERATION:
             return measurement.cpu_seconds * _US_PER_SECOND / measurement.operations
         case Metric.READ_BYTES_PER_OPERATION:
@@ -138,9 +160,10 @@ def metric_costs(panel: Panel, metric: Metric) -> FloatArray:
     return table(panel, lambda measurement: cost(measurement, metric))
 
 
-def transaction_costs(panel: Panel, transaction: str) -> FloatArray:
-    """The mean response time of a type in every trial, shape (B, K), microseconds."""
-    return table(panel, lambda measurement: transaction_cost(measurement, transaction))
+def twin_table(panel: Panel, of: Callable[[Measurement], float]) -> FloatArray:
+    """What every trial of a B/B twin cost, shape (B, twins); NaN where a twin took no part."""
+    rows = [[np.nan if t is None else of(t.measurement) for t in row] for row in panel.twin_trials]
+    return np.array(rows, dtype=np.float64).reshape(len(panel.trials), len(panel.twins))
 
 
 def table(panel: Panel, of: Callable[[Measurement], float]) -> FloatArray:

@@ -1,10 +1,22 @@
-"""What a posterior says against the user's own limit: a ROPE, or a budget. And the words for it."""
+"""What a posterior says against the user's own limit: a ROPE, or a budget. And the words for it.
+
+Two things make a decision harder than its interval: rounds so few that instance effects were hardly measured, and stalls
+that alone carry it. `decide_means` and `decide_gate_means` are for those; how often they are wrong is in
+``docs/statistics.md``.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
 from tdelta.records import Decision, Estimate
+
+FEWEST_ROUNDS = 3
+"""With fewer rounds, ``costly`` and ``faster`` need the 99 % HDI: instance effects were hardly measured."""
+
+FEWEST_STALLS = 5.0
+"""A verdict that only stalls make needs so many of them (as many equal ones as scatter alike), and the 99 % HDI."""
 
 _WORST_FIRST = (
     Decision.UNSOUND,
@@ -27,6 +39,52 @@ def decide(estimate: Estimate, rope: float) -> Decision:
     if low >= 1.0 - rope and high <= 1.0 + rope:
         return Decision.NEGLIGIBLE
     return Decision.UNDECIDED
+
+
+@dataclass(frozen=True, slots=True)
+class Grounds:
+    """What a decision rests on beside the ratio of means.
+
+    Attributes:
+        typical: the ratio of typical trials.
+        stalls: effective number of stalls of the condition, 0 without any.
+        plain_stalls: that of the plain twins.
+        rounds: how many rounds there are.
+    """
+
+    typical: Estimate
+    stalls: float
+    plain_stalls: float
+    rounds: int
+
+
+def decide_means(estimate: Estimate, grounds: Grounds, rope: float) -> Decision:
+    """Decide on the ratio of means: `decide`, and more caution where rounds are few or only stalls make the verdict."""
+    decision = decide(estimate, rope)
+    if decision not in (Decision.COSTLY, Decision.FASTER):
+        return decision
+    is_sure = decide(replace(estimate, hdi95=estimate.hdi99), rope) is decision
+    if grounds.rounds < FEWEST_ROUNDS and not is_sure:
+        return Decision.UNDECIDED
+    if decide(grounds.typical, rope) is decision:
+        return decision
+    return decision if is_sure and _are_enough(grounds, decision is Decision.COSTLY) else Decision.UNDECIDED
+
+
+def _are_enough(grounds: Grounds, is_slower: bool) -> bool:
+    """Whether the stalls of the slower side, if there are any, are enough to carry a verdict."""
+    stalls = grounds.stalls if is_slower else grounds.plain_stalls
+    return not 0.0 < stalls < FEWEST_STALLS
+
+
+def decide_gate_means(estimate: Estimate, grounds: Grounds, budget: float) -> Decision:
+    """Decide on the ratio of means against a budget, with more caution where only stalls are over it."""
+    decision = decide_gate(estimate, budget)
+    if decision is Decision.OVER and decide_gate(grounds.typical, budget) is not decision:
+        return decision if _are_enough(grounds, True) else Decision.UNDECIDED
+    if decision is Decision.WITHIN and decide_gate(grounds.typical, budget) is not decision:
+        return decision if _are_enough(grounds, False) else Decision.UNDECIDED
+    return decision
 
 
 def decide_gate(estimate: Estimate, budget: float) -> Decision:

@@ -1,74 +1,107 @@
-"""Costs of a panel, fitted: which conditions and blocks a cost can use, stage 1, and the way to stage 2.
+"""Costs of a panel, fitted: which conditions and blocks a cost can use, both stages, and the stalls between them.
 
 A ratio needs costs above zero. A condition that ever cost nothing (a twin that read no byte, all being cached) has none
 for that metric; a transaction type that did not run in a block says nothing in it. Work is drawn by (block, k) alone,
 so leaving such a block out does not select on the outcome.
+
+The columns of a fit are the conditions that are used, then the B/B twins of those: a treatment and its B/B twin share a
+theta, as the baseline and its A/A twin do.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tdelta.inference.costs import Panel, metric_costs, table, transaction_costs, transactions
-from tdelta.inference.noise import InstanceMeans, fit_instances
-from tdelta.inference.posterior import FloatArray, Mixture
+from tdelta.inference.costs import Panel, cost, table, transaction_cost, transactions, twin_table
+from tdelta.inference.noise import Design, InstanceMeans, fit_instances
+from tdelta.inference.posterior import FloatArray, Mixture, Posterior, posterior, shifted
 from tdelta.inference.rounds import Contrasts, fit_rounds
+from tdelta.inference.stalls import Events, Shift, events_of, shifts
 from tdelta.records import Condition, LuckPrior, Measurement, Metric, Role
 
 PLAIN = (Role.BASELINE, Role.AA)
 """The twins at theta = 0: both plain ones together are the baseline."""
 
+_OF_PLAIN_KIND = (Role.BASELINE, Role.AA, Role.IDENTICAL, Role.PLANTED)
+"""Whose trials scatter, and whose instances differ, as plain ones do."""
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True)
 class Fitted:
     """One cost of one panel after stage 1.
 
     Attributes:
         panel: where it comes from.
-        costs: shape (b, k), the costs used, in the metric's unit.
+        costs: shape (b, k + t), the costs used, in the metric's unit: conditions, then B/B twins (NaN where absent).
         used: shape (K,), which of the panel's conditions have a ratio.
         blocks: shape (B,), which of the panel's blocks were used.
-        means: stage 1's answer for the used conditions.
+        twins: the B/B twins used, t of them.
+        means: stage 1's answer for these columns.
     """
 
     panel: Panel
     costs: FloatArray
     used: NDArray[np.bool_]
     blocks: NDArray[np.bool_]
+    twins: tuple[Condition, ...]
     means: InstanceMeans
 
+    @cached_property
+    def conditions(self) -> tuple[Condition, ...]:
+        """The used conditions, without B/B twins, in the design's order."""
+        return tuple(c for c, used in zip(self.panel.conditions, self.used, strict=True) if used)
+
+    @property
+    def columns(self) -> tuple[Condition, ...]:
+        """What each column of the fit is of."""
+        return (*self.conditions, *self.twins)
+
     def plain(self, *roles: Role) -> NDArray[np.bool_]:
-        """Which of the used conditions play these roles, shape (k,)."""
-        return self.panel.where(*roles)[self.used]
+        """Which of the columns play these roles, shape (k + t,)."""
+        return np.array([c.role in roles for c in self.columns], dtype=np.bool_)
 
     def free(self, *plain: Role) -> tuple[Condition, ...]:
-        """The used conditions beside the plain ones, in the order of the thetas."""
-        pairs = zip(self.panel.conditions, self.used, strict=True)
-        return tuple(c for c, used in pairs if used and c.role not in plain)
+        """The used conditions beside the plain ones, in the order of the thetas; B/B twins are not among them."""
+        return tuple(c for c in self.conditions if c.role not in plain)
+
+    def thetas(self, *plain: Role) -> NDArray[np.intp]:
+        """Which theta each column has: 0 for plain ones, 1 … J for the free conditions, a B/B twin its treatment's."""
+        number = {c: at for at, c in enumerate(self.free(*plain), start=1)}
+        return np.array([number.get(treatment_of(c), 0) for c in self.columns], dtype=np.intp)
 
     @property
     def influence(self) -> FloatArray:
-        """Each trial's influence, shape (B, K) of the whole panel, 0 where it was not used."""
+        """Each trial's influence, shape (B, K) of the whole panel's conditions, 0 where it was not used."""
         whole = np.zeros((len(self.blocks), len(self.used)))
-        whole[np.ix_(self.blocks, self.used)] = self.means.influence
+        whole[np.ix_(self.blocks, self.used)] = self.means.influence[:, : int(self.used.sum())]
         return whole
 
     @property
     def baseline_value(self) -> float:
-        """Geometric mean cost of the plain twins, both where there are two, in the metric's unit."""
-        plain = self.costs[:, self.plain(*PLAIN)]
-        return float(np.exp(np.log(plain).mean()))
+        """Mean cost of the plain twins, both where there are two, in the metric's unit."""
+        return float(self.costs[:, self.plain(*PLAIN)].mean())
+
+    def without_round(self, left_out: int) -> Fitted:
+        """The same without one of its rounds, counted from 0."""
+        return replace(self, means=self.means.without_round(left_out))
+
+
+def treatment_of(condition: Condition) -> Condition:
+    """The condition itself, or of a B/B twin the treatment whose twin it is."""
+    return replace(condition, role=Role.TREATMENT) if condition.role is Role.BB else condition
 
 
 @dataclass(frozen=True, slots=True)
 class Selected:
-    """A cost of a panel, and which part of it has a ratio."""
+    """A cost of a panel, and which part of it has a ratio; ``twins`` are the costs of its B/B twins."""
 
     costs: FloatArray
+    twins: FloatArray
     used: NDArray[np.bool_]
     blocks: NDArray[np.bool_]
 
@@ -79,23 +112,80 @@ class Selected:
 
 
 def fit_panel(panel: Panel, selected: Mapping[str, Selected]) -> dict[str, Fitted]:
-    """Stage 1 for many costs of a panel; costs that use the same trials are fitted together, which is faster.
+    """Stage 1 for many costs of a panel.
 
     Returns:
         By the same names, those that have anything to compare.
     """
-    alike: dict[tuple[bytes, bytes], list[str]] = {}
-    for name, part in selected.items():
-        if not part.is_empty:
-            alike.setdefault((part.used.tobytes(), part.blocks.tobytes()), []).append(name)
-    fitted: dict[str, Fitted] = {}
-    for names in alike.values():
-        used, blocks = selected[names[0]].used, selected[names[0]].blocks
-        costs = np.array([selected[name].costs[np.ix_(blocks, used)] for name in names])
-        answers = fit_instances(np.log(costs), panel.rounds[blocks])
-        for name, own, means in zip(names, costs, answers, strict=True):
-            fitted[name] = Fitted(panel, own, used, blocks, means)
-    return fitted
+    return {name: _fitted(panel, part) for name, part in selected.items() if not part.is_empty}
+
+
+def _fitted(panel: Panel, part: Selected) -> Fitted:
+    used_keys = {c for c, used in zip(panel.conditions, part.used, strict=True) if used}
+    own = part.twins[part.blocks]
+    ran = ~np.isnan(own)
+    is_kept = [
+        treatment_of(c) in used_keys and bool(ran[:, at].any()) and bool((own[ran[:, at], at] > 0).all())
+        for at, c in enumerate(panel.twins)
+    ]
+    kept = np.flatnonzero(is_kept)
+    twins = tuple(panel.twins[at] for at in kept)
+    costs = np.concatenate([part.costs[np.ix_(part.blocks, part.used)], own[:, kept]], axis=1)
+    columns = np.concatenate([np.flatnonzero(part.used), len(panel.conditions) + kept])
+    rounds = np.unique(panel.rounds[part.blocks], return_inverse=True)[1]
+    placed = np.argsort(np.argsort(panel.places[part.blocks][:, columns], axis=1), axis=1)
+    conditions = tuple(c for c, used in zip(panel.conditions, part.used, strict=True) if used)
+    design = Design(rounds, placed, _kinds((*conditions, *twins)))
+    return Fitted(panel, costs, part.used, part.blocks, twins, fit_instances(np.log(costs), design))
+
+
+def _kinds(columns: Sequence[Condition]) -> NDArray[np.intp]:
+    """The kind of each column: 0 for plain ones, a number of its own for each treatment and its B/B twin."""
+    kinds: dict[Condition, int] = {}
+    for condition in columns:
+        if condition.role not in _OF_PLAIN_KIND:
+            kinds.setdefault(treatment_of(condition), 1 + len(kinds))
+    return np.array([kinds.get(treatment_of(c), 0) for c in columns], dtype=np.intp)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the data say of one condition's cost over the baseline's, before the prior.
+
+    Attributes:
+        fitted: the stratum.
+        condition: which one.
+        typical: the log ratio of typical trials.
+        shift: how far the log ratio of means lies above it.
+        events: of the condition's own trials.
+        plain_events: of the plain twins'.
+    """
+
+    fitted: Fitted
+    condition: Condition
+    typical: Mixture
+    shift: Shift
+    events: Events
+    plain_events: Events
+
+    @cached_property
+    def mixture(self) -> Mixture:
+        """The log ratio of means, with the shift's mean and variance added to every component."""
+        return replace(
+            self.typical,
+            means=self.typical.means + self.shift.mean,
+            sds=np.sqrt(self.typical.sds**2 + self.shift.variance),
+        )
+
+    @cached_property
+    def typical_posterior(self) -> Posterior:
+        """The typical log ratio's."""
+        return posterior(self.typical)
+
+    @cached_property
+    def posterior(self) -> Posterior:
+        """That of the log ratio of means."""
+        return shifted(self.typical_posterior, self.shift.points, self.shift.weights)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +195,7 @@ class CostFit:
     Attributes:
         parts: the strata, each with its contrasts; empty where the cost has no ratio anywhere.
         plain: the roles that made the baseline, at theta = 0.
-        luck_median: posterior median of an instance's luck, a share; 0 where there are no parts.
+        luck_median: posterior median of an instance's effect, a share; 0 where there are no parts.
         luck: the prior that a calibration gave of it; None without one.
     """
 
@@ -114,20 +204,47 @@ class CostFit:
     luck_median: float
     luck: LuckPrior | None = None
 
-    def data(self) -> Iterator[tuple[Fitted, Condition, Mixture]]:
-        """Every condition beside the baseline, with what the data say of its log ratio."""
+    def answers(self) -> Iterator[Answer]:
+        """Every condition beside the baseline, with what the data say of it."""
         for fitted, contrasts in self.parts:
-            for at, condition in enumerate(fitted.free(*self.plain)):
-                yield fitted, condition, contrasts.mixture(at)
+            yield from _answers(fitted, contrasts)
+
+    def data(self) -> Iterator[tuple[Fitted, Condition, Mixture]]:
+        """Every condition beside the baseline, with what the data say of the log of its ratio of means."""
+        for answer in self.answers():
+            yield answer.fitted, answer.condition, answer.mixture
+
+    def without_round(self, left_out: int) -> CostFit:
+        """The same without the round of this number, counted from 0 among the rounds of the first stratum."""
+        strata = [f.without_round(left_out) for f, _ in self.parts if len(f.means.blocks) > left_out]
+        return fit_strata((f for f in strata if len(f.means.blocks)), *self.plain, luck=self.luck)
+
+
+def _answers(fitted: Fitted, contrasts: Contrasts) -> Iterator[Answer]:
+    groups = [events_of(fitted.means, contrasts.thetas == theta) for theta in range(contrasts.conditions + 1)]
+    free = [c for c in fitted.columns if contrasts.thetas[fitted.columns.index(c)]]
+    named: dict[int, Condition] = {}
+    for condition in free:
+        named.setdefault(int(contrasts.thetas[fitted.columns.index(condition)]), condition)
+    for at, shift in enumerate(shifts(groups)):
+        yield Answer(fitted, named[at + 1], contrasts.mixture(at), shift, groups[at + 1], groups[0])
 
 
 def fit_strata(strata: Iterable[Fitted], *plain: Role, luck: LuckPrior | None = None) -> CostFit:
     """Stage 2 for one cost over its strata, the conditions of these roles being the baseline."""
     found = tuple(strata)
-    if not found:
+    return fit_labelled([(f, f.thetas(*plain)) for f in found], plain, luck)
+
+
+def fit_labelled(
+    strata: Sequence[tuple[Fitted, NDArray[np.intp]]], plain: tuple[Role, ...], luck: LuckPrior | None
+) -> CostFit:
+    """Stage 2 where the caller says which theta each column has."""
+    if not strata:
         return CostFit((), plain, 0.0, luck)
-    fit = fit_rounds([f.means for f in found], [f.plain(*plain) for f in found], luck=luck)
-    return CostFit(tuple(zip(found, fit.strata, strict=True)), plain, fit.luck_median, luck)
+    fit = fit_rounds([f.means for f, _ in strata], [thetas for _, thetas in strata], luck)
+    parts = tuple((f, found) for (f, _), found in zip(strata, fit.strata, strict=True))
+    return CostFit(parts, plain, fit.luck_median, luck)
 
 
 def fit_metrics(
@@ -149,8 +266,7 @@ def fit_metrics(
 def fit_transactions(found: Sequence[Panel]) -> dict[str, CostFit]:
     """Fit the response time of each transaction type on its own, before pooling."""
     names = transactions(found)
-    fitted = [fit_panel(panel, {name: _select_transaction(panel, name) for name in names}) for panel in found]
-    return {name: fit_strata((f[name] for f in fitted if name in f), *PLAIN) for name in names}
+    return fit_named(found, {name: lambda m, name=name: transaction_cost(m, name) for name in names})  # type: ignore[misc]
 
 
 def fit_named(found: Sequence[Panel], costs: Mapping[str, Callable[[Measurement], float]]) -> dict[str, CostFit]:
@@ -161,24 +277,24 @@ def fit_named(found: Sequence[Panel], costs: Mapping[str, Callable[[Measurement]
         costs: by name, what a trial cost; 0 where it has none of it. A block in which any trial has none is left out.
     """
     fitted = [
-        fit_panel(panel, {name: _where_all_cost(panel, table(panel, of)) for name, of in costs.items()})
+        fit_panel(panel, {name: _where_all_cost(table(panel, of), twin_table(panel, of)) for name, of in costs.items()})
         for panel in found
     ]
     return {name: fit_strata((f[name] for f in fitted if name in f), *PLAIN) for name in costs}
 
 
-def _where_all_cost(panel: Panel, costs: FloatArray) -> Selected:
-    blocks = np.asarray((costs > 0).all(axis=1), dtype=np.bool_)
-    return Selected(costs, np.ones(len(panel.conditions), dtype=np.bool_), blocks)
+def _where_all_cost(costs: FloatArray, twins: FloatArray) -> Selected:
+    blocks = np.asarray((costs > 0).all(axis=1) & ~(twins <= 0).any(axis=1), dtype=np.bool_)
+    return Selected(costs, twins, np.ones(costs.shape[1], dtype=np.bool_), blocks)
 
 
 def _select_metric(panel: Panel, metric: Metric) -> Selected:
-    costs = metric_costs(panel, metric)
-    return Selected(costs, _usable_conditions(panel, costs), np.ones(len(costs), dtype=np.bool_))
+    def of(measurement: Measurement) -> float:
+        return cost(measurement, metric)
 
-
-def _select_transaction(panel: Panel, name: str) -> Selected:
-    return _where_all_cost(panel, transaction_costs(panel, name))
+    costs = table(panel, of)
+    blocks = np.ones(len(costs), dtype=np.bool_)
+    return Selected(costs, twin_table(panel, of), _usable_conditions(panel, costs), blocks)
 
 
 def _usable_conditions(panel: Panel, costs: FloatArray) -> NDArray[np.bool_]:

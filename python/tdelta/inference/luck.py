@@ -1,4 +1,8 @@
-"""What is known of an instance's luck before a run: nearly nothing, or what a calibration of this machine found.
+"""What is known of instance effects before a run: nearly nothing, or what a calibration of this machine found.
+
+An instance's *effect* (in code its luck: layout, start-up) is what it differs by from others like it. Without a calibration
+its standard deviation has a half-Cauchy prior with a scale of 1 %: most machines show less, and its heavy tail lets a
+single odd instance be seen as what it is.
 
 A calibration's posterior becomes the next run's prior, with two reservations. Luck may have changed since, so its
 log sd is widened by `BETWEEN_SITTINGS`. And it may have changed out of all knowledge (other neighbours, another disk),
@@ -22,7 +26,10 @@ BETWEEN_SITTINGS = 0.3
 VAGUE_SHARE = 0.2
 """The share of a calibrated prior that is as vague as without a calibration."""
 
-_HALF_NORMAL = math.log(math.sqrt(2.0 / math.pi))
+LUCK_SCALE = 0.01
+"""tau ~ HalfCauchy(1 %), where no calibration of this machine says more."""
+
+_HALF_CAUCHY = math.log(2.0 / math.pi)
 _NORMAL = -0.5 * math.log(2.0 * math.pi)
 
 
@@ -31,14 +38,14 @@ def log_luck_density(tau: FloatArray, scale: float, luck: LuckPrior | None = Non
 
     Args:
         tau: standard deviations of a log cost, all positive.
-        scale: scale of the half-normal that holds without a calibration, a share.
+        scale: scale of the half-Cauchy that holds without a calibration, a share.
         luck: what a calibration found.
     """
     log_tau = np.log(tau)
-    vague = np.asarray(log_tau - 0.5 * (tau / scale) ** 2, dtype=np.float64)
+    vague = np.asarray(log_tau - np.log1p((tau / scale) ** 2), dtype=np.float64)
     if luck is None:
         return vague
-    vague = vague + _HALF_NORMAL - math.log(scale)
+    vague = vague + _HALF_CAUCHY - math.log(scale)
     z = (log_tau - math.log(luck.median)) / luck.log_sd
     known = _NORMAL - math.log(luck.log_sd) - 0.5 * z**2
     if luck.vague_share <= 0.0:

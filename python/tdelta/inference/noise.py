@@ -1,8 +1,10 @@
-"""Stage 1: what each instance cost within its round, and how noisy one trial is.
+"""Stage 1: what each instance typically cost within its round, and how its trials scatter about that.
 
-``y = v_block + m_(round, condition) + eps``, ``eps ~ t_nu(0, sigma)``, blocks complete. Blocks and instances are free
-parameters, sigma is common to a stratum; nu is averaged over a grid. Blocks take the drift away, the t the odd trial
-that a checkpoint or a neighbour hit. Nothing here knows which condition is the baseline: that is stage 2.
+``y = v_block + p_place + m_(round, condition) + eps``, ``eps ~ t_nu(0, sigma_kind)``. Blocks, places in the block and
+instances are free parameters (places are shrunk towards 0); each *kind* of condition (plain twins, and every treatment)
+has a sigma of its own, weakly pooled; nu is averaged over a grid. Blocks take the drift away, places the order within a
+block, the t the odd trial that a checkpoint or a neighbour hit. What the t discounts is not lost: `tdelta.inference.stalls`
+puts it back into the ratio of means. Nothing here knows which condition is the baseline: that is stage 2.
 
 Fitting is by ECM (Liu and Rubin 1995, Statistica Sinica 5:19) on the restricted likelihood: blocks and instances take
 up to half of the observations, and without the restriction sigma would come out too small by as much.
@@ -11,7 +13,7 @@ up to half of the observations, and without the restriction sigma would come out
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,148 +24,271 @@ NU_GRID = np.array([3.0, 5.0, 9.0, 16.0, 30.0, 80.0])
 SMALLEST_SD = 1e-5
 """A floor of 0.001 % under the noise of a trial: counters are integers, and twins may agree to the last byte."""
 
+POOLING_DF = 4.0
+"""How many trials' worth of the scatter of all kinds together each kind's sigma is given: weak pooling."""
+
+PLACE_SD = 0.05
+"""Prior sd of the effect of a place in the block, 5 %: it hardly binds where there are a few blocks."""
+
 _NU_SHAPE, _NU_RATE = 2.0, 0.1
 _TOLERANCE = 1e-4
-_MAX_ITERATIONS = 200
+_MAX_ITERATIONS = 100
+_CONSISTENT = 1.4826
+"""A normal's standard deviation over its median absolute deviation."""
 
 
 @dataclass(frozen=True, slots=True)
 class InstanceMeans:
-    """Stage 1's answer for one cost in one stratum, of R rounds, K conditions and B blocks.
+    """Stage 1's answer for one cost in one stratum: R rounds, B blocks, K columns (twins) of G kinds.
 
     Attributes:
-        means: shape (R, K), log cost of each instance less the mean of its round.
-        blocks: shape (R,), blocks in each round.
-        variance: of one trial as it counts for an instance's mean, ``sigma^2 (nu + 3) / (nu + 1)``; 0 if ``df`` is 0.
-        df: degrees of freedom behind ``variance``.
-        influence: shape (B, K), what each trial adds to the estimates: correlations between costs are read off it.
+        means: shape (R, K), typical log cost of each instance less its blocks' effects.
+        blocks: shape (R, K), trials behind each; 0 where a twin took no part in the round.
+        kinds: shape (K,), the kind of each column, from 0.
+        variance: shape (G,), of one trial as it counts for an instance's mean, ``sigma^2 (nu + 3) / (nu + 1)``; 0 where
+            ``df`` is 0.
+        df: shape (G,), degrees of freedom behind ``variance``.
+        rounds: shape (B,), the round of each block, counted from 0.
+        there: shape (B, K), which trials there are.
+        residual: shape (B, K), log cost of each trial less all effects; 0 where there was no trial.
+        influence: shape (B, K), what each trial adds to its instance's mean, times the trials of the instance.
+        weight: shape (B, K), from 1 (a trial as expected) to 0 (one that says nothing of where trials lie).
+        places: shape (P,), effect of each place in the block on a log cost.
     """
 
     means: FloatArray
     blocks: FloatArray
-    variance: float
-    df: float
+    kinds: NDArray[np.intp]
+    variance: FloatArray
+    df: FloatArray
+    rounds: NDArray[np.intp]
+    there: NDArray[np.bool_]
+    residual: FloatArray
     influence: FloatArray
+    weight: FloatArray
+    places: FloatArray
+
+    @property
+    def pooled_variance(self) -> float:
+        """The variance of a trial over all kinds."""
+        df = float(self.df.sum())
+        return float((self.df * self.variance).sum()) / df if df else 0.0
+
+    @property
+    def pooled_df(self) -> float:
+        """Degrees of freedom of all kinds together."""
+        return float(self.df.sum())
+
+    def without_round(self, left_out: int) -> InstanceMeans:
+        """The same without one round; the noise of trials is kept as it was found."""
+        kept = self.rounds != left_out
+        rounds = self.rounds[kept]
+        return replace(
+            self,
+            means=np.delete(self.means, left_out, axis=0),
+            blocks=np.delete(self.blocks, left_out, axis=0),
+            rounds=rounds - (rounds > left_out),
+            there=self.there[kept],
+            residual=self.residual[kept],
+            influence=self.influence[kept],
+            weight=self.weight[kept],
+        )
 
 
 @dataclass(frozen=True, slots=True)
-class _Layout:
-    """Which blocks belong to which round; blocks are sorted by round."""
+class Design:
+    """Which trials there were, in B blocks of K columns.
 
-    starts: NDArray[np.intp]
-    of_block: NDArray[np.intp]
-    blocks: FloatArray
+    Attributes:
+        rounds: shape (B,), the round of each block, counted from 0, not decreasing.
+        places: shape (B, K), at which place of its block each trial ran, from 0; any number where there was none.
+        kinds: shape (K,), the kind of each column, from 0.
+    """
 
-    def sums(self, values: FloatArray) -> FloatArray:
-        """Sums over the blocks of each round, (..., B, K) to (..., R, K)."""
-        return np.asarray(np.add.reduceat(values, self.starts, axis=-2), dtype=np.float64)
+    rounds: NDArray[np.intp]
+    places: NDArray[np.intp]
+    kinds: NDArray[np.intp]
+
+    @property
+    def kind_count(self) -> int:
+        """G, how many kinds there are."""
+        return int(self.kinds.max()) + 1
 
 
-def _layout(rounds: NDArray[np.intp]) -> _Layout:
-    _, starts, of_block, counts = np.unique(rounds, return_index=True, return_inverse=True, return_counts=True)
-    return _Layout(starts, of_block, counts.astype(np.float64))
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _State:
-    """The parameters during ECM: leading axes are (series, nu)."""
+    """The parameters during ECM; the leading axis is nu's."""
 
     block: FloatArray
+    place: FloatArray
     instance: FloatArray
     sigma2: FloatArray
     residual: FloatArray
     weight: FloatArray
+    df: FloatArray
 
 
-def fit_instances(log_costs: FloatArray, rounds: NDArray[np.intp]) -> list[InstanceMeans]:
-    """Fit several costs of one stratum at once.
+def fit_instances(log_costs: FloatArray, design: Design) -> InstanceMeans:
+    """Fit one cost of one stratum.
 
     Args:
-        log_costs: shape (S, B, K): S costs (metrics, transaction types), B complete blocks, K conditions.
-        rounds: shape (B,), the round of each block, not decreasing.
+        log_costs: shape (B, K), NaN where a twin took no part in a block.
+        design: which trials these are.
 
     Returns:
-        One answer for each cost. Where every round has a single block, noise and instance luck cannot be told apart:
-        ``df`` is 0 and stage 2 leaves the noise to its prior.
+        Where every round has a single block, noise and instance effects cannot be told apart: ``df`` is 0 and stage 2
+        leaves the noise to its prior.
     """
-    layout = _layout(rounds)
-    conditions = log_costs.shape[2]
-    df = (len(rounds) - len(layout.blocks)) * (conditions - 1)
-    start = _least_squares(log_costs[:, None], layout, max(df, 1))
-    if df == 0:
-        quiet = np.zeros(log_costs.shape[1:])
-        return [InstanceMeans(means, layout.blocks, 0.0, 0.0, quiet) for means in start.instance[:, 0]]
-    state = _ecm(log_costs[:, None], layout, start, df)
-    return _averaged_over_nu(state, layout, df)
+    there = ~np.isnan(log_costs)
+    y = np.where(there, log_costs, 0.0)
+    in_round = np.asarray(np.arange(design.rounds.max() + 1)[:, None] == design.rounds, dtype=np.float64)
+    blocks = in_round @ there
+    state = _start(y, there, in_round, blocks, design)
+    if in_round.sum(axis=1).max() < 2:
+        return _single_blocks(state, blocks, there, design)
+    _ecm(y, there, in_round, design, state)
+    return _averaged_over_nu(state, blocks, there, design)
 
 
-def _least_squares(y: FloatArray, layout: _Layout, df: int) -> _State:
-    centred = y - y.mean(axis=-1, keepdims=True)
-    instance = layout.sums(centred) / layout.blocks[:, None]
-    residual = centred - instance[..., layout.of_block, :]
-    sigma2 = np.maximum((residual**2).sum(axis=(-2, -1)) / df, SMALLEST_SD**2)
-    return _State(y.mean(axis=-1, keepdims=True), instance, sigma2, residual, np.ones_like(y))
+def _start(y: FloatArray, there: NDArray[np.bool_], in_round: FloatArray, blocks: FloatArray, design: Design) -> _State:
+    """Medians of blocks, then of instances: a start that the odd trial does not move."""
+    masked = np.where(there, y, np.nan)
+    block = np.nanmedian(masked, axis=1, keepdims=True)
+    instance = np.zeros_like(blocks)
+    for number, row in enumerate(in_round > 0):
+        some = blocks[number] > 0
+        instance[number, some] = np.nanmedian((masked - block)[row][:, some], axis=0)
+    residual = np.where(there, y - block - instance[design.rounds], 0.0)
+    spread = [
+        _CONSISTENT * float(np.median(np.abs(residual[:, of][there[:, of]])))
+        for of in (design.kinds == kind for kind in range(design.kind_count))
+    ]
+    count = len(NU_GRID)
+
+    def each(values: FloatArray) -> FloatArray:
+        return np.broadcast_to(values, (count, *values.shape)).copy()
+
+    sigma2 = np.maximum(np.array(spread), SMALLEST_SD) ** 2
+    place = np.zeros(int(design.places.max()) + 1)
+    ones = np.ones_like(y)
+    return _State(each(block), each(place), each(instance), each(sigma2), each(residual), each(ones), each(0.0 * sigma2))
 
 
-def _ecm(y: FloatArray, layout: _Layout, start: _State, df: int) -> _State:
-    shape = (y.shape[0], len(NU_GRID))
-    state = _State(
-        np.broadcast_to(start.block, (*shape, *start.block.shape[2:])),
-        np.broadcast_to(start.instance, (*shape, *start.instance.shape[2:])),
-        np.broadcast_to(start.sigma2, shape),
-        np.broadcast_to(start.residual, (*shape, *y.shape[2:])),
-        np.broadcast_to(start.weight, (*shape, *y.shape[2:])),
+def _single_blocks(
+    state: _State, blocks: FloatArray, there: NDArray[np.bool_], design: Design
+) -> InstanceMeans:
+    nothing = np.zeros(design.kind_count)
+    quiet = np.zeros(there.shape)
+    return InstanceMeans(
+        means=state.instance[0],
+        blocks=blocks,
+        kinds=design.kinds,
+        variance=nothing,
+        df=nothing,
+        rounds=design.rounds,
+        there=there,
+        residual=quiet,
+        influence=quiet,
+        weight=quiet + 1.0,
+        places=state.place[0],
     )
+
+
+def _ecm(y: FloatArray, there: NDArray[np.bool_], in_round: FloatArray, design: Design, state: _State) -> None:
+    at_place = np.array([(design.places == place) & there for place in range(state.place.shape[1])], dtype=np.float64)
+    trials_in = in_round.sum(axis=1)[design.rounds]
     for _ in range(_MAX_ITERATIONS):
-        before = state
-        state = _ecm_step(y, layout, before, df)
-        moved = np.abs(state.instance - before.instance).max(axis=(-2, -1)) / np.sqrt(state.sigma2)
-        rescaled = np.abs(np.log(state.sigma2 / before.sigma2))
-        if max(moved.max(), rescaled.max()) < _TOLERANCE:
+        instance, sigma2 = state.instance, state.sigma2
+        _ecm_step(y, there, in_round, at_place, trials_in, design, state)
+        moved = np.abs(state.instance - instance).max(axis=(1, 2)) / np.sqrt(state.sigma2.min(axis=1))
+        rescaled = np.abs(np.log(state.sigma2 / sigma2)).max()
+        if max(float(moved.max()), float(rescaled)) < _TOLERANCE:
             break
-    return state
 
 
-def _ecm_step(y: FloatArray, layout: _Layout, state: _State, df: int) -> _State:
+def _ecm_step(
+    y: FloatArray,
+    there: NDArray[np.bool_],
+    in_round: FloatArray,
+    at_place: FloatArray,
+    trials_in: FloatArray,
+    design: Design,
+    state: _State,
+) -> None:
     nu = NU_GRID[:, None, None]
-    weight = (nu + 1.0) / (nu + state.residual**2 / state.sigma2[..., None, None])
-    of_block = layout.of_block
-    block = (weight * (y - state.instance[..., of_block, :])).sum(axis=-1, keepdims=True)
-    block = block / weight.sum(axis=-1, keepdims=True)
-    instance = layout.sums(weight * (y - block)) / layout.sums(weight)
-    residual = y - block - instance[..., of_block, :]
-    sigma2 = np.maximum((weight * residual**2).sum(axis=(-2, -1)) / df, SMALLEST_SD**2)
-    return _State(block, instance, sigma2, residual, weight)
+    of_column = state.sigma2[:, None, design.kinds]
+    weight = np.where(there, (nu + 1.0) / (nu + state.residual**2 / of_column), 0.0)
+    precise = weight / of_column
+    unplaced = y - np.take_along_axis(state.place[:, None, :], design.places[None], axis=2)
+    block = (precise * (unplaced - state.instance[:, design.rounds])).sum(axis=2, keepdims=True)
+    block = block / precise.sum(axis=2, keepdims=True)
+    summed = np.einsum("rb,nbk->nrk", in_round, weight)
+    instance = np.einsum("rb,nbk->nrk", in_round, weight * (unplaced - block)) / np.maximum(summed, 1e-300)
+    placed = np.where(there, y - block - instance[:, design.rounds], 0.0)
+    known = np.einsum("pbk,nbk->np", at_place, precise) + PLACE_SD**-2
+    place = np.einsum("pbk,nbk->np", at_place, precise * placed) / known
+    place -= place.mean(axis=1, keepdims=True)
+    residual = np.where(there, placed - np.take_along_axis(place[:, None, :], design.places[None], axis=2), 0.0)
+    state.block, state.place, state.instance, state.residual, state.weight = block, place, instance, residual, weight
+    _rescale(there, trials_in, design, of_column, state)
 
 
-def _log_nu_posterior(state: _State, df: int) -> FloatArray:
-    """Log posterior of nu, shape (S, N), up to a constant: restricted profile likelihood times Gamma(2, 0.1).
+def _rescale(
+    there: NDArray[np.bool_], trials_in: FloatArray, design: Design, of_column: FloatArray, state: _State
+) -> None:
+    """Each kind's sigma from its own squares, over the degrees of freedom that blocks and instances leave it."""
+    share = there / of_column
+    free = (1.0 - share / share.sum(axis=2, keepdims=True)) * (1.0 - 1.0 / trials_in)[:, None] * there
+    of_kind = np.equal.outer(np.arange(design.kind_count), design.kinds).astype(np.float64)
+    df = np.einsum("gk,nbk->ng", of_kind, free)
+    squares = np.einsum("gk,nbk->ng", of_kind, state.weight * state.residual**2)
+    pooled = squares.sum(axis=1, keepdims=True) / np.maximum(df.sum(axis=1, keepdims=True), 1e-9)
+    state.sigma2 = np.maximum((squares + POOLING_DF * pooled) / (df + POOLING_DF), SMALLEST_SD**2)
+    state.df = df
 
-    The blocks' and instances' information is ``(nu + 1) / ((nu + 3) sigma^2)`` a trial (Lange, Little and Taylor
+
+def _log_nu_posterior(state: _State, there: NDArray[np.bool_], design: Design) -> FloatArray:
+    """Log posterior of nu, shape (N,), up to a constant: restricted profile likelihood times Gamma(2, 0.1).
+
+    The blocks' and instances' information is ``(nu + 1) / ((nu + 3) sigma^2)`` per trial (Lange, Little and Taylor
     1989, JASA 84:881); integrating them out by Laplace's method multiplies by its root, for each free parameter.
     """
-    trials = state.residual[0, 0].size
-    z2 = state.residual**2 / state.sigma2[..., None, None]
-    constant = np.array([math.lgamma((nu + 1) / 2) - math.lgamma(nu / 2) - 0.5 * math.log(nu) for nu in NU_GRID])
-    kernel = -0.5 * (NU_GRID + 1.0) * np.log1p(z2 / NU_GRID[:, None, None]).sum(axis=(-2, -1))
-    likelihood = trials * constant + kernel - 0.5 * df * np.log(state.sigma2)
+    nu = NU_GRID[:, None, None]
+    trials, df = float(there.sum()), state.df.sum(axis=1)
+    z2 = state.residual**2 / state.sigma2[:, None, design.kinds]
+    constant = np.array([math.lgamma((n + 1) / 2) - math.lgamma(n / 2) - 0.5 * math.log(n) for n in NU_GRID])
+    kernel = -0.5 * ((nu + 1.0) * np.log1p(z2 / nu) * there).sum(axis=(1, 2))
+    likelihood = trials * constant + kernel - 0.5 * (state.df * np.log(state.sigma2)).sum(axis=1)
     laplace = 0.5 * (trials - df) * np.log((NU_GRID + 3.0) / (NU_GRID + 1.0))
-    scale = -0.5 * np.log(NU_GRID / (NU_GRID + 3.0))
+    scale = -0.5 * design.kind_count * np.log(NU_GRID / (NU_GRID + 3.0))
     prior = (_NU_SHAPE - 1.0) * np.log(NU_GRID) - _NU_RATE * NU_GRID + np.log(np.gradient(NU_GRID))
     return np.asarray(likelihood + laplace + scale + prior, dtype=np.float64)
 
 
-def _averaged_over_nu(state: _State, layout: _Layout, df: int) -> list[InstanceMeans]:
-    log_posterior = _log_nu_posterior(state, df)
-    weights = np.exp(log_posterior - log_posterior.max(axis=1, keepdims=True))
-    weights /= weights.sum(axis=1, keepdims=True)
-    centred = state.instance - state.instance.mean(axis=-1, keepdims=True)
-    means = np.einsum("sn,snrk->srk", weights, centred)
-    variance = np.einsum("sn,sn->s", weights, state.sigma2 * (NU_GRID + 3.0) / (NU_GRID + 1.0))
-    # A scale is known less well from a t sample than from a normal one: information 2 nu / (nu + 3) instead of 2.
-    effective = df * weights @ (NU_GRID / (NU_GRID + 3.0))
-    influence = np.einsum("sn,snbk->sbk", weights, state.weight * state.residual)
-    return [
-        InstanceMeans(means[s], layout.blocks, float(variance[s]), float(effective[s]), influence[s])
-        for s in range(len(weights))
-    ]
+def _averaged_over_nu(
+    state: _State, blocks: FloatArray, there: NDArray[np.bool_], design: Design
+) -> InstanceMeans:
+    log_posterior = _log_nu_posterior(state, there, design)
+    weights = np.exp(log_posterior - log_posterior.max())
+    weights /= weights.sum()
+    nu = NU_GRID[:, None, None]
+    z2 = state.residual**2 / state.sigma2[:, None, design.kinds]
+
+    def averaged(values: FloatArray) -> FloatArray:
+        return np.asarray(np.tensordot(weights, values, axes=1), dtype=np.float64)
+
+    return InstanceMeans(
+        means=averaged(state.instance),
+        blocks=blocks,
+        kinds=design.kinds,
+        variance=averaged(state.sigma2 * ((NU_GRID + 3.0) / (NU_GRID + 1.0))[:, None]),
+        # A scale is known less well from a t sample than from a normal one: information 2 nu / (nu + 3) instead of 2.
+        df=averaged(state.df * (NU_GRID / (NU_GRID + 3.0))[:, None]),
+        rounds=design.rounds,
+        there=there,
+        residual=averaged(state.residual),
+        # The slope of the t's score at its centre, on average over its own trials, is (nu + 1) / (nu + 3).
+        influence=averaged(np.where(there, state.residual * (nu + 3.0) / (nu + z2), 0.0)),
+        weight=averaged(np.where(there, nu / (nu + z2), 1.0)),
+        places=averaged(state.place),
+    )

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tdelta.inference.fits import PLAIN, Answer, treatment_of
 from tdelta.inference.posterior import PRIOR_DF, PRIOR_SCALE, FloatArray, Mixture, mixture
-from tdelta.inference.rounds import Contrasts
 
 TAU_SCALE = 0.1
 _TAU = np.geomspace(3e-4, 4.0, 36)
@@ -28,31 +28,48 @@ class TypeEstimates:
     """What the rounds' model says of each transaction type of one stratum, J conditions by T types, before pooling.
 
     Attributes:
-        theta: shape (J, T), log ratios.
-        covariance: shape (T, T), between types, of an instance's mean over all rounds.
-        plain: how many plain twins make the baseline.
+        theta: shape (J, T), log ratios of means.
+        covariance: shape (T, T), between types, of one condition's log ratio.
+        between: shape (J, J), correlation of conditions, which share the baseline.
     """
 
     theta: FloatArray
     covariance: FloatArray
-    plain: int
+    between: FloatArray
 
 
-def type_estimates(contrasts: Sequence[Contrasts], influences: Sequence[FloatArray]) -> TypeEstimates:
+def type_estimates(answers: Sequence[Sequence[Answer]]) -> TypeEstimates:
     """Put the separate answers of the types of one stratum together.
 
     Args:
-        contrasts: one for each type, T in all.
-        influences: one for each type, shape (B, K) over *all* blocks of the stratum, 0 where the type did not run:
-            two types then correlate by as much as they have blocks in common.
+        answers: for each of T types, its J conditions' answers. Two types correlate by as much as they have blocks in
+            common, and as their trials were seen to.
     """
-    theta = np.array([np.einsum("ts,tsj->j", c.weights, c.theta) for c in contrasts]).T
-    total = np.array([(c.weights * c.variance).sum() for c in contrasts])
-    noise = np.array([c.noise_variance for c in contrasts])
-    luck = np.sqrt(np.maximum(total - noise, 0.0))
-    noise_sd = np.sqrt(total - luck**2)
-    covariance = np.outer(luck, luck) + _correlation(influences) * np.outer(noise_sd, noise_sd)
-    return TypeEstimates(theta, covariance, contrasts[0].plain)
+    theta = np.array([[answer.mixture.mean for answer in of_type] for of_type in answers]).T
+    total = np.array([np.mean([answer.mixture.variance for answer in of_type]) for of_type in answers])
+    noise = np.minimum(np.array([_noise_variance(of_type[0]) for of_type in answers]), total)
+    luck_sd, noise_sd = np.sqrt(total - noise), np.sqrt(noise)
+    correlation = _correlation([of_type[0].fitted.influence for of_type in answers])
+    covariance = np.outer(luck_sd, luck_sd) + correlation * np.outer(noise_sd, noise_sd)
+    shared = _shared_baseline(answers[0][0])
+    conditions = theta.shape[0]
+    return TypeEstimates(theta, covariance, np.full((conditions, conditions), shared) + (1.0 - shared) * np.eye(conditions))
+
+
+def _noise_variance(answer: Answer) -> float:
+    """The part of a log ratio's variance that more blocks would lessen."""
+    means = answer.fitted.means
+    trials = means.blocks.sum(axis=0)
+    plain = answer.fitted.plain(*PLAIN)
+    own = np.array([treatment_of(c) == answer.condition for c in answer.fitted.columns])
+    kind = int(means.kinds[own][0])
+    return float(means.variance[0] / trials[plain].sum() + means.variance[kind] / trials[own].sum())
+
+
+def _shared_baseline(answer: Answer) -> float:
+    """The correlation of two conditions' log ratios through the plain twins that both are over."""
+    plain = int(answer.fitted.plain(*PLAIN).sum())
+    return 1.0 / (1.0 + plain)
 
 
 def _correlation(influences: Sequence[FloatArray]) -> FloatArray:
@@ -98,8 +115,7 @@ def _unpacked(pooled: _Pooled, weights: FloatArray, shape: tuple[int, ...]) -> l
 def _pool_stratum(estimates: TypeEstimates) -> _Pooled:
     """Normal algebra for every tau at once; the dimension is conditions times types, 30 or so."""
     conditions, types = estimates.theta.shape
-    shared_baseline = np.eye(conditions) + 1.0 / estimates.plain
-    sampling = np.kron(shared_baseline, estimates.covariance)
+    sampling = np.kron(estimates.between, estimates.covariance)
     prior = np.kron(np.diag(_mean_prior_variance(estimates.theta)), np.ones((types, types)))
     prior = prior + (_TAU**2)[:, None, None] * np.eye(conditions * types)
     observed = estimates.theta.ravel()

@@ -26,6 +26,8 @@ _PRIOR_REACH = 20.0
 _LOWER_TAILS = 401
 _COMPONENTS = 64
 _NEGLIGIBLE_WEIGHT = 1e-7
+_SHIFTED_POINTS = 400
+_LEAST_LEFT = 0.001
 
 
 def log_prior(theta: FloatArray) -> FloatArray:
@@ -162,6 +164,37 @@ def posterior(data: Mixture) -> Posterior:
     narrow, reach = _extent(data)
     theta = data.mean + _spread(narrow, reach, two_sided=True)
     return integrated(theta, data.log_density(theta) + log_prior(theta))
+
+
+def shifted(found: Posterior, points: FloatArray, weights: FloatArray) -> Posterior:
+    """The posterior of a sum of a log ratio and an independent shift.
+
+    Args:
+        found: the log ratio's.
+        points: shape (n,), values of the shift, increasing.
+        weights: shape (n,), their probabilities.
+    """
+    if len(points) == 1:
+        return Posterior(found.theta + points[0], found.cumulative)
+    middle = float(np.interp(0.5, np.cumsum(weights), points))
+    ends = [found.theta[0] + points[0], found.theta[-1] + points[-1]]
+    edges = (found.quantile(0.01) + points, found.quantile(0.5) + points, found.quantile(0.99) + points)
+    theta = np.unique(np.concatenate([np.linspace(*ends, _SHIFTED_POINTS), found.theta + middle, *edges]))
+    cumulative = np.zeros(len(theta))
+    for point, weight in zip(points, weights, strict=True):
+        cumulative += weight * np.interp(theta - point, found.theta, found.cumulative, left=0.0, right=1.0)
+    return Posterior(theta, cumulative / cumulative[-1])
+
+
+def truncated_at_no_change(found: Posterior) -> Posterior | None:
+    """The posterior given that the log ratio is not below 0; None where nearly nothing of it is not."""
+    below = found.mass_below(0.0)
+    if below > 1.0 - _LEAST_LEFT:
+        return None
+    kept = found.theta > 0.0
+    theta = np.concatenate([[0.0], found.theta[kept]])
+    cumulative = np.concatenate([[below], found.cumulative[kept]])
+    return Posterior(theta, np.minimum((cumulative - below) / (1.0 - below), 1.0))
 
 
 def posterior_without_speedup(data: Mixture) -> Posterior:

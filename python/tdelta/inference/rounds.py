@@ -1,75 +1,156 @@
-"""Stage 2: from instances to conditions, over a grid of instance luck and noise.
+"""Stage 2: from instances to conditions, over a grid of instance effects and noise.
 
-``m_(round, condition) = a_round + theta_condition + u_(round, condition) + noise``, ``u ~ N(0, tau_i)``. The baseline
-and its A/A twin both have theta = 0, so both together are the baseline, and what they differ by speaks of tau_i, as the
-scatter between rounds does. Given (tau_i, sigma) all is Gaussian and closed; designs are balanced within a round, so no
-matrix needs solving. Strata have a sigma each and share tau_i.
+``m_(round, twin) = a_round + theta_condition + u_(round, twin) + noise``, ``u ~ N(0, tau)`` on plain twins and
+``u ~ N(0, rho tau)`` on those of a treatment, ``log rho ~ N(0, 0.6)``. ``tau ~ HalfCauchy(1 %)``: most machines are alike
+to a few thousandths, and one odd instance must be able to say that this one is not; the grid reaches to 300 %. The noise of
+a trial is each kind's own (`tdelta.inference.noise`). The baseline and its A/A twin both have theta = 0, a treatment and its
+B/B twin share theirs: what they differ by speaks of the instance effects, as the scatter between rounds does.
 
-theta is integrated flat here; its prior comes in afterwards (`posterior.posterior`), for each condition on its own.
-That leaves out the pull of the *other* conditions' priors through the shared baseline: variance over 0.5^2 of their
+Given the variances all is Gaussian and closed: the rounds are integrated flat, which leaves a small matrix of thetas. Strata
+share tau. theta is integrated flat here; its prior comes in afterwards (`posterior.posterior`), for each condition on its
+own. That leaves out the pull of the *other* conditions' priors through the shared baseline: variance over 0.5^2 of their
 thetas, which is under a thousandth of the interval's width.
 """
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tdelta.inference.luck import log_luck_density, luck_quantile
-from tdelta.inference.noise import SMALLEST_SD, InstanceMeans
+from tdelta.inference.luck import LUCK_SCALE, log_luck_density, luck_quantile
+from tdelta.inference.noise import InstanceMeans
 from tdelta.inference.posterior import FloatArray, Mixture, mixture
 from tdelta.records import LuckPrior
 
-LUCK_SCALE = 0.014
-"""tau_i ~ HalfNormal(1.4 %), where no calibration of this machine says more (`tdelta.inference.luck`)."""
+RHO_SD = 0.6
+"""Prior sd of the log of how many times as much a treatment's instances differ as plain ones do."""
 
 _NOISE_LOG_MEAN, _NOISE_LOG_SD = float(np.log(0.03)), 1.5
-_TAU_POINTS = 48
-_SIGMA_POINTS = 21
-_SIGMA_REACH_SDS = 4.0
-_COARSE = np.linspace(float(np.log(SMALLEST_SD)), 2.0, 1500)
+_NOISE_REACH = 4.0
+_LEAST_SCALE = 1e-5
+
+
+@dataclass(frozen=True, slots=True)
+class Nodes:
+    """How finely the grid is cut: points of tau, and Gauss-Hermite nodes of log rho and of each log sigma."""
+
+    tau: int = 40
+    rho: int = 5
+    sigma: int = 3
+
+
+FINE = Nodes()
+COARSE = Nodes(tau=24, rho=3, sigma=3)
+"""For simulated runs, of which there are hundreds."""
+
+
+def tau_grid(points: int) -> FloatArray:
+    """Standard deviations of a log cost from 0.01 % to 300 %, evenly spaced in the logarithm."""
+    return np.geomspace(1e-4, 3.0, points)
+
+
+@functools.cache
+def _hermite(count: int) -> tuple[FloatArray, FloatArray]:
+    nodes, weights = np.polynomial.hermite_e.hermegauss(count)
+    return nodes, np.log(weights / weights.sum())
+
+
+@dataclass(frozen=True, slots=True)
+class _Grid:
+    """One stratum over its grid, tau first, before the other strata: log weights (T, …), thetas (T, …, J).
+
+    ``inverse`` has shape (T, …, J, J): the thetas' covariance.
+    """
+
+    log_weights: FloatArray
+    theta: FloatArray
+    inverse: FloatArray
+
+    @property
+    def by_tau(self) -> FloatArray:
+        """Log marginal of tau, shape (T,)."""
+        flat = self.log_weights.reshape(len(self.log_weights), -1)
+        top = flat.max()
+        return np.asarray(top + np.log(np.exp(flat - top).sum(axis=1) + 1e-300), dtype=np.float64)
 
 
 @dataclass(frozen=True, slots=True)
 class Contrasts:
-    """One stratum's posterior over the grid of (tau_i, sigma), with flat thetas, for J conditions beside the baseline.
+    """One stratum's posterior of its log ratios, with flat thetas, for J conditions beside the baseline.
 
     Attributes:
-        weights: shape (T, S), sums to 1.
-        theta: shape (T, S, J), log ratios over the baseline.
-        variance: shape (T, S), of an instance's mean over all rounds; the variance of a theta is this times
-            ``1 + 1/plain``, the covariance of two this over ``plain``.
-        noise_variance: the part of ``variance`` that more blocks would lessen, averaged over the grid.
-        plain: how many plain twins make the baseline.
+        means: stage 1's answer.
+        thetas: shape (K,), which theta each column has: 0 the baseline's, 1 … J the conditions'.
+        log_elsewhere: shape (T,), what tau's prior and the other strata say of tau.
+        nodes: how finely the grid is cut.
     """
 
-    weights: FloatArray
-    theta: FloatArray
-    variance: FloatArray
-    noise_variance: float
-    plain: int
+    means: InstanceMeans
+    thetas: NDArray[np.intp]
+    log_elsewhere: FloatArray
+    nodes: Nodes
+    _grids: dict[tuple[int, ...], _Grid] = field(default_factory=dict)
+
+    @property
+    def conditions(self) -> int:
+        """J."""
+        return int(self.thetas.max())
 
     def mixture(self, condition: int) -> Mixture:
-        """What the data say of one condition's log ratio; ``condition`` counts those beside the baseline, from 0."""
-        variances = self.variance * (1.0 + 1.0 / self.plain)
-        return mixture(self.weights.ravel(), self.theta[..., condition].ravel(), variances.ravel())
+        """What the data say of one condition's typical log ratio; ``condition`` counts those beside the baseline."""
+        grid, weights = self._weighted(condition)
+        return _merged(weights, grid.theta[..., condition], grid.inverse[..., condition, condition])
 
     def between(self, condition: int, versus: int) -> Mixture:
-        """What the data say of one condition's log ratio over another's.
+        """What the data say of one condition's typical log ratio over another's."""
+        grid, weights = self._weighted(condition, versus)
+        theta = grid.theta[..., condition] - grid.theta[..., versus]
+        variance = (
+            grid.inverse[..., condition, condition]
+            + grid.inverse[..., versus, versus]
+            - 2.0 * grid.inverse[..., condition, versus]
+        )
+        return _merged(weights, theta, variance)
 
-        The covariance through the shared baseline cancels: ``2 (1 + 1/plain) - 2/plain`` times the variance is twice
-        it.
-        """
-        theta = self.theta[..., condition] - self.theta[..., versus]
-        return mixture(self.weights.ravel(), theta.ravel(), 2.0 * self.variance.ravel())
+    def moments(self) -> tuple[FloatArray, FloatArray]:
+        """Posterior means of all thetas, shape (J,), and their covariance given those means', shape (J, J)."""
+        grid, weights = self._weighted(0)
+        axes = tuple(range(weights.ndim))
+        theta = (weights[..., None] * grid.theta).sum(axis=axes)
+        return theta, np.asarray((weights[..., None, None] * grid.inverse).sum(axis=axes), dtype=np.float64)
+
+    def by_tau(self) -> FloatArray:
+        """Log likelihood of tau, shape (T,)."""
+        return self._grid(*range(min(1, self.conditions))).by_tau
+
+    def given(self, log_elsewhere: FloatArray) -> Contrasts:
+        """The same with what is known of tau from elsewhere."""
+        return Contrasts(self.means, self.thetas, log_elsewhere, self.nodes, self._grids)
+
+    def _weighted(self, *conditions: int) -> tuple[_Grid, FloatArray]:
+        grid = self._grid(*conditions)
+        shape = (len(self.log_elsewhere),) + (1,) * (grid.log_weights.ndim - 1)
+        logs = grid.log_weights + self.log_elsewhere.reshape(shape)
+        weights = np.exp(logs - logs.max())
+        return grid, np.asarray(weights / weights.sum(), dtype=np.float64)
+
+    def _grid(self, *conditions: int) -> _Grid:
+        if conditions not in self._grids:
+            self._grids[conditions] = _stratum_grid(self.means, self.thetas, conditions, self.nodes)
+        return self._grids[conditions]
+
+
+def _merged(weights: FloatArray, theta: FloatArray, variance: FloatArray) -> Mixture:
+    return mixture(weights.ravel(), theta.ravel(), variance.ravel())
 
 
 @dataclass(frozen=True, slots=True)
 class RoundsFit:
-    """The answer for one cost: the strata's contrasts, and the luck they share.
+    """The answer for one cost: the strata's contrasts, and the instance effects they share.
 
     Attributes:
         strata: one for each stratum, in the order given.
@@ -83,103 +164,104 @@ class RoundsFit:
 
     @property
     def luck_median(self) -> float:
-        """Posterior median of an instance's luck, as a share of the cost."""
+        """Posterior median of an instance's effect on a plain twin, as a share of the cost."""
         return luck_quantile(self.luck_grid, self.luck_weights, 0.5)
-
-
-@dataclass(frozen=True, slots=True)
-class _Grid:
-    """One stratum over (tau_i, sigma), before tau_i's prior and the other strata."""
-
-    log_likelihood: FloatArray
-    theta: FloatArray
-    variance: FloatArray
-    noise_variance: FloatArray
 
 
 def fit_rounds(
     strata: Sequence[InstanceMeans],
-    plain: Sequence[NDArray[np.bool_]],
-    luck_scale: float = LUCK_SCALE,
+    thetas: Sequence[NDArray[np.intp]],
     luck: LuckPrior | None = None,
+    *,
+    scale: float = LUCK_SCALE,
+    nodes: Nodes = FINE,
 ) -> RoundsFit:
     """Fit one cost over all strata.
 
     Args:
         strata: stage 1's answer for each stratum.
-        plain: for each stratum, shape (K,): which conditions are plain twins (at least one).
-        luck_scale: scale of tau_i's half-normal prior, a share.
-        luck: what a calibration of this machine found of tau_i; None: the half-normal alone.
+        thetas: for each stratum, shape (K,): 0 for plain twins (at least one), else the number of the column's condition.
+        luck: what a calibration of this machine found of tau; None: the half-Cauchy alone.
+        scale: of the half-Cauchy, a share.
+        nodes: how finely the grid is cut.
     """
-    tau = luck_scale * np.geomspace(0.007, 10.0, _TAU_POINTS)
-    log_prior = log_luck_density(tau, luck_scale, luck)
-    grids = [_stratum_grid(means, which, tau) for means, which in zip(strata, plain, strict=True)]
-    marginals = [_log_sum(grid.log_likelihood) for grid in grids]
-    shared = log_prior + np.sum(marginals, axis=0)
-    contrasts = tuple(
-        _contrasts(grid, shared - marginal, int(which.sum()))
-        for grid, marginal, which in zip(grids, marginals, plain, strict=True)
-    )
-    return RoundsFit(contrasts, tau, _normalised(shared))
+    tau = tau_grid(nodes.tau)
+    nothing = np.zeros(len(tau))
+    contrasts = [Contrasts(m, which, nothing, nodes) for m, which in zip(strata, thetas, strict=True)]
+    marginals = [found.by_tau() for found in contrasts]
+    shared = log_luck_density(tau, scale, luck) + np.sum(marginals, axis=0)
+    weights = np.exp(shared - shared.max())
+    given = (found.given(shared - own) for found, own in zip(contrasts, marginals, strict=True))
+    return RoundsFit(tuple(given), tau, np.asarray(weights / weights.sum(), dtype=np.float64))
 
 
-def _log_sum(log_values: FloatArray) -> FloatArray:
-    top = log_values.max()
-    return np.asarray(top + np.log(np.exp(log_values - top).sum(axis=1) + 1e-300), dtype=np.float64)
+def _sigma_nodes(variance: float, df: float, count: int) -> tuple[FloatArray, FloatArray]:
+    """Nodes of one kind's noise variance, and their log weights: prior N(log 0.03, 1.5^2) of log sigma times chi-square.
 
-
-def _normalised(log_weights: FloatArray) -> FloatArray:
-    weights = np.exp(log_weights - log_weights.max())
-    return np.asarray(weights / weights.sum(), dtype=np.float64)
-
-
-def _contrasts(grid: _Grid, log_elsewhere: FloatArray, plain: int) -> Contrasts:
-    weights = _normalised(grid.log_likelihood + log_elsewhere[:, None])
-    noise = float((weights * grid.noise_variance).sum())
-    return Contrasts(weights, grid.theta, grid.variance, noise, plain)
-
-
-def _log_noise_density(log_sigma: FloatArray, means: InstanceMeans) -> FloatArray:
-    """Log density of log sigma: its prior N(log 0.03, 1.5^2), times the scaled chi-square of the scatter in blocks.
-
-    "Sigma" here is the root of `InstanceMeans.variance`, the t's scale times ``sqrt((nu + 3) / (nu + 1))``, and that is
-    what the prior acts on: up to 22 % (nu = 3) more than the t's own scale, beside a prior of a factor of 4.5.
+    "Sigma" here is the root of `InstanceMeans.variance`, the t's scale times ``sqrt((nu + 3) / (nu + 1))``.
     """
-    prior = -0.5 * ((log_sigma - _NOISE_LOG_MEAN) / _NOISE_LOG_SD) ** 2
-    return prior - means.df * log_sigma - 0.5 * means.df * means.variance * np.exp(-2.0 * log_sigma)
+    nodes, log_weights = _hermite(count)
+    seen = 0.5 * np.log(variance) if df > 0 else _NOISE_LOG_MEAN
+    precision = 2.0 * df + _NOISE_LOG_SD**-2
+    centre = (2.0 * df * seen + _NOISE_LOG_MEAN * _NOISE_LOG_SD**-2) / precision
+    log_sigma = centre + nodes / np.sqrt(precision)
+    density = -df * log_sigma - 0.5 * df * np.exp(np.minimum(2.0 * (seen - log_sigma), 60.0))
+    density -= 0.5 * ((log_sigma - _NOISE_LOG_MEAN) / _NOISE_LOG_SD) ** 2
+    density += 0.5 * nodes**2 + log_weights
+    return np.maximum(np.exp(2.0 * log_sigma), _LEAST_SCALE**2), density - density.max()
 
 
-def _sigma_grid(means: InstanceMeans) -> FloatArray:
-    """Log sigma, shape (S,): the bulk of its density given the scatter within rounds."""
-    weights = _normalised(_log_noise_density(_COARSE, means))
-    centre = float(weights @ _COARSE)
-    spread = max(float(np.sqrt(weights @ (_COARSE - centre) ** 2)), 0.01)
-    reach = _SIGMA_REACH_SDS * spread
-    return np.linspace(max(centre - reach, float(np.log(SMALLEST_SD))), centre + reach, _SIGMA_POINTS)
+def _stratum_grid(
+    means: InstanceMeans, thetas: NDArray[np.intp], conditions: tuple[int, ...], nodes: Nodes
+) -> _Grid:
+    """The likelihood of everything at each node, thetas and rounds integrated flat.
 
-
-def _stratum_grid(means: InstanceMeans, plain: NDArray[np.bool_], tau: FloatArray) -> _Grid:
-    log_sigma = _sigma_grid(means)
-    noise = np.exp(2.0 * log_sigma)
-    spread = noise[None, :, None] / means.blocks + tau[:, None, None] ** 2
-    precision = 1.0 / spread
+    The kinds of ``conditions`` have a rho and a sigma of their own to be integrated over; other treatments' instances are
+    taken to differ as plain ones do, and their noise as it was found.
+    """
+    own = {int(means.kinds[thetas == c + 1][0]) for c in conditions} - {0}
+    log_weights, variance = _variances(means, own, nodes)
+    there = means.blocks > 0
+    precision = np.where(there, 1.0 / variance, 0.0)
     total = precision.sum(axis=-1)
-    log_likelihood = _log_noise_density(log_sigma, means) + _log_scatter(means, plain, spread, precision)
-    centres = np.einsum("tsr,rk->tsk", precision, means.means) / total[..., None]
-    theta = centres[..., ~plain] - centres[..., plain].mean(axis=-1, keepdims=True)
-    return _Grid(log_likelihood, theta, 1.0 / total, noise / means.blocks.sum())
+    is_of = np.equal.outer(thetas, 1 + np.arange(int(thetas.max()))).astype(np.float64)
+    weighted = (precision * means.means).sum(axis=-1)
+    by_theta = precision @ is_of
+    information = np.einsum("...rk,kj,kl->...jl", precision, is_of, is_of)
+    information = information - np.einsum("...rj,...rl,...r->...jl", by_theta, by_theta, 1.0 / total)
+    score = np.einsum("...rk,kj->...j", precision * means.means, is_of)
+    score = score - np.einsum("...rj,...r->...j", by_theta, weighted / total)
+    inverse = np.linalg.inv(information)
+    theta = np.einsum("...jl,...l->...j", inverse, score)
+    squares = (precision * means.means**2).sum(axis=(-2, -1)) - (weighted**2 / total).sum(axis=-1)
+    squares = squares - (theta * score).sum(axis=-1)
+    determinant = np.where(there, np.log(variance), 0.0).sum(axis=(-2, -1)) + np.log(total).sum(axis=-1)
+    determinant = determinant - np.linalg.slogdet(inverse)[1]
+    return _Grid(log_weights - 0.5 * (determinant + np.maximum(squares, 0.0)), theta, inverse)
 
 
-def _log_scatter(
-    means: InstanceMeans, plain: NDArray[np.bool_], spread: FloatArray, precision: FloatArray
-) -> FloatArray:
-    """Log likelihood of the instances' scatter about their conditions, the thetas and rounds integrated flat."""
-    conditions = len(plain)
-    total = precision.sum(axis=-1)
-    centres = np.einsum("tsr,rk->tsk", precision, means.means) / total[..., None]
-    between = np.einsum("tsr,r->ts", precision, (means.means**2).sum(axis=1)) - total * (centres**2).sum(axis=-1)
-    twins = centres[..., plain]
-    apart = total * ((twins - twins.mean(axis=-1, keepdims=True)) ** 2).sum(axis=-1)
-    free = conditions - int(plain.sum())
-    determinant = (conditions - 1) * np.log(spread).sum(axis=-1) + free * np.log(total)
-    return np.asarray(-0.5 * (determinant + np.maximum(between, 0.0) + apart), dtype=np.float64)
+def _variances(means: InstanceMeans, own: set[int], nodes: Nodes) -> tuple[FloatArray, FloatArray]:
+    """Log prior weight of each node (T, rho, sigma plain, sigma own), and the variance of each instance there."""
+    tau2 = tau_grid(nodes.tau)[:, None, None, None] ** 2
+    rho_nodes, rho_weights = _hermite(nodes.rho if own else 1)
+    rho2 = np.exp(2.0 * RHO_SD * rho_nodes)[None, :, None, None]
+    plain, plain_weights = _sigma_nodes(float(means.variance[0]), float(means.df[0]), nodes.sigma)
+    # Several kinds of their own move together: a factor on each one's own variance.
+    df = min((float(means.df[kind]) for kind in own), default=0.0)
+    focus = max(own, default=0)
+    others, other_weights = _sigma_nodes(float(means.variance[focus]), df, nodes.sigma if own else 1)
+    found = float(means.variance[focus])
+    factor = others / found if df > 0 and found > 0 else None
+    shape = (nodes.tau, len(rho_nodes), len(plain), len(others))
+    variance = np.empty((*shape, *means.means.shape))
+    blocks = np.maximum(means.blocks, 1.0)
+    for column, kind in enumerate(means.kinds):
+        noise = plain[:, None]
+        if kind in own:
+            noise = (others if factor is None else factor * means.variance[kind])[None, :]
+        elif kind != 0 and means.df[kind] > 0:
+            noise = np.full((1, 1), means.variance[kind])
+        effect = tau2 * rho2 if kind in own else tau2
+        variance[..., column] = effect[..., None] + np.broadcast_to(noise, shape)[..., None] / blocks[:, column]
+    log_weights = rho_weights[None, :, None, None] + plain_weights[None, None, :, None] + other_weights
+    return np.broadcast_to(log_weights, shape), variance

@@ -1,7 +1,7 @@
 """Verdict records from fits: primary ones, the other metrics, and the transaction types.
 
-Absolute values: ``baseline_value`` is the geometric mean of the costs of all trials of both plain twins (baseline and
-A/A). ``condition_value`` is not a mean of the condition's own trials: it is ``baseline_value`` times the median ratio,
+Absolute values: ``baseline_value`` is the mean of the costs of all trials of both plain twins (baseline and A/A).
+``condition_value`` is not a mean of the condition's own trials: it is ``baseline_value`` times the median ratio,
 what the baseline would have cost under the condition. So the two values and the ratio always agree.
 """
 
@@ -11,11 +11,23 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from tdelta.inference.costs import Panel, realised_ratio
-from tdelta.inference.decisions import decide, decide_gate, gate_reason, reason
-from tdelta.inference.fits import PLAIN, CostFit, Fitted
+from tdelta.inference.decisions import (
+    FEWEST_STALLS,
+    Grounds,
+    decide,
+    decide_gate_means,
+    decide_means,
+    gate_reason,
+    reason,
+)
+from tdelta.inference.fits import PLAIN, Answer, CostFit, Fitted
 from tdelta.inference.pooling import pool, type_estimates
-from tdelta.inference.posterior import Mixture, as_posterior, posterior, posterior_without_speedup, prior_alone
-from tdelta.inference.rounds import Contrasts
+from tdelta.inference.posterior import (
+    as_posterior,
+    posterior_without_speedup,
+    prior_alone,
+    truncated_at_no_change,
+)
 from tdelta.records import Condition, Decision, Estimate, Metric, Role, RunSettings, Verdict
 
 ALL_TRANSACTIONS = "all"
@@ -23,20 +35,19 @@ ALL_TRANSACTIONS = "all"
 
 def metric_verdicts(fit: CostFit, metric: Metric, rope: float) -> Iterator[Verdict]:
     """Secondary verdicts of one metric over the mix."""
-    for fitted, condition, data in fit.data():
-        estimate = posterior(data).estimate(rope)
-        yield _verdict(fitted, condition, metric, estimate, rope, realised=_realised(fitted.panel, condition, metric))
+    for answer in fit.answers():
+        yield _of_answer(answer, metric, rope)
 
 
 def primary_verdicts(found: Sequence[Panel], fit: CostFit, settings: RunSettings) -> Iterator[Verdict]:
     """One verdict for each judged condition, in the design's order, whether there are data or not."""
-    known = {condition.key: (fitted, data) for fitted, condition, data in fit.data()}
+    known = {answer.condition.key: answer for answer in fit.answers()}
     baselines = {panel.stratum: panel.baseline for panel in found}
     for condition in settings.conditions:
         if not condition.role.is_judged:
             continue
         if condition.key in known:
-            yield _primary(*known[condition.key], condition, settings)
+            yield _primary(known[condition.key], settings)
         else:
             yield _without_data(condition, baselines[condition.stratum], settings)
 
@@ -45,33 +56,29 @@ def transaction_verdicts(fits: Mapping[str, CostFit], rope: float) -> Iterator[V
     """Pooled response times of the transaction types, by stratum, condition and type."""
     strata = sorted({fitted.panel.stratum for fit in fits.values() for fitted, _ in fit.parts})
     by_stratum = [_types_of(fits, stratum) for stratum in strata]
-    estimates = [
-        type_estimates([contrasts for _, contrasts in types.values()], [f.influence for f, _ in types.values()])
-        for types in by_stratum
-    ]
+    estimates = [type_estimates(list(types.values())) for types in by_stratum]
     for types, mixtures in zip(by_stratum, pool(estimates), strict=True):
-        conditions = next(iter(types.values()))[0].free(*PLAIN)
-        for condition, of_condition in zip(conditions, mixtures, strict=True):
-            for (name, (fitted, _)), mixed in zip(types.items(), of_condition, strict=True):
+        conditions = next(iter(types.values()))[0]
+        for answer, of_condition in zip(conditions, mixtures, strict=True):
+            for (name, answers), mixed in zip(types.items(), of_condition, strict=True):
                 estimate = as_posterior(mixed).estimate(rope)
-                verdict = _verdict(fitted, condition, Metric.RESPONSE_TIME, estimate, rope, realised=None)
+                decision = decide(estimate, rope)
+                verdict = _verdict(answers[0].fitted, answer.condition, Metric.RESPONSE_TIME, estimate, decision, rope)
                 yield replace(verdict, transaction=name)
 
 
-def _types_of(fits: Mapping[str, CostFit], stratum: int) -> dict[str, tuple[Fitted, Contrasts]]:
-    return {
-        name: (fitted, contrasts)
-        for name, fit in fits.items()
-        for fitted, contrasts in fit.parts
-        if fitted.panel.stratum == stratum
-    }
+def _types_of(fits: Mapping[str, CostFit], stratum: int) -> dict[str, list[Answer]]:
+    found: dict[str, list[Answer]] = {}
+    for name, fit in fits.items():
+        if answers := [answer for answer in fit.answers() if answer.fitted.panel.stratum == stratum]:
+            found[name] = answers
+    return found
 
 
 def _verdict(
-    fitted: Fitted, condition: Condition, metric: Metric, estimate: Estimate, rope: float, *, realised: float | None
+    fitted: Fitted, condition: Condition, metric: Metric, estimate: Estimate, decision: Decision, rope: float
 ) -> Verdict:
     """A secondary verdict over the mix."""
-    decision = decide(estimate, rope)
     return Verdict(
         primary=False,
         condition=condition,
@@ -84,8 +91,47 @@ def _verdict(
         ratio=estimate,
         decision=decision,
         reasons=(reason(estimate, decision, rope),),
-        realised=realised,
     )
+
+
+def _of_answer(answer: Answer, metric: Metric, rope: float) -> Verdict:
+    estimate, grounds = answer.posterior.estimate(rope), grounds_of(answer, rope)
+    decision = decide_means(estimate, grounds, rope)
+    verdict = _verdict(answer.fitted, answer.condition, metric, estimate, decision, rope)
+    realised = _realised(answer.fitted.panel, answer.condition, metric)
+    reasons = (*verdict.reasons, *_hard_reasons(estimate, decision, answer, grounds, rope))
+    return replace(verdict, typical=grounds.typical, realised=realised, reasons=reasons)
+
+
+def grounds_of(answer: Answer, rope: float) -> Grounds:
+    """What a decision about this answer rests on beside its ratio of means."""
+    return Grounds(
+        typical=answer.typical_posterior.estimate(rope),
+        stalls=answer.events.effective,
+        plain_stalls=answer.plain_events.effective,
+        rounds=len(answer.fitted.means.blocks),
+    )
+
+
+def _hard_reasons(
+    estimate: Estimate, decision: Decision, answer: Answer, grounds: Grounds, rope: float
+) -> Iterator[str]:
+    """Why an interval that would decide does not, and what stalls have to do with it."""
+    if decision is not Decision.UNDECIDED:
+        return
+    met, plain = answer.events, answer.plain_events
+    stalls = len(met.above) + len(plain.above)
+    if stalls and decide(grounds.typical, rope) is not Decision.UNDECIDED:
+        yield (
+            f"stalls are too few to bound what they cost: {len(met.above)} in {met.trials} trials of this condition,"
+            f" {len(plain.above)} in {plain.trials} of the plain twins"
+            + (f"; {FEWEST_STALLS:g} alike on one side would do" if 0 < grounds.stalls < FEWEST_STALLS else "")
+        )
+    elif decide(estimate, rope) is not decision:
+        yield (
+            f"{grounds.rounds} {'round' if grounds.rounds == 1 else 'rounds'}: instance effects were hardly measured, so the"
+            f" 99 % HDI would have to lie beyond ±{100 * rope:g} %"
+        )
 
 
 def _realised(panel: Panel, condition: Condition, metric: Metric) -> float | None:
@@ -95,18 +141,17 @@ def _realised(panel: Panel, condition: Condition, metric: Metric) -> float | Non
     return realised_ratio((row[at] for row in panel.trials), metric)
 
 
-def _primary(fitted: Fitted, data: Mixture, condition: Condition, settings: RunSettings) -> Verdict:
-    estimate = posterior(data).estimate(settings.rope)
-    realised = _realised(fitted.panel, condition, settings.metric)
+def _primary(answer: Answer, settings: RunSettings) -> Verdict:
+    found = truncated_at_no_change(answer.posterior) or posterior_without_speedup(answer.mixture)
     verdict = replace(
-        _verdict(fitted, condition, settings.metric, estimate, settings.rope, realised=realised),
+        _of_answer(answer, settings.metric, settings.rope),
         primary=True,
-        no_speedup=posterior_without_speedup(data).estimate(settings.rope),
+        no_speedup=found.estimate(settings.rope),
     )
     if settings.budget is None:
         return verdict
-    decision = decide_gate(estimate, settings.budget)
-    return replace(verdict, decision=decision, reasons=(gate_reason(estimate, decision, settings.budget),))
+    decision = decide_gate_means(verdict.ratio, grounds_of(answer, settings.rope), settings.budget)
+    return replace(verdict, decision=decision, reasons=(gate_reason(verdict.ratio, decision, settings.budget),))
 
 
 def _without_data(condition: Condition, baseline: Condition, settings: RunSettings) -> Verdict:

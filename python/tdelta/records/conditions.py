@@ -14,6 +14,7 @@ class Role(StrEnum):
 
     BASELINE = "baseline"
     AA = "aa"
+    BB = "bb"
     TREATMENT = "treatment"
     IDENTICAL = "identical"
     PLANTED = "planted"

@@ -34,6 +34,7 @@ class Metric(StrEnum):
     """The costs that are judged; each is a quotient over the baseline, so that above 1 is always worse."""
 
     RESPONSE_TIME = "response_time"
+    TIME_WITH_CHECKPOINT = "time_with_checkpoint"
     CPU_PER_OPERATION = "cpu_per_operation"
     READ_BYTES_PER_OPERATION = "read_bytes_per_operation"
     WRITTEN_BYTES_PER_OPERATION = "written_bytes_per_operation"
@@ -41,13 +42,16 @@ class Metric(StrEnum):
     @property
     def unit(self) -> str:
         """The unit of the absolute values beside the ratio."""
-        return {"response_time": "µs", "cpu_per_operation": "µs"}.get(self.value, "bytes")
+        return "bytes" if self.value.endswith("bytes_per_operation") else "µs"
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
     """One judged cost of one condition, over its baseline. ``transaction`` is ``all`` for the fixed mix.
 
+    ``ratio`` is the ratio of means: total time of the same operations, mean over instances. ``typical`` is the ratio of
+    typical trials, which discounts stalls (None for transaction types, and in results of earlier versions, whose ``ratio``
+    is the typical one).
     ``realised`` is the true quotient of a planted twin, from its own trials (None elsewhere).
     ``no_speedup`` is the same posterior under a prior that forbids a speed-up (primary verdicts only).
     """
@@ -65,13 +69,46 @@ class Verdict:
     reasons: tuple[str, ...] = ()
     realised: float | None = None
     no_speedup: Estimate | None = None
+    typical: Estimate | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StallMeasure:
+    """The odd trials of one condition in the primary metric, its twins together (both plain ones for the baseline).
+
+    ``down_weighted`` of the ``trials`` count less than half for the typical cost, and ``down_weighted_time`` is the share
+    of all time that lies in them. ``stalls`` events of ``stalled_trials`` trials cost far more than is typical, and add
+    ``stall_cost`` to the mean (0.18: +18 %). Stalls in a smaller share of trials than ``missed_share`` are not met in at
+    least 5 % of runs of this length.
+    """
+
+    condition: Condition
+    trials: int
+    down_weighted: int
+    down_weighted_time: float
+    stalls: int
+    stalled_trials: int
+    stall_cost: float
+    missed_share: float
+
+
+@dataclass(frozen=True, slots=True)
+class PlaceEffect:
+    """What the order in a block does in one stratum, in the primary metric: it is part of the model, and balanced.
+
+    ``places`` are quotients of the cost at each place of the block over the mean of all places.
+    """
+
+    stratum: int
+    places: tuple[float, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class NoiseFloor:
-    """The A/A twin of one stratum over its baseline: what this instrument sees where there is nothing to see.
+    """A second identical twin over the first: what this instrument sees where there is nothing to see.
 
-    ``instance_sd`` is the posterior median of the luck of an instance, as a share (0.003 is 0.3 %).
+    The A/A twin over its baseline, or (``condition`` is the treatment) the B/B twin over the encrypted one.
+    ``instance_sd`` is the posterior median of an instance's effect, as a share (0.003 is 0.3 %).
     """
 
     stratum: int
@@ -80,6 +117,7 @@ class NoiseFloor:
     instance_sd: float
     rounds: int
     blocks: int
+    condition: Condition | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -314,6 +352,8 @@ class RunResult:
     profiles: tuple[CpuProfile, ...] = ()
     ledger: tuple[Ledger, ...] = ()
     what_if: tuple[WhatIf, ...] = ()
+    stalls: tuple[StallMeasure, ...] = ()
+    places: tuple[PlaceEffect, ...] = ()
 
     @property
     def primary(self) -> tuple[Verdict, ...]:
