@@ -53,6 +53,7 @@ from tdelta.records.profile import (
     Sampled,
 )
 from tdelta.records.results import (
+    CheckState,
     Contrast,
     DatabaseFacts,
     Decision,
@@ -108,6 +109,7 @@ __all__ = [
     "CacheUse",
     "CalibrationKey",
     "CalibrationUsed",
+    "CheckState",
     "ClassShare",
     "Comparison",
     "Condition",
