@@ -60,7 +60,7 @@ from tdelta.records import (
     WhatIfCell,
     WhatIfPoint,
 )
-from tdelta.session.checks import ROWS_AFTER, ROWS_BEFORE
+from tdelta.session.checks import FILES, ROWS_AFTER, ROWS_BEFORE
 
 RUN_ID = "20261121-2112-k3vq"
 ROPE = 0.02
@@ -149,7 +149,7 @@ def settings(*conditions: Condition, **changes: object) -> RunSettings:
 SOUND = (
     Validity(ROWS_BEFORE, CheckState.OK, "211,400 rows in 6 tables, by checksum, as generated"),
     Validity(AA_CHECK, CheckState.OK, "the 95 % HDI of identical twins, -0.6 … +0.4 %, reaches into ±2 %, the ROPE"),
-    Validity(NO_MARKER, CheckState.OK, "not found in database, wal, temp of 1 twin, 50,524,288 bytes read"),
+    Validity(FILES, CheckState.OK, "aes-256: encrypted, none: plain"),
     Validity(ROWS_AFTER, CheckState.NOT_SHOWN, "NOT compared: more than one thread, or no round came to its end"),
 )
 
