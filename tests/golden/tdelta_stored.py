@@ -16,8 +16,10 @@ from pathlib import Path
 import numpy as np
 from tdelta_samples import SOUND
 
+from tdelta.evidence import NO_MARKER
 from tdelta.inference import judge
 from tdelta.records import (
+    CheckState,
     Condition,
     Contrast,
     Decision,
@@ -214,7 +216,7 @@ def _evidence(conditions: Sequence[Condition]) -> tuple[FileEvidence, ...]:
 def leaking_result(given: RunSettings, found: Sequence[Trial]) -> RunResult:
     """The factorial, judged; unsound, since a temporary file of one encrypted twin shows planted plain text."""
     result = sound_result(given, found)
-    check = Validity("no marker in any file of an encrypted twin", False, "etilqs_7f (unlinked) of aes-128 holds 512")
+    check = Validity(NO_MARKER, CheckState.FAILED, "etilqs_7f (unlinked) of aes-128 holds 512")
     reasons = (f"{check.check}: no, {check.detail}",)
     verdicts = tuple(
         replace(v, decision=Decision.UNSOUND, reasons=reasons) if v.primary else v for v in result.verdicts

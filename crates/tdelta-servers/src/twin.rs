@@ -35,6 +35,9 @@ pub struct Observed {
     /// Processes whose trees are the server.
     #[serde(default)]
     pub watch: Vec<u32>,
+    /// Those among them that are the file system under the server (`Tree::on`).
+    #[serde(default)]
+    pub file_systems: Vec<u32>,
     /// Queries whose rows are a counter's name and its value.
     #[serde(default)]
     pub counters: Vec<String>,
@@ -331,7 +334,7 @@ impl<S: Session> Twin for ServerTwin<S> {
     }
 
     fn observe(&mut self, observed: Observed) {
-        self.server = Tree::new(&observed.watch);
+        self.server = Tree::new(&observed.watch).on(&observed.file_systems);
         self.connections.watch(Some(self.server.clone()));
         self.observed = observed;
     }

@@ -47,7 +47,7 @@ def analysis_exit_code(result: AnalysisResult) -> ExitCode:
 
 def _decisions(result: RunResult) -> set[Decision]:
     decisions = {result.decision, *(v.decision for v in result.primary)}
-    if not all(check.ok for check in result.validity):
+    if any(check.is_unsound for check in result.validity):
         decisions.add(Decision.UNSOUND)
     if not result.primary:
         decisions.add(Decision.UNDECIDED)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from tdelta.evidence.classes import FileClass
 from tdelta.evidence.search import Found
-from tdelta.records import Condition, EvidenceState, FileEvidence, Validity
+from tdelta.records import CheckState, Condition, EvidenceState, FileEvidence, Validity
 
 NO_MARKER = "no marker in any file of an encrypted twin"
 FINDS = "the search finds what is there"
@@ -101,15 +101,15 @@ def _no_marker(evidence: Sequence[FileEvidence], not_searched: str) -> Validity:
     leaks = [one for one in evidence if one.state is EvidenceState.LEAK]
     if leaks:
         told = (f"{_files(one.leaking)} ({one.file_class}) of {one.condition.key}: {_found(one)}" for one in leaks)
-        return Validity(NO_MARKER, False, f"plaintext in {'; '.join(told)}")
+        return Validity(NO_MARKER, CheckState.FAILED, f"plaintext in {'; '.join(told)}")
     encrypted = [one for one in evidence if one.state is EvidenceState.ENCRYPTED]
     if not encrypted:
         untested = not_searched or "NOT tested: no twin is encrypted, or no plain twin shows markers"
-        return Validity(NO_MARKER, True, "; ".join((untested, *_uncovered(evidence))))
+        return Validity(NO_MARKER, CheckState.NOT_SHOWN, "; ".join((untested, *_uncovered(evidence))))
     read = sum(one.scanned_bytes for one in encrypted)
     fine = f"not found in {', '.join(_classes(encrypted))} of {_twins(encrypted)}, {read:,} bytes read"
     more = (*_uncovered(evidence), *_left_open(evidence), *filter(None, (not_searched,)))
-    return Validity(NO_MARKER, True, "; ".join((fine, *more)))
+    return Validity(NO_MARKER, CheckState.OK, "; ".join((fine, *more)))
 
 
 def _uncovered(evidence: Sequence[FileEvidence]) -> Iterator[str]:
@@ -126,12 +126,12 @@ def _finds(evidence: Sequence[FileEvidence], not_searched: str) -> Validity:
         told = "; ".join(
             f"no marker in the {_HOMES[FileClass(one.file_class)]} of {one.condition.key}" for one in missing
         )
-        return Validity(FINDS, False, f"{told}, whose rows hold them: absence elsewhere says nothing")
+        return Validity(FINDS, CheckState.FAILED, f"{told}, whose rows hold them: absence elsewhere says nothing")
     plain = [one for one in evidence if one.state is EvidenceState.PLAIN]
     if not plain:
-        return Validity(FINDS, True, not_searched or "NOT tested: no plain twin was searched")
+        return Validity(FINDS, CheckState.NOT_SHOWN, not_searched or "NOT tested: no plain twin was searched")
     fine = f"markers in {', '.join(_classes(plain))} of {_twins(plain)}"
-    return Validity(FINDS, True, "; ".join((fine, *filter(None, (not_searched,)))))
+    return Validity(FINDS, CheckState.OK, "; ".join((fine, *filter(None, (not_searched,)))))
 
 
 def _left_open(evidence: Sequence[FileEvidence]) -> Iterator[str]:

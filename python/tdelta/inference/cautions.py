@@ -76,7 +76,7 @@ def twin_cautions(found: Sequence[Panel], floors: Sequence[NoiseFloor], checks: 
     where = places(found)
     for floor, check in zip(floors, checks, strict=True):
         low, high = floor.ratio.hdi95
-        if check.ok and not low <= 1.0 <= high and abs(floor.ratio.median - 1.0) >= _SMALLEST_SAID:
+        if not check.failed and not low <= 1.0 <= high and abs(floor.ratio.median - 1.0) >= _SMALLEST_SAID:
             yield (
                 f"{where[floor.stratum]}A/A twins differ by {percent_words(floor.ratio.median)} % "
                 f"(95 % HDI {interval_words(floor.ratio.hdi95)}) though nothing differs: "

@@ -8,7 +8,7 @@ from dataclasses import replace
 from tdelta.inference.decisions import interval_words
 from tdelta.inference.fits import CostFit, fit_strata
 from tdelta.inference.posterior import posterior
-from tdelta.records import Decision, Metric, NoiseFloor, Role, RunSettings, Validity, Verdict
+from tdelta.records import CheckState, Decision, Metric, NoiseFloor, Role, RunSettings, Validity, Verdict
 
 AA_CHECK = "a/a twins differ by no more than the ROPE"
 
@@ -55,14 +55,14 @@ def aa_check(floor: NoiseFloor, settings: RunSettings, places: Mapping[int, str]
     where = "reaches into" if agree else "lies wholly outside"
     words = interval_words(floor.ratio.hdi95)
     detail = f"the 95 % HDI of identical twins, {words}, {where} ±{100 * limit:g} %, {called}"
-    return Validity(AA_CHECK, agree, places[floor.stratum] + detail)
+    return Validity(AA_CHECK, CheckState.OK if agree else CheckState.FAILED, places[floor.stratum] + detail)
 
 
 def with_unsound(
     verdicts: Iterable[Verdict], floors: Iterable[NoiseFloor], checks: Iterable[Validity]
 ) -> Iterator[Verdict]:
     """The same verdicts, those of a stratum whose check failed made ``unsound``, the reason first."""
-    failed = {floor.stratum: check for floor, check in zip(floors, checks, strict=True) if not check.ok}
+    failed = {floor.stratum: check for floor, check in zip(floors, checks, strict=True) if check.failed}
     for verdict in verdicts:
         check = failed.get(verdict.condition.stratum)
         if check is None:

@@ -181,7 +181,7 @@ def _is_planted(verdict: Verdict) -> bool:
 
 
 def _failed(result: RunResult) -> list[tuple[str, str]]:
-    return [(v.check, v.detail) for v in result.validity if not v.ok and v.check != AA_CHECK]
+    return [(v.check, v.detail) for v in result.validity if v.is_unsound and v.check != AA_CHECK]
 
 
 def _holds(verdict: Verdict, truth: float) -> bool:

@@ -53,6 +53,7 @@ from tdelta.records.profile import (
     Sampled,
 )
 from tdelta.records.results import (
+    CheckState,
     Contrast,
     DatabaseFacts,
     Decision,
@@ -110,6 +111,7 @@ __all__ = [
     "CacheUse",
     "CalibrationKey",
     "CalibrationUsed",
+    "CheckState",
     "ClassShare",
     "Comparison",
     "Condition",

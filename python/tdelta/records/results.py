@@ -198,13 +198,41 @@ class FileEvidence:
     markers_found: int
 
 
+class CheckState(StrEnum):
+    """What a check came to. ``not shown``: it could not be made, or what it saw is too little to say either way."""
+
+    OK = "ok"
+    NOT_SHOWN = "not shown"
+    FAILED = "failed"
+
+
 @dataclass(frozen=True, slots=True)
 class Validity:
-    """One check of whether the run can be trusted. A failed one makes the run ``unsound``."""
+    """One check of whether the run can be trusted, and what it found.
+
+    A failed one makes the run ``unsound``, unless it is one whose failure changes what the figures are of and not
+    whether they hold (``makes_unsound`` is False).
+    """
 
     check: str
-    ok: bool
+    state: CheckState
     detail: str
+    makes_unsound: bool = True
+
+    @property
+    def ok(self) -> bool:
+        """Whether it was made and held."""
+        return self.state is CheckState.OK
+
+    @property
+    def failed(self) -> bool:
+        """Whether it was made and did not hold."""
+        return self.state is CheckState.FAILED
+
+    @property
+    def is_unsound(self) -> bool:
+        """Whether no figure of the run can be relied on for it."""
+        return self.failed and self.makes_unsound
 
 
 @dataclass(frozen=True, slots=True)

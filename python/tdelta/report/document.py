@@ -30,11 +30,11 @@ from tdelta.records import (
     StepMeasure,
     TailMeasure,
     Traces,
-    Validity,
     Verdict,
     WhatIf,
 )
 from tdelta.report.calibrated import used_json
+from tdelta.report.checks import check_json
 from tdelta.report.command import repeat_command
 from tdelta.report.evidence import evidence_json
 from tdelta.report.sentence import answer
@@ -82,7 +82,7 @@ def document(result: RunResult, exit_code: int) -> dict[str, object]:
         "backlog_max": result.backlog_max,
         "errors": dict(result.errors),
         "retries": dict(result.retries),
-        "validity": [_validity(v) for v in result.validity],
+        "validity": [check_json(v) for v in result.validity],
         "evidence": evidence_json(result.evidence),
         "cautions": list(result.cautions),
         "counts": _counts(result),
@@ -321,10 +321,6 @@ def _own_server(facts: ServerFacts) -> dict[str, object]:
         ],
         "has_cpu_time": facts.has_cpu_time,
     }
-
-
-def _validity(check: Validity) -> dict[str, object]:
-    return {"check": check.check, "ok": check.ok, "detail": check.detail}
 
 
 def _counts(result: RunResult) -> dict[str, object]:

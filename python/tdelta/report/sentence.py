@@ -69,7 +69,7 @@ def _is_encrypted(condition: Condition) -> bool:
 
 
 def _failed_checks(result: RunResult) -> str:
-    named = [f"“{v.check}”" + (f" ({v.detail})" if v.detail else "") for v in result.validity if not v.ok]
+    named = [f"“{v.check}”" + (f" ({v.detail})" if v.detail else "") for v in result.validity if v.is_unsound]
     if not named:
         return ""
     return f"the check {named[0]} failed" if len(named) == 1 else f"the checks {' and '.join(named)} failed"

@@ -15,6 +15,7 @@ from rich.text import Text
 
 from tdelta.records import Decision, Estimate, Metric, PageCost, RunResult, RunSettings, Verdict
 from tdelta.report.calibrated import used_text
+from tdelta.report.checks import MARKS, STYLES, listed
 from tdelta.report.command import next_command, repeat_command
 from tdelta.report.drawing import draw, paragraph, plain_table
 from tdelta.report.evidence import evidence_lines
@@ -261,10 +262,8 @@ def _page_cells(cost: PageCost) -> tuple[str, ...]:
 
 def _checks(result: RunResult, width: int) -> list[Text | Table]:
     lines: list[Text | Table] = []
-    for check in sorted(result.validity, key=lambda v: v.ok):
-        mark = "ok    " if check.ok else "FAILED"
-        text = f"{mark}  {check.check}: {check.detail}" if check.detail else f"{mark}  {check.check}"
-        lines += paragraph(text, width, "" if check.ok else "bold red", indent=" " * 8)
+    for state, text in listed(result.validity):
+        lines += paragraph(f"{MARKS[state]:<9}  {text}", width, STYLES[state], indent=" " * 11)
     return [Text("Checks", style="dim"), *lines] if lines else []
 
 

@@ -15,6 +15,7 @@ from rich.text import Text
 from tdelta.evidence import FINDS, NO_MARKER
 from tdelta.evidence.reading import BlockKinds, FileReading, Marker, ReadState
 from tdelta.records import EvidenceState, RunResult, Validity
+from tdelta.report.checks import MARKS, STYLES, check_json, listed
 from tdelta.report.drawing import draw, paragraph, plain_table
 from tdelta.report.evidence import evidence_json, evidence_lines
 from tdelta.report.quantities import MISSING, amounts, counted
@@ -48,7 +49,7 @@ def reading_exit_code(readings: Sequence[FileReading], markers: Sequence[Marker]
 
 def run_exit_code(result: RunResult) -> int:
     """4 if a check of the evidence failed, 0 if some class of an encrypted twin was shown encrypted, else 3."""
-    if any(not check.ok for check in _checks(result)):
+    if any(check.failed for check in _checks(result)):
         return UNSOUND
     is_shown = any(one.state is EvidenceState.ENCRYPTED for one in result.evidence)
     return ANSWERED if is_shown else UNDECIDED
@@ -82,13 +83,8 @@ def run_text(result: RunResult, width: int, *, color: bool = False) -> str:
         lines = [*paragraph(f"Run {result.settings.run_id} holds no evidence: its files were not searched.", width)]
     checks = [
         text
-        for check in _checks(result)
-        for text in paragraph(
-            f"{'ok    ' if check.ok else 'FAILED'}  {check.check}: {check.detail}",
-            width,
-            "" if check.ok else "bold red",
-            indent=" " * 8,
-        )
+        for state, words in listed(_checks(result))
+        for text in paragraph(f"{MARKS[state]:<9}  {words}", width, STYLES[state], indent=" " * 11)
     ]
     return draw([*lines, Text(), *checks], width, color=color)
 
@@ -137,7 +133,7 @@ def run_document(result: RunResult, exit_code: int) -> dict[str, object]:
         "markers": [],
         "files": [],
         "evidence": evidence_json(result.evidence),
-        "validity": [{"check": one.check, "ok": one.ok, "detail": one.detail} for one in _checks(result)],
+        "validity": [check_json(one) for one in _checks(result)],
         "limits": [],
     }
 

@@ -70,7 +70,7 @@ def assemble(
     validity = (*own, *judgement.validity)
     verdicts, decision = judgement.verdicts, judgement.decision
     # The A/A check is the judgement's own: it has made the verdicts of its stratum unsound already, and only those.
-    failed = [check for check in own if not check.ok]
+    failed = [check for check in own if check.is_unsound]
     if failed:
         verdicts, decision = tuple(_unsound(verdicts, failed)), Decision.UNSOUND
     dilution = _dilution(trials, ending.calibration)

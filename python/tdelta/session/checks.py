@@ -10,10 +10,17 @@ from tdelta.driver import Checksums
 from tdelta.driver.proof import CipherProof
 from tdelta.errors import UnsoundTwins
 from tdelta.evidence.plans import compare
-from tdelta.records import Condition, SettingsCompared, Trial, Validity
+from tdelta.records import CheckState, Condition, SettingsCompared, Trial, Validity
 from tdelta.session.instructions import FACTOR, instructions_check
 from tdelta.session.planning import Plan
 from tdelta.session.warming import LOOKED_AT, MOST_LAPS
+
+ROWS_BEFORE = "rows are the same before the first trial"
+ROWS_AFTER = "rows are the same after the last trial"
+SETTINGS = "settings are the same"
+FILES = "files are encrypted as asked"
+IN_FORCE = "the cipher in force is the one asked for"
+SAME_WORK = "the same work was done"
 
 _DIFFERENT_BY_RESERVE = frozenset({"page_count"})
 
@@ -167,20 +174,22 @@ class Checks:
     def validity(self, trials: Sequence[Trial]) -> tuple[Validity, ...]:
         """All checks, each with what it found."""
         return (
-            _told("rows are the same before the first trial", self._before, self._rows_text()),
+            _told(ROWS_BEFORE, self._before, self._rows_text()),
             self._after_check(),
-            _told("settings are the same", self._settings, self._settings_text()),
-            _told("files are encrypted as asked", self._ciphers, self._ciphers_text()),
+            _told(SETTINGS, self._settings, self._settings_text()),
+            _told(FILES, self._ciphers, self._ciphers_text()),
             *instructions_check(self._page_us),
-            _told("the cipher in force is the one asked for", self._in_force, self._in_force_text()),
+            _told(IN_FORCE, self._in_force, self._in_force_text()),
             self._work_check(trials),
         )
 
     def _work_check(self, trials: Sequence[Trial]) -> Validity:
-        name, command = "the same work was done", self._plan.command
+        name, command = SAME_WORK, self._plan.command
         if command is not None and not command.does_equal_work:
             return Validity(
-                name, True, f"NOT compared: the load command decides how much it does; {_work_text(trials)}"
+                name,
+                CheckState.NOT_SHOWN,
+                f"NOT compared: the load command decides how much it does; {_work_text(trials)}",
             )
         return _told(name, list(_unequal_work(trials)), _work_text(trials))
 
@@ -195,11 +204,11 @@ class Checks:
         return "as in the original" + (f" ({own} of them tdelta's own, of keys)" if own else "")
 
     def _after_check(self) -> Validity:
-        name = "rows are the same after the last trial"
+        name = ROWS_AFTER
         if self._after or self._rounds_compared:
             fine = f"by checksum, at the end of {self._rounds_compared} rounds{self._left_out()}"
             return _told(name, self._after, fine)
-        return Validity(name, True, "NOT compared: more than one thread, or no round came to its end")
+        return Validity(name, CheckState.NOT_SHOWN, "NOT compared: more than one thread, or no round came to its end")
 
     def _left_out(self) -> str:
         threaded = sum(condition.level("threads") != 1 for condition in self._plan.conditions)
@@ -248,7 +257,9 @@ def _other_key_sizes(observed: Mapping[str, str]) -> Iterator[str]:
 
 
 def _told(check: str, faults: Sequence[str], fine: str) -> Validity:
-    return Validity(check, not faults, "; ".join(dict.fromkeys(faults)) if faults else fine)
+    if faults:
+        return Validity(check, CheckState.FAILED, "; ".join(dict.fromkeys(faults)))
+    return Validity(check, CheckState.OK, fine)
 
 
 def _differences(name: str, sums: Checksums, other: str, expected: Checksums) -> list[str]:

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 
 from tdelta.errors import UsageError
 from tdelta.measure.aes import CryptoKind, cannot_hide
-from tdelta.records import Level, Validity
+from tdelta.records import CheckState, Level, Validity
 
 FACTOR = "aes_instructions"
 
@@ -68,13 +68,17 @@ def instructions_check(page_us: Mapping[str, Sequence[float]]) -> tuple[Validity
     name = "AES instructions are as asked"
     if not (on and off):
         (level,) = page_us
-        return (Validity(name, True, f"all {level}: {_span(page_us[level])}, NOT compared with the other level"),)
+        return (
+            Validity(
+                name, CheckState.NOT_SHOWN, f"all {level}: {_span(page_us[level])}, NOT compared with the other level"
+            ),
+        )
     typical = statistics.median(on)
     wrong = [cost for cost in off if cost < LEAST_SLOWDOWN * typical] + [cost for cost in on if cost > min(off)]
     detail = f"on {_span(on)}, off {_span(off)}, in each worker before its first trial"
     if wrong:
         detail += f"; without them a page must cost at least {LEAST_SLOWDOWN:g} times the median with them"
-    return (Validity(name, not wrong, detail),)
+    return (Validity(name, CheckState.FAILED if wrong else CheckState.OK, detail),)
 
 
 def _span(page_us: Sequence[float]) -> str:

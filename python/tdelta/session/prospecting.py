@@ -183,7 +183,7 @@ def _failed(results: Sequence[RunResult]) -> Iterator[str]:
     """What says that the pilot's own twins cannot be trusted."""
     for result in results:
         for validity in result.validity:
-            if not validity.ok:
+            if validity.failed:
                 yield f"pilot {result.settings.run_id}: {validity.check}: no, {validity.detail}"
 
 

@@ -18,7 +18,7 @@ import json
 import math
 import types
 import typing
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import StrEnum
 from typing import Any, TypeVar
 
@@ -67,13 +67,19 @@ def dumps(value: object) -> str:
     return json.dumps(encode(value), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
-def loads(kind: type[T], text: str) -> T:
-    """Decode from JSON text. Raises as :func:`decode` does, and for text that is not JSON."""
+def loads(kind: type[T], text: str, *, upgrade: Callable[[Any], Any] = lambda data: data) -> T:
+    """Decode from JSON text. Raises as :func:`decode` does, and for text that is not JSON.
+
+    Args:
+        kind: what the text holds.
+        text: JSON.
+        upgrade: gives the values of an earlier version the shape of this one's.
+    """
     try:
         data = json.loads(text)
     except ValueError as error:
         raise StoreError(f"{kind.__name__}: expected JSON, found {text[:40]!r} ({error})") from error
-    return decode(kind, data)
+    return decode(kind, upgrade(data))
 
 
 def _text_key(key: object) -> str:

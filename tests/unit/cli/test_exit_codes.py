@@ -9,7 +9,7 @@ import pytest
 import tdelta_samples as s
 
 from tdelta.cli.exit_codes import ExitCode, exit_code
-from tdelta.records import Decision, RunResult, Validity
+from tdelta.records import CheckState, Decision, RunResult, Validity
 
 _CODES = {
     Decision.COSTLY: 0,
@@ -44,7 +44,7 @@ def test_verdicts_that_are_not_primary_never_set_the_code() -> None:
 
 
 def test_a_failed_check_is_unsound_whatever_the_verdicts_say() -> None:
-    assert exit_code(replace(run_of(Decision.COSTLY), validity=(Validity("rows", False, ""),))) == 4
+    assert exit_code(replace(run_of(Decision.COSTLY), validity=(Validity("rows", CheckState.FAILED, ""),))) == 4
 
 
 def test_a_run_without_any_verdict_is_undecided() -> None:

@@ -18,6 +18,7 @@ from tdelta.inference.tallies import (
     trustworthy,
 )
 from tdelta.records import (
+    CheckState,
     Condition,
     Decision,
     Estimate,
@@ -161,13 +162,17 @@ def test_where_threads_wait_nothing_is_held_against_response_time_and_that_is_sa
 
 
 def test_a_run_that_failed_a_check_is_a_fault_and_counts_for_nothing_else() -> None:
-    broken = result(verdict(IDENTICAL, 1.5, decision=Decision.UNSOUND), validity=(Validity("rows", False, "differ"),))
+    broken = result(
+        verdict(IDENTICAL, 1.5, decision=Decision.UNSOUND), validity=(Validity("rows", CheckState.FAILED, "differ"),)
+    )
     (fault,) = found_faults([identical(1.0), broken])
     assert fault == "1 of 2 runs failed the check “rows” (differ)"
 
 
 def test_a_failed_aa_check_is_a_false_call_and_not_a_broken_run() -> None:
-    failed = result(verdict(IDENTICAL, 1.0, decision=Decision.UNSOUND), validity=(Validity(AA_CHECK, False, "apart"),))
+    failed = result(
+        verdict(IDENTICAL, 1.0, decision=Decision.UNSOUND), validity=(Validity(AA_CHECK, CheckState.FAILED, "apart"),)
+    )
     assert trustworthy([failed]) == (failed,)
     assert identical_tally([failed]).false_calls.count == 1
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 import tdelta_samples as s
 
-from tdelta.records import Decision, Estimate, Metric, Role, Validity
+from tdelta.records import CheckState, Decision, Estimate, Metric, Role, Validity
 from tdelta.report.sentence import answer, floor
 
 
@@ -58,15 +58,17 @@ def test_a_speed_up_is_reported_with_the_advice_to_distrust_it() -> None:
 
 def test_an_unsound_run_gives_no_figure_for_encryption_and_names_the_failed_check() -> None:
     text = answer(s.unsound())
-    assert text.startswith("Unsound, so no answer: the check “A/A twins agree”")
+    assert text.startswith("Unsound, so no answer: the check “a/a twins differ by no more than the ROPE”")
     assert "6.2" not in text
 
 
 def test_a_failed_check_of_the_whole_run_overrules_verdicts_that_look_fine() -> None:
     broken = replace(
-        s.costly(), decision=Decision.UNSOUND, validity=(Validity("rows identical", False, "2 of 6 differ"),)
+        s.costly(),
+        decision=Decision.UNSOUND,
+        validity=(Validity("settings are the same", CheckState.FAILED, "2 of 6 differ"),),
     )
-    assert answer(broken).startswith("Unsound, so no answer: the check “rows identical” (2 of 6 differ) failed.")
+    assert answer(broken).startswith("Unsound, so no answer: the check “settings are the same” (2 of 6 differ) failed.")
 
 
 def test_only_the_unsound_stratum_loses_its_answer() -> None:
@@ -75,7 +77,7 @@ def test_only_the_unsound_stratum_loses_its_answer() -> None:
         replace(run.primary[0], decision=Decision.UNSOUND, reasons=("a/a twins agree: failed", "x")),
         run.primary[2],
     )
-    text = answer(replace(run, verdicts=heads, validity=(Validity("a/a twins agree", False, ""),)))
+    text = answer(replace(run, verdicts=heads, validity=(Validity("a/a twins agree", CheckState.FAILED, ""),)))
     assert "Unsound, so no answer: at 1 thread, encryption with aes-128" in text
     assert "not to be relied on (a/a twins agree: failed)." in text
     assert "At 16 threads, encryption with aes-128 costs +0.3 %" in text

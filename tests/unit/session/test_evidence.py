@@ -11,7 +11,7 @@ import pytest
 from tdelta.driver.fake import cipher_as_asked, equal_rows, markers_where_plain
 from tdelta.errors import TdeltaError
 from tdelta.evidence import FINDS, NO_MARKER, FileClass, Found
-from tdelta.records import BlockDone, Decision, EvidenceState, Phase, RunResult
+from tdelta.records import BlockDone, CheckState, Decision, EvidenceState, Phase, RunResult
 from tdelta.session import RunRequest, plan
 from tdelta.session.evidence import Evidence
 from tdelta.session.rounds import _SEARCH
@@ -172,8 +172,8 @@ def test_a_run_interrupted_before_its_search_says_that_there_was_none(sitting: S
     result = sitting.scripted(before_trial=press_ctrl_c(at_stream=1)).conduct()
     assert (result.interrupted, result.evidence) == (True, ())
     for name in (NO_MARKER, FINDS):
-        assert (check(result, name).ok, check(result, name).detail) == (
-            True,
+        assert (check(result, name).state, check(result, name).detail) == (
+            CheckState.NOT_SHOWN,
             "NOT searched: the run ended before the search",
         )
 

@@ -4,6 +4,7 @@ from hypothesis import strategies as st
 
 from tdelta.design import lay_out
 from tdelta.records import (
+    CheckState,
     Condition,
     Decision,
     Estimate,
@@ -58,7 +59,7 @@ def result_of(settings, **changes):
         "decision": Decision.COSTLY,
         "verdicts": (verdict,),
         "noise_floor": (NoiseFloor(0, Metric.RESPONSE_TIME, ratio, 0.003, 3, 18),),
-        "validity": (Validity("twins identical", True, "6 tables"),),
+        "validity": (Validity("twins identical", CheckState.OK, "6 tables"),),
         "cautions": ("one round only",),
         "rounds": 3,
         "blocks": 18,
@@ -188,7 +189,9 @@ results = st.builds(
     decision=st.sampled_from(Decision),
     verdicts=st.lists(verdicts, max_size=2).map(tuple),
     noise_floor=st.lists(floors, max_size=2).map(tuple),
-    validity=st.lists(st.builds(Validity, names, st.booleans(), names), max_size=2).map(tuple),
+    validity=st.lists(st.builds(Validity, names, st.sampled_from(CheckState), names, st.booleans()), max_size=2).map(
+        tuple
+    ),
     cautions=st.lists(names, max_size=2).map(tuple),
     rounds=integers,
     blocks=integers,

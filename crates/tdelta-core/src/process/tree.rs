@@ -12,6 +12,7 @@ use std::path::PathBuf;
 #[derive(Clone, Debug)]
 pub struct Tree {
     roots: Vec<u32>,
+    file_systems: Vec<u32>,
 }
 
 /// CPU time of a whole tree so far. Only differences mean something.
@@ -40,7 +41,15 @@ impl Tree {
     /// The trees under `roots`, which may lie within each other.
     #[must_use]
     pub fn new(roots: &[u32]) -> Self {
-        Self { roots: roots.to_vec() }
+        Self { roots: roots.to_vec(), file_systems: Vec::new() }
+    }
+
+    /// The same, where these processes are the file system under the others (FUSE): what the others ask for passes
+    /// through them, so their bytes would count twice. Of them only the device's are counted, and of the others only
+    /// those asked for.
+    #[must_use]
+    pub fn on(self, file_systems: &[u32]) -> Self {
+        Self { file_systems: file_systems.to_vec(), ..self }
     }
 
     /// CPU time so far.
@@ -67,12 +76,26 @@ impl Tree {
             let stat = Stat::of(process);
             sum.minor_faults += stat.minor_faults;
             sum.major_faults += stat.major_faults;
-            sum.add_io(&std::fs::read_to_string(format!("/proc/{process}/io")).unwrap_or_default());
+            self.add_io(&mut sum, process);
             for thread in threads(process) {
                 sum.add_switches(&std::fs::read_to_string(thread.join("status")).unwrap_or_default());
             }
         }
         sum
+    }
+
+    fn add_io(&self, sum: &mut Usage, process: u32) {
+        let mut own = Usage::default();
+        own.add_io(&std::fs::read_to_string(format!("/proc/{process}/io")).unwrap_or_default());
+        let is_file_system = self.file_systems.contains(&process);
+        if !is_file_system {
+            sum.asked_read_bytes += own.asked_read_bytes;
+            sum.asked_written_bytes += own.asked_written_bytes;
+        }
+        if is_file_system || self.file_systems.is_empty() {
+            sum.device_read_bytes += own.device_read_bytes;
+            sum.device_written_bytes += own.device_written_bytes;
+        }
     }
 
     /// Every live process of the trees, once, parents ahead of their children.
@@ -257,5 +280,17 @@ mod tests {
         let mut child = shell("cat /proc/self/stat > /dev/null; echo; read x");
         wait_for_line(&mut child);
         assert!(Tree::new(&[child.0.id()]).usage().asked_read_bytes > 0);
+    }
+
+    #[test]
+    fn bytes_that_pass_through_a_file_system_count_once() {
+        let script = "cat /proc/self/stat > /dev/null; echo; read x";
+        let (mut server, mut file_system) = (shell(script), shell(script));
+        wait_for_line(&mut server);
+        wait_for_line(&mut file_system);
+        let both = Tree::new(&[server.0.id(), file_system.0.id()]);
+        let alone = Tree::new(&[server.0.id()]).usage().asked_read_bytes;
+        assert!(both.usage().asked_read_bytes > alone);
+        assert_eq!(both.on(&[file_system.0.id()]).usage().asked_read_bytes, alone);
     }
 }

@@ -354,6 +354,7 @@ class ServerTwin:
             "observe",
             observed={
                 "watch": [self.instance.server.supervisor_pid],
+                "file_systems": list(self.instance.server.file_system_pids()),
                 "counters": list(self.instance.engine.counters),
                 "flush": list(self.instance.engine.flushing),
                 "settle": list(settling.statements),

@@ -187,6 +187,10 @@ class Server:
         """All processes that make up the server, an encrypted file system's under it as well."""
         return tuple(self._ask("processes")["pids"])
 
+    def file_system_pids(self) -> tuple[int, ...]:
+        """Those among them that are the encrypted file system under the server; none where it has none."""
+        return tuple(self._ask("processes")["file_systems"])
+
     def freeze(self) -> None:
         """Stop the whole tree of processes until `thaw`. The supervisor lets it breathe every few minutes.
 

@@ -168,7 +168,7 @@ class Host:
 
     def do_processes(self, _order: Order) -> Order:
         """The processes that make up the server; the file system under it is one of them."""
-        return {"pids": list(tree.living(os.getpid()))}
+        return {"pids": list(tree.living(os.getpid())), "file_systems": list(self._mount_pids())}
 
     def do_freeze(self, _order: Order) -> Order:
         """Stop the server's whole tree. Its file system goes on: whoever looks at a frozen mount hangs."""

@@ -64,7 +64,7 @@ def _span(result: RunResult, what: str) -> str:
 
 def is_unsound(result: RunResult) -> bool:
     """Whether the run as a whole gives no answer; where only some strata lost theirs, the others keep it."""
-    has_failed = result.decision is Decision.UNSOUND or not all(check.ok for check in result.validity)
+    has_failed = result.decision is Decision.UNSOUND or any(check.is_unsound for check in result.validity)
     lost = {v.decision is Decision.UNSOUND for v in result.primary}
     return has_failed and len(lost) <= 1
 

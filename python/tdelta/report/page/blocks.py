@@ -29,7 +29,7 @@ class Paragraph:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """A list of (mark, text), the mark maybe empty, else ``ok`` or ``FAILED``.
+    """A list of (mark, text), the mark maybe empty, else one of `tdelta.report.checks.MARKS`.
 
     ``kind`` is ``plain``, ``cautions`` or ``checks``.
     """

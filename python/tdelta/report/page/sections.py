@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from tdelta.evidence import FileClass
 from tdelta.records import Condition, Estimate, EvidenceState, FileEvidence, Metric, Role, RunResult, Verdict
+from tdelta.report.checks import MARKS, listed
 from tdelta.report.labels import kind_label, metric_name, surroundings, transaction_name
 from tdelta.report.page.answer import UNRELIABLE, contrast_blocks, is_unsound, limits_of, verdict_row
 from tdelta.report.page.blocks import Block, Cell, Column, Figure, Heading, Listing, Paragraph, Section, Table
@@ -325,9 +326,7 @@ def _evidence_files(result: RunResult) -> Table:
 def _checks(result: RunResult) -> Iterator[Block]:
     if result.validity:
         yield Heading("Checks")
-        ordered = sorted(result.validity, key=lambda check: check.ok)
-        items = [("ok" if c.ok else "FAILED", f"{c.check}: {c.detail}" if c.detail else c.check) for c in ordered]
-        yield Listing(items, "checks")
+        yield Listing([(MARKS[state], text) for state, text in listed(result.validity)], "checks")
 
 
 def _cautions(result: RunResult) -> Iterator[Block]:
