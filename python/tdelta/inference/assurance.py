@@ -18,12 +18,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tdelta.design.randomness import stream
 from tdelta.inference.decisions import decide
 from tdelta.inference.noise import InstanceMeans
 from tdelta.inference.posterior import FloatArray, posterior
-from tdelta.inference.rounds import fit_rounds
+from tdelta.inference.rounds import COARSE, fit_rounds
 from tdelta.records import Decision, Estimate, LuckPrior
 
 SEED = 19490802
@@ -37,7 +38,7 @@ class Draws:
     """What is known of a machine's noise, as draws from its posterior.
 
     Attributes:
-        variance: shape (N,), of a trial's log cost as it counts for an instance's mean (`InstanceMeans.variance`).
+        variance: shape (N,), of a trial's log cost as it counts for an instance's mean (`InstanceMeans.pooled_variance`).
         luck: shape (N,), standard deviation of an instance's luck.
         df_share: degrees of freedom of a variance over those of normal noise, at most 1.
     """
@@ -54,11 +55,21 @@ class Draws:
 
 @dataclass(frozen=True, slots=True)
 class RoundsDesign:
-    """A stratum's part of a round: its conditions, how many of them are plain twins, and its blocks."""
+    """A stratum's part of a round: its conditions, how many of them are plain twins, its blocks, and B/B twins.
+
+    The B/B twins, ``encrypted_twins`` of them, come on top of the conditions and are of the first one beside the plain.
+    """
 
     conditions: int
     plain: int
     blocks: int
+    encrypted_twins: int = 0
+
+    @property
+    def thetas(self) -> NDArray[np.intp]:
+        """Which theta each twin has: 0 for plain ones."""
+        own = np.maximum(np.arange(self.conditions) - self.plain + 1, 0)
+        return np.concatenate([own, np.ones(self.encrypted_twins, dtype=np.intp)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,25 +142,34 @@ def _simulated(
     rng: np.random.Generator,
 ) -> Iterator[InstanceMeans]:
     """What stage 1 would leave of one run after each number of rounds."""
-    most = rounds[-1]
-    drawn = rng.normal(0.0, np.sqrt(luck**2 + variance / design.blocks), (most, design.conditions))
+    most, thetas = rounds[-1], design.thetas
+    drawn = rng.normal(0.0, np.sqrt(luck**2 + variance / design.blocks), (most, len(thetas)))
     means = drawn - drawn.mean(axis=1, keepdims=True)
-    df = df_share * (design.blocks - 1) * (design.conditions - 1)
-    squares = np.cumsum(2.0 * rng.gamma(df / 2.0, size=most)) if df > 0 else np.zeros(most)
+    kinds = np.minimum(thetas, 1)
+    columns = np.bincount(kinds)
+    df = df_share * (design.blocks - 1) * columns * (1.0 - 1.0 / len(thetas))
+    squares = np.cumsum(2.0 * rng.gamma(df / 2.0, size=(most, len(df))), axis=0) if df.min() > 0 else None
+    nothing = np.zeros((0, len(thetas)))
     for count in rounds:
         yield InstanceMeans(
             means=means[:count],
-            blocks=np.full(count, float(design.blocks)),
-            variance=variance * float(squares[count - 1]) / (df * count) if df > 0 else 0.0,
+            blocks=np.full((count, len(thetas)), float(design.blocks)),
+            kinds=kinds,
+            variance=variance * squares[count - 1] / (df * count) if squares is not None else np.zeros(len(df)),
             df=df * count,
-            influence=np.zeros((0, design.conditions)),
+            rounds=np.zeros(0, dtype=np.intp),
+            there=nothing > 0,
+            residual=nothing,
+            influence=nothing,
+            weight=nothing,
+            places=np.zeros(1),
         )
 
 
 def _hdi(seen: InstanceMeans, design: RoundsDesign, prior: LuckPrior | None) -> tuple[float, float]:
     """The 95 % HDI of the first condition beside the plain ones."""
-    plain = np.arange(design.conditions) < design.plain
-    return posterior(fit_rounds([seen], [plain], luck=prior).strata[0].mixture(0)).ratio_hdi(0.95)
+    fit = fit_rounds([seen], [design.thetas], prior, nodes=COARSE)
+    return posterior(fit.strata[0].mixture(0)).ratio_hdi(0.95)
 
 
 def _estimate(low: float, high: float) -> Estimate:

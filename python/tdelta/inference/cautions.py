@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from tdelta.inference.costs import Panel, places
 from tdelta.inference.decisions import interval_words, percent_words
 from tdelta.inference.fits import CostFit
-from tdelta.inference.rounds import LUCK_SCALE
+from tdelta.inference.luck import LUCK_SCALE
 from tdelta.inference.stopping import target_width, width
 from tdelta.records import Decision, LuckPrior, Metric, NoiseFloor, Role, RunSettings, Validity, Verdict
 
@@ -47,7 +47,7 @@ def _panel_cautions(panel: Panel, luck: LuckPrior | None) -> Iterator[str]:
 
 
 def _luck_words(luck: LuckPrior | None) -> str:
-    return f"half-normal, {100 * LUCK_SCALE:g} %" if luck is None else f"calibrated, {100 * luck.median:.2g} %"
+    return f"half-Cauchy, {100 * LUCK_SCALE:g} %" if luck is None else f"calibrated, {100 * luck.median:.2g} %"
 
 
 def _again(luck: LuckPrior | None) -> str:
@@ -78,7 +78,7 @@ def twin_cautions(found: Sequence[Panel], floors: Sequence[NoiseFloor], checks: 
         low, high = floor.ratio.hdi95
         if not check.failed and not low <= 1.0 <= high and abs(floor.ratio.median - 1.0) >= _SMALLEST_SAID:
             yield (
-                f"{where[floor.stratum]}A/A twins differ by {percent_words(floor.ratio.median)} % "
+                f"{where[floor.stratum]}{'A/A' if floor.condition is None else 'B/B'} twins differ by {percent_words(floor.ratio.median)} % "
                 f"(95 % HDI {interval_words(floor.ratio.hdi95)}) though nothing differs: "
                 "read overheads of that size with care"
             )

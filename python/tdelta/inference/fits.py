@@ -57,6 +57,11 @@ class Fitted:
         return tuple(c for c, used in zip(self.panel.conditions, self.used, strict=True) if used)
 
     @property
+    def own_costs(self) -> FloatArray:
+        """The costs of the conditions alone, shape (b, k)."""
+        return self.costs[:, : len(self.conditions)]
+
+    @property
     def columns(self) -> tuple[Condition, ...]:
         """What each column of the fit is of."""
         return (*self.conditions, *self.twins)

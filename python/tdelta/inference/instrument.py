@@ -65,10 +65,10 @@ def pooled_noise(runs: Iterable[tuple[Sequence[Trial], RunSettings]], metric: Me
         strata += (fitted for fitted, _ in fit.parts)
     if not strata:
         return None
-    luck = fit_rounds([f.means for f in strata], [f.plain(*_PLAIN) for f in strata])
-    df = math.fsum(f.means.df for f in strata)
+    luck = fit_rounds([f.means for f in strata], [f.thetas(*_PLAIN) for f in strata])
+    df = math.fsum(f.means.pooled_df for f in strata)
     nominal = sum(_nominal_df(f) for f in strata)
-    variance = math.fsum(f.means.df * f.means.variance for f in strata) / df if df else 0.0
+    variance = math.fsum(f.means.pooled_df * f.means.pooled_variance for f in strata) / df if df else 0.0
     return InstrumentNoise(
         metric=metric,
         trial_sd=math.sqrt(variance),
@@ -80,5 +80,4 @@ def pooled_noise(runs: Iterable[tuple[Sequence[Trial], RunSettings]], metric: Me
 
 
 def _nominal_df(fitted: Fitted) -> int:
-    blocks = fitted.means.blocks
-    return (int(blocks.sum()) - len(blocks)) * (int(fitted.used.sum()) - 1)
+    return fitted.means.nominal_df

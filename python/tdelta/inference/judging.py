@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from tdelta.inference.cautions import design_cautions, metric_cautions, stopping_cautions, twin_cautions
 from tdelta.inference.contrasts import contrasts_of
 from tdelta.inference.costs import panels, places
 from tdelta.inference.decisions import worst
-from tdelta.inference.fits import fit_metrics, fit_transactions
-from tdelta.inference.posterior import posterior, prior_alone
-from tdelta.inference.soundness import aa_check, noise_floors, with_unsound
+from tdelta.inference.fits import CostFit, fit_metrics, fit_transactions
+from tdelta.inference.posterior import prior_alone
+from tdelta.inference.soundness import alike_checks, noise_floors, with_unsound
+from tdelta.inference.planning.carryover import carry_over
+from tdelta.inference.planning.runs import MeasuredRun, strata_of
+from tdelta.inference.scatter import stall_measures
 from tdelta.inference.stopping import LEAST_WIDTH, target_width
-from tdelta.inference.verdicts import metric_verdicts, primary_verdicts, transaction_verdicts
+from tdelta.inference.verdicts import metric_verdicts, primary_verdicts, transaction_verdicts, with_single_rounds
+from tdelta.records.prospects import CarryOver
 from tdelta.records import (
     Condition,
     Contrast,
@@ -22,6 +26,7 @@ from tdelta.records import (
     Metric,
     NoiseFloor,
     RunSettings,
+    StallMeasure,
     Trial,
     Validity,
     Verdict,
@@ -38,6 +43,8 @@ class Judgement:
     validity: tuple[Validity, ...]
     cautions: tuple[str, ...]
     contrasts: tuple[Contrast, ...] = ()
+    stalls: tuple[StallMeasure, ...] = ()
+    order_effect: CarryOver | None = None
 
 
 def judge(trials: Iterable[Trial], settings: RunSettings, *, precision: float = LEAST_WIDTH) -> Judgement:
@@ -56,13 +63,16 @@ def judge(trials: Iterable[Trial], settings: RunSettings, *, precision: float = 
     Raises:
         TdeltaError: if a stratum has not exactly one baseline.
     """
+    trials = tuple(trials)
     found = panels(trials, settings)
-    fits = fit_metrics(found, tuple(Metric), settings.luck)
-    floors = noise_floors(fits[settings.metric], settings.metric, settings.rope)
+    fits = fit_metrics(found, _metrics(settings), settings.luck)
+    deciding = fits[settings.metric]
+    floors = noise_floors(deciding, settings.metric, settings.rope)
     where = places(found)
-    validity = tuple(aa_check(floor, settings, where) for floor in floors)
-    primary = tuple(with_unsound(primary_verdicts(found, fits[settings.metric], settings), floors, validity))
-    others = [metric for metric in Metric if metric is not settings.metric]
+    judged = tuple(with_single_rounds(primary_verdicts(found, deciding, settings), deciding, settings))
+    validity = alike_checks(floors, judged, settings, where)
+    primary = tuple(with_unsound(judged, floors, validity))
+    others = [metric for metric in fits if metric is not settings.metric]
     secondary = tuple(v for metric in others for v in metric_verdicts(fits[metric], metric, settings.rope))
     by_type = tuple(transaction_verdicts(fit_transactions(found), settings.rope))
     return Judgement(
@@ -81,7 +91,23 @@ def judge(trials: Iterable[Trial], settings: RunSettings, *, precision: float = 
             for metric in dict.fromkeys((settings.metric, Metric.RESPONSE_TIME, Metric.CPU_PER_OPERATION))
             for contrast in contrasts_of(fits[metric], metric, settings.rope)
         ),
+        stalls=tuple(stall_measures(deciding)),
+        order_effect=_order_effect(deciding, trials, settings),
     )
+
+
+def _order_effect(fit: CostFit, trials: Sequence[Trial], settings: RunSettings) -> CarryOver | None:
+    """What the place in a block and the twin before do, as `tdelta plan` estimates it; None where nothing was compared."""
+    strata = strata_of(MeasuredRun(settings, tuple(trials), 0.0), fit)
+    return carry_over(strata) if strata and all(one.means.pooled_df > 0 for one in strata) else None
+
+
+def _metrics(settings: RunSettings) -> tuple[Metric, ...]:
+    """The metrics that are judged: operations that fall due at a rate leave no time to be counted with a checkpoint's."""
+    is_open = settings.options.get("rate") is not None or any("at" in dict(c.levels) for c in settings.conditions)
+    is_open = is_open or settings.options.get("at") is not None
+    left_out = (Metric.TIME_WITH_CHECKPOINT,) if is_open and settings.metric is not Metric.TIME_WITH_CHECKPOINT else ()
+    return tuple(metric for metric in Metric if metric not in left_out)
 
 
 def look(
@@ -98,7 +124,7 @@ def look(
         TdeltaError: if a stratum has not exactly one baseline.
     """
     fit = fit_metrics(panels(trials, settings), (settings.metric,), settings.luck)[settings.metric]
-    known = {c.key: posterior(data).estimate(settings.rope) for _, c, data in fit.data() if c.role.is_judged}
+    known = {a.condition.key: a.posterior.estimate(settings.rope) for a in fit.answers() if a.condition.role.is_judged}
     unknown = prior_alone().estimate(settings.rope)
     estimates = [(c, known.get(c.key, unknown)) for c in settings.conditions if c.role.is_judged]
     return tuple((c, estimate, target_width(estimate, precision)) for c, estimate in estimates)

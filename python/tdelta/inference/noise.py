@@ -31,8 +31,8 @@ PLACE_SD = 0.05
 """Prior sd of the effect of a place in the block, 5 %: it hardly binds where there are a few blocks."""
 
 _NU_SHAPE, _NU_RATE = 2.0, 0.1
-_TOLERANCE = 1e-4
-_MAX_ITERATIONS = 100
+_TOLERANCE = 5e-4
+_MAX_ITERATIONS = 60
 _CONSISTENT = 1.4826
 """A normal's standard deviation over its median absolute deviation."""
 
@@ -78,6 +78,13 @@ class InstanceMeans:
     def pooled_df(self) -> float:
         """Degrees of freedom of all kinds together."""
         return float(self.df.sum())
+
+    @property
+    def nominal_df(self) -> int:
+        """Degrees of freedom that blocks and instances leave normal noise."""
+        there = self.blocks > 0
+        by_round = np.bincount(self.rounds)
+        return int(((by_round - 1) * (there.sum(axis=1) - 1)).sum())
 
     def without_round(self, left_out: int) -> InstanceMeans:
         """The same without one round; the noise of trials is kept as it was found."""

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from tdelta.inference.costs import Panel, metric_costs, panels
 from tdelta.inference.fits import PLAIN, fit_metrics
-from tdelta.inference.posterior import FloatArray, Posterior, posterior
+from tdelta.inference.posterior import FloatArray, Posterior
 from tdelta.inference.soundness import twins_apart
 from tdelta.records import Condition, Estimate, Role, RunSettings, Trial
 
@@ -72,10 +72,10 @@ def densities(trials: Iterable[Trial], settings: RunSettings) -> tuple[Density, 
         TdeltaError: if a stratum has not exactly one baseline.
     """
     fit = fit_metrics(panels(trials, settings), (settings.metric,), settings.luck)[settings.metric]
-    judged = {c.key: (c, data) for _, c, data in fit.data() if c.role.is_judged}
-    twins = {c.key: (c, data) for _, c, data in twins_apart(fit).data() if c.role is Role.AA}
+    judged = {a.condition.key: a for a in fit.answers() if a.condition.role.is_judged}
+    twins = {a.condition.key: a for a in twins_apart(fit).answers() if a.condition.role is Role.AA}
     ordered = [found[c.key] for found in (judged, twins) for c in settings.conditions if c.key in found]
-    return tuple(_density(condition, posterior(data), settings.rope) for condition, data in ordered)
+    return tuple(_density(answer.condition, answer.posterior, settings.rope) for answer in ordered)
 
 
 def paired_ratios(trials: Iterable[Trial], settings: RunSettings) -> tuple[PairedRatios, ...]:

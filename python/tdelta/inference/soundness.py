@@ -1,32 +1,64 @@
-"""The A/A twin as a check: what the instrument sees where there is nothing to see."""
+"""The second identical twins as checks: what the instrument sees where there is nothing to see.
+
+The A/A twin is held against the baseline, the B/B twin against the encrypted twin whose double it is. A check is ``ok``
+only where the twins' 95 % HDI lies inside what the verdict needs, ``failed`` where it lies wholly outside the limit that
+the user set, and ``not shown`` where it is too wide to say: the noisier a run, the less it shows.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from tdelta.inference.decisions import interval_words
-from tdelta.inference.fits import CostFit, fit_strata
-from tdelta.inference.posterior import posterior
-from tdelta.records import CheckState, Decision, Metric, NoiseFloor, Role, RunSettings, Validity, Verdict
+import numpy as np
 
-AA_CHECK = "a/a twins differ by no more than the ROPE"
+from tdelta.inference.decisions import interval_words
+from tdelta.inference.fits import PLAIN, Answer, CostFit, fit_labelled, fit_strata, treatment_of
+from tdelta.records import (
+    CheckState,
+    Condition,
+    Decision,
+    Estimate,
+    Metric,
+    NoiseFloor,
+    Role,
+    RunSettings,
+    Validity,
+    Verdict,
+)
+
+AA_CHECK = "a/a twins are alike"
+BB_CHECK = "b/b twins are alike"
 
 
 def noise_floors(fit: CostFit, metric: Metric, rope: float) -> tuple[NoiseFloor, ...]:
-    """Fit again with the A/A twin a condition of its own, not baseline; one for each stratum that has such a twin."""
-    apart = twins_apart(fit)
-    return tuple(
-        NoiseFloor(
-            stratum=fitted.panel.stratum,
-            metric=metric,
-            ratio=posterior(data).estimate(rope),
-            instance_sd=apart.luck_median,
-            rounds=fitted.panel.round_count,
-            blocks=len(fitted.panel.trials),
-        )
-        for fitted, condition, data in apart.data()
-        if condition.role is Role.AA
+    """Fit again with second twins as conditions of their own: A/A twins, then B/B twins, stratum by stratum."""
+    aa, bb = twins_apart(fit), _encrypted_apart(fit)
+    found = [
+        _floor(answer, None, metric, rope, aa.luck_median)
+        for answer in aa.answers()
+        if answer.condition.role is Role.AA
+    ]
+    for _, apart in bb:
+        found += [
+            _floor(answer, treatment_of(answer.condition), metric, rope, apart.luck_median)
+            for answer in apart.answers()
+            if answer.condition.role is Role.BB
+        ]
+    return tuple(found)
+
+
+def _floor(answer: Answer, of: Condition | None, metric: Metric, rope: float, instance_sd: float) -> NoiseFloor:
+    means = answer.fitted.means
+    at = answer.fitted.columns.index(answer.condition)
+    return NoiseFloor(
+        stratum=answer.fitted.panel.stratum,
+        metric=metric,
+        ratio=answer.posterior.estimate(rope),
+        instance_sd=instance_sd,
+        rounds=int((means.blocks[:, at] > 0).sum()),
+        blocks=int(means.there[:, at].sum()),
+        condition=of,
     )
 
 
@@ -36,35 +68,79 @@ def twins_apart(fit: CostFit) -> CostFit:
     return fit_strata(strata, Role.BASELINE, luck=fit.luck)
 
 
-def aa_check(floor: NoiseFloor, settings: RunSettings, places: Mapping[int, str]) -> Validity:
-    """Fails where the 95 % HDI of the A/A twin lies wholly outside the limit: identical systems then look different.
+def _encrypted_apart(fit: CostFit) -> list[tuple[Condition, CostFit]]:
+    """For each treatment with a B/B twin, the fit of that twin over the treatment: the latter takes the baseline's part."""
+    found = []
+    for fitted, _ in fit.parts:
+        for twin in fitted.twins:
+            of = treatment_of(twin)
+            free = [c for c in fitted.columns if c not in (of, twin) and c.role not in PLAIN and c.role is not Role.BB]
+            number = {twin: 1, **{c: at for at, c in enumerate(free, start=3)}}
+            plain = dict.fromkeys((c for c in fitted.columns if c.role in PLAIN), 2)
+            others = {c: number[treatment_of(c)] for c in fitted.twins if c is not twin and treatment_of(c) in number}
+            labels = {**number, **plain, **others}
+            thetas = np.array([labels.get(c, 0) for c in fitted.columns], dtype=np.intp)
+            found.append((twin, fit_labelled([(fitted, thetas)], (Role.TREATMENT,), fit.luck)))
+    return found
 
-    The limit is the ROPE, or the budget if that is smaller: an instrument that is off by more than the budget cannot
-    answer for it. A twin that differs by less, though clearly, is a caution (`tdelta.inference.cautions`).
+
+def alike_checks(
+    floors: Sequence[NoiseFloor], verdicts: Sequence[Verdict], settings: RunSettings, places: Mapping[int, str]
+) -> tuple[Validity, ...]:
+    """One check for each pair of identical twins, by what the primary verdicts of their stratum need.
 
     Args:
-        floor: the A/A twin as a condition of its own.
+        floors: the pairs.
+        verdicts: the primary verdicts, before any is made unsound.
         settings: of the run, for its ROPE and budget.
         places: what each stratum is called, as `tdelta.inference.costs.places` names them.
     """
+    return tuple(_alike(floor, verdicts, settings, places[floor.stratum]) for floor in floors)
+
+
+def _alike(floor: NoiseFloor, verdicts: Sequence[Verdict], settings: RunSettings, place: str) -> Validity:
     limit, called = settings.rope, "the ROPE"
     if settings.budget is not None and settings.budget < limit:
         limit, called = settings.budget, "the budget, which is smaller than the ROPE"
+    own = [v for v in verdicts if v.condition.stratum == floor.stratum and floor.condition in (None, v.condition)]
+    needed = min((_needed(v, settings, limit) for v in own), default=limit)
     low, high = floor.ratio.hdi95
-    agree = low <= 1.0 + limit and high >= 1.0 - limit
-    where = "reaches into" if agree else "lies wholly outside"
     words = interval_words(floor.ratio.hdi95)
-    detail = f"the 95 % HDI of identical twins, {words}, {where} ±{100 * limit:g} %, {called}"
-    return Validity(AA_CHECK, CheckState.OK if agree else CheckState.FAILED, places[floor.stratum] + detail)
+    if low > 1.0 + limit or high < 1.0 - limit:
+        state, where = CheckState.FAILED, f"lies wholly outside ±{100 * limit:g} %, {called}"
+    elif low >= 1.0 - needed and high <= 1.0 + needed:
+        state, where = CheckState.OK, f"lies within ±{100 * needed:.3g} %, which is what the verdict needs"
+    else:
+        state, where = CheckState.NOT_SHOWN, f"is too wide: the verdict needs them within ±{100 * needed:.3g} %"
+    check = AA_CHECK if floor.condition is None else BB_CHECK
+    return Validity(check, state, f"{place}the 95 % HDI of identical twins, {words}, {where}")
+
+
+def _needed(verdict: Verdict, settings: RunSettings, limit: float) -> float:
+    """How far apart identical twins may seem and leave this verdict standing: the distance from its limit to its HDI."""
+    budget = settings.budget
+    estimate: Estimate = verdict.ratio
+    match verdict.decision:
+        case Decision.COSTLY:
+            return max(limit, estimate.hdi95[0] - 1.0 - settings.rope)
+        case Decision.FASTER:
+            return max(limit, 1.0 - settings.rope - estimate.hdi95[1])
+        case Decision.OVER if budget is not None:
+            return max(limit, estimate.hdi99[0] - 1.0 - budget)
+        case Decision.WITHIN if budget is not None:
+            return max(limit, 1.0 + budget - estimate.hdi99[1])
+        case _:
+            return limit
 
 
 def with_unsound(
     verdicts: Iterable[Verdict], floors: Iterable[NoiseFloor], checks: Iterable[Validity]
 ) -> Iterator[Verdict]:
-    """The same verdicts, those of a stratum whose check failed made ``unsound``, the reason first."""
-    failed = {floor.stratum: check for floor, check in zip(floors, checks, strict=True) if check.failed}
+    """The same verdicts, those that identical twins belie made ``unsound``, the reason first."""
+    failed = [(floor, check) for floor, check in zip(floors, checks, strict=True) if check.failed]
     for verdict in verdicts:
-        check = failed.get(verdict.condition.stratum)
+        of_stratum = [(f, c) for f, c in failed if f.stratum == verdict.condition.stratum]
+        check = next((c for f, c in of_stratum if f.condition in (None, verdict.condition)), None)
         if check is None:
             yield verdict
         else:

@@ -154,6 +154,36 @@ def _primary(answer: Answer, settings: RunSettings) -> Verdict:
     return replace(verdict, decision=decision, reasons=(gate_reason(verdict.ratio, decision, settings.budget),))
 
 
+def with_single_rounds(verdicts: Iterable[Verdict], fit: CostFit, settings: RunSettings) -> Iterator[Verdict]:
+    """The same verdicts; one that a single round makes, since it changes without that round, says so.
+
+    Args:
+        verdicts: primary ones.
+        fit: what they were made from.
+        settings: the run's.
+    """
+    found = tuple(verdicts)
+    answered = any(v.decision not in (Decision.UNDECIDED, Decision.UNSOUND) for v in found)
+    rounds = max((len(f.means.blocks) for f, _ in fit.parts), default=0) if answered else 0
+    others = [_decisions(fit.without_round(left_out), settings) for left_out in range(rounds)] if rounds > 1 else []
+    for verdict in found:
+        reasons = tuple(_single_round(verdict, rounds, others)) if verdict.decision is not Decision.UNDECIDED else ()
+        yield replace(verdict, reasons=(*verdict.reasons, *reasons))
+
+
+def _decisions(fit: CostFit, settings: RunSettings) -> dict[str, Decision]:
+    return {a.condition.key: _primary(a, settings).decision for a in fit.answers() if a.condition.role.is_judged}
+
+
+def _single_round(verdict: Verdict, rounds: int, others: Sequence[Mapping[str, Decision]]) -> Iterator[str]:
+    if rounds == 1:
+        yield "one round makes this verdict: there is no other to hold it against"
+    for left_out, decisions in enumerate(others, start=1):
+        decision = decisions.get(verdict.condition.key, verdict.decision)
+        if decision is not verdict.decision:
+            yield f"round {left_out} makes this verdict: without it, it is {decision.value}"
+
+
 def _without_data(condition: Condition, baseline: Condition, settings: RunSettings) -> Verdict:
     return Verdict(
         primary=True,

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from tdelta.records.calibration import CalibrationUsed, LuckPrior
+from tdelta.records.carryover import CarryOver
 from tdelta.records.conditions import Condition
 from tdelta.records.estimates import Estimate
 from tdelta.records.ledger import Ledger
@@ -90,17 +91,6 @@ class StallMeasure:
     stalled_trials: int
     stall_cost: float
     missed_share: float
-
-
-@dataclass(frozen=True, slots=True)
-class PlaceEffect:
-    """What the order in a block does in one stratum, in the primary metric: it is part of the model, and balanced.
-
-    ``places`` are quotients of the cost at each place of the block over the mean of all places.
-    """
-
-    stratum: int
-    places: tuple[float, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -381,7 +371,7 @@ class RunResult:
     ledger: tuple[Ledger, ...] = ()
     what_if: tuple[WhatIf, ...] = ()
     stalls: tuple[StallMeasure, ...] = ()
-    places: tuple[PlaceEffect, ...] = ()
+    order_effect: CarryOver | None = None
 
     @property
     def primary(self) -> tuple[Verdict, ...]:

@@ -31,9 +31,11 @@ def carry_over(strata: Sequence[Seen]) -> CarryOver:
     Returns:
         Estimates, and in words what cannot be estimated from these data.
     """
-    one = max(strata, key=lambda s: (_has_encrypted(s), s.fitted.costs.size))
+    one = max(strata, key=lambda s: (_has_encrypted(s), s.fitted.own_costs.size))
     positions = _stretch(one)
-    places = positions.shape[1] if positions is not None else len(one.run.settings.conditions)
+    panel = one.fitted.panel
+    most = len(panel.conditions) + max((sum(t is not None for t in row) for row in panel.twin_trials), default=0)
+    places = most if positions is not None else len(one.run.settings.conditions)
     if float(str(one.run.settings.options.get("slice_seconds") or 0)) > 0:
         return CarryOver((), None, None, ("anything: trials were cut into slices, which follow each other many times",))
     unknown = [_SELF, _COURSE]
@@ -68,9 +70,11 @@ def _has_encrypted(one: Seen) -> bool:
 
 def _stretch(one: Seen) -> FloatArray | None:
     """The place of each trial among its stratum's, shape (B, K), where these follow one another; None where not."""
-    found = np.array([[trial.position for trial in row] for row in one.fitted.panel.trials], dtype=np.float64)
-    found -= found.min(axis=1, keepdims=True)
-    return found if (found.max(axis=1) == found.shape[1] - 1).all() else None
+    panel = one.fitted.panel
+    rows = [[t.position for t in (*row, *more) if t] for row, more in zip(panel.trials, panel.twin_trials, strict=True)]
+    if any(max(row) - min(row) != len(row) - 1 for row in rows):
+        return None
+    return panel.places[:, : len(panel.conditions)].astype(np.float64)
 
 
 def _positions(one: Seen, positions: FloatArray | None, places: int) -> list[FloatArray]:
@@ -90,7 +94,7 @@ def _after_encrypted(one: Seen) -> FloatArray:
 
 
 def _is_encrypted(condition: Condition | None) -> float:
-    return float(condition is not None and condition.role is Role.TREATMENT)
+    return float(condition is not None and condition.role in (Role.TREATMENT, Role.BB))
 
 
 def _table(one: Seen, rows: Sequence[Sequence[float]]) -> FloatArray:
@@ -103,9 +107,10 @@ def _least_squares(one: Seen, columns: Sequence[FloatArray]) -> list[tuple[float
     if not columns:
         return []
     rounds = one.fitted.panel.rounds[one.fitted.blocks]
-    y = _centred(np.log(one.fitted.costs), rounds).ravel()
+    y = _centred(np.log(one.fitted.own_costs), rounds).ravel()
     x = np.stack([_centred(column, rounds).ravel() for column in columns], axis=1)
-    df = one.raw_df - x.shape[1]
+    blocks, twins = one.fitted.own_costs.shape
+    df = (blocks - len(np.unique(rounds))) * (twins - 1) - x.shape[1]
     gram = x.T @ x
     if df < 1 or np.linalg.matrix_rank(gram) < x.shape[1]:
         return None

@@ -128,17 +128,17 @@ def prospect(
 
 def _known(strata: Sequence[Seen], planned: PlannedRun) -> _Known:
     """Luck from all strata, noise from the noisiest one (by its trials of the length nearest to the planned one)."""
-    luck = fit_rounds([s.means for s in strata], [s.fitted.plain(*LIKE_THE_BASELINE) for s in strata])
+    luck = fit_rounds([s.means for s in strata], [s.fitted.thetas(*LIKE_THE_BASELINE) for s in strata])
     nearest = planned.trial_seconds
     candidates = [s for s in strata if abs(np.log(s.trial_seconds / nearest)) < _ALIKE]
-    noisiest = max(candidates, key=lambda s: s.means.variance)
+    noisiest = max(candidates, key=lambda s: s.means.pooled_variance)
     chosen = tuple(s for s in strata if s.where == noisiest.where)
     curve = fit_curve(
         np.array([s.trial_seconds for s in chosen]),
-        np.array([max(s.means.variance, 1e-12) for s in chosen]),
-        np.array([s.means.df for s in chosen]),
+        np.array([max(s.means.pooled_variance, 1e-12) for s in chosen]),
+        np.array([s.means.pooled_df for s in chosen]),
     )
-    share = sum(s.means.df for s in chosen) / sum(s.raw_df for s in chosen)
+    share = sum(s.means.pooled_df for s in chosen) / sum(s.raw_df for s in chosen)
     times = time_costs(strata, planned.block_conditions)
     return _Known(chosen, curve, luck, times, min(1.0, share))
 
@@ -176,7 +176,7 @@ def _lengths(strata: Sequence[Seen], known: _Known) -> Iterator[NoiseAtLength]:
     least = float(time_for_same(known.curve, known.times, seconds).min())
     for one in strata:
         means, blocks = one.means, len(one.fitted.costs)
-        ends = np.sqrt(means.df * means.variance / chi_square_quantile(_TAILS, means.df))
+        ends = np.sqrt(means.pooled_df * means.pooled_variance / chi_square_quantile(_TAILS, means.pooled_df))
         here = float(time_for_same(known.curve, known.times, np.array([one.trial_seconds]))[0])
         yield NoiseAtLength(
             run_id=one.run.settings.run_id,
@@ -186,7 +186,7 @@ def _lengths(strata: Sequence[Seen], known: _Known) -> Iterator[NoiseAtLength]:
             rounds=len(means.blocks),
             blocks=blocks,
             cost=one.fitted.baseline_value,
-            sd=float(np.sqrt(means.variance)),
+            sd=float(np.sqrt(means.pooled_variance)),
             sd95=(float(ends[1]), float(ends[0])),
             time_for_same=here / least if least > 0 else 1.0,
             scales=_scales(one),
@@ -194,7 +194,7 @@ def _lengths(strata: Sequence[Seen], known: _Known) -> Iterator[NoiseAtLength]:
 
 
 def _scales(one: Seen) -> tuple[ScaleNoise, ...]:
-    return allan(np.log(one.fitted.costs), one.fitted.panel.rounds[one.fitted.blocks])
+    return allan(np.log(one.fitted.own_costs), one.fitted.panel.rounds[one.fitted.blocks])
 
 
 def _luck(known: _Known) -> Luck:
@@ -226,7 +226,7 @@ def _cautions(strata: Sequence[Seen], known: _Known, planned: PlannedRun, rounds
         yield f"planned for the noisiest conditions: {known.chosen[0].where}"
     if _instances(strata) < _FEW_INSTANCES:
         yield (
-            f"{_instances(strata)} instances say little about their luck: its prior (half-normal, 1.4 %) speaks, too,"
+            f"{_instances(strata)} instances say little about their luck: its prior (half-Cauchy, 1 %) speaks, too,"
             " and the plan rather asks for too long than for too short a run"
         )
     slow = [scale for one in known.chosen for scale in _scales(one)[1:] if scale.excess95[0] > 1.0]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from tdelta.errors import UsageError
 from tdelta.inference.costs import panels, places
-from tdelta.inference.fits import Fitted, fit_metrics
+from tdelta.inference.fits import CostFit, Fitted, fit_metrics
 from tdelta.inference.noise import InstanceMeans
 from tdelta.records import Metric, Role, RunSettings, Trial
 
@@ -69,8 +69,7 @@ class Seen:
     @property
     def raw_df(self) -> int:
         """Degrees of freedom that normal noise would have."""
-        blocks, conditions = len(self.fitted.costs), self.means.means.shape[1]
-        return (blocks - len(self.means.blocks)) * (int(conditions) - 1)
+        return self.means.nominal_df
 
     @property
     def stratum(self) -> int:
@@ -88,7 +87,7 @@ def seen(runs: Sequence[MeasuredRun], metric: Metric) -> list[Seen]:
     found: list[Seen] = []
     for run in runs:
         parts = list(_strata(run, metric))
-        if any(part.means.df == 0 for part in parts):
+        if any(part.means.pooled_df == 0 for part in parts):
             faults.append(
                 f"run {run.settings.run_id}: expected two complete blocks in some round, found one in each, which"
                 " cannot tell a trial's noise from the luck of instances; run it with --blocks 6"
@@ -108,7 +107,7 @@ def seen(runs: Sequence[MeasuredRun], metric: Metric) -> list[Seen]:
 def teaches(run: MeasuredRun, metric: Metric) -> bool:
     """Whether `seen` could learn from this run."""
     parts = list(_strata(run, metric))
-    return bool(parts) and all(part.means.df > 0 for part in parts)
+    return bool(parts) and all(part.means.pooled_df > 0 for part in parts)
 
 
 def _strangers(runs: Sequence[MeasuredRun]) -> Iterator[str]:
@@ -124,11 +123,16 @@ def _strangers(runs: Sequence[MeasuredRun]) -> Iterator[str]:
 
 
 def _strata(run: MeasuredRun, metric: Metric) -> Iterator[Seen]:
-    found = panels(run.trials, run.settings)
-    where = places(found)
-    for fitted, _ in fit_metrics(found, (metric,))[metric].parts:
-        name = where[fitted.panel.stratum].removesuffix(": ")
-        yield Seen(run, name, fitted, _trial_seconds(fitted))
+    yield from strata_of(run, fit_metrics(panels(run.trials, run.settings), (metric,))[metric])
+
+
+def strata_of(run: MeasuredRun, fit: CostFit) -> list[Seen]:
+    """The strata of one run that is fitted already."""
+    where = places([fitted.panel for fitted, _ in fit.parts])
+    return [
+        Seen(run, where[fitted.panel.stratum].removesuffix(": "), fitted, _trial_seconds(fitted))
+        for fitted, _ in fit.parts
+    ]
 
 
 def _trial_seconds(fitted: Fitted) -> float:

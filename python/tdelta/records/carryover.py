@@ -1,0 +1,25 @@
+"""What the order within a block does to a trial, as `tdelta run` and `tdelta plan` show it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+Interval = tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class CarryOver:
+    """What the place in a block, and the twin before, do to a trial; shares of its cost.
+
+    Attributes:
+        positions: a trial at each place of a block over one at the first, median and 95 % interval.
+        after_encrypted: a trial right after an encrypted twin's over one after a plain twin's, with its 95 % interval;
+            None where no encrypted twin ran, or none can be told apart.
+        bias: what that does to an overhead, whose sign is the other way round: it is not corrected for.
+        unknown: what these data cannot say, in words.
+    """
+
+    positions: tuple[tuple[float, Interval], ...]
+    after_encrypted: tuple[float, Interval] | None
+    bias: tuple[float, Interval] | None
+    unknown: tuple[str, ...]
