@@ -7,7 +7,17 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tdelta.design import block_order, instances, lay_out, slice_order, stratified_order, stream, williams_design
+from tdelta.design import (
+    block_order,
+    drawn_twin,
+    instances,
+    lay_out,
+    slice_order,
+    stratified_order,
+    stream,
+    williams_design,
+)
+from tdelta.records import Role
 
 counts = st.integers(1, 13)
 seeds = st.integers(0, 2**63 - 1)
@@ -137,3 +147,31 @@ def test_orders_balance_of_a_stratum_that_some_blocks_have(seed, apart, passes):
         for nth in range(passes * rows, (passes + 1) * rows)
     ]
     assert all(sorted(place) == sorted([2, 3, 4] * (rows // 3)) for place in zip(*own, strict=True))
+
+
+@settings(deadline=None)
+@given(seeds, st.integers(1, 9), st.integers(0, 5))
+def test_every_bb_twin_is_drawn_once_before_any_is_drawn_again(seed, count, draws):
+    drawn = [drawn_twin(seed, draws * count + place, count) for place in range(count)]
+    assert sorted(drawn) == list(range(count))
+
+
+def test_which_bb_twin_comes_first_is_drawn_from_seed_to_seed():
+    first = Counter(drawn_twin(seed, 0, 3) for seed in range(600))
+    assert all(140 < first[twin] < 260 for twin in range(3))  # 200 expected, sd 11.5
+
+
+@settings(deadline=None)
+@given(
+    st.lists(st.sampled_from(["aes-128", "aes-256", "ascon128"]), min_size=1, unique=True),
+    st.lists(st.integers(1, 64), min_size=1, max_size=3, unique=True),
+    st.lists(st.sampled_from([0.1, 0.5, 1.2]), min_size=1, unique=True),
+)
+def test_bb_twins_are_as_many_as_encrypted_conditions_and_change_nothing_else(ciphers, threads, caches):
+    vary = {"cipher": tuple(ciphers), "threads": tuple(threads), "cache": tuple(caches)}
+    with_twins = lay_out(vary, bb_twin=True)
+    twins = [c for c in with_twins if c.role is Role.BB]
+    treatments = [c for c in with_twins if c.role is Role.TREATMENT]
+    assert [(c.levels, c.stratum) for c in twins] == [(c.levels, c.stratum) for c in treatments]
+    assert tuple(c for c in with_twins if c.role is not Role.BB) == lay_out(vary)
+    assert len({c.key for c in with_twins}) == len(with_twins)

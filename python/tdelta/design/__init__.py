@@ -8,13 +8,14 @@ before anything is made (``--dry-run``) and again when it is resumed. The only e
 from tdelta.design.blocks import block_order, slice_order, stratified_order, williams_design
 from tdelta.design.factors import FACTORS, Factor, parse_level, parse_vary
 from tdelta.design.layout import PLANTED_SHARE_MAX, lay_out
-from tdelta.design.randomness import fresh_seed, instances, stream
+from tdelta.design.randomness import drawn_twin, fresh_seed, instances, stream
 
 __all__ = [
     "FACTORS",
     "PLANTED_SHARE_MAX",
     "Factor",
     "block_order",
+    "drawn_twin",
     "fresh_seed",
     "instances",
     "lay_out",

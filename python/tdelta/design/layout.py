@@ -3,7 +3,8 @@
 The cipher, what it is applied to (a server's scope) and the CPU's AES instructions are what is compared; every
 combination of the other factors is a *stratum*. It has a plain baseline of its own (with the instructions, where both
 levels run), so that no comparison crosses threads, cache or page size, and by default an A/A twin of it, so that every
-comparison has a noise floor.
+comparison has a noise floor. Beside each encrypted condition there can be a B/B twin of it: the noise floor of what is
+encrypted, of which a round has one (`tdelta.design.drawn_twin`).
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ def lay_out(
     threads: int = 1,
     aa: bool = False,
     aa_twin: bool = True,
+    bb_twin: bool = False,
     plant: Sequence[float] = (),
 ) -> tuple[Condition, ...]:
     """Lay out the conditions of a run.
@@ -47,12 +49,13 @@ def lay_out(
         threads: the level of ``threads`` where it is not varied.
         aa: run identical plain twins: what is compared is set aside, and a second plain twin is judged.
         aa_twin: give every stratum an A/A twin of its baseline (a twin that is not judged).
+        bb_twin: give every encrypted condition a B/B twin (not judged either); none with ``aa``.
         plant: costs to plant, as shares (0.05 for 5 %); each adds a plain twin with that cost to every stratum.
 
     Returns:
-        The conditions, stratum by stratum: the baseline, its A/A twin, then what is judged. Their levels are
-        ``cipher``, ``scope`` and ``aes_instructions`` where they are varied, ``threads``, then the other varied factors
-        in the order of ``vary``.
+        The conditions, stratum by stratum: the baseline, its A/A twin, then what is judged, each encrypted condition
+        with its B/B twin behind it. Their levels are ``cipher``, ``scope`` and ``aes_instructions`` where they are
+        varied, ``threads``, then the other varied factors in the order of ``vary``.
 
     Raises:
         UsageError: a planted share outside (0, 5] or given twice (all such at once), or nothing to judge.
@@ -67,7 +70,8 @@ def lay_out(
     for stratum, levels in enumerate(itertools.product(*others.values())):
         rest = tuple(zip(others, levels, strict=True))
         conditions += _controls((*plain, *rest), stratum, aa=aa, aa_twin=aa_twin)
-        conditions += (Condition((*treatment, *rest), Role.TREATMENT, stratum) for treatment in compared)
+        for treatment in compared:
+            conditions += _treatments((*treatment, *rest), stratum, bb_twin=bb_twin)
         conditions += (Condition((*plain, *rest), Role.PLANTED, stratum, share) for share in plant)
     return tuple(conditions)
 
@@ -91,6 +95,12 @@ def _controls(plain: Levels, stratum: int, *, aa: bool, aa_twin: bool) -> Iterat
         yield Condition(plain, Role.AA, stratum)
     if aa:
         yield Condition(plain, Role.IDENTICAL, stratum)
+
+
+def _treatments(levels: Levels, stratum: int, *, bb_twin: bool) -> Iterator[Condition]:
+    yield Condition(levels, Role.TREATMENT, stratum)
+    if bb_twin and dict(levels)["cipher"] != PLAIN:
+        yield Condition(levels, Role.BB, stratum)
 
 
 def _check_planted(plant: Sequence[float]) -> None:

@@ -64,6 +64,21 @@ def instances(seed: int, round_number: int, conditions: Sequence[Condition]) -> 
     return tuple((conditions[index], name) for index, name in zip(order, names, strict=True))
 
 
+def drawn_twin(seed: int, round_number: int, count: int) -> int:
+    """Draw which of several B/B twins takes part in a round: each once, in a drawn order, before any comes again.
+
+    Args:
+        seed: the run's seed.
+        round_number: the round, from 0.
+        count: how many there are, at least 1.
+
+    Returns:
+        Its place among them, from 0.
+    """
+    draws, place = divmod(round_number, count)
+    return int(stream(seed, "bb", draws).permutation(count)[place])
+
+
 def _opaque_names(rng: np.random.Generator, count: int) -> list[str]:
     names: dict[str, None] = {}
     while len(names) < count:

@@ -10,18 +10,22 @@ Level: TypeAlias = str | int | float
 
 
 class Role(StrEnum):
-    """The part a condition plays. ``identical`` is a plain twin that is *judged*, as in ``tdelta run --aa``."""
+    """The part a condition plays. ``identical`` is a plain twin that is *judged*, as in ``tdelta run --aa``.
+
+    ``aa`` is a second plain twin, ``bb`` a second twin of a treatment: neither is judged.
+    """
 
     BASELINE = "baseline"
     AA = "aa"
     BB = "bb"
     TREATMENT = "treatment"
+    BB = "bb"
     IDENTICAL = "identical"
     PLANTED = "planted"
 
     @property
     def is_judged(self) -> bool:
-        """Whether this condition gets a verdict (the baseline and its A/A twin do not)."""
+        """Whether this condition gets a verdict (baselines, A/A and B/B twins do not)."""
         return self in (Role.TREATMENT, Role.IDENTICAL, Role.PLANTED)
 
 
@@ -61,6 +65,6 @@ class Condition:
         named = dict(self.levels)
         if self.planted is not None:
             named["planted"] = self.planted
-        if self.role in (Role.AA, Role.IDENTICAL):
+        if self.role in (Role.AA, Role.BB, Role.IDENTICAL):
             named["twin"] = self.role.value
         return named

@@ -124,3 +124,33 @@ def test_the_instructions_alone_can_be_compared():
         "cipher=none,aes_instructions=on,threads=1",
         "cipher=none,aes_instructions=off,threads=1",
     ]
+
+
+def test_every_encrypted_condition_gets_a_bb_twin_behind_it():
+    conditions = lay_out({"cipher": ("aes-128", "aes-256"), "threads": (1, 4)}, bb_twin=True)
+    assert [c.role for c in conditions[:6]] == [
+        Role.BASELINE,
+        Role.AA,
+        Role.TREATMENT,
+        Role.BB,
+        Role.TREATMENT,
+        Role.BB,
+    ]
+    for treatment, twin in zip(conditions, conditions[1:], strict=False):
+        if twin.role is Role.BB:
+            assert (treatment.levels, treatment.stratum) == (twin.levels, twin.stratum)
+    assert sum(c.role is Role.BB for c in conditions) == 4
+
+
+def test_a_bb_twin_is_named_apart_from_its_treatment_and_is_not_judged():
+    (twin,) = [c for c in lay_out({"cipher": ("aes-256",)}, bb_twin=True) if c.role is Role.BB]
+    assert twin.key == "cipher=aes-256,threads=1#bb"
+    assert twin.as_json() == {"cipher": "aes-256", "threads": 1, "twin": "bb"}
+    assert not twin.role.is_judged
+
+
+def test_plain_twins_identical_ones_and_planted_costs_get_no_bb_twin():
+    aside = lay_out({"cipher": ("aes-256",)}, aa=True, plant=(0.05,), bb_twin=True)
+    assert Role.BB not in {c.role for c in aside}
+    instructions = lay_out({"cipher": ("aes-256",), "aes_instructions": ("on", "off")}, bb_twin=True)
+    assert {c.level("cipher") for c in instructions if c.role is Role.BB} == {"aes-256"}
