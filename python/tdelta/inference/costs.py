@@ -66,15 +66,14 @@ class Panel:
 
 
 def panels(trials: Iterable[Trial], settings: RunSettings) -> tuple[Panel, ...]:
-    """Sort the trials of a run into one panel a stratum, in the order of strata; those of B/B twins are left out.
+    """Sort the trials of a run into one panel a stratum, in the order of strata.
 
     Raises:
         TdeltaError: if a stratum has a judged condition but not exactly one baseline.
     """
     by_stratum: dict[int, list[Condition]] = {}
     for condition in settings.conditions:
-        if condition.role is not Role.BB:
-            by_stratum.setdefault(condition.stratum, []).append(condition)
+        by_stratum.setdefault(condition.stratum, []).append(condition)
     blocks = _by_block(trials)
     in_all = settings.options.get("step_blocks") is None  # else strata of loads and rebuilds are in some blocks only
     return tuple(_panel(stratum, tuple(of), blocks, in_all=in_all) for stratum, of in sorted(by_stratum.items()))

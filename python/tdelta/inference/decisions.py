@@ -13,7 +13,8 @@ from dataclasses import dataclass, replace
 from tdelta.records import Decision, Estimate
 
 FEWEST_ROUNDS = 3
-"""With fewer rounds, ``costly`` and ``faster`` need the 99 % HDI: instance effects were hardly measured."""
+"""With fewer rounds, ``costly`` and ``faster`` need the 99 % HDI: instance effects were hardly measured. So they do where any
+stall was met, which may have hit one instance and not its twin."""
 
 FEWEST_STALLS = 5.0
 """A verdict that only stalls make needs so many of them (as many equal ones as scatter alike), and the 99 % HDI."""
@@ -57,6 +58,11 @@ class Grounds:
     plain_stalls: float
     rounds: int
 
+    @property
+    def has_stalls(self) -> bool:
+        """Whether any stall was met: they may have hit one instance more often than another."""
+        return self.stalls > 0.0 or self.plain_stalls > 0.0
+
 
 def decide_means(estimate: Estimate, grounds: Grounds, rope: float) -> Decision:
     """Decide on the ratio of means: `decide`, and more caution where rounds are few or only stalls make the verdict."""
@@ -64,7 +70,7 @@ def decide_means(estimate: Estimate, grounds: Grounds, rope: float) -> Decision:
     if decision not in (Decision.COSTLY, Decision.FASTER):
         return decision
     is_sure = decide(replace(estimate, hdi95=estimate.hdi99), rope) is decision
-    if grounds.rounds < FEWEST_ROUNDS and not is_sure:
+    if (grounds.rounds < FEWEST_ROUNDS or grounds.has_stalls) and not is_sure:
         return Decision.UNDECIDED
     if decide(grounds.typical, rope) is decision:
         return decision

@@ -58,7 +58,7 @@ def transaction_verdicts(fits: Mapping[str, CostFit], rope: float) -> Iterator[V
     by_stratum = [_types_of(fits, stratum) for stratum in strata]
     estimates = [type_estimates(list(types.values())) for types in by_stratum]
     for types, mixtures in zip(by_stratum, pool(estimates), strict=True):
-        conditions = next(iter(types.values()))[0]
+        conditions = next(iter(types.values()))
         for answer, of_condition in zip(conditions, mixtures, strict=True):
             for (name, answers), mixed in zip(types.items(), of_condition, strict=True):
                 estimate = as_posterior(mixed).estimate(rope)

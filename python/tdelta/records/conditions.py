@@ -17,7 +17,6 @@ class Role(StrEnum):
 
     BASELINE = "baseline"
     AA = "aa"
-    BB = "bb"
     TREATMENT = "treatment"
     BB = "bb"
     IDENTICAL = "identical"

@@ -7,6 +7,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from tdelta.inference.noise import InstanceMeans
+
 from tdelta.records import Condition, Measurement, Metric, Role, RunSettings, SpanTotals, Trial
 
 OPERATIONS = 1000
@@ -54,6 +56,29 @@ def measurement(
         asked_written_bytes=4096 * OPERATIONS,
         planted_cpu_ns=round(80_000 * OPERATIONS * cost * planted / (1.0 + planted)),
         planted_elapsed_ns=round(total * planted / (1.0 + planted)),
+    )
+
+
+def stage_1(
+    means: np.ndarray, blocks: np.ndarray, variance: float, df: float, kinds: np.ndarray | None = None
+) -> InstanceMeans:
+    """What stage 1 leaves of normal noise; twins of one kind unless said otherwise, which share ``df``."""
+    own = np.zeros(means.shape[1], dtype=np.intp) if kinds is None else kinds
+    count = int(own.max()) + 1
+    nothing = np.zeros((0, means.shape[1]))
+    of_kind = np.full(count, df / count)
+    return InstanceMeans(
+        means=means,
+        blocks=np.repeat(blocks[:, None], means.shape[1], axis=1),
+        kinds=own,
+        variance=np.full(count, variance),
+        df=of_kind,
+        rounds=np.zeros(0, dtype=np.intp),
+        there=nothing > 0,
+        residual=nothing,
+        influence=nothing,
+        weight=nothing,
+        places=np.zeros(1),
     )
 
 

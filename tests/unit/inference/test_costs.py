@@ -11,7 +11,6 @@ from tdelta.inference.costs import (
     panels,
     realised_ratio,
     transaction_cost,
-    transaction_costs,
     transactions,
 )
 from tdelta.records import Metric, Role
@@ -79,7 +78,6 @@ def test_a_stratum_without_a_baseline_is_a_defect_that_is_named() -> None:
 def test_no_trial_gives_empty_tables_of_the_right_shape() -> None:
     (panel,) = panels([], settings())
     assert metric_costs(panel, Metric.RESPONSE_TIME).shape == (0, 3)
-    assert transaction_costs(panel, "type0").shape == (0, 3)
 
 
 def test_a_single_transaction_type_is_the_mix_itself() -> None:

@@ -10,7 +10,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from tdelta.inference import judge, look
-from tdelta.records import Decision, Metric, Role, SpanTotals, Trial, Verdict
+from tdelta.records import CheckState, Decision, Metric, Role, SpanTotals, Trial, Verdict
 
 from .builders import AA, AES, BASELINE, TWINS, condition, measurement, noisy, run, settings, trial
 
@@ -63,7 +63,8 @@ def test_aa_twins_that_differ_beyond_the_rope_make_the_run_unsound() -> None:
     judgement = judge(run(noisy(0.1, aa=0.2), rounds=6), settings())
     (check,) = judgement.validity
     assert not check.ok
-    assert check.check == "a/a twins differ by no more than the ROPE"
+    assert check.check == "a/a twins are alike"
+    assert check.state is CheckState.FAILED
     assert check.detail.startswith("the 95 % HDI of identical twins, +")
     assert check.detail.endswith("lies wholly outside ±2 %, the ROPE")
     assert judgement.decision is Decision.UNSOUND
@@ -79,9 +80,21 @@ def test_a_budget_smaller_than_the_rope_is_the_limit_of_the_aa_twins(budget: flo
     low, high = judgement.noise_floor[0].ratio.hdi95
     assert 1.01 < low < high < 1.015
     (check,) = judgement.validity
-    assert check.ok is sound
+    assert check.state is (CheckState.OK if sound else CheckState.FAILED)
     assert (judgement.decision is Decision.UNSOUND) is not sound
-    assert check.detail.endswith("smaller than the ROPE" if budget is not None and budget < 0.02 else "±2 %, the ROPE")
+    assert check.detail.endswith("which is what the verdict needs" if sound else "which is smaller than the ROPE")
+
+
+def test_aa_twins_that_are_known_too_poorly_for_the_verdict_are_not_shown_to_be_alike() -> None:
+    trials = run(noisy(0.0, sd=0.06), rounds=4)
+    (check,) = judge(trials, settings()).validity
+    assert check.state is CheckState.NOT_SHOWN
+    assert check.detail.endswith("is too wide: the verdict needs them within ±2 %")
+
+
+def test_a_large_cost_needs_its_twins_less_alike_than_none() -> None:
+    (check,) = judge(run(noisy(0.5, sd=0.06), rounds=4), settings()).validity
+    assert check.state is CheckState.OK
 
 
 def test_aa_twins_that_clearly_differ_within_the_limit_are_a_caution() -> None:

@@ -16,9 +16,9 @@ from tdelta.inference.posterior import posterior
 from tdelta.inference.rounds import LUCK_SCALE, fit_rounds
 from tdelta.records import CalibrationUsed, LuckPrior, Metric, Role, RunSettings
 
-from .builders import AA, BASELINE, condition, noisy, run, settings
+from .builders import AA, BASELINE, condition, noisy, run, settings, stage_1
 
-TAU = np.geomspace(1e-5, 0.2, 4000)
+TAU = np.geomspace(1e-5, 50.0, 8000)
 KNOWN = LuckPrior(0.004, 0.4, 0.2)
 IDENTICAL = condition("none", Role.IDENTICAL)
 PLANTED = condition("none", Role.PLANTED, planted=0.05)
@@ -43,14 +43,14 @@ def settings_with(luck: LuckPrior | None) -> RunSettings:
     )
 
 
-def test_without_a_calibration_the_prior_is_half_normal() -> None:
-    expected = stats.halfnorm.pdf(TAU, scale=LUCK_SCALE)
+def test_without_a_calibration_the_prior_is_half_cauchy() -> None:
+    expected = stats.halfcauchy.pdf(TAU, scale=LUCK_SCALE)
     assert density_of_tau(None) == pytest.approx(expected, rel=5e-3)
 
 
 def test_a_calibrated_prior_is_the_mixture_that_is_documented() -> None:
     lognormal = stats.lognorm.pdf(TAU, KNOWN.log_sd, scale=KNOWN.median)
-    expected = 0.8 * lognormal + 0.2 * stats.halfnorm.pdf(TAU, scale=LUCK_SCALE)
+    expected = 0.8 * lognormal + 0.2 * stats.halfcauchy.pdf(TAU, scale=LUCK_SCALE)
     assert density_of_tau(KNOWN) == pytest.approx(expected, rel=5e-3, abs=1e-3)
 
 
@@ -70,12 +70,12 @@ def test_the_prior_of_later_runs_has_the_moments_of_the_posterior_widened() -> N
 def few_rounds(luck_sd: float) -> InstanceMeans:
     """One round whose blocks leave hardly any noise: only the prior knows of luck."""
     means = np.array([[0.0, 0.0, luck_sd]])
-    return InstanceMeans(means - means.mean(), np.array([1000.0]), 1e-4, 4000.0, np.zeros(0))
+    return stage_1(means - means.mean(), np.array([1000.0]), 1e-4, 4000.0)
 
 
 def test_what_is_known_of_luck_decides_how_wide_a_single_round_is() -> None:
     def width(luck: LuckPrior | None) -> float:
-        fit = fit_rounds([few_rounds(0.0)], [np.array([True, True, False])], luck=luck)
+        fit = fit_rounds([few_rounds(0.0)], [np.array([0, 0, 1])], luck=luck)
         low, high = posterior(fit.strata[0].mixture(0)).ratio_hdi(0.95)
         return high - low
 
@@ -87,8 +87,8 @@ def test_data_overrule_a_calibration_that_was_far_too_quiet() -> None:
     rng = np.random.default_rng(1)
     means = rng.normal(0.0, 0.02, (12, 3))
     means -= means.mean(axis=1, keepdims=True)
-    seen = InstanceMeans(means, np.full(12, 6.0), 1e-6, 100.0, np.zeros(0))
-    fit = fit_rounds([seen], [np.array([True, True, False])], luck=LuckPrior(0.001, 0.4, 0.2))
+    seen = stage_1(means, np.full(12, 6.0), 1e-6, 100.0)
+    fit = fit_rounds([seen], [np.array([0, 0, 1])], luck=LuckPrior(0.001, 0.4, 0.2))
     assert 0.013 < fit.luck_median < 0.03
 
 

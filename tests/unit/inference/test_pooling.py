@@ -5,14 +5,19 @@ import pytest
 from scipy import stats
 
 from tdelta.inference.pooling import TypeEstimates, pool, type_estimates
-from tdelta.inference.rounds import Contrasts
+from tdelta.inference.costs import panels
+from tdelta.inference.fits import fit_transactions
+
+from .builders import noisy, run, settings
+
+ONE = np.ones((1, 1))
 
 
 def test_pooling_agrees_with_dense_numerical_integration() -> None:
     theta = np.array([0.03, 0.08, 0.05])
     covariance = np.diag([0.02, 0.03, 0.01]) ** 2 + 0.005**2
-    (((first, second, third),),) = pool([TypeEstimates(theta[None], covariance, plain=2)])
-    sampling = 1.5 * covariance
+    (((first, second, third),),) = pool([TypeEstimates(theta[None], covariance, ONE)])
+    sampling = covariance
     # Independently: over tau and mu the observed types are jointly normal with the types' own effects.
     means, variances, weights = [], [], []
     for tau in np.geomspace(1e-4, 6.0, 80):
@@ -33,40 +38,37 @@ def test_pooling_agrees_with_dense_numerical_integration() -> None:
 
 def test_types_that_agree_are_pulled_together_and_gain() -> None:
     covariance = np.eye(4) * 0.03**2
-    pooled = pool([TypeEstimates(np.array([[0.05, 0.06, 0.04, 0.05]]), covariance, plain=1)])[0][0]
+    pooled = pool([TypeEstimates(np.array([[0.05, 0.06, 0.04, 0.05]]), covariance, ONE)])[0][0]
     assert np.ptp([m.mean for m in pooled]) < 0.5 * 0.02
-    assert all(m.variance < 0.8 * 2 * 0.03**2 for m in pooled)
+    assert all(m.variance < 0.8 * 0.03**2 for m in pooled)
 
 
 def test_a_type_that_stands_far_apart_stays_there() -> None:
     covariance = np.eye(4) * 0.01**2
-    pooled = pool([TypeEstimates(np.array([[0.0, 0.0, 0.0, 1.5]]), covariance, plain=2)])[0][0]
+    pooled = pool([TypeEstimates(np.array([[0.0, 0.0, 0.0, 1.5]]), covariance, ONE)])[0][0]
     assert pooled[3].mean == pytest.approx(1.5, abs=0.01)
     assert pooled[0].mean == pytest.approx(0.0, abs=0.01)
 
 
 def test_luck_that_types_share_is_not_averaged_away() -> None:
     shared = np.full((6, 6), 0.01**2) + np.eye(6) * 1e-8
-    pooled = pool([TypeEstimates(np.full((1, 6), 0.05), shared, plain=2)])[0][0]
-    assert all(np.sqrt(m.variance) > 0.95 * np.sqrt(1.5) * 0.01 for m in pooled)
+    pooled = pool([TypeEstimates(np.full((1, 6), 0.05), shared, ONE)])[0][0]
+    assert all(np.sqrt(m.variance) > 0.95 * 0.01 for m in pooled)
 
 
-def contrasts(theta: float, variance: float, noise: float) -> Contrasts:
-    return Contrasts(np.ones((1, 1)), np.full((1, 1, 1), theta), np.full((1, 1), variance), noise, plain=2)
+def test_types_of_one_run_share_their_instances_and_correlate_as_their_trials_do() -> None:
+    fits = fit_transactions(panels(run(noisy(0.1, luck=0.02), types=(1.0, 2.0, 0.5)), settings()))
+    answers = [list(fit.answers()) for fit in fits.values()]
+    found = type_estimates(answers)
+    assert found.theta.shape == (1, 3)
+    np.testing.assert_allclose(found.theta[0], [of[0].mixture.mean for of in answers])
+    np.testing.assert_allclose(np.diag(found.covariance), [of[0].mixture.variance for of in answers])
+    # every type of these trials is the same share of the same time: they say the same thing three times
+    correlation = found.covariance / np.sqrt(np.outer(np.diag(found.covariance), np.diag(found.covariance)))
+    assert correlation.min() > 0.98
 
 
-def test_luck_counts_as_shared_and_noise_as_correlated_as_it_is() -> None:
-    rng = np.random.default_rng(1)
-    first, second = rng.normal(size=(2, 40, 3))
-    found = type_estimates([contrasts(0.1, 5.0, 1.0), contrasts(0.2, 13.0, 4.0)], [first, second])
-    np.testing.assert_allclose(found.theta, [[0.1, 0.2]])
-    np.testing.assert_allclose(np.diag(found.covariance), [5.0, 13.0])
-    correlation = (first * second).sum() / np.sqrt((first**2).sum() * (second**2).sum())
-    assert found.covariance[0, 1] == pytest.approx(2.0 * 3.0 + correlation * 1.0 * 2.0)
-
-
-def test_types_without_a_block_in_common_have_independent_noise() -> None:
-    early, late = np.zeros((4, 3)), np.zeros((4, 3))
-    early[:2], late[2:] = 1.0, 1.0
-    found = type_estimates([contrasts(0.0, 1.0, 1.0), contrasts(0.0, 1.0, 1.0)], [early, late])
-    assert found.covariance[0, 1] == 0.0
+def test_conditions_correlate_through_the_plain_twins_they_share() -> None:
+    fits = fit_transactions(panels(run(noisy(0.1), types=(1.0, 2.0)), settings()))
+    found = type_estimates([list(fit.answers()) for fit in fits.values()])
+    np.testing.assert_allclose(np.diag(found.between), 1.0)

@@ -21,6 +21,7 @@ from tdelta.records import Condition, Role
 from tdelta.records.prospects import CarryOver, Interval
 
 _MOST_POSITIONS = 8
+_WORST_CONDITION = 1e8
 _SELF = "what a twin leaves to its own next trial: in a block none follows itself"
 _COURSE = "how fast it fades within a trial: a trial is one figure"
 
@@ -112,7 +113,7 @@ def _least_squares(one: Seen, columns: Sequence[FloatArray]) -> list[tuple[float
     blocks, twins = one.fitted.own_costs.shape
     df = (blocks - len(np.unique(rounds))) * (twins - 1) - x.shape[1]
     gram = x.T @ x
-    if df < 1 or np.linalg.matrix_rank(gram) < x.shape[1]:
+    if df < 1 or np.linalg.cond(gram) > _WORST_CONDITION:
         return None
     inverse = np.linalg.inv(gram)
     found = inverse @ x.T @ y
