@@ -235,7 +235,7 @@ def _set_up_seconds(request: RunRequest) -> float:
     if request.database is not None or request.restore is not None or request.is_served:
         return 0.0
     made = plan(request, "plan")
-    return made.family.needs(made).set_up_seconds
+    return made.family.needs(made).set_up_seconds(len(made.load_kinds()))
 
 
 def _with_options(found: Prospect, request: RunRequest, asked: Asked, metric: Metric | None = None) -> Prospect:

@@ -22,7 +22,7 @@ from tdelta.session.studies import request_for
 from .asking import ASKED, WORDS
 from .calling import Called, call
 
-PLAN = DryRun(("a", "b"), 40.0, 85.0, 2**20, 2**30, 2**20, 2**30, "/somewhere", 54)
+PLAN = DryRun(("a", "b"), 15.0, 40.0, 85.0, 2**20, 2**30, 2**20, 2**30, "/somewhere", 54)
 
 
 class FakeSession:
