@@ -43,6 +43,9 @@ _EVEN_SECONDS = 3.0
 
 _TRIAL_GAP_SECONDS = 0.02
 _SLOWDOWN = 1.3
+_MOST_SLOWDOWN = 4.0
+"""One slow stage, a load above all, does not say that all others are slower by more."""
+
 _END_SECONDS = 0.1
 
 
@@ -98,10 +101,6 @@ class Pace:
         # Caches fill from lap to lap: the last one is the most like what comes.
         self._longest[stage] = seconds if stage is Stage.LAP else max(seconds, self._longest.get(stage, 0.0))
 
-    def skipped(self, stage: Stage) -> None:
-        """Take note of a stage of the set-up that an earlier sitting has done."""
-        self._counts[stage] = self._done[stage]
-
     def filled(self, trial_seconds: float) -> None:
         """Take note of the length of a trial that was found, where it is longer than was asked for."""
         longer = max(1.0, trial_seconds / self._plan.request.trial_seconds)
@@ -116,10 +115,11 @@ class Pace:
         return self._estimates[stage] * self._slowdown()
 
     def _slowdown(self) -> float:
-        """By how much the stages that were run took longer than was estimated; at least 1."""
+        """By how much the stages that were run took longer than was estimated; at least 1, and at most so much."""
         known = [stage for stage in self._done if stage is not Stage.LOOK]
         estimated = _EVEN_SECONDS + sum(self._done[stage] * self._estimates[stage] for stage in known)
-        return max(1.0, (_EVEN_SECONDS + sum(self._took[stage] for stage in known)) / estimated)
+        took = _EVEN_SECONDS + sum(self._took[stage] for stage in known)
+        return min(_MOST_SLOWDOWN, max(1.0, took / estimated))
 
     def block(self, *, has_steps: bool) -> float:
         """What the next block takes; a lap of the warm-up is one, too."""
@@ -169,6 +169,12 @@ class Pace:
         """
         found, elapsed = self._plan.request.max_seconds, self._elapsed()
         if elapsed + self.shortest(searches=searches) > found:
+            raise self.fault()
+
+    def require_blocks(self) -> None:
+        """Raise ``TimeFault`` where the fewest blocks of a round whose twins are there do not fit."""
+        blocks = self.blocks(min(FEWEST_BLOCKS, self._plan.request.blocks_per_round))
+        if self._elapsed() + blocks + self.behind_blocks(searches=False) > self._plan.request.max_seconds:
             raise self.fault()
 
     def fault(self) -> TimeFault:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -13,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tdelta.engines import SQLCIPHER, Library
-from tdelta.errors import UnknownName, UsageError, WorkloadError
+from tdelta.errors import TimeFault, UnknownName, UsageError, WorkloadError
 from tdelta.records import Metric, Role
-from tdelta.session import RunRequest, dry_run, plan, planning
+from tdelta.session import RunRequest, conduct, dry_run, plan, planning
 from tdelta.session.planning import request_from_json, request_to_json
 from tdelta.session.studies import request_for
 
@@ -245,7 +246,9 @@ def test_a_dry_run_makes_nothing_and_counts_trials_files_and_memory(tmp_path: Pa
 
 def test_a_dry_run_that_will_be_cut_short_says_so() -> None:
     told = dry_run(RunRequest(max_seconds=30.0))
-    assert told.cautions == (f"3 rounds take about {told.seconds_at_least:.0f} s and --max-time is 30 s: the run will be cut short",)
+    assert told.cautions == (
+        f"3 rounds take about {told.seconds_at_least:.0f} s and --max-time is 30 s: the run will be cut short",
+    )
     assert told.faults == ()
 
 

@@ -53,6 +53,7 @@ _ROWS_BYTES_PER_SECOND = 100e6
 _STAGED_BYTES_PER_SECOND = 50e6
 _CONVERTED_BYTES_PER_SECOND = 150e6
 _WORKER_SECONDS = 0.25
+_FILE_PRICE_SECONDS = 1.0
 _WORKER_BYTES = 60_000_000
 _FILE_GROWTH = 1.3
 """A twin's file with its write-ahead log and the rows its trials add, over the file as loaded."""
@@ -118,6 +119,7 @@ def embedded_needs(plan: Plan) -> Needs:
         load_seconds=_WORKER_SECONDS + size / (_CONVERTED_BYTES_PER_SECOND if is_own else _LOAD_BYTES_PER_SECOND),
         calibrate_seconds=len(plan.strata) * (_WORKER_SECONDS + _CALIBRATION_TRIALS * plan.request.trial_seconds),
         start_seconds=conditions * (size / _COPY_BYTES_PER_SECOND + _WORKER_SECONDS),
+        price_seconds=_FILE_PRICE_SECONDS * (len(plan.ciphers) - 1),
         rows_seconds=conditions * read / _at_once(),
         search_seconds=conditions * read,
         step_seconds=size / _LOAD_BYTES_PER_SECOND,
@@ -186,8 +188,9 @@ def analytic_needs(plan: Plan) -> Needs:
             sum(_ANALYTIC_WORKER_BYTES + (one.memory_mib << 20) for one in settings) + _BLOCK_PRICE_BYTES,
         ),
         open_files=0,
-        stage_seconds=size / _GENERATED_BYTES_PER_SECOND,
-        load_seconds=_ANALYTIC_WORKER_SECONDS + size / _ANALYTIC_LOAD_BYTES_PER_SECOND,
+        load_seconds=_ANALYTIC_WORKER_SECONDS
+        + size / _ANALYTIC_LOAD_BYTES_PER_SECOND
+        + size / _GENERATED_BYTES_PER_SECOND / kinds,
         calibrate_seconds=len(plan.strata)
         * (_ANALYTIC_WORKER_SECONDS + _CALIBRATION_TRIALS * plan.request.trial_seconds),
         start_seconds=conditions * (size / _COPY_BYTES_PER_SECOND + _ANALYTIC_WORKER_SECONDS),
