@@ -291,6 +291,7 @@ class _Session:
         """Raise where what is left cannot be done in time, as long as there is nothing else to say."""
         if not self._trials:
             self._pace.require(searches=False)
+        self._clock.ring_at_end(self._pace.tidying())
 
     def _observe_ciphers(self, twins: Twins[Any]) -> None:
         """What engines really encrypt pages with, in runs of their own, before anything is measured."""
@@ -406,6 +407,7 @@ class _Session:
         return len(self._trials)
 
     def _finish(self, ending: Ending) -> RunResult:
+        ending = dataclasses.replace(ending, elapsed_seconds=self._clock.elapsed())  # its files are gone by now
         self._observe(Phase("judge"))
         if not self._trials:
             self._store.set_status(self._run_id, RunStatus.INTERRUPTED)

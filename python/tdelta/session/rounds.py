@@ -63,10 +63,10 @@ class Clock:
         """Seconds left, never below 0."""
         return max(0.0, self._max_seconds - self.elapsed())
 
-    def ring_at_end(self) -> None:
-        """Have this process get a SIGALRM when the time is up; not by a clock of a test's own."""
+    def ring_at_end(self, before_seconds: float = 0.0) -> None:
+        """Have this process get a SIGALRM when the time is up, or so long before; not by a clock of a test's own."""
         if self._now is time.monotonic:
-            signal.setitimer(signal.ITIMER_REAL, max(_SOON, self.left()))
+            signal.setitimer(signal.ITIMER_REAL, max(_SOON, self.left() - before_seconds))
 
     def never_ring(self) -> None:
         """Take `ring_at_end` back."""
@@ -275,6 +275,7 @@ class RoundRunner:
                 stack.callback(joined.end)
                 twins[other] = (name, joined)
         self._pace.took(Stage.START, self._clock.elapsed() - began - of_prices)
+        self._clock.ring_at_end(self._pace.tidying())
         if of_prices:
             self._pace.took(Stage.PRICES, of_prices)
         self._observe(Phase("checksum", "the twins' rows before the first trial"))

@@ -204,11 +204,12 @@ def test_warm_ups_end_where_blocks_need_the_time_and_that_is_said(
 
 
 def test_prices_that_there_is_no_time_for_are_left_out_and_said(sitting: Sitting) -> None:
-    asked = slow_loads(sitting, 2.0)
-    result = asked.conduct(max_seconds=13.0, min_rounds=1, max_rounds=1)
-    assert asked.twins.clock() <= 14.3
+    shortest = Pace(plan(sitting.request(), "r")).shortest()
+    asked = slow_loads(sitting, 0.3)
+    result = asked.conduct(max_seconds=shortest + 0.2, min_rounds=1, max_rounds=1)
+    assert asked.twins.clock() <= 1.1 * shortest
     assert any("--max-time left no time for them" in caution for caution in result.cautions)
-    roomy = slow_loads(sitting, 2.0).conduct(max_seconds=60.0, min_rounds=1, max_rounds=1)
+    roomy = slow_loads(sitting, 0.3).conduct(max_seconds=60.0, min_rounds=1, max_rounds=1)
     assert not any("--max-time" in caution for caution in roomy.cautions)
 
 
