@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tdelta.driver.fake import FakeClock
 from tdelta.engines import SQLCIPHER, Library
 from tdelta.errors import TimeFault, UnknownName, UsageError, WorkloadError
 from tdelta.records import Metric, Role
@@ -266,7 +267,7 @@ def test_a_dry_run_and_the_refusal_of_the_run_name_the_same_time(tmp_path: Path)
     request = RunRequest(max_seconds=5.0, directory=tmp_path / "twins", store=tmp_path / "runs.sqlite")
     (said,) = dry_run(request).faults
     with pytest.raises(TimeFault, match=f"^{re.escape(said)}$") as raised:
-        conduct(request, lambda _: None)
+        conduct(request, lambda _: None, now=FakeClock())
     assert raised.value.exit_code == 2
     assert not (tmp_path / "twins").exists()
     enough = dataclasses.replace(request, max_seconds=raised.value.least_seconds)
