@@ -2,7 +2,7 @@
 
 One estimate serves the preflight, ``--dry-run`` and the run itself. A stage that was run takes as long again as it did
 at its longest; one that was not takes what was estimated, times the factor by which those that were run went past their
-estimates. So a machine that others press, too, is known by its first load.
+estimates; trials are sized to a time, and do not. So a machine that others press, too, is known by its first load.
 
 Where time is short, a run leaves out, in this order: rounds, blocks of a round (down to `FEWEST_BLOCKS`), the CPU
 profile, the prices of its ledger, laps of a warm-up (down to one), the search of the files. What does not fit even so
@@ -72,6 +72,9 @@ class Stage(StrEnum):
     LOOK = "look"
 
 
+_OF_TRIALS = (Stage.LAP, Stage.BLOCK)
+"""These are sized to a time, on the machine as it is."""
+
 _SET_UP = (Stage.LOAD, Stage.OBSERVE, Stage.CALIBRATE)
 
 
@@ -118,7 +121,7 @@ class Pace:
         measured = self._longest.get(stage)
         if measured is not None:
             return measured
-        slowdown = self._slowdown()
+        slowdown = 1.0 if stage in _OF_TRIALS else self._slowdown()
         if stage is Stage.END and self._estimates[Stage.START]:
             slowdown = max(slowdown, self._longest.get(Stage.START, 0.0) / self._estimates[Stage.START])
         return self._estimates[stage] * slowdown

@@ -194,6 +194,16 @@ def test_an_interrupted_run_shows_what_is_known_and_ends_in_130(session: FakeSes
     assert done.out.startswith("Interrupted before the end. Undecided: ")
 
 
+def test_a_dry_run_that_finds_no_room_ends_with_2_after_its_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    short = replace(PLAN, faults=("--max-time: expected at least 130 s, found 90 s",))
+    monkeypatch.setattr(tdelta.session, "dry_run", lambda *_: short, raising=False)
+    done = call("run", "--dry-run")
+    assert done.code == 2
+    assert "no room: this run would be refused" in done.out
+    assert "expected at least 130 s" in done.out
+    assert call("run", "--dry-run", "--json").code == 2
+
+
 def test_a_dry_run_measures_nothing(session: FakeSession) -> None:
     done = call("run", "--dry-run", "--threads", "2")
     assert (done.code, session.requests) == (0, [RunRequest(threads=2)])
