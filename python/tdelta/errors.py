@@ -12,6 +12,7 @@
     │   ├── RestoreFault             2   a command of the user's that did not load a dump
     │   ├── StatementFault           2   a statement that the database does not take, or that fails under load
     │   ├── LoadCommandError         2   a command of ``--load`` with faults (all of them at once)
+    │   ├── TimeFault                2   a run that does not fit into its time; names the least that would do
     │   ├── ImportFault              2   a file of results of another tool that cannot be read as what it looks like
     │   └── LoadFault                2   a command of ``--load`` that failed, or whose results cannot be read
     ├── EnvironmentFault             2   the machine cannot do it now
@@ -133,6 +134,34 @@ class LoadCommandError(UsageError):
 
 class LoadFault(UsageError):
     """A command of ``--load`` that failed, or whose results cannot be read; the message has its last lines."""
+
+
+class TimeFault(UsageError):
+    """A run that does not fit into its time.
+
+    Args:
+        found_seconds: what it was given.
+        least_seconds: the least that would do, as far as can be said.
+        why: where the time goes.
+        option: the option that gives it.
+    """
+
+    def __init__(self, found_seconds: float, least_seconds: float, why: str, option: str = "--max-time") -> None:
+        self.found_seconds = found_seconds
+        self.least_seconds = least_seconds
+        self.why = why
+        super().__init__(
+            f"{option}: expected at least {time_words(least_seconds)}, found {time_words(found_seconds)}: {why}; give"
+            f" {option} {time_words(least_seconds).replace(' ', '')}, or take less data or fewer conditions"
+        )
+
+
+def time_words(seconds: float) -> str:
+    """A time as an option takes it but for the space, in the largest unit that holds it whole: ``90 s``, ``12 m``."""
+    for unit, name in ((3600, "h"), (60, "m")):
+        if seconds >= unit and seconds % unit == 0:
+            return f"{seconds / unit:.0f} {name}"
+    return f"{seconds:.6g} s"
 
 
 class EnvironmentFault(TdeltaError):

@@ -17,7 +17,7 @@ from sqlite.running import Answered, Place, end, read_until, workers_left
 
 VARIABLE = "OWN_SERVERS_PASSWORD"
 SHORT = (
-    *("--size", "5MB", "--trial-seconds", "0.2", "--blocks", "2", "--max-time", "60s", "--workload", "point-select"),
+    *("--size", "5MB", "--trial-seconds", "0.2", "--blocks", "2", "--max-time", "120s", "--workload", "point-select"),
     *("--rounds", "1..1"),
 )
 

@@ -9,6 +9,7 @@ from typing import TypeVar
 
 import click
 
+from tdelta.cli.exit_codes import ExitCode
 from tdelta.cli.output import can_draw, color, is_live, show_result, width, write
 from tdelta.cli.units import Duration, Percent, ResponseTime, Rounds, Size, Vary
 from tdelta.design.factors import SCOPES
@@ -228,7 +229,9 @@ _OPTIONS = (
     ),
     click.option("--store", type=click.Path(path_type=Path, dir_okay=False), help="File that keeps the results."),
     click.option("--resume", "resume_id", metavar="RUN", help="Complete a run that was cut short."),
-    click.option("--dry-run", is_flag=True, help="Say minutes, gigabytes and memory; run nothing."),
+    click.option(
+        "--dry-run", is_flag=True, help="Say minutes, gigabytes, memory and whether there is room; run nothing."
+    ),
     click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON (docs/json.md)."),
 )
 
@@ -286,7 +289,7 @@ def _dry_run(request: RunRequest, write_workload: Path | None, *, as_json: bool)
     with progress(sys.stderr, live=is_live(), color=can_draw()) as observer:
         plan = dry_run(request, observer, write_workload)
     write(to_json(dry_run_document(plan)) if as_json else dry_run_text(plan, width(), color=color()))
-    return 0
+    return ExitCode.USAGE if plan.faults else ExitCode.ANSWERED
 
 
 def request_of(given: dict[str, object]) -> RunRequest:

@@ -99,6 +99,7 @@ def dry_run_document(plan: DryRun) -> dict[str, object]:
     return {
         "schema": DRY_RUN_SCHEMA,
         "conditions": list(plan.conditions),
+        "seconds_least": plan.seconds_least,
         "seconds_at_least": plan.seconds_at_least,
         "seconds_at_most": plan.seconds_at_most,
         "disk_bytes": plan.disk_bytes,
@@ -107,6 +108,7 @@ def dry_run_document(plan: DryRun) -> dict[str, object]:
         "memory_free_bytes": plan.memory_free_bytes,
         "directory": plan.directory,
         "trials_at_least": plan.trials_at_least,
+        "faults": list(plan.faults),
         "cautions": list(plan.cautions),
         "database": _database(plan.database),
         "tables": [{"name": t.name, "rows": t.rows, "size_bytes": t.size_bytes} for t in plan.tables],

@@ -184,7 +184,10 @@ def dry_run_text(plan: DryRun, width: int, *, color: bool = False) -> str:
     cautions = [text for caution in plan.cautions for text in paragraph(f"- {caution}", width, "yellow", indent="  ")]
     texts = [text for line in lines for text in paragraph(line, width, indent="  ")]
     own = _own_database(plan, width)
-    return draw([*texts, Text(), table, *own, *([Text(), *cautions] if cautions else [])], width, color=color)
+    faults = [text for fault in plan.faults for text in paragraph(f"- {fault}", width, "red", indent="  ")]
+    no_room = [Text(), Text("no room: this run would be refused"), *faults] if faults else []
+    told = [Text(), *cautions] if cautions else []
+    return draw([*texts, Text(), table, *own, *told, *no_room], width, color=color)
 
 
 def _own_database(plan: DryRun, width: int) -> list[Text | Table]:
@@ -229,7 +232,11 @@ def _transactions(plan: DryRun, width: int) -> list[Text | Table]:
 
 
 def _span(plan: DryRun) -> str:
-    return f"{duration(plan.seconds_at_least)} to {duration(plan.seconds_at_most)}"
+    """From the fewest rounds to the cap; what is short of that says so."""
+    if plan.seconds_at_least <= plan.seconds_at_most:
+        return f"{duration(plan.seconds_at_least)} to {duration(plan.seconds_at_most)}"
+    least = f"the shortest run takes about {duration(plan.seconds_least)}"
+    return f"{least}, one of all rounds {duration(plan.seconds_at_least)}; --max-time {duration(plan.seconds_at_most)}"
 
 
 def _instructions(engine: Engine, reasons: Mapping[str, str | None]) -> list[str]:

@@ -19,7 +19,7 @@ from tdelta.design import fresh_seed, stream
 from tdelta.design.randomness import SEED_BITS
 from tdelta.driver import MakeTwins
 from tdelta.driver.servers.adapters import SERVERS
-from tdelta.errors import UsageError
+from tdelta.errors import TimeFault, UsageError
 from tdelta.inference.instrument import pooled_noise
 from tdelta.inference.tallies import faults, identical_tally, planted_tallies, tally_cautions, trustworthy
 from tdelta.inference.visible import visible
@@ -152,6 +152,11 @@ def _run_all(
                 make_twins=make_twins,
                 now=now,
             )
+        except TimeFault as fault:
+            if not series.results:
+                least = fault.least_seconds + _CLOSING_SECONDS
+                raise TimeFault(request.max_seconds, least, fault.why) from None
+            break
         except KeyboardInterrupt:
             if not series.results:
                 raise

@@ -13,7 +13,7 @@ from tdelta.evidence.plans import compare
 from tdelta.records import CheckState, Condition, SettingsCompared, Trial, Validity
 from tdelta.session.instructions import FACTOR, instructions_check
 from tdelta.session.planning import Plan
-from tdelta.session.warming import LOOKED_AT, MOST_LAPS
+from tdelta.session.warming import LOOKED_AT
 
 ROWS_BEFORE = "rows are the same before the first trial"
 ROWS_AFTER = "rows are the same after the last trial"
@@ -128,7 +128,7 @@ class Checks:
         for condition, found in misses.items():
             last = ", ".join(f"{value:.3g}" for value in found[-LOOKED_AT:])
             self._unsettled.append(
-                f"round {number + 1}: the cache of {condition.key} had not settled after {MOST_LAPS} trials of warm-up"
+                f"round {number + 1}: the cache of {condition.key} had not settled after {len(found)} trials of warm-up"
                 f" ({last} misses an operation)"
             )
 

@@ -20,7 +20,7 @@ from typing import Any
 from tdelta.design import fresh_seed
 from tdelta.design.layout import PLAIN
 from tdelta.driver import MakeTwins, TwinFolder, Twins, signals, sweep
-from tdelta.errors import ServerLost, StorageFault, TdeltaError, UsageError
+from tdelta.errors import ServerLost, StorageFault, TdeltaError, TimeFault, UsageError
 from tdelta.inference import enough, judge, look
 from tdelta.inference.tails import tail_measures
 from tdelta.measure import library_versions, machine_facts
@@ -32,8 +32,9 @@ from tdelta.session.checks import Checks
 from tdelta.session.evidence import Evidence
 from tdelta.session.floors import FACT, measure_floors
 from tdelta.session.ground import grounded
+from tdelta.session.pace import Pace, Stage
 from tdelta.session.planning import Plan, plan, request_from_json
-from tdelta.session.preflight import check_room
+from tdelta.session.preflight import check_room, time_caution
 from tdelta.session.prices import CROWDING, Prices, crowding
 from tdelta.session.prices import FACT as PRICES
 from tdelta.session.profiling import FACT as PROFILES
@@ -46,9 +47,6 @@ Observer = Callable[[Event], None]
 
 OBSERVED = "observed ciphers"
 """The fact that holds what engines were seen to encrypt pages with, by the cipher asked for."""
-
-_CLOSING_SECONDS = 1.5
-"""Kept back at the end of the time for the verdict itself."""
 
 
 def conduct(
@@ -70,17 +68,18 @@ def conduct(
 
     Raises:
         UsageError: what was asked cannot be done.
+        TimeFault: not even one short round fits into the run's time, as was estimated, or as it turned out to be.
         EnvironmentFault: the machine cannot do it (no room, not writable, no engine).
         StoreError: the store cannot be used.
         KeyboardInterrupt: before there was anything to say.
     """
     clock = Clock(request.max_seconds, now)
     request = dataclasses.replace(request, seed=fresh_seed() if request.seed is None else request.seed)
-    with Store.open(request.store) as store, _interruptible(Interruption()):
+    with Store.open(request.store) as store, _interruptible(Interruption(), clock, clock.fault):
         run_id = store.fresh_run_id()
-        with grounded(request, run_id, observer) as ground:
+        with _forgotten(store, run_id), grounded(request, run_id, observer) as ground:
             made = plan(request, run_id, ground.source, ground.servers)
-            _make_room(made)
+            _make_room(made, clock)
             machine, versions = machine_facts(made.base), library_versions() | made.family.versions()
             key = key_of(made, machine)
             made = with_calibration(made, key, store)
@@ -122,16 +121,26 @@ def resume(
         request = request_from_json(settings.options)
         _require_same_versions(found, store.versions(found))
         clock = Clock(request.max_seconds, now)
-        with _interruptible(Interruption()), grounded(request, found, observer) as ground:
+        with _interruptible(Interruption(), clock, clock.fault), grounded(request, found, observer) as ground:
             made = dataclasses.replace(plan(request, found, ground.source, ground.servers), settings=settings)
             if store.get_fact(found, "fingerprint") not in (None, made.fingerprint()):
                 changed = "workload" if ground.source is None else "database or its workload"
                 raise UsageError(f"run {found}: its {changed} has changed since it began; start a new run")
             _require_same_library(found, store.get_fact(found, "library"), made.family.identity())
             _keep_work(made, store)  # a run that was killed at once has none yet
-            _make_room(made)
+            _make_room(made, clock)
             with ground.entered():
                 return _Session(made, store, observer, clock, make_twins).run()
+
+
+@contextmanager
+def _forgotten(store: Store, run_id: str) -> Iterator[None]:
+    """Keep nothing of a run whose time turned out to be too short for any trial."""
+    try:
+        yield
+    except TimeFault:
+        store.forget(run_id)
+        raise
 
 
 def _keep_work(plan: Plan, store: Store) -> None:
@@ -157,10 +166,10 @@ def _require_same_library(run_id: str, before: str | None, now: str) -> None:
         raise UsageError(f"run {run_id}: the library under test was {before}, and is now {now}; start a new run")
 
 
-def _make_room(plan: Plan) -> None:
+def _make_room(plan: Plan, clock: Clock) -> None:
     """Remove what killed runs left, then see that there is room, and make the folder."""
     sweep(plan.base)
-    check_room(plan)
+    check_room(plan, clock.elapsed())
     try:
         plan.base.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -177,6 +186,8 @@ class _Session:
         self._store = store
         self._observe = observer
         self._clock = clock
+        self._pace = Pace(plan, clock.elapsed)
+        self._short = time_caution(plan, clock.elapsed())
         self._make_twins = make_twins
         self._run_id = plan.settings.run_id
         self._trials: list[Trial] = list(store.trials(self._run_id, histograms=False))
@@ -199,7 +210,7 @@ class _Session:
         """All stages. Whatever ends them, the store says how far the run came."""
         self._announce()
         with ExitStack() as stack:
-            stack.enter_context(_interruptible(self._interruption))
+            stack.enter_context(_interruptible(self._interruption, self._clock, self._pace.fault))
             with signals.held():  # or a Ctrl-C could leave a folder that nobody owns
                 # Refuses a run that another process is at.
                 folder = stack.enter_context(TwinFolder(self._plan.base, self._run_id))
@@ -223,6 +234,8 @@ class _Session:
             directory=str(self._plan.base),
         )
         self._observe(planned)
+        if self._short is not None:
+            self._observe(Phase("time", self._short))
 
     def _measure(self, folder: TwinFolder) -> Ending:
         with ExitStack() as stack:
@@ -235,11 +248,12 @@ class _Session:
         data_bytes = self._load(twins)
         found = self._calibrate(twins, data_bytes)
         self._measure_floors(twins)
+        self._require_time()
         self._interruption.arm()
         stopped_by = self._rounds(twins, found, data_bytes)
         return Ending(
             stopped_by=stopped_by,
-            interrupted=self._interruption.requested,
+            interrupted=self._interruption.requested and not self._interruption.is_late,
             elapsed_seconds=self._clock.elapsed(),
             calibration=found,
             library=twins.library,
@@ -259,15 +273,25 @@ class _Session:
         for number, (kind, condition) in enumerate(kinds.items()):
             settings = self._plan.twin_settings(condition, 0)
             self._observe(Phase("load", self._plan.family.kind_words(settings), number, len(kinds)))
-            path, sums = twins.load(settings)
-            self._checks.loaded("/".join(map(str, kind)), sums, expected)
-            self._checks.ciphered(str(kind[0]), is_encrypted=twins.is_encrypted(path))
+            with self._pace.timed(Stage.LOAD):
+                path, sums = twins.load(settings)
+                self._checks.loaded("/".join(map(str, kind)), sums, expected)
+                self._checks.ciphered(str(kind[0]), is_encrypted=twins.is_encrypted(path))
             data_bytes = data_bytes or twins.data_bytes(path)
+            self._require_time()
         if self._plan.source is not None:
             self._plan.source.let_go()
         self._checks.raise_if_rows_differ()
-        self._observe_ciphers(twins)
+        with self._pace.timed(Stage.OBSERVE):
+            self._observe_ciphers(twins)
+        self._require_time()
         return data_bytes
+
+    def _require_time(self) -> None:
+        """Raise where what is left cannot be done in time, as long as there is nothing else to say."""
+        if not self._trials:
+            self._pace.require(searches=False)
+        self._clock.ring_at_end(self._pace.tidying())
 
     def _observe_ciphers(self, twins: Twins[Any]) -> None:
         """What engines really encrypt pages with, in runs of their own, before anything is measured."""
@@ -286,7 +310,9 @@ class _Session:
     def _calibrate(self, twins: Twins[Any], data_bytes: int) -> Calibration:
         self._observe(Phase("calibrate", "how many operations fill a trial"))
         stored = self._store.get_fact(self._run_id, "calibration")
-        found = self._calibrated(twins, data_bytes, stored)
+        with self._pace.timed(Stage.CALIBRATE):
+            found = self._calibrated(twins, data_bytes, stored)
+        self._pace.filled(found.trial_seconds)
         self._store.put_fact(self._run_id, "calibration", found.as_json())
         return found
 
@@ -317,6 +343,7 @@ class _Session:
             prices=self._prices,
             before_block=self._look_for_crowding if self._plan.request.profile else lambda: None,
             clock=self._clock,
+            pace=self._pace,
             interruption=self._interruption,
         )
         done = self._whole_rounds()
@@ -339,19 +366,19 @@ class _Session:
             longest = max(longest, self._clock.elapsed() - began - runner.extra_seconds)
             done, number = done + (runner.loss is None), number + 1
             if runner.loss is not None and not self._trials:
-                self._require_time(runner.loss, longest)
+                self._require_time_after(runner.loss, longest)
                 continue
             # fewer rounds than were asked for are worse than a short one: luck of layout differs between rounds
             needed = runner.shortest_seconds() if done < self._plan.request.min_rounds else longest
-            ended = "interrupt" if self._interruption.requested else self._look(number - 1, done, needed)
+            ended = self._look(number - 1, done, needed)
         return ended
 
     def _look_for_crowding(self) -> None:
         self._crowding += crowding(self._plan)
 
-    def _require_time(self, loss: ServerLost, longest: float) -> None:
+    def _require_time_after(self, loss: ServerLost, longest: float) -> None:
         """Raise what was lost where there is no time to make up for it, and nothing else to say."""
-        if self._interruption.requested or self._clock.left() < longest + _CLOSING_SECONDS:
+        if self._interruption.requested or self._clock.left() < longest + self._pace.closing():
             raise loss
 
     def _whole_rounds(self) -> int:
@@ -361,14 +388,15 @@ class _Session:
 
     def _look(self, number: int, done: int, needed: float) -> str | None:
         """Look at what is known after ``done`` rounds, where another needs so many seconds: why to stop, if so."""
+        if self._interruption.requested:
+            return "time" if self._interruption.is_late else "interrupt"
         request = self._plan.request
-        looks = look(self._trials, self._plan.settings)
+        with self._pace.timed(Stage.LOOK):
+            looks = look(self._trials, self._plan.settings)
         precise = enough(looks, budget=request.budget, rounds_done=done, first_look=request.min_rounds)
         used_up = request.max_rounds is not None and done >= request.max_rounds
-        late = self._clock.left() < needed + _CLOSING_SECONDS
+        late = self._clock.left() < needed + self._pace.closing()
         self._observe(Look(number, looks, self._clock.left(), precise or used_up or late))
-        if self._interruption.requested:
-            return "interrupt"
         return "precision" if precise else "rounds" if used_up else "time" if late else None
 
     def _keep(self, trial: Trial) -> int:
@@ -379,10 +407,13 @@ class _Session:
         return len(self._trials)
 
     def _finish(self, ending: Ending) -> RunResult:
+        ending = dataclasses.replace(ending, elapsed_seconds=self._clock.elapsed())  # its files are gone by now
         self._observe(Phase("judge"))
         if not self._trials:
             self._store.set_status(self._run_id, RunStatus.INTERRUPTED)
             raise KeyboardInterrupt
+        if self._short is not None and ending.stopped_by == "time":
+            self._plan = dataclasses.replace(self._plan, cautions=(*self._plan.cautions, self._short))
         judgement = judge(self._trials, self._plan.settings)
         tails = tail_measures(self._trials, self._plan.settings, lambda: self._store.iter_trials(self._run_id))
         result = assemble(
@@ -407,15 +438,24 @@ class _Session:
 
 
 @contextmanager
-def _interruptible(interruption: Interruption) -> Iterator[None]:
-    """Turn Ctrl-C, SIGTERM and a closed terminal into a request, or, with nothing to say yet, KeyboardInterrupt."""
+def _interruptible(interruption: Interruption, clock: Clock, fault: Callable[[], TimeFault]) -> Iterator[None]:
+    """Turn Ctrl-C, SIGTERM and a closed terminal into a request, or, with nothing to say yet, KeyboardInterrupt.
 
-    def handle(_number: int, _frame: FrameType | None) -> None:
-        signals.deliver(interruption.request)
+    The end of the run's time is such a request, too, whatever stage it falls into; with nothing to say, ``fault``.
+    """
 
-    before = {number: signal.signal(number, handle) for number in signals.ENDING}
+    def handle(number: int, _frame: FrameType | None) -> None:
+        signals.deliver(interruption.ring if number == signal.SIGALRM else interruption.request)
+
+    before = {number: signal.signal(number, handle) for number in (*signals.ENDING, signal.SIGALRM)}
     try:
+        clock.ring_at_end()
         yield
+    except KeyboardInterrupt:
+        if interruption.is_late:
+            raise fault() from None
+        raise
     finally:
+        clock.never_ring()
         for number, handler in before.items():
             signal.signal(number, handler)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from tdelta.design import fresh_seed
-from tdelta.errors import UsageError
+from tdelta.errors import EnvironmentFault, TimeFault, UsageError
 from tdelta.measure import (
     free_disk_bytes,
     free_memory_bytes,
@@ -17,49 +18,73 @@ from tdelta.measure import (
     require_space,
     require_writable,
 )
-from tdelta.records import Condition, Event
-from tdelta.session.calibration import LONGEST_TRIALS
-from tdelta.session.families.needs import Needs
+from tdelta.records import Event, Role
 from tdelta.session.ground import Ground, grounded
+from tdelta.session.pace import Pace, about
 from tdelta.session.planning import Plan, plan
 from tdelta.session.request import DryRun, RunRequest, TableLine, TransactionLine
 from tdelta.session.source import Source
 from tdelta.workloads.own_folder import require_free_folder, write_own_folder
 
-_TRIAL_GAP_SECONDS = 0.02
-_SLOWDOWN = 1.3
 
+def check_room(plan: Plan, elapsed_seconds: float = 0.0) -> None:
+    """Raise where the run cannot fit, naming what is missing.
 
-def check_room(plan: Plan) -> None:
-    """Raise ``StorageFault`` or ``EnvironmentFault`` where the run cannot fit, naming what is missing."""
-    needs = plan.family.needs(plan)
-    require_writable(plan.base)
-    require_open_files(needs.open_files)
-    if plan.source is None:
-        require_space(plan.base, needs.disk_bytes)
-        require_memory(needs.memory_bytes)
-    else:
-        require_space(plan.base, needs.disk_bytes, remedy="or name another folder (--dir)")
-        require_memory(needs.memory_bytes, remedy="take a smaller --cache or fewer --threads")
+    Args:
+        plan: the run.
+        elapsed_seconds: how long it has been under way; what is staged of a user's database is staged by then.
 
-
-def _block_seconds(plan: Plan, needs: Needs, place: int) -> float:
-    """About how long the ``place``-th block of a round takes.
-
-    Twins that derive a key for each operation take the longest trials there are. A load or rebuild takes as long as the
-    data does at first, and before a cold trial a server is started.
+    Raises:
+        TimeFault: not even one short round fits into the run's time.
+        StorageFault: the disk has no room, or cannot be written to.
+        EnvironmentFault: there is too little memory, or too few files may be open.
     """
-    usual = plan.request.trial_seconds * _SLOWDOWN + _TRIAL_GAP_SECONDS
-    longest = LONGEST_TRIALS * plan.request.trial_seconds if plan.workload.connects else usual
+    for check in _checks(plan, elapsed_seconds):
+        check()
 
-    def seconds(condition: Condition) -> float:
-        if plan.step(condition):
-            return needs.step_seconds
-        trial = usual if condition.level("cipher") == "none" else longest
-        trial += usual if plan.request.trace else 0.0
-        return trial + (needs.cold_seconds if plan.is_cold(condition) else 0.0)
 
-    return sum(seconds(condition) for condition in plan.conditions if plan.has_part(condition, place))
+def _checks(plan: Plan, elapsed_seconds: float) -> tuple[Callable[[], None], ...]:
+    """What has to fit, each raising where it does not."""
+    needs = plan.family.needs(plan)
+    space, memory = partial(require_space, plan.base, needs.disk_bytes), partial(require_memory, needs.memory_bytes)
+    if plan.source is not None:
+        space = partial(space, remedy="or name another folder (--dir)")
+        memory = partial(memory, remedy="take a smaller --cache or fewer --threads")
+    return (
+        Pace(plan, lambda: elapsed_seconds).require,
+        partial(require_writable, plan.base),
+        partial(require_open_files, needs.open_files),
+        space,
+        memory,
+    )
+
+
+def has_room_for(plan: Plan, extra_twins: int) -> bool:
+    """Whether the fewest rounds asked for fit into the run's time, the disk and memory with so many more twins.
+
+    Twins are counted as encrypted instances of their own, of a kind that is loaded already.
+    """
+    treatments = [condition for condition in plan.conditions if condition.role is Role.TREATMENT] or plan.conditions
+    # A planted cost makes an instance of its own of any condition, on every engine, and needs no load.
+    more = [replace(treatments[i % len(treatments)], planted=1e-9 * (i + 1)) for i in range(extra_twins)]
+    grown = replace(plan, settings=replace(plan.settings, conditions=(*plan.conditions, *more)))
+    pace = Pace(grown)
+    free_memory = free_memory_bytes()
+    return (
+        pace.whole(plan.request.min_rounds) <= plan.request.max_seconds
+        and pace.needs.disk_bytes <= free_disk_bytes(plan.base)
+        and (free_memory is None or pace.needs.memory_bytes <= free_memory)
+    )
+
+
+def time_caution(plan: Plan, elapsed_seconds: float = 0.0) -> str | None:
+    """What is to be said where the run has time for fewer rounds than were asked for; None where it has enough."""
+    request = plan.request
+    whole = elapsed_seconds + Pace(plan).whole(request.min_rounds)
+    if whole <= request.max_seconds:
+        return None
+    rounds = "1 round takes" if request.min_rounds == 1 else f"{request.min_rounds} rounds take"
+    return f"{rounds} about {about(whole)} and --max-time is {about(request.max_seconds)}: the run will be cut short"
 
 
 def dry_run(
@@ -80,13 +105,13 @@ def dry_run(
         _require_proposal(request)
         require_free_folder(write_workload)
     if request.seed is None:
-        request = dataclasses.replace(request, seed=fresh_seed())
+        request = replace(request, seed=fresh_seed())
     with grounded(request, f"dry-run-{os.getpid()}", observe) as ground:
         source = ground.source
         outlook = _outlook(request, ground)
         if source is not None and write_workload is not None:
             write_own_folder(source.workload, write_workload, source.notes)
-            outlook = dataclasses.replace(outlook, written=str(write_workload))
+            outlook = replace(outlook, written=str(write_workload))
     return outlook
 
 
@@ -102,33 +127,39 @@ def _require_proposal(request: RunRequest) -> None:
 def _outlook(request: RunRequest, ground: Ground) -> DryRun:
     source = ground.source
     made = plan(request, "dry-run", source, ground.servers)
-    needs = made.family.needs(made)
-    trials = request.min_rounds * made.trials_per_round
-    blocks = [_block_seconds(made, needs, place) for place in range(request.blocks_per_round)]
-    at_least = needs.set_up_seconds + request.min_rounds * (needs.round_seconds + sum(blocks))
-    first_block = needs.set_up_seconds + needs.round_seconds + blocks[0]  # these are always finished
-    cautions = list(made.cautions)
-    if at_least > request.max_seconds:
-        cautions.append(
-            f"{request.min_rounds} rounds take about {at_least:.0f} s and --max-time is {request.max_seconds:.0f} s:"
-            " the run would be cut short"
-        )
+    pace = Pace(made)
+    staged_seconds = pace.needs.stage_seconds
+    caution = time_caution(made, staged_seconds)
+    faults = tuple(_faults(made, staged_seconds))
+    if faults:
+        caution = None  # it would say the same again
     return DryRun(
         conditions=tuple(condition.key for condition in made.conditions),
-        seconds_at_least=at_least if request.max_seconds > at_least else first_block,
-        seconds_at_most=max(request.max_seconds, first_block),
-        disk_bytes=needs.disk_bytes,
+        seconds_least=staged_seconds + pace.shortest(),
+        seconds_at_least=staged_seconds + pace.whole(request.min_rounds),
+        seconds_at_most=request.max_seconds,
+        disk_bytes=pace.needs.disk_bytes,
         disk_free_bytes=free_disk_bytes(made.base),
-        memory_bytes=needs.memory_bytes,
+        memory_bytes=pace.needs.memory_bytes,
         memory_free_bytes=free_memory_bytes() or 0,
         directory=str(made.base),
-        trials_at_least=trials,
-        cautions=(*cautions, *(() if source is None else source.cautions)),
+        trials_at_least=request.min_rounds * made.trials_per_round,
+        faults=faults,
+        cautions=(*made.cautions, *filter(None, (caution,)), *(() if source is None else source.cautions)),
         database=made.settings.database,
         tables=() if source is None else _table_lines(source),
         transactions=() if source is None else _transaction_lines(source),
         notes=() if source is None else tuple(note for note in source.notes if note not in source.cautions),
     )
+
+
+def _faults(plan: Plan, elapsed_seconds: float) -> Iterator[str]:
+    """Everything that keeps the run from fitting."""
+    for check in _checks(plan, elapsed_seconds):
+        try:
+            check()
+        except (TimeFault, EnvironmentFault) as fault:
+            yield str(fault)
 
 
 def _table_lines(source: Source) -> tuple[TableLine, ...]:

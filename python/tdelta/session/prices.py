@@ -19,6 +19,8 @@ FACT = "page prices"
 CROWDING = "cpu crowding"
 """The fact that holds what `crowding` found ahead of every block, or of every round where nothing is profiled."""
 
+_HURRIED = "--max-time left no time for them"
+
 FAULT = "fault"
 """Of a measurement: why there is none."""
 
@@ -53,6 +55,7 @@ class Prices:
         self._observed: Mapping[str, str] = {}
         self._shared: dict[tuple[object, ...], dict[str, object] | None] = {}
         self._measures = False
+        self._is_hurried = False
 
     def restore(self, found: Mapping[str, Any]) -> None:
         """Go on behind what an earlier sitting had measured."""
@@ -66,20 +69,25 @@ class Prices:
         """For `restore`."""
         return dict(self._found)
 
-    def begin_round(self, number: int) -> None:
+    def begin_round(self, number: int, *, is_hurried: bool = False) -> None:
         """What was measured for twins of another round counts for these no more. Rounds have numbers from 0.
+
+        A round that is hurried has no time for prices, and says so.
 
         All twins of a round are measured, or none, whatever was found before: what is done to one is done to all.
         """
         self._shared.clear()
         self._measures = number < MOST_ROUNDS
+        self._is_hurried = is_hurried
 
     def take(self, conditions: Sequence[Condition], twin: Twin) -> None:
         """Measure the prices of a fresh twin, which stands for these conditions; none where it has none."""
-        found = self._measured(conditions[0], twin) if self._measures else None
-        if found:
-            for condition in conditions:
+        found = self._measured(conditions[0], twin) if self._measures and not self._is_hurried else None
+        for condition in conditions:
+            if found:
                 self._found.setdefault(condition.key, []).append(found)
+            elif self._is_hurried:
+                self._found.setdefault(condition.key, [{FAULT: _HURRIED}])
 
     def _measured(self, condition: Condition, twin: Twin) -> dict[str, object] | None:
         if self._plan.request.engine in SERVERS:

@@ -39,6 +39,9 @@ FACT = "cpu profiles"
 _TRIAL_SECONDS = 1.0
 """The least length of such a trial: starting, ending and reading perf take about as long."""
 
+_PERF_SECONDS = 1.0
+"""Starting, ending and reading perf, once."""
+
 _ENOUGH_SAMPLES = 3000
 """A class that has a tenth of them is known to a ninth of itself (95 %)."""
 
@@ -77,6 +80,12 @@ class Profiling:
         return not self._is_given_up
 
     @property
+    def first_seconds(self) -> float:
+        """About how long the first pass takes; 0 where none is to come."""
+        each = _PERF_SECONDS + max(_TRIAL_SECONDS, self._plan.request.trial_seconds)
+        return 0.0 if self._found or not self.is_due else len(self._plan.conditions) * each
+
+    @property
     def is_begun(self) -> bool:
         """Whether there is anything to restore: samples, or why there are none."""
         return bool(self._found or self._cautions or self._lost_passes)
@@ -104,7 +113,7 @@ class Profiling:
             observe: told what happens.
         """
         is_first = not self._found
-        if not is_first and not self._affordable(seconds_left(), 0.0):
+        if seconds_left() < self.first_seconds or not (is_first or self._affordable(seconds_left(), 0.0)):
             return
         try:
             perf = find_perf()

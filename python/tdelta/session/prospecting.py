@@ -16,7 +16,7 @@ from pathlib import Path
 from tdelta.design import lay_out
 from tdelta.driver import MakeTwins
 from tdelta.driver.jobs import STEPS
-from tdelta.errors import StoreError, UsageError
+from tdelta.errors import StoreError, TimeFault, UsageError
 from tdelta.inference.planning import Asked, MeasuredRun, PlannedRun, prospect, teaches
 from tdelta.records import Condition, Event, Level, Metric, Phase, Role, RunPlanned, RunResult, RunSettings, Trial
 from tdelta.records.prospects import Prospect
@@ -151,6 +151,11 @@ def _conduct_pilot(
             results.append(conduct(pilot, _without_rounds(observer), make_twins=make_twins, now=now))
             if results[-1].interrupted:
                 raise KeyboardInterrupt
+        except TimeFault as fault:
+            if results:
+                break
+            least = len(multiples) * fault.least_seconds
+            raise TimeFault(seconds, least, fault.why, "--pilot-time") from None
         except KeyboardInterrupt as stopped:
             if results:
                 where = [] if request.store is None else ["--store", str(request.store)]
@@ -235,7 +240,7 @@ def _set_up_seconds(request: RunRequest) -> float:
     if request.database is not None or request.restore is not None or request.is_served:
         return 0.0
     made = plan(request, "plan")
-    return made.family.needs(made).set_up_seconds
+    return made.family.needs(made).set_up_seconds(len(made.load_kinds()))
 
 
 def _with_options(found: Prospect, request: RunRequest, asked: Asked, metric: Metric | None = None) -> Prospect:

@@ -128,11 +128,13 @@ class TransactionLine:
 class DryRun:
     """What a run would take, before anything is made (``--dry-run``).
 
-    What follows the cautions is of a user's database only: its tables, the transactions on it, what a proposal left
-    out, and the folder to which the proposal was written.
+    ``seconds_least`` is the shortest run there is, ``seconds_at_least`` one of the fewest rounds asked for. ``faults``
+    say why the run would be refused; empty where it would not. What follows the cautions is of a user's database only:
+    its tables, the transactions on it, what a proposal left out, and the folder to which the proposal was written.
     """
 
     conditions: tuple[str, ...]
+    seconds_least: float
     seconds_at_least: float
     seconds_at_most: float
     disk_bytes: int
@@ -141,6 +143,7 @@ class DryRun:
     memory_free_bytes: int
     directory: str
     trials_at_least: int
+    faults: tuple[str, ...] = ()
     cautions: tuple[str, ...] = ()
     database: DatabaseFacts | None = None
     tables: tuple[TableLine, ...] = ()

@@ -76,6 +76,7 @@ class RestoredSource:
     notes: tuple[str, ...]
     cautions: tuple[str, ...]
     unrepeatable: tuple[str, ...]
+    load_seconds: float
     remove: Callable[[], None] = field(compare=False)
 
     def facts(self) -> DatabaseFacts:
@@ -153,7 +154,9 @@ class _Staging:
         """Restore, describe, choose what to run, add what that needs, and try it."""
         request, server = self._request, self._server
         self._observe(Phase("restore", "the dump, into a plain server of tdelta's"))
+        began = time.monotonic()
         server.restore(str(request.restore))
+        load_seconds = time.monotonic() - began
         self._observe(Phase("examine", "tables, keys, columns and sizes"))
         described = server.describe()
         database = described.database
@@ -188,6 +191,7 @@ class _Staging:
             notes=(*described.left_out, *chosen.notes),
             cautions=tuple(self._cautions(described, chosen, unrepeatable)),
             unrepeatable=unrepeatable,
+            load_seconds=load_seconds,
             remove=server.end,
         )
 

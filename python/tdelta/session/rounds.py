@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import signal
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -14,18 +15,20 @@ from typing import Any
 from tdelta.design import instances, slice_order, stratified_order
 from tdelta.driver import Checksums, TrialJob, Twin, Twins
 from tdelta.driver.jobs import TRACE
-from tdelta.errors import ServerLost
+from tdelta.errors import ServerLost, TimeFault
 from tdelta.measure import PressureMeter
 from tdelta.records import BlockDone, Condition, Event, Measurement, Phase, RoundStarted, Trial, TrialDone
 from tdelta.session.calibration import OPERATIONS_APART, Calibration, discarded, trial_deadline_seconds
 from tdelta.session.checks import Checks
 from tdelta.session.evidence import Evidence
 from tdelta.session.instructions import FACTOR
+from tdelta.session.pace import FEWEST_BLOCKS, Pace, Stage
 from tdelta.session.planning import Plan
 from tdelta.session.prices import Prices
 from tdelta.session.profiling import Profiling, longer
 from tdelta.session.warming import MOST_LAPS, is_settled, misses_per_operation
 
+_SOON = 1e-3
 _WARM_UP = 1 << 41
 """Streams of operations from here on are the rounds' warm-ups; calibration's lie below."""
 
@@ -60,12 +63,27 @@ class Clock:
         """Seconds left, never below 0."""
         return max(0.0, self._max_seconds - self.elapsed())
 
+    def ring_at_end(self, before_seconds: float = 0.0) -> None:
+        """Have this process get a SIGALRM when the time is up, or so long before; not by a clock of a test's own."""
+        if self._now is time.monotonic:
+            signal.setitimer(signal.ITIMER_REAL, max(_SOON, self.left() - before_seconds))
+
+    def never_ring(self) -> None:
+        """Take `ring_at_end` back."""
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+
+    def fault(self) -> TimeFault:
+        """That the time was up before the run could be laid out."""
+        why = "the user's database was not made ready by then"
+        return TimeFault(self._max_seconds, 2 * self._max_seconds, why)
+
 
 class Interruption:
     """Ctrl-C: until there is something to say, a `KeyboardInterrupt`; from then on, a request that trials see."""
 
     def __init__(self) -> None:
         self.requested = False
+        self.is_late = False
         self._armed = False
         self._running: tuple[Twin, ...] = ()
 
@@ -80,6 +98,12 @@ class Interruption:
         self.requested = True
         for twin in self._running:
             twin.stop()
+
+    def ring(self) -> None:
+        """The time is up: a request, too, unless there was one."""
+        if not self.requested:
+            self.is_late = True
+            self.request()
 
     @contextmanager
     def watching(self, *twins: Twin) -> Iterator[None]:
@@ -109,6 +133,7 @@ class RoundRunner:
         prices: Prices,
         before_block: Callable[[], None],
         clock: Clock,
+        pace: Pace,
         interruption: Interruption,
     ) -> None:
         self._plan = plan
@@ -123,18 +148,12 @@ class RoundRunner:
         self._prices = prices
         self._before_block = before_block
         self._clock = clock
+        self._pace = pace
         self._interruption = interruption
         self._meter = PressureMeter()
-        self._longest_blocks: dict[bool, float] = {}
-        """By whether a block has loads and rebuilds."""
-
         self._longest_start = 0.0
         """Of what comes before a round's first block."""
 
-        self._longest_end = 0.0
-        """Of what ends its twins."""
-
-        self._longest_compare = 0.0
         self._scripts = {name: str(script["text"]) for name, script in plan.workload.scripts().items()}
         self._given: Counter[Condition] = Counter()
         """Trials that each condition of this round was given, warm-ups included."""
@@ -165,7 +184,7 @@ class RoundRunner:
             with ExitStack() as stack:
                 self._whole(number, stack)
                 began = self._clock.elapsed()
-            self._longest_end = max(self._longest_end, self._clock.elapsed() - began)
+            self._pace.took(Stage.END, self._clock.elapsed() - began)
         except ServerLost as loss:
             self._lose(number, loss)
         return self._next_block
@@ -176,19 +195,20 @@ class RoundRunner:
         began = self._clock.elapsed()
         first_block, twins = self._next_block, self._start(number, stack)
         self._longest_start = max(self._longest_start, self._clock.elapsed() - began)
+        if first_block == 0 and not self._interruption.requested:
+            self._pace.require_blocks()
         self._observe(RoundStarted(number, self._plan.request.blocks_per_round))
         for place in range(self._plan.request.blocks_per_round):
             taking_part = [c for c in self._plan.conditions if self._plan.has_part(c, place)]
             has_steps = any(self._plan.step(c) for c in taking_part)
             if not taking_part:  # loads and rebuilds are all there is, and they are done
                 break
-            if self._interruption.requested or (self._next_block > first_block and self._is_late(has_steps=has_steps)):
+            is_first = self._next_block == first_block
+            if self._interruption.requested or not (is_first or self._has_time_for_block(place, has_steps=has_steps)):
                 break
             self._at = f"block {self._next_block + 1}"
-            began = self._clock.elapsed()
-            self._block(number, place, {c: twins[c] for c in taking_part})
-            longest = self._longest_blocks.get(has_steps, 0.0)
-            self._longest_blocks[has_steps] = max(longest, self._clock.elapsed() - began)
+            with self._pace.timed(Stage.STEPS if has_steps else Stage.BLOCK):
+                self._block(number, place, {c: twins[c] for c in taking_part})
             self._next_block += 1
         self.extra_seconds = 0.0
         self._at = "the CPU profile"
@@ -197,9 +217,8 @@ class RoundRunner:
         self._search(number, twins)
         if not self._interruption.requested:
             self._at = "the comparison of the rows after the last trial"
-            began = self._clock.elapsed()
-            self._compare_rows(twins)
-            self._longest_compare = max(self._longest_compare, self._clock.elapsed() - began)
+            with self._pace.timed(Stage.ROWS):
+                self._compare_rows(twins)
 
     def _lose(self, number: int, loss: ServerLost) -> None:
         """A server died: its block is void and the round over. The next one has fresh twins; but not without end."""
@@ -212,21 +231,30 @@ class RoundRunner:
     def shortest_seconds(self) -> float:
         """What a further round takes that ends behind its first block, by the longest that there were."""
         has_steps = any(self._plan.step(c) for c in self._plan.conditions if self._plan.has_part(c, 0))
-        around = self._longest_start + self._longest_compare + self._longest_end
-        return around + self._longest_block(has_steps=has_steps)
+        around = self._longest_start + self._pace.of(Stage.ROWS) + self._pace.of(Stage.END)
+        return around + self._pace.block(has_steps=has_steps)
 
-    def _longest_block(self, *, has_steps: bool) -> float:
-        return self._longest_blocks.get(has_steps, max(self._longest_blocks.values(), default=0.0))
+    def _has_time_for_block(self, place: int, *, has_steps: bool) -> bool:
+        """Whether a round has time for its block of that place; a CPU profile goes before blocks past the fewest."""
+        profile = self._profiling.first_seconds if place >= FEWEST_BLOCKS else 0.0
+        return self._clock.left() >= self._pace.block(has_steps=has_steps) + profile + self._behind_blocks()
 
-    def _is_late(self, *, has_steps: bool) -> bool:
-        return self._clock.left() < self._longest_block(has_steps=has_steps) + self._longest_compare
+    def _behind_blocks(self) -> float:
+        return self._pace.behind_blocks(searches=self._evidence.is_due)
+
+    def _has_time_for(self, seconds: float) -> bool:
+        """Whether the fewest blocks of a round, and what is to come behind them, fit after so many seconds."""
+        blocks = min(FEWEST_BLOCKS, self._plan.request.blocks_per_round)
+        return self._clock.left() >= seconds + self._pace.blocks(blocks) + self._behind_blocks()
 
     def _start(self, number: int, stack: ExitStack) -> dict[Condition, tuple[str, Twin]]:
         """Fresh instances, made one after another in the drawn order, then read and warmed up side by side."""
         shared = self._plan.instances()
         drawn = instances(self._plan.settings.seed, number, tuple(shared))
         twins: dict[Condition, tuple[str, Twin]] = {}
-        self._prices.begin_round(number)
+        began, of_prices = self._clock.elapsed(), 0.0
+        is_hurried = self._pace.needs.price_seconds > 0 and not self._has_time_for(self._pace.ahead_of_blocks())
+        self._prices.begin_round(number, is_hurried=is_hurried)
         for done, (condition, name) in enumerate(drawn):
             if self._interruption.requested:
                 return twins
@@ -237,24 +265,33 @@ class RoundRunner:
             self._checks.settled(condition, twin.facts())
             self._checks.in_force(condition, twin.cipher_facts())
             self._checks.planned(condition, twin.plans(self._scripts))
+            priced = self._clock.elapsed()
             self._prices.take(shared[condition], twin)
+            of_prices += self._clock.elapsed() - priced
             if FACTOR in dict(condition.levels) and (proof := twin.prove()):
                 self._checks.proved(condition, proof)
             for other in shared[condition][1:]:
                 joined = self._twins.join(twin, self._plan.twin_settings(other, self._data_bytes))
                 stack.callback(joined.end)
                 twins[other] = (name, joined)
+        self._pace.took(Stage.START, self._clock.elapsed() - began - of_prices)
+        self._clock.ring_at_end(self._pace.tidying())
+        if of_prices:
+            self._pace.took(Stage.PRICES, of_prices)
         self._observe(Phase("checksum", "the twins' rows before the first trial"))
-        for condition, sums in self._checksums({c: twins[c] for c in shared}).items():
+        with self._pace.timed(Stage.ROWS):
+            before = self._checksums({c: twins[c] for c in shared})
+        for condition, sums in before.items():
             self._checks.before(condition, sums)
         self._checks.raise_if_rows_differ()
         warm = {condition: twin for condition, twin in twins.items() if self._plan.work(condition) == "warm"}
         if self._plan.warms_until_settled:
             self._warm_until_settled(number, warm)
         else:
-            for done, (condition, (_, twin)) in enumerate(warm.items()):
-                self._observe(Phase("warm-up", f"round {number + 1}", done, len(warm)))
-                self._warm_up(condition, twin, _WARM_UP + number)
+            with self._pace.timed(Stage.LAP):
+                for done, (condition, (_, twin)) in enumerate(warm.items()):
+                    self._observe(Phase("warm-up", f"round {number + 1}", done, len(warm)))
+                    self._warm_up(condition, twin, _WARM_UP + number)
         return twins
 
     def _warm_until_settled(self, number: int, twins: Mapping[Condition, tuple[str, Twin]]) -> None:
@@ -263,6 +300,9 @@ class RoundRunner:
         busiest = {max(met, key=lambda c: int(c.level("threads"))) for met in shared if met}
         misses: dict[Condition, list[float]] = {condition: [] for condition in busiest}
         for lap in range(MOST_LAPS):
+            if lap and not self._has_time_for(self._pace.of(Stage.LAP)):
+                break
+            began = self._clock.elapsed()
             for done, (condition, (_, twin)) in enumerate(twins.items()):
                 if lap and condition not in busiest:
                     continue  # it has met its connections; the cache is filled by the busiest of its instance
@@ -272,6 +312,7 @@ class RoundRunner:
                 missed = None if measured is None else misses_per_operation(measured)
                 if condition in busiest and missed is not None:
                     misses[condition].append(missed)
+            self._pace.took(Stage.LAP, self._clock.elapsed() - began)
             if self._interruption.requested or all(not found or is_settled(found) for found in misses.values()):
                 return
         self._checks.unsettled(number, {c: found for c, found in misses.items() if not is_settled(found)})
@@ -342,17 +383,20 @@ class RoundRunner:
         return [dataclasses.replace(m, pressure={**pressure, **m.pressure}) for m in measured]
 
     def _search(self, number: int, twins: Mapping[Condition, tuple[str, Twin]]) -> None:
-        """Search the files of all twins for planted markers, in one round of the run."""
+        """Search the files of all twins for planted markers, in one round of the run; of as many as there is time."""
         if self._interruption.requested or not self._evidence.is_due:
             return
-        began = self._clock.elapsed()
+        began, behind = self._clock.elapsed(), self._pace.behind_blocks(searches=False)
+        for_each = self._pace.of(Stage.SEARCH) / max(1, len(self._plan.instances()))
         self._evidence.gather(
             twins,
             lambda c: self._job(c, _SEARCH + number),
             watching=self._interruption.watching,
-            is_interrupted=lambda: self._interruption.requested,
+            is_interrupted=lambda: self._interruption.requested or self._clock.left() < for_each + behind,
             observe=self._observe,
         )
+        if not self._evidence.is_due:
+            self._pace.took(Stage.SEARCH, self._clock.elapsed() - began)
         self.extra_seconds += self._clock.elapsed() - began
 
     def _profile(self, number: int, twins: Mapping[Condition, tuple[str, Twin]]) -> None:
@@ -365,7 +409,7 @@ class RoundRunner:
                 number,
                 twins,
                 lambda c, lap: self._profiled_job(c, _PROFILE + (number << 8) + lap),
-                seconds_left=lambda: self._clock.left() - self._longest_compare,
+                seconds_left=lambda: self._clock.left() - self._behind_blocks(),
                 watching=self._interruption.watching,
                 is_interrupted=lambda: self._interruption.requested,
                 observe=self._observe,

@@ -49,6 +49,10 @@ class Source(Protocol):
     def size_bytes(self) -> int:
         """About how large a plain twin's data is."""
 
+    @property
+    def load_seconds(self) -> float:
+        """How long it took to load it as twins are loaded; 0 where that was not done."""
+
     def facts(self) -> DatabaseFacts:
         """What a report may tell of it."""
 
@@ -87,6 +91,7 @@ class DatabaseSource:
     notes: tuple[str, ...] = ()
     cautions: tuple[str, ...] = ()
     unrepeatable: tuple[str, ...] = ()
+    load_seconds: float = 0.0
 
     @property
     def size_bytes(self) -> int:

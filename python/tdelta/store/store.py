@@ -178,6 +178,13 @@ class Store:
                 (*cells, dumps(settings), dumps(machine), dumps(versions)),
             )
 
+    def forget(self, run_id: str) -> None:
+        """Remove a run that has no trials, with its facts; one that has some stays."""
+        with self._transaction() as db:
+            empty = "run_id = ? AND NOT EXISTS (SELECT 1 FROM trials WHERE run_id = ?)"
+            db.execute(f"DELETE FROM run_facts WHERE {empty}", (run_id, run_id))
+            db.execute(f"DELETE FROM runs WHERE {empty}", (run_id, run_id))
+
     def set_status(self, run_id: str, status: RunStatus) -> None:
         """Say where a run stands. Raises ``UnknownName`` for an id the store does not have."""
         self._update(run_id, "status = ?", (RunStatus(status).value,))

@@ -16,7 +16,7 @@ from .own import ROOT_PASSWORD, install, programs, root, running
 
 SHORT = (
     *("--engine", "postgres", "--no-aa-twin", "--trial-seconds", "0.1", "--blocks", "2"),
-    *("--rounds", "1..1", "--max-time", "60s"),
+    *("--rounds", "1..1", "--max-time", "120s"),
 )
 ROWS = 5000
 SHOP = (

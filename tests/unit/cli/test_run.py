@@ -22,7 +22,7 @@ from tdelta.session.studies import request_for
 from .asking import ASKED, WORDS
 from .calling import Called, call
 
-PLAN = DryRun(("a", "b"), 40.0, 85.0, 2**20, 2**30, 2**20, 2**30, "/somewhere", 54)
+PLAN = DryRun(("a", "b"), 15.0, 40.0, 85.0, 2**20, 2**30, 2**20, 2**30, "/somewhere", 54)
 
 
 class FakeSession:
@@ -192,6 +192,16 @@ def test_an_interrupted_run_shows_what_is_known_and_ends_in_130(session: FakeSes
     done = call("run")
     assert done.code == 130
     assert done.out.startswith("Interrupted before the end. Undecided: ")
+
+
+def test_a_dry_run_that_finds_no_room_ends_with_2_after_its_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    short = replace(PLAN, faults=("--max-time: expected at least 130 s, found 90 s",))
+    monkeypatch.setattr(tdelta.session, "dry_run", lambda *_: short, raising=False)
+    done = call("run", "--dry-run")
+    assert done.code == 2
+    assert "no room: this run would be refused" in done.out
+    assert "expected at least 130 s" in done.out
+    assert call("run", "--dry-run", "--json").code == 2
 
 
 def test_a_dry_run_measures_nothing(session: FakeSession) -> None:

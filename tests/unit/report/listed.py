@@ -41,6 +41,7 @@ STUDIES = (
 )
 PLAN = DryRun(
     conditions=("cipher=none", "cipher=aes-256"),
+    seconds_least=15.0,
     seconds_at_least=40.0,
     seconds_at_most=85.0,
     disk_bytes=450 * 2**20,

@@ -14,7 +14,7 @@ import tdelta.workloads
 from tdelta.driver import TwinFolder
 from tdelta.driver.fake import FakeTwin, FakeTwins, cost_by_cipher, equal_rows, plain_facts
 from tdelta.engines import Library
-from tdelta.errors import EngineUnavailable, StorageFault, TdeltaError, UsageError
+from tdelta.errors import EngineUnavailable, StorageFault, TdeltaError, TimeFault, UsageError
 from tdelta.inference import judge
 from tdelta.measure import PressureMeter
 from tdelta.records import Decision, Look, Phase, Role, RunPlanned, TrialDone
@@ -88,7 +88,7 @@ def test_a_run_stops_before_a_round_that_would_not_fit_in_its_time(sitting: Sitt
 
 def test_a_round_that_grows_too_long_ends_at_a_whole_block(sitting: Sitting) -> None:
     sitting = sitting.scripted(cost_ns=NEVER_PRECISE)
-    result = sitting.conduct(blocks_per_round=50, max_rounds=None, max_seconds=8.0)
+    result = sitting.conduct(blocks_per_round=50, max_rounds=None, max_seconds=15.0)
     assert (result.stopped_by, result.rounds) == ("time", 1)
     assert 1 < result.blocks < 50
     assert result.trials == 3 * result.blocks
@@ -107,9 +107,11 @@ def test_a_short_round_makes_up_the_fewest_that_were_asked_for(sitting: Sitting,
     assert result.blocks == 20 if rounds == 1 else 20 < result.blocks < 40
 
 
-def test_no_time_at_all_still_gives_one_block(sitting: Sitting) -> None:
-    result = sitting.conduct(max_seconds=0.001)
-    assert (result.blocks, result.trials, result.stopped_by) == (1, 3, "time")
+def test_a_run_without_time_for_a_short_round_is_refused_before_it_makes_anything(sitting: Sitting) -> None:
+    with pytest.raises(TimeFault, match=r"--max-time: expected at least 10 s, found 5 s: .*; give --max-time 10s"):
+        sitting.conduct(max_seconds=5.0)
+    assert sitting.twins.loaded == []
+    assert not (sitting.base / "twins").exists()
 
 
 @pytest.mark.parametrize(("budget", "decision"), [(0.05, Decision.OVER), (0.9, Decision.WITHIN)])
@@ -456,7 +458,7 @@ def test_the_folder_of_a_killed_run_is_swept_before_room_is_asked_for(
     (stale / "load-0.db").write_bytes(b"rows")
     found = []
     module = sys.modules["tdelta.session.conduct"]  # the package's attribute of that name is the function
-    monkeypatch.setattr(module, "check_room", lambda _plan: found.append(stale.exists()))
+    monkeypatch.setattr(module, "check_room", lambda *_: found.append(stale.exists()))
     sitting.conduct()
     assert found == [False]
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tdelta.driver.fake import FakeTwin
 from tdelta.errors import ServerLost
 from tdelta.records import Phase
 from tdelta.store import RunStatus
@@ -76,9 +77,16 @@ def test_a_fourth_death_ends_the_run_with_what_the_log_says(tmp_path: Path) -> N
 
 
 def test_a_loss_that_there_is_no_time_to_make_up_for_is_told_where_nothing_else_is_known(tmp_path: Path) -> None:
-    sitting = served(tmp_path, before_trial=dies(is_block))
+    dying = dies(is_block)
+
+    def before_trial(twin: FakeTwin, job) -> None:
+        if is_block(job):
+            twin._twins.clock.advance(50.0)
+        dying(twin, job)
+
+    sitting = served(tmp_path, before_trial=before_trial)
     with pytest.raises(ServerLost, match="died while it was at work"):
-        sitting.conduct(**OPTIONS, max_seconds=0.001)
+        sitting.conduct(**OPTIONS, max_seconds=60.0)
     assert sitting.status() is RunStatus.FAILED
 
 

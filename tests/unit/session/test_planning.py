@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -12,10 +13,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tdelta.driver.fake import FakeClock
 from tdelta.engines import SQLCIPHER, Library
-from tdelta.errors import UnknownName, UsageError, WorkloadError
+from tdelta.errors import TimeFault, UnknownName, UsageError, WorkloadError
 from tdelta.records import Metric, Role
-from tdelta.session import RunRequest, dry_run, plan, planning
+from tdelta.session import RunRequest, conduct, dry_run, plan, planning
 from tdelta.session.planning import request_from_json, request_to_json
 from tdelta.session.studies import request_for
 
@@ -165,7 +167,7 @@ def test_ciphers_are_those_of_the_library_that_was_named(sqlcipher: str) -> None
 
 def test_a_dry_run_of_connections_expects_the_longest_trials_of_twins_that_derive_keys() -> None:
     usual, connecting = (dry_run(RunRequest(workload=name)) for name in ("point-select", "connect"))
-    trials = usual.trials_at_least / 3  # of one condition
+    trials = usual.trials_at_least / 3 + RunRequest().min_rounds  # of one condition, with its warm-ups
     assert connecting.seconds_at_least - usual.seconds_at_least == pytest.approx(trials * (8 * 0.25 - 0.345))
 
 
@@ -244,8 +246,32 @@ def test_a_dry_run_makes_nothing_and_counts_trials_files_and_memory(tmp_path: Pa
 
 
 def test_a_dry_run_that_will_be_cut_short_says_so() -> None:
-    (caution,) = dry_run(RunRequest(max_seconds=5.0)).cautions
-    assert "--max-time is 5 s" in caution
+    told = dry_run(RunRequest(max_seconds=30.0))
+    assert told.cautions == (
+        f"3 rounds take about {told.seconds_at_least:.0f} s and --max-time is 30 s: the run will be cut short",
+    )
+    assert told.faults == ()
+
+
+def test_a_dry_run_names_all_that_there_is_no_room_for(tmp_path: Path) -> None:
+    told = dry_run(RunRequest(size_bytes=10**13, directory=tmp_path))
+    time, disk, memory = told.faults
+    assert re.match(r"--max-time: expected at least (\d+) h, found 85 s: .*; give --max-time \1h, or take less", time)
+    assert "of free disk space, found" in disk
+    assert "of free memory, found" in memory
+    assert told.seconds_least < told.seconds_at_least
+    assert told.cautions == ()
+
+
+def test_a_dry_run_and_the_refusal_of_the_run_name_the_same_time(tmp_path: Path) -> None:
+    request = RunRequest(max_seconds=5.0, directory=tmp_path / "twins", store=tmp_path / "runs.sqlite")
+    (said,) = dry_run(request).faults
+    with pytest.raises(TimeFault, match=f"^{re.escape(said)}$") as raised:
+        conduct(request, lambda _: None, now=FakeClock())
+    assert raised.value.exit_code == 2
+    assert not (tmp_path / "twins").exists()
+    enough = dataclasses.replace(request, max_seconds=raised.value.least_seconds)
+    assert dry_run(enough).faults == ()
 
 
 def test_every_field_of_a_request_is_stored() -> None:

@@ -186,6 +186,16 @@ def test_a_fact_of_an_unknown_run_is_refused(store):
         store.put_fact("nowhere", "key", 1)
 
 
+def test_a_run_without_trials_can_be_forgotten_and_one_with_some_cannot(store):
+    store.create_run(settings_of("20260803-bbbb"), MACHINE, VERSIONS)
+    store.add_trial(RUN, trial_of())
+    for run_id in (RUN, "20260803-bbbb"):
+        store.put_fact(run_id, "key", 1)
+        store.forget(run_id)
+    assert [run.run_id for run in store.runs()] == [RUN]
+    assert (store.get_fact(RUN, "key"), store.get_fact("20260803-bbbb", "key")) == (1, None)
+
+
 def test_runs_are_listed_newest_first_with_what_they_came_to(store):
     store.create_run(settings_of("20260803-bbbb"), MACHINE, VERSIONS)
     store.add_trial(RUN, trial_of())

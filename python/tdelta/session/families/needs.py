@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -15,27 +16,44 @@ if TYPE_CHECKING:
 class Needs:
     """What a run takes. ``disk_bytes`` and ``memory_bytes`` are what is there at once at most.
 
-    ``open_files`` is the most that one process has; 0 where there are few. ``set_up_seconds`` are until the first round
-    begins, ``round_seconds`` those of a round beside its blocks; ``step_seconds`` are a load's or rebuild's, and
-    ``cold_seconds`` what comes before a trial with cold caches.
+    ``open_files`` is the most that one process has; 0 where there are few. The seconds are of stages, in their order: a
+    user's database made ready, a load of one kind, which ciphers are in force, the size of a trial found; then in a
+    round all twins started, their prices measured, their rows read, ``laps`` warm-up trials on each; once a run the
+    files of all twins searched. ``step_seconds`` are a load's or rebuild's, and ``cold_seconds`` what comes before a
+    trial with cold caches.
     """
 
     disk_bytes: int
     memory_bytes: int
     open_files: int
-    set_up_seconds: float
-    round_seconds: float
+    load_seconds: float
+    start_seconds: float
+    rows_seconds: float
+    calibrate_seconds: float
+    stage_seconds: float = 0.0
+    observe_seconds: float = 0.0
+    price_seconds: float = 0.0
+    laps: int = 1
+    search_seconds: float = 0.0
     step_seconds: float = 0.0
     cold_seconds: float = 0.0
+
+    def set_up_seconds(self, kinds: int) -> float:
+        """Until the first round begins, of so many kinds of data."""
+        return self.stage_seconds + kinds * self.load_seconds + self.observe_seconds + self.calibrate_seconds
 
 
 # A load of 50 MB took 1 to 3 s a cipher, a worker 0.15 s to start.
 _LOAD_BYTES_PER_SECOND = 20e6
 _COPY_BYTES_PER_SECOND = 400e6
+_ROWS_BYTES_PER_SECOND = 100e6
+"""Rows read for their checksum, and files searched: 50 MB of SQLite took 0.2 s a twin."""
+
 # A user's database of 325 MB was staged in 6 s, and converted in 1 to 2 s a cipher.
 _STAGED_BYTES_PER_SECOND = 50e6
 _CONVERTED_BYTES_PER_SECOND = 150e6
 _WORKER_SECONDS = 0.25
+_FILE_PRICE_SECONDS = 1.0
 _WORKER_BYTES = 60_000_000
 _FILE_GROWTH = 1.3
 """A twin's file with its write-ahead log and the rows its trials add, over the file as loaded."""
@@ -77,7 +95,9 @@ _THREAD_BYTES = 12_000
 _SUPERVISOR_BYTES = 15_000_000
 _CONNECT_SECONDS = 0.2
 _OBSERVATION_SECONDS = 2.0
-_SEARCH_SECONDS = 3.0
+_SEARCH_SECONDS = 6.0
+"""Of one server's files, 165 MB of them empty: 6.2 s each of three MariaDBs on two CPUs with other work."""
+
 _LAPS = 4
 """Of warm-up; at least three, and fifteen at most."""
 
@@ -89,15 +109,19 @@ _OTHER_FILES = 1000
 def embedded_needs(plan: Plan) -> Needs:
     """A load for each kind, and a file and a process for each condition."""
     size, kinds, conditions = plan.size_bytes, len(plan.load_kinds()), len(plan.conditions)
-    loaded = kinds * size / _LOAD_BYTES_PER_SECOND
-    if plan.source is not None:
-        loaded = size / _STAGED_BYTES_PER_SECOND + kinds * size / _CONVERTED_BYTES_PER_SECOND
+    is_own = plan.source is not None
+    read = size / _ROWS_BYTES_PER_SECOND
     return Needs(
         disk_bytes=round(size * (kinds + conditions * _FILE_GROWTH)),
         memory_bytes=sum(_WORKER_BYTES + plan.twin_settings(c, size).cache_bytes for c in plan.conditions),
         open_files=0,
-        set_up_seconds=loaded,
-        round_seconds=conditions * (size / _COPY_BYTES_PER_SECOND + _WORKER_SECONDS),
+        stage_seconds=size / _STAGED_BYTES_PER_SECOND if is_own else 0.0,
+        load_seconds=_WORKER_SECONDS + size / (_CONVERTED_BYTES_PER_SECOND if is_own else _LOAD_BYTES_PER_SECOND),
+        calibrate_seconds=len(plan.strata) * (_WORKER_SECONDS + _CALIBRATION_TRIALS * plan.request.trial_seconds),
+        start_seconds=conditions * (size / _COPY_BYTES_PER_SECOND + _WORKER_SECONDS),
+        price_seconds=_FILE_PRICE_SECONDS * (len(plan.ciphers) - 1),
+        rows_seconds=conditions * read / _at_once(),
+        search_seconds=conditions * read,
         step_seconds=size / _LOAD_BYTES_PER_SECOND,
     )
 
@@ -118,15 +142,28 @@ def served_needs(plan: Plan, footprint: Footprint) -> Needs:
             + sum(_TWIN_BYTES + _THREAD_BYTES * int(c.level("threads")) for c in plan.conditions),
         ),
         open_files=_OTHER_FILES + max(one.connections for one in settings),
-        set_up_seconds=kinds * (data / _SERVER_LOAD_BYTES_PER_SECOND + footprint.initialize_seconds)
-        + (_OBSERVATION_SECONDS + started) * (len(plan.ciphers) - 1)
-        + servers * started
-        + strata * (_CONNECT_SECONDS + _CALIBRATION_TRIALS * trial)
-        + len(instances) * _SEARCH_SECONDS,
-        round_seconds=len(instances) * started + conditions * (_CONNECT_SECONDS + _LAPS * trial) + _price_seconds(plan),
+        load_seconds=_load_seconds(plan, data) + footprint.initialize_seconds,
+        observe_seconds=(_OBSERVATION_SECONDS + started) * (len(plan.ciphers) - 1),
+        calibrate_seconds=servers * started + strata * (_CONNECT_SECONDS + _CALIBRATION_TRIALS * trial),
+        start_seconds=len(instances) * started + conditions * _CONNECT_SECONDS,
+        price_seconds=_price_seconds(plan),
+        rows_seconds=len(instances) * data / _ROWS_BYTES_PER_SECOND / _at_once(),
+        laps=_LAPS,
+        search_seconds=len(instances) * (_SEARCH_SECONDS + data / _ROWS_BYTES_PER_SECOND),
         step_seconds=data / _SERVER_STEP_BYTES_PER_SECOND,
         cold_seconds=footprint.start_seconds,
     )
+
+
+def _load_seconds(plan: Plan, data_bytes: int) -> float:
+    """Of a user's dump, what its first restore took."""
+    restored = 0.0 if plan.source is None else plan.source.load_seconds
+    return restored or data_bytes / _SERVER_LOAD_BYTES_PER_SECOND
+
+
+def _at_once() -> int:
+    """Twins whose rows are read at the same time."""
+    return os.cpu_count() or 1
 
 
 def _price_seconds(plan: Plan) -> float:
@@ -143,6 +180,7 @@ def analytic_needs(plan: Plan) -> Needs:
     """The files of rows, a load for each kind, and a file and a process for each condition."""
     size, kinds, conditions = plan.size_bytes, len(plan.load_kinds()), len(plan.conditions)
     settings = [plan.twin_settings(condition, size) for condition in plan.conditions]
+    read, ciphers = size / _ROWS_BYTES_PER_SECOND, {(s.cipher, s.aes_instructions) for s in settings}
     return Needs(
         disk_bytes=round(size * (_GENERATED_SIZES + kinds + conditions * _FILE_GROWTH)) + _SPILL_BYTES,
         memory_bytes=max(
@@ -150,23 +188,32 @@ def analytic_needs(plan: Plan) -> Needs:
             sum(_ANALYTIC_WORKER_BYTES + (one.memory_mib << 20) for one in settings) + _BLOCK_PRICE_BYTES,
         ),
         open_files=0,
-        set_up_seconds=size / _GENERATED_BYTES_PER_SECOND + kinds * size / _ANALYTIC_LOAD_BYTES_PER_SECOND,
-        round_seconds=conditions * (size / _COPY_BYTES_PER_SECOND + _ANALYTIC_WORKER_SECONDS)
-        + conditions * _SPILL_SECONDS / max(1, plan.request.min_rounds)
-        + _BLOCK_PRICE_SECONDS * len({(one.cipher, one.aes_instructions) for one in settings if one.cipher != "none"}),
+        load_seconds=_ANALYTIC_WORKER_SECONDS
+        + size / _ANALYTIC_LOAD_BYTES_PER_SECOND
+        + size / _GENERATED_BYTES_PER_SECOND / kinds,
+        calibrate_seconds=len(plan.strata)
+        * (_ANALYTIC_WORKER_SECONDS + _CALIBRATION_TRIALS * plan.request.trial_seconds),
+        start_seconds=conditions * (size / _COPY_BYTES_PER_SECOND + _ANALYTIC_WORKER_SECONDS),
+        price_seconds=_BLOCK_PRICE_SECONDS * sum(cipher != "none" for cipher, _ in ciphers),
+        rows_seconds=conditions * read / _at_once(),
+        search_seconds=conditions * (_SPILL_SECONDS + read),
         step_seconds=size / _ANALYTIC_LOAD_BYTES_PER_SECOND,
     )
 
 
 def own_needs(plan: Plan) -> Needs:
     """Servers of the user's: a worker for each condition, and nothing on this machine's disk."""
-    kinds, conditions = len(plan.load_kinds()), len(plan.conditions)
+    conditions, load_seconds = len(plan.conditions), plan.size_bytes / _SERVER_LOAD_BYTES_PER_SECOND
+    loaded_anew = len(plan.load_kinds()) * load_seconds if plan.mix().writes else 0.0
     return Needs(
         disk_bytes=0,
         memory_bytes=sum(_TWIN_BYTES + _THREAD_BYTES * int(c.level("threads")) for c in plan.conditions),
         open_files=0,
-        set_up_seconds=kinds * plan.size_bytes / _SERVER_LOAD_BYTES_PER_SECOND,
-        round_seconds=conditions * (_CONNECT_SECONDS + _LAPS * plan.request.trial_seconds),
+        load_seconds=load_seconds,
+        calibrate_seconds=len(plan.strata) * (_CONNECT_SECONDS + _CALIBRATION_TRIALS * plan.request.trial_seconds),
+        start_seconds=conditions * _CONNECT_SECONDS + loaded_anew,
+        rows_seconds=conditions * plan.size_bytes / _ROWS_BYTES_PER_SECOND / _at_once(),
+        laps=_LAPS,
     )
 
 

@@ -1,0 +1,268 @@
+"""How long what is left of a run takes: estimated before anything is made, then mended by every stage that was timed.
+
+One estimate serves the preflight, ``--dry-run`` and the run itself. A stage that was run takes as long again as it did
+at its longest; one that was not takes what was estimated, times the factor by which those that were run went past their
+estimates; trials are sized to a time, and do not. So a machine that others press, too, is known by its first load.
+
+Where time is short, a run leaves out, in this order: rounds, blocks of a round (down to `FEWEST_BLOCKS`), the CPU
+profile, the prices of its ledger, laps of a warm-up (down to one), the search of the files. What does not fit even so
+is refused, with the least time that would do.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+
+from tdelta.errors import TimeFault
+from tdelta.records import Condition
+from tdelta.session.calibration import LONGEST_TRIALS
+from tdelta.session.families.needs import Needs
+from tdelta.session.planning import Plan
+from tdelta.session.warming import LOOKED_AT
+
+FEWEST_BLOCKS = 2
+"""Of the shortest run there is: of one block nothing can be said of how far blocks differ."""
+
+CLOSING_SECONDS = 1.5
+"""Kept back at the end of the time for the verdict itself, or `_LOOKS` looks where these take longer."""
+
+_LOOKS = 2.0
+_SPARE = 1.1
+"""Times the estimate: what is named as the least time has to do."""
+
+_ROUNDED_SECONDS = ((36_000.0, 3600.0), (600.0, 60.0), (0.0, 5.0))
+"""From so many on, the least time is named in whole so many."""
+
+_MINUTES_FROM = 600
+_EVEN_SECONDS = 3.0
+"""Weighs against what short stages say of the machine: starting a process is no measure of a load."""
+
+_TRIAL_GAP_SECONDS = 0.02
+_SLOWDOWN = 1.3
+_MOST_SLOWDOWN = 4.0
+"""One slow stage, a load above all, does not say that all others are slower by more."""
+
+_END_SECONDS = 0.1
+_SERVER_END_SECONDS = 0.3
+"""Of one twin, its files removed."""
+
+_LOADED_END = 2.0
+"""How many times as long it takes to remove what twins were copied from: 7.5 s of a PostgreSQL on a busy disk, where a
+twin took 3 s. A twin takes as much longer to end, as far as can be said before, as it took to be made."""
+
+
+class Stage(StrEnum):
+    """The stages of a run, in their order. ``STEPS`` is a block that has loads or rebuilds."""
+
+    LOAD = "load"
+    OBSERVE = "observe"
+    CALIBRATE = "calibrate"
+    START = "start"
+    PRICES = "prices"
+    ROWS = "rows"
+    LAP = "lap"
+    BLOCK = "block"
+    STEPS = "steps"
+    SEARCH = "search"
+    END = "end"
+    LOOK = "look"
+
+
+_OF_TRIALS = (Stage.LAP, Stage.BLOCK)
+"""These are sized to a time, on the machine as it is."""
+
+_SET_UP = (Stage.LOAD, Stage.OBSERVE, Stage.CALIBRATE)
+
+
+class Pace:
+    """What stages of one plan take.
+
+    Args:
+        plan: the run.
+        elapsed: how long it has been under way.
+    """
+
+    def __init__(self, plan: Plan, elapsed: Callable[[], float] = lambda: 0.0) -> None:
+        self._plan = plan
+        self._elapsed = elapsed
+        self.needs = plan.family.needs(plan)
+        self._counts = {Stage.LOAD: len(plan.load_kinds()), Stage.OBSERVE: 1, Stage.CALIBRATE: 1}
+        self._estimates = _estimates(plan, self.needs)
+        self._done = Counter[Stage]()
+        self._took = Counter[Stage]()
+        self._longest: dict[Stage, float] = {}
+
+    @contextmanager
+    def timed(self, stage: Stage) -> Iterator[None]:
+        """Take note of how long a stage takes; not of one that fails."""
+        began = self._elapsed()
+        yield
+        self.took(stage, self._elapsed() - began)
+
+    def took(self, stage: Stage, seconds: float) -> None:
+        """Take note of how long a stage took."""
+        self._done[stage] += 1
+        self._took[stage] += seconds  # type: ignore[assignment]
+        # Caches fill from lap to lap: the last one is the most like what comes.
+        self._longest[stage] = seconds if stage is Stage.LAP else max(seconds, self._longest.get(stage, 0.0))
+
+    def filled(self, trial_seconds: float) -> None:
+        """Take note of the length of a trial that was found, where it is longer than was asked for."""
+        longer = max(1.0, trial_seconds / self._plan.request.trial_seconds)
+        for stage in (Stage.LAP, Stage.BLOCK):
+            self._estimates[stage] *= longer
+
+    def of(self, stage: Stage) -> float:
+        """What the next stage of that kind takes."""
+        measured = self._longest.get(stage)
+        if measured is not None:
+            return measured
+        slowdown = 1.0 if stage in _OF_TRIALS else self._slowdown()
+        if stage is Stage.END and self._estimates[Stage.START]:
+            slowdown = max(slowdown, self._longest.get(Stage.START, 0.0) / self._estimates[Stage.START])
+        return self._estimates[stage] * slowdown
+
+    def tidying(self) -> float:
+        """What it takes to end a round's twins and to remove all that the run made."""
+        each = self.of(Stage.END) / len(self._plan.instances())
+        return self.of(Stage.END) + _LOADED_END * each * len(self._plan.load_kinds())
+
+    def _slowdown(self) -> float:
+        """By how much the stages that were run took longer than was estimated; at least 1, and at most so much."""
+        known = [stage for stage in self._done if stage is not Stage.LOOK]
+        estimated = _EVEN_SECONDS + sum(self._done[stage] * self._estimates[stage] for stage in known)
+        took = _EVEN_SECONDS + sum(self._took[stage] for stage in known)
+        return min(_MOST_SLOWDOWN, max(1.0, took / estimated))
+
+    def block(self, *, has_steps: bool) -> float:
+        """What the next block takes; a lap of the warm-up is one, too."""
+        if has_steps:
+            return self.of(Stage.STEPS)
+        of_lap = self._longest.get(Stage.LAP, 0.0) * self._estimates[Stage.BLOCK] / self._estimates[Stage.LAP]
+        return self.of(Stage.BLOCK) if Stage.BLOCK in self._longest else max(self.of(Stage.BLOCK), of_lap)
+
+    def closing(self) -> float:
+        """What comes behind the last round: its files removed, and the verdict."""
+        verdict = max(CLOSING_SECONDS * self._slowdown(), _LOOKS * self._longest.get(Stage.LOOK, 0.0))
+        return verdict + self.tidying() - self.of(Stage.END)
+
+    def behind_blocks(self, *, searches: bool) -> float:
+        """What comes behind the last block of a round, until the run has its answer."""
+        return self.of(Stage.ROWS) + self.of(Stage.END) + self.closing() + (self.of(Stage.SEARCH) if searches else 0.0)
+
+    def ahead_of_blocks(self, *, laps: int | None = None, prices: bool = True) -> float:
+        """What comes before the first block of a round."""
+        times = self.needs.laps if laps is None else min(laps, self.needs.laps)
+        before = self.of(Stage.START) + self.of(Stage.ROWS) + times * self.of(Stage.LAP)
+        return before + (self.of(Stage.PRICES) if prices else 0.0)
+
+    def blocks(self, number: int) -> float:
+        """The first so many blocks of a round."""
+        return sum(self.block(has_steps=self._has_steps(place)) for place in range(number))
+
+    def set_up_left(self) -> float:
+        """What is left before the first round."""
+        return sum(max(0, self._counts[s] - self._done[s]) * self.of(s) for s in _SET_UP)
+
+    def shortest(self, *, searches: bool = True) -> float:
+        """What is left until an answer of one round, as short as can be."""
+        blocks = self.blocks(min(FEWEST_BLOCKS, self._plan.request.blocks_per_round))
+        ahead = self.ahead_of_blocks(laps=LOOKED_AT if searches else 1, prices=False)
+        return self.set_up_left() + ahead + blocks + self.behind_blocks(searches=searches)
+
+    def whole(self, rounds: int) -> float:
+        """What is left until an answer of so many whole rounds."""
+        one = self.ahead_of_blocks() + self.blocks(self._plan.request.blocks_per_round) + self.of(Stage.ROWS)
+        return self.set_up_left() + rounds * (one + self.of(Stage.END)) + self.of(Stage.SEARCH) + self.closing()
+
+    def require(self, *, searches: bool = True) -> None:
+        """Raise ``TimeFault`` where what is left does not fit into the run's time.
+
+        Args:
+            searches: whether the search of the files, and a whole warm-up, are to fit, too.
+        """
+        found, elapsed = self._plan.request.max_seconds, self._elapsed()
+        if elapsed + self.shortest(searches=searches) > found:
+            raise self.fault()
+
+    def require_blocks(self) -> None:
+        """Raise ``TimeFault`` where the fewest blocks of a round whose twins are there do not fit."""
+        blocks = self.blocks(min(FEWEST_BLOCKS, self._plan.request.blocks_per_round))
+        if self._elapsed() + blocks + self.behind_blocks(searches=False) > self._plan.request.max_seconds:
+            raise self.fault()
+
+    def fault(self) -> TimeFault:
+        """That the time is too short, and how long it has to be."""
+        found, elapsed = self._plan.request.max_seconds, self._elapsed()
+        needed = max(elapsed, found if self._done else 0.0, elapsed + self.shortest())
+        return TimeFault(found, _rounded(_SPARE * needed), self._why(elapsed))
+
+    def _why(self, elapsed: float) -> str:
+        set_up, blocks = self.set_up_left(), min(FEWEST_BLOCKS, self._plan.request.blocks_per_round)
+        before = (
+            f"{about(elapsed)} have passed" if self._done else f"the set-up takes about {about(elapsed + set_up)} here"
+        )
+        if self._done and set_up:
+            before += f", {about(set_up)} more of the set-up are to come"
+        counted = f"{blocks} blocks" if blocks > 1 else "one block"
+        return (
+            f"{before}, and the shortest round, of {counted}, with the search of its files, takes about"
+            f" {about(self.shortest() - set_up)}"
+        )
+
+    def _has_steps(self, place: int) -> bool:
+        return any(self._plan.step(c) and self._plan.has_part(c, place) for c in self._plan.conditions)
+
+
+def _rounded(seconds: float) -> float:
+    """Rounded up to what reads well."""
+    step = next(step for least, step in _ROUNDED_SECONDS if seconds >= least)
+    return step * math.ceil(seconds / step)
+
+
+def about(seconds: float) -> str:
+    """An estimated time for people; no more of it than is known."""
+    if seconds < _MINUTES_FROM:
+        return f"{seconds:.0f} s"
+    hours, minutes = divmod(round(seconds / 60), 60)
+    return f"{hours} h {minutes:02d} min" if hours else f"{minutes} min"
+
+
+def _estimates(plan: Plan, needs: Needs) -> dict[Stage, float]:
+    return {
+        Stage.LOAD: needs.load_seconds,
+        Stage.OBSERVE: needs.observe_seconds,
+        Stage.CALIBRATE: needs.calibrate_seconds,
+        Stage.START: needs.start_seconds,
+        Stage.PRICES: needs.price_seconds,
+        Stage.ROWS: needs.rows_seconds,
+        Stage.LAP: sum(_trial_seconds(plan, c) for c in plan.conditions if plan.work(c) == "warm")
+        or _TRIAL_GAP_SECONDS,
+        Stage.BLOCK: sum(_part_seconds(plan, needs, c) for c in plan.conditions if not plan.step(c)),
+        Stage.STEPS: sum(_part_seconds(plan, needs, c) for c in plan.conditions),
+        Stage.SEARCH: needs.search_seconds,
+        Stage.END: len(plan.instances()) * (_SERVER_END_SECONDS if plan.request.is_served else _END_SECONDS),
+        Stage.LOOK: 0.0,
+    }
+
+
+def _trial_seconds(plan: Plan, condition: Condition) -> float:
+    """About how long a trial takes. Twins that derive a key for each operation take the longest there are."""
+    usual = plan.request.trial_seconds * _SLOWDOWN + _TRIAL_GAP_SECONDS
+    derives = plan.workload.connects and condition.level("cipher") != "none"
+    return LONGEST_TRIALS * plan.request.trial_seconds if derives else usual
+
+
+def _part_seconds(plan: Plan, needs: Needs, condition: Condition) -> float:
+    """A condition's part of a block.
+
+    A load or rebuild takes as long as the data does at first, and before a cold trial a server is started.
+    """
+    if plan.step(condition):
+        return needs.step_seconds
+    traced = _trial_seconds(plan, condition) if plan.request.trace else 0.0
+    return _trial_seconds(plan, condition) + traced + (needs.cold_seconds if plan.is_cold(condition) else 0.0)

@@ -1,0 +1,278 @@
+"""How long what is left of a run takes, and what is left out where the time is short."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+from tdelta.driver.fake import FakeClock, FakeTwin, FakeTwins
+from tdelta.errors import TimeFault
+from tdelta.evidence import NO_MARKER
+from tdelta.records import Phase, Role
+from tdelta.session import RunRequest, conduct
+from tdelta.session.pace import FEWEST_BLOCKS, Pace, Stage
+from tdelta.session.planning import plan
+from tdelta.session.preflight import has_room_for, time_caution
+from tdelta.store import Store
+
+from .conducting import Sitting, check
+from .served import OPTIONS, installed, is_search, served
+
+
+def pace(clock: FakeClock | None = None, **options: object) -> Pace:
+    return Pace(plan(RunRequest(**{"seed": 1, **options}), "r"), clock or FakeClock())
+
+
+class SlowLoads(FakeTwins):
+    """Loads take so long."""
+
+    seconds = 0.0
+
+    def load(self, settings):
+        self.clock.advance(self.seconds)
+        return super().load(settings)
+
+
+def slow_loads(sitting: Sitting, seconds: float) -> Sitting:
+    twins = SlowLoads(sitting.twins.script)
+    twins.seconds = seconds
+    return Sitting(sitting.base, twins)
+
+
+# The estimate
+
+
+def test_a_stage_that_was_timed_takes_as_long_again_as_at_its_longest() -> None:
+    of = pace()
+    for seconds in (1.0, 5.0, 2.0):
+        of.took(Stage.ROWS, seconds)
+    assert of.of(Stage.ROWS) == 5.0
+
+
+def test_a_machine_whose_loads_are_slow_is_taken_to_be_slow_at_all_else() -> None:
+    of, before = pace(size_bytes=500_000_000), pace(size_bytes=500_000_000)
+    of.took(Stage.LOAD, 3.0 * of.of(Stage.LOAD))
+    for stage in (Stage.SEARCH, Stage.START):
+        assert 2.0 * before.of(stage) < of.of(stage) <= 3.0 * before.of(stage)
+    assert of.of(Stage.BLOCK) == before.of(Stage.BLOCK), "a trial is sized to a time"
+
+
+def test_a_machine_whose_loads_are_fast_is_not_taken_to_be_fast_at_all_else() -> None:
+    of, before = pace(), pace()
+    of.took(Stage.LOAD, 0.0)
+    assert of.of(Stage.SEARCH) == before.of(Stage.SEARCH)
+
+
+def test_a_first_block_takes_as_long_as_a_lap_of_the_warm_up_showed() -> None:
+    of = pace()
+    usual = of.block(has_steps=False)
+    of.took(Stage.LAP, 50.0)
+    assert of.block(has_steps=False) >= 50.0 > usual
+    of.took(Stage.BLOCK, 3.0)
+    assert of.block(has_steps=False) == 3.0
+
+
+def test_longer_trials_than_were_asked_for_make_longer_blocks() -> None:
+    of, asked = pace(trial_seconds=0.5), pace(trial_seconds=0.5)
+    of.filled(4.0)
+    assert of.block(has_steps=False) == pytest.approx(8.0 * asked.block(has_steps=False))
+
+
+def test_the_least_time_is_enough_to_be_asked_for() -> None:
+    with pytest.raises(TimeFault) as raised:
+        pace(max_seconds=1.0).require()
+    pace(max_seconds=raised.value.least_seconds).require()
+    assert raised.value.least_seconds <= 1.25 * pace().shortest() + 5.0
+
+
+def test_what_has_passed_counts() -> None:
+    clock = FakeClock()
+    of = pace(clock, max_seconds=60.0)
+    of.require()
+    clock.advance(55.0)
+    with pytest.raises(TimeFault, match=r"expected at least \d+ s, found 1 m"):
+        of.require()
+
+
+def test_fewer_rounds_than_were_asked_for_are_said_before_the_run() -> None:
+    assert time_caution(plan(RunRequest(seed=1), "r")) is None
+    said = time_caution(plan(RunRequest(seed=1, min_rounds=30), "r"))
+    assert said is not None
+    assert said.startswith("30 rounds take about ")
+
+
+# Room for more twins
+
+
+def test_a_further_twin_has_room_where_its_rounds_fit(tmp_path: Path) -> None:
+    roomy = plan(RunRequest(seed=1, directory=tmp_path), "r")
+    assert has_room_for(roomy, 1)
+    exact = Pace(roomy).whole(3)
+    tight = plan(RunRequest(seed=1, directory=tmp_path, max_seconds=1.01 * exact), "r")
+    assert has_room_for(tight, 0)
+    assert not has_room_for(tight, 1)
+
+
+@pytest.mark.parametrize("what", ["free_disk_bytes", "free_memory_bytes"])
+def test_a_further_twin_has_no_room_where_disk_or_memory_has_none(
+    what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = plan(RunRequest(seed=1, directory=tmp_path, size_bytes=20_000_000), "r")
+    needs = Pace(made).needs
+    free = needs.disk_bytes if "disk" in what else needs.memory_bytes
+    monkeypatch.setattr(f"tdelta.session.preflight.{what}", lambda *_: free)
+    assert has_room_for(made, 0)
+    assert not has_room_for(made, 1)
+
+
+def test_a_further_twin_on_a_server_is_a_server_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    installed(monkeypatch)
+    made = plan(RunRequest(engine="mariadb", scope="data", seed=1, directory=tmp_path, max_seconds=600.0), "r")
+    one = next(condition for condition in made.conditions if condition.role is Role.TREATMENT)
+    assert one not in (c for c in made.conditions if c.role is Role.AA)
+    assert has_room_for(made, 1)
+    assert not has_room_for(made, 30)
+
+
+# What a run leaves out
+
+
+def test_a_first_load_that_is_too_slow_ends_the_run_with_the_least_time_and_keeps_nothing(sitting: Sitting) -> None:
+    slow = slow_loads(sitting, 25.0)
+    with pytest.raises(TimeFault, match=r"expected at least (\d+) s, found 30 s: 25 s have passed") as raised:
+        slow.conduct(max_seconds=30.0)
+    assert len(slow.twins.loaded) == 1
+    assert slow.twins.clock() <= 33.0
+    assert raised.value.least_seconds > 50.0
+    assert list((sitting.base / "twins").iterdir()) == []
+    with Store.open(sitting.store) as store:
+        assert store.runs() == ()
+    again = slow_loads(sitting, 25.0)
+    again.conduct(max_seconds=raised.value.least_seconds)
+    assert again.twins.clock() <= raised.value.least_seconds
+
+
+def test_the_search_is_reserved_before_another_block_begins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    installed(monkeypatch)
+
+    def searching(twin: FakeTwin, job) -> None:
+        if is_search(job):
+            twin._twins.clock.advance(5.0)
+
+    sitting = served(tmp_path, before_trial=searching)
+    options = {**OPTIONS, "blocks_per_round": 100, "trial_seconds": 2.0, "min_rounds": 1, "max_rounds": None}
+    result = sitting.conduct(**options, max_seconds=120.0)
+    assert result.stopped_by == "time"
+    assert sitting.twins.clock() <= 120.0
+    assert "NOT" not in check(result, NO_MARKER).detail
+
+
+def test_a_search_that_there_is_no_time_for_is_left_out_and_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    installed(monkeypatch)
+    blocks = []
+
+    def slow_blocks(twin: FakeTwin, job) -> None:
+        if job.stream < 1 << 40:
+            blocks.append(job)
+            twin._twins.clock.advance(13.0)
+
+    sitting = served(tmp_path, before_trial=slow_blocks)
+    result = sitting.conduct(**OPTIONS, min_rounds=1, max_rounds=1, max_seconds=60.0)
+    assert sitting.twins.clock() <= 66.0
+    assert "NOT searched" in check(result, NO_MARKER).detail
+
+
+def test_warm_ups_end_where_blocks_need_the_time_and_that_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    installed(monkeypatch)
+    laps = []
+
+    def counters(_twin: FakeTwin, job):
+        laps.append(job)
+        return {"buffer_reads": 1_000_000 // len(laps)}
+
+    sitting = served(tmp_path, counters=counters)
+    result = sitting.conduct(**OPTIONS, trial_seconds=2.0, min_rounds=1, max_rounds=1, max_seconds=90.0)
+    assert sitting.twins.clock() <= 90.0
+    assert result.blocks >= FEWEST_BLOCKS
+    (said,) = (caution for caution in result.cautions if "had not settled" in caution and "#aa" in caution)
+    assert "after 15 trials" not in said
+
+
+def test_prices_that_there_is_no_time_for_are_left_out_and_said(sitting: Sitting) -> None:
+    shortest = Pace(plan(sitting.request(), "r")).shortest()
+    asked = slow_loads(sitting, 0.3)
+    result = asked.conduct(max_seconds=shortest + 0.2, min_rounds=1, max_rounds=1)
+    assert asked.twins.clock() <= 1.1 * shortest
+    assert any("--max-time left no time for them" in caution for caution in result.cautions)
+    roomy = slow_loads(sitting, 0.3).conduct(max_seconds=60.0, min_rounds=1, max_rounds=1)
+    assert not any("--max-time" in caution for caution in roomy.cautions)
+
+
+def test_a_run_that_will_be_cut_short_says_so_before_and_with_its_answer(sitting: Sitting) -> None:
+    result = sitting.conduct(min_rounds=50, max_rounds=None, max_seconds=15.0)
+    (said,) = (event.detail for event in sitting.events if isinstance(event, Phase) and event.name == "time")
+    assert said.startswith("50 rounds take about ")
+    assert said in result.cautions
+
+
+# The wall clock
+
+
+class Hanging(FakeTwins):
+    """A stage hangs for much longer than the run's time."""
+
+    at = ""
+
+    def load(self, settings):
+        if self.at == "load":
+            time.sleep(60.0)
+        return super().load(settings)
+
+    def block(self, entries, order):
+        if self.at == "block" and len(self.started) > 1:
+            began = time.monotonic()
+            while time.monotonic() < began + 60.0 and not entries[0][0]._stopped:
+                time.sleep(0.01)
+        return super().block(entries, order)
+
+
+def hanging(at: str) -> FakeTwins:
+    twins = Hanging()
+    twins.at = at
+    return twins
+
+
+def test_a_load_that_hangs_ends_with_the_runs_time(sitting: Sitting) -> None:
+    began = time.monotonic()
+    with pytest.raises(TimeFault, match=r"found 5 s: "):
+        conduct(sitting.request(max_seconds=5.0, trial_seconds=0.02), sitting.events.append, make_twins=hanging("load"))
+    assert time.monotonic() - began < 5.5
+    assert list((sitting.base / "twins").iterdir()) == []
+
+
+def test_a_trial_that_hangs_is_stopped_at_the_end_of_the_runs_time_and_what_is_known_is_the_answer(
+    sitting: Sitting,
+) -> None:
+    began = time.monotonic()
+    result = conduct(
+        sitting.request(max_seconds=5.0, trial_seconds=0.02, min_rounds=1, max_rounds=1),
+        sitting.events.append,
+        make_twins=hanging("block"),
+    )
+    assert time.monotonic() - began < 5.5
+    assert (result.stopped_by, result.interrupted, result.blocks) == ("time", False, 1)
+    assert "the run was interrupted: this is what was known by then" not in result.cautions
+
+
+def test_what_was_slow_to_make_is_slow_to_remove() -> None:
+    of, before = pace(), pace()
+    of.took(Stage.START, 5.0 * of.of(Stage.START))
+    assert of.tidying() > 4.0 * before.tidying()
+    of.took(Stage.END, 0.0)
+    assert of.tidying() == 0.0
