@@ -12,7 +12,7 @@ from typing import Any
 
 from tdelta.driver import TrialJob, Twin
 from tdelta.evidence import FileClass, Found, Searched, validity, weigh
-from tdelta.records import Condition, Event, FileEvidence, Phase, Validity
+from tdelta.records import Condition, Event, FileEvidence, Phase, Role, Validity
 from tdelta.session.planning import Plan
 
 _TRIAL_SECONDS = 0.1
@@ -82,7 +82,11 @@ class Evidence:
     def _searchable(self) -> list[Condition]:
         """One condition of each instance whose files can be read as they lie on the disk."""
         plan = self._plan
-        return [c for c in plan.instances() if plan.family.can_be_searched(plan.twin_settings(c, 0))]
+        return [c for c in self._instances() if plan.family.can_be_searched(plan.twin_settings(c, 0))]
+
+    def _instances(self) -> list[Condition]:
+        """One condition of each instance but B/B twins: not every round has them, and they hold what their twins do."""
+        return [condition for condition in self._plan.instances() if condition.role is not Role.BB]
 
     def records(self) -> tuple[FileEvidence, ...]:
         """What it means, in the design's order."""
@@ -96,7 +100,7 @@ class Evidence:
     def _not_searched(self) -> str:
         if self._searchable() and not self._searched:
             return _INTERRUPTED
-        out_of_reach = len(self._plan.instances()) - len(self._searchable())
+        out_of_reach = len(self._instances()) - len(self._searchable())
         if out_of_reach:
             return f"{out_of_reach} twins NOT searched: {self._plan.family.unsearched}"
         twins = len(self._searchable())

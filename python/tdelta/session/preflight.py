@@ -32,7 +32,7 @@ _SLOWDOWN = 1.3
 
 def check_room(plan: Plan) -> None:
     """Raise ``StorageFault`` or ``EnvironmentFault`` where the run cannot fit, naming what is missing."""
-    needs = plan.family.needs(plan)
+    needs = plan.family.needs(plan.of_one_round())
     require_writable(plan.base)
     require_open_files(needs.open_files)
     if plan.source is None:
@@ -60,6 +60,43 @@ def _block_seconds(plan: Plan, needs: Needs, place: int) -> float:
         return trial + (needs.cold_seconds if plan.is_cold(condition) else 0.0)
 
     return sum(seconds(condition) for condition in plan.conditions if plan.has_part(condition, place))
+
+
+def _least_seconds(plan: Plan, needs: Needs) -> float:
+    """About how long the fewest rounds asked for take, set-up included."""
+    blocks = (_block_seconds(plan.of_one_round(), needs, place) for place in range(plan.request.blocks_per_round))
+    return needs.set_up_seconds + plan.request.min_rounds * (needs.round_seconds + sum(blocks))
+
+
+def with_bb_twin(plan: Plan) -> Plan:
+    """Decide whether a run has a B/B twin where the request leaves it open: where the time, disk and memory allow.
+
+    Nothing is encrypted in a run of identical twins, nor in one that only plants costs: these have none. A user's own
+    servers have none either unless asked for, since it is one more schema on a server that others may use.
+    """
+    if plan.request.bb_twin is not None:
+        return plan
+    grown = plan.decided(bb_twin=True)
+    if plan.settings.own_servers is not None or not grown.bb_twins:
+        return plan.decided(bb_twin=False)
+    lacking = _lacking(grown)
+    if lacking is None:
+        return grown
+    return plan.decided(bb_twin=False, cautions=(f"no B/B twin (a second encrypted instance): {lacking}",))
+
+
+def _lacking(plan: Plan) -> str | None:
+    """What a run does not fit into, in words; None where it fits."""
+    needs, request = plan.family.needs(plan.of_one_round()), plan.request
+    seconds, memory = _least_seconds(plan, needs), free_memory_bytes()
+    if seconds > request.max_seconds:
+        rounds = f"{request.min_rounds} rounds" if request.min_rounds > 1 else "1 round"
+        return f"{rounds} with it take about {seconds:.0f} s and --max-time is {request.max_seconds:.0f} s"
+    if needs.disk_bytes > free_disk_bytes(plan.base):
+        return f"the disk under {plan.base} has no room for it"
+    if memory is not None and needs.memory_bytes > memory:
+        return "there is too little free memory for it"
+    return None
 
 
 def dry_run(
@@ -101,11 +138,11 @@ def _require_proposal(request: RunRequest) -> None:
 
 def _outlook(request: RunRequest, ground: Ground) -> DryRun:
     source = ground.source
-    made = plan(request, "dry-run", source, ground.servers)
-    needs = made.family.needs(made)
-    trials = request.min_rounds * made.trials_per_round
-    blocks = [_block_seconds(made, needs, place) for place in range(request.blocks_per_round)]
-    at_least = needs.set_up_seconds + request.min_rounds * (needs.round_seconds + sum(blocks))
+    made = with_bb_twin(plan(request, "dry-run", source, ground.servers))
+    needs = made.family.needs(made.of_one_round())
+    trials = sum(made.trials_in(number) for number in range(request.min_rounds))
+    blocks = [_block_seconds(made.of_one_round(), needs, place) for place in range(request.blocks_per_round)]
+    at_least = _least_seconds(made, needs)
     first_block = needs.set_up_seconds + needs.round_seconds + blocks[0]  # these are always finished
     cautions = list(made.cautions)
     if at_least > request.max_seconds:
