@@ -6,7 +6,7 @@ A run that is interrupted before keeps what was searched by then and says so; it
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -30,8 +30,8 @@ class Evidence:
 
     @property
     def is_due(self) -> bool:
-        """Whether some twin was not searched yet."""
-        return len(self._searched) < len(self._searchable())
+        """Whether some twin was not searched yet that every round has."""
+        return _lasting(one.condition for one in self._searched) < _lasting(self._searchable())
 
     def as_json(self) -> list[dict[str, object]]:
         """What was found so far, as JSON values, for the next sitting at the same run."""
@@ -82,11 +82,7 @@ class Evidence:
     def _searchable(self) -> list[Condition]:
         """One condition of each instance whose files can be read as they lie on the disk."""
         plan = self._plan
-        return [c for c in self._instances() if plan.family.can_be_searched(plan.twin_settings(c, 0))]
-
-    def _instances(self) -> list[Condition]:
-        """One condition of each instance but B/B twins: not every round has them, and they hold what their twins do."""
-        return [condition for condition in self._plan.instances() if condition.role is not Role.BB]
+        return [c for c in plan.instances() if plan.family.can_be_searched(plan.twin_settings(c, 0))]
 
     def records(self) -> tuple[FileEvidence, ...]:
         """What it means, in the design's order."""
@@ -100,11 +96,11 @@ class Evidence:
     def _not_searched(self) -> str:
         if self._searchable() and not self._searched:
             return _INTERRUPTED
-        out_of_reach = len(self._instances()) - len(self._searchable())
+        out_of_reach = _lasting(self._plan.instances()) - _lasting(self._searchable())
         if out_of_reach:
             return f"{out_of_reach} twins NOT searched: {self._plan.family.unsearched}"
-        twins = len(self._searchable())
-        left = twins - len(self._searched)
+        twins = _lasting(self._searchable())
+        left = twins - _lasting(one.condition for one in self._searched)
         return f"{left} of {twins} twins NOT searched: the run ended before" if left else ""
 
     def _short(self, job: TrialJob) -> TrialJob:
@@ -112,6 +108,11 @@ class Evidence:
         return dataclasses.replace(
             job, operations=max(1, round(job.operations * share)), slices=1, discard=0, planted=0.0
         )
+
+
+def _lasting(conditions: Iterable[Condition]) -> int:
+    """How many are in every round; of B/B twins that is searched which takes part in the round of the search."""
+    return sum(condition.role is not Role.BB for condition in conditions)
 
 
 def _found(values: Mapping[str, Any]) -> Found:

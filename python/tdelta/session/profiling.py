@@ -282,7 +282,9 @@ class _Passes:
         self._watching = watching
         self._is_interrupted = is_interrupted
         self._observe = observe
-        self._conditions = [c for c in plan.conditions if c in twins and (c.role not in _NOT_SAMPLED or plan.mix().writes)]
+        self._conditions = [
+            c for c in plan.conditions if c in twins and (c.role not in _NOT_SAMPLED or plan.mix().writes)
+        ]
         self._begun = 0
         self.done: list[dict[Condition, tuple[Recording, Measurement]]] = []
         """What each pass brought."""

@@ -32,7 +32,9 @@ class Sitting:
         return Sitting(self.base, FakeTwins(Script(**script)))
 
     def request(self, **options: Any) -> RunRequest:
-        return RunRequest(**{"seed": 7, "bb_twin": False, "directory": self.base / "twins", "store": self.store, **SMALL, **options})
+        return RunRequest(
+            **{"seed": 7, "bb_twin": False, "directory": self.base / "twins", "store": self.store, **SMALL, **options}
+        )
 
     def conduct(self, **options: Any) -> RunResult:
         return conduct(self.request(**options), self.events.append, make_twins=self.twins, now=self.twins.clock)
