@@ -144,6 +144,7 @@ TYPED: tuple[dict[str, object], ...] = (
     {"rope": 0.01, "metric": Metric.CPU_PER_OPERATION, "slo_seconds": 0.02},
     {"budget": 0.05},
     {"aa": True},
+    {"bb_twin": False},
     {"aa_twin": False, "plant": (0.05,), "use_calibration": False},
     {"engine": "mysql", "server_binary": Path("/s/mysqld"), "scope": "data", "cold": True},
     {"workload": "dml-trace", "trace": True},
