@@ -143,7 +143,8 @@ def settings(*conditions: Condition, **changes: object) -> RunSettings:
         metric=Metric.RESPONSE_TIME,
         options={"vary": {"cipher": ["aes-256"]}, "threads": 1, "cache": 0.1, "size_bytes": 50_000_000},
     )
-    return replace(base, **changes)  # type: ignore[arg-type]
+    made = replace(base, **changes)  # type: ignore[arg-type]
+    return replace(made, options={"bb_twin": None, **made.options})
 
 
 SOUND = (

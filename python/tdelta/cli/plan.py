@@ -31,6 +31,7 @@ _NOT_OF_A_PILOT = frozenset(
         "budget",
         "aa",
         "no_aa_twin",
+        "no_bb_twin",
         "plant",
         "trace",
         "resume_id",

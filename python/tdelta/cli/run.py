@@ -210,6 +210,12 @@ _OPTIONS = (
         "--no-aa-twin", is_flag=True, default=None, help="Leave the A/A twin out; the noise floor is then unknown."
     ),
     click.option(
+        "--no-bb-twin",
+        is_flag=True,
+        default=None,
+        help="Leave the B/B twin out, a second encrypted instance.  [there is one where a round has room]",
+    ),
+    click.option(
         "--no-calibration", is_flag=True, default=None, help="Begin without what `tdelta calibrate` found here."
     ),
     click.option(
@@ -311,6 +317,8 @@ def request_of(given: dict[str, object]) -> RunRequest:
         fields.setdefault("trial_seconds", _OPEN_LOOP_TRIAL_SECONDS)
     if fields.pop("no_aa_twin", False):
         fields["aa_twin"] = False
+    if fields.pop("no_bb_twin", False):
+        fields["bb_twin"] = False
     if fields.pop("no_calibration", False):
         fields["use_calibration"] = False
     return request_for(fields)

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TypeAlias
 
 from tdelta.design.factors import AES_INSTRUCTIONS
@@ -70,10 +71,19 @@ def lay_out(
     for stratum, levels in enumerate(itertools.product(*others.values())):
         rest = tuple(zip(others, levels, strict=True))
         conditions += _controls((*plain, *rest), stratum, aa=aa, aa_twin=aa_twin)
-        for treatment in compared:
-            conditions += _treatments((*treatment, *rest), stratum, bb_twin=bb_twin)
+        conditions += (Condition((*treatment, *rest), Role.TREATMENT, stratum) for treatment in compared)
         conditions += (Condition((*plain, *rest), Role.PLANTED, stratum, share) for share in plant)
-    return tuple(conditions)
+    return with_bb_twins(conditions) if bb_twin else tuple(conditions)
+
+
+def with_bb_twins(conditions: Iterable[Condition]) -> tuple[Condition, ...]:
+    """The same conditions, each encrypted one that is judged with a B/B twin behind it."""
+    found: list[Condition] = []
+    for condition in conditions:
+        found.append(condition)
+        if condition.role is Role.TREATMENT and condition.level("cipher") != PLAIN:
+            found.append(replace(condition, role=Role.BB))
+    return tuple(found)
 
 
 def _compared(vary: Mapping[str, tuple[Level, ...]], *, aa: bool) -> list[Levels]:
@@ -95,12 +105,6 @@ def _controls(plain: Levels, stratum: int, *, aa: bool, aa_twin: bool) -> Iterat
         yield Condition(plain, Role.AA, stratum)
     if aa:
         yield Condition(plain, Role.IDENTICAL, stratum)
-
-
-def _treatments(levels: Levels, stratum: int, *, bb_twin: bool) -> Iterator[Condition]:
-    yield Condition(levels, Role.TREATMENT, stratum)
-    if bb_twin and dict(levels)["cipher"] != PLAIN:
-        yield Condition(levels, Role.BB, stratum)
 
 
 def _check_planted(plant: Sequence[float]) -> None:

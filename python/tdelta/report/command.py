@@ -220,6 +220,7 @@ def _twins(options: Mapping[str, object], without: RunRequest) -> list[str]:
     words += ["--profile"] if options.get("profile") and not without.profile else []
     words += ["--aa"] if options.get("aa") else []
     words += [] if options.get("aa_twin", True) else ["--no-aa-twin"]
+    words += ["--no-bb-twin"] if options.get("bb_twin", False) is False and not options.get("aa") else []
     words += [] if options.get("use_calibration", True) else ["--no-calibration"]
     planted = options.get("plant")
     shares = planted if isinstance(planted, list | tuple) else ()

@@ -174,6 +174,8 @@ def _kind(condition: Condition) -> str:
             return f"planted {share(condition.planted or 0.0)}"
         case Role.AA:
             return "A/A twin"
+        case Role.BB:
+            return f"B/B twin of {compared_label(condition)}"
         case _:
             return compared_label(condition)
 

@@ -63,7 +63,7 @@ def server_groups(result: RunResult) -> dict[str, list[ServerMeasures]]:
 
     A/A twins are left out.
     """
-    shown = [m for m in result.servers if m.condition.role is not Role.AA]
+    shown = [m for m in result.servers if m.condition.role not in (Role.AA, Role.BB)]
     groups: dict[str, list[ServerMeasures]] = {panel_of(m.condition, result): [] for m in shown}
     for measured in sorted(shown, key=lambda m: int(m.condition.level(THREADS))):
         groups[panel_of(measured.condition, result)].append(measured)

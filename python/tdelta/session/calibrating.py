@@ -120,6 +120,7 @@ def _check(request: RunRequest) -> None:
         "--restore": request.restore is not None,
         "--load": request.load is not None,
         "--no-aa-twin": not request.aa_twin,
+        "--no-bb-twin": request.bb_twin is False,
     }
     wrong = [
         f"{option}: expected none, since a calibration runs identical twins of tdelta's own making; leave it out"

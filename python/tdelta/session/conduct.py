@@ -34,7 +34,7 @@ from tdelta.session.floors import FACT, measure_floors
 from tdelta.session.ground import grounded
 from tdelta.session.pace import Pace, Stage
 from tdelta.session.planning import Plan, plan, request_from_json
-from tdelta.session.preflight import check_room, time_caution
+from tdelta.session.preflight import check_room, time_caution, with_bb_twin
 from tdelta.session.prices import CROWDING, Prices, crowding
 from tdelta.session.prices import FACT as PRICES
 from tdelta.session.profiling import FACT as PROFILES
@@ -78,7 +78,7 @@ def conduct(
     with Store.open(request.store) as store, _interruptible(Interruption(), clock, clock.fault):
         run_id = store.fresh_run_id()
         with _forgotten(store, run_id), grounded(request, run_id, observer) as ground:
-            made = plan(request, run_id, ground.source, ground.servers)
+            made = with_bb_twin(plan(request, run_id, ground.source, ground.servers))
             _make_room(made, clock)
             machine, versions = machine_facts(made.base), library_versions() | made.family.versions()
             key = key_of(made, machine)
@@ -384,7 +384,7 @@ class _Session:
     def _whole_rounds(self) -> int:
         """Rounds of earlier sittings that came to their end."""
         in_round = Counter(trial.round for trial in self._trials)
-        return sum(count >= self._plan.trials_per_round for count in in_round.values())
+        return sum(count >= self._plan.trials_in(number) for number, count in in_round.items())
 
     def _look(self, number: int, done: int, needed: float) -> str | None:
         """Look at what is known after ``done`` rounds, where another needs so many seconds: why to stop, if so."""

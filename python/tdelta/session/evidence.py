@@ -6,13 +6,13 @@ A run that is interrupted before keeps what was searched by then and says so; it
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
 from tdelta.driver import TrialJob, Twin
 from tdelta.evidence import FileClass, Found, Searched, validity, weigh
-from tdelta.records import Condition, Event, FileEvidence, Phase, Validity
+from tdelta.records import Condition, Event, FileEvidence, Phase, Role, Validity
 from tdelta.session.planning import Plan
 
 _TRIAL_SECONDS = 0.1
@@ -30,8 +30,8 @@ class Evidence:
 
     @property
     def is_due(self) -> bool:
-        """Whether some twin was not searched yet."""
-        return len(self._searched) < len(self._searchable())
+        """Whether some twin was not searched yet that every round has."""
+        return _lasting(one.condition for one in self._searched) < _lasting(self._searchable())
 
     def as_json(self) -> list[dict[str, object]]:
         """What was found so far, as JSON values, for the next sitting at the same run."""
@@ -96,11 +96,11 @@ class Evidence:
     def _not_searched(self) -> str:
         if self._searchable() and not self._searched:
             return _INTERRUPTED
-        out_of_reach = len(self._plan.instances()) - len(self._searchable())
+        out_of_reach = _lasting(self._plan.instances()) - _lasting(self._searchable())
         if out_of_reach:
             return f"{out_of_reach} twins NOT searched: {self._plan.family.unsearched}"
-        twins = len(self._searchable())
-        left = twins - len(self._searched)
+        twins = _lasting(self._searchable())
+        left = twins - _lasting(one.condition for one in self._searched)
         return f"{left} of {twins} twins NOT searched: the run ended before" if left else ""
 
     def _short(self, job: TrialJob) -> TrialJob:
@@ -108,6 +108,11 @@ class Evidence:
         return dataclasses.replace(
             job, operations=max(1, round(job.operations * share)), slices=1, discard=0, planted=0.0
         )
+
+
+def _lasting(conditions: Iterable[Condition]) -> int:
+    """How many are in every round; of B/B twins that is searched which takes part in the round of the search."""
+    return sum(condition.role is not Role.BB for condition in conditions)
 
 
 def _found(values: Mapping[str, Any]) -> Found:

@@ -87,11 +87,11 @@ class Pace:
     """
 
     def __init__(self, plan: Plan, elapsed: Callable[[], float] = lambda: 0.0) -> None:
-        self._plan = plan
+        self._plan = plan.of_one_round()
         self._elapsed = elapsed
-        self.needs = plan.family.needs(plan)
-        self._counts = {Stage.LOAD: len(plan.load_kinds()), Stage.OBSERVE: 1, Stage.CALIBRATE: 1}
-        self._estimates = _estimates(plan, self.needs)
+        self.needs = self._plan.family.needs(self._plan)
+        self._counts = {Stage.LOAD: len(self._plan.load_kinds()), Stage.OBSERVE: 1, Stage.CALIBRATE: 1}
+        self._estimates = _estimates(self._plan, self.needs)
         self._done = Counter[Stage]()
         self._took = Counter[Stage]()
         self._longest: dict[Stage, float] = {}

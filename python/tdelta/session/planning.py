@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from tdelta.design import fresh_seed, lay_out, parse_level
+from tdelta.design import drawn_twin, fresh_seed, lay_out, parse_level, with_bb_twins
 from tdelta.design.layout import PLAIN
 from tdelta.driver import AnyJob, LoadJob, Mix, with_markers
 from tdelta.driver.jobs import REBUILD, STEPS, Steps
@@ -21,7 +21,7 @@ from tdelta.engines import WHEELS
 from tdelta.engines.dsn import parse_dsn
 from tdelta.errors import UnknownName, UsageError
 from tdelta.evidence import Markers
-from tdelta.records import Condition, Level, Metric, RunSettings
+from tdelta.records import Condition, Level, Metric, Role, RunSettings
 from tdelta.session.families import DEFAULT_PAGE_SIZE, Family, family
 from tdelta.session.instructions import available
 from tdelta.session.own_servers import OwnServers
@@ -99,10 +99,56 @@ class Plan:
         """Whether a condition's trials are in a block, which is the ``place``-th of its round, from 0."""
         return not self.step(condition) or self.request.step_blocks is None or place < self.request.step_blocks
 
+    def in_round(self, number: int) -> tuple[Condition, ...]:
+        """The conditions of a round, in the design's order but for its B/B twin, which is last.
+
+        With several B/B twins one of them takes part, drawn anew; conditions that share its instance go with it. It
+        keeps one place in the order of a block, whichever it is, so that the others balance over all rounds.
+        """
+        others = tuple(condition for condition in self.conditions if condition.role is not Role.BB)
+        twins = self.bb_twins
+        return (*others, *(twins[drawn_twin(self.settings.seed, number, len(twins))] if twins else ()))
+
     @property
-    def trials_per_round(self) -> int:
+    def bb_twins(self) -> tuple[tuple[Condition, ...], ...]:
+        """The B/B twins of the run: of each instance the conditions that share it."""
+        return tuple(of for first, of in self.instances().items() if first.role is Role.BB)
+
+    def blocks_before(self, stratum: int, number: int) -> int | None:
+        """Blocks of earlier rounds in which a stratum had as many conditions as in this round.
+
+        None where it has the same in every block, which a block's own number then counts.
+        """
+        twins = self.bb_twins
+        is_alike = all(any(c.stratum == stratum for c in of) for of in twins)
+        has_steps = any(self.step(condition) for condition in self.strata[stratum])
+        if is_alike and not has_steps:
+            return None
+        counts = [sum(c.stratum == stratum for c in self.in_round(n)) for n in range(number + 1)]
+        blocks = self.request.blocks_per_round
+        of_a_round = min(self.request.step_blocks or blocks, blocks) if has_steps else blocks
+        return of_a_round * counts[:-1].count(counts[-1])
+
+    def trials_in(self, number: int) -> int:
         """How many trials a whole round has."""
-        return sum(self.has_part(c, place) for c in self.conditions for place in range(self.request.blocks_per_round))
+        places = range(self.request.blocks_per_round)
+        return sum(self.has_part(condition, place) for condition in self.in_round(number) for place in places)
+
+    def of_one_round(self) -> Plan:
+        """The same with no more B/B twins than a round has, the largest: what is there at once."""
+        largest = max(self.bb_twins, key=_size, default=())
+        kept = tuple(c for c in self.conditions if c.role is not Role.BB or c in largest)
+        return dataclasses.replace(self, settings=dataclasses.replace(self.settings, conditions=kept))
+
+    def decided(self, *, bb_twin: bool, cautions: tuple[str, ...] = ()) -> Plan:
+        """The same, laid out before it was known whether there is to be a B/B twin, now that it is."""
+        settings = dataclasses.replace(
+            self.settings,
+            conditions=with_bb_twins(self.conditions) if bb_twin else self.conditions,
+            options={**self.settings.options, "bb_twin": bb_twin},
+        )
+        request = dataclasses.replace(self.request, bb_twin=bb_twin)
+        return dataclasses.replace(self, request=request, settings=settings, cautions=(*self.cautions, *cautions))
 
     @property
     def strata(self) -> dict[int, tuple[Condition, ...]]:
@@ -168,10 +214,10 @@ class Plan:
         """Whether twins are warmed up until their caches' misses settle, and not by one trial."""
         return self.family.warms_up_until_settled()
 
-    def instances(self) -> dict[Condition, tuple[Condition, ...]]:
-        """The conditions that share an instance in a round, by the first of them, in the design's order."""
+    def instances(self, number: int | None = None) -> dict[Condition, tuple[Condition, ...]]:
+        """The conditions that share an instance, by the first of them: of one round, or all in the design's order."""
         shared: dict[object, list[Condition]] = {}
-        for condition in self.conditions:
+        for condition in self.conditions if number is None else self.in_round(number):
             shared.setdefault(self.family.instance(condition), []).append(condition)
         return {conditions[0]: tuple(conditions) for conditions in shared.values()}
 
@@ -187,6 +233,12 @@ class Plan:
     def ciphers(self) -> tuple[str, ...]:
         """The ciphers of the run."""
         return tuple(dict.fromkeys(str(c.level("cipher")) for c in self.conditions))
+
+
+def _size(conditions: tuple[Condition, ...]) -> tuple[float, ...]:
+    """What makes an instance large: its connections, then its cache."""
+    levels = [dict(condition.levels) for condition in conditions]
+    return sum(float(of["threads"]) for of in levels), max(float(of.get("cache", 0.0)) for of in levels)
 
 
 def plan(request: RunRequest, run_id: str, source: Source | None = None, servers: OwnServers | None = None) -> Plan:
@@ -210,7 +262,7 @@ def plan(request: RunRequest, run_id: str, source: Source | None = None, servers
     _check(request, vary, chosen)
     _check_rebuild(vary, workload, chosen)
     vary, left_out = available(vary, chosen.crypto)
-    conditions = lay_out(vary, threads=request.threads, aa=request.aa, aa_twin=request.aa_twin, plant=request.plant)
+    conditions = _laid_out(request, vary)
     seed = fresh_seed() if request.seed is None else request.seed
     key = chosen.recorded_key(request, connects=workload.connects)
     settings = RunSettings(
@@ -255,7 +307,19 @@ def check(request: RunRequest) -> tuple[Condition, ...]:
     vary = _varied(request, chosen)
     _check(request, vary, chosen)
     vary, _ = available(vary, chosen.crypto)
-    return lay_out(vary, threads=request.threads, aa=request.aa, aa_twin=request.aa_twin, plant=request.plant)
+    return _laid_out(request, vary)
+
+
+def _laid_out(request: RunRequest, vary: Mapping[str, tuple[Level, ...]]) -> tuple[Condition, ...]:
+    """The conditions; with B/B twins only where it is certain already that there are to be any."""
+    return lay_out(
+        vary,
+        threads=request.threads,
+        aa=request.aa,
+        aa_twin=request.aa_twin,
+        bb_twin=request.bb_twin is True,
+        plant=request.plant,
+    )
 
 
 def default_base() -> Path:
@@ -454,8 +518,8 @@ def _absolute_dsn(text: str) -> str:
 
 
 def request_from_json(values: Mapping[str, Any]) -> RunRequest:
-    """The request that `request_to_json` wrote."""
-    made = dict(values)
+    """The request that `request_to_json` wrote; one of a version without B/B twins has none."""
+    made = {"bb_twin": False, **values}
     made["vary"] = {factor: tuple(levels) for factor, levels in values["vary"].items()}
     made["plant"] = tuple(values["plant"])
     made["metric"] = Metric(values["metric"])

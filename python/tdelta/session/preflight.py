@@ -45,7 +45,7 @@ def check_room(plan: Plan, elapsed_seconds: float = 0.0) -> None:
 
 def _checks(plan: Plan, elapsed_seconds: float) -> tuple[Callable[[], None], ...]:
     """What has to fit, each raising where it does not."""
-    needs = plan.family.needs(plan)
+    needs = plan.family.needs(plan.of_one_round())
     space, memory = partial(require_space, plan.base, needs.disk_bytes), partial(require_memory, needs.memory_bytes)
     if plan.source is not None:
         space = partial(space, remedy="or name another folder (--dir)")
@@ -59,24 +59,6 @@ def _checks(plan: Plan, elapsed_seconds: float) -> tuple[Callable[[], None], ...
     )
 
 
-def has_room_for(plan: Plan, extra_twins: int) -> bool:
-    """Whether the fewest rounds asked for fit into the run's time, the disk and memory with so many more twins.
-
-    Twins are counted as encrypted instances of their own, of a kind that is loaded already.
-    """
-    treatments = [condition for condition in plan.conditions if condition.role is Role.TREATMENT] or plan.conditions
-    # A planted cost makes an instance of its own of any condition, on every engine, and needs no load.
-    more = [replace(treatments[i % len(treatments)], planted=1e-9 * (i + 1)) for i in range(extra_twins)]
-    grown = replace(plan, settings=replace(plan.settings, conditions=(*plan.conditions, *more)))
-    pace = Pace(grown)
-    free_memory = free_memory_bytes()
-    return (
-        pace.whole(plan.request.min_rounds) <= plan.request.max_seconds
-        and pace.needs.disk_bytes <= free_disk_bytes(plan.base)
-        and (free_memory is None or pace.needs.memory_bytes <= free_memory)
-    )
-
-
 def time_caution(plan: Plan, elapsed_seconds: float = 0.0) -> str | None:
     """What is to be said where the run has time for fewer rounds than were asked for; None where it has enough."""
     request = plan.request
@@ -85,6 +67,37 @@ def time_caution(plan: Plan, elapsed_seconds: float = 0.0) -> str | None:
         return None
     rounds = "1 round takes" if request.min_rounds == 1 else f"{request.min_rounds} rounds take"
     return f"{rounds} about {about(whole)} and --max-time is {about(request.max_seconds)}: the run will be cut short"
+
+
+def with_bb_twin(plan: Plan) -> Plan:
+    """Decide whether a run has a B/B twin where the request leaves it open: where the time, disk and memory allow.
+
+    Nothing is encrypted in a run of identical twins, nor in one that only plants costs: these have none. A user's own
+    servers have none either unless asked for, since it is one more schema on a server that others may use.
+    """
+    if plan.request.bb_twin is not None:
+        return plan
+    grown = plan.decided(bb_twin=True)
+    if plan.settings.own_servers is not None or not grown.bb_twins:
+        return plan.decided(bb_twin=False)
+    lacking = _lacking(grown)
+    if lacking is None:
+        return grown
+    return plan.decided(bb_twin=False, cautions=(f"no B/B twin (a second encrypted instance): {lacking}",))
+
+
+def _lacking(plan: Plan) -> str | None:
+    """What a run does not fit into, in words; None where it fits."""
+    pace, request = Pace(plan), plan.request
+    needs, seconds, memory = pace.needs, pace.whole(request.min_rounds), free_memory_bytes()
+    if seconds > request.max_seconds:
+        rounds = f"{request.min_rounds} rounds" if request.min_rounds > 1 else "1 round"
+        return f"{rounds} with it take about {about(seconds)} and --max-time is {about(request.max_seconds)}"
+    if needs.disk_bytes > free_disk_bytes(plan.base):
+        return f"the disk under {plan.base} has no room for it"
+    if memory is not None and needs.memory_bytes > memory:
+        return "there is too little free memory for it"
+    return None
 
 
 def dry_run(
@@ -126,7 +139,7 @@ def _require_proposal(request: RunRequest) -> None:
 
 def _outlook(request: RunRequest, ground: Ground) -> DryRun:
     source = ground.source
-    made = plan(request, "dry-run", source, ground.servers)
+    made = with_bb_twin(plan(request, "dry-run", source, ground.servers))
     pace = Pace(made)
     staged_seconds = pace.needs.stage_seconds
     caution = time_caution(made, staged_seconds)
@@ -143,7 +156,7 @@ def _outlook(request: RunRequest, ground: Ground) -> DryRun:
         memory_bytes=pace.needs.memory_bytes,
         memory_free_bytes=free_memory_bytes() or 0,
         directory=str(made.base),
-        trials_at_least=request.min_rounds * made.trials_per_round,
+        trials_at_least=sum(made.trials_in(number) for number in range(request.min_rounds)),
         faults=faults,
         cautions=(*made.cautions, *filter(None, (caution,)), *(() if source is None else source.cautions)),
         database=made.settings.database,

@@ -51,6 +51,9 @@ _MOST_PASSES = 8
 _SHARE_OF_TIME = 0.25
 """The share of the run's time that passes behind the first may take."""
 
+_NOT_SAMPLED = (Role.AA, Role.BB)
+"""Run along, so that what is done to one twin is done to all, and not sampled."""
+
 _CLOSING_SECONDS = 5.0
 """What is left of the run's time for what comes behind a profile."""
 
@@ -288,7 +291,9 @@ class _Passes:
         self._watching = watching
         self._is_interrupted = is_interrupted
         self._observe = observe
-        self._conditions = [c for c in plan.conditions if c in twins and (c.role is not Role.AA or plan.mix().writes)]
+        self._conditions = [
+            c for c in plan.conditions if c in twins and (c.role not in _NOT_SAMPLED or plan.mix().writes)
+        ]
         self._begun = 0
         self.done: list[dict[Condition, tuple[Recording, Measurement]]] = []
         """What each pass brought."""
@@ -334,7 +339,7 @@ class _Passes:
             condition = self._conditions[int(index)]
             if (found := self._trial(number, condition, jobs(condition, number))) is not None:
                 sampled[condition] = found
-        if self.fault is not None or any(c.role is not Role.AA and c not in sampled for c in self._conditions):
+        if self.fault is not None or any(c.role not in _NOT_SAMPLED and c not in sampled for c in self._conditions):
             return False
         if any(recording.is_lost for recording, _ in sampled.values()):
             self.lost += 1
@@ -348,7 +353,7 @@ class _Passes:
         file = self._folder / f"perf-{number}-{self._conditions.index(condition)}.data"
         with ExitStack() as stack:
             stack.callback(self._remove)
-            is_sampled = condition.role is not Role.AA and self.fault is None
+            is_sampled = condition.role not in _NOT_SAMPLED and self.fault is None
             sampling = self._attached(twin, file, stack) if is_sampled else None
             with self._watching(twin):
                 # What comes before the work, a server's start, is in no figure of the run, and is not sampled.

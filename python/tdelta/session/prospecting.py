@@ -224,10 +224,11 @@ def _conditions(measured: RunSettings, request: RunRequest) -> tuple[Condition, 
 
 
 def _planned(conditions: Sequence[Condition], request: RunRequest) -> PlannedRun:
-    of_stratum = [c for c in conditions if c.stratum == conditions[0].stratum]
+    unpaired = [c for c in conditions if c.role is not Role.BB]  # of B/B twins a block has about one
+    of_stratum = [c for c in unpaired if c.stratum == conditions[0].stratum]
     return PlannedRun(
         conditions=len(of_stratum),
-        block_conditions=len(conditions),
+        block_conditions=len(unpaired) + (len(unpaired) < len(conditions)),
         plain=sum(c.role in (Role.BASELINE, Role.AA) for c in of_stratum),
         judged=sum(c.role.is_judged for c in conditions),
         trial_seconds=request.trial_seconds,

@@ -38,6 +38,8 @@ class RunRequest:
     disk under the second is encrypted. ``restore`` is a command of the user's that loads a dump into a private server,
     whose twins then hold that instead of generated rows.
 
+    ``bb_twin``: whether a second instance of an encrypted condition runs beside it; None where there is room for one.
+
     ``trace``: after each measured trial its twin runs some transactions with every statement metered by itself.
     ``profile``: after the measured trials of a round, twins are run once more and sampled by ``perf``.
 
@@ -79,6 +81,7 @@ class RunRequest:
     slo_seconds: float | None = None
     aa: bool = False
     aa_twin: bool = True
+    bb_twin: bool | None = None
     plant: tuple[float, ...] = ()
     discard_seconds: float | None = None
     server_binary: Path | None = None

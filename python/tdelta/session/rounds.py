@@ -199,7 +199,7 @@ class RoundRunner:
             self._pace.require_blocks()
         self._observe(RoundStarted(number, self._plan.request.blocks_per_round))
         for place in range(self._plan.request.blocks_per_round):
-            taking_part = [c for c in self._plan.conditions if self._plan.has_part(c, place)]
+            taking_part = [c for c in self._plan.in_round(number) if self._plan.has_part(c, place)]
             has_steps = any(self._plan.step(c) for c in taking_part)
             if not taking_part:  # loads and rebuilds are all there is, and they are done
                 break
@@ -249,7 +249,7 @@ class RoundRunner:
 
     def _start(self, number: int, stack: ExitStack) -> dict[Condition, tuple[str, Twin]]:
         """Fresh instances, made one after another in the drawn order, then read and warmed up side by side."""
-        shared = self._plan.instances()
+        shared = self._plan.instances(number)
         drawn = instances(self._plan.settings.seed, number, tuple(shared))
         twins: dict[Condition, tuple[str, Twin]] = {}
         began, of_prices = self._clock.elapsed(), 0.0
@@ -337,7 +337,8 @@ class RoundRunner:
         jobs = [dataclasses.replace(self._job(c, block), step=self._plan.step(c)) for c in conditions]
         seed, slices = self._plan.settings.seed, self._calibration.slices
         if slices == 1:
-            nth = {c.stratum: self._nth(number, place) for c in conditions if self._plan.step(c)}
+            before = {c.stratum: self._plan.blocks_before(c.stratum, number) for c in conditions}
+            nth = {stratum: blocks + place for stratum, blocks in before.items() if blocks is not None}
             order = stratified_order(seed, block, [c.stratum for c in conditions], nth)
         else:
             order = slice_order(seed, block, len(conditions), slices)
@@ -353,11 +354,6 @@ class RoundRunner:
             trial = Trial(number, block, position, condition, twins[condition][0], started, measured[index])
             self._observe(TrialDone(trial, self._keep(trial)))
         self._observe(BlockDone(number, block, self._clock.elapsed()))
-
-    def _nth(self, number: int, place: int) -> int:
-        """Which of the blocks that have loads and rebuilds this is, in the whole run."""
-        request = self._plan.request
-        return number * min(request.step_blocks or request.blocks_per_round, request.blocks_per_round) + place
 
     def _traced(
         self,

@@ -63,7 +63,7 @@ def test_without_options_the_request_keeps_its_own_defaults(session: FakeSession
 def test_every_option_reaches_the_request(session: FakeSession) -> None:
     words = (
         "order-entry --engine sqlite --key raw --vary cipher=aes-128,aes-256 --vary threads=1,4 --reserve natural"
-        " --rounds 4..9 --budget 5% --metric cpu_per_operation --slo 20ms --aa --no-aa-twin"
+        " --rounds 4..9 --budget 5% --metric cpu_per_operation --slo 20ms --aa --no-aa-twin --no-bb-twin"
     )
     assert call("run", *WORDS.split(), *words.split()).code == 0
     assert session.requests == [
@@ -81,6 +81,7 @@ def test_every_option_reaches_the_request(session: FakeSession) -> None:
             slo_seconds=0.02,
             aa=True,
             aa_twin=False,
+            bb_twin=False,
         )
     ]
 
@@ -143,6 +144,7 @@ TYPED: tuple[dict[str, object], ...] = (
     {"rope": 0.01, "metric": Metric.CPU_PER_OPERATION, "slo_seconds": 0.02},
     {"budget": 0.05},
     {"aa": True},
+    {"bb_twin": False},
     {"aa_twin": False, "plant": (0.05,), "use_calibration": False},
     {"engine": "mysql", "server_binary": Path("/s/mysqld"), "scope": "data", "cold": True},
     {"workload": "dml-trace", "trace": True},
@@ -212,7 +214,9 @@ def test_a_dry_run_measures_nothing(session: FakeSession) -> None:
 
 
 def test_a_run_on_a_database_is_asked_for_and_repeated_by_its_path(session: FakeSession) -> None:
-    repeat = repeat_command(replace(s.settings(), options={"database": "/d/my app.db", "workload": "./mine"}))
+    repeat = repeat_command(
+        replace(s.settings(), options={"database": "/d/my app.db", "workload": "./mine", "bb_twin": True})
+    )
     assert repeat == "tdelta run --workload ./mine --database '/d/my app.db' --seed 7301"
     assert call(*shlex.split(repeat)[1:]).code == 0
     assert session.requests == [RunRequest(workload="./mine", database=Path("/d/my app.db"), seed=7301)]

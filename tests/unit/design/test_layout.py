@@ -1,5 +1,7 @@
 """Which conditions a run gets: the factorial, its baselines, its controls."""
 
+from itertools import pairwise
+
 import pytest
 
 from tdelta.design import lay_out
@@ -136,7 +138,7 @@ def test_every_encrypted_condition_gets_a_bb_twin_behind_it():
         Role.TREATMENT,
         Role.BB,
     ]
-    for treatment, twin in zip(conditions, conditions[1:], strict=False):
+    for treatment, twin in pairwise(conditions):
         if twin.role is Role.BB:
             assert (treatment.levels, treatment.stratum) == (twin.levels, twin.stratum)
     assert sum(c.role is Role.BB for c in conditions) == 4

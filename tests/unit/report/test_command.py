@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 import tdelta_samples as s
 
@@ -72,4 +74,14 @@ def test_a_following_command_names_the_store_only_if_one_was_named() -> None:
 
 def test_a_command_for_a_new_run_has_the_options_and_no_seed() -> None:
     options = {"engine": "sqlite", "min_rounds": 14, "max_rounds": 14, "max_seconds": 120.0, "seed": 5}
+    options["bb_twin"] = None
     assert run_command(options) == "tdelta run --max-time 2m --rounds 14..14"
+
+
+def test_a_run_without_a_bb_twin_is_repeated_without_one_also_if_it_is_older_than_these() -> None:
+    assert repeat_command(s.settings(options={"bb_twin": False})) == "tdelta run --no-bb-twin --seed 7301"
+    assert repeat_command(s.settings(options={"bb_twin": True})) == "tdelta run --seed 7301"
+    assert repeat_command(s.settings(options={"bb_twin": False, "aa": True})) == "tdelta run --aa --seed 7301"
+    older = s.settings()
+    options = {name: value for name, value in older.options.items() if name != "bb_twin"}
+    assert "--no-bb-twin" in repeat_command(replace(older, options=options))

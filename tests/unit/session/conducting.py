@@ -12,6 +12,7 @@ from tdelta.session import RunRequest, conduct, resume
 from tdelta.store import RunStatus, Store
 
 SMALL = {"workload": "point-select", "size_bytes": 1_000_000, "blocks_per_round": 2, "min_rounds": 2, "max_rounds": 2}
+"""Without B/B twins, which `test_bb_twins` is about."""
 
 
 @dataclass
@@ -31,7 +32,9 @@ class Sitting:
         return Sitting(self.base, FakeTwins(Script(**script)))
 
     def request(self, **options: Any) -> RunRequest:
-        return RunRequest(**{"seed": 7, "directory": self.base / "twins", "store": self.store, **SMALL, **options})
+        return RunRequest(
+            **{"seed": 7, "bb_twin": False, "directory": self.base / "twins", "store": self.store, **SMALL, **options}
+        )
 
     def conduct(self, **options: Any) -> RunResult:
         return conduct(self.request(**options), self.events.append, make_twins=self.twins, now=self.twins.clock)

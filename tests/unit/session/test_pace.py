@@ -14,7 +14,7 @@ from tdelta.records import Phase, Role
 from tdelta.session import RunRequest, conduct
 from tdelta.session.pace import FEWEST_BLOCKS, Pace, Stage
 from tdelta.session.planning import plan
-from tdelta.session.preflight import has_room_for, time_caution
+from tdelta.session.preflight import time_caution
 from tdelta.store import Store
 
 from .conducting import Sitting, check
@@ -101,39 +101,6 @@ def test_fewer_rounds_than_were_asked_for_are_said_before_the_run() -> None:
     said = time_caution(plan(RunRequest(seed=1, min_rounds=30), "r"))
     assert said is not None
     assert said.startswith("30 rounds take about ")
-
-
-# Room for more twins
-
-
-def test_a_further_twin_has_room_where_its_rounds_fit(tmp_path: Path) -> None:
-    roomy = plan(RunRequest(seed=1, directory=tmp_path), "r")
-    assert has_room_for(roomy, 1)
-    exact = Pace(roomy).whole(3)
-    tight = plan(RunRequest(seed=1, directory=tmp_path, max_seconds=1.01 * exact), "r")
-    assert has_room_for(tight, 0)
-    assert not has_room_for(tight, 1)
-
-
-@pytest.mark.parametrize("what", ["free_disk_bytes", "free_memory_bytes"])
-def test_a_further_twin_has_no_room_where_disk_or_memory_has_none(
-    what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    made = plan(RunRequest(seed=1, directory=tmp_path, size_bytes=20_000_000), "r")
-    needs = Pace(made).needs
-    free = needs.disk_bytes if "disk" in what else needs.memory_bytes
-    monkeypatch.setattr(f"tdelta.session.preflight.{what}", lambda *_: free)
-    assert has_room_for(made, 0)
-    assert not has_room_for(made, 1)
-
-
-def test_a_further_twin_on_a_server_is_a_server_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    installed(monkeypatch)
-    made = plan(RunRequest(engine="mariadb", scope="data", seed=1, directory=tmp_path, max_seconds=600.0), "r")
-    one = next(condition for condition in made.conditions if condition.role is Role.TREATMENT)
-    assert one not in (c for c in made.conditions if c.role is Role.AA)
-    assert has_room_for(made, 1)
-    assert not has_room_for(made, 30)
 
 
 # What a run leaves out

@@ -166,7 +166,7 @@ def test_ciphers_are_those_of_the_library_that_was_named(sqlcipher: str) -> None
 
 
 def test_a_dry_run_of_connections_expects_the_longest_trials_of_twins_that_derive_keys() -> None:
-    usual, connecting = (dry_run(RunRequest(workload=name)) for name in ("point-select", "connect"))
+    usual, connecting = (dry_run(RunRequest(workload=name, bb_twin=False)) for name in ("point-select", "connect"))
     trials = usual.trials_at_least / 3 + RunRequest().min_rounds  # of one condition, with its warm-ups
     assert connecting.seconds_at_least - usual.seconds_at_least == pytest.approx(trials * (8 * 0.25 - 0.345))
 
@@ -238,7 +238,7 @@ def test_what_cannot_be_done_is_refused_with_a_remedy(
 
 
 def test_a_dry_run_makes_nothing_and_counts_trials_files_and_memory(tmp_path: Path) -> None:
-    made = dry_run(RunRequest(directory=tmp_path / "twins", size_bytes=50_000_000))
+    made = dry_run(RunRequest(directory=tmp_path / "twins", size_bytes=50_000_000, bb_twin=False))
     assert (made.trials_at_least, len(made.conditions)) == (3 * 6 * 3, 3)
     assert made.disk_bytes == pytest.approx(50e6 * (2 + 3 * 1.3), rel=0.02)
     assert made.memory_bytes > 3 * 0.10 * 50e6

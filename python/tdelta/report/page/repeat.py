@@ -17,6 +17,7 @@ _ROLES = {
     Role.BASELINE: "baseline",
     Role.AA: "A/A twin: noise floor",
     Role.TREATMENT: "judged",
+    Role.BB: "B/B twin: noise floor of encrypted twins",
     Role.IDENTICAL: "judged, though identical to the baseline",
     Role.PLANTED: "judged, slowed on purpose",
 }
