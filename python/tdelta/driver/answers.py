@@ -7,9 +7,9 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
+from tdelta.driver.jobs import TrialJob
 from tdelta.driver.protocol import Checksums, Tables
 from tdelta.driver.workers import Worker, failure
-from tdelta.driver.jobs import TrialJob
 from tdelta.measure.delay import delay_is_others
 from tdelta.measure.standstill import in_words
 from tdelta.records import Measurement, SpanTotals, StatementCost

@@ -101,4 +101,3 @@ def _gather(participants: Sequence[Participant], seconds: float) -> list[dict[st
     if failures:
         raise failures[0]
     return [answers[index] for index in range(len(participants))]
-

@@ -100,7 +100,9 @@ class Worker(Child):
         who = next((name for name, pid in self._needed() if is_stopped(pid)), None)
         self._stood_seconds = 0.0 if who is None else self._stood_seconds + LOOK_SECONDS
         if who is not None and self._stood_seconds >= (LOOK_SECONDS if self._is_to_stop else _PATIENCE_SECONDS):
-            self._loss = ServerLost(f"{who} was stopped by a signal and had not gone on {self._stood_seconds:.0f} s later")
+            self._loss = ServerLost(
+                f"{who} was stopped by a signal and had not gone on {self._stood_seconds:.0f} s later"
+            )
             self.kill()
 
     def _needed(self) -> Iterator[tuple[str, int]]:

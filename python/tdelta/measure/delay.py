@@ -21,7 +21,8 @@ def delay_is_others(
 
     It holds where all of these do:
 
-    - The loop is closed. In an open loop a delay moves the next operation's start, and the loop spins until that is due.
+    - The loop is closed. In an open loop a delay moves the next operation's start, and the loop spins until that is
+      due.
     - The load is one thread, and the database runs on that very thread (an embedded engine that uses no other). A
       server's threads wait for one another and for the client, and delays of several threads overlap.
     - There are at least two CPUs to be had, by affinity and by the quota of the cgroup: one for that thread, one for
@@ -33,9 +34,10 @@ def delay_is_others(
     takes some microseconds.
 
     Limits: threads of the kernel count as other programs, those that write the database's own pages back among them.
-    Where twins differ in what they write, part of that delay is the database's doing. The delay is of the whole recorded
-    stretch, the loop's own time between operations included: what lies within the response times is less, by the share
-    that ``dilution`` in the result says. Time that the host steals from a virtual machine is no run-queue delay.
+    Where twins differ in what they write, part of that delay is the database's doing. The delay is of the recorded
+    stretches as a whole, the loop's own time between operations included: what lies within the response times is less,
+    by about the share that ``dilution`` in the result says. Heads of slices are not in it. Time that the host steals
+    from a virtual machine is no run-queue delay.
 
     Args:
         is_closed: whether the loop is closed.

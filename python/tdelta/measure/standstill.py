@@ -50,4 +50,3 @@ def is_stopped(process: int, root: Path = Path("/")) -> bool:
     """Whether a process is stopped by a signal or a debugger; one that has gone is not."""
     _, _, rest = (read_text(root / f"proc/{process}/stat") or "").rpartition(") ")
     return rest[:1] in _STOPPED if rest else False
-

@@ -169,7 +169,8 @@ class RoundRunner:
                 began = self._clock.elapsed()
             self._longest_end = max(self._longest_end, self._clock.elapsed() - began)
         except ServerLost as loss:
-            self._lose(number, loss)
+            if not self._interruption.requested:  # else there is nothing to be made up for
+                self._lose(number, loss)
         return self._next_block
 
     def _whole(self, number: int, stack: ExitStack) -> None:
@@ -209,7 +210,9 @@ class RoundRunner:
         self._checks.lost(number, self._at, loss.said)
         self._observe(Phase("lost", f"{self._at}, since {loss.said}"))
         if self._checks.losses > _MOST_LOSSES:
-            raise ServerLost(f"{self._checks.losses} times a server or a worker of this run was lost; the last time {loss}")
+            raise ServerLost(
+                f"{self._checks.losses} times a server or a worker of this run was lost; the last time {loss}"
+            )
 
     def shortest_seconds(self) -> float:
         """What a further round takes that ends behind its first block, by the longest that there were."""
@@ -343,17 +346,20 @@ class RoundRunner:
         done on every twin, the twins are no longer alike, and the round is over.
         """
         block = self._next_block
-        for _ in range(_MOST_VOIDS):
+        tries = 0
+        while True:
+            tries += 1
             jobs = [dataclasses.replace(self._job(c, block), step=self._plan.step(c)) for c in twins]
             started = time.time()
             measured, standstill = self._measure([twin for _, twin in twins.values()], jobs, order)
-            if not standstill or self._interruption.requested:
+            if standstill and self._interruption.requested:
+                return started, [dataclasses.replace(m, stopped_by="signal") for m in measured]
+            if not standstill:
                 return started, measured
-            if any(m.stopped_by != "count" or m.errors for m in measured):
-                break
+            if tries == _MOST_VOIDS or any(m.stopped_by != "count" or m.errors for m in measured):
+                raise ServerLost(standstill)
             self._checks.paused(number, block, standstill)
             self._observe(Phase("again", f"block {block + 1}, since {standstill}"))
-        raise ServerLost(standstill)
 
     def _measure(
         self, twins: Sequence[Twin], jobs: Sequence[TrialJob], order: Sequence[int]

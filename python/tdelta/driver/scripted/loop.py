@@ -277,7 +277,6 @@ class _Shared:
             stopped_by=self.halted,
         )
 
-
     def _ended_delay_ns(self, workers: Sequence[_Worker]) -> int | None:
         """What threads waited that ended with the stretch, less what was waited apart: not seen, or seen, from outside.
 
