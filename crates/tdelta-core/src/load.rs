@@ -1134,6 +1134,22 @@ mod tests {
     }
 
     #[test]
+    fn what_threads_wait_for_a_cpu_lies_within_the_recorded_time_of_all_of_them() {
+        let mix = mix(&[("a", 1.0, "SELECT 1;")]);
+        let probes = || (0..2 * cores() + 1).map(|_| Probe { burn_ns: 1_000_000, ..Probe::default() });
+        let (outcome, _) = go(probes(), &mix, &trial(60 * (2 * cores() as u64 + 1)));
+        let Some(delay_ns) = outcome.run_delay_ns else { return }; // a kernel that keeps none
+        let all_ns = outcome.elapsed_ns * (2 * cores() as u64 + 1);
+        assert!(delay_ns > all_ns / 20, "there are more threads than cores: {delay_ns} of {all_ns}");
+        assert!(delay_ns < all_ns, "{delay_ns} of {all_ns}");
+        let mut heads = trial(20);
+        heads.discard = 20;
+        let (unrecorded, _) = go([Probe::default()], &mix, &heads);
+        assert_eq!(unrecorded.run_delay_ns, Some(0), "what is not recorded has no delay");
+        assert!(unrecorded.pressure.values().all(|share| *share == 0.0));
+    }
+
+    #[test]
     fn connections_run_on_small_stacks() {
         let mix = mix(&[("a", 1.0, "SELECT :op;")]);
         let histograms = Histograms::new(mix.span_count());

@@ -62,8 +62,10 @@ impl Stalls {
         for (kind, us) in &stretch.stalled_us {
             *self.stalled_us.entry(kind).or_default() += us;
         }
-        let sum = |a: Option<u64>, b: Option<u64>| a.map_or(b, |a| b.map(|b| a + b));
-        self.queued_ms = sum(self.queued_ms, stretch.queued_ms);
+        self.queued_ms = match (self.queued_ms, stretch.queued_ms) {
+            (Some(a), Some(b)) => Some(a + b),
+            (a, b) => a.or(b),
+        };
         self.stolen = match (self.stolen, stretch.stolen) {
             (Some(a), Some(b)) => Some((a.0 + b.0, a.1 + b.1)),
             (a, b) => a.or(b),
