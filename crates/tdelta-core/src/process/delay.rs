@@ -100,7 +100,9 @@ mod tests {
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 bind();
-                while !is_over.load(Ordering::Relaxed) {}
+                while !is_over.load(Ordering::Relaxed) {
+                    std::hint::spin_loop();
+                }
             });
             let worker = scope.spawn(|| {
                 bind();
