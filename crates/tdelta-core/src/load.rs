@@ -10,13 +10,17 @@ use crate::client::{Client, ClientError};
 use crate::draw::Rng;
 use crate::latency::{Histograms, Recorder, Totals};
 use crate::pace::{wait_until, Arrivals, Pace};
-use crate::process::{cores, cpu_seconds, monotonic_ns, thread_cpu_ns, Tree};
+use crate::process::{
+    cores, cpu_seconds, monotonic_ns, thread_cpu_ns, thread_delay_ns, thread_delay_since, Stalls, Standstill, Tree,
+    Watch,
+};
 use crate::script::{compile, is_true, Kind, Program, Step};
 use crate::value::Value;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::panic::resume_unwind;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicU8, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread::Builder;
@@ -209,6 +213,17 @@ pub struct Outcome {
     /// CPU seconds of the watched processes (none: 0), in user mode and in the kernel, while recording.
     #[serde(skip)]
     pub watched_cpu_seconds: (f64, f64),
+    /// How long the loop's threads were ready to run and had no CPU, while recording.
+    pub run_delay_ns: Option<u64>,
+    /// The same of the watched processes' threads.
+    #[serde(skip)]
+    pub watched_delay_ns: Option<u64>,
+    /// What kept tasks of the machine waiting while recording, see [`Stalls::shares`].
+    pub pressure: BTreeMap<String, f64>,
+    #[serde(skip)]
+    stalls: Stalls,
+    /// Whether this process or a watched one stood still, other twins' turns included.
+    pub standstill: Standstill,
     /// Exact totals by span, in the order of [`Mix::span_names`].
     #[serde(skip)]
     pub totals: Vec<Totals>,
@@ -237,6 +252,8 @@ pub struct Loop<C> {
     connections: Vec<(C, Plant)>,
     /// The processes of a server, whose CPU time is read beside this process's.
     watched: Option<Tree>,
+    /// The `stat` of the block device that a server's files lie on.
+    device: Option<PathBuf>,
     /// Stack of each connection's thread; none: as the system has it.
     stack_bytes: Option<usize>,
     /// How long this trial has run, other twins' turns not counted.
@@ -247,7 +264,7 @@ impl<C: Client> Loop<C> {
     /// A loop over these connections, a thread each.
     pub fn new(clients: impl IntoIterator<Item = C>) -> Self {
         let connections = clients.into_iter().map(|client| (client, Plant::default())).collect();
-        Self { connections, watched: None, stack_bytes: None, used_ns: 0 }
+        Self { connections, watched: None, device: None, stack_bytes: None, used_ns: 0 }
     }
 
     /// The same with threads of `bytes` of stack each, for clients that need no more than the loop does.
@@ -257,9 +274,9 @@ impl<C: Client> Loop<C> {
         self
     }
 
-    /// From now on reads the CPU time of these processes beside this one's.
-    pub fn watch(&mut self, tree: Option<Tree>) {
-        self.watched = tree;
+    /// From now on reads the CPU time of these processes beside this one's, and how busy this device is (its `stat`).
+    pub fn watch(&mut self, tree: Option<Tree>, device: Option<PathBuf>) {
+        (self.watched, self.device) = (tree, device);
     }
 
     /// The connections.
@@ -280,6 +297,21 @@ impl<C: Client> Loop<C> {
     /// # Errors
     /// The baton file cannot be used.
     pub fn run(
+        &mut self,
+        mix: &Mix,
+        trial: &Trial,
+        turns: Option<&Turns>,
+        histograms: &Histograms,
+        stop: &AtomicBool,
+    ) -> Result<Outcome, String> {
+        let watch = Watch::begin(self.watched.as_ref());
+        let mut outcome = self.turns(mix, trial, turns, histograms, stop)?;
+        outcome.standstill = watch.end();
+        outcome.pressure = outcome.stalls.shares();
+        Ok(outcome)
+    }
+
+    fn turns(
         &mut self,
         mix: &Mix,
         trial: &Trial,
@@ -338,13 +370,16 @@ impl<C: Client> Loop<C> {
             sum.add_unrecorded(&head);
         }
         if sum.stopped_by == Stop::Count && to > recorded_from {
-            let watched = self.watched.as_ref().map(Tree::cpu);
+            let stalls = Stalls::now(self.device.as_deref());
+            let watched = self.watched.as_ref().map(|tree| (tree.delays(), tree.cpu()));
             let before = cpu_seconds();
             let mut part = self.range(mix, trial, recorded_from..to, true, histograms, stop);
             let after = cpu_seconds();
-            if let (Some(tree), Some(start)) = (&self.watched, watched) {
-                part.watched_cpu_seconds = tree.cpu().since(&start);
+            if let (Some(tree), Some((delays, cpu))) = (&self.watched, watched) {
+                part.watched_cpu_seconds = tree.cpu().since(&cpu);
+                part.watched_delay_ns = tree.delays().since(&delays);
             }
+            part.stalls = Stalls::now(self.device.as_deref()).since(&stalls);
             part.cpu_user_seconds += after.0 - before.0;
             part.cpu_system_seconds = after.1 - before.1;
             sum.add(&part);
@@ -404,6 +439,11 @@ impl Outcome {
             cpu_user_seconds: 0.0,
             cpu_system_seconds: 0.0,
             watched_cpu_seconds: (0.0, 0.0),
+            run_delay_ns: Some(0),
+            watched_delay_ns: Some(0),
+            pressure: BTreeMap::new(),
+            stalls: Stalls::default(),
+            standstill: Standstill::default(),
             totals: vec![Totals::default(); spans],
             rows: 0,
             errors: BTreeMap::new(),
@@ -436,6 +476,10 @@ impl Outcome {
         self.cpu_system_seconds += part.cpu_system_seconds;
         self.watched_cpu_seconds.0 += part.watched_cpu_seconds.0;
         self.watched_cpu_seconds.1 += part.watched_cpu_seconds.1;
+        let both = |a: Option<u64>, b: Option<u64>| Some(a? + b?);
+        self.run_delay_ns = both(self.run_delay_ns, part.run_delay_ns);
+        self.watched_delay_ns = both(self.watched_delay_ns, part.watched_delay_ns);
+        self.stalls.add(&part.stalls);
         for (sum, part) in self.totals.iter_mut().zip(&part.totals) {
             sum.count += part.count;
             sum.total_ns += part.total_ns;
@@ -545,6 +589,11 @@ impl<'a> Shared<'a> {
             cpu_user_seconds: -(sum(|w| w.spun_ns) as f64) * 1e-9,
             cpu_system_seconds: 0.0,
             watched_cpu_seconds: (0.0, 0.0),
+            run_delay_ns: workers.iter().map(|w| w.run_delay_ns).sum(),
+            watched_delay_ns: None,
+            pressure: BTreeMap::new(),
+            stalls: Stalls::default(),
+            standstill: Standstill::default(),
             totals,
             rows: sum(|w| w.rows),
             errors,
@@ -578,6 +627,8 @@ struct Worker<'a> {
     operations: u64,
     /// Time spun while waiting for an operation to fall due: CPU time of the loop's, not of the database's.
     spun_ns: u64,
+    /// How long its thread was ready to run and had no CPU; nothing where it records nothing.
+    run_delay_ns: Option<u64>,
     plant: &'a mut Plant,
     /// CPU and elapsed ns that were planted before this worker began.
     plant_before: (u64, u64),
@@ -615,6 +666,7 @@ impl<'a> Worker<'a> {
             backlog_max: 0,
             operations: 0,
             spun_ns: 0,
+            run_delay_ns: None,
             plant_before: (plant.cpu_ns, plant.elapsed_ns),
             plant,
         }
@@ -623,6 +675,7 @@ impl<'a> Worker<'a> {
     fn work<C: Client>(mut self, client: &mut C) -> Self {
         let shared = self.shared;
         let mut now_ns = shared.started_ns;
+        let waited_ns = if shared.part.recording { thread_delay_ns() } else { None };
         while shared.go_on(now_ns) {
             let Some((index, due_ns)) = shared.take(&mut self) else { break };
             if let Some(due_ns) = due_ns {
@@ -632,6 +685,7 @@ impl<'a> Worker<'a> {
             self.recorder.settle();
         }
         self.recorder.flush();
+        self.run_delay_ns = thread_delay_since(waited_ns);
         self
     }
 
@@ -1074,9 +1128,25 @@ mod tests {
         let run =
             |all: &mut Loop<Probe>| all.run(&mix, &trial(50), None, &histograms, &AtomicBool::new(false)).unwrap();
         assert_eq!(run(&mut all).watched_cpu_seconds, (0.0, 0.0));
-        all.watch(Some(Tree::new(&[std::process::id()])));
+        all.watch(Some(Tree::new(&[std::process::id()])), None);
         let (user, system) = run(&mut all).watched_cpu_seconds;
         assert!(user + system >= 0.05, "this very process is watched: {user} {system}");
+    }
+
+    #[test]
+    fn what_threads_wait_for_a_cpu_lies_within_the_recorded_time_of_all_of_them() {
+        let mix = mix(&[("a", 1.0, "SELECT 1;")]);
+        let probes = || (0..2 * cores() + 1).map(|_| Probe { burn_ns: 1_000_000, ..Probe::default() });
+        let (outcome, _) = go(probes(), &mix, &trial(60 * (2 * cores() as u64 + 1)));
+        let Some(delay_ns) = outcome.run_delay_ns else { return }; // a kernel that keeps none
+        let all_ns = outcome.elapsed_ns * (2 * cores() as u64 + 1);
+        assert!(delay_ns > all_ns / 20, "there are more threads than cores: {delay_ns} of {all_ns}");
+        assert!(delay_ns < all_ns, "{delay_ns} of {all_ns}");
+        let mut heads = trial(20);
+        heads.discard = 20;
+        let (unrecorded, _) = go([Probe::default()], &mix, &heads);
+        assert_eq!(unrecorded.run_delay_ns, Some(0), "what is not recorded has no delay");
+        assert!(unrecorded.pressure.values().all(|share| *share == 0.0));
     }
 
     #[test]

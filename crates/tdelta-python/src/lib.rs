@@ -22,7 +22,7 @@ use tdelta_core::client::{ClientError, Noop};
 use tdelta_core::data::{Plan, TableChecksum};
 use tdelta_core::latency::{encode, merge, tally, Histograms};
 use tdelta_core::load::{Constant, Loop, Mix, Outcome, Transaction, Trial, Turns};
-use tdelta_core::process::{cpu_seconds, monotonic_ns, Usage};
+use tdelta_core::process::{cpu_seconds, monotonic_ns, thread_delay_ns, Tree, Usage, Watch};
 use tdelta_sqlite::bare::PointSelects;
 use tdelta_sqlite::{initialise, is_initialised, Options, Twin};
 
@@ -338,6 +338,32 @@ fn cpu_crowding(py: Python<'_>, cpus: Vec<usize>, passes: usize) -> Vec<f64> {
     py.detach(|| tdelta_core::crowding::crowding(&cpus, passes))
 }
 
+/// Watches whether this process, or one of some others, stands still.
+#[pyclass(name = "Watch", module = "tdelta._native")]
+struct PyWatch {
+    watch: Option<Watch>,
+}
+
+#[pymethods]
+impl PyWatch {
+    #[new]
+    fn new(processes: Vec<u32>) -> Self {
+        Self { watch: Some(Watch::begin(Some(&Tree::new(&processes)))) }
+    }
+
+    /// Ends; what was seen as JSON, nothing a second time.
+    fn end(&mut self, py: Python<'_>) -> PyResult<String> {
+        let watch = self.watch.take();
+        dump(&py.detach(|| watch.map(Watch::end).unwrap_or_default()))
+    }
+}
+
+/// How long the calling thread was ready to run and had no CPU so far, ns; nothing where the kernel does not tell.
+#[pyfunction]
+fn thread_run_delay_ns() -> Option<u64> {
+    thread_delay_ns()
+}
+
 /// Whether a SQLite library has loaded this module as an extension.
 #[pyfunction]
 fn library_loaded() -> bool {
@@ -350,6 +376,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<PyTwin>()?;
     module.add_class::<server::PyServerTwin>()?;
     module.add_class::<PyBare>()?;
+    module.add_class::<PyWatch>()?;
+    module.add_function(wrap_pyfunction!(thread_run_delay_ns, module)?)?;
     module.add_class::<exposure::PyExposure>()?;
     module.add_class::<floor::PyFloorMeter>()?;
     module.add_function(wrap_pyfunction!(floor::page_copies_ns, module)?)?;

@@ -12,7 +12,6 @@ pub mod mysql;
 pub mod options;
 pub mod postgres;
 pub mod session;
-mod stalls;
 pub mod stream;
 mod twin;
 mod verify;

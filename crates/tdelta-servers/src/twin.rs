@@ -4,7 +4,6 @@ use crate::crew::{share, HANDS};
 use crate::failure::failure;
 use crate::options::Options;
 use crate::session::{Rows, Session};
-use crate::stalls::Stalls;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -16,7 +15,7 @@ use tdelta_core::client::ClientError;
 use tdelta_core::data::{Plan, Table, TableChecksum};
 use tdelta_core::latency::Histograms;
 use tdelta_core::load::{Loop, Mix, Outcome, Trial, Turns};
-use tdelta_core::process::{monotonic_ns, Tree, Usage};
+use tdelta_core::process::{monotonic_ns, Delays, Stalls, Standstill, Tree, Usage, Watch};
 use tdelta_core::trace::{Cost, Meter, Reading, Traced};
 
 /// Stack of a connection's thread: two thousand of them are to fit small machines.
@@ -143,8 +142,12 @@ pub struct Extra {
     pub checkpoint_ns: u64,
     /// Sizes of files: a server's are not looked at from here.
     pub files: BTreeMap<String, u64>,
-    /// What kept tasks of the machine waiting while the load ran, see `Stalls::since`.
+    /// How long the server's threads were ready to run and had no CPU, while recording.
+    pub run_delay_ns: Option<u64>,
+    /// What kept tasks of the machine waiting while the load ran, see `Stalls::shares`.
     pub pressure: BTreeMap<String, f64>,
+    /// Whether the worker or the server stood still meanwhile.
+    pub standstill: Standstill,
 }
 
 /// A twin on a server, whatever its protocol.
@@ -234,6 +237,15 @@ pub trait Twin: Send {
     fn recorded(&self) -> Option<(&Mix, &Histograms)>;
 }
 
+/// What was read when a load of another process began.
+struct Outside {
+    counters: BTreeMap<String, String>,
+    usage: Usage,
+    stalls: Stalls,
+    delays: Delays,
+    watch: Watch,
+}
+
 /// A twin whose connections are `S`.
 pub struct ServerTwin<S> {
     options: Arc<Options>,
@@ -243,8 +255,7 @@ pub struct ServerTwin<S> {
     mix: Option<(Mix, Histograms)>,
     observed: Observed,
     server: Tree,
-    /// Counters and usage when a load of another process began.
-    outside: Option<(BTreeMap<String, String>, Usage, Stalls)>,
+    outside: Option<Outside>,
 }
 
 impl<S: Session> ServerTwin<S> {
@@ -335,7 +346,7 @@ impl<S: Session> Twin for ServerTwin<S> {
 
     fn observe(&mut self, observed: Observed) {
         self.server = Tree::new(&observed.watch).on(&observed.file_systems);
-        self.connections.watch(Some(self.server.clone()));
+        self.connections.watch(Some(self.server.clone()), observed.device.clone());
         self.observed = observed;
     }
 
@@ -392,10 +403,8 @@ impl<S: Session> Twin for ServerTwin<S> {
         let (counters, usage) = (self.counters()?, self.server.usage());
         let Some((mix, histograms)) = &self.mix else { unreachable!("asked above") };
         histograms.reset();
-        let stalls = Stalls::now(self.observed.device.as_deref());
         let mut outcome =
             self.connections.run(mix, trial, turns, histograms, stop).map_err(|why| failure("baton", why))?;
-        let pressure = Stalls::now(self.observed.device.as_deref()).since(&stalls);
         let client = (outcome.cpu_user_seconds, outcome.cpu_system_seconds);
         let after = match self.afterwards(&counters, settle, stop) {
             // A server that died under the trial cannot be asked: the trial's own errors tell.
@@ -413,7 +422,9 @@ impl<S: Session> Twin for ServerTwin<S> {
             usage: self.server.usage().since(&usage),
             checkpoint_ns: after.settled_ns,
             files: BTreeMap::new(),
-            pressure,
+            run_delay_ns: outcome.watched_delay_ns,
+            pressure: outcome.pressure.clone(),
+            standstill: outcome.standstill,
         };
         Ok((outcome, extra))
     }
@@ -441,24 +452,34 @@ impl<S: Session> Twin for ServerTwin<S> {
     }
 
     fn begin_outside(&mut self) -> Result<(), ClientError> {
-        self.outside = Some((self.counters()?, self.server.usage(), Stalls::now(self.observed.device.as_deref())));
+        self.outside = Some(Outside {
+            counters: self.counters()?,
+            usage: self.server.usage(),
+            watch: Watch::begin(Some(&self.server)),
+            delays: self.server.delays(),
+            stalls: Stalls::now(self.observed.device.as_deref()),
+        });
         Ok(())
     }
 
     fn end_outside(&mut self, settle: bool, stop: &AtomicBool) -> Result<Extra, ClientError> {
-        let Some((counters, usage, stalls)) = self.outside.take() else {
+        let Some(before) = self.outside.take() else {
             return Err(failure("order", "the end of a load that was not begun".into()));
         };
-        let pressure = Stalls::now(self.observed.device.as_deref()).since(&stalls);
-        let after = self.afterwards(&counters, settle, stop)?;
+        let pressure = Stalls::now(self.observed.device.as_deref()).since(&before.stalls).shares();
+        let run_delay_ns = self.server.delays().since(&before.delays);
+        let standstill = before.watch.end();
+        let after = self.afterwards(&before.counters, settle, stop)?;
         Ok(Extra {
             client_cpu_user_seconds: 0.0,
             client_cpu_system_seconds: 0.0,
             counters: after.counters,
-            usage: self.server.usage().since(&usage),
+            usage: self.server.usage().since(&before.usage),
             checkpoint_ns: after.settled_ns,
             files: BTreeMap::new(),
+            run_delay_ns,
             pressure,
+            standstill,
         })
     }
 

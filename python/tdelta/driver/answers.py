@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import base64
+import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
+from tdelta.driver.jobs import TrialJob
 from tdelta.driver.protocol import Checksums, Tables
 from tdelta.driver.workers import Worker, failure
+from tdelta.measure.delay import delay_is_others
+from tdelta.measure.standstill import in_words
 from tdelta.records import Measurement, SpanTotals, StatementCost
+
+WORKER = "a worker process"
+"""What stands still where a trial's own process does, in words."""
 
 _READ_SECONDS = 24 * 3600.0
 
@@ -36,6 +43,7 @@ def measurement(answer: Mapping[str, Any]) -> Measurement:
     raise_failed(answer)
     outcome, spans = answer["report"]["outcome"], answer["report"]["spans"]
     extra = answer["report"]["extra"] or {}
+    is_served, loop_delay_ns = "client_cpu_user_seconds" in extra, outcome.get("run_delay_ns")
     return Measurement(
         operations=outcome["operations"],
         executed_operations=outcome["executed_operations"],
@@ -48,7 +56,10 @@ def measurement(answer: Mapping[str, Any]) -> Measurement:
         engine_counters=extra.get("counters", {}),
         files_bytes=extra.get("files", {}),
         checkpoint_ns=extra.get("checkpoint_ns", 0),
-        pressure=extra.get("pressure", {}),
+        pressure=outcome.get("pressure", {}),
+        run_delay_ns=extra.get("run_delay_ns") if is_served else loop_delay_ns,
+        client_run_delay_ns=loop_delay_ns if is_served else None,
+        standstill=in_words(outcome.get("standstill"), WORKER),
         planted_cpu_ns=outcome["planted_cpu_ns"],
         planted_elapsed_ns=outcome["planted_elapsed_ns"],
         late_starts=outcome["late_starts"],
@@ -58,6 +69,17 @@ def measurement(answer: Mapping[str, Any]) -> Measurement:
         client_cpu_system_seconds=extra.get("client_cpu_system_seconds", 0.0),
         **extra.get("usage", {}) | {name: outcome[name] for name in ("cpu_user_seconds", "cpu_system_seconds")},
     )
+
+
+def of_embedded(
+    answer: Mapping[str, Any], job: TrialJob, *, load_threads: int, database_threads: int | None
+) -> Measurement:
+    """The same of an embedded engine, with the delay that is other programs' doing where that can be told."""
+    measured = measurement(answer)
+    is_closed = job.rate is None
+    if not delay_is_others(is_closed=is_closed, load_threads=load_threads, database_threads=database_threads):
+        return measured
+    return dataclasses.replace(measured, others_delay_ns=measured.run_delay_ns)
 
 
 def traced(answer: Mapping[str, Any]) -> Measurement:

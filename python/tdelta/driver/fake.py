@@ -107,7 +107,16 @@ class FakeTwin:
         elif operations * cost_ns > job.deadline_seconds * 1e9:
             operations, stopped_by = int(job.deadline_seconds * 1e9 / cost_ns), "deadline"
         measured = self._measurement(operations, cost_ns, job.planted, stopped_by)
-        return replace(measured, engine_counters=self._twins.script.counters(self, job))
+        script = self._twins.script
+        delay_ns = None if script.delay_share is None else round(measured.elapsed_ns * script.delay_share)
+        return replace(
+            measured,
+            engine_counters=script.counters(self, job),
+            pressure=script.pressure,
+            standstill=script.standstill(self, job),
+            run_delay_ns=delay_ns,
+            others_delay_ns=delay_ns,
+        )
 
     def processes(self) -> tuple[int, ...]:
         """A process as the script tells it; there is none."""
@@ -193,7 +202,8 @@ class Script:
     would, or send this process a signal; ``page_us`` is what a page's cipher costs in a twin's process;
     ``hides_header`` says whether a loaded file looks encrypted; ``found`` is what a search of a twin's files brings,
     ``counters`` what the engine counted during a trial, ``processes`` whom to sample, ``prices`` what a page costs its
-    own code.
+    own code, ``pressure`` how pressed the machine was in every trial, ``delay_share`` how much of the time others
+    took, and ``standstill`` what stood still during a trial.
     """
 
     cost_ns: Cost = field(default_factory=lambda: cost_by_cipher({"none": 100_000.0, "aes-256": 130_000.0}))
@@ -207,6 +217,9 @@ class Script:
     found: Callable[[TwinSettings], tuple[Found, ...]] = markers_where_plain
     prices: dict[str, object] | None = None
     counters: Callable[[FakeTwin, TrialJob], Mapping[str, int]] = lambda _twin, _job: {}
+    pressure: Mapping[str, float] = field(default_factory=dict)
+    delay_share: float | None = None
+    standstill: Callable[[FakeTwin, TrialJob], str] = lambda _twin, _job: ""
     processes: Callable[[TwinSettings], tuple[int, ...]] = lambda settings: (1 + (settings.cipher != "none"),)
 
 

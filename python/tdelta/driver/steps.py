@@ -20,7 +20,11 @@ def embedded_step(step: str, answer: Mapping[str, Any], rows: int) -> Measuremen
     """A step of an engine that runs in the worker, whose process is the database."""
     counters = {"rows": rows}
     return Measurement(
-        **_one(step, answer), engine_counters=counters, files_bytes=answer.get("files", {}), **answer["usage"]
+        **_one(step, answer),
+        engine_counters=counters,
+        files_bytes=answer.get("files", {}),
+        pressure=answer.get("pressure", {}),
+        **answer["usage"],
     )
 
 

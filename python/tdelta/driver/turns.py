@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Protocol
 
 from tdelta.driver.jobs import TrialJob
+from tdelta.driver.workers import looks
 from tdelta.errors import TdeltaError, WorkerFault
 from tdelta.measure.children import ready
 
@@ -31,6 +32,9 @@ class Participant(Protocol):
 
     def answer(self) -> dict[str, Any]:
         """Its answer, once there is one to read."""
+
+    def look(self) -> None:
+        """See whether it stands still; called about once a second."""
 
     def stop(self) -> None:
         """Have it end after the operation it is at."""
@@ -78,8 +82,12 @@ def _gather(participants: Sequence[Participant], seconds: float) -> list[dict[st
     failures: list[TdeltaError] = []
     waiting = dict(enumerate(participants))
     while waiting:
-        heard = ready(list(waiting.values()), seconds)
-        if not heard:
+        for wait in looks(seconds):
+            if heard := ready(list(waiting.values()), wait):
+                break
+            for participant in waiting.values():
+                participant.look()
+        else:
             raise WorkerFault(f"the twins of a block did not answer within {seconds:.0f} s")
         for index in [index for index, participant in waiting.items() if participant in heard]:
             participant = waiting.pop(index)

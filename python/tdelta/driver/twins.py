@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tdelta import _native
-from tdelta.driver.answers import as_checksums, checksums, measurement, raise_failed, traced
+from tdelta.driver.answers import as_checksums, checksums, measurement, of_embedded, raise_failed, traced
 from tdelta.driver.conversions import convert
 from tdelta.driver.exposure import Exposure
 from tdelta.driver.files import TwinFolder
@@ -143,7 +143,12 @@ class SqliteTwin:
         if job.step:
             return self._step(job.step)
         answer = self._worker.ask("trial", seconds=job.deadline_seconds + _GRACE_SECONDS, trial=job.as_json())
-        return measurement(answer)
+        return self.measurement(answer, job)
+
+    def measurement(self, answer: Mapping[str, Any], job: TrialJob) -> Measurement:
+        """What a trial of this twin measured: load and database are one thread for each connection."""
+        threads = self._settings.threads
+        return of_embedded(answer, job, load_threads=threads, database_threads=threads)
 
     def _step(self, step: str) -> Measurement:
         """One load or rebuild, the write into the file included; the sizes of the files are those after it."""
@@ -177,6 +182,10 @@ class SqliteTwin:
     def answer(self) -> dict[str, Any]:
         """The answer to `begin`, once there is one to read."""
         return self._worker.answer()
+
+    def look(self) -> None:
+        """See whether the worker stands stopped; see `Worker.look`."""
+        self._worker.look()
 
     def processes(self) -> tuple[int, ...]:
         """The worker's: the database is in it."""
@@ -281,7 +290,7 @@ class SqliteTwins:
         answers = take_turns(entries, order, seconds)
         for answer in answers:
             raise_failed(answer)
-        return tuple(measurement(answer) for answer in answers)
+        return tuple(twin.measurement(answer, job) for (twin, job), answer in zip(entries, answers, strict=True))
 
     def page_floor(self, page_bytes: int, ciphers: Sequence[str], levels: Sequence[str]) -> PagePrice:
         """Time the machine's own OpenSSL, in processes that end with this; see `tdelta.measure.page_floor`."""

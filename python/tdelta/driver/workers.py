@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from types import TracebackType
 from typing import Any
 
@@ -19,13 +19,19 @@ from tdelta.errors import (
     WorkerFault,
 )
 from tdelta.measure.aes import OPENSSL_VARIABLE
-from tdelta.measure.children import Child, Refusal
+from tdelta.measure.children import Child, Refusal, ready
+from tdelta.measure.standstill import is_stopped
 
 SQLITE_AND_SERVERS = "tdelta.driver.worker"
 """The program of most workers; an engine whose client is Python's has one of its own."""
 
 _START_SECONDS = 60.0
 _END_SECONDS = 5.0
+LOOK_SECONDS = 1.0
+"""How often whoever waits for a worker looks whether it stands still."""
+
+_PATIENCE_SECONDS = 10.0
+"""How long a worker, or its server, may stand stopped before it is given up."""
 
 
 class Worker(Child):
@@ -43,6 +49,12 @@ class Worker(Child):
 
     def __init__(self, environment: Mapping[str, str] | None = None, program: str = SQLITE_AND_SERVERS) -> None:
         super().__init__(program, _environment(environment or {}))
+        self.server: int | None = None
+        """The process of the server that its answers depend on, on this machine."""
+
+        self._stood_seconds = 0.0
+        self._is_to_stop = False
+        self._loss: ServerLost | None = None
 
     def __exit__(
         self, kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
@@ -75,6 +87,29 @@ class Worker(Child):
             raise failure(refusal.kind, str(refusal)) from None
         return found
 
+    def send(self, do: str, **order: object) -> None:
+        """Send one order and do not wait; raises as `Child.send` does."""
+        self._is_to_stop = do == "stop"
+        super().send(do, **order)
+
+    def look(self) -> None:
+        """See whether it or its server stands stopped; called every `LOOK_SECONDS` by whoever waits for it.
+
+        After ten such seconds, or one where it was to stop anyway, it is ended, and its answer is ``ServerLost``.
+        """
+        who = next((name for name, pid in self._needed() if is_stopped(pid)), None)
+        self._stood_seconds = 0.0 if who is None else self._stood_seconds + LOOK_SECONDS
+        if who is not None and self._stood_seconds >= (LOOK_SECONDS if self._is_to_stop else _PATIENCE_SECONDS):
+            self._loss = ServerLost(
+                f"{who} was stopped by a signal and had not gone on {self._stood_seconds:.0f} s later"
+            )
+            self.kill()
+
+    def _needed(self) -> Iterator[tuple[str, int]]:
+        yield self.called, self.pid
+        if self.server is not None:
+            yield "the server", self.server
+
     def require_running(self) -> None:
         """Raise ``WorkerFault`` if the process has ended."""
         if self._process.poll() is not None:
@@ -88,9 +123,29 @@ class Worker(Child):
         with signals.held():  # its handler sends, too: a stop must not land within this line
             super()._write(line)
 
+    def _wait(self, seconds: float) -> bool:
+        """As any child's, in looks: time in which this process itself stood still does not count."""
+        for wait in looks(seconds):
+            if ready([self], wait):
+                return True
+            self.look()
+        return self._loss is not None
+
+    def _died(self) -> WorkerFault:
+        if self._loss is not None:
+            raise self._loss
+        return super()._died()
+
     def _silent(self, seconds: float) -> WorkerFault:
         self.kill()
         return WorkerFault(f"{super()._silent(seconds)}; it was ended")
+
+
+def looks(seconds: float) -> Iterator[float]:
+    """So many seconds in parts, after each of which whoever waits is to look."""
+    while seconds > 0:
+        yield min(LOOK_SECONDS, seconds)
+        seconds -= LOOK_SECONDS
 
 
 def _environment(added: Mapping[str, str]) -> dict[str, str]:

@@ -159,13 +159,17 @@ class Child:
         descriptor = self.fileno()
         chunks = [self._buffer]
         while b"\n" not in chunks[-1]:
-            if not ready([self], seconds):
+            if not self._wait(seconds):
                 raise self._silent(seconds)
             chunks.append(os.read(descriptor, 1 << 16))
             if not chunks[-1]:
                 raise self._died()
         line, _, self._buffer = b"".join(chunks).partition(b"\n")
         return line
+
+    def _wait(self, seconds: float) -> bool:
+        """Wait until there is something to be read, or it has ended; False if there is nothing within ``seconds``."""
+        return bool(ready([self], seconds))
 
     def _silent(self, seconds: float) -> WorkerFault:
         return WorkerFault(f"{self.called} did not answer within {seconds:.0f} s")

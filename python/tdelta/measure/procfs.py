@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -51,6 +52,26 @@ def read_cgroup_memory(root: Path) -> CgroupMemory | None:
         return None
     cached = parse_cgroup_cache(read_text(folder / "memory.stat") or "")
     return CgroupMemory(int(limit), max(0, int(current) - cached))
+
+
+def read_cgroup_cpus(root: Path) -> float:
+    """How many CPUs the quotas of this process's cgroup (version 2) and of those above allow; infinite without any.
+
+    Args:
+        root: the root of the file system, ``/`` outside tests.
+    """
+    top = root / "sys/fs/cgroup"
+    group = _cgroup(read_text(root / "proc/self/cgroup") or "") or ""
+    folders = [folder for folder in (top / group, *(top / group).parents) if folder.is_relative_to(top)]
+    return min((parse_cpu_quota(read_text(folder / "cpu.max") or "") for folder in folders), default=math.inf)
+
+
+def parse_cpu_quota(text: str) -> float:
+    """The CPUs that a ``cpu.max`` allows (quota and period, µs); infinite for ``max``, and for what is not there."""
+    match text.split():
+        case [quota, period] if quota.isdigit() and period.isdigit() and int(period):
+            return int(quota) / int(period)
+    return math.inf
 
 
 def parse_cgroup_cache(text: str) -> int:

@@ -82,6 +82,10 @@ class Measurement:
     stopped_by: str = "count"
     pressure: Mapping[str, float] = field(default_factory=dict)
     traced: Mapping[str, StatementCost] = field(default_factory=dict)
+    run_delay_ns: int | None = None
+    client_run_delay_ns: int | None = None
+    others_delay_ns: int | None = None
+    standstill: str = ""
 
     @property
     def response_ns(self) -> float:

@@ -24,6 +24,7 @@ from tdelta.session.checks import Checks
 from tdelta.session.evidence import Evidence
 from tdelta.session.floors import floors_from_json
 from tdelta.session.planning import Plan
+from tdelta.session.pressed import pressure_cautions
 from tdelta.session.prices import price_cautions
 from tdelta.session.profiling import Profiling
 from tdelta.session.published import published_cells
@@ -31,8 +32,6 @@ from tdelta.session.request import RunRequest
 from tdelta.session.studies import overridden
 from tdelta.workloads.scan import cut
 
-_PRESSED = 0.10
-_STOLEN = 0.02
 _DILUTED = 0.05
 _LATE = 0.80
 """The share of arrivals that wait is about the share of the time in which every connection is busy."""
@@ -88,7 +87,7 @@ def assemble(
             *checks.cautions,
             *cache_cautions(servers),
             *tail_cautions(tails, plan.settings),
-            *_cautions(plan, trials, ending, dilution),
+            *_cautions(plan, trials, verdicts, ending, dilution),
             *(floors or {}).get("cautions", ()),
             *(() if profiling is None else profiling.cautions()),
             *price_cautions(prices),
@@ -181,7 +180,9 @@ def _dilution(trials: Sequence[Trial], calibration: Calibration) -> float:
     return min(1.0, calibration.loop_response_ns / statistics.median(finished)) if finished else 0.0
 
 
-def _cautions(plan: Plan, trials: Sequence[Trial], ending: Ending, dilution: float) -> Iterator[str]:
+def _cautions(
+    plan: Plan, trials: Sequence[Trial], verdicts: Sequence[Verdict], ending: Ending, dilution: float
+) -> Iterator[str]:
     yield from plan.cautions
     if plan.command is not None:
         yield f"the load is `{plan.command.text}`, not tdelta's own loop: its client's cost is in the response times"
@@ -192,14 +193,7 @@ def _cautions(plan: Plan, trials: Sequence[Trial], ending: Ending, dilution: flo
         yield "the run was interrupted: this is what was known by then"
     if plan.source is not None:
         yield from plan.source.cautions
-    pressed = _median_pressure(trials, "cpu_some")
-    if pressed > _PRESSED and not plan.is_open and _threads(plan) == 1:
-        # Of a server, one client has several threads at work: they wait for one another as well.
-        what = "threads, the server's own or other programs'," if plan.request.is_served else "other programs"
-        yield f"{what} waited for a CPU during {pressed:.0%} of the trials' time"
-    stolen = _median_pressure(trials, "steal")
-    if stolen > _STOLEN:
-        yield f"the host took {stolen:.1%} of the CPU time away during trials"
+    yield from pressure_cautions(plan, trials, verdicts)
     if dilution > _DILUTED:
         yield f"{dilution:.1%} of the measured time is tdelta's own loop, so overheads read that much too small"
     late = sum(trial.measurement.late_starts for trial in trials)
@@ -210,12 +204,3 @@ def _cautions(plan: Plan, trials: Sequence[Trial], ending: Ending, dilution: flo
             f"{late / operations:.0%} of the operations found every connection busy when they fell due (backlog up to"
             f" {worst:,}): the rate is near what the database can do, or above it"
         )
-
-
-def _threads(plan: Plan) -> int:
-    return max(int(condition.level("threads")) for condition in plan.conditions)
-
-
-def _median_pressure(trials: Sequence[Trial], name: str) -> float:
-    values = [trial.measurement.pressure[name] for trial in trials if name in trial.measurement.pressure]
-    return statistics.median(values) if values else 0.0

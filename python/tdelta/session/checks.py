@@ -47,6 +47,7 @@ class Checks:
         self._other_plans: list[str] = []
         self._unsettled: list[str] = []
         self._lost: list[str] = []
+        self._paused: list[str] = []
 
     def as_json(self) -> dict[str, object]:
         """What earlier rounds found, as JSON values, for the next sitting at the same run."""
@@ -60,6 +61,7 @@ class Checks:
             "facts": {str(stratum): [key, facts] for stratum, (key, facts) in self._facts.items()},
             "unsettled": self._unsettled,
             "lost": self._lost,
+            "paused": self._paused,
             "other_plans": self._other_plans,
         }
 
@@ -73,6 +75,7 @@ class Checks:
         self._facts = {int(stratum): (key, facts) for stratum, (key, facts) in found.get("facts", {}).items()}
         self._unsettled = list(found.get("unsettled", []))
         self._lost = list(found.get("lost", []))
+        self._paused = list(found.get("paused", []))
         self._other_plans = list(found.get("other_plans", []))
         self._page_us = {level: list(costs) for level, costs in found.get("page_us", {}).items()}
 
@@ -136,6 +139,10 @@ class Checks:
         """A twin's server died at work; what it was at is void, and its round went no further."""
         self._lost.append(f"round {number + 1}: {void} is void and the twins were made anew, since {said}")
 
+    def paused(self, number: int, block: int, said: str) -> None:
+        """Something stood still during a block, which is void and is run again."""
+        self._paused.append(f"round {number + 1}: block {block + 1} was void and was run again, since {said}")
+
     @property
     def losses(self) -> int:
         """How often a server died, in all sittings."""
@@ -144,7 +151,7 @@ class Checks:
     @property
     def cautions(self) -> tuple[str, ...]:
         """What does not make the run unsound, and must be said with its answer."""
-        return (*self._unsettled, *self._lost, *self._other_plans, *_other_key_sizes(self._observed))
+        return (*self._unsettled, *self._paused, *self._lost, *self._other_plans, *_other_key_sizes(self._observed))
 
     def before(self, condition: Condition, sums: Checksums) -> None:
         """A fresh twin's rows, against the rows as generated, or as read from the user's database."""

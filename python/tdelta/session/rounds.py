@@ -16,7 +16,7 @@ from tdelta.design import instances, slice_order, stratified_order
 from tdelta.driver import Checksums, TrialJob, Twin, Twins
 from tdelta.driver.jobs import TRACE
 from tdelta.errors import ServerLost, TimeFault
-from tdelta.measure import PressureMeter
+from tdelta.measure.standstill import watching
 from tdelta.records import BlockDone, Condition, Event, Measurement, Phase, RoundStarted, Trial, TrialDone
 from tdelta.session.calibration import OPERATIONS_APART, Calibration, discarded, trial_deadline_seconds
 from tdelta.session.checks import Checks
@@ -34,6 +34,9 @@ _WARM_UP = 1 << 41
 
 _MOST_LOSSES = 3
 """Past so many servers that died, the run gives up."""
+
+_MOST_VOIDS = 3
+"""So often in a row a block may have been void before its twins are given up."""
 
 _SEARCH = 1 << 42
 """Streams of operations from here on run while files are searched."""
@@ -150,7 +153,6 @@ class RoundRunner:
         self._clock = clock
         self._pace = pace
         self._interruption = interruption
-        self._meter = PressureMeter()
         self._longest_start = 0.0
         """Of what comes before a round's first block."""
 
@@ -186,7 +188,8 @@ class RoundRunner:
                 began = self._clock.elapsed()
             self._pace.took(Stage.END, self._clock.elapsed() - began)
         except ServerLost as loss:
-            self._lose(number, loss)
+            if not self._interruption.requested:  # else there is nothing to be made up for
+                self._lose(number, loss)
         return self._next_block
 
     def _whole(self, number: int, stack: ExitStack) -> None:
@@ -226,7 +229,9 @@ class RoundRunner:
         self._checks.lost(number, self._at, loss.said)
         self._observe(Phase("lost", f"{self._at}, since {loss.said}"))
         if self._checks.losses > _MOST_LOSSES:
-            raise ServerLost(f"{self._checks.losses} times a server of this run died; the last time {loss}")
+            raise ServerLost(
+                f"{self._checks.losses} times a server or a worker of this run was lost; the last time {loss}"
+            )
 
     def shortest_seconds(self) -> float:
         """What a further round takes that ends behind its first block, by the longest that there were."""
@@ -334,7 +339,6 @@ class RoundRunner:
     def _block(self, number: int, place: int, twins: Mapping[Condition, tuple[str, Twin]]) -> None:
         """Run and store the block that is the ``place``-th of its round, of these twins."""
         block, conditions = self._next_block, tuple(twins)
-        jobs = [dataclasses.replace(self._job(c, block), step=self._plan.step(c)) for c in conditions]
         seed, slices = self._plan.settings.seed, self._calibration.slices
         if slices == 1:
             before = {c.stratum: self._plan.blocks_before(c.stratum, number) for c in conditions}
@@ -343,8 +347,7 @@ class RoundRunner:
         else:
             order = slice_order(seed, block, len(conditions), slices)
         self._before_block()
-        started = time.time()
-        measured = self._measure([twins[c][1] for c in conditions], jobs, order)
+        started, measured = self._unbroken(number, twins, order)
         if self._interruption.requested and any(m.stopped_by != "count" for m in measured):
             return
         if self._plan.request.trace and not self._interruption.requested:
@@ -371,12 +374,40 @@ class RoundRunner:
             traced = self._twins.block(entries, order)
         return [dataclasses.replace(m, traced=t.traced) for m, t in zip(measured, traced, strict=True)]
 
-    def _measure(self, twins: Sequence[Twin], jobs: Sequence[TrialJob], order: Sequence[int]) -> list[Measurement]:
-        self._meter.start()
-        with self._interruption.watching(*twins):
+    def _unbroken(
+        self, number: int, twins: Mapping[Condition, tuple[str, Twin]], order: Sequence[int]
+    ) -> tuple[float, list[Measurement]]:
+        """When the block's trials began, and what they measured: a block in which something stood still is run again.
+
+        Its operations are then others of the same draws: what they changed is in the twins. Where they were not all
+        done on every twin, the twins are no longer alike, and the round is over.
+        """
+        block = self._next_block
+        tries = 0
+        while True:
+            tries += 1
+            jobs = [dataclasses.replace(self._job(c, block), step=self._plan.step(c)) for c in twins]
+            started = time.time()
+            measured, standstill = self._measure([twin for _, twin in twins.values()], jobs, order)
+            if standstill and self._interruption.requested:
+                return started, [dataclasses.replace(m, stopped_by="signal") for m in measured]
+            if not standstill:
+                return started, measured
+            if tries == _MOST_VOIDS or any(m.stopped_by != "count" or m.errors for m in measured):
+                raise ServerLost(standstill)
+            self._checks.paused(number, block, standstill)
+            self._observe(Phase("again", f"block {block + 1}, since {standstill}"))
+
+    def _measure(
+        self, twins: Sequence[Twin], jobs: Sequence[TrialJob], order: Sequence[int]
+    ) -> tuple[list[Measurement], str]:
+        """What the trials measured, and what stood still meanwhile."""
+        with self._interruption.watching(*twins), watching("tdelta") as own:
             measured = self._twins.block(list(zip(twins, jobs, strict=True)), order)
-        pressure = {n: v for n, v in self._meter.stop().items() if n != "cpu_some" or not self._plan.family.fills_cpus}
-        return [dataclasses.replace(m, pressure={**pressure, **m.pressure}) for m in measured]
+        standstill = next((m.standstill for m in measured if m.standstill), own.standstill)
+        if self._plan.family.fills_cpus:  # what waits for a CPU is the engine itself
+            measured = tuple(dataclasses.replace(m, pressure=_without_cpu(m.pressure)) for m in measured)
+        return list(measured), standstill
 
     def _search(self, number: int, twins: Mapping[Condition, tuple[str, Twin]]) -> None:
         """Search the files of all twins for planted markers, in one round of the run; of as many as there is time."""
@@ -462,3 +493,7 @@ class RoundRunner:
         for condition, sums in self._checksums(certain).items():
             self._checks.after(condition, sums)
         self._checks.round_over()
+
+
+def _without_cpu(pressure: Mapping[str, float]) -> dict[str, float]:
+    return {name: share for name, share in pressure.items() if name != "cpu_some"}

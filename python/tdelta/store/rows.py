@@ -26,7 +26,7 @@ TRIAL_COLUMNS = (*_PLACED, *_MEASURED)
 """The columns that :func:`trial_row` fills and :func:`trial_of` reads, in order."""
 
 
-def trial_row(trial: Trial) -> tuple[str | int | float, ...]:
+def trial_row(trial: Trial) -> tuple[str | int | float | None, ...]:
     """The cells of a trial, one for each of :data:`TRIAL_COLUMNS`."""
     placed = (
         trial.round,
@@ -54,5 +54,5 @@ def trial_of(row: tuple[typing.Any, ...], histograms: Mapping[str, bytes]) -> Tr
     return Trial(round_number, block, position, loads(Condition, condition), instance, started, measurement)
 
 
-def _cell(name: str, value: typing.Any) -> str | int | float:
-    return dumps(value) if name in _MAPPINGS else typing.cast("str | int | float", value)
+def _cell(name: str, value: typing.Any) -> str | int | float | None:
+    return dumps(value) if name in _MAPPINGS else typing.cast("str | int | float | None", value)

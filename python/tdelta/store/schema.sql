@@ -1,4 +1,4 @@
--- The store of tdelta, schema version 4. Every column is described in docs/store.md.
+-- The store of tdelta, schema version 5. Every column is described in docs/store.md.
 
 CREATE TABLE runs (
     number INTEGER PRIMARY KEY,
@@ -58,6 +58,10 @@ CREATE TABLE trials (
     stopped_by TEXT NOT NULL,
     pressure TEXT NOT NULL,
     traced TEXT NOT NULL DEFAULT '{}',
+    run_delay_ns INTEGER,
+    client_run_delay_ns INTEGER,
+    others_delay_ns INTEGER,
+    standstill TEXT NOT NULL DEFAULT '',
     UNIQUE (run_id, block, position),
     UNIQUE (run_id, block, condition_key)
 );

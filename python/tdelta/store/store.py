@@ -36,7 +36,7 @@ from tdelta.store.upgrading import upgraded
 APPLICATION_ID = int.from_bytes(b"tdlt", "big")
 """Marks the file as tdelta's own, so that ``file`` and we ourselves can tell it from other databases."""
 
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 """The version of ``schema.sql``, kept in ``PRAGMA user_version``."""
 
 _UPGRADES = {
@@ -50,6 +50,10 @@ _UPGRADES = {
         " calibration TEXT NOT NULL)",
     ),
     3: ("ALTER TABLE trials ADD COLUMN traced TEXT NOT NULL DEFAULT '{}'",),
+    4: (
+        *(f"ALTER TABLE trials ADD COLUMN {of}_delay_ns INTEGER" for of in ("run", "client_run", "others")),
+        "ALTER TABLE trials ADD COLUMN standstill TEXT NOT NULL DEFAULT ''",
+    ),
 }
 """What turns the tables of a version into those of the next."""
 

@@ -23,7 +23,7 @@ class Participant:
     def __init__(self, name: str, *, quick: bool = True, failure: TdeltaError | None = None) -> None:
         self.name, self.quick, self.failure = name, quick, failure
         self.begun: list[dict[str, Any]] = []
-        self.stops = 0
+        self.stops = self.looks = 0
         self.reader, self._writer = os.pipe()
 
     def fileno(self) -> int:
@@ -40,6 +40,9 @@ class Participant:
         if self.failure:
             raise self.failure
         return {"name": self.name}
+
+    def look(self) -> None:
+        self.looks += 1
 
     def stop(self) -> None:
         self.stops += 1
@@ -83,3 +86,12 @@ def test_twins_that_never_answer_are_a_fault(made: list[Participant]) -> None:
     made += [Participant("a", quick=False), Participant("b")]
     with pytest.raises(WorkerFault, match="did not answer within 0 s"):
         take_turns([(participant, JOB) for participant in made], (0, 1), 0.01)
+
+
+def test_whoever_keeps_the_block_waiting_is_looked_at(made: list[Participant], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tdelta.driver.workers.LOOK_SECONDS", 0.02)
+    made += [Participant("a", quick=False), Participant("b")]
+    with pytest.raises(WorkerFault, match="did not answer"):
+        take_turns([(participant, JOB) for participant in made], (0, 1), 0.1)
+    assert made[0].looks >= 3
+    assert made[1].looks == 0

@@ -9,6 +9,7 @@ import queue
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -18,7 +19,7 @@ from tdelta.driver import Worker
 from tdelta.driver.orders import listen
 from tdelta.driver.worker import Host
 from tdelta.driver.workers import failure
-from tdelta.errors import EngineUnavailable, StatementFault, StorageFault, TdeltaError, WorkerFault
+from tdelta.errors import EngineUnavailable, ServerLost, StatementFault, StorageFault, TdeltaError, WorkerFault
 from tdelta.measure.aes import OPENSSL_VARIABLE, OPENSSL_WORD
 
 
@@ -100,6 +101,36 @@ def test_a_worker_that_does_not_answer_is_ended() -> None:
         with pytest.raises(WorkerFault, match="did not answer within 0 s"):
             worker.ask("hello", seconds=0.01)
         assert not is_running(worker.pid)
+
+
+def test_a_worker_that_is_stopped_for_good_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tdelta.driver.workers.LOOK_SECONDS", 0.05)
+    monkeypatch.setattr("tdelta.driver.workers._PATIENCE_SECONDS", 0.2)
+    with Worker() as worker:
+        os.kill(worker.pid, signal.SIGSTOP)
+        with pytest.raises(
+            ServerLost, match=r"^a worker process was stopped by a signal and had not gone on 0 s later$"
+        ):
+            worker.ask("hello")
+
+
+def test_one_that_goes_on_in_time_answers_as_if_nothing_had_been(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tdelta.driver.workers.LOOK_SECONDS", 0.05)
+    with Worker() as worker:
+        os.kill(worker.pid, signal.SIGSTOP)
+        threading.Timer(0.5, os.kill, (worker.pid, signal.SIGCONT)).start()
+        assert worker.ask("hello") == {"pid": worker.pid}
+
+
+def test_a_worker_whose_server_is_stopped_for_good_is_given_up_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tdelta.driver.workers.LOOK_SECONDS", 0.05)
+    monkeypatch.setattr("tdelta.driver.workers._PATIENCE_SECONDS", 0.2)
+    with subprocess.Popen(["sleep", "60"]) as server, Worker() as worker:
+        worker.server = server.pid
+        os.kill(server.pid, signal.SIGSTOP)
+        with pytest.raises(ServerLost, match=r"^the server was stopped by a signal"):
+            worker.answer(30.0)  # to nothing that was asked: it waits, as for a server that is silent
+        server.kill()
 
 
 def test_an_exception_does_not_wait_for_what_the_worker_is_at() -> None:

@@ -16,7 +16,6 @@ from tdelta.driver.fake import FakeTwin, FakeTwins, cost_by_cipher, equal_rows, 
 from tdelta.engines import Library
 from tdelta.errors import EngineUnavailable, StorageFault, TdeltaError, TimeFault, UsageError
 from tdelta.inference import judge
-from tdelta.measure import PressureMeter
 from tdelta.records import Decision, Look, Phase, Role, RunPlanned, TrialDone
 from tdelta.store import RunStatus, Store
 
@@ -572,9 +571,8 @@ def calibrated_once(trial, monkeypatch: pytest.MonkeyPatch, afterwards):
 def test_that_threads_waited_for_a_cpu_is_told_and_of_servers_that_they_may_be_their_own(
     engine: str, sitting: Sitting, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(PressureMeter, "stop", lambda _: {"cpu_some": 0.31})
     served.installed(monkeypatch)
-    options = served.OPTIONS if engine == "mariadb" else {}
-    place = served.served(sitting.base) if engine == "mariadb" else sitting
+    options, script = served.OPTIONS if engine == "mariadb" else {}, {"pressure": {"cpu_some": 0.31}}
+    place = served.served(sitting.base, **script) if engine == "mariadb" else sitting.scripted(**script)
     who = "threads, the server's own or other programs'," if engine == "mariadb" else "other programs"
     assert f"{who} waited for a CPU during 31% of the trials' time" in place.conduct(**options).cautions

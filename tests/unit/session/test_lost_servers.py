@@ -70,7 +70,7 @@ def test_one_round_that_is_lost_at_its_first_block_still_has_an_answer(tmp_path:
 
 def test_a_fourth_death_ends_the_run_with_what_the_log_says(tmp_path: Path) -> None:
     sitting = served(tmp_path, before_trial=dies(is_block, times=4))
-    with pytest.raises(ServerLost, match=r"4 times a server of this run died(?s:.)*its last word"):
+    with pytest.raises(ServerLost, match=r"4 times a server or a worker of this run was lost(?s:.)*its last word"):
         sitting.conduct(**OPTIONS)
     assert sitting.status() is RunStatus.FAILED
     assert all(twin.ended for twin in sitting.twins.started)

@@ -118,6 +118,10 @@ measurements = st.builds(
     backlog_max=integers,
     stopped_by=names,
     pressure=st.dictionaries(names, finite, max_size=3),
+    run_delay_ns=st.none() | integers,
+    client_run_delay_ns=st.none() | integers,
+    others_delay_ns=st.none() | integers,
+    standstill=names,
 )
 trials = st.builds(
     Trial,

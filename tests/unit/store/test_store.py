@@ -306,6 +306,23 @@ def test_a_newer_store_is_left_alone_with_a_remedy(store, path):
     assert path.read_bytes() == before
 
 
+def without_delays(db):
+    """As trials were up to version 4."""
+    for name in ("run_delay_ns", "client_run_delay_ns", "others_delay_ns", "standstill"):
+        db.execute(f"ALTER TABLE trials DROP COLUMN {name}")
+
+
+def test_trials_of_the_fourth_version_have_no_delay_that_anybody_knows(store, path):
+    store.add_trial(RUN, trial_of(run_delay_ns=1, client_run_delay_ns=2, others_delay_ns=3))
+    store.close()
+    with closing(sqlite3.connect(path, isolation_level=None)) as db:
+        without_delays(db)
+        db.execute("PRAGMA user_version = 4")
+    with Store.open(path) as upgraded:
+        upgraded.add_trial(RUN, trial_of(block=1, run_delay_ns=0, others_delay_ns=0))
+        assert upgraded.trials(RUN) == (trial_of(), trial_of(block=1, run_delay_ns=0, others_delay_ns=0))
+
+
 def test_a_store_of_the_first_version_is_brought_to_this_one_and_keeps_its_trials(store, path):
     store.add_trial(RUN, trial_of())
     store.close()
@@ -314,6 +331,7 @@ def test_a_store_of_the_first_version_is_brought_to_this_one_and_keeps_its_trial
         db.execute("ALTER TABLE trials DROP COLUMN client_cpu_user_seconds")
         db.execute("ALTER TABLE trials DROP COLUMN client_cpu_system_seconds")
         db.execute("ALTER TABLE trials DROP COLUMN traced")
+        without_delays(db)
         db.execute("PRAGMA user_version = 1")
     with Store.open(path) as upgraded:
         upgraded.add_trial(RUN, trial_of(block=1))
@@ -335,6 +353,7 @@ def test_a_store_of_the_second_version_gains_the_tables_that_a_new_one_has(store
     with closing(sqlite3.connect(path, isolation_level=None)) as db:
         db.execute("DROP TABLE calibrations")
         db.execute("ALTER TABLE trials DROP COLUMN traced")
+        without_delays(db)
         db.execute("PRAGMA user_version = 2")
     with Store.open(path) as upgraded:
         columns = upgraded._db.execute("SELECT name, type, dflt_value FROM pragma_table_info('trials')").fetchall()

@@ -99,7 +99,7 @@ impl Tree {
     }
 
     /// Every live process of the trees, once, parents ahead of their children.
-    fn members(&self) -> Vec<u32> {
+    pub(super) fn members(&self) -> Vec<u32> {
         let mut found: Vec<u32> = Vec::new();
         let mut known = BTreeSet::new();
         found.extend(self.roots.iter().filter(|root| known.insert(**root)));
@@ -119,7 +119,7 @@ fn children(process: u32) -> Vec<u32> {
 }
 
 /// The folders of a process's threads; none if it has gone.
-fn threads(process: u32) -> Vec<PathBuf> {
+pub(super) fn threads(process: u32) -> Vec<PathBuf> {
     let Ok(entries) = std::fs::read_dir(format!("/proc/{process}/task")) else { return Vec::new() };
     entries.flatten().map(|entry| entry.path()).collect()
 }

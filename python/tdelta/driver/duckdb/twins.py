@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from tdelta.driver.answers import as_checksums, checksums, measurement, raise_failed
+from tdelta.driver.answers import as_checksums, checksums, measurement, of_embedded, raise_failed
 from tdelta.driver.duckdb.exposure import DuckdbExposure, spilled
 from tdelta.driver.duckdb.pricing import ask_block_prices
 from tdelta.driver.duckdb.rows import GeneratedRows
@@ -158,7 +158,9 @@ class DuckdbTwin:
             return self._step(job.step)
         is_cold = self._settings.is_cold
         seconds = job.deadline_seconds + _GRACE_SECONDS + is_cold * job.operations * _COOL_SECONDS
-        return measurement(self._worker.ask("trial", seconds=seconds, trial=job.as_json(), is_cold=is_cold))
+        answer = self._worker.ask("trial", seconds=seconds, trial=job.as_json(), is_cold=is_cold)
+        settings = self._settings
+        return of_embedded(answer, job, load_threads=settings.threads, database_threads=settings.engine_threads)
 
     def _step(self, step: str) -> Measurement:
         """One load out of the files of all rows, or one rebuild; the write into the file included."""

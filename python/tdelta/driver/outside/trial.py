@@ -25,6 +25,7 @@ from tdelta.driver.outside.connections import Connection, inherited_environment,
 from tdelta.driver.outside.results import Finished
 from tdelta.errors import LoadFault, WorkerFault
 from tdelta.measure.children import ready
+from tdelta.measure.standstill import in_words
 from tdelta.records import Measurement
 
 _GRACE_SECONDS = 60.0
@@ -207,6 +208,8 @@ def with_server(measured: Measurement, used: Mapping[str, Any]) -> Measurement:
         engine_counters=used["counters"],
         checkpoint_ns=used["checkpoint_ns"],
         pressure=used["pressure"],
+        run_delay_ns=used["run_delay_ns"],
+        standstill=in_words(used["standstill"], "a worker process"),
         **used["usage"],
     )
 

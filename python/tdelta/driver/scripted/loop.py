@@ -8,6 +8,7 @@ trial are run and not recorded. Trials are whole here: twins in Python do not ta
 from __future__ import annotations
 
 import itertools
+import json
 import os
 import threading
 import time
@@ -24,7 +25,8 @@ from tdelta.driver.scripted.pacing import Arrivals, wait_until
 from tdelta.driver.scripted.planting import Plant
 from tdelta.driver.scripted.programs import Jump, LoopStart, LoopTest, Mix, Program, Run, Set, Unless
 from tdelta.driver.scripted.recording import Recorder
-from tdelta.driver.scripted.usage import cpu_seconds
+from tdelta.driver.scripted.usage import cpu_seconds, delay_since, run_delays
+from tdelta.measure.pressure import PressureMeter
 
 _COUNT, _DEADLINE, _SIGNAL, _ERROR = "count", "deadline", "signal", "error"
 
@@ -63,6 +65,9 @@ class Outcome:
     backlog_max: int = 0
     planted_cpu_ns: int = 0
     planted_elapsed_ns: int = 0
+    run_delay_ns: int | None = None
+    pressure: Mapping[str, float] = field(default_factory=dict)
+    standstill: Mapping[str, Any] = field(default_factory=dict)
     stopped_by: str = _COUNT
 
     def as_json(self) -> dict[str, Any]:
@@ -96,6 +101,22 @@ def run_trial(
         stop: ends it after the operations it is at.
         between: called before each operation, where there is one connection; its time and CPU time are left out.
     """
+    watch = _native.Watch([])
+    try:
+        outcome, recorders = _run(mix, trial, clients, stop, between)
+    finally:
+        standstill = json.loads(watch.end())
+    outcome.standstill = standstill
+    return _report(mix, outcome, recorders)
+
+
+def _run(
+    mix: Mix,
+    trial: Trial,
+    clients: Sequence[Client],
+    stop: threading.Event,
+    between: Callable[[], object] | None,
+) -> tuple[Outcome, list[Recorder]]:
     head = min(trial.discard, trial.operations)
     began_ns = time.monotonic_ns()
     total = Outcome()
@@ -106,17 +127,21 @@ def run_trial(
     recorders: list[Recorder] = []
     if total.stopped_by == _COUNT and trial.operations > head:
         left_ns = trial.deadline_ns - (time.monotonic_ns() - began_ns)
+        rest, meter, waited = range(head, trial.operations), PressureMeter(), run_delays()
+        meter.start()
         before = cpu_seconds()
-        rest = range(head, trial.operations)
         ran, recorders = _stretch(mix, trial, clients, stop, rest, left_ns, between, records=True)
         after = cpu_seconds()
+        ran.pressure = meter.stop()
+        delay_ns = delay_since(waited)
+        ran.run_delay_ns = None if delay_ns is None or ran.run_delay_ns is None else delay_ns + ran.run_delay_ns
         ran.executed_operations = total.executed_operations + ran.operations
         ran.cpu_user_seconds += after[0] - before[0]
         ran.cpu_system_seconds += after[1] - before[1]
         ran.errors, ran.retries = ran.errors + total.errors, ran.retries + total.retries
         ran.first_error = total.first_error or ran.first_error
         total = ran
-    return _report(mix, total, recorders)
+    return total, recorders
 
 
 def _report(mix: Mix, outcome: Outcome, recorders: Sequence[Recorder]) -> Report:
@@ -183,7 +208,7 @@ class _Shared:
         self._operations = operations
         self._deadline_ns = deadline_ns
         self._between = between
-        self._apart_ns = 0
+        self._apart_ns = self._apart_delay_ns = 0
         self._apart_cpu_seconds = (0.0, 0.0)
         self._next = itertools.count(operations.start)
         self._lock = threading.Lock()
@@ -209,8 +234,9 @@ class _Shared:
         """Do what is to be done between operations, and take note of the time it takes."""
         if self._between is None:
             return
-        began_ns, before = time.monotonic_ns(), cpu_seconds()
+        began_ns, before, waited = time.monotonic_ns(), cpu_seconds(), run_delays()
         self._between()
+        self._apart_delay_ns += delay_since(waited) or 0
         after, (user, system) = cpu_seconds(), self._apart_cpu_seconds
         self._apart_cpu_seconds = user + after[0] - before[0], system + after[1] - before[1]
         self._apart_ns += time.monotonic_ns() - began_ns
@@ -247,8 +273,18 @@ class _Shared:
             backlog_max=max((worker.backlog_max for worker in workers), default=0),
             planted_cpu_ns=sum(worker.plant.cpu_ns for worker in workers),
             planted_elapsed_ns=sum(worker.plant.elapsed_ns for worker in workers),
+            run_delay_ns=self._ended_delay_ns(workers),
             stopped_by=self.halted,
         )
+
+    def _ended_delay_ns(self, workers: Sequence[_Worker]) -> int | None:
+        """What threads waited that ended with the stretch, less what was waited apart: not seen, or seen, from outside.
+
+        None where the kernel does not tell.
+        """
+        ended = [worker.waited_ns for worker in workers if len(workers) > 1]
+        known = [waited for waited in ended if waited is not None]
+        return sum(known) - self._apart_delay_ns if len(known) == len(ended) else None
 
 
 class _Worker:
@@ -263,6 +299,7 @@ class _Worker:
         self.retries: Counter[str] = Counter()
         self.first_error: str | None = None
         self.defect: Exception | None = None
+        self.waited_ns: int | None = None
         self.operations = self.rows = self.late_starts = self.backlog_max = self.spun_ns = 0
         self._variables = [
             {**dict.fromkeys(program.names), **shared.mix.constants, "client": number}
@@ -274,11 +311,14 @@ class _Worker:
 
     def work(self) -> None:
         """Operations one after another until there is none left, or the stretch is halted."""
+        before_ns = _native.thread_run_delay_ns()
         try:
             self._work()
         except Exception as error:  # it belongs to the thread that waits for this one
             self.defect = error
             self._shared.halt(_ERROR)
+        after_ns = _native.thread_run_delay_ns()
+        self.waited_ns = None if before_ns is None or after_ns is None else after_ns - before_ns
 
     def _work(self) -> None:
         shared, now_ns = self._shared, self._shared.started_ns

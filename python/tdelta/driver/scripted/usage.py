@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from tdelta.measure.pressure import PressureMeter
 from tdelta.measure.procfs import read_text
 
 _IO = {
@@ -44,11 +45,34 @@ def since(start: Mapping[str, int]) -> dict[str, int]:
     return {name: total - start[name] for name, total in usage().items()}
 
 
+def run_delays() -> dict[str, int]:
+    """How long each live thread of this process was ready to run and had no CPU, ns; empty where the kernel is silent.
+
+    The second field of ``schedstat`` (Documentation/scheduler/sched-stats.rst); all three are 0 where it keeps none.
+    """
+    found = {}
+    for thread in Path("/proc/self/task").iterdir():
+        fields = [int(field) for field in (read_text(thread / "schedstat") or "").split()]
+        if len(fields) == 3 and (fields[0] or fields[2]):
+            found[thread.name] = fields[1]
+    return found
+
+
+def delay_since(start: Mapping[str, int]) -> int | None:
+    """What the live threads have waited since ``start``, which `run_delays` told; new ones count whole."""
+    now = run_delays()
+    return sum(waited - start.get(thread, 0) for thread, waited in now.items()) if now else None
+
+
 def spent(work: Callable[[], object]) -> dict[str, Any]:
-    """Do some work in a worker's process: elapsed ns, and what the process used meanwhile."""
-    before, cpu, began_ns = usage(), cpu_seconds(), time.monotonic_ns()
+    """Do some work in a worker's process: elapsed ns, what the process used meanwhile, how pressed the machine was."""
+    meter = PressureMeter()
+    before, cpu = usage(), cpu_seconds()
+    meter.start()
+    began_ns = time.monotonic_ns()
     work()
     elapsed_ns = time.monotonic_ns() - began_ns
+    pressure = meter.stop()
     user, system = (after - then for after, then in zip(cpu_seconds(), cpu, strict=True))
     used = {**since(before), "cpu_user_seconds": user, "cpu_system_seconds": system}
-    return {"elapsed_ns": elapsed_ns, "usage": used}
+    return {"elapsed_ns": elapsed_ns, "usage": used, "pressure": pressure}

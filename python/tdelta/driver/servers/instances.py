@@ -350,6 +350,7 @@ class ServerTwin:
         seconds = _CONNECT_SECONDS + threads / _CONNECTIONS_A_SECOND
         self._worker.ask("connect", seconds=seconds, options=options, connections=threads)
         settling = self.instance.engine.settling
+        self._worker.server = self.instance.server.pid
         self._worker.ask(
             "observe",
             observed={

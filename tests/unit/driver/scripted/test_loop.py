@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -220,3 +221,24 @@ def test_what_is_done_between_operations_is_left_out(monkeypatch: pytest.MonkeyP
 
 def test_what_was_counted_is_json() -> None:
     assert Outcome(operations=3).as_json()["operations"] == 3
+
+
+def test_what_threads_waited_for_a_cpu_is_of_the_recorded_stretch_whether_they_end_with_it_or_not() -> None:
+    def work(_: Client) -> None:
+        began = time.thread_time()
+        while time.thread_time() - began < 0.002:
+            pass
+
+    alone = run(mix("SELECT 1;"), Client(work), operations=40, discard=10).outcome
+    several = run(mix("SELECT 1;"), *(Client(work) for _ in range(4)), operations=160).outcome
+    if alone.run_delay_ns is None:
+        pytest.skip("this kernel keeps no schedstat")
+    assert 0 <= alone.run_delay_ns <= alone.elapsed_ns
+    assert several.run_delay_ns is not None
+    assert 0 <= several.run_delay_ns <= 5 * several.elapsed_ns
+    assert alone.standstill == {"paused_ns": 0, "suspended_ns": 0, "stopped": False}
+    assert set(alone.pressure) <= {"cpu_some", "io_some", "memory_some", "steal"}
+
+
+def test_a_stretch_that_records_nothing_has_no_delay() -> None:
+    assert run(mix("SELECT 1;"), operations=5, discard=5).outcome.run_delay_ns is None

@@ -1,0 +1,170 @@
+//! Whether a process stood still while it was at work: stopped by a signal, frozen, suspended with its machine.
+//!
+//! A thread of its own is due every quarter of a second. One that comes late by more than that, and was not waiting for a
+//! CPU meanwhile, did not run because nothing of its process did. The clock is CLOCK_BOOTTIME, which goes on while
+//! the machine is suspended. Of other processes the state is looked at, which shows a signal's stop (`T`) and a
+//! debugger's (`t`), not a cgroup's freezer.
+
+use super::{clock, monotonic_ns, read_own, thread_delay_ns, Tree};
+use serde::Serialize;
+use std::path::Path;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::thread::{Builder, JoinHandle};
+use std::time::Duration;
+
+const DUE_NS: u64 = 250_000_000;
+/// A pause of a second or more, wherever it begins between two beats, is longer than this by the time it is seen.
+const LATE_NS: u64 = 750_000_000;
+const STACK_BYTES: usize = 128 << 10;
+/// Of a tree of processes, so many are looked at, the parents first.
+const LOOKED_AT: usize = 16;
+
+/// What was seen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Standstill {
+    /// How long this process did not run, although it waited for no CPU: the sum of all pauses that were long enough.
+    pub paused_ns: u64,
+    /// How much of the time the machine was suspended.
+    pub suspended_ns: u64,
+    /// Whether a watched process was seen stopped.
+    pub stopped: bool,
+}
+
+/// Watches from [`Watch::begin`] to [`Watch::end`].
+pub struct Watch {
+    over: Arc<(Mutex<bool>, Condvar)>,
+    thread: Option<JoinHandle<Standstill>>,
+}
+
+impl Watch {
+    /// Begins; without a thread to be had, nothing will have been seen.
+    #[must_use]
+    pub fn begin(watched: Option<&Tree>) -> Self {
+        let mut members = watched.map(Tree::members).unwrap_or_default();
+        members.truncate(LOOKED_AT);
+        let over = Arc::new((Mutex::new(false), Condvar::new()));
+        let theirs = over.clone();
+        let builder = Builder::new().name("tdelta-watch".into()).stack_size(STACK_BYTES);
+        Self { over, thread: builder.spawn(move || beat(&theirs, &members)).ok() }
+    }
+
+    /// Ends, and says what was seen.
+    #[must_use]
+    pub fn end(mut self) -> Standstill {
+        self.leave()
+    }
+
+    fn leave(&mut self) -> Standstill {
+        *self.over.0.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        self.over.1.notify_all();
+        self.thread.take().and_then(|thread| thread.join().ok()).unwrap_or_default()
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        self.leave();
+    }
+}
+
+/// When a beat was, by all clocks.
+#[derive(Clone, Copy)]
+struct Beat {
+    boot_ns: u64,
+    waited_ns: u64,
+}
+
+impl Beat {
+    fn now() -> Self {
+        // The wait first: what comes between the two readings is then no wait.
+        let waited_ns = thread_delay_ns().unwrap_or(0);
+        Self { boot_ns: clock(libc::CLOCK_BOOTTIME), waited_ns }
+    }
+
+    /// How long nothing ran since the last beat, ns; 0 where that is less than can be told from a busy machine.
+    fn paused_since(&self, last: &Self) -> u64 {
+        let without_reason = (self.boot_ns - last.boot_ns).saturating_sub(self.waited_ns - last.waited_ns + DUE_NS);
+        if without_reason >= LATE_NS {
+            without_reason
+        } else {
+            0
+        }
+    }
+}
+
+fn beat((lock, changed): &(Mutex<bool>, Condvar), watched: &[u32]) -> Standstill {
+    let mut seen = Standstill::default();
+    let offset_ns = || clock(libc::CLOCK_BOOTTIME).saturating_sub(monotonic_ns());
+    let (began_ns, mut last) = (offset_ns(), Beat::now());
+    let mut over = lock.lock().unwrap_or_else(PoisonError::into_inner);
+    loop {
+        if !*over {
+            (over, _) =
+                changed.wait_timeout(over, Duration::from_nanos(DUE_NS)).unwrap_or_else(PoisonError::into_inner);
+        }
+        let now = Beat::now();
+        seen.paused_ns += now.paused_since(&last);
+        seen.stopped |= watched.iter().any(|process| is_stopped(*process));
+        last = now;
+        if *over {
+            let suspended_ns = offset_ns().saturating_sub(began_ns);
+            seen.suspended_ns = if suspended_ns >= LATE_NS { suspended_ns } else { 0 };
+            return seen;
+        }
+    }
+}
+
+fn is_stopped(process: u32) -> bool {
+    let text = read_own(Path::new(&format!("/proc/{process}/stat")));
+    let state = text.as_deref().and_then(|text| text.rsplit_once(") ")?.1.chars().next());
+    matches!(state, Some('T' | 't'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::{Command, Stdio};
+
+    fn at(boot_ms: u64, waited_ms: u64) -> Beat {
+        Beat { boot_ns: boot_ms * 1_000_000, waited_ns: waited_ms * 1_000_000 }
+    }
+
+    #[test]
+    fn a_second_without_a_beat_is_a_pause_and_a_wait_for_a_cpu_is_none() {
+        let start = at(1000, 50);
+        assert_eq!(at(1250, 50).paused_since(&start), 0);
+        assert_eq!(at(2000, 50).paused_since(&start), 750_000_000);
+        assert_eq!(at(6000, 50).paused_since(&start), 4_750_000_000);
+        assert_eq!(at(6000, 4900).paused_since(&start), 0, "it stood in the run queue");
+    }
+
+    #[test]
+    fn nothing_is_seen_where_nothing_happens() {
+        let watch = Watch::begin(Some(&Tree::new(&[std::process::id()])));
+        std::thread::sleep(Duration::from_millis(30));
+        assert_eq!(watch.end(), Standstill::default());
+    }
+
+    #[test]
+    fn a_watched_process_that_is_stopped_is_seen_and_one_that_goes_on_is_not() {
+        let mut child = Command::new("sleep").arg("30").stdin(Stdio::null()).spawn().unwrap();
+        let process = child.id();
+        let signal = |number: i32| {
+            // SAFETY: no preconditions; the child has not been waited for.
+            unsafe { libc::kill(process as libc::pid_t, number) };
+        };
+        let stands = || {
+            let watch = Watch::begin(Some(&Tree::new(&[process])));
+            std::thread::sleep(Duration::from_millis(20));
+            watch.end().stopped
+        };
+        let before = stands();
+        signal(libc::SIGSTOP);
+        let stopped = stands();
+        signal(libc::SIGCONT);
+        let after = stands();
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert_eq!((before, stopped, after), (false, true, false));
+    }
+}

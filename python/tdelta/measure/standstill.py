@@ -1,0 +1,52 @@
+"""Whether something stood still while a trial ran: stopped by a signal, frozen, or suspended with the machine.
+
+Watched by a thread of the process that is concerned, see crates/tdelta-core/src/process/standstill.rs: pauses of a
+second or more are found, shorter ones are not. A process that waits for a CPU does not stand still.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from tdelta import _native
+from tdelta.measure.procfs import read_text
+
+_STOPPED = frozenset("Tt")
+
+
+class Watched:
+    """What was seen, once it is over: words for people, empty where nothing stood still."""
+
+    def __init__(self) -> None:
+        self.standstill = ""
+
+
+@contextlib.contextmanager
+def watching(who: str) -> Iterator[Watched]:
+    """Within the block it is watched whether this process, ``who``, stands still."""
+    seen, watch = Watched(), _native.Watch([])
+    try:
+        yield seen
+    finally:
+        seen.standstill = in_words(json.loads(watch.end()), who)
+
+
+def in_words(found: Mapping[str, Any] | None, who: str) -> str:
+    """What a watch of ``who`` saw, for people; empty where nothing stood still, or nobody watched."""
+    if not found:
+        return ""
+    if found["suspended_ns"]:
+        return f"the machine was suspended for {found['suspended_ns'] / 1e9:.0f} s"
+    if found["stopped"]:
+        return "the server was stopped by a signal"
+    return f"{who} stood still for {found['paused_ns'] / 1e9:.0f} s" if found["paused_ns"] else ""
+
+
+def is_stopped(process: int, root: Path = Path("/")) -> bool:
+    """Whether a process is stopped by a signal or a debugger; one that has gone is not."""
+    _, _, rest = (read_text(root / f"proc/{process}/stat") or "").rpartition(") ")
+    return rest[:1] in _STOPPED if rest else False

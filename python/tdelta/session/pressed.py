@@ -1,0 +1,69 @@
+"""What a run on a pressed machine says beside its answer: what waited for a CPU, and which metric would decide."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterator, Sequence
+
+from tdelta.inference.decisions import decide_gate
+from tdelta.inference.delay import others_delay_share
+from tdelta.records import Decision, Metric, Trial, Verdict
+from tdelta.session.planning import Plan
+
+PRESSED = 0.10
+"""The median share of a trial's time in which tasks of the machine waited for a CPU."""
+
+DELAYED = 0.05
+"""The share of the measured time in which the database itself did."""
+
+STOLEN = 0.02
+_DECIDED = frozenset({Decision.COSTLY, Decision.FASTER, Decision.NEGLIGIBLE, Decision.OVER, Decision.WITHIN})
+
+
+def pressure_cautions(plan: Plan, trials: Sequence[Trial], verdicts: Sequence[Verdict]) -> Iterator[str]:
+    """How pressed the machine was, by whom, and what would decide in spite of it.
+
+    Pressure counts tdelta's own threads as well. So it is told where there is one, and in a closed loop; where the
+    database's own delay is known to be other programs' doing, that is told in its place.
+    """
+    pressed, delayed = median_pressure(trials, "cpu_some"), others_delay_share(trials)
+    is_delayed = delayed is not None and delayed > DELAYED
+    is_pressed = pressed > PRESSED and not plan.is_open and _threads(plan) == 1
+    if delayed is not None and is_delayed:
+        yield f"other programs kept the database from a CPU for {delayed:.0%} of the measured time"
+    elif is_pressed and delayed is None:
+        # Of a server, one client has several threads at work: they wait for one another as well.
+        what = "threads, the server's own or other programs'," if plan.request.is_served else "other programs"
+        yield f"{what} waited for a CPU during {pressed:.0%} of the trials' time"
+    stolen = median_pressure(trials, "steal")
+    if stolen > STOLEN:
+        yield f"the host took {stolen:.1%} of the CPU time away during trials"
+    if pressed > PRESSED or is_delayed:
+        yield from _deciding(verdicts, plan.settings.budget)
+
+
+def _deciding(verdicts: Sequence[Verdict], budget: float | None) -> Iterator[str]:
+    """Where CPU time per operation, which nobody's waiting is in, decides and response time does not."""
+    by_cpu = {
+        (v.condition.key, v.baseline.key): v.decision if budget is None else decide_gate(v.ratio, budget)
+        for v in verdicts
+        if v.metric is Metric.CPU_PER_OPERATION and v.transaction == "all"
+    }
+    for verdict in verdicts:
+        is_open = verdict.primary and verdict.metric is Metric.RESPONSE_TIME and verdict.decision is Decision.UNDECIDED
+        decision = by_cpu.get((verdict.condition.key, verdict.baseline.key))
+        if is_open and decision in _DECIDED:
+            yield (
+                f"{verdict.condition.key}: response time is undecided on this pressed machine, CPU time per operation"
+                f" is {decision.value}: a run with --metric {Metric.CPU_PER_OPERATION.value} would decide"
+            )
+
+
+def _threads(plan: Plan) -> int:
+    return max(int(condition.level("threads")) for condition in plan.conditions)
+
+
+def median_pressure(trials: Sequence[Trial], name: str) -> float:
+    """The median over the trials that have it; 0 where none has."""
+    values = [trial.measurement.pressure[name] for trial in trials if name in trial.measurement.pressure]
+    return statistics.median(values) if values else 0.0

@@ -1,0 +1,53 @@
+"""A server that is stopped by a signal while it is at work: for a moment, and for ever."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from sqlite.running import ANSWERED, read_until
+from tdelta_runs import ALONE, PATIENCE_SECONDS, ServerPlace, failed_checks, occupied, servers_of
+
+LONG_TRIALS = ("--workload", "point-select", "--size", "2MB", "--scope", "data", *ALONE, "--trial-seconds", "2")
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Iterator[ServerPlace]:
+    yield from occupied("mariadb", tmp_path)
+
+
+def the_one_at_work(place: ServerPlace) -> int:
+    """The server that is not frozen."""
+    give_up = time.monotonic() + PATIENCE_SECONDS
+    while not (awake := [pid for pid, state in servers_of(place, "mariadbd") if state not in "TZX"]):
+        assert time.monotonic() < give_up, "no server was ever at work"
+        time.sleep(0.01)
+    return awake[0]
+
+
+def test_a_server_that_is_stopped_for_a_while_voids_the_block_and_for_ever_the_round(place: ServerPlace) -> None:
+    process = place.start("run", "--json", *place.options(*LONG_TRIALS, "--blocks", "2", "--rounds", "1..1"))
+    read_until(process, "round 1: 2 blocks")
+    time.sleep(0.5)
+    server = the_one_at_work(place)
+    os.kill(server, signal.SIGSTOP)
+    time.sleep(1.5)
+    os.kill(server, signal.SIGCONT)
+    read_until(process, "again: block 1, since the server was stopped by a signal")
+    time.sleep(0.5)
+    os.kill(the_one_at_work(place), signal.SIGSTOP)
+    read_until(process, "lost: block 1, since the server was stopped by a signal and had not gone on 10 s later")
+    _, err = process.communicate(timeout=3 * PATIENCE_SECONDS)
+    assert process.returncode in ANSWERED, err
+    document = place.tdelta("show", "--json").document
+    assert sum("void" in caution for caution in document["cautions"]) == 2
+    assert failed_checks(document) == []
+    assert document["counts"]["blocks"] == 2
+    trials = place.trials()
+    assert all(trial["run_delay_ns"] is not None and trial["client_run_delay_ns"] is not None for trial in trials)
+    assert {trial["others_delay_ns"] for trial in trials} == {None}
+    assert place.left() == []

@@ -1,0 +1,60 @@
+"""What a worker's answers are made into: whose delay is whose, and what stood still."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tdelta.driver.answers import measurement, of_embedded
+from tdelta.driver.jobs import TrialJob
+from tdelta.driver.outside.trial import with_server
+from tdelta.records import Measurement
+
+JOB = TrialJob(seed=1, stream=2, operations=10, first_op=1, deadline_seconds=30.0)
+PAUSED = {"paused_ns": 4_200_000_000, "suspended_ns": 0, "stopped": False}
+
+
+def answer(extra: dict[str, Any] | None = None, **outcome: Any) -> dict[str, Any]:
+    counts = dict.fromkeys(("planted_cpu_ns", "planted_elapsed_ns", "late_starts", "backlog_max"), 0)
+    seconds = dict.fromkeys(("cpu_user_seconds", "cpu_system_seconds"), 0.25)
+    done = {"operations": 10, "executed_operations": 12, "elapsed_ns": 900, "errors": {}, "retries": {}}
+    whole = {**counts, **seconds, **done, "stopped_by": "count", "run_delay_ns": 300, "pressure": {"steal": 0.1}}
+    return {"report": {"outcome": {**whole, **outcome}, "spans": {}, "extra": extra}, "histograms": {}}
+
+
+def test_the_loops_delay_is_the_databases_where_both_are_one_process() -> None:
+    measured = measurement(answer())
+    assert (measured.run_delay_ns, measured.client_run_delay_ns, measured.others_delay_ns) == (300, None, None)
+    assert measured.pressure == {"steal": 0.1}
+    assert measured.standstill == ""
+
+
+def test_beside_a_server_the_loops_delay_is_the_clients() -> None:
+    used = {"client_cpu_user_seconds": 0.5, "client_cpu_system_seconds": 0.5, "run_delay_ns": 7}
+    measured = measurement(answer(used))
+    assert (measured.run_delay_ns, measured.client_run_delay_ns, measured.others_delay_ns) == (7, 300, None)
+
+
+@pytest.mark.parametrize(("threads", "rate", "others"), [(1, None, 300), (2, None, None), (1, 50.0, None)])
+def test_delay_is_others_by_the_rule_alone(
+    threads: int, rate: float | None, others: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tdelta.measure.delay.allowed_cpus", lambda: 8.0)
+    job = TrialJob(seed=1, stream=2, operations=10, first_op=1, deadline_seconds=30.0, rate=rate)
+    measured = of_embedded(answer(), job, load_threads=threads, database_threads=threads)
+    assert measured.others_delay_ns == others
+    assert of_embedded(answer(), job, load_threads=threads, database_threads=4).others_delay_ns is None
+
+
+def test_a_kernel_that_keeps_no_delay_leaves_nothing_to_tell_apart() -> None:
+    measured = of_embedded(answer(run_delay_ns=None), JOB, load_threads=1, database_threads=1)
+    assert (measured.run_delay_ns, measured.others_delay_ns) == (None, None)
+
+
+def test_who_stood_still_is_said_of_loops_and_of_commands() -> None:
+    assert measurement(answer(standstill=PAUSED)).standstill == "a worker process stood still for 4 s"
+    used = {"counters": {}, "checkpoint_ns": 0, "pressure": {}, "run_delay_ns": 9, "usage": {}}
+    stopped = {**used, "standstill": {**PAUSED, "stopped": True}}
+    measured = with_server(Measurement(1, 1, {}, {}), stopped)
+    assert (measured.standstill, measured.run_delay_ns) == ("the server was stopped by a signal", 9)

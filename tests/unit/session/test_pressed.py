@@ -1,0 +1,87 @@
+"""What a pressed machine has a run say: who waited, and which metric would decide."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tdelta.driver.fake import FakeTwin
+from tdelta.inference.delay import others_delay_share, run_delay_per_operation
+from tdelta.records import Decision, Metric
+from tdelta.session.pressed import pressure_cautions
+
+from .conducting import Sitting
+
+
+@pytest.fixture
+def sitting(tmp_path: Path) -> Sitting:
+    return Sitting(tmp_path)
+
+
+def test_delay_of_the_database_itself_is_told_in_place_of_the_machines_pressure(sitting: Sitting) -> None:
+    result = sitting.scripted(delay_share=0.12, pressure={"cpu_some": 0.9}).conduct()
+    told = [caution for caution in result.cautions if "CPU" in caution and "other programs" in caution]
+    assert told == ["other programs kept the database from a CPU for 12% of the measured time"]
+
+
+def test_neither_little_delay_nor_little_pressure_is_worth_a_word(sitting: Sitting) -> None:
+    result = sitting.scripted(delay_share=0.04, pressure={"cpu_some": 0.09, "steal": 0.01}).conduct()
+    assert not [caution for caution in result.cautions if "waited" in caution or "kept" in caution or "host" in caution]
+
+
+def test_stolen_time_is_told(sitting: Sitting) -> None:
+    result = sitting.scripted(pressure={"steal": 0.031}).conduct()
+    assert "the host took 3.1% of the CPU time away during trials" in result.cautions
+
+
+def undecided_but_for_cpu(sitting: Sitting, **script: object) -> list[str]:
+    """The cautions of a run whose response time is undecided and whose CPU time is not, on a machine like this."""
+    from tdelta.session.planning import plan
+
+    place = sitting.scripted(**script)
+    result = place.conduct()
+    verdicts = [
+        v
+        if v.transaction != "all" or v.metric not in (Metric.RESPONSE_TIME, Metric.CPU_PER_OPERATION)
+        else type(v)(**{name: getattr(v, name) for name in v.__slots__} | {"decision": decided(v.metric)})
+        for v in result.verdicts
+    ]
+    made = plan(place.request(), "20260101-abcd")
+    return [told for told in pressure_cautions(made, place.trials(), verdicts) if "--metric" in told]
+
+
+def decided(metric: Metric) -> Decision:
+    return Decision.UNDECIDED if metric is Metric.RESPONSE_TIME else Decision.COSTLY
+
+
+def test_on_a_pressed_machine_the_metric_that_decides_is_named_with_its_option(sitting: Sitting) -> None:
+    (told,) = undecided_but_for_cpu(sitting, delay_share=0.3)
+    assert told == (
+        "cipher=aes-256,threads=1: response time is undecided on this pressed machine, CPU time per operation is"
+        " costly: a run with --metric cpu_per_operation would decide"
+    )
+    assert len(undecided_but_for_cpu(sitting, pressure={"cpu_some": 0.4})) == 1
+
+
+def test_on_a_machine_at_rest_no_other_metric_is_named(sitting: Sitting) -> None:
+    assert undecided_but_for_cpu(sitting, delay_share=0.01, pressure={"cpu_some": 0.02}) == []
+
+
+def test_delay_is_added_up_over_trials_and_unknown_where_it_is_of_one(sitting: Sitting) -> None:
+    place = sitting.scripted(delay_share=0.25, cost_ns=lambda twin, job: 100_000.0)
+    place.conduct()
+    trials = place.trials()
+    assert others_delay_share(trials) == pytest.approx(0.25, abs=1e-6)
+    assert run_delay_per_operation(trials) == pytest.approx(25_000.0, rel=1e-3)
+    assert others_delay_share(()) is run_delay_per_operation(()) is None
+    unknown = sitting.scripted()
+    unknown.conduct()
+    assert others_delay_share((*trials, *unknown.trials())) is None
+    assert run_delay_per_operation((*trials, *unknown.trials())) is None
+
+
+def test_a_twin_of_the_fake_engine_has_no_delay_unless_it_is_given_one(sitting: Sitting) -> None:
+    sitting.conduct()
+    assert {trial.measurement.run_delay_ns for trial in sitting.trials()} == {None}
+    assert isinstance(sitting.twins.started[0], FakeTwin)

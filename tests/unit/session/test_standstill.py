@@ -1,0 +1,96 @@
+"""Blocks in which something stood still: void, run again on the same twins, and said."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tdelta.driver.fake import FakeTwin
+from tdelta.errors import ServerLost
+from tdelta.records import Phase
+
+from .conducting import Sitting
+from .served import is_block
+
+PAUSE = "a worker process stood still for 3 s"
+
+
+def stands(times: int, block: int = 1) -> Any:
+    """A script under which the encrypted twin stands still so often in this block."""
+    seen: list[FakeTwin] = []
+
+    def standstill(twin: FakeTwin, job: Any) -> str:
+        if twin.settings.cipher != "none" and job.stream == block and is_block(job) and len(seen) < times:
+            seen.append(twin)
+            return PAUSE
+        return ""
+
+    return standstill
+
+
+@pytest.fixture
+def sitting(tmp_path: Path) -> Sitting:
+    return Sitting(tmp_path)
+
+
+def test_a_block_in_which_a_trial_stood_still_is_run_again_under_its_number_and_said(sitting: Sitting) -> None:
+    place = sitting.scripted(standstill=stands(1))
+    result = place.conduct()
+    assert f"round 1: block 2 was void and was run again, since {PAUSE}" in result.cautions
+    trials = place.trials()
+    assert sorted((trial.block, trial.position) for trial in trials) == [(b, p) for b in range(4) for p in range(3)]
+    assert all(trial.measurement.standstill == "" for trial in trials)
+    assert [event.name for event in place.events if isinstance(event, Phase)].count("again") == 1
+
+
+def test_the_second_try_has_operations_of_its_own_and_the_same_draws(sitting: Sitting) -> None:
+    place = sitting.scripted(standstill=stands(1))
+    place.conduct()
+    repeated = [
+        jobs for twin in place.twins.started if len(jobs := [j for j in twin.jobs if j.stream == 1 and is_block(j)]) > 1
+    ]
+    assert len(repeated) == 3
+    for first, second in repeated:
+        assert second == dataclasses.replace(first, first_op=second.first_op)
+        assert second.first_op >= first.first_op + first.operations
+
+
+def test_twins_that_did_not_do_the_same_are_made_anew(sitting: Sitting) -> None:
+    cut: list[FakeTwin] = []
+
+    def cut_off(twin: FakeTwin, job: Any) -> None:
+        if job.stream == 1 and is_block(job) and not cut:
+            cut.append(twin)
+            twin.stop()
+
+    result = sitting.scripted(standstill=stands(1), before_trial=cut_off).conduct()
+    assert f"round 1: block 2 is void and the twins were made anew, since {PAUSE}" in result.cautions
+
+
+def test_a_block_that_stands_still_again_and_again_costs_the_round_and_at_last_the_run(sitting: Sitting) -> None:
+    result = sitting.scripted(standstill=stands(3)).conduct()
+    assert sum("was run again" in caution for caution in result.cautions) == 2
+    assert sum("the twins were made anew" in caution for caution in result.cautions) == 1
+    with pytest.raises(ServerLost, match=f"4 times .* was lost; the last time {PAUSE}"):
+        sitting.scripted(standstill=lambda twin, job: PAUSE if is_block(job) else "").conduct()
+
+
+def test_what_was_run_again_is_said_by_a_run_that_is_resumed_as_well(sitting: Sitting) -> None:
+    with pytest.raises(ServerLost):
+        sitting.scripted(standstill=lambda twin, job: PAUSE if is_block(job) else "").conduct()
+    result = sitting.resume()
+    assert sum("was void and was run again" in caution for caution in result.cautions) >= 4
+
+
+def test_a_block_that_stood_still_and_was_interrupted_is_no_block(sitting: Sitting) -> None:
+    def interrupt(twin: FakeTwin, job: Any) -> None:
+        if twin.settings.cipher != "none" and job.stream == 1 and is_block(job):
+            os.kill(os.getpid(), signal.SIGINT)
+
+    result = sitting.scripted(standstill=stands(1), before_trial=interrupt).conduct()
+    assert (result.interrupted, result.blocks) == (True, 1)
