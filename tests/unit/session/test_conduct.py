@@ -17,7 +17,7 @@ from tdelta.engines import Library
 from tdelta.errors import EngineUnavailable, StorageFault, TdeltaError, UsageError
 from tdelta.inference import judge
 from tdelta.measure import PressureMeter
-from tdelta.records import Decision, Look, Phase, Role, RunPlanned, TrialDone
+from tdelta.records import CheckState, Decision, Look, Phase, Role, RunPlanned, TrialDone
 from tdelta.store import RunStatus, Store
 
 from . import served
