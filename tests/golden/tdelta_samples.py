@@ -355,7 +355,7 @@ def other_cipher() -> RunResult:
         (head, fewer),
         given,
         validity=(*SOUND, Validity(IN_FORCE, CheckState.FAILED, detail, makes_unsound=False)),
-        cautions=(idle_cipher_caution(idle.values(), given),),
+        cautions=(idle_cipher_caution(idle, given),),
         ciphers_in_force={"aes-256": "AES-128-CBC"},
         barely_encrypted=idle,
         versions={"library under test": "MariaDB 10.11.19"},

@@ -10,7 +10,7 @@ and, where pages are counted, there were fewer than `FEWEST_PAGES` per operation
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from tdelta.inference.pages import FEWEST_PAGES, counted_names
 from tdelta.records import Condition, Measurement, Role, RunSettings, Trial
@@ -37,19 +37,31 @@ def barely_encrypted(trials: Iterable[Trial], settings: RunSettings) -> dict[str
     for trial in trials:
         if trial.measurement.operations > 0:
             by_key.setdefault(trial.condition.key, []).append(trial.measurement)
-    encrypted = [c for c in settings.conditions if c.role is Role.TREATMENT and c.level("cipher") != "none"]
-    moved = {c.key: _pages(by_key[c.key], has_log=_has_log(c, settings)) for c in encrypted if c.key in by_key}
+    measured = [condition for condition in _encrypted(settings) if condition.key in by_key]
+    moved = {c.key: _pages(by_key[c.key], has_log=_has_log(c, settings)) for c in measured}
     return {key: pages for key, pages in moved.items() if pages is not None and _is_little(pages, by_key[key])}
 
 
-def idle_cipher_caution(found: Iterable[float], settings: RunSettings) -> str:
-    """What is to be said of it, the figures being those of `barely_encrypted`."""
+def idle_cipher_caution(found: Mapping[str, float], settings: RunSettings) -> str:
+    """What is to be said of what `barely_encrypted` found: of the whole run, or of the conditions that it names."""
     cache = "give the servers less cache" if settings.own_servers is not None else "make the cache smaller (--cache)"
     data = "" if settings.database is not None else " or the data larger (--size)"
+    is_all = is_whole_run(found, settings)
+    where = "in the trials" if is_all else f"on {', '.join(found)}"
+    whose = "this run" if is_all else "their trials"
     return (
-        f"next to nothing was encrypted or decrypted in the trials ({max(found):.2g} pages per operation), so that this"
-        f" run cannot show what encryption costs: {cache}{data}"
+        f"next to nothing was encrypted or decrypted {where} ({max(found.values()):.2g} pages per operation), so that"
+        f" {whose} cannot show what encryption costs: {cache}{data}"
     )
+
+
+def is_whole_run(found: Mapping[str, float], settings: RunSettings) -> bool:
+    """Whether no encrypted condition of the run had anything to encrypt."""
+    return bool(found) and all(condition.key in found for condition in _encrypted(settings))
+
+
+def _encrypted(settings: RunSettings) -> list[Condition]:
+    return [c for c in settings.conditions if c.role is Role.TREATMENT and c.level("cipher") != "none"]
 
 
 def _has_log(condition: Condition, settings: RunSettings) -> bool:

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from tdelta.design.layout import PLAIN
-from tdelta.inference.cipher_work import idle_cipher_caution
+from tdelta.inference.cipher_work import idle_cipher_caution, is_whole_run
 from tdelta.records import Condition, Decision, Estimate, Metric, NoiseFloor, Role, RunResult, RunSettings, Verdict
 from tdelta.report.labels import compared_words, condition_label, metric_name, surroundings
 from tdelta.report.quantities import decimals, estimate_text, interval, multiple, percent, share
@@ -24,7 +24,8 @@ _NOT_ENCRYPTION = (Role.IDENTICAL, Role.PLANTED)
 def answer(result: RunResult) -> str:
     """The answer in words: a sentence for each judged condition, or one for all when more than three are encrypted."""
     text = " ".join(_sentences(result)) or "No answer: the run ended before its first round was complete."
-    whole = f"{subject(result)}: {text[0].lower()}{text[1:]}"
+    what = subject(result)
+    whole = f"{what[0].upper()}{what[1:]}: {text[0].lower()}{text[1:]}"
     return f"Interrupted before the end. {whole}" if result.interrupted else whole
 
 
@@ -76,8 +77,8 @@ def _sentences(result: RunResult) -> list[str]:
 
 def _idle(result: RunResult) -> Iterator[str]:
     """That the cipher had next to nothing to do."""
-    if result.barely_encrypted:
-        caution = idle_cipher_caution(result.barely_encrypted.values(), result.settings)
+    if is_whole_run(result.barely_encrypted, result.settings):
+        caution = idle_cipher_caution(result.barely_encrypted, result.settings)
         yield f"{caution[0].upper()}{caution[1:]}."
 
 

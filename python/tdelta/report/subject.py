@@ -58,7 +58,10 @@ def _work(settings: RunSettings) -> str:
     load = settings.options.get("load")
     if isinstance(load, str):
         return f"load `{' '.join(load.split()[:_MOST_WORDS])}`"
-    return settings.workload
+    facts = settings.database
+    if facts is None:
+        return settings.workload
+    return f"{facts.file}, {'the proposed workload' if facts.proposed else settings.workload}"
 
 
 def _data(result: RunResult) -> Iterator[str]:

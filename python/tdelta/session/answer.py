@@ -88,7 +88,7 @@ def assemble(
         cautions=(
             *judgement.cautions,
             *checks.cautions,
-            *((idle_cipher_caution(idle.values(), plan.settings),) if idle else ()),
+            *((idle_cipher_caution(idle, plan.settings),) if idle else ()),
             *cache_cautions(servers),
             *tail_cautions(tails, plan.settings),
             *_cautions(plan, trials, ending, dilution),

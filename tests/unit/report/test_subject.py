@@ -65,10 +65,10 @@ def test_a_users_database_is_as_large_as_it_is() -> None:
     facts = DatabaseFacts("app.db", 25_270_000, 4096, tables=3, rows=9, proposed=True)
     result = run()
     text = subject(replace(result, settings=replace(result.settings, database=facts)))
-    assert "24.10 MiB with a 10 % cache" in text
+    assert "app.db, the proposed workload, 24.10 MiB with a 10 % cache" in text
 
 
 def test_the_users_own_servers_are_named_and_their_cache_is_not_for_nothing_was_asked_of_it() -> None:
     text = subject(s.own_servers())
-    assert text.startswith("your servers (")
+    assert text.startswith("your servers (MariaDB 10.11.19), order-entry")
     assert "cache" not in text

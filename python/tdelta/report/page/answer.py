@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
+from tdelta.inference.cipher_work import is_whole_run
 from tdelta.inference.verdicts import ALL_TRANSACTIONS
 from tdelta.records import Decision, Estimate, Metric, NoiseFloor, RunResult, RunSettings, Verdict
 from tdelta.report.calibrated import used_text
@@ -45,7 +46,7 @@ def _reservations(result: RunResult) -> Iterator[str]:
     if is_unsound(result):
         return
     yield from (f"in force {found} instead of {asked}" for asked, found in result.ciphers_in_force.items())
-    if result.barely_encrypted:
+    if is_whole_run(result.barely_encrypted, result.settings):
         yield "next to nothing was encrypted"
 
 
