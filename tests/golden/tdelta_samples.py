@@ -6,6 +6,7 @@ import math
 from dataclasses import replace
 
 from tdelta.evidence import NO_MARKER
+from tdelta.inference.cipher_work import idle_cipher_caution
 from tdelta.inference.profiles import OfRound, Profiled, by_class, cpu_profiles
 from tdelta.inference.soundness import AA_CHECK
 from tdelta.records import (
@@ -60,7 +61,7 @@ from tdelta.records import (
     WhatIfCell,
     WhatIfPoint,
 )
-from tdelta.session.checks import FILES, ROWS_AFTER, ROWS_BEFORE
+from tdelta.session.checks import FILES, IN_FORCE, ROWS_AFTER, ROWS_BEFORE
 
 RUN_ID = "20261121-2112-k3vq"
 ROPE = 0.02
@@ -338,6 +339,29 @@ def leaking() -> RunResult:
     checks = (*SOUND[:2], SOUND[3], Validity(check, CheckState.FAILED, detail))
     found = evidence(EvidenceState.LEAK, 2_016)
     return result(Decision.UNSOUND, (head, *secondary()), validity=checks, evidence=found)
+
+
+def other_cipher() -> RunResult:
+    """A server that was asked for AES-256, was seen to start AES-128, and had next to nothing to encrypt."""
+    detail = (
+        "aes-256 was asked for, and what the server was seen to start for its pages is AES-128-CBC 6,308 times,"
+        " AES-128-ECB 6,308 times: the figures are of AES-128-CBC"
+    )
+    head = verdict(estimate(0.999, 0.012), Decision.NEGLIGIBLE, primary=True, value=4_812.0)
+    fewer = verdict(estimate(0.888, 0.02), Decision.FASTER, metric=Metric.READ_BYTES_PER_OPERATION, value=29_990.0)
+    idle = {AES.key: 0.00253}
+    given = replace(settings(), engine="mariadb", workload="read-only")
+    return result(
+        Decision.NEGLIGIBLE,
+        (head, fewer),
+        given,
+        validity=(*SOUND, Validity(IN_FORCE, CheckState.FAILED, detail, makes_unsound=False)),
+        cautions=(idle_cipher_caution(idle, given),),
+        ciphers_in_force={"aes-256": "AES-128-CBC"},
+        barely_encrypted=idle,
+        versions={"library under test": "MariaDB 10.11.19"},
+        twin_settings=SettingsCompared({"innodb_buffer_pool_size": "10485760"}, {}, {}),
+    )
 
 
 def over_budget() -> RunResult:
@@ -773,6 +797,7 @@ SAMPLES = {
             undecided,
             unsound,
             leaking,
+            other_cipher,
             over_budget,
             planted,
             sweep,

@@ -152,7 +152,8 @@ def occupied(engine: str, base: Path) -> Iterator[ServerPlace]:
 
 
 def failed_checks(document: Any) -> list[str]:
-    return [check["check"] for check in document["validity"] if not check["ok"]]
+    """Those that make the run unsound."""
+    return [c["check"] for c in document["validity"] if c["state"] == "failed" and c["makes_unsound"]]
 
 
 def detail(document: Any, name: str) -> str:

@@ -125,7 +125,7 @@ def reason(estimate: Estimate, decision: Decision, rope: float) -> str:
         Decision.FASTER: "lies below",
         Decision.NEGLIGIBLE: "lies within",
     }.get(decision, "reaches over an edge of")
-    return f"the 95 % HDI {interval_words(estimate.hdi95)} {where} the ±{100 * rope:g} % you said you do not care about"
+    return f"the 95 % HDI {interval_words(estimate.hdi95)} {where} the ROPE, ±{100 * rope:g} %"
 
 
 def gate_reason(estimate: Estimate, decision: Decision, budget: float) -> str:

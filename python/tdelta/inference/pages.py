@@ -95,13 +95,18 @@ def _page_cost(verdict: Verdict, pages: _Pages, floor: PageFloor | None) -> Page
     )
 
 
+def counted_names(counters: Mapping[str, int]) -> tuple[str, ...]:
+    """The names under which these counters hold pages read and pages written; none where they do not."""
+    return next((names for names in _COUNTERS if names[0] in counters), ())
+
+
 def _pages(trials: Iterable[Trial]) -> dict[str, _Pages]:
     """Pages an operation by the condition's key, over all its trials."""
     totals: dict[str, tuple[int, int, int]] = {}
     for trial in trials:
         counters = trial.measurement.engine_counters
-        counted = next((names for names in _COUNTERS if names[0] in counters), None)
-        if counted is None:
+        counted = counted_names(counters)
+        if not counted:
             continue
         read, written, operations = totals.get(trial.condition.key, (0, 0, 0))
         totals[trial.condition.key] = (

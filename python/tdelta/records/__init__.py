@@ -53,6 +53,7 @@ from tdelta.records.profile import (
     Sampled,
 )
 from tdelta.records.results import (
+    DEFAULT_ROPE,
     CheckState,
     Contrast,
     DatabaseFacts,
@@ -98,6 +99,7 @@ from tdelta.records.whatif import Band, WhatIf, WhatIfCell, WhatIfPoint
 
 __all__ = [
     "ALL",
+    "DEFAULT_ROPE",
     "RESPONSE_TIME",
     "THROUGHPUT",
     "Amount",

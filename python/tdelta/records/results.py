@@ -18,6 +18,9 @@ from tdelta.records.tails import TailMeasure
 from tdelta.records.traces import Traces
 from tdelta.records.whatif import WhatIf
 
+DEFAULT_ROPE = 0.02
+"""What overhead is not worth speaking of where the user does not say, a share."""
+
 
 class Decision(StrEnum):
     """What a verdict says. ``over`` and ``within`` are the decisions of a budget gate."""
@@ -311,6 +314,11 @@ class RunSettings:
     own_servers: ServersFacts | None = None
     calibration: CalibrationUsed | None = None
 
+    @property
+    def rope_is_given(self) -> bool:
+        """Whether the ROPE is the user's, and not the default."""
+        return bool(self.options.get("rope_is_given")) or self.rope != DEFAULT_ROPE
+
     def luck(self, metric: Metric) -> LuckPrior | None:
         """What a calibration of this machine knows of an instance's luck in this metric; None without one."""
         return None if self.calibration is None else self.calibration.luck.get(metric.value)
@@ -327,6 +335,10 @@ class RunResult:
     ``capacities`` what that baseline did in a closed loop, where the rate is a share of it.
     ``overridden`` says in words which settings of the study were changed (``threads 1 instead of 4``).
     ``servers`` is empty where the engine is embedded, ``published`` where no study has figures for these conditions.
+    ``ciphers_in_force`` says which cipher was seen at work in place of one that was asked for (``{"aes-256":
+    "AES-128-CBC"}``); it is empty where none was seen, or the one asked for.
+    ``barely_encrypted`` has the pages per operation that passed the cipher, by the keys of those conditions in which
+    that was next to nothing (`tdelta.inference.cipher_work`).
     ``traces`` is None without `--trace`.
     ``profiles`` is empty unless they were asked for.
     ``tails`` is empty without a threshold and with too few blocks for a percentile (`tdelta.inference.tails`).
@@ -364,6 +376,8 @@ class RunResult:
     servers: tuple[ServerMeasures, ...] = ()
     published: tuple[PublishedCell, ...] = ()
     twin_settings: SettingsCompared | None = None
+    ciphers_in_force: Mapping[str, str] = field(default_factory=dict)
+    barely_encrypted: Mapping[str, float] = field(default_factory=dict)
     tails: tuple[TailMeasure, ...] = ()
     steps: tuple[StepMeasure, ...] = ()
     traces: Traces | None = None

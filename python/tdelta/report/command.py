@@ -85,6 +85,7 @@ def _run_words(options: Mapping[str, object]) -> list[str]:
         default = _default_of(name, options, without)
         is_default = value == default and name not in without.vary
         is_default = is_default and not (name == "trial_seconds" and _is_open(options, varied))
+        is_default = is_default and not (name == "rope" and options.get("rope_is_given"))
         if value is not None and not is_default and name not in varied:
             words += [flag, _word(name, value)]
     return [*words, *_vary(varied, without), *_rounds(options, without), *_twins(options, without)]

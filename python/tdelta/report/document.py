@@ -39,6 +39,7 @@ from tdelta.report.command import repeat_command
 from tdelta.report.evidence import evidence_json
 from tdelta.report.sentence import answer
 from tdelta.report.simulated import held_json
+from tdelta.report.subject import subject
 from tdelta.session.request import DryRun
 
 RUN_SCHEMA = "tdelta.run/1"
@@ -59,6 +60,7 @@ def document(result: RunResult, exit_code: int) -> dict[str, object]:
         "decision": result.decision.value,
         "exit_code": exit_code,
         "answer": answer(result),
+        "subject": subject(result),
         "verdicts": [_verdict(v) for v in result.verdicts],
         "noise_floor": [_noise_floor(f, result.settings) for f in result.noise_floor],
         "simulated_coverage": held_json(result),
@@ -67,6 +69,8 @@ def document(result: RunResult, exit_code: int) -> dict[str, object]:
         "servers": [_server(m) for m in result.servers],
         "published": [_published(c) for c in result.published],
         "twin_settings": _twin_settings(result.twin_settings),
+        "barely_encrypted": dict(result.barely_encrypted),
+        "ciphers_in_force": dict(result.ciphers_in_force),
         "tails": [_tail(m) for m in result.tails],
         "steps": [_step(m) for m in result.steps],
         "traces": _traces(result.traces),

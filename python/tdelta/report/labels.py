@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from tdelta.design.layout import COMPARED, PLAIN
 from tdelta.driver.servers.adapters import SERVERS
-from tdelta.records import Condition, Contrast, DatabaseFacts, Level, Metric, Role, RunSettings, ServersFacts
+from tdelta.records import Condition, Contrast, DatabaseFacts, Decision, Level, Metric, Role, RunSettings, ServersFacts
 from tdelta.report.quantities import amounts, counted, share
 
 _WITHOUT = "without AES instructions"
@@ -38,6 +38,21 @@ def metric_name(metric: Metric, settings: RunSettings) -> str:
 def is_served(settings: RunSettings) -> bool:
     """Whether the engine is a server, whose CPU is told apart from its client's."""
     return settings.engine in SERVERS
+
+
+_OF_BYTES = {
+    Decision.COSTLY: "more bytes",
+    Decision.OVER: "more bytes",
+    Decision.FASTER: "fewer bytes",
+    Decision.NEGLIGIBLE: "as many bytes",
+    Decision.WITHIN: "as many bytes",
+}
+
+
+def decision_word(decision: Decision, metric: Metric) -> str:
+    """What a decision is called: bytes are more or fewer, and neither costly nor faster."""
+    is_of_bytes = metric in (Metric.READ_BYTES_PER_OPERATION, Metric.WRITTEN_BYTES_PER_OPERATION)
+    return _OF_BYTES.get(decision, decision.value) if is_of_bytes else decision.value
 
 
 def metric_label(metric: Metric, settings: RunSettings) -> str:
@@ -178,6 +193,11 @@ def _kind(condition: Condition) -> str:
             return f"B/B twin of {compared_label(condition)}"
         case _:
             return compared_label(condition)
+
+
+def varies(factor: str, settings: RunSettings) -> bool:
+    """Whether the conditions of a run have several levels of a factor."""
+    return len({dict(condition.levels).get(factor) for condition in settings.conditions}) > 1
 
 
 def _varying(settings: RunSettings) -> frozenset[str]:

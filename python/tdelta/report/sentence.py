@@ -8,11 +8,14 @@ here that inference did not apply before.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 
 from tdelta.design.layout import PLAIN
+from tdelta.inference.cipher_work import idle_cipher_caution, is_whole_run
 from tdelta.records import Condition, Decision, Estimate, Metric, NoiseFloor, Role, RunResult, RunSettings, Verdict
 from tdelta.report.labels import compared_words, condition_label, metric_name, surroundings
 from tdelta.report.quantities import decimals, estimate_text, interval, multiple, percent, share
+from tdelta.report.subject import subject
 
 _SPELLED_OUT = 3
 _NOT_ENCRYPTION = (Role.IDENTICAL, Role.PLANTED)
@@ -21,7 +24,9 @@ _NOT_ENCRYPTION = (Role.IDENTICAL, Role.PLANTED)
 def answer(result: RunResult) -> str:
     """The answer in words: a sentence for each judged condition, or one for all when more than three are encrypted."""
     text = " ".join(_sentences(result)) or "No answer: the run ended before its first round was complete."
-    return f"Interrupted before the end. {text}" if result.interrupted else text
+    what = subject(result)
+    whole = f"{what[0].upper()}{what[1:]}: {text[0].lower()}{text[1:]}"
+    return f"Interrupted before the end. {whole}" if result.interrupted else whole
 
 
 def floor(result: RunResult) -> str | None:
@@ -43,6 +48,13 @@ def limits(settings: RunSettings) -> tuple[float, ...]:
     return (1 + settings.budget,) if settings.budget is not None else _rope(settings)
 
 
+def rope_words(settings: RunSettings) -> str:
+    """The ROPE, and whose it is."""
+    if settings.rope_is_given:
+        return f"the ±{share(settings.rope)} you said you would not care about"
+    return f"the default ±{share(settings.rope)}"
+
+
 def _rope(settings: RunSettings) -> tuple[float, float]:
     return 1 - settings.rope, 1 + settings.rope
 
@@ -60,7 +72,14 @@ def _sentences(result: RunResult) -> list[str]:
     first = (
         [_summary(encrypted, result)] if len(encrypted) > _SPELLED_OUT else [_sentence(v, result) for v in encrypted]
     )
-    return [*first, *(_sentence(v, result) for v in others)]
+    return [*first, *(_sentence(v, result) for v in others), *_idle(result)]
+
+
+def _idle(result: RunResult) -> Iterator[str]:
+    """That the cipher had next to nothing to do."""
+    if is_whole_run(result.barely_encrypted, result.settings):
+        caution = idle_cipher_caution(result.barely_encrypted, result.settings)
+        yield f"{caution[0].upper()}{caution[1:]}."
 
 
 def _is_encrypted(condition: Condition) -> bool:
@@ -118,13 +137,13 @@ def _unencrypted(verdict: Verdict, result: RunResult) -> str:
 def _judgement(verdict: Verdict, settings: RunSettings) -> str:
     match verdict.decision:
         case Decision.COSTLY:
-            return f"more than the {share(settings.rope)} you said you care about"
+            return f"above {rope_words(settings)}"
         case Decision.NEGLIGIBLE:
-            return f"within the ±{share(settings.rope)} you said you would not care about"
+            return f"within {rope_words(settings)}"
         case Decision.FASTER:
             return (
-                f"faster by more than the {share(settings.rope)} you said you care about, though encryption adds "
-                "work: look for another difference between the twins"
+                f"below {rope_words(settings)}, though encryption adds work: look for another difference between the"
+                " twins"
             )
         case Decision.OVER:
             return f"over the budget of {share(settings.budget or 0.0)}"
@@ -140,7 +159,7 @@ def _why_undecided(verdict: Verdict, settings: RunSettings) -> str:
         return "; ".join(verdict.reasons) or f"too little for a verdict at a {level} % HDI"
     if settings.budget is not None:
         return f"the {level} % HDI reaches across the budget of {share(settings.budget)}"
-    return f"the {level} % HDI reaches across the edge of the ±{share(settings.rope)} you said you would not care about"
+    return f"the {level} % HDI reaches across the edge of {rope_words(settings)}"
 
 
 def _identical(verdict: Verdict, result: RunResult) -> str:
@@ -237,9 +256,12 @@ def _place(condition: Condition, settings: RunSettings) -> str:
 
 def _encryption(condition: Condition, result: RunResult) -> str:
     """Which cipher a server of the user's encrypts with only its owner knows."""
-    return (
-        "the encrypted server" if result.settings.own_servers is not None else f"encryption with {_cipher(condition)}"
-    )
+    if result.settings.own_servers is not None:
+        return "the encrypted server"
+    in_force = result.ciphers_in_force.get(str(condition.level("cipher")))
+    if in_force is not None:
+        return f"encryption (asked for {_cipher(condition)}, in force {in_force})"
+    return f"encryption with {_cipher(condition)}"
 
 
 def _cipher(condition: Condition) -> str:
@@ -258,13 +280,15 @@ def _summary(verdicts: list[Verdict], result: RunResult) -> str:
     counts = Counter(v.decision for v in verdicts)
     words = "; ".join(f"{number} {_count_words(decision, settings)}" for decision, number in counts.most_common())
     what = metric_name(settings.metric, settings)
-    return f"Encryption changes {what} by {ends}. Of {len(verdicts)} encrypted conditions: {words}."
+    asked = (f"in force for {cipher} was {found}" for cipher, found in result.ciphers_in_force.items())
+    instead = "".join(f"; {words}" for words in asked)
+    return f"Encryption changes {what} by {ends}{instead}. Of {len(verdicts)} encrypted conditions: {words}."
 
 
 def _count_words(decision: Decision, settings: RunSettings) -> str:
     match decision:
         case Decision.COSTLY:
-            return f"costly (more than the {share(settings.rope)} you said you care about)"
+            return f"costly (above {rope_words(settings)})"
         case Decision.NEGLIGIBLE:
             return f"negligible (within ±{share(settings.rope)})"
         case Decision.OVER | Decision.WITHIN:

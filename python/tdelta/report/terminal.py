@@ -24,6 +24,7 @@ from tdelta.report.labels import (
     contrast_label,
     contrast_title,
     database_text,
+    decision_word,
     metric_label,
     metric_name,
     origin_text,
@@ -193,7 +194,10 @@ def _truth(verdict: Verdict) -> str:
 
 
 def _decision(verdict: Verdict) -> Text:
-    return Text(verdict.decision.value, style=decision_style(verdict.decision) if verdict.primary else "")
+    return Text(
+        decision_word(verdict.decision, verdict.metric),
+        style=decision_style(verdict.decision) if verdict.primary else "",
+    )
 
 
 def _notes(result: RunResult, width: int) -> list[Text | Table]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tdelta.inference import Judgement, cache_cautions, server_measures
+from tdelta.inference.cipher_work import barely_encrypted, idle_cipher_caution
 from tdelta.inference.ledger import ledgers
 from tdelta.inference.pages import page_costs
 from tdelta.inference.prices import prices_from_json
@@ -75,6 +76,7 @@ def assemble(
     dilution = _dilution(trials, ending.calibration)
     page_prices = prices_from_json(prices, plan.conditions)
     profiles = () if profiling is None else profiling.records()
+    idle = barely_encrypted(trials, plan.settings)
     servers = server_measures(trials, plan.settings, _cpus(machine))
     return RunResult(
         settings=plan.settings,
@@ -85,6 +87,7 @@ def assemble(
         cautions=(
             *judgement.cautions,
             *checks.cautions,
+            *((idle_cipher_caution(idle, plan.settings),) if idle else ()),
             *cache_cautions(servers),
             *tail_cautions(tails, plan.settings),
             *_cautions(plan, trials, verdicts, ending, dilution),
@@ -118,6 +121,8 @@ def assemble(
         servers=servers,
         published=tuple(published_cells(plan.settings.study, plan.conditions, _fixed(plan.request))),
         twin_settings=checks.settings_compared(),
+        ciphers_in_force=checks.ciphers_in_force,
+        barely_encrypted=idle,
         tails=tails,
         steps=step_measures(trials, plan.settings),
         traces=statement_traces(trials, plan.settings, _statements(plan), plan.family.nearest),

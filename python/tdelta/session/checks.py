@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -21,6 +23,9 @@ SETTINGS = "settings are the same"
 FILES = "files are encrypted as asked"
 IN_FORCE = "the cipher in force is the one asked for"
 SAME_WORK = "the same work was done"
+
+_MOST_ERRORS = 0.01
+"""The share of failed operations above which a load command's twins cannot be said to have worked."""
 
 _DIFFERENT_BY_RESERVE = frozenset({"page_count"})
 
@@ -101,7 +106,7 @@ class Checks:
 
     def observed(self, found: Mapping[str, str]) -> None:
         """What an engine was seen to start for its pages, by the cipher asked for; empty where nothing was seen."""
-        self._observed = {cipher: told for cipher, told in found.items() if told}
+        self._observed = dict(found)
 
     def planned(self, condition: Condition, plans: Mapping[str, Any]) -> None:
         """How a twin runs the statements, against the first twin of the same stratum; a difference is a caution."""
@@ -151,7 +156,7 @@ class Checks:
     @property
     def cautions(self) -> tuple[str, ...]:
         """What does not make the run unsound, and must be said with its answer."""
-        return (*self._unsettled, *self._paused, *self._lost, *self._other_plans, *_other_key_sizes(self._observed))
+        return (*self._unsettled, *self._paused, *self._lost, *self._other_plans)
 
     def before(self, condition: Condition, sums: Checksums) -> None:
         """A fresh twin's rows, against the rows as generated, or as read from the user's database."""
@@ -183,22 +188,51 @@ class Checks:
         return (
             _told(ROWS_BEFORE, self._before, self._rows_text()),
             self._after_check(),
-            _told(SETTINGS, self._settings, self._settings_text()),
-            _told(FILES, self._ciphers, self._ciphers_text()),
+            self._settings_check(),
+            self._unless_assumed(_told(FILES, self._ciphers, self._ciphers_text())),
             *instructions_check(self._page_us),
-            _told(IN_FORCE, self._in_force, self._in_force_text()),
+            self._in_force_check(),
             self._work_check(trials),
         )
 
-    def _work_check(self, trials: Sequence[Trial]) -> Validity:
-        name, command = SAME_WORK, self._plan.command
-        if command is not None and not command.does_equal_work:
-            return Validity(
-                name,
-                CheckState.NOT_SHOWN,
-                f"NOT compared: the load command decides how much it does; {_work_text(trials)}",
+    def _unless_assumed(self, check: Validity) -> Validity:
+        """Of a server whose encryption only its owner vouches for, nothing was seen."""
+        servers = self._plan.settings.own_servers
+        if servers is None or not servers.assumed or check.failed:
+            return check
+        return dataclasses.replace(check, state=CheckState.NOT_SHOWN)
+
+    @property
+    def ciphers_in_force(self) -> dict[str, str]:
+        """What was seen in force in place of a cipher that was asked for, by that cipher's name."""
+        return {
+            cipher: _first_cipher(told)
+            for cipher, told in self._observed.items()
+            if told and not _is_cipher(cipher, _first_cipher(told))
+        }
+
+    def _in_force_check(self) -> Validity:
+        """Another cipher than the one asked for is in the figures, which stand for that one: the run stays sound."""
+        if self._in_force:
+            return _told(IN_FORCE, self._in_force, "")
+        if others := self.ciphers_in_force:
+            told = "; ".join(
+                f"{cipher} was asked for, and what the server was seen to start for its pages is"
+                f" {self._observed[cipher]}: the figures are of {found}"
+                for cipher, found in others.items()
             )
-        return _told(name, list(_unequal_work(trials)), _work_text(trials))
+            return Validity(IN_FORCE, CheckState.FAILED, told, makes_unsound=False)
+        state = CheckState.OK if all(self._observed.values()) else CheckState.NOT_SHOWN
+        return self._unless_assumed(Validity(IN_FORCE, state, self._in_force_text()))
+
+    def _work_check(self, trials: Sequence[Trial]) -> Validity:
+        command = self._plan.command
+        if command is None or command.does_equal_work:
+            return _told(SAME_WORK, list(_unequal_work(trials)), _work_text(trials))
+        if faults := list(_many_errors(trials)):
+            return Validity(SAME_WORK, CheckState.FAILED, "; ".join(faults))
+        said = f"NOT compared: the load command decides how much it does; {_work_text(trials)}"
+        return Validity(SAME_WORK, CheckState.NOT_SHOWN, said)
 
     def _rows_text(self) -> str:
         rows = sum(count for count, _ in self._expected.values())
@@ -222,6 +256,14 @@ class Checks:
         twins = f"; not on the {threaded} twins with more than one thread" if threaded else ""
         tables = () if self._plan.source is None else self._plan.source.unrepeatable
         return twins + (f"; not of {', '.join(tables)}, which the clock or chance writes to" if tables else "")
+
+    def _settings_check(self) -> Validity:
+        """Servers of the user's may differ in more than encryption, which the cautions name; then this is not shown."""
+        check = _told(SETTINGS, self._settings, self._settings_text())
+        servers = self._plan.settings.own_servers
+        if servers is None or not servers.differences or check.failed:
+            return check
+        return dataclasses.replace(check, state=CheckState.NOT_SHOWN)
 
     def _settings_text(self) -> str:
         if (told := self._plan.family.settings_told) is not None:
@@ -251,16 +293,21 @@ class Checks:
         ciphers = dict.fromkeys(str(condition.level("cipher")) for condition in self._plan.conditions)
         seen = ((cipher, self._in_force_seen[cipher]) for cipher in ciphers if cipher in self._in_force_seen)
         told_of_all = ", ".join(f"{cipher}: {told}" for cipher, told in seen)
-        observed = "".join(f"; observed of {cipher}: {told}" for cipher, told in self._observed.items())
+        observed = "".join(f"; observed of {cipher}: {told or 'nothing'}" for cipher, told in self._observed.items())
         return told_of_all + observed
 
 
-def _other_key_sizes(observed: Mapping[str, str]) -> Iterator[str]:
-    """Where an engine asked for AES of one key size was mostly seen to start another."""
-    for cipher, told in observed.items():
-        first = re.match(r"AES-(\d+)", told)
-        if cipher.startswith("aes-") and first is not None and cipher.split("-")[1] != first[1]:
-            yield f"{cipher} was asked for, and what the server was seen to start for its pages is {told}"
+def _first_cipher(told: str) -> str:
+    """The name of what was started most often; ECB only where there is nothing else: it is for the ends of pages."""
+    names = re.findall(r"([A-Za-z0-9-]+) [\d,]+ times", told)
+    return next((name for name in names if not name.endswith("-ECB")), next(iter(names), told))
+
+
+def _is_cipher(asked: str, found: str) -> bool:
+    """Whether an AES that was seen is the one asked for, by its key and its mode as far as that was asked for."""
+    wanted = asked.upper().split("-")
+    is_named = wanted[0] == "AES" and found.upper().startswith("AES-")
+    return not is_named or found.upper().split("-")[: len(wanted)] == wanted
 
 
 def _told(check: str, faults: Sequence[str], fine: str) -> Validity:
@@ -285,13 +332,26 @@ def _unequal_work(trials: Iterable[Trial]) -> Iterable[str]:
         where = f"block {trial.block + 1}, {trial.condition.key}"
         if measured.stopped_by != "count":
             yield f"{where}: ended by {measured.stopped_by}"
-        if measured.errors:
-            yield f"{where}: {sum(measured.errors.values())} errors"
+        if failed := sum(measured.errors.values()):
+            yield f"{where}: {failed} errors"
         expected = done.setdefault((trial.block, trial.condition.stratum), measured.operations)
         if measured.operations != expected:
             yield f"{where}: {measured.operations} operations, another twin did {expected}"
 
 
+def _many_errors(trials: Iterable[Trial]) -> Iterator[str]:
+    """Conditions of which more than `_MOST_ERRORS` of the operations failed, as the load command counts them."""
+    operations: Counter[str] = Counter()
+    errors: Counter[str] = Counter()
+    for trial in trials:
+        operations[trial.condition.key] += trial.measurement.operations
+        errors[trial.condition.key] += sum(trial.measurement.errors.values())
+    for key, failed in errors.items():
+        if failed > _MOST_ERRORS * (operations[key] + failed):
+            yield f"{key}: {failed:,} errors beside {operations[key]:,} operations"
+
+
 def _work_text(trials: Sequence[Trial]) -> str:
     operations = sum(trial.measurement.operations for trial in trials)
-    return f"{operations:,} operations in {len(trials)} trials, no errors"
+    errors = sum(sum(trial.measurement.errors.values()) for trial in trials)
+    return f"{operations:,} operations in {len(trials)} trials, {f'{errors:,}' if errors else 'no'} errors"

@@ -14,6 +14,7 @@ from tdelta.measure.aes import CryptoKind, cannot_hide
 from tdelta.records import CheckState, Level, Validity
 
 FACTOR = "aes_instructions"
+INSTRUCTIONS = "AES instructions are as asked"
 
 LEAST_SLOWDOWN = 2.0
 """By how much a page's cipher must be slower without the instructions, for the level to count as off.
@@ -65,7 +66,7 @@ def instructions_check(page_us: Mapping[str, Sequence[float]]) -> tuple[Validity
     on, off = (page_us.get(level, ()) for level in ("on", "off"))
     if not on and not off:
         return ()
-    name = "AES instructions are as asked"
+    name = INSTRUCTIONS
     if not (on and off):
         (level,) = page_us
         return (

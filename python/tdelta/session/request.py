@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tdelta.driver.servers.adapters import SERVERS
 from tdelta.engines import SQLITE3MC
-from tdelta.records import DatabaseFacts, Level, Metric
+from tdelta.records import DEFAULT_ROPE, DatabaseFacts, Level, Metric
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +43,8 @@ class RunRequest:
     ``trace``: after each measured trial its twin runs some transactions with every statement metered by itself.
     ``profile``: after the measured trials of a round, twins are run once more and sampled by ``perf``.
 
+    ``rope_is_given``: the ROPE is what the user said, and not the default, though it may be as large.
+
     ``use_calibration``: a run begins with what `tdelta calibrate` found here, where anything fits.
 
     With ``database``, a file of the user's, twins are copies of it: ``workload`` is then a folder of transactions, or
@@ -75,7 +77,8 @@ class RunRequest:
     min_rounds: int = 3
     max_rounds: int | None = None
     max_seconds: float = 85.0
-    rope: float = 0.02
+    rope: float = DEFAULT_ROPE
+    rope_is_given: bool = field(default=False, compare=False)
     budget: float | None = None
     metric: Metric = Metric.RESPONSE_TIME
     slo_seconds: float | None = None

@@ -261,7 +261,8 @@ def request_for(typed: Mapping[str, Any]) -> RunRequest:
     vary = dict(typed.get("vary", {}))
     settings = {field: value for field, value in settings.items() if field not in vary}
     factors = {factor: levels for factor, levels in settings.pop("vary", {}).items() if factor not in typed}
-    return RunRequest(**{**settings, **typed, "vary": {**factors, **vary}})
+    said = {"rope_is_given": True} if "rope" in typed else {}
+    return RunRequest(**{**settings, **typed, **said, "vary": {**factors, **vary}})
 
 
 def _engine_of(typed: Mapping[str, Any]) -> str | None:
@@ -289,7 +290,18 @@ def _changes(request: RunRequest, original: RunRequest) -> Iterator[str]:
             yield f"{_words(name)} {now} instead of {then}"
 
 
-_NO_SETTINGS = ("study", "vary", "seed", "directory", "store", "key", "slo_seconds", "profile", "use_calibration")
+_NO_SETTINGS = (
+    "study",
+    "vary",
+    "seed",
+    "directory",
+    "store",
+    "key",
+    "slo_seconds",
+    "profile",
+    "use_calibration",
+    "rope_is_given",
+)
 """Where files go, what is drawn, how a library takes keys, what else is asked of the same trials and what is known
 already changes no study; factors are told apart."""
 

@@ -17,12 +17,26 @@ from tdelta_runs import (
     states,
 )
 
+from tdelta.session.checks import IN_FORCE
+
 
 class TestMariadbRuns(ServerRuns):
     engine = "mariadb"
     log = "redo log"
     sweep_options = ("--scope", "data", "--size", "20MB")
     load = ("--size", "2MB", "--load", "sysbench oltp_point_select --tables=1 --table-size=9000 run")
+
+    def test_the_cipher_that_is_seen_stands_in_the_headline_where_it_is_not_the_one_asked_for(
+        self, place: ServerPlace
+    ) -> None:
+        """MariaDB derives a key of 128 bits for its pages, whatever the key it is given. All of 2 MB is cached."""
+        document = place.measured(*ALONE, "--size", "2MB")
+        (check,) = [c for c in document["validity"] if c["check"] == IN_FORCE]
+        assert (check["state"], check["makes_unsound"]) == ("failed", False)
+        assert document["ciphers_in_force"] == {"aes-256": "AES-128-CBC"}
+        assert document["decision"] != "unsound"
+        assert "encryption (asked for aes-256, in force AES-128-CBC)" in document["answer"]
+        assert "cannot show what encryption costs" in document["answer"]
 
     @pytest.fixture(scope="class")
     @classmethod

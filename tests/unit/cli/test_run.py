@@ -163,7 +163,7 @@ TYPED: tuple[dict[str, object], ...] = (
 
 
 def test_every_option_but_the_seed_is_typed_somewhere() -> None:
-    assert {name for typed in TYPED for name in typed} == set(request_to_json(RunRequest())) - {"seed"}
+    assert {name for typed in TYPED for name in typed} == set(request_to_json(RunRequest())) - {"seed", "rope_is_given"}
 
 
 @pytest.mark.parametrize("typed", TYPED, ids=lambda typed: ", ".join(f"{name} {typed[name]}" for name in typed))
@@ -177,7 +177,9 @@ def test_the_command_for_a_run_asks_for_that_run(session: FakeSession, typed: di
 
 def test_the_answer_goes_to_standard_output_and_progress_to_standard_error(session: FakeSession) -> None:
     done = call("run")
-    assert done.out.startswith("Encryption with aes-256 costs +3.1 %")
+    assert done.out.startswith(
+        "SQLite, order-entry, 50 MB with a 10 % cache, 1 thread: encryption with aes-256 costs +3.1 %"
+    )
     assert done.err == "load: aes-256\n"
 
 
@@ -193,7 +195,7 @@ def test_an_interrupted_run_shows_what_is_known_and_ends_in_130(session: FakeSes
     session.result = s.interrupted()
     done = call("run")
     assert done.code == 130
-    assert done.out.startswith("Interrupted before the end. Undecided: ")
+    assert done.out.startswith("Interrupted before the end. SQLite, order-entry, ")
 
 
 def test_a_dry_run_that_finds_no_room_ends_with_2_after_its_table(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,8 +12,8 @@ from tdelta.report.sentence import answer, floor
 
 def test_a_costly_verdict_is_worded_as_the_statistics_page_asks() -> None:
     assert answer(s.costly()) == (
-        "Encryption with aes-256 costs +3.1 % response time (95 % HDI +2.4 … +3.8), and +4.0 % CPU an operation "
-        "(+3.6 … +4.4): more than the 2 % you said you care about."
+        "SQLite, order-entry, 50 MB with a 10 % cache, 1 thread: encryption with aes-256 costs +3.1 % response time "
+        "(95 % HDI +2.4 … +3.8), and +4.0 % CPU an operation (+3.6 … +4.4): above the default ±2 %."
     )
 
 
@@ -30,8 +30,8 @@ def test_a_median_below_the_baseline_is_not_called_a_cost() -> None:
 
 def test_an_undecided_run_says_so_first_and_says_what_the_interval_reaches_across() -> None:
     text = answer(s.undecided())
-    assert text.startswith("Undecided: ")
-    assert "reaches across the edge of the ±2 %" in text
+    assert ": undecided: encryption with aes-256" in text
+    assert "reaches across the edge of the default ±2 %" in text
 
 
 def test_an_undecided_gate_names_the_budget_and_the_99_percent_interval() -> None:
@@ -58,7 +58,7 @@ def test_a_speed_up_is_reported_with_the_advice_to_distrust_it() -> None:
 
 def test_an_unsound_run_gives_no_figure_for_encryption_and_names_the_failed_check() -> None:
     text = answer(s.unsound())
-    assert text.startswith("Unsound, so no answer: the check “a/a twins differ by no more than the ROPE”")
+    assert ": unsound, so no answer: the check “a/a twins differ by no more than the ROPE”" in text
     assert "6.2" not in text
 
 
@@ -68,7 +68,7 @@ def test_a_failed_check_of_the_whole_run_overrules_verdicts_that_look_fine() -> 
         decision=Decision.UNSOUND,
         validity=(Validity("settings are the same", CheckState.FAILED, "2 of 6 differ"),),
     )
-    assert answer(broken).startswith("Unsound, so no answer: the check “settings are the same” (2 of 6 differ) failed.")
+    assert ": unsound, so no answer: the check “settings are the same” (2 of 6 differ) failed." in answer(broken)
 
 
 def test_only_the_unsound_stratum_loses_its_answer() -> None:
@@ -78,7 +78,7 @@ def test_only_the_unsound_stratum_loses_its_answer() -> None:
         run.primary[2],
     )
     text = answer(replace(run, verdicts=heads, validity=(Validity("a/a twins agree", CheckState.FAILED, ""),)))
-    assert "Unsound, so no answer: at 1 thread, encryption with aes-128" in text
+    assert "unsound, so no answer: at 1 thread, encryption with aes-128" in text
     assert "not to be relied on (a/a twins agree: failed)." in text
     assert "At 16 threads, encryption with aes-128 costs +0.3 %" in text
 
@@ -128,22 +128,25 @@ def test_a_cost_planted_at_several_threads_is_shown_but_not_judged() -> None:
 def test_more_than_three_encrypted_conditions_are_summed_up() -> None:
     text = answer(s.sweep())
     assert "by +0.3 % (aes-128, 16 threads) to +9.1 % (aes-256, 1 thread)" in text
-    assert "2 costly (more than the 2 % you said you care about); 1 negligible (within ±2 %); 1 undecided" in text
+    assert "2 costly (above the default ±2 %); 1 negligible (within ±2 %); 1 undecided" in text
 
 
 def test_factors_that_do_not_vary_are_not_named() -> None:
-    assert "thread" not in answer(s.costly())
+    assert "at 1 thread" not in answer(s.costly())
 
 
 def test_a_condition_without_a_single_measured_block_gets_no_figure() -> None:
     wide = Estimate(1.0, (0.2, 3.0), (0.1, 5.0), 0.4, 0.1, 0.4)
     head = s.verdict(wide, Decision.UNDECIDED, primary=True, value=0.0, reasons=("no complete block",))
-    assert answer(s.result(Decision.UNDECIDED, (head,))) == "No answer for aes-256: no complete block."
+    assert answer(s.result(Decision.UNDECIDED, (head,))).endswith(": no answer for aes-256: no complete block.")
 
 
 def test_a_run_that_ended_at_once_says_that_there_is_no_answer() -> None:
     text = answer(s.result(Decision.UNDECIDED, (), interrupted=True))
-    assert text == "Interrupted before the end. No answer: the run ended before its first round was complete."
+    assert text.startswith(
+        "Interrupted before the end. SQLite, order-entry, 50 MB with a 10 % cache, 1 thread: no answer"
+    )
+    assert text.endswith("the run ended before its first round was complete.")
 
 
 def test_with_cpu_as_the_primary_metric_response_time_stands_beside_it() -> None:
@@ -157,3 +160,27 @@ def test_with_cpu_as_the_primary_metric_response_time_stands_beside_it() -> None
 def test_no_answer_speaks_of_significance(name: str) -> None:
     run = s.SAMPLES[name]()
     assert not re.search("significan", f"{answer(run)} {floor(run)}", re.IGNORECASE)
+
+
+def test_a_cipher_that_is_not_the_one_asked_for_stands_in_the_headline() -> None:
+    assert "encryption (asked for aes-256, in force AES-128-CBC) changes response time" in answer(s.other_cipher())
+
+
+def test_a_run_in_which_nothing_was_encrypted_says_so_behind_its_figure() -> None:
+    text = answer(s.other_cipher())
+    assert "Next to nothing was encrypted or decrypted in the trials (0.0025 pages per operation)" in text
+    assert "cannot show what encryption costs" not in answer(s.costly())
+
+
+@pytest.mark.parametrize(
+    ("options", "words"), [({}, "the default ±2 %"), ({"rope_is_given": True}, "the ±2 % you said")]
+)
+def test_only_a_limit_that_was_given_is_what_the_user_said(options: dict[str, object], words: str) -> None:
+    given = s.settings()
+    text = answer(replace(s.costly(), settings=replace(given, options={**given.options, **options})))
+    assert f": above {words}" in text
+
+
+def test_a_limit_that_is_not_the_default_was_given() -> None:
+    text = answer(replace(s.costly(), settings=replace(s.settings(), rope=0.01)))
+    assert "above the ±1 % you said you would not care about" in text

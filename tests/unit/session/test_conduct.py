@@ -16,7 +16,7 @@ from tdelta.driver.fake import FakeTwin, FakeTwins, cost_by_cipher, equal_rows, 
 from tdelta.engines import Library
 from tdelta.errors import EngineUnavailable, StorageFault, TdeltaError, TimeFault, UsageError
 from tdelta.inference import judge
-from tdelta.records import Decision, Look, Phase, Role, RunPlanned, TrialDone
+from tdelta.records import CheckState, Decision, Look, Phase, Role, RunPlanned, TrialDone
 from tdelta.store import RunStatus, Store
 
 from . import served

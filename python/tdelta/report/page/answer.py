@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
+from tdelta.inference.cipher_work import is_whole_run
 from tdelta.inference.verdicts import ALL_TRANSACTIONS
 from tdelta.records import Decision, Estimate, Metric, NoiseFloor, RunResult, RunSettings, Verdict
 from tdelta.report.calibrated import used_text
-from tdelta.report.labels import contrast_label, contrast_title, metric_name, surroundings
+from tdelta.report.labels import contrast_label, contrast_title, decision_word, metric_name, surroundings
 from tdelta.report.page.blocks import Block, Column, Figure, Heading, Paragraph, Section, Table, Tile, Tiles
 from tdelta.report.page.figures.forest import Limits, Look, Row, forest
 from tdelta.report.page.wording import (
@@ -37,6 +38,19 @@ _TILES = range(2, 7)
 
 def headline(result: RunResult) -> str:
     """The answer in a few words: ``Costly: +66.6 % response time``, ``5 conditions: 3 costly, 2 undecided``."""
+    return ", ".join((_decisions(result), *_reservations(result)))
+
+
+def _reservations(result: RunResult) -> Iterator[str]:
+    """What a figure is of, where it is not of what was asked for."""
+    if is_unsound(result):
+        return
+    yield from (f"in force {found} instead of {asked}" for asked, found in result.ciphers_in_force.items())
+    if is_whole_run(result.barely_encrypted, result.settings):
+        yield "next to nothing was encrypted"
+
+
+def _decisions(result: RunResult) -> str:
     if is_unsound(result):
         return "Unsound: no answer"
     if not result.primary:
@@ -112,7 +126,7 @@ def limits_of(settings: RunSettings, *, is_primary: bool = True) -> Limits:
 
 
 def _one(verdict: Verdict, settings: RunSettings, what: str) -> str:
-    word = verdict.decision.value.capitalize()
+    word = decision_word(verdict.decision, verdict.metric).capitalize()
     if not has_data(verdict):
         return f"{word}: nothing to compare"
     return f"{word}: {overhead(verdict.ratio, bounds_of(settings))} {what}"
@@ -132,7 +146,7 @@ def _tile(verdict: Verdict, settings: RunSettings) -> Tile:
         label=label(verdict.condition, settings),
         figure=overhead(verdict.ratio, bounds),
         interval=f"{metric_name(verdict.metric, settings)}, {level} HDI {hdi_text(verdict.ratio, ends, bounds)} %",
-        decision=verdict.decision.value,
+        decision=decision_word(verdict.decision, verdict.metric),
         mark=mark(verdict.decision),
         is_alarm=verdict.decision is Decision.UNSOUND,
     )

@@ -22,6 +22,7 @@ from tdelta.report.page.sections import (
 from tdelta.report.page.steps import step_section
 from tdelta.report.page.traces import trace_section
 from tdelta.report.page.wording import date_text, run_words
+from tdelta.report.subject import subject
 
 MARKER = "tdelta report"
 """How the comment in the first line of every page begins."""
@@ -54,7 +55,7 @@ def compose(data: RunData) -> Page:
     return Page(
         title=f"tdelta {result.settings.run_id}: {headline(result)}",
         eyebrow=f"tdelta {run_words(result)}, {date_text(data.created_unix_seconds)}",
-        headline=headline(result),
+        headline=f"{headline(result)} – {subject(result)}",
         is_alarm=is_unsound(result),
         sections=[section for section in sections if section is not None],
         marker=f"{MARKER}: run {result.settings.run_id}",

@@ -23,6 +23,7 @@ from tdelta.report.page.gather import RunData
 from tdelta.report.page.tails import tail_blocks
 from tdelta.report.page.wording import bounds_of, decided, has_data, hdi_text, label, limit_words, median_text
 from tdelta.report.quantities import amounts, estimate_text, small_share
+from tdelta.report.sentence import rope_words
 
 _ALL = "all"
 _STATES = {
@@ -46,7 +47,7 @@ def posterior_section(data: RunData) -> Section:
     blocks += [
         Paragraph(
             "Not one number but all that this run leaves possible: the posterior of each overhead, and how much of"
-            " it lies above, within and below what you said you would not care about."
+            f" it lies above, within and below {rope_words(result.settings)}."
         )
     ]
     if data.densities:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from tdelta.records import Condition, Decision, Estimate, Role, RunResult, RunSettings, Verdict
-from tdelta.report.labels import condition_label, surroundings
+from tdelta.report.labels import condition_label, decision_word, surroundings
 from tdelta.report.quantities import MISSING, decimals, interval, multiple, percent, share
 from tdelta.report.sentence import limits
 
@@ -29,7 +29,7 @@ def mark(decision: Decision) -> str:
 
 def decided(verdict: Verdict) -> str:
     """A verdict's decision with its sign: ``▲ costly``."""
-    return f"{mark(verdict.decision)}\u00a0{verdict.decision.value}"
+    return f"{mark(verdict.decision)}\u00a0{decision_word(verdict.decision, verdict.metric)}"
 
 
 def overhead(estimate: Estimate, bounds: Sequence[float] = ()) -> str:

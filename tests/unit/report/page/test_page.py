@@ -152,7 +152,9 @@ def test_a_long_run_of_many_conditions_still_makes_a_page_that_can_be_mailed() -
 
 def test_an_unsound_run_gets_a_headline_without_a_figure_and_names_the_leak(leaking_page: str) -> None:
     reading = read(leaking_page)
-    assert reading.text("h1") == ["Unsound: no answer"]
+    assert reading.text("h1") == [
+        f"Unsound: no answer – SQLite (SQLite3 Multiple Ciphers 2.6.1), ./mine {t.NASTY}, 50 MB, 1 thread"
+    ]
     assert "%" not in reading.text("title")[0]
     assert not reading.all("ul", class_="tiles")
     assert any("planted plain text was found in etilqs_7f (unlinked) (temp)" in p for p in reading.text("p"))

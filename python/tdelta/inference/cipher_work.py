@@ -1,0 +1,92 @@
+"""Encrypted twins whose trials gave the cipher next to nothing to do: what they cost says nothing about encryption.
+
+A workload that fits into the cache neither reads nor writes pages, so nothing is decrypted or encrypted, whatever the
+verdict is called. What passed the cipher is counted in pages: those that the engine says it read and wrote, and its log
+in units of a page where the log is encrypted; of an embedded engine that counts no pages, the bytes it asked for.
+
+A twin is named where at `A_PAGE_AT_MOST_US` a page all of that would be less than `TOO_LITTLE` of its response time,
+and, where pages are counted, there were fewer than `FEWEST_PAGES` per operation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from tdelta.inference.pages import FEWEST_PAGES, counted_names
+from tdelta.records import Condition, Measurement, Role, RunSettings, Trial
+
+A_PAGE_AT_MOST_US = 100.0
+"""More than any engine was seen to take for a page with the CPU's AES instructions (docs/ledger.md)."""
+
+TOO_LITTLE = 0.005
+"""The share of the response time: a quarter of the default ROPE."""
+
+_PAGE_BYTES = 16384
+_LOGS = ("log_bytes", "binlog_bytes")
+_NOT_THE_LOG = "data"
+
+
+def barely_encrypted(trials: Iterable[Trial], settings: RunSettings) -> dict[str, float]:
+    """Pages per operation that passed the cipher, by the keys of the conditions where that was next to nothing.
+
+    Args:
+        trials: the run's.
+        settings: the run's, for what is encrypted beside the tables.
+    """
+    by_key: dict[str, list[Measurement]] = {}
+    for trial in trials:
+        if trial.measurement.operations > 0:
+            by_key.setdefault(trial.condition.key, []).append(trial.measurement)
+    measured = [condition for condition in _encrypted(settings) if condition.key in by_key]
+    moved = {c.key: _pages(by_key[c.key], has_log=_has_log(c, settings)) for c in measured}
+    return {key: pages for key, pages in moved.items() if pages is not None and _is_little(pages, by_key[key])}
+
+
+def idle_cipher_caution(found: Mapping[str, float], settings: RunSettings) -> str:
+    """What is to be said of what `barely_encrypted` found: of the whole run, or of the conditions that it names."""
+    cache = "give the servers less cache" if settings.own_servers is not None else "make the cache smaller (--cache)"
+    data = "" if settings.database is not None else " or the data larger (--size)"
+    is_all = is_whole_run(found, settings)
+    where = "in the trials" if is_all else f"on {', '.join(found)}"
+    whose = "this run" if is_all else "their trials"
+    return (
+        f"next to nothing was encrypted or decrypted {where} ({max(found.values()):.2g} pages per operation), so that"
+        f" {whose} cannot show what encryption costs: {cache}{data}"
+    )
+
+
+def is_whole_run(found: Mapping[str, float], settings: RunSettings) -> bool:
+    """Whether no encrypted condition of the run had anything to encrypt."""
+    return bool(found) and all(condition.key in found for condition in _encrypted(settings))
+
+
+def _encrypted(settings: RunSettings) -> list[Condition]:
+    return [c for c in settings.conditions if c.role is Role.TREATMENT and c.level("cipher") != "none"]
+
+
+def _has_log(condition: Condition, settings: RunSettings) -> bool:
+    return dict(condition.levels).get("scope", settings.options.get("scope")) != _NOT_THE_LOG
+
+
+def _pages(measured: Sequence[Measurement], *, has_log: bool) -> float | None:
+    """Pages per operation; None where nobody counts them."""
+    operations = sum(m.counted_operations for m in measured)
+    names = _counted(measured)
+    if names:
+        pages = sum(m.engine_counters.get(name, 0) for m in measured for name in names)
+        logged = sum(m.engine_counters.get(name, 0) for m in measured for name in _LOGS) if has_log else 0
+        return (pages + logged / _PAGE_BYTES) / operations
+    if any(m.client_cpu_seconds > 0 for m in measured):  # a server, whose bytes may be out of sight
+        return None
+    return sum(m.asked_read_bytes + m.asked_written_bytes for m in measured) / _PAGE_BYTES / operations
+
+
+def _is_little(pages: float, measured: Sequence[Measurement]) -> bool:
+    operations = sum(m.operations for m in measured)
+    response_us = sum(m.response_ns * m.operations for m in measured) / operations / 1e3
+    is_counted = bool(_counted(measured))
+    return pages * A_PAGE_AT_MOST_US < TOO_LITTLE * response_us and (not is_counted or pages < FEWEST_PAGES)
+
+
+def _counted(measured: Sequence[Measurement]) -> tuple[str, ...]:
+    return counted_names(measured[0].engine_counters)

@@ -1,0 +1,101 @@
+"""What a run was done on, in the words that begin its answer: engine, workload, data and cache, threads."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+from tdelta.records import RunResult, RunSettings
+from tdelta.report.labels import is_served, varies
+from tdelta.report.quantities import amounts, counted, share
+
+_NAMES = {"sqlite": "SQLite", "duckdb": "DuckDB", "mariadb": "MariaDB", "mysql": "MySQL", "postgres": "PostgreSQL"}
+_LIBRARY = "library under test"
+_CACHES = ("innodb_buffer_pool_size", "shared_buffers")
+"""Settings that hold the size of a server's cache."""
+
+_AS_ASKED = 0.1
+"""A cache in force that is farther off the one asked for than this is named by its size."""
+
+_MOST_WORDS = 2
+
+
+def subject(result: RunResult) -> str:
+    """``SQLite 3.54.0 (SQLite3 Multiple Ciphers 2.6.1), order-entry, 50 MB with a 10 % cache, 1 thread``.
+
+    A factor that varies is left out: each condition is named by it.
+    """
+    return ", ".join(_parts(result))
+
+
+def _parts(result: RunResult) -> Iterator[str]:
+    settings = result.settings
+    yield _product(result)
+    yield _work(settings)
+    yield from _data(result)
+    if result.arrival_rates:
+        yield "open loop"
+    threads = settings.options.get("threads")
+    if isinstance(threads, int) and not varies("threads", settings):
+        yield counted(threads, "thread")
+
+
+def _product(result: RunResult) -> str:
+    settings = result.settings
+    if (own := settings.own_servers) is not None:
+        names = dict.fromkeys(f"{one.product} {one.version}" for one in (own.baseline, own.encrypted))
+        return f"your servers ({' and '.join(names)})"
+    library = str(result.versions.get(_LIBRARY, "")) or _NAMES.get(settings.engine, settings.engine)
+    name, _, below = library.partition(", SQLite ")
+    if below:
+        return f"SQLite {below} ({name})"
+    if settings.engine == "sqlite" and _LIBRARY in result.versions:
+        return f"SQLite ({name})"
+    return f"a private {library} server" if is_served(settings) else library
+
+
+def _work(settings: RunSettings) -> str:
+    load = settings.options.get("load")
+    if isinstance(load, str):
+        return f"load `{' '.join(load.split()[:_MOST_WORDS])}`"
+    facts = settings.database
+    if facts is None:
+        return settings.workload
+    return f"{facts.file}, {'the proposed workload' if facts.proposed else settings.workload}"
+
+
+def _data(result: RunResult) -> Iterator[str]:
+    """How much data, and what share of it the cache holds; of the user's own servers' cache nothing was asked."""
+    settings = result.settings
+    size = settings.options.get("size_bytes") if settings.database is None else settings.database.size_bytes
+    cold = ", cold" if settings.options.get("cold") else ""
+    if not isinstance(size, int):
+        return
+    data = _megabytes(size)
+    cache = settings.options.get("cache")
+    if settings.own_servers is not None or not isinstance(cache, int | float) or varies("cache", settings):
+        yield f"{data}{cold}"
+        return
+    in_force = _cache_bytes({} if result.twin_settings is None else result.twin_settings.shared)
+    if in_force is not None and abs(in_force / max(1.0, cache * size) - 1.0) > _AS_ASKED:
+        yield f"{data} with a cache of {_megabytes(in_force)} (asked for {share(cache)}){cold}"
+    else:
+        yield f"{data} with a {share(cache)} cache{cold}"
+
+
+def _cache_bytes(shared: Mapping[str, str]) -> int | None:
+    """The size of the cache as it was read back from the twins; None where that is not among their settings."""
+    found = next((shared[name] for name in _CACHES if name in shared), None)
+    match = re.fullmatch(r"(\d+) ?(B|kB|MB|GB|8kB)?", found or "")
+    if match is None:
+        return None
+    units = {"kB": 1 << 10, "8kB": 8 << 10, "MB": 1 << 20, "GB": 1 << 30}
+    return int(match[1]) * units.get(match[2] or "", 1)
+
+
+def _megabytes(size: int) -> str:
+    """As ``--size`` takes it where it is a whole number of megabytes, else in binary units."""
+    for unit, whole in (("MB", 10**6), ("MiB", 1 << 20)):
+        if size >= whole and size % whole == 0:
+            return f"{size // whole:,} {unit}"
+    return amounts((size,), "bytes")[0]

@@ -1,0 +1,72 @@
+"""Whether the cipher had anything to do, from counters that are given."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import pytest
+
+from tdelta.inference.cipher_work import barely_encrypted, idle_cipher_caution
+from tdelta.records import Measurement, SpanTotals, Trial
+
+from .builders import AES, OPERATIONS, TWINS, measurement, settings, trial
+
+SERVER = {"client_cpu_user_seconds": 0.01}
+
+
+def found(counters: Mapping[str, int], *, response_us: float = 5_000.0, scope: str = "all", **changes: float) -> dict:
+    """What is found of trials of 1000 operations with these counters, alike on all twins."""
+    spans = {"mix": SpanTotals(OPERATIONS, round(OPERATIONS * response_us * 1e3))}
+    measured: Measurement = replace(
+        measurement(), transactions=spans, engine_counters=dict(counters), asked_written_bytes=0, **changes
+    )
+    trials: list[Trial] = [trial(c, 0, block, measured) for block in range(3) for c in TWINS]
+    return barely_encrypted(trials, replace(settings(), options={"scope": scope}))
+
+
+@pytest.mark.parametrize(
+    "counters",
+    [
+        {"cache_misses": 2, "cache_writes": 0},
+        {"pages_read": 2, "pages_written": 0},
+        {"pages_read": 2, "log_bytes": 500},
+    ],
+)
+def test_twins_that_meet_their_requests_from_the_cache_are_named_with_their_pages(counters: Mapping[str, int]) -> None:
+    by_key = found(counters)
+    assert list(by_key) == [AES.key]
+    assert by_key[AES.key] == pytest.approx(0.002, rel=0.1)
+
+
+@pytest.mark.parametrize("counters", [{"cache_misses": 500, "cache_writes": 0}, {"pages_read": 0, "pages_written": 90}])
+def test_twins_that_read_or_write_pages_are_not(counters: Mapping[str, int]) -> None:
+    assert found(counters) == {}
+
+
+def test_few_pages_may_matter_to_an_operation_that_takes_next_to_no_time() -> None:
+    counters = {"cache_misses": 10, "cache_writes": 0}
+    assert found(counters, response_us=2_000.0)
+    assert not found(counters, response_us=2.0)
+
+
+def test_a_log_counts_where_it_is_encrypted() -> None:
+    counters = {"pages_read": 0, "pages_written": 0, "log_bytes": 8_000 * OPERATIONS}
+    assert not found(counters, scope="+log")
+    assert found(counters, scope="data")
+
+
+def test_an_embedded_engine_without_counters_is_known_by_its_bytes() -> None:
+    assert found({}, asked_read_bytes=0)
+    assert not found({}, asked_read_bytes=262_144 * OPERATIONS)
+
+
+def test_of_a_server_without_counters_nothing_is_said() -> None:
+    assert found({}, **SERVER) == {}
+
+
+def test_the_caution_names_the_figure_and_what_to_do() -> None:
+    text = idle_cipher_caution({AES.key: 0.00253}, settings())
+    assert "0.0025 pages per operation" in text
+    assert "this run cannot show what encryption costs" in text
+    assert "make the cache smaller (--cache) or the data larger (--size)" in text

@@ -1,0 +1,47 @@
+from __future__ import annotations
+
+import pytest
+import tdelta_samples as s
+
+from tdelta.evidence import FINDS, NO_MARKER
+from tdelta.inference.soundness import AA_CHECK
+from tdelta.records import CheckState, Validity
+from tdelta.report.checks import MARKS, check_json, listed
+from tdelta.session import checks, instructions
+
+EMITTED = {
+    *(checks.ROWS_BEFORE, checks.ROWS_AFTER, checks.SETTINGS, checks.FILES, checks.IN_FORCE, checks.SAME_WORK),
+    *(instructions.INSTRUCTIONS, NO_MARKER, FINDS, AA_CHECK),
+}
+
+
+def check(state: CheckState, **changes: bool) -> Validity:
+    return Validity(f"{state} check", state, "", **changes)
+
+
+def test_checks_are_listed_with_the_worst_first_and_else_in_their_order() -> None:
+    given = [check(state) for state in (CheckState.OK, CheckState.NOT_SHOWN, CheckState.FAILED, CheckState.OK)]
+    assert [state for state, _ in listed(given)] == ["failed", "not shown", "ok", "ok"]
+    assert set(MARKS) == set(CheckState)
+
+
+@pytest.mark.parametrize(
+    ("state", "makes_unsound", "found"),
+    [
+        (CheckState.OK, True, (True, False, False)),
+        (CheckState.NOT_SHOWN, True, (False, False, False)),
+        (CheckState.FAILED, True, (False, True, True)),
+        (CheckState.FAILED, False, (False, True, False)),
+    ],
+)
+def test_only_a_failed_check_can_make_a_run_unsound_and_not_every_one_does(
+    state: CheckState, makes_unsound: bool, found: tuple[bool, bool, bool]
+) -> None:
+    one = check(state, makes_unsound=makes_unsound)
+    assert (one.ok, one.failed, one.is_unsound) == found
+    assert (check_json(one)["state"], check_json(one)["ok"]) == (state.value, one.ok)
+
+
+@pytest.mark.parametrize("name", s.SAMPLES)
+def test_samples_name_only_checks_that_runs_really_make(name: str) -> None:
+    assert {one.check for one in s.SAMPLES[name]().validity} <= EMITTED

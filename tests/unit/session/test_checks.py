@@ -1,0 +1,106 @@
+"""Checks that can fail, pass, or be left open: each state from what was seen."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tdelta.driver.outside.command import LoadCommand, parse_load
+from tdelta.records import CheckState, Measurement, SpanTotals, Trial
+from tdelta.session import RunRequest, plan
+from tdelta.session.checks import IN_FORCE, SAME_WORK, Checks
+from tdelta.session.planning import Plan
+
+OBSERVED = "AES-{bits}-CBC 6,308 times, AES-{bits}-ECB 6,309 times"
+
+
+def state(checks: Checks, name: str, trials: tuple[Trial, ...] = ()) -> tuple[CheckState, str]:
+    (found,) = [one for one in checks.validity(trials) if one.check == name]
+    return found.state, found.detail
+
+
+def planned() -> Plan:
+    return plan(RunRequest(seed=1), run_id="20260802-kqmt")
+
+
+def seen(asked: str, told: str) -> Checks:
+    checks = Checks(planned())
+    checks.observed({asked: told})
+    return checks
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        ("aes-256", OBSERVED.format(bits=256)),
+        ("aes-128", OBSERVED.format(bits=128)),
+        ("aes-256-ctr", "AES-256-CTR 5 times"),
+        ("directory", "AES-256-XTS 5 times"),
+    ],
+)
+def test_a_cipher_that_was_seen_to_be_the_one_asked_for_is_in_order(asked: str, told: str) -> None:
+    checks = seen(asked, told)
+    assert state(checks, IN_FORCE)[0] is CheckState.OK
+    assert checks.ciphers_in_force == {}
+
+
+@pytest.mark.parametrize(
+    ("asked", "told", "found"),
+    [
+        ("aes-256", OBSERVED.format(bits=128), "AES-128-CBC"),
+        ("aes-256-ctr", "AES-128-CTR 5 times", "AES-128-CTR"),
+        ("aes-256-ctr", "AES-256-CBC 5 times", "AES-256-CBC"),
+    ],
+)
+def test_another_cipher_than_the_one_asked_for_fails_its_check_and_leaves_the_figures_standing(
+    asked: str, told: str, found: str
+) -> None:
+    checks = seen(asked, told)
+    (one,) = [one for one in checks.validity(()) if one.check == IN_FORCE]
+    assert (one.failed, one.is_unsound) == (True, False)
+    assert one.detail.endswith(f"the figures are of {found}")
+    assert checks.ciphers_in_force == {asked: found}
+
+
+def test_a_cipher_that_could_not_be_observed_is_not_shown() -> None:
+    checks = seen("aes-256", "")
+    assert state(checks, IN_FORCE)[0] is CheckState.NOT_SHOWN
+    assert state(checks, IN_FORCE)[1].endswith("observed of aes-256: nothing")
+    assert checks.ciphers_in_force == {}
+
+
+@pytest.fixture
+def timed(monkeypatch: pytest.MonkeyPatch) -> Checks:
+    """The checks of a run whose load command decides how much it does."""
+    command: LoadCommand = parse_load("sh -c 'sleep {seconds}'", "mysql", operations="done ([0-9]+)")
+    assert not command.does_equal_work
+    monkeypatch.setattr(Plan, "command", property(lambda _: command))
+    return Checks(planned())
+
+
+def trials(errors: int) -> tuple[Trial, ...]:
+    measured = Measurement(1_000, 10**9, {"mix": SpanTotals(1_000, 10**9)}, {}, errors={"ignored": errors})
+    return tuple(
+        Trial(0, 0, at, c, c.key, 0.0, measured if c.level("cipher") != "none" else replace(measured, errors={}))
+        for at, c in enumerate(planned().conditions)
+    )
+
+
+def test_work_that_nobody_can_compare_is_not_shown_and_its_errors_are_counted(timed: Checks) -> None:
+    assert state(timed, SAME_WORK, trials(0)) == (
+        CheckState.NOT_SHOWN,
+        "NOT compared: the load command decides how much it does; 3,000 operations in 3 trials, no errors",
+    )
+    assert state(timed, SAME_WORK, trials(3))[1].endswith("3 errors")
+
+
+def test_a_load_command_whose_operations_fail_on_one_twin_fails_its_check(timed: Checks) -> None:
+    found, detail = state(timed, SAME_WORK, trials(200))
+    assert found is CheckState.FAILED
+    assert "cipher=aes-256,threads=1: 200 errors beside 1,000 operations" in detail
+
+
+def test_equal_work_with_a_single_error_is_no_equal_work() -> None:
+    assert state(Checks(planned()), SAME_WORK, trials(1))[0] is CheckState.FAILED
+    assert state(Checks(planned()), SAME_WORK, trials(0))[0] is CheckState.OK
