@@ -81,6 +81,7 @@ from tdelta.records.serving import (
 )
 from tdelta.records.steps import StepMeasure
 from tdelta.records.tails import (
+    BadTrials,
     Exceedance,
     Exceeding,
     ObservedSide,
@@ -100,6 +101,7 @@ __all__ = [
     "THROUGHPUT",
     "Amount",
     "AnalysisResult",
+    "BadTrials",
     "Band",
     "Binned",
     "Bins",
