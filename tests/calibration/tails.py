@@ -119,7 +119,9 @@ class Slow:
         """A short name for tables."""
         kind = f"clumps of {self.clump}" if self.clump > 1 else "a slow path"
         lasting = f" over {self.lasting} trials each" if self.lasting > 1 else ""
-        return f"{kind}{lasting}, {100 * self.share:.2g} % of {self.transactions:,} a trial, luck {100 * self.luck_sd:g} %"
+        return (
+            f"{kind}{lasting}, {100 * self.share:.2g} % of {self.transactions:,} a trial, luck {100 * self.luck_sd:g} %"
+        )
 
     @property
     def events(self) -> float:
@@ -133,7 +135,9 @@ class Slow:
         some = -np.expm1(-times * self.events * np.exp(sd * nodes - 0.5 * sd**2))
         return float((weights * some).sum() / weights.sum())
 
-    def longer(self, rng: np.random.Generator, times: float, *, rounds: int, blocks: int) -> tuple[Array, NDArray[np.intp]]:
+    def longer(
+        self, rng: np.random.Generator, times: float, *, rounds: int, blocks: int
+    ) -> tuple[Array, NDArray[np.intp]]:
         """Transactions beyond the threshold, shape (B, 3): two plain twins, and one with so many times as many."""
         at = np.repeat(np.arange(rounds), blocks)
         luck = (self.luck_sd * rng.normal(size=(rounds, 3)) - 0.5 * self.luck_sd**2)[at]

@@ -3,7 +3,8 @@
 Each draw gives every round a weight, Dirichlet(1, …, 1) over all of them (Rubin, Ann. Statist. 9, 1981), adds the
 blocks' histograms up with these weights, the same on both sides, and reads either percentile. Rounds are weighted and
 not blocks, since blocks of a round share the luck of its instances; with fewer than three there is no interval.
-Percentiles of single blocks are never averaged: the mean of many p99s is not the p99 of all (their intervals hold the truth 0 times in 100).
+Percentiles of single blocks are never averaged: the mean of many p99s is not the p99 of all (their intervals hold the
+truth 0 times in 100).
 
 The interval is ``± t sd`` of the draws' log ratios. A Dirichlet's draws of a mean scatter by ``(n - 1)/(n + 1)`` of the
 variance that n units give it, which is put back. It is approximate: a percentile is no smooth function of the data, and
@@ -100,7 +101,9 @@ def percentile_ratio(
     sides = condition.in_rounds(at), baseline.in_rounds(at)
     here, there = (int(_times_ns(side, np.ones((1, units)))[0]) for side in sides)
     if units < FEWEST_ROUNDS:
-        reason = f"no interval with fewer than {FEWEST_ROUNDS} rounds: they do not show how far instances differ by luck"
+        reason = (
+            f"no interval with fewer than {FEWEST_ROUNDS} rounds: they do not show how far instances differ by luck"
+        )
         return Percentile99(there, here, None, reason)
     # The scale of weights does not matter, so exponentials serve as a Dirichlet.
     weights = rng.standard_exponential((draws, units))
