@@ -60,10 +60,10 @@ def test_stalls_in_clumps_are_bounded_by_trials_that_have_any(rounds: int, block
 
 
 def test_bad_trials_without_luck_are_caught_where_instances_differ(monkeypatch: pytest.MonkeyPatch) -> None:
-    lucky = replace(CLUMPS, share=0.0076, luck_sd=0.7)
-    assert slow_trials(lucky, 1.0, EXPERIMENTS // 2, rounds=5, blocks=12).covered >= FEWER_COVERED
+    lucky = replace(CLUMPS, share=0.0076, luck_sd=1.0)
+    assert slow_trials(lucky, 1.0, EXPERIMENTS // 2, rounds=5, blocks=24).covered >= FEWER_COVERED
     monkeypatch.setattr(bad_trials, "_LUCKS", np.full(12, 1e-6))
-    assert slow_trials(lucky, 1.0, EXPERIMENTS // 2, rounds=5, blocks=12).covered < 0.85
+    assert slow_trials(lucky, 1.0, EXPERIMENTS // 2, rounds=5, blocks=24).covered < 0.85
 
 
 def test_pairs_in_the_place_of_rounds_are_caught_where_instances_differ(monkeypatch: pytest.MonkeyPatch) -> None:

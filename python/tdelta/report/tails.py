@@ -35,6 +35,7 @@ ONE_ROUND = (
 
 _UNITS = (("s", 10**9), ("ms", 10**6), ("µs", 10**3), ("ns", 1))
 _MOST_TYPES = 8
+_SPELLED_OUT = 2
 _RATES = ("rate", "at")
 
 
@@ -76,7 +77,7 @@ def tail_groups(result: RunResult) -> tuple[TailGroup, ...]:
     return tuple(sorted(groups, key=lambda group: not group.is_mix))
 
 
-def tail_notes(result: RunResult) -> list[str]:
+def tail_notes(result: RunResult, *, has_types: bool = True) -> list[str]:
     """What the figures are, what their intervals rest on, and what they cannot show."""
     exceeding = [m.exceedance for m in result.tails if m.exceedance is not None]
     ratios = [ratio for m in result.tails for ratio in _ratios(m)]
@@ -88,7 +89,8 @@ def tail_notes(result: RunResult) -> list[str]:
     parts += [f"Those of shares and percentiles rest on {_units(units)}."] if units else []
     if any(unit is TailUnit.PAIR for unit, _ in units):
         parts.append(OF_PAIRS)
-    bad = [found for measure in result.tails if (found := _bad(measure)) is not None]
+    shown = [measure for measure in result.tails if has_types or measure.transaction == ALL]
+    bad = [found for measure in shown if (found := _bad(measure)) is not None]
     parts += [BAD_TRIALS] if bad else []
     parts += [ONE_ROUND] if any(found.rounds == 1 for found in bad) else []
     if all(result.settings.options.get(name) is None for name in _RATES) and not _varies_rate(result):
@@ -102,11 +104,12 @@ def tail_lines(result: RunResult, width: int) -> list[Text | Table]:
     groups = [group for group in tail_groups(result) if group.is_mix or _shows_types(result)]
     if not groups:
         return []
-    reasons = list(dict.fromkeys(_reasons(groups)))
+    reasons = reason_lines(groups)
     lines: list[Text | Table] = [tail_table(groups, ("baseline", "twin")), Text()]
     for reason in reasons:
         lines += paragraph(reason, width, indent="  ")
-    return [*lines, *(text for note in tail_notes(result) for text in paragraph(note, width, "dim"))]
+    notes = tail_notes(result, has_types=_shows_types(result))
+    return [*lines, *(text for note in notes for text in paragraph(note, width, "dim"))]
 
 
 def tail_table(groups: Sequence[TailGroup], sides: tuple[str, str]) -> Table:
@@ -149,11 +152,17 @@ def _varies_rate(result: RunResult) -> bool:
     return any("at" in dict(condition.levels) for condition in result.settings.conditions)
 
 
-def _reasons(groups: list[TailGroup]) -> Iterator[str]:
+def reason_lines(groups: Iterable[TailGroup]) -> list[str]:
+    """Why rows have no interval, or what theirs misses; a reason that many rows share only once."""
+    places: dict[str, list[str]] = {}
     for group in groups:
         for row in group.rows:
             if row.reason:
-                yield f"{row.label}, {group.title}: {row.reason}."
+                places.setdefault(row.reason, []).append(f"{row.label}, {group.title}")
+    return [
+        f"{counted(len(where), 'row') if len(where) > _SPELLED_OUT else '; '.join(where)}: {reason}."
+        for reason, where in places.items()
+    ]
 
 
 def _ratios(measure: TailMeasure) -> Iterator[TailRatio]:
