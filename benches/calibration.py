@@ -17,7 +17,7 @@ import re
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -36,13 +36,15 @@ from calibration.harness import (
 )
 from calibration.known_luck import with_luck
 from calibration.simulation import BASELINE, NOISES, OTHERS, TREATMENT, TWINS, Machine
-from calibration.tails import Stalling, TailTally, exceeded, observed, percentiles
+from calibration.tails import Slow, Stalling, TailTally, exceeded, observed, percentiles, slow_shares, slow_trials
 from tdelta.records import LuckPrior
 
 COVERAGE = "design|machine|log ratio|coverage of HDI95 %|costly or faster %|bias, points|width, points|rounds"
 GATE = "budget|machine|true overhead %|over %|within %|undecided %|rounds|coverage of HDI95 %|bias, points"
 TWIN = "limit|machine|twins truly apart %|unsound %|HDI95 without 0 %"
 TAIL = "tail|machine|log effect|has an interval %|covered %|truth above it %|truth below it %|end over ratio|rounds"
+
+BAD = "tail|process|times|bad trials|has an interval %|truth above it %|truth below it %|more %|less %|rounds"
 
 
 @dataclass(frozen=True)
@@ -84,7 +86,7 @@ def covering(
     return Row((design, machine.name, log_ratio), others)
 
 
-def tailing(what: str, machine: Stalling, effect: float, find: Callable[[int], TailTally], rounds: str) -> Row:
+def tailing(what: str, machine: Stalling | Slow, effect: float, find: Callable[[int], TailTally], rounds: str) -> Row:
     """A row of the table of tails; the factor is that between an interval's upper end and its ratio."""
 
     def others(experiments: int) -> tuple[str, ...]:
@@ -223,20 +225,53 @@ def of_exceedances() -> Iterator[Row]:
             for effect in (0.0, 0.2):
                 find = partial(exceeded, machine, effect, share, rounds=range(3, 9))
                 yield tailing(f"longer, {100 * share:g} % of plain", machine, effect, find, "3-8")
-    for rounds, blocks in (((1,), 40), ((2,), 20), ((3,), 6), ((16,), 6)):
+    for rounds, blocks in (((2,), 20), ((3,), 6), ((16,), 6)):
         machine = Stalling(luck_sd=0.01, stall_luck_sd=0.3)
         find = partial(exceeded, machine, 0.2, 0.01, rounds=rounds, blocks=blocks)
         yield tailing(f"longer, 1 % of plain, {blocks} blocks a round", machine, 0.2, find, f"{rounds[0]}")
 
 
+SLOW_PATH = Slow(0.02, trial_sd=0.2)
+CLUMPS = tuple(Slow(share, clump=60) for share in (0.0007, 0.002, 0.0076))
+SIXTY_BLOCKS = ((1, 60), (2, 30), (3, 20), (5, 12))
+
+
+def of_slow_shares() -> Iterator[Row]:
+    """A bimodal path and stalls in clumps, 60 blocks: the ratio of shares, with one to five rounds."""
+    for slow in (SLOW_PATH, replace(SLOW_PATH, luck_sd=0.0), *CLUMPS):
+        for rounds, blocks in SIXTY_BLOCKS:
+            for times in (1.0, 4.0):
+                find = partial(slow_shares, slow, times, rounds=rounds, blocks=blocks)
+                yield tailing("slow", slow, times, find, f"{rounds}")
+
+
+def of_bad_trials() -> Iterator[Row]:
+    """Stalls in clumps, 60 blocks: trials with any; luck from none to far more than is assumed, and lasting stalls."""
+
+    def row(slow: Slow, times: float, rounds: int, blocks: int) -> Row:
+        def others(experiments: int) -> tuple[str, ...]:
+            found = slow_trials(slow, times, experiments, rounds=rounds, blocks=blocks)
+            shares = (found.given, found.above, found.below, found.more, found.less)
+            return f"{found.bad:.1f}", *map(percent, shares), f"{rounds}"
+
+        return Row(("tail, bad trials", slow.name, f"{times:g}"), others)
+
+    middle = CLUMPS[1]
+    lucky = [replace(middle, luck_sd=luck_sd) for luck_sd in (0.0, 0.5, 1.0)]
+    for slow in (*CLUMPS, *lucky, replace(middle, lasting=3)):
+        for rounds, blocks in SIXTY_BLOCKS:
+            for times in (1.0, 4.0):
+                yield row(slow, times, rounds, blocks)
+
+
 def of_percentiles() -> Iterator[Row]:
-    """The ratio of 99th percentiles: rounds enough for 80 pairs, and a single round."""
+    """The ratio of 99th percentiles: rounds enough for 80 blocks."""
     for luck_sd, stall_luck_sd in ((0.0, 0.0), (0.003, 0.1), (0.01, 0.3)):
         machine = Stalling(luck_sd=luck_sd, stall_luck_sd=stall_luck_sd)
         for effect in (0.0, 0.2):
             find = partial(percentiles, machine, effect, rounds=(14, 16, 20))
             yield tailing("p99", machine, effect, find, "14-20")
-    for rounds, blocks in ((1, 80), (3, 30), (5, 16)):
+    for rounds, blocks in ((3, 30), (5, 16)):
         machine = Stalling(luck_sd=0.01, stall_luck_sd=0.3)
         find = partial(percentiles, machine, 0.2, rounds=(rounds,), blocks=blocks)
         yield tailing(f"p99, {blocks} blocks a round", machine, 0.2, find, f"{rounds}")
@@ -272,7 +307,8 @@ TABLES: tuple[tuple[str, tuple[Callable[[], Iterable[Row]], ...]], ...] = (
     ),
     (GATE, (of_gates,)),
     (TWIN, (of_plain_twins,)),
-    (TAIL, (of_exceedances, of_percentiles, of_observed_tails)),
+    (TAIL, (of_exceedances, of_slow_shares, of_percentiles, of_observed_tails)),
+    (BAD, (of_bad_trials,)),
 )
 
 

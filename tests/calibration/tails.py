@@ -4,6 +4,9 @@ A transaction's log time is normal around its trial's; trials drift (an AR proce
 luck of their own, in all times and, apart from that, in how many transactions run into a stall; some trials have a
 stall, which many of their transactions run into together. All of that is stationary, so the share beyond a threshold
 and the 99th percentile have a truth in closed form: a mixture of two normals.
+
+Apart from that, `Slow` counts what is beyond a threshold trial by trial, without times: a slow path that transactions
+take one by one, or stalls that hold up sixty of them together; instances have luck in how often.
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from tdelta.inference.bad_trials import bad_counts, bad_trials
 from tdelta.inference.exceedances import Shares, exceedance_ratio, reason_for_none
 from tdelta.inference.histograms import Counts, bin_of
 from tdelta.inference.percentiles import percentile_ratio, side_of
@@ -88,6 +92,86 @@ class TailTally:
     factor: float
     above: float
     below: float
+
+
+@dataclass(frozen=True)
+class Slow:
+    """What takes longer than a threshold, with no more said of its time.
+
+    Attributes:
+        share: of the plain twins' transactions.
+        clump: how many come together, in one trial; 1 is a slow path that each transaction takes by itself.
+        luck_sd: of an instance's luck in how often (of the log of the rate).
+        trial_sd: of a trial's own, likewise.
+        lasting: trials of an instance, one after another, that a stall lasts.
+        transactions: in a trial.
+    """
+
+    share: float
+    clump: int = 1
+    luck_sd: float = 0.2
+    trial_sd: float = 0.0
+    lasting: int = 1
+    transactions: int = 2000
+
+    @property
+    def name(self) -> str:
+        """A short name for tables."""
+        kind = f"clumps of {self.clump}" if self.clump > 1 else "a slow path"
+        lasting = f" over {self.lasting} trials each" if self.lasting > 1 else ""
+        return (
+            f"{kind}{lasting}, {100 * self.share:.2g} % of {self.transactions:,} a trial, luck {100 * self.luck_sd:g} %"
+        )
+
+    @property
+    def events(self) -> float:
+        """How many clumps a plain trial has on average."""
+        return self.share * self.transactions / self.clump
+
+    def bad_rate(self, times: float) -> float:
+        """The true share of trials with any, where there are so many times as many events."""
+        nodes, weights = np.polynomial.hermite_e.hermegauss(40)
+        sd = math.hypot(self.luck_sd, self.trial_sd)
+        some = -np.expm1(-times * self.events * np.exp(sd * nodes - 0.5 * sd**2))
+        return float((weights * some).sum() / weights.sum())
+
+    def longer(
+        self, rng: np.random.Generator, times: float, *, rounds: int, blocks: int
+    ) -> tuple[Array, NDArray[np.intp]]:
+        """Transactions beyond the threshold, shape (B, 3): two plain twins, and one with so many times as many."""
+        at = np.repeat(np.arange(rounds), blocks)
+        luck = (self.luck_sd * rng.normal(size=(rounds, 3)) - 0.5 * self.luck_sd**2)[at]
+        own = self.trial_sd * rng.normal(size=(len(at), 3)) - 0.5 * self.trial_sd**2
+        rate = self.events / self.lasting * np.exp(luck + own) * np.array([1.0, 1.0, times])
+        begun = rng.poisson(rate).reshape(rounds, blocks, 3)
+        # A stall that outlasts its round goes on at its begin, so every trial sees as many.
+        events = sum(np.roll(begun, shift, axis=1) for shift in range(self.lasting)).reshape(-1, 3)
+        return np.minimum(float(self.transactions), self.clump * events.astype(np.float64)), at
+
+
+@dataclass(frozen=True)
+class BadTally:
+    """What came of many experiments on trials with any beyond a threshold.
+
+    Attributes:
+        bad: how many bad trials the condition had, on average.
+        given: the share of experiments with an interval.
+        above, below: the share of those whose truth lies above the interval, and below it.
+        more: the share of all that leave 1 out from below: "more often".
+        less: likewise from above.
+    """
+
+    bad: float
+    given: float
+    above: float
+    below: float
+    more: float
+    less: float
+
+    @property
+    def covered(self) -> float:
+        """The share of intervals that hold the truth."""
+        return 1.0 - self.above - self.below
 
 
 def _upper(z: float) -> float:
@@ -165,12 +249,44 @@ def exceeded(
         times, at = times_ns(rng, machine, effect, rounds=rounds[index % len(rounds)], blocks=blocks)
         longer = (bins_of(times) > last).sum(axis=2).astype(np.float64)
         size = np.full(len(at), float(machine.transactions))
-        condition, baseline = Shares(longer[:, 2], size), Shares(longer[:, :2].sum(axis=1), 2.0 * size)
-        if reason_for_none(condition.counted, baseline.counted, len(at)):
-            return truth, None
-        return truth, exceedance_ratio(condition, baseline, at)
+        return truth, _share_ratio(longer, size, at)
 
     return tally(map(answer, range(experiments)))
+
+
+def _share_ratio(longer: Array, size: Array, at: NDArray[np.intp]) -> TailRatio | None:
+    """The interval of the third column over the first two; None where the rules give none."""
+    condition, baseline = Shares(longer[:, 2], size), Shares(longer[:, :2].sum(axis=1), 2.0 * size)
+    rounds = len(np.unique(at))
+    if reason_for_none(condition.counted, baseline.counted, len(at), rounds):
+        return None
+    return exceedance_ratio(condition, baseline, at)
+
+
+def slow_shares(slow: Slow, times: float, experiments: int, *, rounds: int, blocks: int) -> TailTally:
+    """Experiments on the ratio of shares, where the encrypted twin has so many times as many slow transactions."""
+
+    def answer(index: int) -> tuple[float, TailRatio | None]:
+        longer, at = slow.longer(_rng(index, slow, times, rounds, blocks), times, rounds=rounds, blocks=blocks)
+        return times, _share_ratio(longer, np.full(len(at), float(slow.transactions)), at)
+
+    return tally(map(answer, range(experiments)))
+
+
+def slow_trials(slow: Slow, times: float, experiments: int, *, rounds: int, blocks: int) -> BadTally:
+    """Experiments on the ratio of the rates of trials with any, of the same runs."""
+    truth = slow.bad_rate(times) / slow.bad_rate(1.0)
+    ends, bad = [], []
+    for index in range(experiments):
+        longer, at = slow.longer(_rng(index, slow, times, rounds, blocks), times, rounds=rounds, blocks=blocks)
+        found = bad_trials(bad_counts(longer[:, 2:], at), bad_counts(longer[:, :2], at))
+        bad.append(found.condition_bad)
+        if found.low is not None:
+            ends.append((found.low, math.inf if found.high is None else found.high))
+    low, high = np.array(ends or [(math.nan, math.nan)]).T
+    given = len(ends) / experiments
+    more, less = given * float((low > 1.0).mean()), given * float((high < 1.0).mean())
+    return BadTally(float(np.mean(bad)), given, float((truth > high).mean()), float((truth < low).mean()), more, less)
 
 
 def percentiles(

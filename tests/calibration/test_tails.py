@@ -7,17 +7,21 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
+from calibration import tails
 from calibration.harness import LEAST_COVERAGE
-from calibration.tails import Stalling, exceeded, observed, percentiles
-from tdelta.inference import exceedances
+from calibration.tails import Slow, Stalling, exceeded, observed, percentiles, slow_shares, slow_trials
+from tdelta.inference import bad_trials, exceedances
 from tdelta.inference import percentiles as p99
+from tdelta.records import Percentile99
 
 EXPERIMENTS = 200
 FEWER_COVERED = 0.88
 """Of 100 experiments an interval of 95 % misses more than 12 once in 700 times."""
 
+CLUMPS = Slow(0.002, clump=60)
 QUIET = Stalling()
 LUCKY = Stalling(luck_sd=0.01, stall_luck_sd=0.3)
 
@@ -36,15 +40,36 @@ def test_a_rare_threshold_is_covered_where_there_is_an_interval_at_all() -> None
     assert found.covered >= LEAST_COVERAGE
 
 
-def test_a_single_round_is_covered_where_instances_are_alike() -> None:
-    machine = Stalling(luck_sd=0.0, stall_luck_sd=0.0)
-    assert exceeded(machine, 0.2, 0.01, EXPERIMENTS, rounds=[1], blocks=40).covered >= LEAST_COVERAGE
+def test_a_single_round_has_no_interval_and_two_rounds_have_one_that_covers() -> None:
+    slow_path = Slow(0.02, trial_sd=0.2)
+    assert slow_shares(slow_path, 4.0, 20, rounds=1, blocks=60).given == 0.0
+    for slow in (slow_path, CLUMPS):
+        found = slow_shares(slow, 4.0, EXPERIMENTS, rounds=2, blocks=30)
+        assert found.given > 0.3
+        assert found.covered >= LEAST_COVERAGE
+
+
+@pytest.mark.parametrize(("rounds", "blocks", "seen"), [(1, 60, 0.15), (3, 20, 0.5)])
+def test_stalls_in_clumps_are_bounded_by_trials_that_have_any(rounds: int, blocks: int, seen: float) -> None:
+    """Some 15 bad trials on the encrypted twin; intervals are exact and have room for luck, so they cover more."""
+    found = slow_trials(CLUMPS, 4.0, EXPERIMENTS // 2, rounds=rounds, blocks=blocks)
+    assert found.covered >= 0.95
+    assert found.more > seen
+    alike = slow_trials(CLUMPS, 1.0, EXPERIMENTS // 2, rounds=rounds, blocks=blocks)
+    assert alike.more + alike.less <= 0.05
+
+
+def test_bad_trials_without_luck_are_caught_where_instances_differ(monkeypatch: pytest.MonkeyPatch) -> None:
+    lucky = replace(CLUMPS, share=0.0076, luck_sd=1.0)
+    assert slow_trials(lucky, 1.0, EXPERIMENTS // 2, rounds=5, blocks=24).covered >= FEWER_COVERED
+    monkeypatch.setattr(bad_trials, "_LUCKS", np.full(12, 1e-6))
+    assert slow_trials(lucky, 1.0, EXPERIMENTS // 2, rounds=5, blocks=24).covered < 0.85
 
 
 def test_pairs_in_the_place_of_rounds_are_caught_where_instances_differ(monkeypatch: pytest.MonkeyPatch) -> None:
     machine = Stalling(luck_sd=0.03, stall_luck_sd=0.5, transactions=2000)
     assert exceeded(machine, 0.0, 0.01, EXPERIMENTS, rounds=[8], blocks=12).covered >= LEAST_COVERAGE
-    monkeypatch.setattr(exceedances, "FEWEST_ROUNDS", 1000)
+    monkeypatch.setattr(exceedances, "in_rounds", lambda values, _rounds: values)
     assert exceeded(machine, 0.0, 0.01, EXPERIMENTS, rounds=[8], blocks=12).covered < 0.85
 
 
@@ -56,7 +81,11 @@ def test_percentiles_over_pairs_are_caught_where_luck_outweighs_blocks(monkeypat
     """Few rounds of many blocks; with 12 blocks in each of 8 rounds pairs still held the truth 93 times in 100."""
     machine = Stalling(luck_sd=0.03, stall_luck_sd=0.5)
     assert percentiles(machine, 0.0, EXPERIMENTS // 2, rounds=[4], blocks=40).covered >= FEWER_COVERED
-    monkeypatch.setattr(p99, "FEWEST_ROUNDS", 1000)
+
+    def over_pairs(condition: p99.Side, baseline: p99.Side, rounds: object, rng: np.random.Generator) -> Percentile99:
+        return p99.percentile_ratio(condition, baseline, np.arange(condition.surplus.shape[1]), rng)
+
+    monkeypatch.setattr(tails, "percentile_ratio", over_pairs)
     assert percentiles(machine, 0.0, EXPERIMENTS // 2, rounds=[4], blocks=40).covered < 0.85
 
 

@@ -11,6 +11,7 @@ from tdelta.inference.profiles import OfRound, Profiled, by_class, cpu_profiles
 from tdelta.inference.soundness import AA_CHECK
 from tdelta.records import (
     Amount,
+    BadTrials,
     Band,
     Bottleneck,
     CacheUse,
@@ -658,7 +659,9 @@ def with_tails() -> RunResult:
     total = 284_160
     none = "none on the condition nor on the plain twins, so at most 3.1 % of such blocks would have any"
     none += " (95 % sure)"
-    few = "too few for an interval: on the rarer side 6, in 3 blocks, and it takes 10 in 8"
+    few = "too few for an interval: on the rarer side 240, in 4 blocks, and it takes 10 in 8"
+    clumped = exceedance((240, 280), (40_000, 20_000), None, few)
+    bad = BadTrials(condition_bad=16, condition_trials=96, baseline_bad=4, baseline_trials=192, rounds=16)
     tails = (
         of(
             TWIN,
@@ -673,7 +676,7 @@ def with_tails() -> RunResult:
             p99(11_255_807, 13_467_647, 1.121, 1.276),
         ),
         of(AES, "browse_products", exceedance((0, 0), (120_000, 60_000), None, none), None),
-        of(AES, "register_customer", exceedance((6, 7), (40_000, 20_000), None, few), None),
+        of(AES, "register_customer", replace(clumped, bad_trials=replace(bad, low=2.587, high=36.9)), None),
     )
     given = settings(options={"vary": {"cipher": ["aes-256"]}, "threads": 1, "slo_seconds": 0.02})
     return replace(costly(), settings=given, tails=tails, rounds=16, blocks=96, trials=288)

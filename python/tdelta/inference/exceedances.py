@@ -1,10 +1,11 @@
-"""How much more often a threshold is exceeded: a ratio of shares, linearised over pairs (or rounds), with Student's t.
+"""How much more often a threshold is exceeded: a ratio of shares, linearised over rounds, with Student's t.
 
 The share over all blocks is a ratio of sums, and the log of the quotient of two such shares is a smooth function of
 means, so its error is a sum of one small term for each block (its influence; Cochran, Sampling Techniques, 1977, sec.
 2.11 and 6.5). What drifts over a block cancels in its term, transactions of one trial are never taken as independent,
 and clumps (a stall that many transactions run into) widen the interval as they should. Terms of a round share the luck
-of its instances, so from three rounds on the round is the unit.
+of its instances, so the round is the unit. Of one round there is no interval, since nothing in it tells luck from the
+condition; of two there is Student's t with one degree of freedom, never narrower than what blocks alone would give.
 
 Limits: nothing is known where nothing was exceeded, and little where it happened in few blocks: `FEWEST` and
 `FEWEST_BLOCKS` were chosen before the simulations of ``docs/tails.md``, which hold for them; others were not tried.
@@ -27,8 +28,11 @@ FEWEST = 10
 FEWEST_BLOCKS = 8
 """Blocks that have any, on each side, below which no interval is given."""
 
-FEWEST_ROUNDS = 3
-"""Rounds from which on their scatter is what the interval rests on."""
+FEWEST_ROUNDS = 2
+"""Rounds below which no interval is given."""
+
+_ENOUGH_ROUNDS = 3
+"""Rounds from which on their scatter alone gives the interval: two may agree by chance."""
 
 _MASS = 0.95
 
@@ -58,7 +62,7 @@ class Shares:
 
 
 def exceedance_ratio(condition: Shares, baseline: Shares, rounds: NDArray[np.intp]) -> TailRatio:
-    """The quotient of two shares with its 95 % interval; both sides must have some that were longer.
+    """The quotient of two shares with its 95 % interval; both sides must have some, and there be `FEWEST_ROUNDS`.
 
     Args:
         condition: the condition, block by block.
@@ -66,17 +70,13 @@ def exceedance_ratio(condition: Shares, baseline: Shares, rounds: NDArray[np.int
         rounds: shape (B,), the round of each block.
     """
     log_ratio = float(np.log(condition.counted.share / baseline.counted.share))
-    half, unit, units = half_width(condition.influence - baseline.influence, rounds)
-    ends = float(np.exp(log_ratio - half)), float(np.exp(log_ratio + half))
-    return TailRatio(float(np.exp(log_ratio)), ends, unit, units)
-
-
-def half_width(influence: FloatArray, rounds: NDArray[np.intp]) -> tuple[float, TailUnit, int]:
-    """Half of a 95 % interval for a sum of influences, and what it takes as independent of each other."""
+    influence = condition.influence - baseline.influence
     by_round = in_rounds(influence, rounds)
-    if len(by_round) < FEWEST_ROUNDS:
-        return _reach(influence), TailUnit.PAIR, len(influence)
-    return _reach(by_round), TailUnit.ROUND, len(by_round)
+    half = _reach(by_round)
+    if len(by_round) < _ENOUGH_ROUNDS:
+        half = max(half, _reach(influence))
+    ends = float(np.exp(log_ratio - half)), float(np.exp(log_ratio + half))
+    return TailRatio(float(np.exp(log_ratio)), ends, TailUnit.ROUND, len(by_round))
 
 
 def in_rounds(values: FloatArray, rounds: NDArray[np.intp]) -> FloatArray:
@@ -85,7 +85,7 @@ def in_rounds(values: FloatArray, rounds: NDArray[np.intp]) -> FloatArray:
     return np.asarray(np.bincount(at, values), dtype=np.float64)
 
 
-def reason_for_none(condition: Exceeding, baseline: Exceeding, blocks: int) -> str:
+def reason_for_none(condition: Exceeding, baseline: Exceeding, blocks: int, rounds: int) -> str:
     """Why there is no interval, in words; empty where there is one."""
     none = [name for name, side in (("the condition", condition), ("the plain twins", baseline)) if not side.longer]
     if none:
@@ -94,6 +94,8 @@ def reason_for_none(condition: Exceeding, baseline: Exceeding, blocks: int) -> s
         return (
             f"none on {' nor on '.join(none)}, so at most {100 * bound:.1f} % of such blocks would have any (95 % sure)"
         )
+    if rounds < FEWEST_ROUNDS:
+        return "no interval: within one round nothing distinguishes the luck of its instances from the condition"
     fewest = min(condition.longer, baseline.longer), min(condition.blocks_with, baseline.blocks_with)
     if fewest[0] < FEWEST or fewest[1] < FEWEST_BLOCKS:
         return (

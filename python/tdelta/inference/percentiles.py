@@ -1,9 +1,10 @@
-"""The ratio of two 99th percentiles: a Bayesian bootstrap over pairs, merging weighted histograms.
+"""The ratio of two 99th percentiles: a Bayesian bootstrap over rounds, merging weighted histograms.
 
-Each draw gives every pair (a block) a weight, Dirichlet(1, …, 1) over all of them (Rubin, Ann. Statist. 9, 1981), adds
-the blocks' histograms up with these weights, the same on both sides, and reads either percentile. From three rounds on
-whole rounds are weighted, since blocks of a round share the luck of its instances. Percentiles of single blocks are
-never averaged: the mean of many p99s is not the p99 of all (their intervals hold the truth 0 times in 100).
+Each draw gives every round a weight, Dirichlet(1, …, 1) over all of them (Rubin, Ann. Statist. 9, 1981), adds the
+blocks' histograms up with these weights, the same on both sides, and reads either percentile. Rounds are weighted and
+not blocks, since blocks of a round share the luck of its instances; with fewer than three there is no interval.
+Percentiles of single blocks are never averaged: the mean of many p99s is not the p99 of all (their intervals hold the
+truth 0 times in 100).
 
 The interval is ``± t sd`` of the draws' log ratios. A Dirichlet's draws of a mean scatter by ``(n - 1)/(n + 1)`` of the
 variance that n units give it, which is put back. It is approximate: a percentile is no smooth function of the data, and
@@ -18,7 +19,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tdelta.inference.exceedances import FEWEST_ROUNDS
 from tdelta.inference.histograms import RESOLUTION, Counts, IntArray, longest_ns
 from tdelta.inference.posterior import FloatArray
 from tdelta.inference.student import t_reach
@@ -28,6 +28,9 @@ QUANTILE = 0.99
 
 FEWEST_PAIRS = 80
 """Pairs below which the interval holds the truth too seldom."""
+
+FEWEST_ROUNDS = 3
+"""Rounds below which no interval is given."""
 
 FEWEST_BEYOND = 10
 """Transactions beyond a percentile, on each side, below which it is a few points and not shown."""
@@ -84,7 +87,7 @@ def side_of(blocks: Sequence[Counts], quantile: float = QUANTILE) -> Side | None
 def percentile_ratio(
     condition: Side, baseline: Side, rounds: NDArray[np.intp], rng: np.random.Generator, draws: int = DRAWS
 ) -> Percentile99:
-    """The 99th percentiles of both sides and their ratio with an approximate 95 % interval.
+    """The 99th percentiles of both sides and their ratio, from `FEWEST_ROUNDS` on with an approximate 95 % interval.
 
     Args:
         condition: the condition's blocks.
@@ -94,17 +97,22 @@ def percentile_ratio(
         draws: how many.
     """
     numbers, at = np.unique(rounds, return_inverse=True)
-    unit, units = (TailUnit.PAIR, len(rounds)) if len(numbers) < FEWEST_ROUNDS else (TailUnit.ROUND, len(numbers))
-    sides = (condition, baseline) if unit is TailUnit.PAIR else (condition.in_rounds(at), baseline.in_rounds(at))
+    units = len(numbers)
+    sides = condition.in_rounds(at), baseline.in_rounds(at)
+    here, there = (int(_times_ns(side, np.ones((1, units)))[0]) for side in sides)
+    if units < FEWEST_ROUNDS:
+        reason = (
+            f"no interval with fewer than {FEWEST_ROUNDS} rounds: they do not show how far instances differ by luck"
+        )
+        return Percentile99(there, here, None, reason)
     # The scale of weights does not matter, so exponentials serve as a Dirichlet.
     weights = rng.standard_exponential((draws, units))
     logs = [np.log(_times_ns(side, weights)) for side in sides]
     sd = float(np.std(logs[0] - logs[1], ddof=1)) * np.sqrt((units + 1.0) / (units - 1.0))
     half = t_reach(units - 1.0, _MASS) * sd + RESOLUTION
-    here, there = (int(_times_ns(side, np.ones((1, units)))[0]) for side in sides)
     ratio = here / there
     ends = float(ratio * np.exp(-half)), float(ratio * np.exp(half))
-    return Percentile99(there, here, TailRatio(ratio, ends, unit, units))
+    return Percentile99(there, here, TailRatio(ratio, ends, TailUnit.ROUND, units))
 
 
 def _times_ns(side: Side, weights: FloatArray) -> IntArray:

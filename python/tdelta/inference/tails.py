@@ -1,9 +1,9 @@
 """Tails of a run: how often the user's threshold was exceeded, and the 99th percentile, over the plain twins'.
 
-Secondary by design: tails need far more data than means, so nothing is decided on them. Both figures come from the
+Secondary by design: tails need far more data than means, so nothing is decided on them. All figures come from the
 trials' histograms over complete blocks, the mix as a whole and each transaction type; the models, with their simulated
-coverage, are in `exceedances` and `percentiles` and in ``docs/tails.md``. Both plain twins together are the baseline,
-as everywhere; the A/A twin is set beside the other one, and shows what chance does to a tail here.
+coverage, are in `exceedances`, `bad_trials` and `percentiles` and in ``docs/tails.md``. Both plain twins together are
+the baseline, as everywhere; the A/A twin is set beside the other one, and shows what chance does to a tail here.
 """
 
 from __future__ import annotations
@@ -16,10 +16,12 @@ from typing import TypeAlias
 import numpy as np
 
 from tdelta.design import stream
+from tdelta.inference.bad_trials import bad_counts, bad_trials
 from tdelta.inference.costs import Panel, panels
 from tdelta.inference.exceedances import Shares, exceedance_ratio, reason_for_none
 from tdelta.inference.histograms import Counts, bin_of, decode, merged, shortest_ns
 from tdelta.inference.percentiles import FEWEST_PAIRS, percentile_ratio, side_of
+from tdelta.inference.posterior import FloatArray
 from tdelta.records import ALL, Condition, Exceedance, Percentile99, Role, RunSettings, TailMeasure, Trial
 
 SLO = "slo_seconds"
@@ -33,10 +35,10 @@ Gathered: TypeAlias = Mapping[tuple[int, str], Mapping[str, Counts]]
 
 @dataclass(frozen=True, slots=True)
 class _Compared:
-    """One transaction of one condition beside its plain twins, block by block."""
+    """One transaction of one condition beside its plain twins: for each block the histograms of a side's twins."""
 
-    condition: Sequence[Counts]
-    baseline: Sequence[Counts]
+    condition: Sequence[Sequence[Counts]]
+    baseline: Sequence[Sequence[Counts]]
 
 
 def threshold_ns(settings: RunSettings) -> int | None:
@@ -103,7 +105,7 @@ def _of_panel(panel: Panel, gathered: Gathered, slo_ns: int | None, seed: int) -
         if condition.role is not Role.BASELINE:
             plain = np.flatnonzero(baseline if condition.role is Role.AA else both)
             for transaction in _transactions(panel, gathered):
-                compared, kept = _compared(panel, gathered, transaction, at, plain.tolist())
+                compared, kept = _compared(panel, gathered, transaction, [at], plain.tolist())
                 measure = _measure(kept, condition, transaction, compared, slo_ns, seed)
                 if measure.exceedance is not None or measure.p99 is not None:
                     yield measure
@@ -117,17 +119,16 @@ def _transactions(panel: Panel, gathered: Gathered) -> list[str]:
 
 
 def _compared(
-    panel: Panel, gathered: Gathered, transaction: str, at: int, plain: Sequence[int]
+    panel: Panel, gathered: Gathered, transaction: str, twins: Sequence[int], plain: Sequence[int]
 ) -> tuple[_Compared, Panel]:
     """Both sides' histograms of the blocks in which the transaction ran on both, and the panel of these blocks."""
 
-    def counts(block: int, columns: Sequence[int]) -> Counts:
+    def counts(block: int, columns: Sequence[int]) -> list[Counts]:
         trials = (panel.trials[block][column] for column in columns)
-        of_trials = (gathered.get((t.block, t.condition.key), {}).get(transaction) for t in trials)
-        return merged([found for found in of_trials if found is not None])
+        return [gathered.get((t.block, t.condition.key), {}).get(transaction, merged([])) for t in trials]
 
-    pairs = [(counts(block, [at]), counts(block, plain)) for block in range(len(panel.trials))]
-    blocks = [block for block, (here, there) in enumerate(pairs) if here.total and there.total]
+    pairs = [(counts(block, twins), counts(block, plain)) for block in range(len(panel.trials))]
+    blocks = [block for block, sides in enumerate(pairs) if all(any(t.total for t in side) for side in sides)]
     kept = dataclasses.replace(panel, trials=tuple(panel.trials[b] for b in blocks), rounds=panel.rounds[blocks])
     return _Compared([pairs[b][0] for b in blocks], [pairs[b][1] for b in blocks]), kept
 
@@ -150,7 +151,8 @@ def _exceedance(panel: Panel, compared: _Compared, slo_ns: int) -> Exceedance:
     last = bin_of(slo_ns)
     condition, baseline = _shares(compared.condition, last), _shares(compared.baseline, last)
     here, there = condition.counted, baseline.counted
-    reason = reason_for_none(here, there, len(panel.trials))
+    reason = reason_for_none(here, there, len(panel.trials), panel.round_count)
+    bad = [bad_counts(_longer(side, last), panel.rounds) for side in (compared.condition, compared.baseline)]
     return Exceedance(
         threshold_ns=slo_ns,
         counted_from_ns=int(shortest_ns(np.array([last + 1]))[0]),
@@ -159,18 +161,23 @@ def _exceedance(panel: Panel, compared: _Compared, slo_ns: int) -> Exceedance:
         quotient=here.share / there.share if here.longer and there.longer else None,
         ratio=None if reason else exceedance_ratio(condition, baseline, panel.rounds),
         reason=reason,
+        bad_trials=bad_trials(*bad),
     )
 
 
-def _shares(blocks: Sequence[Counts], last: int) -> Shares:
-    longer = np.array([block.beyond(last) for block in blocks], dtype=np.float64)
-    return Shares(longer, np.array([block.total for block in blocks], dtype=np.float64))
+def _longer(blocks: Sequence[Sequence[Counts]], last: int) -> FloatArray:
+    return np.array([[twin.beyond(last) for twin in block] for block in blocks], dtype=np.float64)
+
+
+def _shares(blocks: Sequence[Sequence[Counts]], last: int) -> Shares:
+    of = np.array([sum(twin.total for twin in block) for block in blocks], dtype=np.float64)
+    return Shares(_longer(blocks, last).sum(axis=1), of)
 
 
 def _p99(panel: Panel, compared: _Compared, seed: int) -> Percentile99 | None:
     if len(panel.trials) < FEWEST_PAIRS:
         return None
-    condition, baseline = side_of(compared.condition), side_of(compared.baseline)
+    condition, baseline = (side_of([merged(twins) for twins in s]) for s in (compared.condition, compared.baseline))
     if condition is None or baseline is None:
         return None
     # One stream for all: conditions of a run are held against the same draws, which costs nothing and scatters less.

@@ -84,6 +84,7 @@ from tdelta.records.serving import (
 )
 from tdelta.records.steps import StepMeasure
 from tdelta.records.tails import (
+    BadTrials,
     Exceedance,
     Exceeding,
     ObservedSide,
@@ -104,6 +105,7 @@ __all__ = [
     "THROUGHPUT",
     "Amount",
     "AnalysisResult",
+    "BadTrials",
     "Band",
     "Binned",
     "Bins",

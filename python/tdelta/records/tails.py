@@ -24,7 +24,7 @@ class TailUnit(StrEnum):
 class TailRatio:
     """A quotient of condition over baseline and its 95 % interval, from so many ``units`` of one kind.
 
-    With ``unit`` a pair (a block), the luck of instances is not in the interval.
+    Runs of older versions have pairs (blocks), too: the luck of instances is not in their intervals.
     """
 
     ratio: float
@@ -48,12 +48,38 @@ class Exceeding:
 
 
 @dataclass(frozen=True, slots=True)
+class BadTrials:
+    """How many trials had any transaction beyond the threshold, and the ratio of the two sides' rates of them.
+
+    A trial is one twin's part of a block, so two plain twins have two a block. ``low`` and ``high`` are the ends of the
+    ratio's 95 % interval: ``high`` is None where nothing bounds it (no bad trial on the baseline), and both are where
+    there is no interval at all (no bad trial, or most of them).
+    """
+
+    condition_bad: int
+    condition_trials: int
+    baseline_bad: int
+    baseline_trials: int
+    rounds: int
+    low: float | None = None
+    high: float | None = None
+
+    @property
+    def quotient(self) -> float | None:
+        """The condition's rate over the baseline's; None where either has no bad trial."""
+        if not self.condition_bad or not self.baseline_bad:
+            return None
+        return (self.condition_bad / self.condition_trials) / (self.baseline_bad / self.baseline_trials)
+
+
+@dataclass(frozen=True, slots=True)
 class Exceedance:
     """How often a threshold was exceeded on either side.
 
     A histogram counts in bins: what is counted took ``counted_from_ns`` or longer, the first edge of a bin above
     ``threshold_ns``, on both sides alike. ``quotient`` is of the two shares, None where either is zero. ``ratio`` is
-    None where there are too few for an interval; ``reason`` then says why, in words.
+    None where there are too few for an interval, or one round only; ``reason`` then says why, in words.
+    ``bad_trials`` counts trials with any, which stalls that come in clumps need. None in runs of older versions.
     """
 
     threshold_ns: int
@@ -63,15 +89,25 @@ class Exceedance:
     quotient: float | None
     ratio: TailRatio | None
     reason: str = ""
+    bad_trials: BadTrials | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Percentile99:
-    """The 99th percentile of either side over all blocks, and its ratio with an *approximate* interval."""
+    """The 99th percentile of either side over all blocks, and its ratio with an *approximate* interval.
+
+    ``ratio`` is None with fewer than three rounds; ``reason`` then says why, in words.
+    """
 
     baseline_ns: int
     condition_ns: int
-    ratio: TailRatio
+    ratio: TailRatio | None
+    reason: str = ""
+
+    @property
+    def quotient(self) -> float:
+        """The condition's over the baseline's."""
+        return self.condition_ns / self.baseline_ns
 
 
 @dataclass(frozen=True, slots=True)

@@ -264,6 +264,10 @@ def _tail(measure: TailMeasure) -> dict[str, object]:
     if measure.exceedance is not None:
         for name, side in (("baseline", measure.exceedance.baseline), ("condition", measure.exceedance.condition)):
             fields["exceedance"][name]["share"] = side.share
+        if measure.exceedance.bad_trials is not None:
+            fields["exceedance"]["bad_trials"]["quotient"] = measure.exceedance.bad_trials.quotient
+    if measure.p99 is not None:
+        fields["p99"]["quotient"] = measure.p99.quotient
     return fields | {"condition": measure.condition.as_json(), "baseline": measure.baseline.as_json()}
 
 

@@ -11,21 +11,31 @@ from dataclasses import dataclass
 from rich.table import Table
 from rich.text import Text
 
-from tdelta.records import ALL, Exceedance, Percentile99, Role, RunResult, TailMeasure, TailRatio, TailUnit
+from tdelta.records import ALL, BadTrials, Exceedance, Percentile99, Role, RunResult, TailMeasure, TailRatio, TailUnit
 from tdelta.report.drawing import paragraph, plain_table
 from tdelta.report.labels import condition_label, transaction_name
 from tdelta.report.quantities import MISSING, amounts, counted, small_share
 
 APPROXIMATE = "p99 (approximate)"
 
-SHORT = (
-    "With fewer than three rounds the luck of instances is not in the intervals: where instances differ, they held the"
-    " truth 81 to 87 times in 100 simulated runs, not 95."
+OF_PAIRS = (
+    "An older version of tdelta made this run: the luck of instances is not in its intervals over pairs, which hold the"
+    " truth far less often than 95 times in 100 where instances differ. Today such short runs have none."
 )
-"""What goes with intervals over pairs; the figures are those of ``docs/tails.md``."""
+"""What goes with intervals over pairs, which only runs of older versions have."""
+
+BAD_TRIALS = (
+    "A trial (one twin's part of a block) counts once, however many of its transactions a stall holds up; the interval"
+    " is of how often trials have any."
+)
+ONE_ROUND = (
+    "Of a single round, how far instances differ by luck in how often they stall is mostly an assumption (an sd of some"
+    " 20 %): take three rounds or more."
+)
 
 _UNITS = (("s", 10**9), ("ms", 10**6), ("µs", 10**3), ("ns", 1))
 _MOST_TYPES = 8
+_SPELLED_OUT = 2
 _RATES = ("rate", "at")
 
 
@@ -51,21 +61,23 @@ class TailGroup:
 
 
 def tail_groups(result: RunResult) -> tuple[TailGroup, ...]:
-    """Every figure there is: the mix first, exceedances before percentiles, conditions in the design's order."""
+    """Every figure there is: the mix first, exceedances, bad trials, percentiles, conditions in the design's order."""
     found = []
     for transaction in dict.fromkeys(measure.transaction for measure in result.tails):
         measures = [m for m in result.tails if m.transaction == transaction]
         name = "" if transaction == ALL else f"{transaction_name(transaction)}: "
         exceeding = tuple(_exceedance_row(m, m.exceedance, result) for m in measures if m.exceedance is not None)
         percentiles = tuple(_percentile_row(m, m.p99, result) for m in measures if m.p99 is not None)
+        bad = tuple(_bad_row(m, b, result) for m in measures if (b := _bad(m)) is not None)
         is_mix = transaction == ALL
         found.append(TailGroup(f"{name}longer than {_slo(result)}", exceeding, is_mix))
+        found.append(TailGroup(f"{name}trials with any longer than {_slo(result)}", bad, is_mix))
         found.append(TailGroup(f"{name}{APPROXIMATE}", percentiles, is_mix))
     groups = [group for group in found if group.rows]
     return tuple(sorted(groups, key=lambda group: not group.is_mix))
 
 
-def tail_notes(result: RunResult) -> list[str]:
+def tail_notes(result: RunResult, *, has_types: bool = True) -> list[str]:
     """What the figures are, what their intervals rest on, and what they cannot show."""
     exceeding = [m.exceedance for m in result.tails if m.exceedance is not None]
     ratios = [ratio for m in result.tails for ratio in _ratios(m)]
@@ -74,9 +86,13 @@ def tail_notes(result: RunResult) -> list[str]:
         parts.append(f"Shares are of transactions, counted from {time_text(exceeding[0].counted_from_ns)} on.")
     parts.append("Ratios are over both plain twins, with 95 % intervals; of the A/A twin over the other plain twin.")
     units = dict.fromkeys((ratio.unit, ratio.units) for ratio in ratios)
-    parts += [f"They rest on {_units(units)}."] if units else []
+    parts += [f"Those of shares and percentiles rest on {_units(units)}."] if units else []
     if any(unit is TailUnit.PAIR for unit, _ in units):
-        parts.append(SHORT)
+        parts.append(OF_PAIRS)
+    shown = [measure for measure in result.tails if has_types or measure.transaction == ALL]
+    bad = [found for measure in shown if (found := _bad(measure)) is not None]
+    parts += [BAD_TRIALS] if bad else []
+    parts += [ONE_ROUND] if any(found.rounds == 1 for found in bad) else []
     if all(result.settings.options.get(name) is None for name in _RATES) and not _varies_rate(result):
         parts.append("Closed loop: a stall holds up one transaction a thread; --rate or --at count all that were due.")
     parts.append("Nothing is decided on tails.")
@@ -88,11 +104,12 @@ def tail_lines(result: RunResult, width: int) -> list[Text | Table]:
     groups = [group for group in tail_groups(result) if group.is_mix or _shows_types(result)]
     if not groups:
         return []
-    reasons = list(dict.fromkeys(_reasons(groups)))
+    reasons = reason_lines(groups)
     lines: list[Text | Table] = [tail_table(groups, ("baseline", "twin")), Text()]
     for reason in reasons:
         lines += paragraph(reason, width, indent="  ")
-    return [*lines, *(text for note in tail_notes(result) for text in paragraph(note, width, "dim"))]
+    notes = tail_notes(result, has_types=_shows_types(result))
+    return [*lines, *(text for note in notes for text in paragraph(note, width, "dim"))]
 
 
 def tail_table(groups: Sequence[TailGroup], sides: tuple[str, str]) -> Table:
@@ -135,11 +152,17 @@ def _varies_rate(result: RunResult) -> bool:
     return any("at" in dict(condition.levels) for condition in result.settings.conditions)
 
 
-def _reasons(groups: list[TailGroup]) -> Iterator[str]:
+def reason_lines(groups: Iterable[TailGroup]) -> list[str]:
+    """Why rows have no interval, or what theirs misses; a reason that many rows share only once."""
+    places: dict[str, list[str]] = {}
     for group in groups:
         for row in group.rows:
             if row.reason:
-                yield f"{row.label}, {group.title}: {row.reason}."
+                places.setdefault(row.reason, []).append(f"{row.label}, {group.title}")
+    return [
+        f"{counted(len(where), 'row') if len(where) > _SPELLED_OUT else '; '.join(where)}: {reason}."
+        for reason, where in places.items()
+    ]
 
 
 def _ratios(measure: TailMeasure) -> Iterator[TailRatio]:
@@ -160,8 +183,39 @@ def _exceedance_row(measure: TailMeasure, found: Exceedance, result: RunResult) 
 
 def _percentile_row(measure: TailMeasure, found: Percentile99, result: RunResult) -> TailRow:
     plain, other = amounts((found.baseline_ns / 1e3, found.condition_ns / 1e3), "µs")
-    ratio = quotient_text(found.ratio.ratio)
-    return TailRow(_label(measure, result), plain, other, ratio, interval_text(found.ratio))
+    ratio = quotient_text(found.quotient)
+    return TailRow(_label(measure, result), plain, other, ratio, interval_text(found.ratio), found.reason)
+
+
+def _bad(measure: TailMeasure) -> BadTrials | None:
+    """Bad trials that have an interval."""
+    found = measure.exceedance.bad_trials if measure.exceedance is not None else None
+    return None if found is None or found.low is None else found
+
+
+def _bad_row(measure: TailMeasure, found: BadTrials, result: RunResult) -> TailRow:
+    plain = f"{found.baseline_bad:,} of {found.baseline_trials:,}"
+    other = f"{found.condition_bad:,} of {found.condition_trials:,}"
+    ratio = quotient_text(found.quotient)
+    return TailRow(_label(measure, result), plain, other, ratio, _bad_interval(found), _missed(found))
+
+
+def _bad_interval(found: BadTrials) -> str:
+    low, high = found.low or 0.0, found.high
+    if high is None:
+        return f"from {_figures(low)} on"
+    return f"{_figures(low)} … {_figures(high)}" if found.condition_bad else f"at most {_figures(high)}"
+
+
+def _missed(found: BadTrials) -> str:
+    """What so few bad trials cannot exclude; empty where the interval leaves 1 out."""
+    low, high = found.low or 0.0, found.high
+    if low > 1.0 or (high is not None and high < 1.0):
+        return ""
+    bad = counted(found.condition_bad + found.baseline_bad, "bad trial")
+    if high is None:
+        return f"{bad} in all, none of them plain: too few to exclude chance, and nothing bounds the ratio from above"
+    return f"{bad} in all do not show a difference; {_figures(high)} times as often would have been missed, too"
 
 
 def _label(measure: TailMeasure, result: RunResult) -> str:

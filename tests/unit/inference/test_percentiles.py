@@ -24,7 +24,7 @@ def blocks(seed: int, count: int = 30, factor: float = 1.0, size: int = 60) -> l
 
 
 ROUNDS = np.repeat(np.arange(5), 6)
-ONE_ROUND = np.zeros(30, dtype=np.intp)
+TWO_ROUNDS = np.repeat(np.arange(2), 15)
 
 
 def by_hand(parts: list[Counts], weights: np.ndarray) -> int:
@@ -71,12 +71,18 @@ def test_the_percentiles_are_those_of_all_blocks_together() -> None:
     assert answer.ratio.ratio == ends[1] / ends[0]
     assert answer.ratio.interval95[0] < 1.3 < answer.ratio.interval95[1]
     assert (answer.ratio.unit, answer.ratio.units) == (TailUnit.ROUND, 5)
-    assert found(condition, baseline, ONE_ROUND).ratio.unit is TailUnit.PAIR
+
+
+def test_fewer_than_three_rounds_have_percentiles_and_no_interval() -> None:
+    answer = found(blocks(1, factor=1.3), blocks(2), TWO_ROUNDS)
+    assert answer.ratio is None
+    assert answer.quotient == answer.condition_ns / answer.baseline_ns
+    assert "fewer than 3 rounds" in answer.reason
 
 
 def test_the_same_seed_gives_the_same_figures_and_another_nearly_so() -> None:
     condition, baseline = blocks(1), blocks(2)
-    one, again, other = (found(condition, baseline, ONE_ROUND, seed) for seed in (1, 1, 2))
+    one, again, other = (found(condition, baseline, ROUNDS, seed) for seed in (1, 1, 2))
     assert one == again
     assert other.ratio.interval95 == pytest.approx(one.ratio.interval95, rel=0.02)
     assert other.ratio.interval95 != one.ratio.interval95
@@ -84,14 +90,14 @@ def test_the_same_seed_gives_the_same_figures_and_another_nearly_so() -> None:
 
 def test_an_interval_is_never_narrower_than_the_bins() -> None:
     same = [counts_of(np.full(60, 5_000_000))] * 30
-    low, high = found(same, same, ONE_ROUND).ratio.interval95
+    low, high = found(same, same, ROUNDS).ratio.interval95
     assert math.log(high / low) == pytest.approx(2**-9)
 
 
 def test_more_transactions_of_the_same_blocks_are_no_more_evidence() -> None:
     condition, baseline = blocks(1), blocks(2)
     more = [[Counts(part.bins, 50 * part.counts) for part in parts] for parts in (condition, baseline)]
-    few, many = found(condition, baseline, ONE_ROUND), found(*more, ONE_ROUND)
+    few, many = found(condition, baseline, ROUNDS), found(*more, ROUNDS)
     assert many.ratio.interval95 == pytest.approx(few.ratio.interval95, rel=0.02)
 
 

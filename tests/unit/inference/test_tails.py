@@ -74,6 +74,30 @@ def test_a_condition_is_held_against_both_plain_twins_and_the_aa_twin_against_th
     assert (found[Role.TREATMENT, ALL].blocks, found[Role.TREATMENT, ALL].rounds) == (12, 4)
 
 
+def test_trials_that_have_any_are_counted_by_twin_and_round() -> None:
+    def clumped(of: Condition, block: int) -> dict[str, list[int]]:
+        stalls = block % 2 == 0 if of.role is Role.TREATMENT else block == 3
+        return {"work": slow(40 if stalls else 0)}
+
+    found = measured(made(clumped), with_slo())[Role.TREATMENT, ALL].exceedance
+    assert found is not None
+    assert found.ratio is None
+    bad = found.bad_trials
+    assert bad is not None
+    counts = (bad.condition_bad, bad.condition_trials, bad.baseline_bad, bad.baseline_trials, bad.rounds)
+    assert counts == (6, 12, 2, 24, 4)
+    assert bad.low is not None
+    assert bad.high is not None
+    assert bad.low < 6 < bad.high
+
+
+def test_a_single_round_has_counts_and_no_interval() -> None:
+    found = measured(made(simple, rounds=1, blocks=12), with_slo())[Role.TREATMENT, ALL].exceedance
+    assert found is not None
+    assert (found.ratio, found.quotient) == (None, pytest.approx(5 / 3))
+    assert "one round" in found.reason
+
+
 def test_a_bin_counts_as_longer_only_if_all_of_it_is() -> None:
     def near(_of: Condition, _block: int) -> dict[str, list[int]]:
         return {"work": [20 * MS - 20_000, 20 * MS, 20 * MS + 4_000, 20 * MS + 20_000]}

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 import tdelta_samples as s
 
-from tdelta.records import RunResult, TailRatio, TailUnit
-from tdelta.report.tails import tail_groups, tail_lines, tail_notes, time_text
+from tdelta.records import BadTrials, RunResult, TailRatio, TailUnit
+from tdelta.report.tails import TailRow, tail_groups, tail_lines, tail_notes, time_text
 from tdelta.report.terminal import render
 
 
@@ -22,11 +22,12 @@ def test_the_mix_comes_before_the_types_and_exceedances_before_percentiles() -> 
         "p99 (approximate)",
         "browse products: longer than 20 ms",
         "register customer: longer than 20 ms",
+        "register customer: trials with any longer than 20 ms",
     ]
 
 
 def test_a_row_has_both_sides_their_quotient_and_its_interval() -> None:
-    exceeding, percentiles, none, few = tail_groups(s.with_tails())
+    exceeding, percentiles, none, few, bad = tail_groups(s.with_tails())
     assert [row.label for row in exceeding.rows] == ["A/A twin over plain", "aes-256"]
     row = exceeding.rows[1]
     assert (row.baseline, row.condition, row.ratio, row.interval) == ("0.43 %", "0.63 %", "1.45 x", "1.22 … 1.73")
@@ -34,6 +35,8 @@ def test_a_row_has_both_sides_their_quotient_and_its_interval() -> None:
     assert (row.baseline, row.condition, row.ratio) == ("11.26 ms", "13.47 ms", "1.20 x")
     assert (none.rows[0].baseline, none.rows[0].ratio, none.rows[0].interval) == ("0 %", "–", "–")
     assert (few.rows[0].ratio, few.rows[0].interval) == ("2.33 x", "–")
+    assert (bad.rows[0].baseline, bad.rows[0].condition) == ("4 of 192", "16 of 96")
+    assert (bad.rows[0].ratio, bad.rows[0].interval) == ("8.00 x", "2.59 … 36.9")
 
 
 def test_every_missing_interval_is_explained_below_the_table() -> None:
@@ -49,15 +52,54 @@ def test_a_closed_loop_says_what_it_hides_and_an_open_one_does_not() -> None:
     assert "Closed loop" not in tail_notes(replace(result, settings=opened))[0]
 
 
-def test_intervals_over_pairs_say_that_luck_is_not_in_them() -> None:
+def test_intervals_over_pairs_of_older_versions_say_that_luck_is_not_in_them() -> None:
     result = s.with_tails()
     assert "luck of instances is not" not in tail_notes(result)[0]
     found = result.tails[1]
     assert found.exceedance is not None
     over_pairs = replace(found.exceedance, ratio=TailRatio(1.4, (1.2, 1.7), TailUnit.PAIR, 90))
     changed = replace(result, tails=(replace(found, exceedance=over_pairs),))
-    assert "They rest on 90 pairs or 16 rounds." in tail_notes(changed)[0]
+    assert "rest on 90 pairs or 16 rounds." in tail_notes(changed)[0]
     assert "luck of instances is not" in tail_notes(changed)[0]
+
+
+def bad_row(found: BadTrials) -> TailRow:
+    result = s.with_tails()
+    measure = result.tails[1]
+    assert measure.exceedance is not None
+    changed = replace(measure, exceedance=replace(measure.exceedance, bad_trials=found))
+    (group,) = (g for g in tail_groups(replace(result, tails=(changed,))) if "trials with any" in g.title)
+    return group.rows[0]
+
+
+@pytest.mark.parametrize(
+    ("found", "interval", "missed"),
+    [
+        (BadTrials(16, 60, 8, 120, 5, 1.6, 13.0), "1.60 … 13", ""),
+        (BadTrials(0, 60, 12, 120, 5, 0.0, 0.9), "at most 0.90", ""),
+        (BadTrials(9, 60, 0, 120, 5, 2.1, None), "from 2.10 on", ""),
+        (BadTrials(2, 60, 1, 120, 5, 0.2, 64.0), "0.20 … 64", "64 times as often would have been missed"),
+        (BadTrials(1, 60, 0, 120, 5, 0.1, None), "from 0.10 on", "nothing bounds the ratio from above"),
+    ],
+)
+def test_bad_trials_have_a_row_that_says_what_could_have_been_missed(
+    found: BadTrials, interval: str, missed: str
+) -> None:
+    row = bad_row(found)
+    assert row.interval == interval
+    assert missed in row.reason
+    assert bool(missed) == bool(row.reason)
+
+
+def test_bad_trials_of_one_round_say_that_luck_is_assumed() -> None:
+    result = s.with_tails()
+    measure = result.tails[3]
+    assert measure.exceedance is not None
+    found = measure.exceedance.bad_trials
+    assert found is not None
+    of_one = replace(measure, exceedance=replace(measure.exceedance, bad_trials=replace(found, rounds=1)))
+    assert "Of a single round" not in tail_notes(result)[0]
+    assert "Of a single round" in tail_notes(replace(result, tails=(of_one,)))[0]
 
 
 def test_types_are_left_to_the_page_where_several_conditions_are_judged() -> None:

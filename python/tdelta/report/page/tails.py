@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from tdelta.records import RunResult
 from tdelta.report.page.blocks import Block, Column, Heading, Listing, Paragraph, Table
-from tdelta.report.tails import TailGroup, tail_groups, tail_notes
+from tdelta.report.tails import TailGroup, reason_lines, tail_groups, tail_notes
 
 _FOLDED_FROM = 3
 
@@ -21,7 +21,7 @@ def tail_blocks(result: RunResult) -> Iterator[Block]:
     mix = sum(group.is_mix for group in groups)
     for number, group in enumerate(groups):
         yield tail_table(group, ("baseline", "twin"), folded=number >= mix and len(groups) - mix >= _FOLDED_FROM)
-    reasons = [("", f"{r.label}, {g.title}: {r.reason}.") for g in groups for r in g.rows if r.reason]
+    reasons = [("", reason) for reason in reason_lines(groups)]
     if reasons:
         yield Listing(reasons)
 
