@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tdelta.errors import UsageError
-from tdelta.importers.naming import baseline_of
+from tdelta.importers.naming import baseline_of, is_about_encryption
 from tdelta.importers.reading import total_bytes
 from tdelta.importers.recognizing import WITH_TIMES, read_files
 from tdelta.inference.observed import AnalysisSettings, ComparisonPicture, analyze_with_pictures, parse_priors
@@ -84,6 +84,7 @@ def analyze_files(request: AnalysisRequest, observe: Callable[[Event], None] = l
     result = replace(
         result,
         budget=request.budget,
+        is_encryption=_is_encryption(observations),
         comparisons=_with_published(result.comparisons, observations),
         cautions=tuple(
             dict.fromkeys((*distinct.cautions, *_cautions(observations), *result.cautions, *_without_tail(result)))
@@ -162,6 +163,13 @@ def _without_tail(result: AnalysisResult) -> Iterator[str]:
     remedies = dict.fromkeys(WITH_TIMES[name] for name in formats if name in WITH_TIMES)
     remedy = f". To have one: {'; '.join(remedies)}" if remedies else ""
     yield f"--slo{some}: {'; '.join(reasons[:_REASONS])}{more}{remedy}"
+
+
+def _is_encryption(observations: Sequence[Observation]) -> bool:
+    """Whether the conditions' names, or a column's in their files, say that encryption is what they differ in."""
+    return is_about_encryption({it.group.condition for it in observations}) or any(
+        it.is_encryption for it in observations
+    )
 
 
 def _source(observations: Sequence[Observation]) -> str | None:
