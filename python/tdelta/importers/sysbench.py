@@ -51,6 +51,15 @@ class Sysbench:
             line in (_OPTIONS, _BARS, *_REPORTS[:4]) or _BANNER.match(line) or _is_progress(line) for line in lines
         )
 
+    def is_mark(self, line: str) -> bool:
+        """Whether a line is of a run: a progress line, or the head of a histogram or of a report."""
+        return line in (_BARS, *_REPORTS[:4]) or _is_progress(line)
+
+    def has_results(self, source: Source) -> bool:
+        """Whether there is such a line, or a row of the CSV hook."""
+        lines = (line.strip() for _, line in source.text_lines())
+        return any(self.is_mark(line) or _CSV.match(line) for line in lines)
+
     def read(self, source: Source, naming: Naming) -> Iterator[Observation]:
         """Its runs, one after the other. Runs at the same number of threads are told apart by their order."""
         reader = _Reader(source)

@@ -152,6 +152,7 @@ class Series(RunFacts):
     Attributes:
         interval_seconds: between figures.
         values: in time order, the first one after ``starts_at_seconds`` of the run.
+        counts: of mean response times, how many operations each is of; empty where that is not known.
     """
 
     group: Group
@@ -159,6 +160,7 @@ class Series(RunFacts):
     interval_seconds: float
     values: tuple[float, ...]
     starts_at_seconds: float = 0.0
+    counts: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
