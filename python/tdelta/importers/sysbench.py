@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from tdelta.errors import ImportFault
 from tdelta.importers.protocol import Naming, Source
 from tdelta.importers.reading import excerpt
+from tdelta.importers.rounding import half_unit
 from tdelta.importers.sysbench_run import Run
 from tdelta.records.observed import Observation
 
@@ -120,6 +121,7 @@ class _Reader:
             self._take_interval(run, number, interval)
         elif _CSV.match(text):
             run.add_interval(number, self._source.name, *_csv_figures(text))
+            run.rounding = half_unit(text.split(",")[2])
         elif text == _BARS:
             self._in_bars = True
         elif self._in_bars and (bar := _BAR.match(text)):
@@ -145,6 +147,7 @@ class _Reader:
             run.add_interval(
                 number, self._source.name, float(interval[1]), int(progress[1]), float(progress[2]), per_second
             )
+            run.rounding = half_unit(progress[2])
         elif rest.startswith("Checkpoint report"):
             run.has_checkpoints = True
         elif rest.startswith(("thds:", "threads:")):

@@ -32,13 +32,15 @@ class _View:
         """How many transactions there were in all."""
         whole = [it for it in self.observations if it.group.transaction == ALL]
         samples = [it.count + it.zeros for it in whole if isinstance(it, Samples)]
-        return next((*samples, *(it.count for it in whole if isinstance(it, Summary))), None)
+        counts = [*samples, *(it.count for it in whole if isinstance(it, Summary))]
+        return counts[0] if counts else None
 
 
 def one_run_each(observations: Sequence[Observation]) -> Iterator[Observation]:
     """The observations, in their order: logs under the levels and the run of their reports, which then say less."""
     reports, logs = _views(observations, (_REPORT,)), _views(observations, _LOGS)
     of_log: dict[int, Group] = {}
+    times: dict[int, tuple[float | None, float | None]] = {}
     shadowed: set[int] = set()
     for log in logs:
         report = _report_of(log, reports)
@@ -46,6 +48,8 @@ def one_run_each(observations: Sequence[Observation]) -> Iterator[Observation]:
             continue
         said = {(it.group.transaction, it.group.metric) for it in log.observations}
         of_log |= {id(it): report.group for it in log.observations}
+        first = log.observations[0]
+        times |= {id(it): (first.started_unix_seconds, it.duration_seconds) for it in report.observations}
         shadowed |= {
             id(it)
             for it in report.observations
@@ -55,7 +59,12 @@ def one_run_each(observations: Sequence[Observation]) -> Iterator[Observation]:
         if id(one) in shadowed:
             continue
         like = of_log.get(id(one))
-        yield one if like is None else replace(one, group=replace(one.group, run=like.run, levels=like.levels))
+        if like is not None:
+            one = replace(one, group=replace(one.group, run=like.run, levels=like.levels))
+        elif id(one) in times:
+            began, lasted = times[id(one)]
+            one = replace(one, started_unix_seconds=began, duration_seconds=lasted)
+        yield one
 
 
 def _views(observations: Iterable[Observation], formats: Iterable[str]) -> list[_View]:
