@@ -123,10 +123,9 @@ class PgbenchAggregates:
             raise ImportFault(f"{source.name}: expected transactions, found {len(starts)} intervals without any")
         told += [f"{count} {words}" for words, count in others.items() if count]
         origin = Origin(source.name, self.name, None, tuple(told))
-        for one in (
-            *_series(naming, origin, starts, counts, totals),
-            _summary(naming, origin, int(sum(counts)), total_us.value, squares_us.value),
-        ):
+        found: list[Series | Summary] = [*_series(naming, origin, starts, counts, totals)]
+        found.append(_summary(naming, origin, int(sum(counts)), total_us.value, squares_us.value))
+        for one in found:
             lasted = starts[-1] - starts[0] + _interval(starts)
             yield replace(one, started_unix_seconds=starts[0], duration_seconds=lasted)
 

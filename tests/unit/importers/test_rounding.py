@@ -18,8 +18,8 @@ from .given import read
 @pytest.mark.parametrize(
     ("printed", "half"),
     [
-        ("0.065", 0.0005), ("15", 0.5), (" 1.50 ", 0.005), ("-2.5", 0.05), ("1.5e3", 50.0), ("1E-3", 0.0005), (".5", 0.05),
-        ("", 0.0), ("nan", 0.0), ("15276.940308", 5e-7),
+        ("0.065", 0.0005), ("15", 0.5), (" 1.50 ", 0.005), ("-2.5", 0.05), ("1.5e3", 50.0), ("1E-3", 0.0005),
+        (".5", 0.05), ("", 0.0), ("nan", 0.0), ("15276.940308", 5e-7),
     ],
 )  # fmt: skip
 def test_half_a_unit_of_the_last_digit(printed: str, half: float) -> None:
@@ -45,7 +45,7 @@ def test_figures_of_every_tool_say_how_they_are_rounded(importers: tuple[Importe
 
 def test_sysbench_says_how_long_a_run_took_and_how_its_intervals_are_rounded() -> None:
     found = read((Sysbench(),), FIXTURES / "sysbench/sysbench-1.0.20-time.txt")
-    assert {it.duration_seconds for it in found} == {3.0003}
+    assert {it.duration_seconds for it in found} == {2.0034}
     assert {it.rounding for it in all_of(found, Series)} == {0.005}
     (summary,) = all_of(found, Summary)
     assert summary.rounding == pytest.approx(0.005 / summary.count)
