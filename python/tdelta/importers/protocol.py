@@ -24,11 +24,13 @@ class Naming:
         condition: its condition; None where the file itself must say (a column of a CSV).
         run: which run of the condition.
         levels: further factors that names show, ``(("threads", 16),)``.
+        unit: of figures of which the file says none (``ms``, ``tps``), as the user says it.
     """
 
     condition: str | None
     run: str = "1"
     levels: tuple[tuple[str, Level], ...] = ()
+    unit: str | None = None
 
 
 class Source(Protocol):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
@@ -18,6 +18,7 @@ from tdelta.importers.csv_rows import CsvRows
 from tdelta.importers.cutting import Named
 from tdelta.importers.merging import together
 from tdelta.importers.naming import namings
+from tdelta.importers.numbers_only import NumbersOnly
 from tdelta.importers.pgbench import PgbenchReport
 from tdelta.importers.pgbench_log import PgbenchAggregates, PgbenchLog
 from tdelta.importers.protocol import Importer, Marked, Naming, Source
@@ -36,6 +37,7 @@ IMPORTERS: tuple[Importer, ...] = (
     *hammerdb.IMPORTERS,
     *benchbase.IMPORTERS,
     CsvRows(),
+    NumbersOnly(),
 )
 
 KNOWN_FORMATS = (
@@ -44,7 +46,8 @@ KNOWN_FORMATS = (
     ("Swingbench", "its results file in XML ('<Results …>')"),
     ("HammerDB", "'TEST RESULT : System achieved …', a job's JSON, its jobs database, its time profile"),
     ("BenchBase", "'*.raw.csv', '*.samples.csv', '*.summary.json'"),
-    ("CSV", "a header such as 'condition,transaction,response_ms' or 'condition,threads,tps'"),
+    ("CSV", "a row a condition ('condition,threads,tps'), or a column a condition ('query,plain_ms,tde_ms')"),
+    ("numbers", "one a line, with --unit"),
 )
 """What the formats look like, for those whose file is none of them."""
 
@@ -60,6 +63,7 @@ WITH_TIMES: Mapping[str, str] = {
     "BenchBase readings": "give BenchBase's *.raw.csv",
     "BenchBase summary": "give BenchBase's *.raw.csv",
     "CSV": _OF_YOUR_OWN,
+    "numbers": _OF_YOUR_OWN,
 }
 """By importer: what to do for single response times, or a histogram of them, where its files have none."""
 
@@ -101,6 +105,7 @@ def read_files(
     paths: Iterable[Path],
     conditions: Sequence[str] = (),
     *,
+    unit: str | None = None,
     progress: Progress = lambda _: None,
     told: Told = lambda _: None,
     importers: Sequence[Importer] = IMPORTERS,
@@ -112,6 +117,7 @@ def read_files(
     Args:
         paths: files and folders as the user named them.
         conditions: his ``name=glob``, in their order; see `tdelta.importers.naming`.
+        unit: of figures of which a file says none, as he says it.
         progress: told of every byte read.
         told: told of files in folders that are no results and were left out.
         importers: the registry, for tests.
@@ -120,7 +126,9 @@ def read_files(
         ImportFault: files that cannot be found, recognized, named or read; as many faults at once as there are.
     """
     files = _recognized(expand(paths), told, importers)
-    names = namings([file.named for file in files], conditions)
+    names = {
+        path: replace(naming, unit=unit) for path, naming in namings([file.named for file in files], conditions).items()
+    }
     faults: list[str] = []
     found: list[Observation] = []
     runs: dict[object, list[_Recognized]] = {}

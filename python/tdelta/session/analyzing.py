@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tdelta.errors import UsageError
+from tdelta.importers.csv_units import asked_unit
 from tdelta.importers.naming import baseline_of, is_about_encryption
 from tdelta.importers.reading import total_bytes
 from tdelta.importers.recognizing import WITH_TIMES, read_files
@@ -35,6 +36,7 @@ class AnalysisRequest:
         metric: which one decides; None: response time if there is any.
         transaction: which one decides; None: the whole mix if there is one.
         slo_seconds: what a transaction may take; how often it took longer is told, and never decided on.
+        unit: of figures of which a file says none: ``ms``, ``tps``.
     """
 
     files: tuple[str, ...]
@@ -46,6 +48,7 @@ class AnalysisRequest:
     metric: str | None = None
     transaction: str | None = None
     slo_seconds: float | None = None
+    unit: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +102,8 @@ def _read(
 ) -> tuple[Observation, ...]:
     """All observations; ``told`` hears of files in folders that are no results."""
     paths = _paths(request.files)
-    found = read_files(paths, request.conditions, progress=_progress(observe, paths), told=told)
+    unit = None if request.unit is None else asked_unit(request.unit)
+    found = read_files(paths, request.conditions, unit=unit, progress=_progress(observe, paths), told=told)
     return tuple(_named(observation) for observation in found)
 
 

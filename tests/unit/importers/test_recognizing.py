@@ -26,7 +26,7 @@ def test_every_fixture_is_known_by_exactly_one_importer(path: Path) -> None:
 @pytest.mark.parametrize("path", fixtures(), ids=lambda path: path.name)
 def test_every_fixture_gives_observations_of_its_condition(path: Path) -> None:
     source = FileSource(path)
-    found = list(recognize(source)[0].read(source, Naming("plain", "3")))
+    found = list(recognize(source)[0].read(source, Naming("plain", "3", unit="ms")))
     assert found
     assert all(it.group.condition for it in found)
     assert {it.origin.file for it in found} == {str(path)}
