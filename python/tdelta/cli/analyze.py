@@ -55,8 +55,8 @@ _OPTIONS = {"conditions": "condition", "priors": "prior", "slo_seconds": "slo"}
 def analyze(files: tuple[str, ...], output: Path | None, force: bool, as_json: bool, **given: object) -> int:
     """Judge results that you already have: CSV, sysbench, pgbench, Swingbench, HammerDB, BenchBase.
 
-    FILES are files and folders, gzip or not; published:NAME is a published table. Conditions come from file names and
-    folders, from a column, or from --condition.
+    FILES are files and folders, gzip or not; - is standard input; published:NAME is a published table. Conditions come
+    from file names and folders, from columns, or from --condition.
 
     Example: tdelta analyze plain/ tde/
 

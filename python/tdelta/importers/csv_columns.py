@@ -10,7 +10,7 @@ factor; one of numbers is a factor too, except where nothing else is a metric: t
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
@@ -279,14 +279,7 @@ def _faults(header: Sequence[str], names: Sequence[str], columns: Sequence[Colum
         same = [printable(header[it.index]) for it in columns if it.part is part and it.condition is None]
         if len(same) > 1:
             faults.append(f"expected one column for the {part}, found {', '.join(same)}. Leave out all but one")
-    for column in columns:
-        if column.part is Part.RESPONSE and not column.unit:
-            found = printable(header[column.index].strip())
-            what = "the response time" if column.condition is None else f"the column of {column.condition}"
-            faults.append(
-                f"expected a unit in the name of {what} ({found}_ms, {found}_us, …), found none."
-                f" Rename it, or say it: --unit ms{'' if column.condition is None else ', --unit tps'}"
-            )
+    faults += _without_unit(header, [it for it in columns if it.part is Part.RESPONSE and not it.unit])
     if not faults and not any(column.part in (Part.RESPONSE, Part.METRIC, Part.MEAN) for column in columns):
         faults.append(
             "expected a column with figures (response_ms; n, mean, sd; tps, cpu_ms, …) and a row a condition, or a"
@@ -294,6 +287,24 @@ def _faults(header: Sequence[str], names: Sequence[str], columns: Sequence[Colum
             f" {excerpt(', '.join(cell.strip() for cell in header), 200)}"
         )
     return faults
+
+
+def _without_unit(header: Sequence[str], columns: Sequence[Column]) -> Iterator[str]:
+    """What is said of figures whose column says no unit; once, however many columns there are."""
+    if not columns:
+        return
+    found = printable(header[columns[0].index].strip())
+    if columns[0].condition is None:
+        yield (
+            f"expected a unit in the name of the response time ({found}_ms, {found}_us, …), found none. Rename it, or"
+            " say it: --unit ms"
+        )
+        return
+    listed = ", ".join(printable(header[it.index].strip()) for it in columns)
+    yield (
+        f"expected a unit in the names of the conditions' columns ({found}_ms, {found}_tps, …), found none in {listed}."
+        " Rename them, or say it: --unit ms or --unit tps"
+    )
 
 
 def first_throughput(columns: Sequence[Column]) -> Column | None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tdelta.errors import UsageError
+from tdelta.errors import ImportFault, UsageError
 from tdelta.importers.csv_units import asked_unit
 from tdelta.importers.naming import baseline_of, is_about_encryption
 from tdelta.importers.reading import total_bytes
@@ -17,6 +20,8 @@ from tdelta.records import RESPONSE_TIME, AnalysisResult, Comparison, Event, Fig
 from tdelta.session.copies import without_copies
 from tdelta.session.tables import PREFIX, table, tables
 
+STDIN = "-"
+"""Standard input, among the files."""
 _QUIET_SECONDS = 1.0
 _REASONS = 3
 _MEGABYTE = 10**6
@@ -60,6 +65,33 @@ class Analysis:
 
 
 def analyze_files(request: AnalysisRequest, observe: Callable[[Event], None] = lambda _: None) -> Analysis:
+    """Read the files, ``-`` for standard input among them, and compare each condition with the baseline.
+
+    Raises:
+        UsageError: as `_analyze`, and where standard input is a terminal.
+    """
+    if STDIN not in request.files:
+        return _analyze(request, observe)
+    with tempfile.TemporaryDirectory(prefix="stdin-") as folder:
+        kept = _kept_stdin(Path(folder))
+        files = tuple(str(kept) if file == STDIN else file for file in request.files)
+        try:
+            return _analyze(replace(request, files=files), observe)
+        except ImportFault as error:
+            raise ImportFault(str(error).replace(str(kept), STDIN)) from None
+
+
+def _kept_stdin(folder: Path) -> Path:
+    """What comes through the pipe, as a file: its form must be seen before it is read."""
+    if sys.stdin.isatty():
+        raise UsageError("-: expected results through a pipe, found a terminal. Name a file, or: … | tdelta analyze -")
+    kept = folder / STDIN
+    with kept.open("wb") as file:
+        shutil.copyfileobj(sys.stdin.buffer, file)
+    return kept
+
+
+def _analyze(request: AnalysisRequest, observe: Callable[[Event], None]) -> Analysis:
     """Read the files, and compare each condition with the baseline.
 
     Args:
@@ -117,7 +149,8 @@ def _paths(files: Sequence[str]) -> tuple[Path, ...]:
 def _named(found: Observation) -> Observation:
     """A published table's figures as the user named them, not by where the package happens to lie."""
     names = {str(known.path): f"{PREFIX}{known.name}" for known in tables()}
-    name = names.get(found.origin.file)
+    is_stdin = Path(found.origin.file).name == STDIN
+    name = STDIN if is_stdin else names.get(found.origin.file)
     return found if name is None else replace(found, origin=replace(found.origin, file=name))
 
 
