@@ -149,11 +149,24 @@ def _conditions_at(names: Sequence[Name], place: int) -> list[str] | None:
         return None
     if all(found):
         return found
+    if _are_loads_instead(names, found, place):
+        return found
     whole = ["-".join(_key(name, place)) if place < len(name.raw) else "" for name in names]
     if all(whole):
         return whole  # mysql beside mysql-non-pgo
     distinct.discard("")
     return [it or f"no-{next(iter(distinct))}" for it in found] if len(distinct) == 1 else found
+
+
+def _are_loads_instead(names: Sequence[Name], found: Sequence[str], place: int) -> bool:
+    """Whether names without a word have a level there that no other has: ``readonly`` beside ``prepared``."""
+    silent = [name for name, condition in zip(names, found, strict=True) if not condition and place < len(name.parts)]
+    spoken = [name for name, condition in zip(names, found, strict=True) if condition]
+    of_silent, of_spoken = (
+        {word.value for name in side for word in name.parts[place] if word.kind is Kind.LEVEL}
+        for side in (silent, spoken)
+    )
+    return bool(of_silent) and not of_silent & of_spoken
 
 
 def _take(names: Sequence[Name], found: Sequence[str], place: int, kind: Kind) -> None:

@@ -170,6 +170,15 @@ def test_folders_of_versions_are_conditions_and_workloads_in_names_are_levels() 
     assert [it[0] for it in named("13/bench.log", "18/bench.log").values()] == ["13", "18"]
 
 
+def test_a_workload_in_place_of_a_word_is_no_condition_without_it() -> None:
+    names = [f"pgbench_{version}_{load}.log" for version in (13, 18) for load in ("readonly", "standard", "prepared")]
+    with pytest.raises(ImportFault, match=r"13_readonly\.log .*no word for a condition"):
+        named(*names)
+    found = named(*names, asked=("pg13=*_13_*", "pg18=*_18_*"))
+    assert found["pgbench_18_readonly.log"] == ("pg18", "1", {"workload": "readonly"})
+    assert found["pgbench_18_standard.log"] == ("pg18", "1", {"name": "standard"})
+
+
 def test_a_suggestion_names_folders_and_never_matches_every_file() -> None:
     names = [f"{folder}/{number}x.log" for folder in ("one", "two-tde", "three-aes") for number in range(30)]
     with pytest.raises(ImportFault) as caught:
