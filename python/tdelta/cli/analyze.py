@@ -27,6 +27,7 @@ _OPTIONS = {"conditions": "condition", "priors": "prior", "slo_seconds": "slo"}
     metavar="NAME=GLOB",
     help="Condition of the files that match; repeatable.  [from names and folders]",
 )
+@click.option("--unit", metavar="UNIT", help="Unit of figures whose file says none: ms, us, s, tps, /s, tpm, ….")
 @click.option("--baseline", metavar="NAME", help="Condition that the others are compared with.  [none, plain, off, …]")
 @click.option("--rope", type=Percent(), help="Overhead you would not care about, either way.  [2%]")
 @click.option("--budget", type=Percent(), help="Overhead you allow: turns the answer into a gate, exit code 5 if over.")
@@ -54,8 +55,8 @@ _OPTIONS = {"conditions": "condition", "priors": "prior", "slo_seconds": "slo"}
 def analyze(files: tuple[str, ...], output: Path | None, force: bool, as_json: bool, **given: object) -> int:
     """Judge results that you already have: CSV, sysbench, pgbench, Swingbench, HammerDB, BenchBase.
 
-    FILES are files and folders, gzip or not; published:NAME is a published table. Conditions come from file names and
-    folders, from a column, or from --condition.
+    FILES are files and folders, gzip or not; - is standard input; published:NAME is a published table. Conditions come
+    from file names and folders, from columns, or from --condition.
 
     Example: tdelta analyze plain/ tde/
 

@@ -10,13 +10,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tdelta.importers.accumulating import Gathering
 from tdelta.importers.belonging import Belonging, belonging_of
 from tdelta.importers.intervals import longest_stretch
 from tdelta.importers.problems import Problems, number, plain_name, problems_of, shown, whole
 from tdelta.importers.protocol import Importer, Naming, Source
+from tdelta.importers.rounding import half_unit
 from tdelta.records.observed import ALL, Figure, Group, Observation, Series, Summary
 
 RAW = "BenchBase raw"
@@ -30,6 +31,7 @@ LARGEST_SUMMARY_BYTES = 4 * 1024 * 1024
 MOST_READINGS = 2_000_000
 OF_UNKNOWN_COUNT = "the summary does not say of how many transactions it is: no more than its mean is used"
 _LONGEST_US = 1e15
+_LOWEST_EPOCH = 1e8
 _MOST_FAULTY_ROWS = 100
 """A file with more rows that are none is no such file: its reading ends there."""
 
@@ -65,18 +67,22 @@ class RawImporter:
         layout: _RawLayout | None = None
         phases: set[str] = set()
         rows = 0
+        first = last = ""
         for line, text in source.text_lines():
             if layout is None:
                 layout = _raw_layout(text, line, problems)
                 problems.raise_if_any()
             elif text:
                 rows += _take(text, line, layout, gathered, phases, problems)
+                first, last = first or text, text
         if not rows:
             problems.add("expected a row for each transaction, found none")
         if len(phases) > 1:
             belonging = belonging.noting(f"the load had {len(phases)} phases: each is a level of its own")
         if rows:
-            yield from gathered.samples(lambda key: _group(key, belonging, len(phases) > 1), belonging.origin())
+            began, lasted = _times_of(layout, first, last)
+            for samples in gathered.samples(lambda key: _group(key, belonging, len(phases) > 1), belonging.origin()):
+                yield replace(samples, started_unix_seconds=began, duration_seconds=lasted)
         problems.raise_if_any()
 
 
@@ -143,6 +149,7 @@ class _RawLayout:
     transaction: int
     latency: int
     phase: int | None
+    start: int | None
     ms: float
 
 
@@ -176,7 +183,20 @@ def _raw_layout(header: str, line: int, problems: Problems) -> _RawLayout | None
     if latency is None or transaction is None or ms is None:
         problems.add(f"expected columns for transaction type and latency in microseconds, found {shown(header)}", line)
         return None
-    return _RawLayout(len(columns), transaction, latency, _column(columns, "phase id"), ms)
+    return _RawLayout(
+        len(columns), transaction, latency, _column(columns, "phase id"), _column(columns, "start time"), ms
+    )
+
+
+def _times_of(layout: _RawLayout | None, first: str, last: str) -> tuple[float | None, float | None]:
+    """When the first transaction began, and how long it was until the last one did; they are in seconds since 1970."""
+    if layout is None or layout.start is None:
+        return None, None
+    found = [cells[layout.start] if len(cells := text.split(",")) == layout.columns else "" for text in (first, last)]
+    began, ended = map(number, found)
+    if began is None or ended is None or began < _LOWEST_EPOCH:
+        return None, None
+    return began, max(ended - began, 0.0)
 
 
 def _take(
@@ -256,25 +276,28 @@ def _json_object(source: Source, problems: Problems) -> Mapping[str, object]:
 
 
 def _summary(document: Mapping[str, object], belonging: Belonging, problems: Problems) -> Iterator[Observation]:
-    latencies, times = document.get("Latency Distribution"), {}
+    latencies = document.get("Latency Distribution")
+    times: dict[str, float] = {}
+    roundings: dict[str, float] = {}
     for key, value in latencies.items() if isinstance(latencies, dict) else ():
         unit = _UNIT.search(str(key).lower())
         us = number(value)
         if unit and unit[1] in _UNITS_MS and us is not None and us >= 0:
             times[str(key).lower().partition(" (")[0]] = us * _UNITS_MS[unit[1]]
-    mean = times.get("average latency")
+            roundings[str(key).lower().partition(" (")[0]] = half_unit(str(value)) * _UNITS_MS[unit[1]]
+    mean, rounding = times.get("average latency"), roundings.get("average latency", 0.0)
     count = whole(document.get("Measured Requests"))
     quantiles = {share: times[key] for key, share in _QUANTILES.items() if key in times}
     if latencies is not None and not mean:
         problems.add(f"expected an average latency above 0 in Latency Distribution, found {shown(latencies)}")
     elif mean and count:
-        yield Summary(belonging.response_times(), belonging.origin(), count, mean, None, quantiles)
+        yield Summary(belonging.response_times(), belonging.origin(), count, mean, None, quantiles, rounding=rounding)
     elif mean:
-        yield Figure(belonging.response_times(), belonging.origin(None, OF_UNKNOWN_COUNT), mean)
+        yield Figure(belonging.response_times(), belonging.origin(None, OF_UNKNOWN_COUNT), mean, rounding=rounding)
     rate = document.get("Throughput (requests/second)")
     per_second = number(rate)
     if per_second is not None and per_second > 0:
-        yield Figure(belonging.throughput(), belonging.origin(), per_second)
+        yield Figure(belonging.throughput(), belonging.origin(), per_second, rounding=half_unit(str(rate)))
     elif rate is not None:
         problems.add(f"expected a number above 0 in Throughput (requests/second), found {shown(rate)}")
     good = number(document.get("Goodput (requests/second)"))

@@ -10,12 +10,14 @@ factor; one of numbers is a factor too, except where nothing else is a metric: t
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from tdelta.errors import ImportFault
 from tdelta.importers import csv_names as known_names
+from tdelta.importers.csv_units import Measure, measure_of_unit
+from tdelta.importers.csv_wide import WideColumn, wide_columns
 from tdelta.importers.reading import excerpt, printable
 from tdelta.records.observed import RESPONSE_TIME, THROUGHPUT
 
@@ -34,6 +36,8 @@ class Part(StrEnum):
     RESPONSE = "response time"
     FACTOR = "factor"
     METRIC = "metric"
+    SUCCESS = "success"
+    TIME = "time stamp"
     NOTHING = "nothing"
 
 
@@ -50,6 +54,7 @@ class Column:
         scale: to milliseconds, or to a second.
         quantile: of a quantile, 0.95.
         of: of printed words: the metric they belong to; None for all of the row.
+        condition: of a table with a column a condition: whose figures these are.
     """
 
     index: int
@@ -60,15 +65,19 @@ class Column:
     scale: float = 1.0
     quantile: float = 0.0
     of: str | None = None
+    condition: str | None = None
 
 
 _QUANTILE = re.compile(r"p(\d{1,2})(?:[._]?(\d+))?|(\d{1,2})(?:th|st|nd|rd)?_percentile|median")
 _OPENED = str.maketrans("[{", "((")
 _RATE = re.compile(r".+_per_(s|sec|second|m|min|minute)")
+_HUMPS = re.compile(r"(?<=[a-z0-9])(?=[A-Z][a-z])|(?<=[A-Z])(?=[A-Z][a-z]{2})|(?<=[a-z])(?=[A-Z]{2,}$)")
 _UNNAMED_UNIT = re.compile(r"[\s\-]+")
 
 
-def columns_of(header: Sequence[str], numeric: Sequence[bool], file: str, line: int) -> tuple[Column, ...]:
+def columns_of(
+    header: Sequence[str], numeric: Sequence[bool], file: str, line: int, unit: str | None = None
+) -> tuple[Column, ...]:
     """The columns of a header.
 
     Args:
@@ -76,18 +85,82 @@ def columns_of(header: Sequence[str], numeric: Sequence[bool], file: str, line: 
         numeric: for each column, whether all cells of the file's beginning are numbers.
         file: as the user named it, for messages.
         line: of the header.
+        unit: of figures whose column says none, as the user says it.
 
     Raises:
         ImportFault: two columns of one name, or two that would both be the transaction, the run, …; a response time
             without a unit.
     """
     names = [one_spelling(printable(cell)) for cell in header]
-    condition = next((name for name in known_names.CONDITION if name in names), None)
-    found = [_column(index, name, name == condition, numeric[index]) for index, name in enumerate(names)]
-    found = _with_a_metric(found)
+    found = _of_jmeter(names) or _of_table(names, numeric)
+    found = _with_a_metric(_with_unit(found, unit))
     if faults := [f"{file}:{line}: {fault}" for fault in _faults(header, names, found)]:
         raise ImportFault("\n".join(faults))
     return tuple(_with_names(found, header))
+
+
+def _of_table(names: Sequence[str], numeric: Sequence[bool]) -> list[Column]:
+    wide = wide_columns(names, numeric, _measure)
+    condition = next((it for it in known_names.CONDITION if it in names and names.index(it) not in wide), None)
+    return [
+        _wide(index, name, wide[index]) if index in wide else _column(index, name, name == condition, numeric[index])
+        for index, name in enumerate(names)
+    ]
+
+
+def _wide(index: int, name: str, column: WideColumn) -> Column:
+    measure = column.measure or Measure(RESPONSE_TIME, "", 1.0)
+    part = Part.RESPONSE if measure.metric == RESPONSE_TIME else Part.METRIC
+    return Column(index, name, part, measure.metric, measure.unit, measure.scale, condition=column.condition)
+
+
+def _measure(name: str) -> Measure | None:
+    """What a column of that name would be, if it is one of figures."""
+    column = _column(0, name, is_condition=False, is_numeric=False)
+    if column.part not in (Part.RESPONSE, Part.METRIC, Part.MEAN) or not column.unit:
+        return None
+    return Measure(column.metric, column.unit, column.scale)
+
+
+def _of_jmeter(names: Sequence[str]) -> list[Column]:
+    """The columns of a results file of JMeter (``.jtl``); empty where it is none.
+
+    ``elapsed`` is the response time in ms; ``Latency`` is the time to the first byte, and no other column is a factor.
+    """
+    if not known_names.JMETER.issubset(names):
+        return []
+    parts = {"elapsed": Part.RESPONSE, "label": Part.TRANSACTION, "success": Part.SUCCESS, "time_stamp": Part.TIME}
+    return [
+        Column(index, name, parts.get(name, Part.NOTHING), RESPONSE_TIME, "ms" if name == "elapsed" else "")
+        for index, name in enumerate(names)
+    ]
+
+
+def _with_unit(columns: list[Column], unit: str | None) -> list[Column]:
+    """Figures without a unit are of the user's."""
+    measure = None if unit is None else measure_of_unit(unit)
+    if measure is None:
+        return columns
+    part = Part.RESPONSE if measure.metric == RESPONSE_TIME else Part.METRIC
+    return [
+        replace(it, part=part, metric=measure.metric, unit=measure.unit, scale=measure.scale)
+        if it.part is Part.RESPONSE and not it.unit
+        else it
+        for it in columns
+    ]
+
+
+def says_conditions(header: Sequence[str], numeric: Sequence[bool]) -> bool:
+    """Whether a column has the conditions, or there is a column for each."""
+    names = [one_spelling(printable(cell)) for cell in header]
+    if known_names.JMETER.issubset(names):
+        return False
+    return any(it.part is Part.CONDITION or it.condition for it in _of_table(names, numeric))
+
+
+def is_wide(header: Sequence[str], row: Sequence[bool]) -> bool:
+    """Whether a header, over a row of which so many cells are numbers, has a column for each condition."""
+    return len(row) == len(header) and bool(wide_columns([one_spelling(cell) for cell in header], row, _measure))
 
 
 def is_known(name: str) -> bool:
@@ -97,8 +170,8 @@ def is_known(name: str) -> bool:
 
 
 def one_spelling(cell: str) -> str:
-    """``Response Time (ms)`` is ``response_time_ms``."""
-    text = cell.strip().strip("\ufeff").lower()
+    """``Response Time (ms)`` is ``response_time_ms``, and so is ``ResponseTimeMs``."""
+    text = _HUMPS.sub("_", cell.strip().strip("\ufeff")).lower()
     if text.endswith((")", "]", "}")):
         before, _, unit = text[:-1].translate(_OPENED).rpartition("(")
         text = f"{before} {unit.strip()}" if before else text
@@ -137,13 +210,23 @@ def _column(index: int, name: str, is_condition: bool, is_numeric: bool) -> Colu
             return Column(index, name, Part.RESPONSE, RESPONSE_TIME, "ms" if unit else "", scale)
     if (rate := _RATE.fullmatch(name)) and name not in known_names.PER_SECOND:
         return Column(index, name, Part.METRIC, THROUGHPUT, "/s", 1 / 60 if rate[1].startswith("m") else 1.0)
+    if name not in known_names.PER_SECOND and _is_rate_twice(name):
+        name = name.rpartition("_")[2]
     if name in known_names.PER_SECOND:
         return Column(index, name, Part.METRIC, THROUGHPUT, "/s", known_names.PER_SECOND[name])
+    if stem == "time" and not unit and not is_numeric:
+        return Column(index, name, Part.NOTHING)  # of day
     if stem in known_names.COST or unit:
         return _cost(index, name, stem, unit)
     if name in known_names.NOT_USED:
         return Column(index, name, Part.NOTHING)
     return Column(index, name, Part.FACTOR if not is_numeric else Part.NOTHING, of="?" if is_numeric else None)
+
+
+def _is_rate_twice(name: str) -> bool:
+    """``throughput_rps``: a name of throughput behind another one."""
+    first, _, last = name.rpartition("_")
+    return first in known_names.PER_SECOND and last in known_names.PER_SECOND
 
 
 def _cost(index: int, name: str, stem: str, unit: str) -> Column:
@@ -185,10 +268,7 @@ def _with_a_metric(columns: list[Column]) -> list[Column]:
 
 def _with_names(columns: list[Column], header: Sequence[str]) -> list[Column]:
     """Factors keep the name that the header gives them; it is what the user reads."""
-    return [
-        Column(it.index, printable(header[it.index].strip()), it.part, it.metric, it.unit, it.scale, it.quantile, it.of)
-        for it in columns
-    ]
+    return [replace(it, name=printable(header[it.index].strip())) for it in columns]
 
 
 def _faults(header: Sequence[str], names: Sequence[str], columns: Sequence[Column]) -> list[str]:
@@ -196,19 +276,35 @@ def _faults(header: Sequence[str], names: Sequence[str], columns: Sequence[Colum
     for name in dict.fromkeys(name for name in names if name and names.count(name) > 1):
         faults.append(f"expected each column once, found {name!r} {names.count(name)} times")
     for part in (Part.TRANSACTION, Part.RUN, Part.COUNT, Part.MEAN, Part.SD, Part.RESPONSE):
-        same = [printable(header[column.index]) for column in columns if column.part is part]
+        same = [printable(header[it.index]) for it in columns if it.part is part and it.condition is None]
         if len(same) > 1:
             faults.append(f"expected one column for the {part}, found {', '.join(same)}. Leave out all but one")
-    for column in columns:
-        if column.part is Part.RESPONSE and not column.unit:
-            found = printable(header[column.index].strip())
-            faults.append(f"expected a unit in the name of the response time ({found}_ms, {found}_us, …), found none")
+    faults += _without_unit(header, [it for it in columns if it.part is Part.RESPONSE and not it.unit])
     if not faults and not any(column.part in (Part.RESPONSE, Part.METRIC, Part.MEAN) for column in columns):
         faults.append(
-            "expected a column with figures (response_ms; n, mean, sd; tps, cpu_ms, …), found only"
+            "expected a column with figures (response_ms; n, mean, sd; tps, cpu_ms, …) and a row a condition, or a"
+            " column a condition (plain_ms, tde_ms), found only"
             f" {excerpt(', '.join(cell.strip() for cell in header), 200)}"
         )
     return faults
+
+
+def _without_unit(header: Sequence[str], columns: Sequence[Column]) -> Iterator[str]:
+    """What is said of figures whose column says no unit; once, however many columns there are."""
+    if not columns:
+        return
+    found = printable(header[columns[0].index].strip())
+    if columns[0].condition is None:
+        yield (
+            f"expected a unit in the name of the response time ({found}_ms, {found}_us, …), found none. Rename it, or"
+            " say it: --unit ms"
+        )
+        return
+    listed = ", ".join(printable(header[it.index].strip()) for it in columns)
+    yield (
+        f"expected a unit in the names of the conditions' columns ({found}_ms, {found}_tps, …), found none in {listed}."
+        " Rename them, or say it: --unit ms or --unit tps"
+    )
 
 
 def first_throughput(columns: Sequence[Column]) -> Column | None:

@@ -1,8 +1,8 @@
 """How a CSV is written: its separator, its decimal sign, its header, the comments above it.
 
-The separator (comma, semicolon, tab, bar) is the one by which the header has the most columns. A comma is the decimal
-sign only where the file says so without doubt: ``1,5`` and ``1.234,5`` do, ``1,234`` alone could be either and is asked
-about. Comments begin with ``#``; ``# source: …`` and ``# reconstruction: …`` travel with the figures.
+The separator (comma, semicolon, tab, bar, else spaces) is the one by which the header has the most columns. A comma is
+the decimal sign only where the file says so without doubt: ``1,5`` and ``1.234,5`` do, ``1,234`` alone could be either
+and is asked about. Comments begin with ``#``; ``# source: …`` and ``# reconstruction: …`` travel with the figures.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from tdelta.errors import ImportFault
-from tdelta.importers.csv_columns import is_known, one_spelling
+from tdelta.importers.csv_columns import is_known, is_wide
 from tdelta.importers.protocol import Source
 from tdelta.importers.reading import HEAD_BYTES, excerpt, printable
 
@@ -98,6 +98,8 @@ def sniffed(source: Source) -> Table | None:
         if len(cells) > len(best):
             best, separator = cells, candidate
     looked_at = content[1 : 1 + _ROWS_LOOKED_AT]
+    if len(best) == 1 and looked_at and (spaced := _spaced(line, looked_at[0][1])):
+        best, separator = spaced, " "
     rows = tuple(_cells(line, separator) for _, line in looked_at)
     if not _is_header(best, rows):
         return None
@@ -127,7 +129,9 @@ def chunks_of(source: Source, table: Table) -> Iterator[tuple[list[int], list[li
         ImportFault: a quoted cell that goes over lines, a row of another width; see also `Source.text_lines`.
     """
     width = len(table.header)
-    reader = csv.reader(_table_lines(source, table.header_line), delimiter=table.separator)
+    is_spaced = table.separator == " "
+    lines_of_table = _table_lines(source, table.header_line)
+    reader = csv.reader(lines_of_table, delimiter=table.separator, skipinitialspace=is_spaced)
     before = 0
     while True:
         try:
@@ -201,9 +205,15 @@ def _of_full_width(
     return [line for line, _ in kept], [row for _, row in kept]
 
 
+def _spaced(header: str, row: str) -> tuple[str, ...]:
+    """The cells of a header that is separated by spaces, as the row below is; empty where it is not."""
+    cells = _cells(header.strip(), " ")
+    return cells if len(cells) > 1 and len(_cells(row.strip(), " ")) == len(cells) else ()
+
+
 def _cells(line: str, separator: str) -> tuple[str, ...]:
     try:
-        return tuple(next(csv.reader([line], delimiter=separator), []))
+        return tuple(next(csv.reader([line], delimiter=separator, skipinitialspace=separator == " "), []))
     except csv.Error:
         return ()
 
@@ -212,13 +222,15 @@ def _is_header(cells: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
     """Two names that are known, or one and a row below that is as wide."""
     if not 1 <= len(cells) <= _MOST_COLUMNS or any(len(cell) > _LONGEST_NAME for cell in cells):
         return False
-    names = tuple(one_spelling(cell) for cell in cells)
+    names = tuple(cell.strip().lower() for cell in cells)
     if any(names[: len(other)] == other for other in _OF_OTHER_TOOLS) or _OF_BENCHBASE.match(",".join(cells)):
         return False
     if any(is_number(cell, has_decimal_comma=False) for cell in cells):
         return False
     known = sum(is_known(cell) for cell in cells)
-    return known > 1 or (known == 1 and (not rows or len(rows[0]) == len(cells)))
+    if known > 1 or (known == 1 and (not rows or len(rows[0]) == len(cells))):
+        return True
+    return bool(rows) and is_wide(cells, [is_number(cell, False) or is_number(cell, True) for cell in rows[0]])
 
 
 def _has_decimal_comma(rows: Sequence[Sequence[str]], file: str, lines: Sequence[int]) -> bool:

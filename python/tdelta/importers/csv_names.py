@@ -29,9 +29,11 @@ COST = _names(
     " current_gets redo log_bytes size bytes calls rows wait waits"
 )
 NOT_USED = _names(
-    "timestamp ts start start_time end end_time date datetime epoch id seq row number no line client client_id"
-    " thread thread_id worker worker_id session session_id pid host hostname comment note notes source"
+    "timestamp time_stamp ts start start_time end end_time date datetime epoch id seq row number no line client"
+    " client_id thread thread_id worker worker_id session session_id pid host hostname comment note notes source"
 )
+JMETER = frozenset(("time_stamp", "elapsed", "label"))
+"""What the header of a results file of JMeter has."""
 EXTREMES = _names("min max minimum maximum p0 p00 p100")
 
 PER_SECOND = {

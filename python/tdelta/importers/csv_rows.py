@@ -1,4 +1,4 @@
-"""CSV in three layouts: a row a sample, a row a summary, a figure a cell as published tables have them.
+"""CSV in four layouts: a row a sample, a row a summary, a figure a cell, a column a condition.
 
 Which one it is, the columns say (`tdelta.importers.csv_columns`): ``n`` and ``mean`` make it a table of summaries; a
 response time makes it samples, unless no combination of condition, transaction, run and factors comes twice in the
@@ -18,10 +18,11 @@ from numpy.typing import NDArray
 from tdelta.errors import ImportFault
 from tdelta.importers.accumulating import LONGEST_MS, MOST_GROUPS, Gathering, no_response_time, too_many_groups
 from tdelta.importers.belonging import apart, contradiction, with_said
-from tdelta.importers.csv_columns import Column, Part, columns_of, first_throughput, one_spelling
+from tdelta.importers.csv_columns import Column, Part, columns_of, first_throughput, one_spelling, says_conditions
 from tdelta.importers.csv_dialect import LONGEST_CELL, Table, chunks_of, number_of, sniffed
 from tdelta.importers.protocol import Naming, Source
 from tdelta.importers.reading import excerpt, printable
+from tdelta.importers.rounding import half_unit
 from tdelta.records.conditions import Level
 from tdelta.records.observed import (
     ALL,
@@ -37,6 +38,7 @@ from tdelta.records.observed import (
 MOST_FIGURES = 100_000
 _MOST_FAULTS = 20
 _KIND = "combinations of condition, transaction, run and factors"
+_OF_ENCRYPTION = frozenset(("encryption", "cipher", "tde"))
 _KEYS = (Part.CONDITION, Part.TRANSACTION, Part.RUN, Part.FACTOR)
 
 
@@ -53,34 +55,55 @@ class CsvRows:
             return True
 
     def says_conditions(self, source: Source) -> bool:
-        """Whether a column says the conditions."""
+        """Whether a column says the conditions, or each is a column."""
         try:
             table = sniffed(source)
-            return table is not None and any(it.part is Part.CONDITION for it in _columns(table, source))
         except ImportFault:
             return True
+        return table is not None and says_conditions(table.header, table.numeric)
 
     def read(self, source: Source, naming: Naming) -> Iterator[Observation]:
         """Its rows as samples, summaries or figures."""
         table = sniffed(source)
         if table is None:
             raise ImportFault(f"{source.name}: expected a CSV with a header such as condition,transaction,response_ms")
-        reader = _Reader(source, table, _columns(table, source), naming)
-        if reader.naming.condition is None and not reader.of(Part.CONDITION):
+        reader = _Reader(source, table, _columns(table, source, naming), naming)
+        if reader.naming.condition is None and not reader.of(Part.CONDITION) and not reader.wide:
             raise ImportFault(
                 f"{source.name}:{table.header_line}: expected a column `condition`, found"
                 f" {excerpt(', '.join(table.header), 200)}. Add one, or say it: --condition plain='{source.path.name}'"
             )
-        if reader.of(Part.COUNT) and reader.of(Part.MEAN):
-            yield from reader.rows(reader.summaries)
-        elif reader.of(Part.RESPONSE) and not reader.has_single_figures:
-            yield from reader.samples()
-        else:
-            yield from reader.rows(reader.figures)
+        for one in reader.observations():
+            yield replace(one, is_encryption=reader.is_encryption)
 
 
-def _columns(table: Table, source: Source) -> tuple[Column, ...]:
-    return columns_of(table.header, table.numeric, source.name, table.header_line)
+def _columns(table: Table, source: Source, naming: Naming) -> tuple[Column, ...]:
+    """The columns; where the user said the condition, a column of that name is a factor as any other."""
+    found = columns_of(table.header, table.numeric, source.name, table.header_line, naming.unit)
+    if naming.condition is None:
+        return found
+    return tuple(replace(it, part=Part.FACTOR) if it.part is Part.CONDITION else it for it in found)
+
+
+@dataclass(slots=True)
+class _Span:
+    """When the first and the last row were measured, by their time stamps in ms since 1970."""
+
+    begin: float | None = None
+    end: float = 0.0
+
+    @property
+    def seconds(self) -> float | None:
+        return None if self.begin is None else self.end - self.begin
+
+    def take(self, cells: Sequence[str]) -> None:
+        """Rows are written as requests end, which is not the order in which they began."""
+        try:
+            stamps = [int(cell) / 1e3 for cell in cells]
+        except ValueError:
+            return
+        self.begin = min(stamps) if self.begin is None else min(self.begin, *stamps)
+        self.end = max(self.end, *stamps)
 
 
 @dataclass(slots=True)
@@ -92,11 +115,33 @@ class _Reader:
     columns: tuple[Column, ...]
     naming: Naming
     times_seen: Counter[Group] = field(default_factory=Counter)
+    failed: int = 0
     misnamed: dict[str, None] = field(default_factory=dict)
     """What the file's name says otherwise, in words."""
 
     def of(self, *parts: Part) -> list[Column]:
         return [column for column in self.columns if column.part in parts]
+
+    def observations(self) -> Iterator[Observation]:
+        """By the layout that the columns show."""
+        times = self.of(Part.RESPONSE)
+        if self.of(Part.COUNT) and self.of(Part.MEAN):
+            yield from self.rows(self.summaries)
+        elif times and not self.has_single_figures and not (self.wide and self.of(Part.METRIC)):
+            for value in times:
+                yield from self.samples(value)
+        else:
+            yield from self.rows(self.figures)
+
+    @property
+    def wide(self) -> list[Column]:
+        """The columns that are of a condition each."""
+        return [column for column in self.columns if column.condition is not None]
+
+    @property
+    def is_encryption(self) -> bool:
+        """Whether a column's name says that conditions differ in encryption."""
+        return any(one_spelling(it.name) in _OF_ENCRYPTION for it in self.of(Part.CONDITION))
 
     @property
     def has_single_figures(self) -> bool:
@@ -109,15 +154,20 @@ class _Reader:
         ]
         return len(set(found)) == len(found)
 
-    def samples(self) -> Iterator[Observation]:
-        """Single response times, reduced as they pass."""
-        (value,) = self.of(Part.RESPONSE)
+    def samples(self, value: Column) -> Iterator[Observation]:
+        """Single response times of a column, reduced as they pass."""
         keys = self.of(*_KEYS)
+        span = _Span()
         gathering: Gathering[tuple[str, ...]] = Gathering(self.source.name, _KIND)
         codes: dict[tuple[str, ...], int] = {}
         conditions = [at for at, key in enumerate(keys) if key.part is Part.CONDITION and not self.naming.condition]
-        for lines, rows in chunks_of(self.source, self.table):
+        for all_lines, all_rows in chunks_of(self.source, self.table):
+            lines, rows = self._successful(all_lines, all_rows)
+            if not rows:
+                continue
             columns = list(zip(*rows, strict=True))
+            for stamp in self.of(Part.TIME):
+                span.take(columns[stamp.index])
             values = self._numbers(columns[value.index], lines) * value.scale
             self._must_be_times(values, lines)
             if not keys:
@@ -136,12 +186,25 @@ class _Reader:
                 gathering.extend(key, part, lines[0])
         if not len(gathering):
             raise self._without_rows()
-        groups = {key: self._group(dict(zip(keys, key, strict=True))) for key in codes or ((),)}
+        groups = {key: self._group(dict(zip(keys, key, strict=True)), value) for key in codes or ((),)}
         unused = tuple(
             f"column {it.name} is not used: its rows are single response times" for it in self.of(Part.METRIC)
         )
+        if self.failed:
+            unused = (*unused, f"{self.failed} rows say that they failed: left out")
         origin = self._origin()
-        yield from gathering.samples(groups.__getitem__, replace(origin, cautions=(*origin.cautions, *unused)))
+        origin = replace(origin, cautions=(*origin.cautions, *unused))
+        for samples in gathering.samples(groups.__getitem__, origin):
+            yield replace(samples, started_unix_seconds=span.begin, duration_seconds=span.seconds)
+
+    def _successful(self, lines: list[int], rows: list[list[str]]) -> tuple[list[int], list[list[str]]]:
+        """Rows that do not say of themselves that they failed."""
+        says = self.of(Part.SUCCESS)
+        if not says:
+            return lines, rows
+        kept = [at for at, row in enumerate(rows) if row[says[0].index].strip().lower() != "false"]
+        self.failed += len(rows) - len(kept)
+        return [lines[at] for at in kept], [rows[at] for at in kept]
 
     def summaries(self, cells: Sequence[str], line: int, faults: list[str]) -> Iterator[Observation]:
         """Count, mean and standard deviation of a row, and whatever other figures it has."""
@@ -155,7 +218,9 @@ class _Reader:
             group = self._numbered(self._group({it: cells[it.index].strip() for it in self.of(*_KEYS)}))
             known = {it.quantile: value for it in quantiles if (value := found[it.index]) is not None}
             sd = found[sds[0].index] if sds else None
-            yield Summary(group, self._origin(line), int(n), average, sd, known, self._published(cells, RESPONSE_TIME))
+            printed = self._published(cells, RESPONSE_TIME)
+            rounding = self._rounding(cells, mean)
+            yield Summary(group, self._origin(line), int(n), average, sd, known, printed, rounding=rounding)
         yield from self._other_figures(cells, line, faults, self.of(Part.METRIC))
 
     def figures(self, cells: Sequence[str], line: int, faults: list[str]) -> Iterator[Observation]:
@@ -189,7 +254,6 @@ class _Reader:
     def _other_figures(
         self, cells: Sequence[str], line: int, faults: list[str], metrics: Sequence[Column]
     ) -> Iterator[Figure]:
-        whole = first_throughput(self.columns)
         keys = {it: cells[it.index].strip() for it in self.of(*_KEYS)}
         for metric in metrics:
             if not cells[metric.index].strip():
@@ -198,12 +262,17 @@ class _Reader:
             if value is None:
                 continue
             group = self._group(keys, metric)
+            whole = first_throughput([it for it in self.columns if it.condition == metric.condition])
             if metric.metric == THROUGHPUT and metric is not whole:
                 name = metric.name if group.transaction == ALL else f"{group.transaction} ({metric.name})"
                 group = Group(group.condition, name, THROUGHPUT, group.unit, group.run, group.levels)
-            yield Figure(
-                self._numbered(group), self._origin(line), value, self._published(cells, one_spelling(metric.name))
-            )
+            printed, rounding = self._published(cells, one_spelling(metric.name)), self._rounding(cells, metric)
+            yield Figure(self._numbered(group), self._origin(line), value, printed, rounding=rounding)
+
+    def _rounding(self, cells: Sequence[str], column: Column) -> float:
+        """Half a unit of a cell's last digit, in the unit of results."""
+        text = cells[column.index].strip()
+        return column.scale * half_unit(text.replace(",", ".") if self.table.has_decimal_comma else text)
 
     def _group(self, keys: dict[Column, str], metric: Column | None = None) -> Group:
         of = {column.part: text for column, text in keys.items() if text and column.part is not Part.FACTOR}
@@ -217,10 +286,10 @@ class _Reader:
                 self.misnamed[contradiction(name, named, "otherwise in a column")] = None
         transaction = of.get(Part.TRANSACTION, ALL)
         return Group(
-            condition=of.get(Part.CONDITION) or self.naming.condition or "",
+            condition=(metric and metric.condition) or of.get(Part.CONDITION) or self.naming.condition or "",
             transaction=ALL if transaction.lower() == ALL else transaction,
-            metric=RESPONSE_TIME if metric is None else metric.metric,
-            unit="ms" if metric is None else metric.unit,
+            metric=metric.metric if metric else RESPONSE_TIME,
+            unit=metric.unit if metric else "ms",
             run=run,
             levels=(*(it for it in self.naming.levels if it[0] not in own), *factors),
         )

@@ -41,10 +41,11 @@ class Named:
 
 @dataclass(slots=True)
 class Name:
-    """One file's name, as far as it is understood."""
+    """One file's name, as far as it is understood; ``raw`` has its parts with the words that all have in common."""
 
     file: Named
     parts: tuple[tuple[Word, ...], ...]
+    raw: tuple[tuple[Word, ...], ...]
     condition: str | None = None
     run: str = ""
     levels: tuple[tuple[str, Level], ...] = ()
@@ -74,7 +75,7 @@ class Name:
 
 def cut_names(files: Sequence[Named]) -> list[Name]:
     """The words of each name below the folder that all have in common, without the words that all have in common."""
-    names = [Name(file, tuple(tuple(words_of(part)) for part in parts)) for file, parts in _parts(files)]
+    names = [_name(file, parts, is_alone=len(files) < 2) for file, parts in _parts(files)]
     if len(names) < 2:
         return names
     common = _multiset(names[0])
@@ -87,6 +88,16 @@ def cut_names(files: Sequence[Named]) -> list[Name]:
     # All are of one condition: then the word for it is what they have in common.
     kept = Counter({key: count for key, count in common.items() if key[0] not in conditions})
     return [_without(name, kept) for name in names]
+
+
+def _name(file: Named, parts: Sequence[str], *, is_alone: bool) -> Name:
+    """The words of one name; the folder that all have in common says nothing of which run each is."""
+    root, *inner = parts
+    words = [tuple(words_of(root, is_folder=True))]
+    if not is_alone:
+        words = [tuple(word for word in words[0] if word.kind is not Kind.RUN)]
+    words += [tuple(words_of(part, is_folder=number < len(inner))) for number, part in enumerate(inner, 1)]
+    return Name(file, tuple(words), tuple(words))
 
 
 def _parts(files: Sequence[Named]) -> Iterable[tuple[Named, tuple[str, ...]]]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from tdelta.importers.accumulating import side_by_side
 from tdelta.records.observed import Figure, Group, Observation, Origin, Samples, Series, Summary
@@ -23,7 +24,27 @@ def together(observations: Iterable[Observation]) -> Iterator[Observation]:
         if len(parts) == 1:
             yield parts[0]
             continue
-        yield from _merged(parts)
+        begin, end = _begin(parts), _end(parts)
+        for merged in _merged(parts):
+            lasted = None if begin is None or end is None else end - begin
+            yield replace(merged, started_unix_seconds=begin, duration_seconds=lasted)
+
+
+def _begin(parts: Iterable[Observation]) -> float | None:
+    """When the first of the threads began."""
+    return min((it.started_unix_seconds for it in parts if it.started_unix_seconds is not None), default=None)
+
+
+def _end(parts: Iterable[Observation]) -> float | None:
+    """When the last of the threads ended."""
+    return max(
+        (
+            it.started_unix_seconds + it.duration_seconds
+            for it in parts
+            if it.started_unix_seconds is not None and it.duration_seconds is not None
+        ),
+        default=None,
+    )
 
 
 def _merged(parts: list[Observation]) -> Iterator[Observation]:
@@ -62,8 +83,19 @@ def _series(parts: list[Series]) -> Series:
     cautions: tuple[str, ...] = ()
     if any(len(part.values) != length for part in parts):
         cautions = (f"threads' logs differ in length: {length} intervals, as many as the shortest has, are used",)
-    values = tuple(math.fsum(column) for column in zip(*(part.values[:length] for part in parts), strict=True))
-    return Series(first.group, _origin(parts, cautions), first.interval_seconds, values, first.starts_at_seconds)
+    origin = _origin(parts, cautions)
+    if first.group.is_throughput:
+        values = _sums(part.values[:length] for part in parts)
+        return Series(first.group, origin, first.interval_seconds, values, first.starts_at_seconds)
+    counts = _sums(part.counts[:length] for part in parts)
+    totals = _sums([it * n for it, n in zip(part.values[:length], part.counts, strict=False)] for part in parts)
+    means = tuple(total / count for total, count in zip(totals, counts, strict=True))
+    return Series(first.group, origin, first.interval_seconds, means, first.starts_at_seconds, counts)
+
+
+def _sums(parts: Iterable[Iterable[float]]) -> tuple[float, ...]:
+    """Place by place."""
+    return tuple(math.fsum(column) for column in zip(*parts, strict=True))
 
 
 def _origin(parts: Iterable[Samples | Summary | Series | Figure], more: tuple[str, ...] = ()) -> Origin:

@@ -2,14 +2,15 @@
 
 The rules, which ``docs/analyze-files.md`` explains to users:
 
-1. ``--condition name=glob`` decides where it is given; then every file that does not say its conditions itself must
-   match the globs of one name.
+1. ``--condition name=glob`` decides the condition where it is given, and nothing else: levels and runs are found as
+   without it. Every file that does not say its conditions itself must then match the globs of one name.
 2. Otherwise what all names have in common is left out, and the rest is searched for `words`: one for plain or one for
-   encrypted in every file, never both. Without such words anywhere, the outermost folder, else the name, that differs
-   is the condition.
-3. ``t16``, ``16-threads``, ``clients8``, ``bp5g``, ``oltp_read_only`` are levels; ``run2``, ``r2``, ``rep-2`` is a run.
-4. A bare number that counts from 0 or 1 is a run. What else differs is a level if it occurs with two conditions or
-   more (``number``, ``name``), else it tells runs apart; dates and process ids only ever tell runs apart.
+   encrypted in every file, never both; or only one side has a word, and the other's name is the same without it.
+   Without such words anywhere, the outermost folder, else the name, that differs is the condition: in its words
+   (versions such as ``8.0.35`` are words), else in its numbers (`conditions`).
+3. ``t16``, ``16-threads``, ``clients8``, ``bp5g``, ``read-only`` are levels; ``run2``, ``r2``, ``rep-2`` is a run.
+4. What else differs is a run if it counts, a level if it may be a configuration, else it tells runs apart
+   (`differing`); dates and process ids only ever tell runs apart.
 
 Nothing is guessed beyond that: what stays open is an error, which says what was understood of every file.
 """
@@ -17,20 +18,21 @@ Nothing is guessed beyond that: what stays open is an error, which says what was
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from fnmatch import fnmatchcase
 from pathlib import Path
 
 from tdelta.errors import ImportFault, UnknownName, UsageError
+from tdelta.importers.conditions import by_patterns, by_words, matches, patterns_of
 from tdelta.importers.cutting import Name, Named, cut_names
+from tdelta.importers.differing import differences, levels_and_runs
 from tdelta.importers.protocol import Naming
 from tdelta.importers.reading import printable
 from tdelta.importers.suggesting import suggestion
-from tdelta.importers.words import Kind, is_baseline, is_encrypted, words_of
-from tdelta.records.conditions import Level
+from tdelta.importers.words import Kind, is_baseline, is_encrypted, says_encryption, words_of
 
 _MOST_SHOWN = 20
 
 
+_DENIALS = frozenset(("no", "non", "not", "without"))
 _ONLY_RUN = "1"
 """What a run is called that its file's name says nothing of."""
 
@@ -46,27 +48,28 @@ def namings(files: Sequence[Named], asked: Sequence[str] = ()) -> Mapping[Path, 
         ImportFault: what stays open, for all files at once, with a command that would say it.
         UsageError: an ``asked`` that is no ``name=glob``, or whose glob no file matches.
     """
-    silent = [file for file in files if not file.says_itself]
-    patterns = _patterns(asked, silent)
-    names = cut_names(silent)
+    patterns = patterns_of(asked, files)
+    speaking = [file for file in files if file.says_itself and not any(matches(file.path, it) for _, it in patterns)]
+    names = cut_names([file for file in files if file not in speaking])
     if patterns:
-        _by_patterns(names, patterns)
+        by_patterns(names, patterns)
     else:
-        _by_words(names)
-    _levels_and_runs(names)
-    _differences(names)
+        by_words(names)
+    levels_and_runs(names)
+    differences(names)
     _tell_runs_apart(names)
     if any(name.faults or name.twin for name in names):
         raise ImportFault(_open_questions(names))
     return {name.file.path: Naming(name.condition, name.run or _ONLY_RUN, name.levels) for name in names} | _speaking(
-        [file for file in files if file.says_itself]
+        speaking
     )
 
 
 def baseline_of(conditions: Collection[str], asked: str | None = None) -> str:
     """Which condition is the plain one: the one asked for, else the one whose name says so.
 
-    Where no name says so, but all names except one say that something is encrypted, it is that one.
+    Where no name says so, it is the one without a word that all others have: all names except one say that something is
+    encrypted, one denies what they have (``no-pgo``), or they are its name and more (``mysql``, ``mysql-pgo``).
 
     Raises:
         UnknownName: the one asked for is not among them.
@@ -83,6 +86,8 @@ def baseline_of(conditions: Collection[str], asked: str | None = None) -> str:
         return plain[0]
     if not plain and len(silent) == 1 and len(listed) > 1:
         return silent[0]
+    if not plain and (without := _without_the_word(listed)) is not None:
+        return without
     found = "several that do" if plain else "none that does"
     raise UsageError(
         "which condition is the plain one? Expected one whose name says so (none, plain, tde-off, …),"
@@ -91,130 +96,21 @@ def baseline_of(conditions: Collection[str], asked: str | None = None) -> str:
     )
 
 
-def _patterns(asked: Sequence[str], files: Sequence[Named]) -> list[tuple[str, str]]:
-    patterns: list[tuple[str, str]] = []
-    faults: list[str] = []
-    for one in asked:
-        name, equals, glob = one.partition("=")
-        name, glob = name.strip(), glob.strip()
-        if not (name and equals and glob):
-            faults.append(f"--condition {one!r}: expected NAME=GLOB, such as plain='*none*'")
-        elif not any(_matches(file.path, glob) for file in files):
-            faults.append(
-                f"--condition {one!r}: no file matches {glob!r} that does not say its conditions itself. Globs are"
-                " matched on the file's name, on its path as given, and on its full path"
-            )
-        else:
-            patterns.append((name, glob))
-    if faults:
-        raise UsageError("\n".join(faults))
-    return patterns
+def is_about_encryption(conditions: Iterable[str]) -> bool:
+    """Whether names of conditions say that encryption is what they differ in; ``plain`` over ``pgo`` does not."""
+    return any(says_encryption(name) for name in conditions)
 
 
-def _matches(path: Path, glob: str) -> bool:
-    return any(fnmatchcase(text, glob) for text in (path.name, str(path), str(path.absolute())))
-
-
-def _by_patterns(names: list[Name], patterns: list[tuple[str, str]]) -> None:
-    for name in names:
-        found = dict.fromkeys(condition for condition, glob in patterns if _matches(name.file.path, glob))
-        if len(found) == 1:
-            name.condition = next(iter(found))
-        elif found:
-            name.faults.append(f"matches the globs of {' and of '.join(found)}")
-        else:
-            name.faults.append("matches no --condition")
-        name.others = tuple(word.text for word in name.words(Kind.OTHER, Kind.NUMBER, Kind.BASELINE, Kind.ENCRYPTED))
-
-
-def _by_words(names: list[Name]) -> None:
-    if not any(name.words(Kind.BASELINE, Kind.ENCRYPTED) for name in names):
-        _by_what_differs(names)
-        return
-    for name in names:
-        plain = dict.fromkeys(word.value for word in name.words(Kind.BASELINE))
-        encrypted = dict.fromkeys(word.value for word in name.words(Kind.ENCRYPTED))
-        if plain and encrypted:
-            name.faults.append(f"a word for plain ({', '.join(plain)}) and one for encrypted ({', '.join(encrypted)})")
-        elif not plain and not encrypted:
-            name.faults.append("no word for plain or for encrypted")
-        else:
-            name.condition = "-".join(plain or encrypted)
-        name.others = tuple(word.text for word in name.words(Kind.OTHER, Kind.NUMBER))
-
-
-def _by_what_differs(names: list[Name]) -> None:
-    """Without a word of either kind: the outermost part of the names that differs in its words."""
-    depth = max((len(name.parts) for name in names), default=0)
-    for level in range(depth) if len(names) > 1 else reversed(range(depth)):
-        found = [
-            "-".join(word.text for word in name.parts[level] if word.kind is Kind.OTHER)
-            if level < len(name.parts)
-            else ""
-            for name in names
-        ]
-        if len(set(found)) == 1 and (len(names) > 1 or not found[0]):
-            continue
-        for name, condition in zip(names, found, strict=True):
-            if condition:
-                name.condition = condition
-            else:
-                name.faults.append("no word for a condition")
-            name.others = tuple(
-                word.text
-                for number, part in enumerate(name.parts)
-                for word in part
-                if word.kind is Kind.NUMBER or (word.kind is Kind.OTHER and number != level)
-            )
-        return
-    for name in names:
-        name.faults.append("no word for a condition")
-
-
-def _levels_and_runs(names: list[Name]) -> None:
-    for name in names:
-        levels: dict[str, Level] = {}
-        for word in name.words(Kind.LEVEL):
-            if word.level is not None:
-                factor, level = word.level
-                if levels.setdefault(factor, level) != level:
-                    name.faults.append(f"{factor} {levels[factor]} and {factor} {level}")
-        name.levels = tuple(levels.items())
-        runs = dict.fromkeys(word.value for word in name.words(Kind.RUN))
-        name.run = ".".join(runs)
-
-
-def _differences(names: list[Name]) -> None:
-    """What else differs: runs, if a number counts them; a level, if conditions share it; else words for runs."""
-    numbers = [tuple(text for text in name.others if text.isdecimal()) for name in names]
-    counted = {int(found[0]) for found in numbers if len(found) == 1}
-    if (
-        all(len(found) == 1 for found in numbers)
-        and not any(name.run for name in names)
-        and len(counted) > 1
-        and min(counted) in (0, 1)
-        and max(counted) - min(counted) + 1 == len(counted)
-    ):
-        for name, (number,) in zip(names, numbers, strict=True):
-            name.run = str(int(number))
-            name.others = tuple(text for text in name.others if text != number)
-    used: dict[str, set[str | None]] = {}
-    for name in names:
-        used.setdefault("-".join(name.others), set()).add(name.condition)
-    if any(len(conditions) > 1 for text, conditions in used.items() if text):
-        is_number = all(text.isdecimal() for text in used if text)
-        for name in names:
-            text = "-".join(name.others)
-            if text:
-                level: tuple[str, Level] = ("number", int(text)) if is_number else ("name", text)
-                name.levels = (*name.levels, level)
-        return
-    for condition in {name.condition for name in names}:
-        own = [name for name in names if name.condition == condition]
-        common = set(own[0].others).intersection(*(name.others for name in own))
-        for name in own:
-            label = "-".join(text for text in name.others if text not in common)
-            name.run = " ".join(text for text in (label, name.run) if text)
+def _without_the_word(conditions: Sequence[str]) -> str | None:
+    """The one condition that lacks, or denies, what the others are named for."""
+    words = {name: {word.value for word in words_of(name)} for name in conditions}
+    denying = [name for name, found in words.items() if found & _DENIALS]
+    if len(denying) == 1 and len(conditions) == 2:
+        return denying[0]
+    least = [
+        name for name, found in words.items() if found and all(found < it for of, it in words.items() if of != name)
+    ]
+    return least[0] if len(least) == 1 and len(conditions) > 1 and not denying else None
 
 
 def _tell_runs_apart(names: list[Name]) -> None:
@@ -274,10 +170,18 @@ def _quoted(name: str) -> str:
 
 def _remedy(names: Sequence[Name]) -> Iterable[str]:
     if any(name.faults for name in names):
-        groups: dict[str, list[Path]] = {}
-        for name in names:
-            groups.setdefault(name.condition or "baseline", []).append(name.file.path)
         yield "Name files and folders so that one word differs, or say it, for example:"
-        yield from (f"  {line}" for line in suggestion(groups))
+        yield from (f"  {line}" for line in suggestion(_groups(names)))
     if any(name.twin for name in names):
         yield "Tell runs apart in the names of files or folders: run1, run2, …"
+
+
+def _groups(names: Sequence[Name]) -> Mapping[str, Sequence[Path]]:
+    """Files by the condition they might be of: as understood, else by the first folder or name that differs."""
+    groups: dict[str, list[Path]] = {}
+    for name in names:
+        groups.setdefault(name.condition or "baseline", []).append(name.file.path)
+    if len(groups) > 1 or len(names) < 2:
+        return groups
+    first, *rest = [name.file.path for name in names]
+    return {"plain": [first], "encrypted": rest}

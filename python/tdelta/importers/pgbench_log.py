@@ -17,6 +17,7 @@ import math
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import islice, pairwise
 from statistics import median
 
@@ -27,7 +28,7 @@ from tdelta.errors import ImportFault
 from tdelta.importers.accumulating import LONGEST_MS, ExactSum, Gathering, place
 from tdelta.importers.protocol import Naming, Source
 from tdelta.importers.reading import HEAD_BYTES, excerpt
-from tdelta.records.observed import ALL, THROUGHPUT, Group, Observation, Origin, Series, Summary
+from tdelta.records.observed import ALL, RESPONSE_TIME, THROUGHPUT, Group, Observation, Origin, Series, Summary
 
 MOST_INTERVALS = 1_000_000
 
@@ -55,12 +56,14 @@ class PgbenchLog:
         """Samples of the whole mix, and of each script if there are several."""
         gathering: Gathering[str] = Gathering(source.name, "scripts")
         without_time: Counter[str] = Counter()
+        span = _Span()
         rows = 0
         widest = 0
         told: list[str] = []
         lines = _whole_rows(source, is_transaction, told)
         while chunk := list(islice(lines, _LINES_AT_ONCE)):
             scripts, times = _times(chunk, source.name, without_time)
+            span.take(chunk)
             if times.size:
                 gathering.extend(ALL, times, chunk[0][0])
             for script, part in _by_script(scripts, times):
@@ -76,7 +79,7 @@ class PgbenchLog:
         several = len(gathering) > 2
         for samples in gathering.samples(lambda script: _group(naming, script), origin):
             if several or samples.group.transaction == ALL:
-                yield samples
+                yield replace(samples, started_unix_seconds=span.begin, duration_seconds=span.seconds)
 
 
 class PgbenchAggregates:
@@ -92,7 +95,7 @@ class PgbenchAggregates:
 
     def read(self, source: Source, naming: Naming) -> Iterator[Observation]:
         """Throughput at each interval, and the summary of all of them: exact, since the sums are."""
-        starts, counts = array("d"), array("d")
+        starts, counts, totals = array("d"), array("d"), array("d")
         total_us, squares_us = ExactSum(), ExactSum()
         faults: list[str] = []
         others: Counter[str] = Counter()
@@ -110,6 +113,7 @@ class PgbenchAggregates:
                 )
             starts.append(float(row[0]))
             counts.append(float(row[1]))
+            totals.append(float(row[2]))
             total_us.add(float(row[2]))
             squares_us.add(float(row[3]))
             _count_others(row, others)
@@ -119,8 +123,11 @@ class PgbenchAggregates:
             raise ImportFault(f"{source.name}: expected transactions, found {len(starts)} intervals without any")
         told += [f"{count} {words}" for words, count in others.items() if count]
         origin = Origin(source.name, self.name, None, tuple(told))
-        yield _series(naming, origin, starts, counts)
-        yield _summary(naming, origin, int(sum(counts)), total_us.value, squares_us.value)
+        found: list[Series | Summary] = [*_series(naming, origin, starts, counts, totals)]
+        found.append(_summary(naming, origin, int(sum(counts)), total_us.value, squares_us.value))
+        for one in found:
+            lasted = starts[-1] - starts[0] + _interval(starts)
+            yield replace(one, started_unix_seconds=starts[0], duration_seconds=lasted)
 
 
 def is_transaction(row: Sequence[str]) -> bool:
@@ -249,16 +256,50 @@ def _group(naming: Naming, script: str) -> Group:
     return Group(naming.condition or "", transaction, run=naming.run, levels=naming.levels)
 
 
-def _series(naming: Naming, origin: Origin, starts: array[float], counts: array[float]) -> Series:
+def _series(
+    naming: Naming, origin: Origin, starts: array[float], counts: array[float], totals_us: array[float]
+) -> Iterator[Series]:
+    """Throughput and mean response time at each interval; the latter where each had a transaction."""
     steps = [after - before for before, after in pairwise(starts)]
-    interval = median(steps) if steps else 1.0
+    interval = _interval(starts)
     uneven = sum(step != interval for step in steps)
     if uneven:
         told = f"{uneven} of {len(steps)} intervals are not {interval:g} s long, as the others are"
         origin = Origin(origin.file, origin.format, origin.line, (*origin.cautions, told))
-    interval = interval if interval > 0 else 1.0
     group = Group(naming.condition or "", ALL, THROUGHPUT, "/s", naming.run, naming.levels)
-    return Series(group, origin, interval, tuple(count / interval for count in counts))
+    yield Series(group, origin, interval, tuple(count / interval for count in counts))
+    if all(counts):
+        means = tuple(total / count / 1e3 for total, count in zip(totals_us, counts, strict=True))
+        times = replace(group, metric=RESPONSE_TIME, unit="ms")
+        yield Series(times, origin, interval, means, counts=tuple(counts))
+
+
+def _interval(starts: array[float]) -> float:
+    """Seconds between two intervals' starts; 1 where only one is there, or the clock stood still."""
+    steps = [after - before for before, after in pairwise(starts)]
+    found = median(steps) if steps else 1.0
+    return found if found > 0 else 1.0
+
+
+@dataclass(slots=True)
+class _Span:
+    """When the first and the last transaction ended, in seconds since 1970."""
+
+    begin: float | None = None
+    end: float = 0.0
+
+    @property
+    def seconds(self) -> float | None:
+        return None if self.begin is None else self.end - self.begin
+
+    def take(self, chunk: Sequence[tuple[int, str]]) -> None:
+        """Rows are in time order but for what clients of one thread do side by side."""
+        for _, line in (chunk[0], chunk[-1]):
+            row = line.split()
+            if is_transaction(row):
+                ended = int(row[4]) + int(row[5]) / 1e6
+                self.begin = ended if self.begin is None else min(self.begin, ended)
+                self.end = max(self.end, ended)
 
 
 def _summary(naming: Naming, origin: Origin, count: int, total_us: float, squares_us: float) -> Summary:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from tdelta.records.conditions import Level
 from tdelta.records.observed import Observation
@@ -24,11 +24,13 @@ class Naming:
         condition: its condition; None where the file itself must say (a column of a CSV).
         run: which run of the condition.
         levels: further factors that names show, ``(("threads", 16),)``.
+        unit: of figures of which the file says none (``ms``, ``tps``), as the user says it.
     """
 
     condition: str | None
     run: str = "1"
     levels: tuple[tuple[str, Level], ...] = ()
+    unit: str | None = None
 
 
 class Source(Protocol):
@@ -72,3 +74,14 @@ class Importer(Protocol):
         Raises:
             ImportFault: what was expected, what was found, ``file:line``, and what to do; all faults at once.
         """
+
+
+@runtime_checkable
+class Marked(Protocol):
+    """An importer of output in which lines with figures are known each by itself, wherever they stand in a file."""
+
+    def is_mark(self, line: str) -> bool:
+        """Whether a line, without spaces around it, is one that only this tool prints of a run."""
+
+    def has_results(self, source: Source) -> bool:
+        """Whether a file of this format holds a result at all; logs of a build or of a load do not."""

@@ -34,6 +34,7 @@ _OTHER_PACKERS = {
     b"\x04\x22\x4d\x18": "lz4",
     b"7z\xbc\xaf\x27\x1c": "7z",
 }
+_OF_OFFICE = (b"[Content_Types].xml", b"xl/workbook.xml", b"opendocument.spreadsheet")
 _WIDE_TEXT = (b"\xff\xfe", b"\xfe\xff")
 _MARK = b"\xef\xbb\xbf"  # of UTF-8
 _SQLITE = b"SQLite format 3\x00"
@@ -228,6 +229,8 @@ class FileSource:
 
 def looks_binary(head: bytes) -> str | None:
     """What a head shows that is neither text nor a database: ``a zip archive``, ``UTF-16 text``; None if nothing."""
+    if head.startswith(b"PK\x03\x04") and any(part in head for part in _OF_OFFICE):
+        return "a spreadsheet (xlsx, ods): save its sheet as CSV"
     for magic, name in _OTHER_PACKERS.items():
         if head.startswith(magic):
             return f"a {name} archive: unpack it first (gzip is the one that is read)"

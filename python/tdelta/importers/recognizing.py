@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
@@ -18,11 +18,14 @@ from tdelta.importers.csv_rows import CsvRows
 from tdelta.importers.cutting import Named
 from tdelta.importers.merging import together
 from tdelta.importers.naming import namings
+from tdelta.importers.numbers_only import NumbersOnly
 from tdelta.importers.pgbench import PgbenchReport
 from tdelta.importers.pgbench_log import PgbenchAggregates, PgbenchLog
-from tdelta.importers.protocol import Importer, Naming, Source
+from tdelta.importers.protocol import Importer, Marked, Naming, Source
 from tdelta.importers.reading import FileSource, Progress, excerpt, expand, looks_binary
 from tdelta.importers.sysbench import Sysbench
+from tdelta.importers.unprefixed import Unprefixed, without_prefix
+from tdelta.importers.views import one_run_each
 from tdelta.records.observed import Observation
 
 IMPORTERS: tuple[Importer, ...] = (
@@ -34,6 +37,7 @@ IMPORTERS: tuple[Importer, ...] = (
     *hammerdb.IMPORTERS,
     *benchbase.IMPORTERS,
     CsvRows(),
+    NumbersOnly(),
 )
 
 KNOWN_FORMATS = (
@@ -42,7 +46,8 @@ KNOWN_FORMATS = (
     ("Swingbench", "its results file in XML ('<Results …>')"),
     ("HammerDB", "'TEST RESULT : System achieved …', a job's JSON, its jobs database, its time profile"),
     ("BenchBase", "'*.raw.csv', '*.samples.csv', '*.summary.json'"),
-    ("CSV", "a header such as 'condition,transaction,response_ms' or 'condition,threads,tps'"),
+    ("CSV", "a row a condition ('condition,threads,tps'), or a column a condition ('query,plain_ms,tde_ms')"),
+    ("numbers", "one a line, with --unit"),
 )
 """What the formats look like, for those whose file is none of them."""
 
@@ -58,9 +63,12 @@ WITH_TIMES: Mapping[str, str] = {
     "BenchBase readings": "give BenchBase's *.raw.csv",
     "BenchBase summary": "give BenchBase's *.raw.csv",
     "CSV": _OF_YOUR_OWN,
+    "numbers": _OF_YOUR_OWN,
 }
 """By importer: what to do for single response times, or a histogram of them, where its files have none."""
 
+_HINT = re.compile(r"\b[te]ps\b|statistics:|Test execution summary:|Latency histogram|TEST RESULT :|transaction")
+"""What every line that marks a format has: most lines of other files are passed over by it alone."""
 _PER_THREAD = re.compile(r"\.(?P<first>\d+)(?:\.(?P<second>\d+))?$")
 _ENDS = re.compile(r"(?:\.(?:gz|txt))+$")
 _LOWEST_PROCESS = 300
@@ -90,16 +98,18 @@ class _Recognized:
     path: Path
     importer: Importer
     named: Named
+    is_prefixed: bool
 
 
 def read_files(
     paths: Iterable[Path],
     conditions: Sequence[str] = (),
     *,
+    unit: str | None = None,
     progress: Progress = lambda _: None,
     told: Told = lambda _: None,
     importers: Sequence[Importer] = IMPORTERS,
-) -> Iterator[Observation]:
+) -> tuple[Observation, ...]:
     """All observations in files and folders, in the files' order.
 
     All files are recognized and named before the first is read, so that what cannot be done is said at once.
@@ -107,6 +117,7 @@ def read_files(
     Args:
         paths: files and folders as the user named them.
         conditions: his ``name=glob``, in their order; see `tdelta.importers.naming`.
+        unit: of figures of which a file says none, as he says it.
         progress: told of every byte read.
         told: told of files in folders that are no results and were left out.
         importers: the registry, for tests.
@@ -115,39 +126,65 @@ def read_files(
         ImportFault: files that cannot be found, recognized, named or read; as many faults at once as there are.
     """
     files = _recognized(expand(paths), told, importers)
-    names = namings([file.named for file in files], conditions)
+    names = {
+        path: replace(naming, unit=unit) for path, naming in namings([file.named for file in files], conditions).items()
+    }
     faults: list[str] = []
+    found: list[Observation] = []
     runs: dict[object, list[_Recognized]] = {}
     for file in files:
         runs.setdefault(_run_of(file, names[file.path]), []).append(file)
     for run in runs.values():
         try:
             if len(run) == 1:
-                yield from _observations(run[0], names, progress)
+                found += _observations(run[0], names, progress)
             else:
-                yield from together([it for file in run for it in _observations(file, names, progress)])
+                found += together([it for file in run for it in _observations(file, names, progress)])
         except ImportFault as fault:
             faults.append(str(fault))
     if faults:
         raise ImportFault("\n".join(faults))
+    return tuple(one_run_each(found))
 
 
-def recognize(source: Source, importers: Sequence[Importer] = IMPORTERS) -> Importer:
-    """The importer that knows this file.
+def recognize(source: Source, importers: Sequence[Importer] = IMPORTERS) -> tuple[Importer, Source]:
+    """The importer that knows this file, and the file as that importer reads it.
+
+    By its head, where that shows its format; else by the first line that only one tool prints, wherever it stands and
+    whatever prefix a container's log or a time stamp put before it.
 
     Raises:
         ImportFault: none does, or more than one.
     """
     found = [importer for importer in importers if importer.recognizes(source)]
     if len(found) == 1:
-        return found[0]
+        return found[0], source
     if found:
         names = " and ".join(importer.name for importer in found)
         raise ImportFault(f"{source.name}: expected one format, found what looks like {names}. Split the file")
     kind = looks_binary(source.head)
+    within = None if kind else _by_any_line(source, importers)
+    if within is not None:
+        return within
     line = source.head.split(b"\n", 1)[0].rstrip(b"\r")
     what = kind or f"a file that begins {excerpt(line)}"
     raise ImportFault(f"{source.name}: expected results of a known format, found {what}")
+
+
+def _by_any_line(source: Source, importers: Sequence[Importer]) -> tuple[Importer, Source] | None:
+    marked = [importer for importer in importers if isinstance(importer, Marked)]
+    try:
+        for _, line in source.text_lines():
+            if _HINT.search(line) is None:
+                continue
+            for importer in marked:
+                if importer.is_mark(line.strip()):
+                    return importer, source
+                if importer.is_mark(without_prefix(line).strip()):
+                    return importer, Unprefixed(source)
+    except ImportFault:  # a line without end, or no text: not a result
+        return None
+    return None
 
 
 def _recognized(paths: Sequence[tuple[Path, bool]], told: Told, importers: Sequence[Importer]) -> list[_Recognized]:
@@ -157,14 +194,11 @@ def _recognized(paths: Sequence[tuple[Path, bool]], told: Told, importers: Seque
     left_out: list[str] = []
     for path, is_asked_for in paths:
         try:
-            source = FileSource(path)
-            importer = recognize(source, importers)
+            file = _recognized_one(path, importers, must_have_results=not is_asked_for)
         except ImportFault as fault:
             (faults if is_asked_for else left_out).append(str(fault))
             continue
-        says = isinstance(importer, SaysConditions) and importer.says_conditions(source)
-        process, thread = _process_and_thread(path) if isinstance(importer, PerThread) else (None, None)
-        found.append(_Recognized(path, importer, Named(path, importer.name, says, thread, process)))
+        found.append(file)
     if faults or not found:
         shapes = "\n".join(f"  {name:<10}  {looks}" for name, looks in KNOWN_FORMATS)
         raise ImportFault("\n".join((*faults, *(left_out if not found else ()), "Formats that are read:", shapes)))
@@ -173,8 +207,21 @@ def _recognized(paths: Sequence[tuple[Path, bool]], told: Told, importers: Seque
     return found
 
 
+def _recognized_one(path: Path, importers: Sequence[Importer], *, must_have_results: bool) -> _Recognized:
+    importer, source = recognize(FileSource(path), importers)
+    if must_have_results and isinstance(importer, Marked) and not importer.has_results(source):
+        raise ImportFault(
+            f"{source.name}: output of {importer.name} without a result: of building or loading the data, or cut off"
+        )
+    says = isinstance(importer, SaysConditions) and importer.says_conditions(source)
+    process, thread = _process_and_thread(path) if isinstance(importer, PerThread) else (None, None)
+    named = Named(path, importer.name, says, thread, process)
+    return _Recognized(path, importer, named, isinstance(source, Unprefixed))
+
+
 def _observations(file: _Recognized, names: Mapping[Path, Naming], progress: Progress) -> Iterator[Observation]:
-    yield from file.importer.read(FileSource(file.path, progress=progress), names[file.path])
+    source: Source = FileSource(file.path, progress=progress)
+    yield from file.importer.read(Unprefixed(source) if file.is_prefixed else source, names[file.path])
 
 
 def _process_and_thread(path: Path) -> tuple[str | None, str | None]:

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from tdelta.errors import ImportFault
 from tdelta.importers.protocol import Naming, Source
 from tdelta.importers.reading import excerpt
+from tdelta.importers.rounding import half_unit
 from tdelta.importers.sysbench_run import Run
 from tdelta.records.observed import Observation
 
@@ -50,6 +51,15 @@ class Sysbench:
         return any(
             line in (_OPTIONS, _BARS, *_REPORTS[:4]) or _BANNER.match(line) or _is_progress(line) for line in lines
         )
+
+    def is_mark(self, line: str) -> bool:
+        """Whether a line is of a run: a progress line, or the head of a histogram or of a report."""
+        return line in (_BARS, *_REPORTS[:4]) or _is_progress(line)
+
+    def has_results(self, source: Source) -> bool:
+        """Whether there is such a line, or a row of the CSV hook."""
+        lines = (line.strip() for _, line in source.text_lines())
+        return any(self.is_mark(line) or _CSV.match(line) for line in lines)
 
     def read(self, source: Source, naming: Naming) -> Iterator[Observation]:
         """Its runs, one after the other. Runs at the same number of threads are told apart by their order."""
@@ -111,6 +121,7 @@ class _Reader:
             self._take_interval(run, number, interval)
         elif _CSV.match(text):
             run.add_interval(number, self._source.name, *_csv_figures(text))
+            run.rounding = half_unit(text.split(",")[2])
         elif text == _BARS:
             self._in_bars = True
         elif self._in_bars and (bar := _BAR.match(text)):
@@ -136,6 +147,7 @@ class _Reader:
             run.add_interval(
                 number, self._source.name, float(interval[1]), int(progress[1]), float(progress[2]), per_second
             )
+            run.rounding = half_unit(progress[2])
         elif rest.startswith("Checkpoint report"):
             run.has_checkpoints = True
         elif rest.startswith(("thds:", "threads:")):

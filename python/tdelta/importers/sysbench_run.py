@@ -6,6 +6,7 @@ import math
 import re
 from array import array
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import pairwise
 from statistics import median
 
@@ -13,6 +14,7 @@ from tdelta.errors import ImportFault
 from tdelta.importers.accumulating import LONGEST_MS, place
 from tdelta.importers.belonging import Levels, apart, contradiction, with_said
 from tdelta.importers.protocol import Naming
+from tdelta.importers.rounding import half_unit
 from tdelta.records.conditions import Level
 from tdelta.records.observed import (
     THROUGHPUT,
@@ -57,12 +59,16 @@ class Run:
         self.threads: int | None = None
         self.cautions: list[str] = []
         self.has_checkpoints = False
+        self.rounding = 0.0
+        """Of throughput in intervals."""
         self._seconds = array("d")
         self._transactions = array("d")
         self._queries = array("d")
         self._most_threads = 0
         self._bars: dict[float, int] = {}
         self._facts: dict[str, tuple[float, ...]] = {}
+        self._roundings: dict[str, float] = {}
+        """Of the last figure of each fact."""
         self._quantiles: dict[float, float] = {}
         self._in_report = False
         self._line: int | None = None
@@ -112,6 +118,7 @@ class Run:
         for name, pattern in _FACTS.items():
             if match := pattern.match(text):
                 self._facts[name] = tuple(float(found) for found in match.groups())
+                self._roundings[name] = half_unit(match.groups()[-1])
                 self._line = line if name == "events" else self._line
                 return
         if (match := _PERCENTILE.match(text)) and float(match[2]) <= LONGEST_MS:
@@ -135,18 +142,27 @@ class Run:
         timed = Group(naming.condition or "", run=run, levels=levels)
         self._caution()
         origin = Origin(file, "sysbench", None, tuple(dict.fromkeys(self.cautions)))
+        for one in self._all_of(timed, origin, file):
+            yield replace(one, duration_seconds=self._lasted)
+
+    def _all_of(self, timed: Group, origin: Origin, file: str) -> Iterator[Observation]:
         summary = None if self.has_checkpoints else self._summary(timed, origin, file)
         for transaction, values in (("all", self._transactions), (QUERIES, self._queries)):
             if values and not any(math.isnan(value) for value in values):
-                group = Group(timed.condition, transaction, THROUGHPUT, "/s", run, levels)
-                yield self._series(group, origin, values)
+                yield self._series(_rate_of(timed, transaction), origin, values)
         if self._bars:
             yield Binned(timed, origin, _bins(self._bars))
         if summary is not None:
             yield summary
-        per_second = None if self.has_checkpoints else self._per_second()
-        if per_second is not None:
-            yield Figure(Group(timed.condition, "all", THROUGHPUT, "/s", run, levels), origin, per_second)
+        if not self.has_checkpoints and (printed := self._per_second()) is not None:
+            yield Figure(_rate_of(timed, "all"), origin, printed[0], rounding=printed[1])
+
+    @property
+    def _lasted(self) -> float | None:
+        """By its report, else up to its last interval."""
+        if "seconds" in self._facts and not self.has_checkpoints:
+            return self._facts["seconds"][0]
+        return self.last_second
 
     def _levels(self, naming: Naming) -> tuple[Levels, Level | None]:
         """The levels, and what the file's name says of the threads where it is wrong."""
@@ -175,7 +191,7 @@ class Run:
             told = f"{uneven} of {len(steps)} intervals are not {interval:g} s long, as the others are"
             origin = Origin(origin.file, origin.format, origin.line, (*origin.cautions, told))
         start = max(0.0, self._seconds[0] - interval)
-        return Series(group, origin, interval or 1.0, tuple(values), start)
+        return Series(group, origin, interval or 1.0, tuple(values), start, rounding=self.rounding)
 
     def _summary(self, group: Group, origin: Origin, file: str) -> Summary | None:
         """The mean: the sum of all times over their number where both are printed, else what is printed as ``avg``."""
@@ -197,15 +213,31 @@ class Run:
             raise ImportFault(
                 f"{place(file, self._line)}: expected a mean of at most {LONGEST_MS:g} ms, found {mean:g}"
             )
-        return Summary(group, origin, events, mean, None, dict(self._quantiles))
+        return Summary(
+            group, origin, events, mean, None, dict(self._quantiles), rounding=self._rounding_of_mean(events)
+        )
 
-    def _per_second(self) -> float | None:
-        if "transactions" in self._facts:
-            return self._facts["transactions"][1]
-        if "eps" in self._facts:
-            return self._facts["eps"][0]
+    def _rounding_of_mean(self, events: int) -> float:
+        """Of the sum over so many events, or of what is printed as ``avg``; in ms."""
+        if "sum" in self._facts:
+            return self._roundings["sum"] / events
+        if "sum_s" in self._facts:
+            return 1e3 * self._roundings["sum_s"] / events
+        return self._roundings["avg"]
+
+    def _per_second(self) -> tuple[float, float] | None:
+        """Throughput, and how it is rounded."""
+        for name in ("transactions", "eps"):
+            if name in self._facts:
+                return self._facts[name][-1], self._roundings[name]
         events, seconds = self._facts.get("events", (0.0,))[0], self._facts.get("seconds", (0.0,))[0]
-        return events / seconds if events and seconds else None
+        if not events or not seconds:
+            return None
+        return events / seconds, events / seconds * self._roundings["seconds"] / seconds
+
+
+def _rate_of(timed: Group, transaction: str) -> Group:
+    return replace(timed, transaction=transaction, metric=THROUGHPUT, unit="/s")
 
 
 def _bins(bars: dict[float, int]) -> Bins:

@@ -24,20 +24,38 @@ _ENCRYPTED = (
     rf"{_HIDDEN}{_GAP}(?:on|yes|true|enabled)|{_AES}|{_HIDDEN}|aes|luks|sqlcipher|gocryptfs|dm[-_]?crypt|chacha20|on"
 )
 _CONCURRENT = r"threads?|thrds?|thds?|thr|clients?|users?|vus?|connections?|conns?"
+_WORKLOAD = (
+    r"read[-_ ]?only|read[-_ ]?write|write[-_ ]?only|select[-_ ]?only|point[-_ ]?select|simple[-_ ]?update"
+    r"|rnd(?:rd|wr|rw)|seq(?:rd|wr|rewr)|ycsb[-_]?[a-f]|r[ow]|wo"
+)
 _LEVEL = (
-    rf"(?:{_CONCURRENT}){_GAP}\d{{1,6}}|[tc]\d{{1,6}}|\d{{1,6}}[-_ ]?(?:{_CONCURRENT})|\d{{1,6}}t"
+    rf"(?:{_CONCURRENT}){_GAP}\d{{1,6}}|[tc]\d{{1,6}}|\d{{1,6}}[-_ ]?(?:{_CONCURRENT})|\d{{1,6}}th?"
     r"|(?:buffer[-_ ]?pool|shared[-_ ]?buffers|buffer|bp|cache)[-_ =]?\d+(?:\.\d+)?[-_ ]?[kmgt]i?b?"
     r"|oltp[-_](?:read[-_]only|read[-_]write|write[-_]only|point[-_]select|update[-_](?:non[-_])?index|insert|delete)"
     r"|select[-_]random[-_](?:points|ranges)|bulk[-_]insert|tpc[-_]?[bch]"
+    rf"|{_WORKLOAD}"
 )
-_RUN = rf"(?:run|repeat|repetition|replicate|rep|trial|iteration|iter|round){_GAP}\d{{1,6}}|r\d{{1,6}}"
+_RUN = rf"(?:run|repeat|repetition|replicate|rep|trial|try|attempt|iteration|iter|round){_GAP}\d{{1,6}}|r\d{{1,6}}"
 _STAMP = r"(?:19|20)\d\d[-_.]?[01]\d[-_.]?[0-3]\d(?:[-_.t ]?[0-2]\d[-_.:]?[0-5]\d(?:[-_.:]?[0-5]\d)?z?)?|\d{5,}"
-_WORDS = re.compile(
-    rf"(?<![^\W_])(?:(?P<stamp>{_STAMP})|(?P<baseline>{_BASELINE})|(?P<encrypted>{_ENCRYPTED})|(?P<level>{_LEVEL})"
-    rf"|(?P<run>{_RUN})|(?P<number>\d+))(?![^\W_])|(?P<other>[^\W_]+)"
-)
+_VERSION = r"v\d+(?:\.\d+){1,3}|\d+(?:\.\d+){2,3}"
+
+
+def _words(version: str) -> re.Pattern[str]:
+    return re.compile(
+        rf"(?<![^\W_])(?:(?P<stamp>{_STAMP})|(?P<baseline>{_BASELINE})|(?P<encrypted>{_ENCRYPTED})|(?P<level>{_LEVEL})"
+        rf"|(?P<run>{_RUN})|(?P<version>{version})|(?P<number>\d+))(?![^\W_])|(?P<other>[^\W_]+)"
+    )
+
+
+_WORDS = _words(_VERSION)
+_FOLDER_WORDS = _words(rf"{_VERSION}|\d+\.\d+")
+"""``16.2`` is a version as a folder; of a file it may be 16 threads, run 2."""
 _SEPARATORS = re.compile(r"[-_ =:]+")
+_LOAD = re.compile(rf"oltp|select|bulk|tpc|(?:{_WORKLOAD})$")
 _LEVEL_NAMES = {"t": "threads", "c": "clients", "u": "users", "v": "users", "cl": "clients", "co": "connections"}
+
+
+_SPEAKING = re.compile(r"tde|enc|crypt|cipher|aes|luks|chacha|plain.?text|clear.?text")
 
 
 class Kind(StrEnum):
@@ -63,10 +81,10 @@ class Word:
     level: tuple[str, Level] | None = None
 
 
-def words_of(name: str) -> Iterator[Word]:
-    """The words of a name, from left to right."""
-    for match in _WORDS.finditer(name.lower()):
-        kind = Kind(match.lastgroup or "other")
+def words_of(name: str, *, is_folder: bool = False) -> Iterator[Word]:
+    """The words of a name, from left to right. A version (``8.0.35``) is a word as any other."""
+    for match in (_FOLDER_WORDS if is_folder else _WORDS).finditer(name.lower()):
+        kind = Kind.OTHER if match.lastgroup in (None, "version") else Kind(match.lastgroup)
         text = match[0]
         match kind:
             case Kind.LEVEL:
@@ -92,6 +110,12 @@ def is_encrypted(condition: str) -> bool:
     return Kind.ENCRYPTED in kinds and Kind.BASELINE not in kinds
 
 
+def says_encryption(condition: str) -> bool:
+    """Whether a condition's name speaks of encryption, for or against it; ``on``, ``off`` and ``plain`` do not."""
+    words = [word for word in words_of(condition) if word.kind in (Kind.BASELINE, Kind.ENCRYPTED)]
+    return any(_SPEAKING.search(word.text) for word in words)
+
+
 def _one_spelling(text: str) -> str:
     """``AES_256`` and ``aes256`` are ``aes-256``."""
     return re.sub(r"^aes-?(\d+)-?", r"aes-\1-", _SEPARATORS.sub("-", text)).rstrip("-")
@@ -99,7 +123,7 @@ def _one_spelling(text: str) -> str:
 
 def _level_of(text: str) -> tuple[str, Level]:
     """``16threads`` is ``("threads", 16)``; ``bp5g`` is ``("cache", "5 GB")``; a known load is its own name."""
-    if text.startswith(("oltp", "select", "bulk", "tpc")):
+    if _LOAD.match(text):
         return "workload", re.sub(r"[- ]", "_", text)
     number = re.sub(r"[^\d.]", "", text).strip(".")
     letters = re.sub(r"[\d.\W_]", "", text)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tdelta.errors import UsageError
-from tdelta.importers.naming import baseline_of
+from tdelta.errors import ImportFault, UsageError
+from tdelta.importers.csv_units import asked_unit
+from tdelta.importers.naming import baseline_of, is_about_encryption
 from tdelta.importers.reading import total_bytes
 from tdelta.importers.recognizing import WITH_TIMES, read_files
 from tdelta.inference.observed import AnalysisSettings, ComparisonPicture, analyze_with_pictures, parse_priors
@@ -16,6 +20,8 @@ from tdelta.records import RESPONSE_TIME, AnalysisResult, Comparison, Event, Fig
 from tdelta.session.copies import without_copies
 from tdelta.session.tables import PREFIX, table, tables
 
+STDIN = "-"
+"""Standard input, among the files."""
 _QUIET_SECONDS = 1.0
 _REASONS = 3
 _MEGABYTE = 10**6
@@ -35,6 +41,7 @@ class AnalysisRequest:
         metric: which one decides; None: response time if there is any.
         transaction: which one decides; None: the whole mix if there is one.
         slo_seconds: what a transaction may take; how often it took longer is told, and never decided on.
+        unit: of figures of which a file says none: ``ms``, ``tps``.
     """
 
     files: tuple[str, ...]
@@ -46,6 +53,7 @@ class AnalysisRequest:
     metric: str | None = None
     transaction: str | None = None
     slo_seconds: float | None = None
+    unit: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +65,33 @@ class Analysis:
 
 
 def analyze_files(request: AnalysisRequest, observe: Callable[[Event], None] = lambda _: None) -> Analysis:
+    """Read the files, ``-`` for standard input among them, and compare each condition with the baseline.
+
+    Raises:
+        UsageError: as `_analyze`, and where standard input is a terminal.
+    """
+    if STDIN not in request.files:
+        return _analyze(request, observe)
+    with tempfile.TemporaryDirectory(prefix="stdin-") as folder:
+        kept = _kept_stdin(Path(folder))
+        files = tuple(str(kept) if file == STDIN else file for file in request.files)
+        try:
+            return _analyze(replace(request, files=files), observe)
+        except ImportFault as error:
+            raise ImportFault(str(error).replace(str(kept), STDIN)) from None
+
+
+def _kept_stdin(folder: Path) -> Path:
+    """What comes through the pipe, as a file: its form must be seen before it is read."""
+    if sys.stdin.isatty():
+        raise UsageError("-: expected results through a pipe, found a terminal. Name a file, or: … | tdelta analyze -")
+    kept = folder / STDIN
+    with kept.open("wb") as file:
+        shutil.copyfileobj(sys.stdin.buffer, file)
+    return kept
+
+
+def _analyze(request: AnalysisRequest, observe: Callable[[Event], None]) -> Analysis:
     """Read the files, and compare each condition with the baseline.
 
     Args:
@@ -84,6 +119,7 @@ def analyze_files(request: AnalysisRequest, observe: Callable[[Event], None] = l
     result = replace(
         result,
         budget=request.budget,
+        is_encryption=_is_encryption(observations),
         comparisons=_with_published(result.comparisons, observations),
         cautions=tuple(
             dict.fromkeys((*distinct.cautions, *_cautions(observations), *result.cautions, *_without_tail(result)))
@@ -98,7 +134,8 @@ def _read(
 ) -> tuple[Observation, ...]:
     """All observations; ``told`` hears of files in folders that are no results."""
     paths = _paths(request.files)
-    found = read_files(paths, request.conditions, progress=_progress(observe, paths), told=told)
+    unit = None if request.unit is None else asked_unit(request.unit)
+    found = read_files(paths, request.conditions, unit=unit, progress=_progress(observe, paths), told=told)
     return tuple(_named(observation) for observation in found)
 
 
@@ -112,7 +149,8 @@ def _paths(files: Sequence[str]) -> tuple[Path, ...]:
 def _named(found: Observation) -> Observation:
     """A published table's figures as the user named them, not by where the package happens to lie."""
     names = {str(known.path): f"{PREFIX}{known.name}" for known in tables()}
-    name = names.get(found.origin.file)
+    is_stdin = Path(found.origin.file).name == STDIN
+    name = STDIN if is_stdin else names.get(found.origin.file)
     return found if name is None else replace(found, origin=replace(found.origin, file=name))
 
 
@@ -162,6 +200,13 @@ def _without_tail(result: AnalysisResult) -> Iterator[str]:
     remedies = dict.fromkeys(WITH_TIMES[name] for name in formats if name in WITH_TIMES)
     remedy = f". To have one: {'; '.join(remedies)}" if remedies else ""
     yield f"--slo{some}: {'; '.join(reasons[:_REASONS])}{more}{remedy}"
+
+
+def _is_encryption(observations: Sequence[Observation]) -> bool:
+    """Whether the conditions' names, or a column's in their files, say that encryption is what they differ in."""
+    return is_about_encryption({it.group.condition for it in observations}) or any(
+        it.is_encryption for it in observations
+    )
 
 
 def _source(observations: Sequence[Observation]) -> str | None:

@@ -78,7 +78,7 @@ SAYING = [
 def test_every_format_is_believed_before_its_files_name_and_says_so(fixture, factor, said):
     path = FIXTURES / fixture
     naming = Naming("tde", levels=((factor, 99), ("cache", "5 GB")))
-    observations = list(recognize(FileSource(path)).read(FileSource(path), naming))
+    observations = list(recognize(FileSource(path))[0].read(FileSource(path), naming))
     assert observations
     told = f"the file's name says {factor} 99, the file itself {said}: the file is believed"
     for found in observations:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 from tdelta.errors import ImportFault, UnknownName, UsageError
 from tdelta.importers.cutting import Named
-from tdelta.importers.naming import baseline_of, namings
+from tdelta.importers.naming import baseline_of, is_about_encryption, namings
 from tdelta.importers.protocol import Naming
 from tdelta.importers.words import is_baseline, is_encrypted, words_of
 
@@ -64,6 +65,9 @@ def test_what_all_names_have_in_common_says_nothing() -> None:
         ("bp5g", ("cache", "5 GB")),
         ("cache-512mb", ("cache", "512 MB")),
         ("oltp_read_only", ("workload", "oltp_read_only")),
+        ("read-only", ("workload", "read_only")),
+        ("RW", ("workload", "rw")),
+        ("128th", ("threads", 128)),
         ("tpcc", ("workload", "tpcc")),
     ],
 )
@@ -113,6 +117,79 @@ def test_words_that_conditions_share_are_levels_and_others_tell_runs_apart() -> 
     runs = named("plain/monday.log", "plain/tuesday.log", "tde/friday.log")
     assert runs["plain/tuesday.log"] == ("plain", "tuesday", {})
     assert runs["tde/friday.log"] == ("tde", "1", {})
+
+
+TIERS = [f"{folder}/Tier{gb}G-run{run}.txt" for folder in ("plain", "tde") for gb in (2, 32) for run in (1, 2)]
+
+
+def test_the_users_globs_decide_conditions_and_leave_levels_and_runs_as_they_are() -> None:
+    found = named(*TIERS, asked=("plain=*/plain/*", "tde=*/tde/*"))
+    assert found == named(*TIERS)
+    assert found["tde/Tier32G-run2.txt"] == ("tde", "2", {"name": "tier32g"})
+
+
+def test_configurations_are_levels_even_where_the_other_condition_has_none_of_them() -> None:
+    found = named("a/io6000.log", "a/io7000.log", "b/io6000.log", "b/io9000.log", asked=("plain=*/a/*", "tde=*/b/*"))
+    assert [levels for _, _, levels in found.values()] == [{"name": f"io{at}"} for at in (6000, 7000, 6000, 9000)]
+    alone = named("plain_16.log", "plain_64.log", "tde_32.log", "tde_128.log")
+    assert [levels["number"] for _, _, levels in alone.values()] == [16, 64, 32, 128]
+
+
+def test_the_last_of_two_numbers_may_count_runs() -> None:
+    found = named(
+        *(f"{name}_{threads}_{run}.txt" for name in ("plain", "enc") for threads in (16, 64) for run in (1, 2))
+    )
+    assert found["enc_64_2.txt"] == ("enc", "2", {"number": 64})
+
+
+def test_the_folder_that_all_have_in_common_says_no_run() -> None:
+    files = [Named(Path(f"r2/{folder}/run3.log"), FORMAT) for folder in ("plain", "tde")]
+    assert {naming.run for naming in namings(files).values()} == {"3"}
+
+
+def test_one_sides_name_may_be_the_others_and_a_word() -> None:
+    folders = named("mysql/run1.log", "mysql/run2.log", "mysql-tde/run1.log", "mysql-tde/run2.log")
+    assert [found[:2] for found in folders.values()] == [
+        ("mysql", "1"), ("mysql", "2"), ("mysql-tde", "1"), ("mysql-tde", "2"),
+    ]  # fmt: skip
+    files = named("sysbench_16.log", "sysbench_16_tde.log", "sysbench_64.log", "sysbench_64_tde.log")
+    assert files["sysbench_64.log"] == ("sysbench", "1", {"number": 64})
+    assert files["sysbench_64_tde.log"] == ("sysbench-tde", "1", {"number": 64})
+    assert [it[0] for it in named("run1.log", "run1_enc.log").values()] == ["no-enc", "enc"]
+    assert [it[0] for it in named("mysql/a.log", "mysql-non-pgo/a.log").values()] == ["mysql", "mysql-non-pgo"]
+    several = named("mysql/a.log", "mysql-tde/a.log", "maria/a.log", "maria-tde/a.log")
+    assert several["maria-tde/a.log"] == ("tde", "1", {"name": "maria"})
+    assert several["maria/a.log"] == ("no-tde", "1", {"name": "maria"})
+
+
+def test_folders_of_versions_are_conditions_and_workloads_in_names_are_levels() -> None:
+    runs = named("8.0.35/run1.log", "8.0.35/run2.log", "8.4.0/run1.log", "8.4.0/run2.log")
+    assert runs["8.4.0/run2.log"] == ("8.4.0", "2", {})
+    found = named(*(f"{version}/read-{kind}-16.log" for version in ("3.2.80", "4.5.5") for kind in ("only", "write")))
+    assert found["4.5.5/read-write-16.log"] == ("4.5.5", "1", {"workload": "read_write"})
+    assert [it[0] for it in named("13/bench.log", "18/bench.log").values()] == ["13", "18"]
+
+
+def test_a_workload_in_place_of_a_word_is_no_condition_without_it() -> None:
+    names = [f"pgbench_{version}_{load}.log" for version in (13, 18) for load in ("readonly", "standard", "prepared")]
+    with pytest.raises(ImportFault, match=r"13_readonly\.log .*no word for a condition"):
+        named(*names)
+    found = named(*names, asked=("pg13=*_13_*", "pg18=*_18_*"))
+    assert found["pgbench_18_readonly.log"] == ("pg18", "1", {"workload": "readonly"})
+    assert found["pgbench_18_standard.log"] == ("pg18", "1", {"name": "standard"})
+
+
+def test_a_suggestion_names_folders_and_never_matches_every_file() -> None:
+    names = [f"{folder}/{number}x.log" for folder in ("one", "two-tde", "three-aes") for number in range(30)]
+    with pytest.raises(ImportFault) as caught:
+        named(*names)
+    options = options_in(str(caught.value))
+    assert "baseline=*/one/*" in options
+    assert len(options) == 3
+    with pytest.raises(ImportFault) as caught:
+        named("run1.log", "run2.log", "run3.log")
+    found = [option.partition("=")[2] for option in options_in(str(caught.value))]
+    assert all(not all(fnmatchcase(f"results/run{run}.log", glob) for run in (1, 2, 3)) for glob in found)
 
 
 def test_dates_and_process_ids_only_tell_runs_apart() -> None:
@@ -176,8 +253,9 @@ def options_in(message: str) -> tuple[str, ...]:
 @pytest.mark.parametrize(
     "names",
     [
-        ("run1.log", "run1_enc.log"),
-        ("sysbench_16.txt", "sysbench_enc_16.txt"),
+        ("run1.log", "tde.log"),
+        ("results.txt", "sysbench_enc_16.txt"),
+        ("run1.log", "run2.log", "run3.log"),
         ("tde_plain.log", "tde.log", "other.log"),
         ("a/x.log", "a/tde.log", "b/none.log"),
     ],
@@ -201,7 +279,7 @@ def test_files_that_look_like_one_run_are_an_error() -> None:
 
 def test_a_file_without_a_run_is_not_taken_for_the_one_that_is_called_the_first() -> None:
     with pytest.raises(ImportFault, match="Tell runs apart"):
-        named("A", "B", "1:A")
+        named("A", "B", "A-run1")
 
 
 def test_files_that_say_their_conditions_are_told_apart_by_run_words_or_order() -> None:
@@ -238,6 +316,9 @@ def test_any_names_are_understood_or_refused(names: list[str]) -> None:
         (("TDE off", "TDE on"), "TDE off"),
         (("before", "tde"), "before"),
         (("No encryption", "AES-128", "AES-256"), "No encryption"),
+        (("mysql", "mysql-non-pgo"), "mysql-non-pgo"),
+        (("mysql-pgo", "mysql"), "mysql"),
+        (("mysql-tde", "mysql"), "mysql"),
     ],
 )
 def test_the_baseline_is_the_one_whose_name_says_so(conditions: tuple[str, ...], baseline: str) -> None:
@@ -251,6 +332,23 @@ def test_the_baseline_may_be_named_and_must_be_where_names_do_not_say_it() -> No
     for conditions in (("before", "after"), ("none", "plain", "tde"), ("aes-128", "aes-256"), ("tde",), ()):
         with pytest.raises(UsageError, match="--baseline"):
             baseline_of(conditions)
+
+
+@pytest.mark.parametrize(
+    ("conditions", "is_said"),
+    [
+        (("plain", "tde"), True),
+        (("none", "aes-256"), True),
+        (("unencrypted", "rest"), True),
+        (("mysql", "mysql-luks"), True),
+        (("mysql56", "mysql57"), False),
+        (("plain", "pgo"), False),
+        (("off", "on"), False),
+        (("8.0.35", "8.4.0"), False),
+    ],
+)
+def test_only_names_that_speak_of_encryption_are_called_encryption(conditions: tuple[str, ...], is_said: bool) -> None:
+    assert is_about_encryption(conditions) is is_said
 
 
 def test_words_keep_their_order_and_one_spelling() -> None:

@@ -23,8 +23,11 @@ def report(name: str) -> str:
 
 def test_version_9_6_excludes_connections_and_has_progress() -> None:
     found = read(PgbenchReport(), FOLDER / "pgbench-9.6.txt")
-    series = only(found, Series)
+    series, times = all_of(found, Series)
     assert (series.interval_seconds, series.starts_at_seconds, series.values) == (5.0, 0.0, (1000.2, 1010.6, 1004.0))
+    assert (times.group.metric, times.values, times.counts) == (
+        "response_time", (0.994, 0.984, 0.99), (5001.0, 5053.0, 5020.0),
+    )  # fmt: skip
     assert series.group.levels == (("clients", 1),)
     assert only(found, Figure).value == 1005.209412
     summary = only(found, Summary)
@@ -69,7 +72,8 @@ def test_runs_in_one_file_are_told_apart(tmp_path: Path) -> None:
         ("1.2", (("clients", 1),)),
         ("1", (("clients", 8),)),
     ]
-    assert [it.values for it in all_of(found, Series)] == [(1000.2, 1010.6, 1004.0)] * 3
+    rates = [it.values for it in all_of(found, Series) if it.group.is_throughput]
+    assert rates == [(1000.2, 1010.6, 1004.0)] * 3
 
 
 def test_an_aborted_run_before_a_good_one_is_not_mixed_with_it(tmp_path: Path) -> None:
@@ -85,7 +89,7 @@ def test_an_aborted_run_before_a_good_one_is_not_mixed_with_it(tmp_path: Path) -
 
 def test_a_run_without_its_report_says_so(tmp_path: Path) -> None:
     text = "".join(f"progress: {second}.0 s, {100 + second}.0 tps, lat 1.0 ms stddev 0.1\n" for second in (1, 2, 3))
-    series = only(read_text(PgbenchReport(), tmp_path, text + "progress: 4.0 s, 1"), Series)
+    series, _ = all_of(read_text(PgbenchReport(), tmp_path, text + "progress: 4.0 s, 1"), Series)
     assert series.values == (101.0, 102.0, 103.0)
     assert "the file ends within line 4, which is left out" in series.origin.cautions
     assert any("report is missing" in caution for caution in series.origin.cautions)
@@ -93,7 +97,8 @@ def test_a_run_without_its_report_says_so(tmp_path: Path) -> None:
 
 def test_time_stamps_of_progress_are_no_seconds_of_the_run(tmp_path: Path) -> None:
     text = "".join(f"progress: {1650000000 + second}.000 s, 5.0 tps, lat 1.0 ms stddev 0.1\n" for second in (1, 2))
-    assert only(read_text(PgbenchReport(), tmp_path, text), Series).starts_at_seconds == 0.0
+    for series in all_of(read_text(PgbenchReport(), tmp_path, text), Series):
+        assert (series.starts_at_seconds, series.started_unix_seconds, series.duration_seconds) == (0.0, 1.65e9, 2.0)
 
 
 def test_a_damaged_progress_line_is_named_by_its_line(tmp_path: Path) -> None:
@@ -107,3 +112,37 @@ def test_what_pgbench_says_of_clients_is_believed_and_told() -> None:
     summary = all_of(found, Summary)[0]
     assert summary.group.levels == (("clients", 4),)
     assert "the file's name says clients 8, the file itself 4: the file is believed" in summary.origin.cautions
+
+
+OLD = """\
+starting vacuum...end.
+transaction type: <builtin: select only>
+scaling factor: 300
+query mode: simple
+number of clients: 1
+number of threads: 1
+duration: 900 s
+number of transactions actually processed: 13749231
+latency average: 0.065 ms
+tps = 15276.921738 (including connections establishing)
+tps = 15276.940308 (excluding connections establishing)
+"""
+"""Of tvondra/kernel-bench (i5-2500k, scale 300, read-only), as it was published."""
+
+
+def test_a_mean_computed_from_the_runs_length_has_all_the_digits_of_throughput(tmp_path: Path) -> None:
+    found = read_text(PgbenchReport(), tmp_path, OLD)
+    summary, rate = only(found, Summary), only(found, Figure)
+    assert summary.mean == pytest.approx(1e3 / 15276.940308, rel=1e-12)
+    assert summary.rounding == pytest.approx(summary.mean * 5e-7 / 15276.940308)
+    assert (rate.rounding, rate.duration_seconds) == (5e-7, 900.0)
+
+
+def test_a_mean_that_does_not_go_with_throughput_stays_as_it_was_printed(tmp_path: Path) -> None:
+    summary = only(read_text(PgbenchReport(), tmp_path, OLD.replace("0.065 ms", "0.165 ms")), Summary)
+    assert (summary.mean, summary.rounding) == (0.165, 0.0005)
+
+
+def test_a_mean_that_was_measured_says_how_it_was_rounded() -> None:
+    summary = only(read(PgbenchReport(), FOLDER / "pgbench-9.6.txt"), Summary)
+    assert (summary.mean, summary.rounding) == (0.989, 0.0005)

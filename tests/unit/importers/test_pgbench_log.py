@@ -13,7 +13,7 @@ from tdelta.errors import ImportFault
 from tdelta.importers.pgbench_log import PgbenchAggregates, PgbenchLog, is_aggregate, is_transaction
 from tdelta.importers.protocol import Naming
 from tdelta.importers.reading import FileSource
-from tdelta.records.observed import Samples, Series, Summary
+from tdelta.records.observed import Observation, Samples, Series, Summary
 
 from .files import FIXTURES, all_of, only, read, read_text
 
@@ -117,9 +117,16 @@ def test_aggregates_give_an_exact_summary_and_a_series() -> None:
     assert (summary.count, summary.mean) == (3000, pytest.approx(mean / 1000))
     assert summary.sd == pytest.approx(math.sqrt((squares - count * mean**2) / (count - 1)) / 1000)
     assert summary.group.run == "3"
-    series = only(found, Series)
+    series, times = all_of(found, Series)
     assert (series.interval_seconds, series.values) == (1.0, (1000.0, 1004.0, 996.0))
     assert series.group.is_throughput
+    assert (times.group.metric, times.values, times.counts) == ("response_time", (0.5,) * 3, (1000.0, 1004.0, 996.0))
+    assert (series.started_unix_seconds, series.duration_seconds) == (1649114136.0, 3.0)
+
+
+def rates_of(found: list[Observation]) -> Series:
+    (rates,) = (it for it in all_of(found, Series) if it.group.is_throughput)
+    return rates
 
 
 @pytest.mark.parametrize(
@@ -132,7 +139,7 @@ def test_aggregates_give_an_exact_summary_and_a_series() -> None:
     ],
 )
 def test_aggregates_of_all_versions_are_read(name: str, interval: float, told: tuple[str, ...]) -> None:
-    series = only(read(PgbenchAggregates(), FOLDER / name), Series)
+    series = rates_of(read(PgbenchAggregates(), FOLDER / name))
     assert series.interval_seconds == interval
     assert all(words in series.origin.cautions for words in told)
 

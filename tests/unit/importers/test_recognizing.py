@@ -26,7 +26,7 @@ def test_every_fixture_is_known_by_exactly_one_importer(path: Path) -> None:
 @pytest.mark.parametrize("path", fixtures(), ids=lambda path: path.name)
 def test_every_fixture_gives_observations_of_its_condition(path: Path) -> None:
     source = FileSource(path)
-    found = list(recognize(source).read(source, Naming("plain", "3")))
+    found = list(recognize(source)[0].read(source, Naming("plain", "3", unit="ms")))
     assert found
     assert all(it.group.condition for it in found)
     assert {it.origin.file for it in found} == {str(path)}
@@ -35,7 +35,7 @@ def test_every_fixture_gives_observations_of_its_condition(path: Path) -> None:
 def test_every_importer_has_fixtures_and_a_name_of_its_own() -> None:
     names = [importer.name for importer in IMPORTERS]
     assert len(set(names)) == len(names)
-    assert {recognize(FileSource(path)).name for path in fixtures()} == set(names)
+    assert {recognize(FileSource(path))[0].name for path in fixtures()} == set(names)
 
 
 def test_of_every_format_without_response_times_it_is_known_what_has_them() -> None:
@@ -93,7 +93,7 @@ def test_aggregates_of_threads_add_up(tmp_path: Path) -> None:
             )
     found = list(read_files([tmp_path]))
     single = list(
-        recognize(source := FileSource(FIXTURES / "pgbench" / "aggregate-10-rate.log")).read(source, Naming("x"))
+        recognize(source := FileSource(FIXTURES / "pgbench" / "aggregate-10-rate.log"))[0].read(source, Naming("x"))
     )
     assert all_of(found, Series)[0].values == tuple(2 * value for value in all_of(single, Series)[0].values)
     both, one = all_of(found, Summary)[0], all_of(single, Summary)[0]

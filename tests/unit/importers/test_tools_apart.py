@@ -18,7 +18,7 @@ EVERY = sorted((tool, path) for tool in TOOLS for path in (FIXTURES / tool).iter
 
 @pytest.mark.parametrize(("tool", "path"), EVERY, ids=[path.name for _, path in EVERY])
 def test_a_tools_file_is_recognized_as_its_own(tool: str, path: Path):
-    assert recognize(FileSource(path)) in TOOLS[tool]
+    assert recognize(FileSource(path))[0] in TOOLS[tool]
 
 
 @pytest.mark.parametrize("path", sorted(FIXTURES.glob("*/*")), ids=lambda path: path.name)
@@ -37,4 +37,4 @@ def test_no_two_importers_recognize_one_fixture(path: Path):
 )
 def test_older_headers_of_benchbase_are_no_general_csv(tmp_path: Path, header: str):
     row = ",".join("1" * (header.count(",") + 1))
-    assert recognize(FileSource(written(tmp_path, f"{header}\n{row}\n"))) in TOOLS["benchbase"]
+    assert recognize(FileSource(written(tmp_path, f"{header}\n{row}\n")))[0] in TOOLS["benchbase"]

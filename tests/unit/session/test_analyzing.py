@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 import itertools
 import re
 from pathlib import Path
@@ -166,3 +167,46 @@ def test_a_prior_that_is_none_is_refused_before_anything_is_read() -> None:
 def test_a_published_table_is_called_as_it_was_named() -> None:
     (first, *_) = analyze_files(AnalysisRequest(("published:warehouse",))).result.comparisons
     assert {origin.file for origin in first.origins} == {"published:warehouse"}
+
+
+def report_of(tps: float, folder: Path) -> str:
+    folder.mkdir(parents=True)
+    (folder / "run1.log").write_text(
+        "transaction type: <builtin: select only>\nnumber of clients: 1\n"
+        f"number of transactions actually processed: 1000\nlatency average = 1.0 ms\ntps = {tps:.6f} (excluding\n",
+        encoding="utf-8",
+    )
+    return str(folder)
+
+
+@pytest.mark.parametrize(
+    ("names", "is_encryption"),
+    [(("mysql", "mysql-tde"), True), (("plain", "aes-256"), True), (("mysql56", "mysql57"), False)],
+)
+def test_the_answer_says_whether_encryption_is_what_differs(
+    tmp_path: Path, names: tuple[str, str], is_encryption: bool
+) -> None:
+    folders = tuple(report_of(1000.0 + number, tmp_path / name) for number, name in enumerate(names))
+    result = analyze_files(AnalysisRequest(folders, baseline=names[0])).result
+    assert result.is_encryption is is_encryption
+
+
+def test_a_column_of_encryption_says_so_whatever_its_conditions_are_called(tmp_path: Path) -> None:
+    path = tmp_path / "table.csv"
+    path.write_text("encryption,tps\nbefore,100\nafter,99\n", encoding="utf-8")
+    assert analyze_files(AnalysisRequest((str(path),), baseline="before")).result.is_encryption
+    path.write_text("setup,tps\nbefore,100\nafter,99\n", encoding="utf-8")
+    assert not analyze_files(AnalysisRequest((str(path),), baseline="before")).result.is_encryption
+
+
+def test_standard_input_is_a_file_that_messages_call_a_dash(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def given(text: str) -> None:
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+
+    given("condition,latency\nplain,12.1\ntde,13\n")
+    result = analyze_files(AnalysisRequest(("-",), unit="ms")).result
+    assert result.comparisons[0].origins[0].file == "-"
+    assert result.comparisons[0].quotient == pytest.approx(13 / 12.1)
+    given("condition,latency\nplain,12.1\ntde,13\n")
+    with pytest.raises(UsageError, match=r"^-:1: expected a unit"):
+        analyze_files(AnalysisRequest(("-",)))

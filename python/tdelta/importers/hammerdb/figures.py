@@ -5,18 +5,21 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 
 from tdelta.importers.belonging import Belonging
 from tdelta.importers.intervals import longest_stretch
 from tdelta.importers.moments import Printed, is_possible, sd_limits
 from tdelta.importers.problems import Problems, number, plain_name, shown, whole
+from tdelta.importers.rounding import half_unit
 from tdelta.records.observed import Figure, Observation, Series, Summary
 
 NEW_ORDERS = "new orders"
 """The transaction that NOPM counts; TPM counts all, as the database does."""
 
 _MINUTE_SECONDS = 60.0
+_OF_COUNT = 0.5 / _MINUTE_SECONDS
+"""How NOPM and TPM, whole numbers a minute, are rounded."""
 _RESULT = re.compile(
     r"TEST RESULT : System achieved (?:(?P<nopm>\d{1,15}) NOPM from (?P<tpm>\d{1,15}) |"
     r"(?P<old_tpm>\d{1,15}) [^\"]{1,40}? TPM at (?P<old_nopm>\d{1,15}) NOPM)",
@@ -54,9 +57,11 @@ def result_in(text: str) -> Result | None:
 def throughput(result: Result, belonging: Belonging, line: int | None) -> Iterator[Figure]:
     """NOPM and TPM, a second. A counter that could not be read is 0, and is no figure."""
     if result.nopm:
-        yield Figure(belonging.throughput(NEW_ORDERS), belonging.origin(line), result.nopm / _MINUTE_SECONDS)
+        yield Figure(
+            belonging.throughput(NEW_ORDERS), belonging.origin(line), result.nopm / _MINUTE_SECONDS, rounding=_OF_COUNT
+        )
     if result.tpm:
-        yield Figure(belonging.throughput(), belonging.origin(line), result.tpm / _MINUTE_SECONDS)
+        yield Figure(belonging.throughput(), belonging.origin(line), result.tpm / _MINUTE_SECONDS, rounding=_OF_COUNT)
 
 
 def counter_series(
@@ -72,7 +77,16 @@ def counter_series(
     if stretch is None:
         return None
     origin = belonging.origin(line, *cautions, *stretch.notes)
-    return Series(belonging.throughput(), origin, stretch.interval_seconds, stretch.values, stretch.starts_at_seconds)
+    return Series(
+        belonging.throughput(),
+        origin,
+        stretch.interval_seconds,
+        stretch.values,
+        stretch.starts_at_seconds,
+        rounding=_OF_COUNT,
+        started_unix_seconds=begin.replace(tzinfo=UTC).timestamp() + stretch.starts_at_seconds,
+        duration_seconds=stretch.interval_seconds * len(stretch.values),
+    )
 
 
 def timestamp(found: object) -> datetime | None:
@@ -119,7 +133,8 @@ def procedure(
         return None
     sd, doubts = usable_sd(number(fields.get("sd")), printed)
     origin = belonging.origin(line, *cautions, *doubts, *_one_user(fields))
-    return Summary(belonging.response_times(named), origin, calls, mean, sd, quantiles)
+    rounding = half_unit(str(fields.get("avg_ms")))
+    return Summary(belonging.response_times(named), origin, calls, mean, sd, quantiles, rounding=rounding)
 
 
 def usable_sd(sd: float | None, printed: Printed) -> tuple[float | None, tuple[str, ...]]:

@@ -85,6 +85,14 @@ class JobsOutputImporter:
         head = source.head.decode("utf-8", errors="replace")
         return _SIGNS.search(head) is not None and not is_time_profile(head) and "\0" not in head
 
+    def is_mark(self, line: str) -> bool:
+        """Whether a line has a result."""
+        return "TEST RESULT : System achieved" in line
+
+    def has_results(self, source: Source) -> bool:
+        """Whether there is a result, or an answer of ``jobs``; the log of a build has neither."""
+        return any(self.is_mark(line) or _ANSWER.search(line) for _, line in source.text_lines())
+
     def read(self, source: Source, naming: Naming) -> Iterator[Observation]:
         """Throughput, counter series and procedure times of every run in the file."""
         belonging = belonging_of(source, FORMAT, naming)

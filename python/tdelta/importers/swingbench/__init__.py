@@ -21,6 +21,7 @@ from tdelta.importers.intervals import longest_stretch
 from tdelta.importers.moments import Printed, is_possible
 from tdelta.importers.problems import Problems, number, plain_name, problems_of, shown, whole
 from tdelta.importers.protocol import Importer, Naming, Source
+from tdelta.importers.rounding import half_unit
 from tdelta.importers.swingbench.document import Document, Readings, Transaction
 from tdelta.records.observed import Figure, Observation, Series, Summary
 
@@ -48,6 +49,7 @@ _DECILES = {
 _ROUNDING_MS = 1.0
 """Minimum, maximum and percentiles are whole ms; the mean is not."""
 
+_RUN_TIME = re.compile(r"(\d{1,5}):([0-5]?\d):([0-5]?\d)", re.ASCII)
 _UNLIKELY = 10.0
 """Readings this many times off the overview's average are not transactions a second."""
 
@@ -99,9 +101,18 @@ def _observations(document: Document, belonging: Belonging, problems: Problems) 
     if text and (average is None or average < 0):
         problems.add(f"expected a number in AverageTransactionsPerSecond, found {shown(text)}", line)
     elif average:
-        yield Figure(belonging.throughput(), belonging.origin(line, *doubts), average)
+        origin = belonging.origin(line, *doubts)
+        yield Figure(
+            belonging.throughput(), origin, average, rounding=half_unit(text), duration_seconds=_lasted(document)
+        )
     if series is not None:
         yield series
+
+
+def _lasted(document: Document) -> float | None:
+    """``TotalRunTime``, h:mm:ss."""
+    match = _RUN_TIME.fullmatch(document.overview.get("totalruntime", ("", 0))[0].strip())
+    return None if match is None else float(int(match[1]) * 3600 + int(match[2]) * 60 + int(match[3]))
 
 
 def _summary(transaction: Transaction, belonging: Belonging, problems: Problems) -> Summary | None:
@@ -132,7 +143,9 @@ def _summary(transaction: Transaction, belonging: Belonging, problems: Problems)
     if failed:
         notes.append(f"{failed:.0f} failed transactions")
     origin = belonging.origin(transaction.line, *notes)
-    return Summary(belonging.response_times(transaction.name), origin, int(count), mean, sd, quantiles)
+    rounding = half_unit(transaction.texts["averageresponse"][0])
+    group = belonging.response_times(transaction.name)
+    return Summary(group, origin, int(count), mean, sd, quantiles, rounding=rounding)
 
 
 def _needed(
@@ -187,5 +200,11 @@ def _series(readings: Readings, average: float | None, belonging: Belonging) -> 
         return None, ("TPSReadings are too few, or too irregular: not used",)
     origin = belonging.origin(None, *stretch.notes)
     return Series(
-        belonging.throughput(), origin, stretch.interval_seconds, stretch.values, stretch.starts_at_seconds
+        belonging.throughput(),
+        origin,
+        stretch.interval_seconds,
+        stretch.values,
+        stretch.starts_at_seconds,
+        started_unix_seconds=readings.epoch_ms[0] / 1000 + stretch.starts_at_seconds,
+        duration_seconds=stretch.interval_seconds * len(stretch.values),
     ), ()
