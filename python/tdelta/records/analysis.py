@@ -94,7 +94,9 @@ class AnalysisResult:
 
     ``formats`` counts files by format; ``left_out`` says what was in the files and was not compared, and why.
     ``prior_words`` says in words what the default prior is. ``source`` is where published figures come from.
-    ``budget`` is the overhead that was allowed, a share, where a gate was asked for.
+    ``budget`` is the overhead that was allowed, a share, where a gate was asked for. ``is_encryption`` is whether the
+    conditions' names, or the files, say that encryption is what they differ in: ``tde`` over ``plain`` does,
+    ``mysql57`` over ``mysql56`` does not.
     """
 
     decision: Decision
@@ -107,6 +109,7 @@ class AnalysisResult:
     prior_words: str = ""
     source: str | None = None
     budget: float | None = None
+    is_encryption: bool = True
 
     @property
     def primary(self) -> tuple[Comparison, ...]:

@@ -65,8 +65,26 @@ class Origin:
     source: str | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunFacts:
+    """What a file says of a run beside its figures.
+
+    Attributes:
+        rounding: how far off a printed figure may be, half a unit of its last digit, in the figure's own unit; of a
+            series, of each value. 0 where it is exact, or nobody knows.
+        started_unix_seconds: when the run began, in seconds since 1970: the order of runs, where several say it.
+        duration_seconds: how long it was measured.
+        is_encryption: whether the file itself says that its conditions differ in encryption (a column of that name).
+    """
+
+    rounding: float = 0.0
+    started_unix_seconds: float | None = None
+    duration_seconds: float | None = None
+    is_encryption: bool = False
+
+
 @dataclass(frozen=True, slots=True)
-class Samples:
+class Samples(RunFacts):
     """Single response times, reduced to what the gamma likelihood needs.
 
     Attributes:
@@ -102,7 +120,7 @@ class Bins:
 
 
 @dataclass(frozen=True, slots=True)
-class Binned:
+class Binned(RunFacts):
     """A histogram and nothing finer (``sysbench --histogram``): interval-censored response times."""
 
     group: Group
@@ -111,7 +129,7 @@ class Binned:
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
+class Summary(RunFacts):
     """Count, mean and standard deviation of response times; ``sd`` is None where the tool does not print it.
 
     ``quantiles`` are what else it prints, ``{0.95: 4.1}``: shown, never modelled. ``published`` is what the authors
@@ -128,7 +146,7 @@ class Summary:
 
 
 @dataclass(frozen=True, slots=True)
-class Series:
+class Series(RunFacts):
     """A figure at regular intervals of one run: throughput a second, or a mean response time with its count.
 
     Attributes:
@@ -144,7 +162,7 @@ class Series:
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
+class Figure(RunFacts):
     """One figure of a condition, as published tables and final reports have them.
 
     ``published`` is what the authors printed for its comparison with the baseline, in words (``1.09``, ``+50 %``).
