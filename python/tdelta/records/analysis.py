@@ -78,7 +78,6 @@ class NoteCode(StrEnum):
     UNSTEADY = "unsteady"
     CYCLE = "cycle"
     WIDTH_FROM_SERIES = "width from series"
-    ROUNDED = "rounded"
 
 
 @dataclass(frozen=True, slots=True)

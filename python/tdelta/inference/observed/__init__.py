@@ -10,6 +10,7 @@ from __future__ import annotations
 from tdelta.inference.observed.judging import analyze
 from tdelta.inference.observed.pictures import analyze_with_pictures
 from tdelta.inference.observed.settings import (
+    DEFAULT_ROPE,
     NO_SPEEDUP,
     PRIOR_HELP,
     PUBLISHED,
@@ -21,6 +22,7 @@ from tdelta.inference.observed.settings import (
 from tdelta.inference.observed.shapes import ComparisonPicture, Curve, PredictiveCheck, QuantileCheck, RatioCurve
 
 __all__ = [
+    "DEFAULT_ROPE",
     "NO_SPEEDUP",
     "PRIOR_HELP",
     "PUBLISHED",

@@ -75,6 +75,9 @@ DEFAULT = DefaultPrior()
 NO_SPEEDUP = NoSpeedup()
 PUBLISHED = PublishedPrior()
 
+DEFAULT_ROPE = 0.02
+"""The overhead that is taken not to matter where the user does not say."""
+
 PRIOR_HELP = (
     "`published` (the gamma study's), `no-speedup` (always shown), "
     "or `normal:MEAN,SD` of the log ratio, e.g. normal:0.03,0.02"
@@ -100,7 +103,7 @@ class AnalysisSettings:
     """
 
     baseline: str
-    rope: float = 0.02
+    rope: float = DEFAULT_ROPE
     budget: float | None = None
     metric: str | None = None
     transaction: str | None = None

@@ -108,7 +108,7 @@ def _difference(picture: ComparisonPicture, columns: int, width: int) -> list[Te
     names = f"{printable(picture.condition)} less {printable(picture.baseline)}"
     words = f"difference, {names}: {spread_text(curve.spread, picture.unit, is_signed=True)}"
     return [
-        *_words(f"{words}; ░ is what you would not care about", width),
+        *_words(f"{words}; ░ is the ROPE", width),
         *_drawn(density_rows(curve.value, curve.density, ends, columns, _LINES), "cyan"),
         *_drawn([span_row(curve.spread.hdi95, curve.spread.median, ends, columns)], "cyan"),
         *_drawn([span_row(rope, 0.0, ends, columns, _ROPE)], "dim"),
