@@ -11,9 +11,9 @@ from tdelta.inference.observed.curves import Linear, LogCurve, Plane, log_ratio,
 from tdelta.inference.observed.fitting import RunFit, fit_run
 from tdelta.inference.observed.gamma import PublishedMeans
 from tdelta.inference.observed.lengths import Lengths, lengths_of, same_part
-from tdelta.inference.observed.order import Order, order_of
+from tdelta.inference.observed.order import Order, numbered, order_of
 from tdelta.inference.observed.pairing import Pair, reduced, rounding_of
-from tdelta.inference.observed.runs import RunsFit, difference_of_single_runs, fit_runs
+from tdelta.inference.observed.runs import Drift, RunsFit, difference_of_single_runs, fit_runs
 from tdelta.inference.observed.settings import DEFAULT, NO_SPEEDUP, AnalysisSettings, PublishedPrior
 from tdelta.inference.observed.tailing import tail_of
 from tdelta.inference.observed.words import (
@@ -23,6 +23,7 @@ from tdelta.inference.observed.words import (
     ONE_RUN_ONLY,
     confounded_words,
     cut_words,
+    hidden_drift_words,
     judged,
     luck_name,
     moved_words,
@@ -46,8 +47,6 @@ _NOTHING = 1e-6
 _LEAST_RUN_SD, _MOST_RUN_SD = 1e-4, 1.0
 _BISECTIONS = 12
 _CLEARLY_APART, _SHARE_OF_WIDTH = 0.001, 0.1
-_DRIFT_THAT_MATTERS = 0.1
-"""Of the ROPE: what the drift from the middle of one side's runs to that of the other's must come to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +77,7 @@ class Fits:
         posteriors: what follows from both; None without replication.
         runs: the runs' model, where there are several runs.
         order: of the runs, where it is known.
+        hidden_drift: where it is not, the drift that the runs of each side show in the order of their numbers.
         lengths: of the runs, as they were before unequal ones were cut; None where they are not known.
         is_cut: whether they were cut to the length of the shortest.
     """
@@ -90,6 +90,7 @@ class Fits:
     posteriors: Posteriors | None
     runs: RunsFit | None = None
     order: Order | None = None
+    hidden_drift: Drift | None = None
     lengths: Lengths | None = None
     is_cut: bool = False
 
@@ -119,15 +120,16 @@ def _of_runs(pair: Pair) -> Fits:
     fits = tuple(fit_run(run, beside=beside) for run, beside in zip(runs, pair.beside, strict=True))
     baseline, condition = fits[:split], fits[split:]
     is_inverse, order = runs[0].group.is_throughput, order_of(pair)
-    found = fit_runs(
-        [run.log_mean for run in baseline],
-        [run.log_mean for run in condition],
-        None if order is None else (order.baseline, order.condition),
-        (_coarsest(pair.baseline_runs), _coarsest(pair.condition_runs)),
+    log_means = [run.log_mean for run in baseline], [run.log_mean for run in condition]
+    rounding = _coarsest(pair.baseline_runs), _coarsest(pair.condition_runs)
+    found = fit_runs(*log_means, None if order is None else (order.baseline, order.condition), rounding)
+    by_number = numbered(pair) if order is None else None
+    hidden = (
+        None if by_number is None else fit_runs(*log_means, (by_number.baseline, by_number.condition), rounding).drift
     )
     ratio = found.log_ratio(is_inverse=is_inverse)
     posteriors = _posteriors(ratio, found.plane(DEFAULT, is_inverse=is_inverse))
-    return Fits(pair, baseline, condition, Model.RUNS, ratio, posteriors, found, order)
+    return Fits(pair, baseline, condition, Model.RUNS, ratio, posteriors, found, order, hidden)
 
 
 def _of_single_runs(pair: Pair) -> Fits:
@@ -282,12 +284,39 @@ def blocked(fits: Fits, settings: AnalysisSettings) -> tuple[str, ...]:
         stops.append(unequal_words(fits.pair, fits.lengths))
     if fits.is_single and any(run.is_heavy for run in (*fits.baseline, *fits.condition)):
         stops.append(HEAVY_TAILED)
+    if fits.hidden_drift is not None and _matters(fits, fits.hidden_drift, settings):
+        stops.append(hidden_drift_words(fits.hidden_drift))
     drift = None if fits.runs is None else fits.runs.drift
-    if fits.order is not None and fits.order.first is not None and drift is not None:
-        between_sides = abs(drift.a_run) * len(fits.pair.beside) / 2.0
-        if drift.is_visible and between_sides > _DRIFT_THAT_MATTERS * settings.rope:
-            stops.append(confounded_words(fits.pair, fits.order, drift))
+    if (
+        fits.order is not None
+        and fits.order.first is not None
+        and drift is not None
+        and _matters(fits, drift, settings)
+    ):
+        stops.append(confounded_words(fits.pair, fits.order, drift))
     return tuple(stops)
+
+
+def _matters(fits: Fits, drift: Drift, settings: AnalysisSettings) -> bool:
+    """Whether a drift is visible, and what it makes between the middles of both sides' runs would move the verdict."""
+    if fits.posteriors is None or not drift.is_visible:
+        return False
+    estimate = fits.posteriors.ratio.estimate(settings.rope)
+    between_sides = abs(drift.a_run) * len(fits.pair.beside) / 2.0
+    moved = {judged(_shifted(estimate, sign * between_sides), settings)[0] for sign in (-1.0, 1.0)}
+    return moved != {judged(estimate, settings)[0]}
+
+
+def _shifted(estimate: Estimate, by: float) -> Estimate:
+    """The same interval moved by a log ratio."""
+    factor = float(np.exp(by))
+    (low, high), (lowest, highest) = estimate.hdi95, estimate.hdi99
+    return replace(
+        estimate,
+        median=factor * estimate.median,
+        hdi95=(factor * low, factor * high),
+        hdi99=(factor * lowest, factor * highest),
+    )
 
 
 def _under_priors(

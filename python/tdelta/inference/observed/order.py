@@ -2,10 +2,14 @@
 
 Copied files have times of writing that are all alike, or in the order of their names. So the order is taken for known
 only where every run has a beginning and no run begins before the one ahead of it is at least half through.
+
+Where it is not known, numbered runs still have an order within their side (`numbered`): that shows a drift, though not
+whether conditions took turns.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -13,7 +17,9 @@ from itertools import pairwise
 import numpy as np
 
 from tdelta.inference.observed.pairing import Pair, run_seconds
+from tdelta.records import Observation
 
+_LAST_NUMBER = re.compile(r"(\d+)\D*$")
 _SHARE_OF_A_RUN = 0.5
 _SHORTEST_RUN_SECONDS = 10.0
 """Of runs whose length is not known."""
@@ -56,3 +62,17 @@ def order_of(pair: Pair) -> Order | None:
 def _can_be_true(starts: Sequence[float], lengths: Sequence[float | None]) -> bool:
     ordered = sorted(zip(starts, [_SHORTEST_RUN_SECONDS if n is None else n for n in lengths], strict=True))
     return all(later - start >= _SHARE_OF_A_RUN * seconds for (start, seconds), (later, _) in pairwise(ordered))
+
+
+def numbered(pair: Pair) -> Order | None:
+    """The order of runs within each side, by their numbers; None where they have none, or two have the same."""
+    sides = [_by_number(runs) for runs in (pair.baseline_runs, pair.condition_runs)]
+    return None if sides[0] is None or sides[1] is None else Order(sides[0], sides[1])
+
+
+def _by_number(runs: Sequence[Observation]) -> tuple[float, ...] | None:
+    found = [_LAST_NUMBER.search(run.group.run) for run in runs]
+    numbers = [int(match[1]) for match in found if match is not None]
+    if len(numbers) < len(runs) or len(set(numbers)) < len(numbers):
+        return None
+    return tuple(np.argsort(np.argsort(numbers)).astype(float).tolist())

@@ -90,6 +90,14 @@ def confounded_words(pair: Pair, order: Order, drift: Drift) -> str:
     )
 
 
+def hidden_drift_words(drift: Drift) -> str:
+    """Runs of each side drift in the order of their numbers, and nobody knows how the sides' runs lie in time."""
+    return (
+        f"in the order of their numbers the figures drift by {100.0 * drift.a_run:+.2g} % from one run to the next, "
+        "and whether conditions took turns is not known: if all runs of one came first, this drift is in the overhead"
+    )
+
+
 def unequal_words(pair: Pair, lengths: Lengths) -> str:
     """Runs of unequal length that have no series to be cut."""
     return (
@@ -137,11 +145,11 @@ def overall_cautions(comparisons: Sequence[Comparison], settings: AnalysisSettin
     primary = [c for c in comparisons if c.primary]
     single = [c for c in primary if c.baseline.runs == c.condition.runs == 1]
     if single:
-        where = "" if len(single) == len(primary) else f" in {len(single)} of {len(primary)} comparisons"
-        cautions.append(
-            f"one run a condition{where}: repeat each condition at least three times, in turn; or state by "
-            "--run-sd what runs of your system differ by, if you know it"
+        stating = "; or state by --run-sd what runs of your system differ by, if you know it" * (
+            settings.run_sd is None
         )
+        where = "" if len(single) == len(primary) else f" in {len(single)} of {len(primary)} comparisons"
+        cautions.append(f"one run a condition{where}: repeat each condition at least three times, in turn{stating}")
     if settings.budget is not None:
         cautions.append("a budget is judged by the 99 % HDI")
     return tuple(cautions)

@@ -89,9 +89,11 @@ def _scatter_lines(result: AnalysisResult) -> list[str]:
 
 
 def prior_lines(result: AnalysisResult) -> tuple[str, ...]:
-    """The pull of the prior: what decides, again, under every other prior; the luck of runs is told elsewhere."""
+    """The pull of the prior: what decides, again, under every other prior; the scatter of runs is said elsewhere."""
     bounds = bounds_of(result)
     lucky = {luck[0] for c in result.primary if (luck := luck_of(c)) is not None}
+    if not result.is_encryption:
+        lucky.add(NO_SPEEDUP.name)
     names = dict.fromkeys(name for c in result.primary for name in c.priors if name not in lucky)
     return tuple(line for name in names for line in _under(name, result, bounds))
 
