@@ -63,8 +63,8 @@ def test_the_same_sentence_is_said_once() -> None:
 def test_notes_of_runs_are_one_line_each() -> None:
     lines = design_lines(s.several_runs())
     assert [line for line in lines if "neighbouring figures" in line] == [
-        "15 of 15 runs: neighbouring figures depend on each other: 900 are worth about 23 to 35; simulated, intervals of"
-        " such series held the truth 94 to 98 times in 100"
+        "15 of 15 runs: neighbouring figures depend on each other: 900 are worth about 23 to 35; simulated, intervals"
+        " of such series held the truth 94 to 98 times in 100"
     ]
     assert "runs of one condition differ by about 0.45 % to 0.87 % (standard deviation)" in lines
 
@@ -132,12 +132,14 @@ def test_each_reason_is_told_once_and_of_how_many_comparisons_it_is_true() -> No
 
 
 def test_reasons_that_quote_an_interval_are_left_to_the_table() -> None:
-    quoting = replace(s.lucky().comparisons[0], reasons=("the 95 % HDI −5.6 … +11.8 % reaches over an edge", s.ONE_RUN))
+    quoting = replace(
+        s.lucky().comparisons[0], notes=(), reasons=("the 95 % HDI −5.6 … +11.8 % reaches over an edge", s.ONE_RUN)
+    )
     assert design_lines(s.result(quoting)) == (s.ONE_RUN,)
 
 
 def test_of_very_many_reasons_the_first_are_told() -> None:
-    many = replace(s.lucky().comparisons[0], reasons=tuple(f"reason {number}" for number in range(20)))
+    many = replace(s.lucky().comparisons[0], notes=(), reasons=tuple(f"reason {number}" for number in range(20)))
     lines = design_lines(s.result(many))
     assert (len(lines), lines[0], lines[-1]) == (13, "reason 0", "and 8 more, in --json")
 
