@@ -341,7 +341,7 @@ def _moved(quotient: float, estimate: Estimate | None, fits: Fits) -> Iterator[s
     apart = abs(float(np.log(estimate.median / quotient)))
     if apart < _CLEARLY_APART or apart < _SHARE_OF_WIDTH * (estimate.hdi95[1] - estimate.hdi95[0]):
         return
-    yield moved_words(quotient, estimate, has_drift=fits.order is not None)
+    yield moved_words(has_drift=fits.order is not None)
 
 
 def _why_no_interval(fits: Fits) -> str:

@@ -259,21 +259,22 @@ def plane_of_normals(
         low, high = float((means[:, side] - reach).min()), float((means[:, side] + reach).max())
         centre = float(weights @ means[:, side] / weights.sum())
         grids.append(sinh_spaced(centre, float(sds[:, side].min()), low, high, _PLANE_POINTS))
-    density = np.zeros((_PLANE_POINTS, _PLANE_POINTS))
-    for weight, mean, covariance in zip(weights.tolist(), means, covariances, strict=True):
-        density += weight * _two_normals(grids[0] - mean[0], grids[1] - mean[1], covariance)
+    density = _of_normals(weights, grids, means, covariances)
     return _meeting(Plane(grids[0], grids[1], density), prior, is_inverse=is_inverse)
 
 
-def _two_normals(first: FloatArray, second: FloatArray, covariance: FloatArray) -> FloatArray:
-    """The density of two normals: the first alone, times the second given the first where they hang together."""
-    (a, c), (_, b) = covariance.tolist()
-    alone = np.exp(-0.5 * first**2 / a) / np.sqrt(a)
-    if c == 0.0:
-        return np.outer(alone, np.exp(-0.5 * second**2 / b) / np.sqrt(b))
+def _of_normals(weights: FloatArray, grids: list[FloatArray], means: FloatArray, covariances: FloatArray) -> FloatArray:
+    """The density of the mixture: in each component the first mean alone, times the second given the first."""
+    first, second = (grid - means[:, side, None] for side, grid in enumerate(grids))
+    a, b, c = covariances[:, 0, 0, None], covariances[:, 1, 1, None], covariances[:, 0, 1, None]
+    alone = weights[:, None] * np.exp(-0.5 * first**2 / a) / np.sqrt(a)
     left = b - c**2 / a
-    rest = second - (c / a) * first[:, None]
-    return np.asarray(alone[:, None] * np.exp(-0.5 * rest**2 / left) / np.sqrt(left), dtype=np.float64)
+    if not c.any():
+        return np.asarray(alone.T @ (np.exp(-0.5 * second**2 / left) / np.sqrt(left)), dtype=np.float64)
+    density = np.zeros((len(grids[0]), len(grids[1])))
+    for one, near, far, slope, rest in zip(alone, first, second, c / a, left, strict=True):
+        density += one[:, None] * np.exp(-0.5 * (far - slope * near[:, None]) ** 2 / rest) / np.sqrt(rest)
+    return density
 
 
 def _meeting(both: Plane, prior: RatioPrior | None, *, is_inverse: bool) -> Plane:

@@ -96,51 +96,51 @@ def fit_runs(
     own = np.array([np.mean([variance for _, variance in runs]) for runs in (baseline, condition)])
     place = np.zeros(len(x)) if places is None else np.array([*places[0], *places[1]], dtype=np.float64)
     place = (place - place.mean()) * (0.0 if places is None else DRIFT_SCALE)
-    fits = [_at(tau, x, side, place, own + printed) for tau in _TAU.tolist()]
-    log_weights = np.array([fit.log_density for fit in fits]) + np.log(_TAU) - np.log(_TAU + TAU_SCALE)
+    given = _given_tau(x, side, place, own + printed)
+    log_weights = given.log_density + np.log(_TAU) - np.log(_TAU + TAU_SCALE)
     weights = np.exp(log_weights - log_weights.max())
     weights /= weights.sum()
-    covariances = np.array([fit.covariance for fit in fits]) + np.diag(printed)
     cumulative = np.cumsum(weights) - 0.5 * weights
     return RunsFit(
         weights,
-        np.array([fit.means for fit in fits]),
-        covariances,
+        given.found[:, :2],
+        given.covariances[:, :2, :2] + np.diag(printed),
         float(np.exp(np.interp(0.5, cumulative, np.log(_TAU)))),
-        None if places is None else _drift(weights, fits),
+        None if places is None else _drift(weights, given),
     )
 
 
 @dataclass(frozen=True, slots=True)
-class _Given:
-    """What follows from one tau."""
+class _GivenTau:
+    """What follows from each tau.
 
-    log_density: float
-    means: FloatArray
-    covariance: FloatArray
-    drift: float
-    drift_sd: float
+    Attributes:
+        log_density: shape (t,), the restricted likelihood.
+        found: shape (t, 3), both means and the drift.
+        covariances: shape (t, 3, 3).
+    """
+
+    log_density: FloatArray
+    found: FloatArray
+    covariances: FloatArray
 
 
-def _at(tau: float, x: FloatArray, side: FloatArray, place: FloatArray, errors: FloatArray) -> _Given:
+def _given_tau(x: FloatArray, side: FloatArray, place: FloatArray, errors: FloatArray) -> _GivenTau:
     """Both means and the drift by generalised least squares: the drift is a random slope of variance tau^2."""
-    weight = 1.0 / (tau**2 + errors[side])
+    weight = 1.0 / (_TAU[:, None] ** 2 + errors[side])
     design = np.stack([side == 0, side == 1, place], axis=1).astype(np.float64)
-    information = design.T @ (weight[:, None] * design)
-    information[2, 2] += 1.0 / tau**2
-    covariance = np.linalg.inv(information)
-    found = covariance @ (design.T @ (weight * x))
-    misfit = float(weight @ (x - design @ found) ** 2 + found[2] ** 2 / tau**2)
-    log_scale = float(np.log(weight).sum()) - 2.0 * float(np.log(tau)) + float(np.linalg.slogdet(covariance)[1])
-    return _Given(
-        0.5 * (log_scale - misfit), found[:2], covariance[:2, :2], float(found[2]), float(np.sqrt(covariance[2, 2]))
-    )
+    information = np.einsum("tn,ni,nj->tij", weight, design, design)
+    information[:, 2, 2] += 1.0 / _TAU**2
+    covariances = np.linalg.inv(information)
+    found = np.einsum("tij,tj->ti", covariances, (weight * x) @ design)
+    misfit = (weight * (x - found @ design.T) ** 2).sum(axis=1) + (found[:, 2] / _TAU) ** 2
+    log_scale = np.log(weight).sum(axis=1) - 2.0 * np.log(_TAU) + np.linalg.slogdet(covariances)[1]
+    return _GivenTau(0.5 * (log_scale - misfit), found, covariances)
 
 
-def _drift(weights: FloatArray, fits: Sequence[_Given]) -> Drift:
-    """The drift a run, over all tau."""
-    drifts = mixture(weights, np.array([f.drift for f in fits]), np.array([f.drift_sd**2 for f in fits]))
-    found = of_mixture(drifts).posterior()
+def _drift(weights: FloatArray, given: _GivenTau) -> Drift:
+    """The drift from one run to the next, over all tau."""
+    found = of_mixture(mixture(weights, given.found[:, 2], given.covariances[:, 2, 2])).posterior()
     low, high = found.quantile(1.0 - _NORMAL_95), found.quantile(_NORMAL_95)
     return Drift(DRIFT_SCALE * found.quantile(0.5), low > 0.0 or high < 0.0)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from tdelta.inference.decisions import decide, decide_gate, gate_reason, interval_words, percent_words
+from tdelta.inference.decisions import decide, decide_gate, gate_reason, interval_words
 from tdelta.inference.observed.lengths import Lengths
 from tdelta.inference.observed.order import Order
 from tdelta.inference.observed.pairing import Pair
@@ -130,13 +130,11 @@ def _ends_words(ends: tuple[float, float]) -> str:
     return high if low == high else f"{low.removesuffix(' s')} to {high}"
 
 
-def moved_words(quotient: float, estimate: Estimate, *, has_drift: bool) -> str:
+def moved_words(*, has_drift: bool) -> str:
     """Why the overhead is not the quotient of the values shown."""
-    by_prior = "an interval this wide is drawn towards 0 by the prior"
-    why = "the drift from run to run is taken out" if has_drift else by_prior
-    return (
-        f"the values shown make {percent_words(quotient)} %, the overhead is {percent_words(estimate.median)} %: {why}"
-    )
+    if has_drift:
+        return "the overhead is not the quotient of the values shown: the drift from run to run is taken out of it"
+    return "the overhead is not the quotient of the values shown: the prior draws an interval this wide towards 0"
 
 
 def overall_cautions(comparisons: Sequence[Comparison], settings: AnalysisSettings) -> tuple[str, ...]:

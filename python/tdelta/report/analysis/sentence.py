@@ -213,7 +213,8 @@ def _summary(judged: tuple[Comparison, ...], result: AnalysisResult) -> str:
     single = f" {'All' if lone == len(judged) else lone} have one run a condition." if lone else ""
     named = listed(metrics)
     what = f"reads {ends} {named}" if alone + lone == len(judged) else f"changes {named} by {ends}"
-    who = "Encryption" if result.is_encryption else f"The condition against {printable(result.baseline)}"
+    others = list(dict.fromkeys(printable(c.condition.condition) for c in judged))
+    who = "Encryption" if result.is_encryption else f"{listed(others)} over {printable(result.baseline)}"
     return f"{who} {what}. Of {len(judged)} comparisons: {words}.{bare}{single}"
 
 
