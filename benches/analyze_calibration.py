@@ -23,15 +23,18 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
 from calibration.observed import (
     ObservedTally,
+    Session,
     Shape,
     Values,
     as_bins,
     as_samples,
     as_stretched,
     as_summary,
+    clumped,
     dependent,
     gamma,
     lognormal,
+    session,
     several_runs,
     single_runs,
     stalled,
@@ -40,8 +43,8 @@ from calibration.observed import (
 
 Find = Callable[[int], ObservedTally]
 HEAD = (
-    "data|true log ratio|ratio %|difference %|mean %|with room for luck %|ratio's HDI without 1 %|costly or faster %"
-    "|width, points"
+    "data|true log ratio|ratio %|difference %|mean %|runs stated to differ by 3 % %|ratio's HDI without 1 %"
+    "|costly or faster %|negligible %|kept from deciding %|width, points"
 )
 
 
@@ -116,6 +119,34 @@ def of_luck() -> Iterator[tuple[str, str, Find]]:
             yield f"one run each, runs differ {100 * luck:g} %, n = 60000", f"{ratio:g}", find
 
 
+def of_sessions() -> Iterator[tuple[str, str, Find]]:
+    """Runs in their order: drift, a walk, turns, times that are not known, rounding, three runs in all."""
+    for drift, tau in ((0.0, 0.01), (0.003, 0.005), (0.01, 0.01), (0.01, 0.003)):
+        for has_times in (True, False):
+            known = "times known" if has_times else "times not known"
+            name = f"5 then 5 runs, differ {100 * tau:g} %, drift {100 * drift:g} % a run, {known}"
+            yield name, "0", partial(session, Session(tau=tau, drift=drift, has_times=has_times), 0.0)
+    yield "5 then 5 runs, walk 1 % a run, times known", "0", partial(session, Session(walk=0.01, tau=0.005), 0.0)
+    yield "5 then 5 runs, differ 1 %, times known", "0.1", partial(session, Session(), 0.1)
+    for drift in (0.0, 0.01):
+        name = f"5 and 5 runs in turn, differ 1 %, drift {100 * drift:g} % a run, times known"
+        yield name, "0", partial(session, Session(drift=drift, in_turn=True), 0.0)
+    for tau in (0.001, 0.003, 0.01, 0.03):
+        for ratio in (0.0, 0.05):
+            find = partial(session, Session((2, 1), tau, has_times=False), ratio)
+            yield f"2 and 1 runs of one figure, differ {100 * tau:g} %", f"{ratio:g}", find
+    for tau in (0.0005, 0.005):
+        find = partial(session, Session((3, 3), tau, has_times=False, digit=0.0154), 0.0163)
+        yield f"3 and 3 runs, differ {100 * tau:g} %, last digit 1.54 %", "0.0163", find
+
+
+def of_clumps() -> Iterator[tuple[str, str, Find]]:
+    """One run each with clumped stalls: what the interval of independent values holds, and that it does not decide."""
+    for name, form in (("histogram", as_bins()), ("summary", as_summary)):
+        find = partial(single_runs, "clumped", clumped(), 20_000, 0.0, form=form)
+        yield f"{name}, 1 % of 20000 values stall x30 in clumps of 50", "0", find
+
+
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -124,11 +155,11 @@ def main() -> None:
     asked = parser.parse_args()
     began = time.monotonic()
     print(f"| {HEAD.replace('|', ' | ')} |\n|{'---|' * (HEAD.count('|') + 1)}")
-    for study in (of_values, of_dependent_values, of_runs, of_series, of_luck):
+    for study in (of_values, of_dependent_values, of_runs, of_series, of_luck, of_sessions, of_clumps):
         for name, ratio, find in study():
             if asked.rows.search(name):
                 found = find(asked.experiments)
-                shares = (found.ratio, found.difference, found.mean, found.roomy, found.excludes_one, found.alarms)
+                shares = [share for field, share in vars(found).items() if field != "points"]
                 cells = (name, ratio, *(f"{100 * share:.1f}" for share in shares), f"{found.points:.1f}")
                 print(f"| {' | '.join(cells)} |", flush=True)
     print(f"{time.monotonic() - began:.0f} s", file=sys.stderr)

@@ -36,14 +36,18 @@ Values = Callable[[np.random.Generator, int], Array]
 
 ORIGIN = Origin("simulated", "simulated")
 SETTINGS = AnalysisSettings("none")
-LUCKY = "runs differ by 3 %"
+STATED = AnalysisSettings("none", run_sd=0.03)
+"""What single runs are decided with: runs that are stated to differ by 3 %."""
+
+STATED_NAME = "runs differ by 3 %"
 
 
 @dataclass(frozen=True)
 class ObservedTally:
     """Shares of experiments. ``alarms``: decided costly or faster, whatever the truth; ``decided``: not undecided.
 
-    ``ratio``, ``difference``, ``mean``: the 95 % HDI holds the truth; ``roomy``: that with room for luck does.
+    ``ratio``, ``difference``, ``mean``: the 95 % HDI holds the truth; ``roomy``: that with the stated scatter does.
+    ``negligible``: decided so, whatever the truth; ``stopped``: kept from deciding by something beside the interval.
     ``points``: median width of the ratio's interval, in points.
     """
 
@@ -53,6 +57,8 @@ class ObservedTally:
     roomy: float
     excludes_one: float
     alarms: float
+    negligible: float
+    stopped: float
     points: float
 
 
@@ -141,6 +147,7 @@ def single_runs(
     *,
     form: Callable[[Group, Array], Observation] = as_samples,
     luck: float = 0.0,
+    settings: AnalysisSettings = STATED,
 ) -> ObservedTally:
     """One run a condition; where there is luck, each run's mean is off by so much."""
 
@@ -149,7 +156,7 @@ def single_runs(
         true = (10.0, 10.0 * float(np.exp(log_ratio)))
         drawn = [mean * np.exp(luck * rng.normal()) * values(rng, count) for mean in true]
         found = [form(Group(c), v) for c, v in zip(("none", "tde"), drawn, strict=True)]
-        return *true, analyze(found, SETTINGS).comparisons[0]
+        return *true, analyze(found, settings).comparisons[0]
 
     return tally(map(answer, range(experiments)))
 
@@ -174,6 +181,72 @@ def several_runs(
         return *true, analyze(found, SETTINGS).comparisons[0]
 
     return tally(map(answer, range(experiments)))
+
+
+@dataclass(frozen=True)
+class Session:
+    """Bare figures of runs in the order in which they were made.
+
+    Attributes:
+        runs: of baseline and condition.
+        tau: what runs differ by.
+        drift: from one run to the next; ``walk``: the sd of a random walk from one run to the next.
+        in_turn: conditions took turns; else all runs of the baseline came first.
+        has_times: whether the files say when runs began.
+        digit: the last printed digit, a share of the baseline's mean.
+    """
+
+    runs: tuple[int, int] = (5, 5)
+    tau: float = 0.01
+    drift: float = 0.0
+    walk: float = 0.0
+    in_turn: bool = False
+    has_times: bool = True
+    digit: float = 0.0
+
+    def draw(self, rng: np.random.Generator, log_ratio: float) -> list[Observation]:
+        """The figures of one session."""
+        count = sum(self.runs)
+        sides = np.arange(count) % 2 if self.in_turn else np.repeat([0, 1], self.runs)
+        logs = rng.normal(0.0, self.tau, count) + self.drift * np.arange(count)
+        logs += np.cumsum(rng.normal(0.0, self.walk, count)) + log_ratio * sides
+        values = 10.0 * np.exp(logs)
+        if self.digit:
+            values = np.round(values / (10.0 * self.digit)) * 10.0 * self.digit
+        return [
+            Figure(
+                Group(("none", "tde")[side], run=str(place)),
+                ORIGIN,
+                value,
+                rounding=5.0 * self.digit,
+                started_unix_seconds=1e9 + 600.0 * place if self.has_times else None,
+                duration_seconds=300.0,
+            )
+            for place, (side, value) in enumerate(zip(sides.tolist(), values.tolist(), strict=True))
+        ]
+
+
+def session(of: Session, log_ratio: float, experiments: int) -> ObservedTally:
+    """Runs of a session, with what its order, its drift and its rounding do."""
+
+    def answer(index: int) -> tuple[float, float, Comparison]:
+        found = of.draw(_rng(index, "session", of, log_ratio), log_ratio)
+        return 10.0, 10.0 * float(np.exp(log_ratio)), analyze(found, SETTINGS).comparisons[0]
+
+    return tally(map(answer, range(experiments)))
+
+
+def clumped(clump: int = 50, share: float = 0.01, factor: float = 30.0) -> Values:
+    """A gamma with stalls that come in clumps."""
+
+    def draw(rng: np.random.Generator, n: int) -> Array:
+        slow = np.zeros(n, dtype=bool)
+        for start in rng.integers(0, n - clump, rng.poisson(share * n / clump)):
+            slow[start : start + clump] = True
+        values = rng.gamma(2.8, 1.0 / 2.8, n) * np.where(slow, factor, 1.0)
+        return np.asarray(values / (1.0 + share * (factor - 1.0)), dtype=np.float64)
+
+    return draw
 
 
 @dataclass(frozen=True)
@@ -211,7 +284,7 @@ def throughput(shape: Shape, count: int, log_ratio: float, experiments: int) -> 
             )
             for c, mean in zip(("none", "tde"), true, strict=True)
         ]
-        return *true, analyze(found, SETTINGS).comparisons[0]
+        return *true, analyze(found, STATED).comparisons[0]
 
     return tally(map(answer, range(experiments)))
 
@@ -225,7 +298,7 @@ def tally(answers: Iterable[tuple[float, float, Comparison]]) -> ObservedTally:
         assert one.difference is not None
         assert one.condition.mean is not None
         low, high = one.ratio.hdi95
-        roomy = one.priors.get(LUCKY, one.ratio)
+        roomy = one.priors.get(STATED_NAME, one.ratio)
         found.append(
             (
                 low <= truth <= high,
@@ -234,6 +307,8 @@ def tally(answers: Iterable[tuple[float, float, Comparison]]) -> ObservedTally:
                 roomy.hdi95[0] <= truth <= roomy.hdi95[1],
                 not low <= 1.0 <= high,
                 one.decision in (Decision.COSTLY, Decision.FASTER),
+                one.decision is Decision.NEGLIGIBLE,
+                bool(one.undecided_because),
                 100.0 * (high - low),
             )
         )

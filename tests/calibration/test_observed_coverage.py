@@ -10,15 +10,19 @@ import pytest
 
 from calibration.harness import LEAST_COVERAGE, MOST_POOLED_COVERAGE
 from calibration.observed import (
+    SETTINGS,
     ObservedTally,
+    Session,
     Shape,
     as_bins,
     as_samples,
     as_stretched,
     as_summary,
+    clumped,
     dependent,
     gamma,
     lognormal,
+    session,
     several_runs,
     single_runs,
     stalled,
@@ -90,11 +94,48 @@ def test_throughput_with_slow_waves_or_checkpoints() -> None:
     assert throughput(Shape("checkpoints", every=30), 600, 0.0, EXPERIMENTS).ratio >= LEAST_COVERAGE
 
 
-def test_one_run_each_claims_nothing_where_runs_differ_by_three_percent() -> None:
-    found = single_runs("luck", gamma(0.6), 60_000, 0.0, EXPERIMENTS, luck=0.03)
+def test_one_run_each_decides_nothing_where_nobody_says_what_runs_differ_by() -> None:
+    found = single_runs("luck", gamma(0.6), 60_000, 0.0, EXPERIMENTS, luck=0.03, settings=SETTINGS)
     assert found.excludes_one > 0.7, "the two runs do differ"
+    assert (found.alarms, found.negligible, found.stopped) == (0.0, 0.0, 1.0)
+
+
+def test_a_stated_scatter_of_runs_holds_where_it_is_true() -> None:
+    found = single_runs("luck", gamma(0.6), 60_000, 0.0, EXPERIMENTS, luck=0.03)
     assert found.roomy >= LEAST_COVERAGE
     assert found.alarms <= 0.03
+
+
+@pytest.mark.parametrize("form", [as_bins(), as_summary], ids=["histogram", "summary"])
+def test_clumped_stalls_do_not_decide(form: object) -> None:
+    assert callable(form)
+    found = single_runs("clumped", clumped(), 20_000, 0.0, 60, form=form)
+    assert found.roomy < 0.7, "their interval is far too narrow"
+    assert found.alarms == 0.0
+
+
+def test_a_drift_between_the_sides_is_no_verdict() -> None:
+    for drift, has_times in ((0.01, True), (0.01, False), (0.003, True)):
+        found = session(Session(drift=drift, has_times=has_times), 0.0, EXPERIMENTS)
+        assert found.alarms <= 0.03
+        assert not has_times or found.ratio >= LEAST_COVERAGE
+
+
+def test_a_walk_between_the_sides_is_hardly_ever_a_verdict() -> None:
+    assert session(Session(walk=0.01, tau=0.005), 0.0, EXPERIMENTS).alarms <= 0.05
+
+
+def test_three_runs_in_all_are_never_negligible() -> None:
+    found = [session(Session((2, 1), tau, has_times=False), 0.0, EXPERIMENTS) for tau in (0.001, 0.003, 0.01)]
+    assert max(one.negligible for one in found) <= 0.01
+    assert min(one.ratio for one in found) >= LEAST_COVERAGE
+
+
+def test_rounded_figures_hold_the_truth_whether_runs_differ_by_less_or_by_more_than_a_digit() -> None:
+    for tau in (0.0005, 0.005):
+        found = session(Session((3, 3), tau, has_times=False, digit=0.0154), 0.0163, EXPERIMENTS)
+        assert found.ratio >= LEAST_COVERAGE
+        assert found.alarms <= 0.03
 
 
 def test_a_model_that_is_twice_too_sure_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,9 +17,11 @@ from tdelta.records import (
     Estimate,
     Level,
     Model,
+    NoteCode,
     ObservedSide,
     ObservedTail,
     Origin,
+    RunNote,
     Side,
     Spread,
     TailRatio,
@@ -67,6 +69,9 @@ def comparison(
     primary: bool = True,
     published: str | None = None,
     luck95: float | None = None,
+    bearable: float | None = None,
+    run_sd: float | None = None,
+    notes: tuple[RunNote, ...] = (),
 ) -> Comparison:
     quotient = baseline / condition if metric == THROUGHPUT else condition / baseline
     priors = {} if half95 is None or not primary else {"no speed-up": estimate(quotient, half95)}
@@ -93,6 +98,10 @@ def comparison(
         priors=priors,
         origins=(Origin("plain.csv", "CSV"), Origin(f"{name}.csv", "CSV")),
         published=published,
+        run_sd=0.03 if luck95 is not None else run_sd,
+        run_sd_bearable=bearable,
+        undecided_because="" if bearable is None else "one run a condition",
+        notes=notes,
     )
 
 
@@ -114,12 +123,19 @@ def result(*comparisons: Comparison, **given: object) -> AnalysisResult:
 def one_run() -> AnalysisResult:
     found = comparison(12.41, 16.257, luck95=0.11)
     moved = replace(found, priors={**found.priors, "normal:0,0.01": estimate(1.274, 0.009)})
-    return result(moved, cautions=("tde.csv: 14 rows say failed: they are in no figure",))
+    caution = "tde.csv: 14 rows say failed: they are in no figure"
+    return result(moved, cautions=(caution,), stated_run_sd=0.03)
 
 
 def lucky() -> AnalysisResult:
     """What two runs alone would call costly, and two runs of one system may well show."""
-    return result(comparison(12.41, 12.794, luck95=0.087, decision=Decision.UNDECIDED))
+    notes = (
+        RunNote(NoteCode.HISTOGRAM_WITHOUT_ORDER, "plain", "1"),
+        RunNote(NoteCode.HISTOGRAM_WITHOUT_ORDER, "tde", "1"),
+        RunNote(NoteCode.UNSTEADY, "tde", "1", (4700.0, 1920.0)),
+    )
+    found = comparison(12.41, 12.794, bearable=0.0042, decision=Decision.UNDECIDED, notes=notes)
+    return result(found, is_rope_given=False)
 
 
 def transactions() -> AnalysisResult:
@@ -130,7 +146,7 @@ def transactions() -> AnalysisResult:
     )
     return result(
         *(
-            comparison(plain, tde, half95=half, decision=decision, transaction=kind, model=Model.SUMMARY)
+            comparison(plain, tde, half95=half, decision=decision, transaction=kind, model=Model.RUNS, runs=3)
             for kind, plain, tde, half, decision in kinds
         ),
         formats={"Swingbench XML": 2},
@@ -152,6 +168,12 @@ def several_runs() -> AnalysisResult:
             runs=5,
             count=5,
             reasons=("5 runs a condition are the unit: their scatter is in the interval",),
+            run_sd=0.004 * ratio**10,
+            notes=tuple(
+                RunNote(NoteCode.SERIES_DEPENDENT, which, str(run), (900.0, 20.0 + 3 * run))
+                for which in ("plain", name)
+                for run in range(1, 6)
+            ),
         )
         for name, ratio, decision in rows
     ]
@@ -212,7 +234,7 @@ def one_tail() -> AnalysisResult:
         longer_reason=why,
         p99_reason=why,
     )
-    return result(replace(comparison(12.41, 12.794, luck95=0.087, decision=Decision.UNDECIDED), tail=tail))
+    return result(replace(comparison(12.41, 12.794, bearable=0.0042, decision=Decision.UNDECIDED), tail=tail))
 
 
 def tails() -> AnalysisResult:

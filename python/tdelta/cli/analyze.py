@@ -14,7 +14,7 @@ from tdelta.cli.units import Percent, ResponseTime
 from tdelta.report.document import to_json
 from tdelta.report.progress import progress
 
-_OPTIONS = {"conditions": "condition", "priors": "prior", "slo_seconds": "slo"}
+_OPTIONS = {"conditions": "condition", "priors": "prior", "slo_seconds": "slo", "run_sd": "run-sd"}
 """Options that are not called as their parameters are."""
 
 
@@ -30,6 +30,9 @@ _OPTIONS = {"conditions": "condition", "priors": "prior", "slo_seconds": "slo"}
 @click.option("--unit", metavar="UNIT", help="Unit of figures whose file says none: ms, us, s, tps, /s, tpm, ….")
 @click.option("--baseline", metavar="NAME", help="Condition that the others are compared with.  [none, plain, off, …]")
 @click.option("--rope", type=Percent(), help="Overhead you would not care about, either way.  [2%]")
+@click.option(
+    "--run-sd", type=Percent(), help="What runs of one system differ by (sd): lets one run a condition decide."
+)
 @click.option("--budget", type=Percent(), help="Overhead you allow: turns the answer into a gate, exit code 5 if over.")
 @click.option(
     "--prior",

@@ -4,7 +4,7 @@ Units are in the names: ``*_ns``, ``*_seconds``, ``*_bytes``; a ``ratio`` is a q
 overhead given as a share (``rope``, ``budget``, ``planted``) is that quotient less one (0.031).
 """
 
-from tdelta.records.analysis import AnalysisResult, Comparison, Model, Side, Spread
+from tdelta.records.analysis import AnalysisResult, Comparison, Model, NoteCode, RunNote, Side, Spread
 from tdelta.records.calibration import (
     CalibrationKey,
     CalibrationUsed,
@@ -149,6 +149,7 @@ __all__ = [
     "Model",
     "Moved",
     "NoiseFloor",
+    "NoteCode",
     "Observation",
     "ObservedSide",
     "ObservedTail",
@@ -164,6 +165,7 @@ __all__ = [
     "RoundDifference",
     "RoundStarted",
     "RunFacts",
+    "RunNote",
     "RunPlanned",
     "RunResult",
     "RunSettings",

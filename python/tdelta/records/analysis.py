@@ -21,6 +21,7 @@ class Model(StrEnum):
     SUMMARY = "summary"
     STRETCHES = "means of stretches"
     SERIES = "throughput series"
+    BESIDE = "mean, width of its throughput series"
     RUNS = "runs"
     NONE = "no replication"
 
@@ -45,6 +46,8 @@ class Side:
         effective_count: how many independent values they are worth; ``count`` where the model takes them as such.
         value: the plain mean of all of them, in the comparison's unit.
         mean: the posterior of the mean; None without replication.
+        lengths_seconds: the shortest and the longest of its runs; None where that is not known.
+        rounding: half a unit of the last printed digit as a share of the value; 0 where figures are exact.
     """
 
     condition: str
@@ -53,6 +56,41 @@ class Side:
     effective_count: float
     value: float
     mean: Spread | None = None
+    lengths_seconds: tuple[float, float] | None = None
+    rounding: float = 0.0
+
+
+class NoteCode(StrEnum):
+    """What may be said of one run's own figures; the words are in `tdelta.report.analysis.notes`."""
+
+    ZEROS = "zero response times"
+    DEPENDENT_VALUES = "dependent response times"
+    FEW_INDEPENDENT = "few independent response times"
+    HEAVY_TAIL = "heavy tail"
+    HISTOGRAM_WITHOUT_ORDER = "histogram without order"
+    SUMMARY_WITHOUT_ORDER = "summary without order"
+    FEW_VALUES = "few values"
+    NO_SPREAD = "no spread"
+    SERIES_TOO_SHORT = "series too short"
+    SERIES_SHORT = "series short"
+    SERIES_DEPENDENT = "series dependent"
+    WARM_UP = "warm-up"
+    UNSTEADY = "unsteady"
+    CYCLE = "cycle"
+    WIDTH_FROM_SERIES = "width from series"
+
+
+@dataclass(frozen=True, slots=True)
+class RunNote:
+    """One note on one run's figures.
+
+    ``figures`` are the note's numbers, in the order its words have them.
+    """
+
+    code: NoteCode
+    condition: str
+    run: str
+    figures: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +104,12 @@ class Comparison:
     ``published`` is what the study's authors printed for it, in words, where the file says so. ``tail`` decides
     nothing; it is None where the files have no tail, or nobody asked for one. ``tail_reason`` says why there is none
     though a threshold was given.
+
+    ``run_sd`` is what runs of one condition differ by (a share): estimated where there are several, stated where each
+    condition has one run and the user said it, else None. ``run_sd_bearable`` is of single runs: the largest such
+    scatter at which their figures would still decide; 0 where they would not decide even if runs never differed.
+    ``undecided_because`` is what keeps figures from deciding that would decide by their interval, in words. ``notes``
+    are of single runs' figures.
     """
 
     transaction: str
@@ -86,6 +130,10 @@ class Comparison:
     published: str | None = None
     tail: ObservedTail | None = None
     tail_reason: str = ""
+    run_sd: float | None = None
+    run_sd_bearable: float | None = None
+    undecided_because: str = ""
+    notes: tuple[RunNote, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +144,8 @@ class AnalysisResult:
     ``prior_words`` says in words what the default prior is. ``source`` is where published figures come from.
     ``budget`` is the overhead that was allowed, a share, where a gate was asked for. ``is_encryption`` is whether the
     conditions' names, or the files, say that encryption is what they differ in: ``tde`` over ``plain`` does,
-    ``mysql57`` over ``mysql56`` does not.
+    ``mysql57`` over ``mysql56`` does not. ``is_rope_given`` says whether the ROPE is the user's own word or the
+    default. ``stated_run_sd`` is what the user said runs differ by.
     """
 
     decision: Decision
@@ -110,6 +159,8 @@ class AnalysisResult:
     source: str | None = None
     budget: float | None = None
     is_encryption: bool = True
+    is_rope_given: bool = True
+    stated_run_sd: float | None = None
 
     @property
     def primary(self) -> tuple[Comparison, ...]:

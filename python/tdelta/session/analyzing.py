@@ -15,7 +15,13 @@ from tdelta.importers.csv_units import asked_unit
 from tdelta.importers.naming import baseline_of, is_about_encryption
 from tdelta.importers.reading import total_bytes
 from tdelta.importers.recognizing import WITH_TIMES, read_files
-from tdelta.inference.observed import AnalysisSettings, ComparisonPicture, analyze_with_pictures, parse_priors
+from tdelta.inference.observed import (
+    DEFAULT_ROPE,
+    AnalysisSettings,
+    ComparisonPicture,
+    analyze_with_pictures,
+    parse_priors,
+)
 from tdelta.records import RESPONSE_TIME, AnalysisResult, Comparison, Event, Figure, Observation, Phase, Summary
 from tdelta.session.copies import without_copies
 from tdelta.session.tables import PREFIX, table, tables
@@ -35,11 +41,12 @@ class AnalysisRequest:
         files: files and folders, and published tables as ``published:NAME``.
         conditions: ``name=glob`` for files whose names do not say whose they are.
         baseline: the condition that the others are compared with; None: found by its name.
-        rope: the overhead not cared about, a share.
+        rope: the overhead not cared about, a share; None for the default.
         budget: the overhead allowed, a share; turns the answer into a gate.
         priors: shown beside the default one, as users write them.
         metric: which one decides; None: response time if there is any.
         transaction: which one decides; None: the whole mix if there is one.
+        run_sd: what runs of one system differ by, a share, where the user states it: single runs decide with it.
         slo_seconds: what a transaction may take; how often it took longer is told, and never decided on.
         unit: of figures of which a file says none: ``ms``, ``tps``.
     """
@@ -47,13 +54,14 @@ class AnalysisRequest:
     files: tuple[str, ...]
     conditions: tuple[str, ...] = ()
     baseline: str | None = None
-    rope: float = 0.02
+    rope: float | None = None
     budget: float | None = None
     priors: tuple[str, ...] = ()
     metric: str | None = None
     transaction: str | None = None
     slo_seconds: float | None = None
     unit: str | None = None
+    run_sd: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +115,9 @@ def _analyze(request: AnalysisRequest, observe: Callable[[Event], None]) -> Anal
     observations = distinct.observations
     settings = AnalysisSettings(
         baseline=baseline_of(tuple(dict.fromkeys(o.group.condition for o in observations)), request.baseline),
-        rope=request.rope,
+        rope=DEFAULT_ROPE if request.rope is None else request.rope,
+        is_rope_given=request.rope is not None,
+        run_sd=request.run_sd,
         budget=request.budget,
         metric=request.metric,
         transaction=request.transaction,
@@ -183,8 +193,17 @@ def _with_published(comparisons: Sequence[Comparison], observations: Sequence[Ob
 
 
 def _cautions(observations: Sequence[Observation]) -> tuple[str, ...]:
-    """What importers said of what they read, each once, with its file."""
-    return tuple(f"{o.origin.file}: {caution}" for o in observations for caution in o.origin.cautions)
+    """What importers said of what they read: of several files once, with how many of them it is true."""
+    files = {o.origin.file for o in observations}
+    said: dict[str, dict[str, None]] = {}
+    for one in observations:
+        for caution in one.origin.cautions:
+            said.setdefault(caution, {})[one.origin.file] = None
+    return tuple(f"{_files_words(list(names), len(files))}: {caution}" for caution, names in said.items())
+
+
+def _files_words(names: Sequence[str], total: int) -> str:
+    return names[0] if len(names) == 1 else f"{len(names)} of {total} files"
 
 
 def _without_tail(result: AnalysisResult) -> Iterator[str]:

@@ -46,7 +46,7 @@ def test_two_files_of_samples_give_a_verdict_and_its_picture(two: tuple[str, ...
     assert only.quotient == pytest.approx(1.5, abs=0.06)
     assert only.ratio is not None
     assert only.ratio.hdi95[0] < only.quotient < only.ratio.hdi95[1]
-    assert only.decision is Decision.COSTLY
+    assert (only.decision, only.undecided_because) == (Decision.UNDECIDED, "one run a condition")
     (picture,) = found.pictures
     assert picture.ratio.estimate == only.ratio
     assert [check.condition for check in picture.checks] == ["plain", "tde"]
@@ -56,8 +56,18 @@ def test_the_same_files_give_the_same_answer(two: tuple[str, ...]) -> None:
     assert analyze_files(AnalysisRequest(two)).result == analyze_files(AnalysisRequest(two)).result
 
 
+def test_what_runs_differ_by_is_stated_and_kept(two: tuple[str, ...]) -> None:
+    result = analyze_files(AnalysisRequest(two, run_sd=0.03)).result
+    assert (result.decision, result.stated_run_sd) == (Decision.COSTLY, 0.03)
+
+
+def test_the_rope_is_the_users_only_where_it_was_given(two: tuple[str, ...]) -> None:
+    assert analyze_files(AnalysisRequest(two, rope=0.02)).result.is_rope_given
+    assert not analyze_files(AnalysisRequest(two)).result.is_rope_given
+
+
 def test_a_budget_makes_it_a_gate(two: tuple[str, ...]) -> None:
-    result = analyze_files(AnalysisRequest(two, budget=0.05)).result
+    result = analyze_files(AnalysisRequest(two, budget=0.05, run_sd=0.03)).result
     assert (result.decision, result.budget) == (Decision.OVER, 0.05)
 
 

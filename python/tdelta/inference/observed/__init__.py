@@ -10,10 +10,10 @@ from __future__ import annotations
 from tdelta.inference.observed.judging import analyze
 from tdelta.inference.observed.pictures import analyze_with_pictures
 from tdelta.inference.observed.settings import (
+    DEFAULT_ROPE,
     NO_SPEEDUP,
     PRIOR_HELP,
     PUBLISHED,
-    RUN_LUCK,
     AnalysisSettings,
     NormalPrior,
     Prior,
@@ -22,10 +22,10 @@ from tdelta.inference.observed.settings import (
 from tdelta.inference.observed.shapes import ComparisonPicture, Curve, PredictiveCheck, QuantileCheck, RatioCurve
 
 __all__ = [
+    "DEFAULT_ROPE",
     "NO_SPEEDUP",
     "PRIOR_HELP",
     "PUBLISHED",
-    "RUN_LUCK",
     "AnalysisSettings",
     "ComparisonPicture",
     "Curve",

@@ -2,24 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from tdelta.inference.observed.curves import Linear, LogCurve, Plane, log_ratio, plane, under, widened
 from tdelta.inference.observed.fitting import RunFit, fit_run
 from tdelta.inference.observed.gamma import PublishedMeans
-from tdelta.inference.observed.pairing import Pair, reduced
-from tdelta.inference.observed.runs import RunsFit, fit_runs, luck_of_single_runs
+from tdelta.inference.observed.lengths import Lengths, lengths_of, same_part
+from tdelta.inference.observed.order import Order, numbered, order_of
+from tdelta.inference.observed.pairing import Pair, reduced, rounding_of
+from tdelta.inference.observed.runs import Drift, RunsFit, difference_of_single_runs, fit_runs
 from tdelta.inference.observed.settings import DEFAULT, NO_SPEEDUP, AnalysisSettings, PublishedPrior
 from tdelta.inference.observed.tailing import tail_of
-from tdelta.inference.observed.words import NO_REPLICATION, luck_name, one_run_reasons, several_runs_reasons
+from tdelta.inference.observed.words import (
+    HEAVY_TAILED,
+    NO_REPLICATION,
+    ONE_RUN,
+    ONE_RUN_ONLY,
+    confounded_words,
+    cut_words,
+    hidden_drift_words,
+    judged,
+    luck_name,
+    moved_words,
+    several_runs_reasons,
+    unequal_words,
+)
 from tdelta.inference.posterior import Posterior
-from tdelta.records import Comparison, Decision, Estimate, Model, Side, Spread
+from tdelta.records import Comparison, Decision, Estimate, Model, Observation, Side, Spread
 
-_WEAKEST_LAST = (Model.GAMMA, Model.BINNED_GAMMA, Model.SUMMARY, Model.STRETCHES, Model.SERIES, Model.NONE)
-_SHAPED = (Model.GAMMA, Model.BINNED_GAMMA, Model.SUMMARY)
+_WEAKEST_LAST = (
+    Model.GAMMA,
+    Model.BINNED_GAMMA,
+    Model.SUMMARY,
+    Model.STRETCHES,
+    Model.SERIES,
+    Model.BESIDE,
+    Model.NONE,
+)
+_TWO = 2
+_NOTHING = 1e-6
+_LEAST_RUN_SD, _MOST_RUN_SD = 1e-4, 1.0
+_BISECTIONS = 12
+_CLEARLY_APART, _SHARE_OF_WIDTH = 0.001, 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +76,10 @@ class Fits:
         ratio: likelihood of the log ratio of costs; None without replication.
         posteriors: what follows from both; None without replication.
         runs: the runs' model, where there are several runs.
+        order: of the runs, where it is known.
+        hidden_drift: where it is not, the drift that the runs of each side show in the order of their numbers.
+        lengths: of the runs, as they were before unequal ones were cut; None where they are not known.
+        is_cut: whether they were cut to the length of the shortest.
     """
 
     pair: Pair
@@ -58,6 +89,15 @@ class Fits:
     ratio: LogCurve | None
     posteriors: Posteriors | None
     runs: RunsFit | None = None
+    order: Order | None = None
+    hidden_drift: Drift | None = None
+    lengths: Lengths | None = None
+    is_cut: bool = False
+
+    @property
+    def is_single(self) -> bool:
+        """Whether each condition has one run."""
+        return len(self.baseline) == len(self.condition) == 1
 
     @property
     def is_inverse(self) -> bool:
@@ -66,26 +106,55 @@ class Fits:
 
 
 def fitted(pair: Pair) -> Fits:
-    """Fit the runs of both conditions."""
-    runs_before, runs_after = pair.baseline_runs, pair.condition_runs
-    is_single = len(runs_before) == len(runs_after) == 1
-    if is_single:
-        first, second = reduced(runs_before[0], runs_after[0])
-        runs_before, runs_after = (first,), (second,)
-    baseline, condition = tuple(map(fit_run, runs_before)), tuple(map(fit_run, runs_after))
-    is_inverse = runs_before[0].group.is_throughput
-    if not is_single:
-        found = fit_runs([run.log_mean for run in baseline], [run.log_mean for run in condition])
-        ratio = found.log_ratio(is_inverse=is_inverse)
-        posteriors = _posteriors(ratio, found.plane(DEFAULT, is_inverse=is_inverse))
-        return Fits(pair, baseline, condition, Model.RUNS, ratio, posteriors, found)
-    before, after = baseline[0].curve, condition[0].curve
+    """Fit the runs of both conditions; runs of unequal length are cut to the same first part, where they can be."""
+    lengths = lengths_of(pair)
+    cut = same_part(pair, lengths) if lengths is not None and lengths.is_unequal else None
+    pair = pair if cut is None else cut
+    fits = _of_single_runs(pair) if len(pair.beside) == _TWO else _of_runs(pair)
+    return replace(fits, lengths=lengths, is_cut=cut is not None)
+
+
+def _of_runs(pair: Pair) -> Fits:
+    split = len(pair.baseline_runs)
+    runs = (*pair.baseline_runs, *pair.condition_runs)
+    fits = tuple(fit_run(run, beside=beside) for run, beside in zip(runs, pair.beside, strict=True))
+    baseline, condition = fits[:split], fits[split:]
+    is_inverse, order = runs[0].group.is_throughput, order_of(pair)
+    log_means = [run.log_mean for run in baseline], [run.log_mean for run in condition]
+    rounding = _coarsest(pair.baseline_runs), _coarsest(pair.condition_runs)
+    found = fit_runs(*log_means, None if order is None else (order.baseline, order.condition), rounding)
+    by_number = numbered(pair) if order is None else None
+    hidden = (
+        None if by_number is None else fit_runs(*log_means, (by_number.baseline, by_number.condition), rounding).drift
+    )
+    ratio = found.log_ratio(is_inverse=is_inverse)
+    posteriors = _posteriors(ratio, found.plane(DEFAULT, is_inverse=is_inverse))
+    return Fits(pair, baseline, condition, Model.RUNS, ratio, posteriors, found, order, hidden)
+
+
+def _of_single_runs(pair: Pair) -> Fits:
+    runs = reduced(pair.baseline_runs[0], pair.condition_runs[0])
+    baseline, condition = (fit_run(run, beside=beside) for run, beside in zip(runs, pair.beside, strict=True))
+    before, after = (None if run.curve is None else _as_printed(run) for run in (baseline, condition))
     if before is None or after is None:
-        return Fits(pair, baseline, condition, Model.NONE, None, None)
-    model = max(baseline[0].model, condition[0].model, key=_WEAKEST_LAST.index)
+        return Fits(pair, (baseline,), (condition,), Model.NONE, None, None)
+    is_inverse = runs[0].group.is_throughput
+    model = max(baseline.model, condition.model, key=_WEAKEST_LAST.index)
     ratio = log_ratio(before, after, is_inverse=is_inverse)
     posteriors = _posteriors(ratio, plane(before, after, DEFAULT, is_inverse=is_inverse))
-    return Fits(pair, baseline, condition, model, ratio, posteriors)
+    return Fits(pair, (baseline,), (condition,), model, ratio, posteriors)
+
+
+def _as_printed(run: RunFit) -> LogCurve | None:
+    """A single run's curve, its print's last digit an error of its own: uniform, as a normal of the same variance."""
+    off = rounding_of(run.observation)
+    if run.curve is None or off < _NOTHING:
+        return run.curve
+    return widened(run.curve, np.ones(1), np.array([off / np.sqrt(3.0)]))
+
+
+def _coarsest(runs: Sequence[Observation]) -> float:
+    return max(map(rounding_of, runs))
 
 
 def _posteriors(ratio: LogCurve, means: Plane) -> Posteriors:
@@ -96,13 +165,15 @@ def compared(fits: Fits, settings: AnalysisSettings) -> Comparison:
     """The comparison's record; whether it is primary is decided by `tdelta.inference.observed.judging`."""
     levels, transaction, metric, unit = fits.pair.key
     found = fits.posteriors
+    lengths = (None, None) if fits.lengths is None else (fits.lengths.baseline, fits.lengths.condition)
     sides = (
-        _side(fits.pair.baseline, fits.baseline, None if found is None else found.baseline.spread),
-        _side(fits.pair.condition, fits.condition, None if found is None else found.condition.spread),
+        _side(fits.pair.baseline, fits.baseline, None if found is None else found.baseline.spread, lengths[0]),
+        _side(fits.pair.condition, fits.condition, None if found is None else found.condition.spread, lengths[1]),
     )
-    ratio, priors, decision, reasons = _verdict(fits, settings)
-    quotient = sides[0].value / sides[1].value if fits.is_inverse else sides[1].value / sides[0].value
+    ruling = rule(fits, settings)
     tail, tail_reason = tail_of(fits.pair, settings.slo_ms)
+    estimate = None if found is None else found.ratio.estimate(settings.rope)
+    quotient = sides[0].value / sides[1].value if fits.is_inverse else sides[1].value / sides[0].value
     return Comparison(
         transaction=transaction,
         levels=levels,
@@ -112,44 +183,165 @@ def compared(fits: Fits, settings: AnalysisSettings) -> Comparison:
         baseline=sides[0],
         condition=sides[1],
         quotient=quotient,
-        ratio=ratio,
+        ratio=estimate,
         difference=None if found is None else found.difference.spread,
-        decision=decision,
-        reasons=(*reasons, *_notes(fits)),
-        priors=priors,
+        decision=ruling.decision,
+        reasons=(*ruling.reasons, *_moved(quotient, estimate, fits)),
+        priors=ruling.priors,
         origins=fits.pair.origins,
         tail=tail,
         tail_reason=tail_reason,
+        run_sd=ruling.run_sd,
+        run_sd_bearable=ruling.run_sd_bearable,
+        undecided_because=ruling.undecided_because,
+        notes=tuple(note for run in (*fits.baseline, *fits.condition) for note in run.notes),
     )
 
 
-def _verdict(
-    fits: Fits, settings: AnalysisSettings
-) -> tuple[Estimate | None, dict[str, Estimate], Decision, list[str]]:
+@dataclass(frozen=True, slots=True)
+class Ruling:
+    """What a comparison's figures decide; fields as in `tdelta.records.Comparison`."""
+
+    decision: Decision
+    reasons: tuple[str, ...]
+    priors: Mapping[str, Estimate]
+    run_sd: float | None = None
+    run_sd_bearable: float | None = None
+    undecided_because: str = ""
+
+
+def rule(fits: Fits, settings: AnalysisSettings) -> Ruling:
+    """Decide, or say what keeps the figures from deciding."""
     if fits.ratio is None or fits.posteriors is None:
-        return None, {}, Decision.UNDECIDED, [_why_no_interval(fits)]
+        why = _why_no_interval(fits)
+        return Ruling(Decision.UNDECIDED, (why,), {}, undecided_because=NO_REPLICATION)
+    priors, left_out = _under_priors(fits, fits.ratio, settings)
+    if fits.is_single:
+        return _of_one_run(fits, fits.ratio, settings, priors, left_out)
     estimate = fits.posteriors.ratio.estimate(settings.rope)
-    priors = {NO_SPEEDUP.name: under(fits.ratio, NO_SPEEDUP).estimate(settings.rope)}
-    if fits.runs is None:
-        roomy = widened(fits.ratio, *luck_of_single_runs(settings.run_luck))
-        with_luck = under(roomy, DEFAULT).estimate(settings.rope)
-        priors[luck_name(settings.run_luck)] = with_luck
-        decision, reasons = one_run_reasons(estimate, with_luck, settings)
-    else:
-        runs = len(fits.baseline), len(fits.condition)
-        decision, reasons = several_runs_reasons(estimate, settings, runs, fits.runs.tau_median)
+    decision, why = judged(estimate, settings)
+    stops = blocked(fits, settings)
+    run_sd = fits.runs.tau_median if fits.runs is not None else None
+    runs = len(fits.baseline), len(fits.condition)
+    told = several_runs_reasons(runs, is_ordered=fits.order is not None)
+    reasons = (*stops, why, *_of_lengths(fits), *told, *left_out)
+    return Ruling(
+        Decision.UNDECIDED if stops else decision, reasons, priors, run_sd, undecided_because="; ".join(stops)
+    )
+
+
+def _of_one_run(
+    fits: Fits, ratio: LogCurve, settings: AnalysisSettings, priors: dict[str, Estimate], left_out: tuple[str, ...]
+) -> Ruling:
+    """One run a condition: decided only with what the user states runs to differ by."""
+    bearable = bearable_run_sd(ratio, settings)
+    if settings.run_sd is None:
+        reasons = (ONE_RUN, *_of_lengths(fits), *left_out)
+        return Ruling(Decision.UNDECIDED, reasons, priors, None, bearable, ONE_RUN_ONLY)
+    estimate = with_run_sd(ratio, settings.run_sd, settings)
+    priors[luck_name(settings.run_sd)] = estimate
+    decision, why = judged(estimate, settings)
+    stops = blocked(fits, settings)
+    reasons = (
+        *stops,
+        f"taken that {luck_name(settings.run_sd)}, as --run-sd says: {why}",
+        *_of_lengths(fits),
+        *left_out,
+    )
+    return Ruling(
+        Decision.UNDECIDED if stops else decision, reasons, priors, settings.run_sd, bearable, "; ".join(stops)
+    )
+
+
+def _of_lengths(fits: Fits) -> tuple[str, ...]:
+    return (cut_words(fits.pair, fits.lengths),) if fits.lengths is not None and fits.is_cut else ()
+
+
+def with_run_sd(ratio: LogCurve, run_sd: float, settings: AnalysisSettings) -> Estimate:
+    """The ratio of two single runs where runs of one system scatter by so much."""
+    return under(widened(ratio, *difference_of_single_runs(run_sd)), DEFAULT).estimate(settings.rope)
+
+
+def bearable_run_sd(ratio: LogCurve, settings: AnalysisSettings) -> float:
+    """The largest scatter of runs at which two single runs would still decide; 0 where they would at none."""
+
+    def decides(run_sd: float) -> bool:
+        return judged(with_run_sd(ratio, run_sd, settings), settings)[0] is not Decision.UNDECIDED
+
+    low, high = _LEAST_RUN_SD, _MOST_RUN_SD
+    if not decides(low):
+        return 0.0
+    for _ in range(_BISECTIONS):
+        middle = float(np.sqrt(low * high))
+        low, high = (middle, high) if decides(middle) else (low, middle)
+    return low
+
+
+def blocked(fits: Fits, settings: AnalysisSettings) -> tuple[str, ...]:
+    """What keeps figures from deciding, whatever their interval says."""
+    stops = []
+    if fits.lengths is not None and fits.lengths.is_unequal and not fits.is_cut:
+        stops.append(unequal_words(fits.pair, fits.lengths))
+    if fits.is_single and any(run.is_heavy for run in (*fits.baseline, *fits.condition)):
+        stops.append(HEAVY_TAILED)
+    if fits.hidden_drift is not None and _matters(fits, fits.hidden_drift, settings):
+        stops.append(hidden_drift_words(fits.hidden_drift))
+    drift = None if fits.runs is None else fits.runs.drift
+    if (
+        fits.order is not None
+        and fits.order.first is not None
+        and drift is not None
+        and _matters(fits, drift, settings)
+    ):
+        stops.append(confounded_words(fits.pair, fits.order, drift))
+    return tuple(stops)
+
+
+def _matters(fits: Fits, drift: Drift, settings: AnalysisSettings) -> bool:
+    """Whether a drift is visible, and what it makes between the middles of both sides' runs would move the verdict."""
+    if fits.posteriors is None or not drift.is_visible:
+        return False
+    estimate = fits.posteriors.ratio.estimate(settings.rope)
+    between_sides = abs(drift.a_run) * len(fits.pair.beside) / 2.0
+    moved = {judged(_shifted(estimate, sign * between_sides), settings)[0] for sign in (-1.0, 1.0)}
+    return moved != {judged(estimate, settings)[0]}
+
+
+def _shifted(estimate: Estimate, by: float) -> Estimate:
+    """The same interval moved by a log ratio."""
+    factor = float(np.exp(by))
+    (low, high), (lowest, highest) = estimate.hdi95, estimate.hdi99
+    return replace(
+        estimate,
+        median=factor * estimate.median,
+        hdi95=(factor * low, factor * high),
+        hdi99=(factor * lowest, factor * highest),
+    )
+
+
+def _under_priors(
+    fits: Fits, ratio: LogCurve, settings: AnalysisSettings
+) -> tuple[dict[str, Estimate], tuple[str, ...]]:
+    priors = {NO_SPEEDUP.name: under(ratio, NO_SPEEDUP).estimate(settings.rope)}
+    left_out = []
     for prior in settings.priors:
-        if isinstance(prior, PublishedPrior):
-            found = as_published(fits, prior)
-            if found is None:
-                reasons.append(
-                    f"prior {prior.name}: only for single runs of response times with a spread; left out here"
-                )
-            else:
-                priors[prior.name] = found.posterior().estimate(settings.rope)
+        if not isinstance(prior, PublishedPrior):
+            priors[prior.name] = under(ratio, prior).estimate(settings.rope)
+        elif (found := as_published(fits, prior)) is not None:
+            priors[prior.name] = found.posterior().estimate(settings.rope)
         else:
-            priors[prior.name] = under(fits.ratio, prior).estimate(settings.rope)
-    return estimate, priors, decision, reasons
+            left_out.append(f"prior {prior.name}: only for single runs of response times with a spread; left out here")
+    return priors, tuple(left_out)
+
+
+def _moved(quotient: float, estimate: Estimate | None, fits: Fits) -> Iterator[str]:
+    """Why the overhead is not the quotient of the values shown, where it clearly is not."""
+    if estimate is None:
+        return
+    apart = abs(float(np.log(estimate.median / quotient)))
+    if apart < _CLEARLY_APART or apart < _SHARE_OF_WIDTH * (estimate.hdi95[1] - estimate.hdi95[0]):
+        return
+    yield moved_words(has_drift=fits.order is not None)
 
 
 def _why_no_interval(fits: Fits) -> str:
@@ -163,7 +355,8 @@ def _why_no_interval(fits: Fits) -> str:
 
 def published_curves(fits: Fits, prior: PublishedPrior) -> tuple[LogCurve, LogCurve] | None:
     """Both log means under the published study's prior; None where the model has no mean and sd, or several runs."""
-    if fits.runs is not None or fits.model not in (*_SHAPED, Model.STRETCHES):
+    is_shaped = all(run.shape is not None for run in (*fits.baseline, *fits.condition))
+    if fits.runs is not None or not is_shaped:
         return None
     runs = (fits.baseline[0], fits.condition[0])
     counts = np.array([float(run.count) for run in runs])
@@ -181,23 +374,16 @@ def as_published(fits: Fits, prior: PublishedPrior) -> LogCurve | None:
     return None if curves is None else log_ratio(*curves, is_inverse=fits.is_inverse)
 
 
-def _side(name: str, runs: Sequence[RunFit], mean: Spread | None) -> Side:
+def _side(name: str, runs: Sequence[RunFit], mean: Spread | None, lengths: tuple[float, float] | None) -> Side:
+    """One side's part; several runs' value is their geometric mean, so that the ratio is the quotient of the values."""
+    values = np.array([run.value for run in runs])
     return Side(
         condition=name,
         runs=len(runs),
         count=sum(run.count for run in runs),
         effective_count=sum(run.effective_count for run in runs),
-        value=float(np.mean([run.value for run in runs])),
+        value=float(np.exp(np.mean(np.log(values)))),
         mean=mean,
+        lengths_seconds=lengths,
+        rounding=_coarsest([run.observation for run in runs]),
     )
-
-
-def _notes(fits: Fits) -> Iterator[str]:
-    """What each run's own figures say, by condition and run; said once where both sides' single runs say the same."""
-    said: dict[str, list[str]] = {}
-    for name, runs in ((fits.pair.baseline, fits.baseline), (fits.pair.condition, fits.condition)):
-        for run in runs:
-            where = name if len(runs) == 1 else f"{name}, run {run.observation.group.run}"
-            for note in run.notes:
-                said.setdefault(note, []).append(where)
-    yield from (f"{'; '.join(places)}: {note}" for note, places in said.items())

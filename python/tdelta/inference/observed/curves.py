@@ -118,12 +118,12 @@ def of_mixture(data: Mixture, points: int = _POINTS) -> LogCurve:
 
 
 def widened(curve: LogCurve, weights: FloatArray, sds: FloatArray) -> LogCurve:
-    """A log ratio to which a normal of unknown sd is added: the luck of two single runs.
+    """A log mean or a log ratio to which a normal is added: rounding, or what two runs differ by for no reason.
 
     Args:
-        curve: the likelihood of the ratio of these two runs.
+        curve: the likelihood without it.
         weights: shape (k,), of each sd; they sum to 1.
-        sds: shape (k,), of the difference of two runs' luck.
+        sds: shape (k,), of what is added.
     """
     found = curve.posterior()
     nodes = sinh_spaced(curve.median, curve.sd, found.quantile(1e-6), found.quantile(1.0 - 1e-6), _LUCK_NODES)
@@ -239,28 +239,42 @@ def plane(baseline: LogCurve, condition: LogCurve, prior: RatioPrior | None, *, 
 
 
 def plane_of_normals(
-    weights: FloatArray, means: FloatArray, variances: FloatArray, prior: RatioPrior, *, is_inverse: bool
+    weights: FloatArray, means: FloatArray, covariances: FloatArray, prior: RatioPrior, *, is_inverse: bool
 ) -> Plane:
-    """Both log means together, from a mixture in whose every component they are normal and independent.
+    """Both log means together, from a mixture in whose every component they are normal.
 
     Args:
         weights: shape (k,).
         means: shape (k, 2), of baseline and condition.
-        variances: shape (k, 2).
+        covariances: shape (k, 2, 2).
         prior: of the log ratio of costs.
         is_inverse: as for `log_ratio`.
     """
     kept = weights > 1e-9 * weights.max()
-    weights, means, sds = weights[kept], means[kept], np.sqrt(variances[kept])
-    grids, densities = [], []
+    weights, means, covariances = weights[kept], means[kept], covariances[kept]
+    sds = np.sqrt(covariances[:, [0, 1], [0, 1]])
+    grids = []
     for side in range(2):
         reach = 9.0 * sds[:, side]
         low, high = float((means[:, side] - reach).min()), float((means[:, side] + reach).max())
-        grids.append(sinh_spaced(float(weights @ means[:, side] / weights.sum()), float(sds.min()), low, high, 301))
-        z = (grids[side] - means[:, side, None]) / sds[:, side, None]
-        densities.append(np.exp(-0.5 * z**2) / sds[:, side, None])
-    density = (weights[:, None] * densities[0]).T @ densities[1]
+        centre = float(weights @ means[:, side] / weights.sum())
+        grids.append(sinh_spaced(centre, float(sds[:, side].min()), low, high, _PLANE_POINTS))
+    density = _of_normals(weights, grids, means, covariances)
     return _meeting(Plane(grids[0], grids[1], density), prior, is_inverse=is_inverse)
+
+
+def _of_normals(weights: FloatArray, grids: list[FloatArray], means: FloatArray, covariances: FloatArray) -> FloatArray:
+    """The density of the mixture: in each component the first mean alone, times the second given the first."""
+    first, second = (grid - means[:, side, None] for side, grid in enumerate(grids))
+    a, b, c = covariances[:, 0, 0, None], covariances[:, 1, 1, None], covariances[:, 0, 1, None]
+    alone = weights[:, None] * np.exp(-0.5 * first**2 / a) / np.sqrt(a)
+    left = b - c**2 / a
+    if not c.any():
+        return np.asarray(alone.T @ (np.exp(-0.5 * second**2 / left) / np.sqrt(left)), dtype=np.float64)
+    density = np.zeros((len(grids[0]), len(grids[1])))
+    for one, near, far, slope, rest in zip(alone, first, second, c / a, left, strict=True):
+        density += one[:, None] * np.exp(-0.5 * (far - slope * near[:, None]) ** 2 / rest) / np.sqrt(rest)
+    return density
 
 
 def _meeting(both: Plane, prior: RatioPrior | None, *, is_inverse: bool) -> Plane:

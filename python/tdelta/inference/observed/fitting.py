@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -9,10 +10,10 @@ import numpy as np
 from tdelta.inference.observed.curves import LogCurve
 from tdelta.inference.observed.gamma import LogPrior, fit_bins, fit_samples, moments, scale_free, shape_of_gap
 from tdelta.inference.observed.locating import ShapeFit
-from tdelta.inference.observed.series import FEWEST_VALUES, cycle, series_mean, warm_up
+from tdelta.inference.observed.series import FEWEST_VALUES, cycle, series_mean, unsteady, warm_up
 from tdelta.inference.observed.stretches import dependence
 from tdelta.inference.observed.summary import fit_summary
-from tdelta.records import Binned, Figure, Model, Observation, Samples, Series, Summary
+from tdelta.records import Binned, Figure, Model, NoteCode, Observation, RunNote, Samples, Series, Summary
 
 _OWN_SPREAD = 0.93
 """Gamma's sd over the values' own: below this an interval of 95 % covers less than 93 %, since its width is in
@@ -20,11 +21,10 @@ proportion; the values then count for less, until the width is that of their own
 _CLEAR_SDS = 2.0
 _FEW = 30
 _SHORT = 600
+_WITHOUT_ORDER = (NoteCode.HISTOGRAM_WITHOUT_ORDER, NoteCode.SUMMARY_WITHOUT_ORDER)
 _LITTLE_WORTH = 60.0
-_UNORDERED = (
-    "a {} has no order, so its values are taken for independent; where stalls or drift make them depend on each other, "
-    "the interval is too narrow (simulated, at its worst it held the truth 24 times in 100)"
-)
+_HEAVY_CV = 0.8
+"""Of a summary, which shows no shape: a coefficient of variation from which its values may well be stalls."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +40,8 @@ class RunFit:
         curve: the likelihood of the log mean; None if the data allow none.
         shape: the posterior of (log mean, log shape), where the model has one: what predictions are made from.
         notes: what a reader must know of this run's figures.
+        is_heavy: the width is that of independent values, their tail is heavy, and nothing shows that what is in it
+            did not come in clumps.
     """
 
     observation: Observation
@@ -49,16 +51,52 @@ class RunFit:
     effective_count: float
     curve: LogCurve | None
     shape: ShapeFit | None = None
-    notes: tuple[str, ...] = ()
+    notes: tuple[RunNote, ...] = ()
+    is_heavy: bool = False
 
     @property
     def log_mean(self) -> tuple[float, float]:
         """Log mean and its variance, as the runs' model takes them: 0 where the run's own figures tell none."""
-        return self.curve.moments if self.curve is not None else (float(np.log(self.value)), 0.0)
+        return float(np.log(self.value)), self.curve.moments[1] if self.curve is not None else 0.0
 
 
-def fit_run(observation: Observation, prior: LogPrior = scale_free) -> RunFit:
-    """Fit one run; ``prior`` is for the models that have a mean and a shape."""
+def fit_run(observation: Observation, prior: LogPrior = scale_free, beside: Series | None = None) -> RunFit:
+    """Fit one run.
+
+    Args:
+        observation: its figures.
+        prior: for the models that have a mean and a shape.
+        beside: the throughput of the same run over time, where there is one: it has an order, so it sets the width.
+    """
+    own = _fit_alone(observation, prior)
+    return own if beside is None or prior is not scale_free else _beside(own, beside)
+
+
+def _beside(own: RunFit, series: Series) -> RunFit:
+    """The run's mean with the width that its throughput over time shows, where that is wider, or there is no other."""
+    notes = (*(note for note in own.notes if note.code not in _WITHOUT_ORDER), *_series_notes(series, own.observation))
+    found = series_mean(np.array(series.values, dtype=np.float64))
+    if found is None or found.mean <= 0.0 or found.standard_error <= 0.0:
+        return replace(own, notes=(*own.notes, *_series_notes(series, own.observation)))
+    narrow = 0.0 if own.curve is None else own.curve.sd
+    wide = found.standard_error / found.mean
+    if narrow >= wide:
+        return replace(own, notes=notes, is_heavy=False)
+    unit = replace(found, mean=1.0, standard_error=wide).curve()
+    if unit is None:
+        return own
+    centre = float(np.log(own.value)) if own.curve is None else own.curve.median
+    worth = own.effective_count * (narrow / wide) ** 2 if narrow else found.effective_count
+    told = () if own.curve is None else (_note(own.observation, NoteCode.WIDTH_FROM_SERIES, wide / narrow),)
+    curve = LogCurve(centre + unit.at, unit.log_density)
+    return replace(own, model=Model.BESIDE, curve=curve, effective_count=worth, notes=(*notes, *told), is_heavy=False)
+
+
+def _note(observation: Observation, code: NoteCode, *figures: float) -> RunNote:
+    return RunNote(code, observation.group.condition, observation.group.run, tuple(map(float, figures)))
+
+
+def _fit_alone(observation: Observation, prior: LogPrior) -> RunFit:
     match observation:
         case Samples():
             return _of_samples(observation, prior)
@@ -76,50 +114,46 @@ def _of_samples(samples: Samples, prior: LogPrior) -> RunFit:
     count, average = samples.count, samples.total / samples.count if samples.count else 0.0
     notes = []
     if samples.zeros:
-        notes.append(
-            f"{samples.zeros} of {count + samples.zeros} response times are 0 (a clock too coarse): left out, "
-            "which makes the mean too high"
-        )
+        notes.append(_note(samples, NoteCode.ZEROS, samples.zeros, count + samples.zeros))
     found = dependence(samples) if prior is scale_free else None
     if found is not None and found.is_clear:
         curve = found.means.curve()
-        notes.append(
-            f"response times within the run depend on each other: {count} of them are worth about "
-            f"{count / found.inflation:.0f}; the interval is taken from the means of its stretches"
-        )
-        if count / found.inflation < _FEW:
-            notes.append(
-                f"worth fewer than {_FEW} values: simulated, such an interval of a mean held the truth 87 times in "
-                "100, not 95, and that of a ratio 95 to 99 times"
-            )
-        shape = fit_samples(samples, worth=max(count / found.inflation, 2.0))
-        return RunFit(samples, Model.STRETCHES, average, count, count / found.inflation, curve, shape, tuple(notes))
+        worth = count / found.inflation
+        notes.append(_note(samples, NoteCode.DEPENDENT_VALUES, count, worth))
+        if worth < _FEW:
+            notes.append(_note(samples, NoteCode.FEW_INDEPENDENT, worth))
+        shape = fit_samples(samples, worth=max(worth, 2.0))
+        return RunFit(samples, Model.STRETCHES, average, count, worth, curve, shape, tuple(notes))
     variance = max(samples.total_squares - count * average**2, 0.0) / max(count - 1, 1)
     gap = max(float(np.log(average)) - samples.total_log / count, 1e-15) if average > 0.0 else 1e-15
-    worth, note = _worth(count, average, float(np.sqrt(variance)), shape_of_gap(gap))
+    worth = _worth(count, average, float(np.sqrt(variance)), shape_of_gap(gap))
     if prior is not scale_free:
-        worth, note = float(count), None
+        worth = float(count)
+    notes += _heavy_tail(samples, worth / max(count, 1))
+    is_heavy = worth < count and found is None
     fitted = fit_samples(samples, prior, worth=worth)
-    return _shaped(RunFit(samples, Model.GAMMA, average, count, worth, None, None, tuple(notes)), fitted, note)
+    own = RunFit(samples, Model.GAMMA, average, count, worth, None, None, tuple(notes), is_heavy=is_heavy)
+    return _shaped(own, fitted)
 
 
-def _worth(count: int, mean: float, sd: float, shape: float) -> tuple[float, str | None]:
+def _heavy_tail(observation: Observation, worth: float) -> list[RunNote]:
+    """How many times as much the values scatter as a gamma of their shape would."""
+    return [_note(observation, NoteCode.HEAVY_TAIL, 1.0 / np.sqrt(worth))] if worth < 1.0 else []
+
+
+def _worth(count: int, mean: float, sd: float, shape: float) -> float:
     """How many values a gamma's likelihood may count, if the gamma's sd is to be no less than their own.
 
     The gamma's mean is the plain mean, so only the width can be wrong, by the quotient of the two sds; counting fewer
     values mends it (a magnitude-adjusted likelihood: Ribatet, Cooley and Davison 2012, Stat. Sinica 22:813).
     """
     if sd <= 0.0 or count < 2:
-        return float(count), None
+        return float(count)
     quotient = mean / np.sqrt(shape) / sd
     chance = np.sqrt((2.0 + 6.0 / shape) / (4.0 * count))
     if quotient >= _OWN_SPREAD or 1.0 - quotient <= _CLEAR_SDS * chance:
-        return float(count), None
-    note = (
-        f"the values scatter {1.0 / quotient:.2f} times as much as a gamma of their shape would: "
-        f"the interval is widened by as much"
-    )
-    return float(count * quotient**2), note
+        return float(count)
+    return float(count * quotient**2)
 
 
 def _of_bins(binned: Binned, prior: LogPrior) -> RunFit:
@@ -129,71 +163,61 @@ def _of_bins(binned: Binned, prior: LogPrior) -> RunFit:
     mean, sd = moments(binned.bins)
     fitted = fit_bins(binned.bins, prior)
     if fitted is None or prior is not scale_free:
-        return _shaped(RunFit(binned, Model.BINNED_GAMMA, mean, count, float(count), None), fitted, None)
+        return _shaped(RunFit(binned, Model.BINNED_GAMMA, mean, count, float(count), None), fitted)
     shape = float(np.exp(fitted.log_shape[int(np.argmax(fitted.log_density.max(axis=0)))]))
-    worth, note = _worth(count, mean, sd, shape)
-    if note is not None:
+    worth = _worth(count, mean, sd, shape)
+    if worth < count:
         fitted = replace(fitted, log_density=fitted.log_density * (worth / count))
-    own = RunFit(binned, Model.BINNED_GAMMA, mean, count, worth, None, notes=(_UNORDERED.format("histogram"),))
-    return _shaped(own, fitted, note)
+    notes = (_note(binned, NoteCode.HISTOGRAM_WITHOUT_ORDER), *_heavy_tail(binned, worth / count))
+    own = RunFit(binned, Model.BINNED_GAMMA, mean, count, worth, None, notes=notes, is_heavy=worth < count)
+    return _shaped(own, fitted)
 
 
 def _of_summary(summary: Summary, prior: LogPrior) -> RunFit:
     if summary.sd is None:
         return RunFit(summary, Model.NONE, summary.mean, summary.count, float(summary.count), None)
-    few = (
-        f"only {summary.count} values: the interval of a summary needs {_FEW} or more (simulated with 20, that of a "
-        "mean held the truth 92 times in 100)"
-        if summary.count < _FEW
-        else None
+    notes = (_note(summary, NoteCode.SUMMARY_WITHOUT_ORDER),) if prior is scale_free else ()
+    if summary.count < _FEW:
+        notes = (*notes, _note(summary, NoteCode.FEW_VALUES, summary.count))
+    is_heavy = summary.sd > _HEAVY_CV * summary.mean
+    own = RunFit(
+        summary, Model.SUMMARY, summary.mean, summary.count, float(summary.count), None, notes=notes, is_heavy=is_heavy
     )
-    notes = (_UNORDERED.format("summary"),) if prior is scale_free else ()
-    own = RunFit(summary, Model.SUMMARY, summary.mean, summary.count, float(summary.count), None, notes=notes)
-    return _shaped(own, fit_summary(summary, prior), few)
+    return _shaped(own, fit_summary(summary, prior))
 
 
-def _shaped(run: RunFit, fitted: ShapeFit | None, note: str | None) -> RunFit:
-    notes = run.notes if note is None else (*run.notes, note)
+def _shaped(run: RunFit, fitted: ShapeFit | None) -> RunFit:
     if fitted is None:
-        return replace(run, notes=(*notes, "the values are all equal, or too few, to tell how far the mean is known"))
-    return replace(run, curve=fitted.mean_curve(), shape=fitted, notes=notes)
+        return replace(run, notes=(*run.notes, _note(run.observation, NoteCode.NO_SPREAD)))
+    return replace(run, curve=fitted.mean_curve(), shape=fitted)
 
 
 def _of_series(series: Series) -> RunFit:
     values = np.array(series.values, dtype=np.float64)
     found = series_mean(values)
     mean = float(values.mean()) if len(values) else 0.0
-    notes = []
+    notes = tuple(_series_notes(series, series))
+    if found is None:
+        return RunFit(series, Model.SERIES, mean, len(values), float(len(values)), None, None, notes)
+    return RunFit(series, Model.SERIES, mean, len(values), found.effective_count, found.curve(), None, notes)
+
+
+def _series_notes(series: Series, of: Observation) -> Iterator[RunNote]:
+    """What a series says of its run: too short, dependent, warming up, unsteady, repeating itself."""
+    values = np.array(series.values, dtype=np.float64)
+    found = series_mean(values)
     if len(values) < FEWEST_VALUES:
-        notes.append(
-            f"{len(values)} figures over time: at least {FEWEST_VALUES} are needed to tell how far their mean is known"
-        )
+        yield _note(of, NoteCode.SERIES_TOO_SHORT, len(values))
     elif len(values) < _SHORT:
-        notes.append(
-            f"{len(values)} figures over time are few, since slow waves cannot be seen in a short series; simulated, "
-            "with waves of 20 figures, intervals held the truth 67 to 78 times in 100 (60 figures) and 91 to 96 times "
-            "(300); without such waves 91 to 100; take 600 figures or more"
-        )
+        yield _note(of, NoteCode.SERIES_SHORT, len(values))
     elif found is not None and found.effective_count < _LITTLE_WORTH:
-        notes.append(
-            f"neighbouring figures depend on each other: {len(values)} are worth about {found.effective_count:.0f}; "
-            "simulated, intervals of such series held the truth 94 to 98 times in 100"
-        )
+        yield _note(of, NoteCode.SERIES_DEPENDENT, len(values), found.effective_count)
+    moved = unsteady(values)
+    if moved is not None:
+        yield _note(of, NoteCode.UNSTEADY, *moved)
     first = warm_up(values)
     if first is not None:
-        seconds = len(values) // 10 * series.interval_seconds
-        notes.append(
-            f"the first {seconds:g} s run at {100.0 * first:.0f} % of the rest: warm-up, or a cold cache; "
-            "nothing was cut, so start the figures later if it should not count"
-        )
+        yield _note(of, NoteCode.WARM_UP, len(values) // 10 * series.interval_seconds, first)
     again = cycle(values)
     if again is not None:
-        notes.append(
-            f"the figures repeat themselves every {again * series.interval_seconds:g} s (checkpoints, or a job?): a "
-            "regular dip is taken for chance, which makes the interval too wide, not too narrow; simulated, it held "
-            "the truth 100 times in 100"
-        )
-    if found is None:
-        return RunFit(series, Model.SERIES, mean, len(values), float(len(values)), None, None, tuple(notes))
-    curve = found.curve()
-    return RunFit(series, Model.SERIES, mean, len(values), found.effective_count, curve, None, tuple(notes))
+        yield _note(of, NoteCode.CYCLE, again * series.interval_seconds)

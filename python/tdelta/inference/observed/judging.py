@@ -11,8 +11,11 @@ from tdelta.inference.observed.comparing import Fits, compared, fitted
 from tdelta.inference.observed.pairing import Pair, formats, paired
 from tdelta.inference.observed.settings import AnalysisSettings
 from tdelta.inference.observed.tailing import tail_cautions
-from tdelta.inference.observed.words import PRIOR_WORDS, overall_cautions
+from tdelta.inference.observed.words import ONE_RUN_ONLY, PRIOR_WORDS, overall_cautions
 from tdelta.records import ALL, RESPONSE_TIME, THROUGHPUT, AnalysisResult, Comparison, Observation
+
+_COARSE = 0.1
+"""Of the ROPE: half a unit of the last printed digit that is more than this would move a verdict."""
 
 _CAUTIONS_TOLD = 10
 """Of what files say of themselves, where nothing can be compared: it may be why."""
@@ -55,6 +58,8 @@ def analyze(
         left_out=pairs.left_out,
         prior_words=PRIOR_WORDS,
         source=settings.source,
+        is_rope_given=settings.is_rope_given,
+        stated_run_sd=settings.run_sd,
     )
 
 
@@ -79,26 +84,40 @@ def check(observations: Sequence[Observation], settings: AnalysisSettings) -> No
 
 
 def chosen(comparisons: Sequence[Comparison], settings: AnalysisSettings) -> tuple[Comparison, ...]:
-    """Which comparisons are primary: one metric, and the whole mix where it was measured.
+    """Which comparisons are primary: at each level one metric, and the whole mix where it was measured.
 
-    In a closed loop response time and throughput are one number twice, so only one of them decides; in a table of
-    several other metrics (CPU, elapsed) each is a finding of its own.
+    In a closed loop response time and throughput are one number twice, so only one of them decides, the better one at
+    that level; in a table of several other metrics (CPU, elapsed) each is a finding of its own.
     """
     transactions = {c.transaction for c in comparisons}
     wanted = {settings.transaction} if settings.transaction is not None else {ALL} & transactions or transactions
-    metrics = _deciding(comparisons, wanted, settings)
-    return tuple(replace(c, primary=c.transaction in wanted and c.metric in metrics) for c in comparisons)
+    places: dict[object, list[Comparison]] = {}
+    for one in comparisons:
+        places.setdefault(_place(one), []).append(one)
+    deciding = {place: _deciding(found, settings) for place, found in places.items()}
+    return tuple(replace(c, primary=c.transaction in wanted and c.metric in deciding[_place(c)]) for c in comparisons)
 
 
-def _deciding(comparisons: Sequence[Comparison], transactions: set[str], settings: AnalysisSettings) -> set[str]:
+def _place(comparison: Comparison) -> object:
+    return comparison.condition.condition, comparison.transaction, frozenset(comparison.levels)
+
+
+def _deciding(having: Sequence[Comparison], settings: AnalysisSettings) -> set[str]:
+    """The metrics that decide, of one transaction at one level."""
     if settings.metric is not None:
         return {settings.metric}
-    having = [c for c in comparisons if c.transaction in transactions]
-    for candidates in ([c for c in having if c.ratio is not None], having):
-        there = {c.metric for c in candidates}
-        for metric in (RESPONSE_TIME, THROUGHPUT):
-            if metric in there:
-                return {metric}
-        if there:
-            return there
-    return set()
+    twice = [c for c in having if c.metric in (RESPONSE_TIME, THROUGHPUT)]
+    if not twice:
+        return {c.metric for c in having if c.ratio is not None} or {c.metric for c in having}
+    return {min(twice, key=lambda c: _rank(c, settings)).metric}
+
+
+def _rank(comparison: Comparison, settings: AnalysisSettings) -> tuple[bool, bool, float, bool]:
+    """The lower, the better: it has an interval, nothing stands in its way, it is printed finely, it is a time.
+
+    One run a condition stands in the way of both alike.
+    """
+    rounding = max(comparison.baseline.rounding, comparison.condition.rounding)
+    is_stopped = comparison.undecided_because not in ("", ONE_RUN_ONLY)
+    coarse = rounding if rounding > _COARSE * settings.rope else 0.0
+    return comparison.ratio is None, is_stopped, coarse, comparison.metric != RESPONSE_TIME

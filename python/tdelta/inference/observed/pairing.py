@@ -11,7 +11,7 @@ import numpy as np
 
 from tdelta.inference.observed.gamma import moments
 from tdelta.inference.observed.summary import pooled
-from tdelta.records import Binned, Bins, Figure, Level, Observation, Origin, Samples, Series, Summary
+from tdelta.records import ALL, Binned, Bins, Figure, Level, Observation, Origin, Samples, Series, Summary
 
 Key: TypeAlias = tuple[tuple[tuple[str, Level], ...], str, str, str]
 """Levels, transaction, metric, unit: what two conditions must have in common to be compared."""
@@ -22,13 +22,22 @@ Runs: TypeAlias = Mapping[str, Observation]
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """One comparison to be made."""
+    """One comparison to be made.
+
+    Attributes:
+        key: at which levels, of what.
+        baseline, condition: their names.
+        baseline_runs, condition_runs: one observation for each run.
+        beside: for each of those runs, baseline's first, the throughput over time of the same run; None where there is
+            none, or the observation is a series itself.
+    """
 
     key: Key
     baseline: str
     condition: str
     baseline_runs: tuple[Observation, ...]
     condition_runs: tuple[Observation, ...]
+    beside: tuple[Series | None, ...]
 
     @property
     def origins(self) -> tuple[Origin, ...]:
@@ -49,14 +58,16 @@ def paired(observations: Iterable[Observation], baseline: str) -> Paired:
     left_out: list[str] = []
     table: dict[Key, dict[str, dict[str, list[Observation]]]] = {}
     as_first_seen: dict[frozenset[tuple[str, Level]], tuple[tuple[str, Level], ...]] = {}
-    for one in observations:
+    found = _one_row_a_run(tuple(observations))
+    for one in found:
         group = one.group
         levels = as_first_seen.setdefault(frozenset(group.levels), group.levels)
         key = (levels, group.transaction, group.metric, group.unit)
         table.setdefault(key, {}).setdefault(group.condition, {}).setdefault(group.run, []).append(one)
-    pairs = []
+    pairs: list[Pair] = []
+    rates = _rates(found)
     for key, conditions in table.items():
-        runs = {name: tuple(_one_each(found, left_out)) for name, found in conditions.items()}
+        runs = {name: tuple(_one_each(of, left_out)) for name, of in conditions.items()}
         usable = {name: of for name, of in runs.items() if of}
         if baseline not in usable:
             names = ", ".join(conditions)
@@ -65,8 +76,75 @@ def paired(observations: Iterable[Observation], baseline: str) -> Paired:
         others = [name for name in usable if name != baseline]
         if not others:
             left_out.append(f"{place(key)}: {baseline}, since no other condition has such a figure")
-        pairs += [Pair(key, baseline, name, usable[baseline], usable[name]) for name in others]
+        for name in others:
+            beside = tuple(_beside(one, rates) for one in (*usable[baseline], *usable[name]))
+            pairs.append(Pair(key, baseline, name, usable[baseline], usable[name], beside))
     return Paired(tuple(pairs), tuple(dict.fromkeys(left_out)))
+
+
+def _one_row_a_run(observations: Sequence[Observation]) -> tuple[Observation, ...]:
+    """A report and a log of the same runs as one: where only the report says how many clients there were.
+
+    Runs that one file has without a level, and another file with it, are the same runs where condition and name of all
+    of them are, and only one level of it was measured.
+    """
+    of_levels: dict[frozenset[tuple[str, Level]], dict[tuple[str, str], set[str]]] = {}
+    for one in observations:
+        names = of_levels.setdefault(frozenset(one.group.levels), {})
+        names.setdefault((one.group.condition, one.group.run), set()).add(one.origin.file)
+    fuller: dict[frozenset[tuple[str, Level]], frozenset[tuple[str, Level]]] = {}
+    for levels, runs in of_levels.items():
+        above = [other for other in of_levels if levels < other]
+        if len(above) == 1 and all(not files & of_levels[above[0]].get(run, files) for run, files in runs.items()):
+            fuller[levels] = above[0]
+    named = {frozenset(one.group.levels): one.group.levels for one in observations}
+    return tuple(
+        replace(one, group=replace(one.group, levels=named[fuller[levels]])) if levels in fuller else one
+        for one in observations
+        for levels in (frozenset(one.group.levels),)
+    )
+
+
+RunName: TypeAlias = tuple[str, str, frozenset[tuple[str, Level]]]
+"""Condition, run, levels."""
+
+
+def _run_name(one: Observation) -> RunName:
+    return one.group.condition, one.group.run, frozenset(one.group.levels)
+
+
+def _rates(observations: Iterable[Observation]) -> Mapping[RunName, Mapping[str, Series]]:
+    """The throughput over time of every run that has it, by transaction."""
+    found: dict[RunName, dict[str, Series]] = {}
+    for one in observations:
+        if isinstance(one, Series) and one.group.is_throughput:
+            found.setdefault(_run_name(one), {}).setdefault(one.group.transaction, one)
+    return found
+
+
+def _beside(one: Observation, rates: Mapping[RunName, Mapping[str, Series]]) -> Series | None:
+    """The throughput over time of the same run: of the same transaction, else of the whole mix."""
+    of_run = {} if isinstance(one, Series) else rates.get(_run_name(one), {})
+    return of_run.get(one.group.transaction, of_run.get(ALL))
+
+
+def run_seconds(observation: Observation, beside: Series | None) -> float | None:
+    """How long a run was measured: as its file says, else as long as its series; None where neither is known."""
+    if observation.duration_seconds is not None:
+        return observation.duration_seconds
+    series = observation if isinstance(observation, Series) else beside
+    if series is None:
+        return None
+    return series.duration_seconds or series.starts_at_seconds + series.interval_seconds * len(series.values)
+
+
+def rounding_of(observation: Observation) -> float:
+    """Half a unit of the last printed digit as a share of the mean: of a series, of the mean of its values."""
+    value = merged_value(observation)
+    if value <= 0.0:
+        return 0.0
+    off = observation.rounding / value
+    return off / float(np.sqrt(len(observation.values))) if isinstance(observation, Series) else off
 
 
 def place(key: Key) -> str:
@@ -97,7 +175,7 @@ def _one_each(runs: Mapping[str, Sequence[Observation]], left_out: list[str]) ->
     for found in runs.values():
         best = min(map(strength, found))
         alike = [one for one in found if strength(one) == best]
-        merged = _merged(alike, left_out)
+        merged = _with_facts(_merged(alike, left_out), found)
         value = merged_value(merged)
         if not np.isfinite(value) or value <= 0.0:
             group = merged.group
@@ -108,6 +186,17 @@ def _one_each(runs: Mapping[str, Sequence[Observation]], left_out: list[str]) ->
             )
             continue
         yield merged
+
+
+def _with_facts(one: Observation, parts: Sequence[Observation]) -> Observation:
+    """When it began and how long it took, where only another file of the same run says so."""
+    starts = [part.started_unix_seconds for part in parts if part.started_unix_seconds is not None]
+    lengths = [part.duration_seconds for part in parts if part.duration_seconds is not None]
+    return replace(
+        one,
+        started_unix_seconds=min(starts, default=None),
+        duration_seconds=one.duration_seconds if one.duration_seconds is not None else max(lengths, default=None),
+    )
 
 
 def merged_value(observation: Observation) -> float:
@@ -195,14 +284,16 @@ def _as_weak(observation: Observation, weaker: int) -> Observation:
         return observation
     if isinstance(observation, Samples):
         if weaker == 1:
-            return Binned(observation.group, observation.origin, observation.bins)
+            return _with_facts(Binned(observation.group, observation.origin, observation.bins), (observation,))
         mean = observation.total / observation.count
         squares = max(observation.total_squares - observation.count * mean**2, 0.0)
         sd = float(np.sqrt(squares / max(observation.count - 1, 1)))
-        return Summary(observation.group, observation.origin, observation.count, mean, sd)
+        weak = Summary(observation.group, observation.origin, observation.count, mean, sd)
+        return _with_facts(weak, (observation,))
     if isinstance(observation, Binned):
         mean, sd = moments(observation.bins)
-        return Summary(observation.group, observation.origin, sum(observation.bins.counts), mean, sd)
+        weak = Summary(observation.group, observation.origin, sum(observation.bins.counts), mean, sd)
+        return _with_facts(weak, (observation,))
     return observation
 
 

@@ -1,10 +1,17 @@
 """Several runs of a condition: the run is the unit, and what runs differ by is part of the answer.
 
-``x_(condition, run) ~ N(mu_condition, tau^2 + se_run^2)`` for the log means of runs; ``se`` is what the run's own data
-leave open (0 where a run is one figure). One tau for both conditions, integrated over a grid: with two runs each it has
-two degrees of freedom, and the interval is as wide as a t with two has it. The means are flat on their logs.
+``x_(condition, run) ~ N(mu_condition + beta * place, tau^2 + se^2)`` for the log means of runs; ``se`` is what the
+runs' own data leave open, one figure a side, so that every run weighs the same and the ratio is the quotient of the
+means shown. One tau for both conditions, integrated over a grid; the means are flat on their logs.
 
-One run each says nothing of tau. For that case `luck_of_single_runs` has a prior in its place.
+``place`` is a run's place in the session, where the order of runs is known: ``beta ~ N(0, tau^2)`` a place, a drift as
+large from run to run as runs scatter anyway. Where conditions took turns it costs next to nothing; where all runs of
+one came first, the interval has the width that such an order leaves. Where the order is not known there is no such
+term.
+
+Rounding is an error that the runs of a side share: three runs that print the same figure are off by the same amount.
+
+One run each says nothing of tau: it decides only with what the user states (`difference_of_single_runs`).
 """
 
 from __future__ import annotations
@@ -18,12 +25,26 @@ from tdelta.inference.observed.curves import LogCurve, Plane, of_mixture, plane_
 from tdelta.inference.observed.settings import RatioPrior
 from tdelta.inference.posterior import FloatArray, mixture
 
-TAU_SCALE, TAU_POWER = 0.0005, 1.0
-"""``p(tau) ~ 1/(tau + 0.05 %)``, on 0.002 % to 200 %: flat on the log where runs differ by anything to speak of, which
-makes the interval that of a t when runs are alike in length; and proper, where the runs' own errors say all."""
+TAU_SCALE = 0.01
+"""``p(tau) ~ 1/(tau + 1 %)``, on 0.002 % to 200 %: flat below 1 %, so that two runs that happen to agree do not pass
+for proof that runs agree; flat on the log above, where the interval is then that of a t."""
+
+DRIFT_SCALE = 1.0
+"""The sd of the drift from one run to the next, in units of tau."""
 
 _TAU = np.geomspace(2e-5, 2.0, 121)
-_LUCK_NODES = 20
+_NORMAL_95 = 0.975
+
+
+@dataclass(frozen=True, slots=True)
+class Drift:
+    """What runs of a session do beside scattering: the posterior median of the drift a run, and whether it is visible.
+
+    It is visible where 95 % of the posterior lies on one side of 0.
+    """
+
+    a_run: float
+    is_visible: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,51 +54,97 @@ class RunsFit:
     Attributes:
         weights: shape (t,), sum to 1.
         means: shape (t, 2), of the log means of baseline and condition.
-        variances: shape (t, 2).
+        covariances: shape (t, 2, 2).
         tau_median: what runs differ by, a share.
+        drift: None where the order of the runs is not known.
     """
 
     weights: FloatArray
     means: FloatArray
-    variances: FloatArray
+    covariances: FloatArray
     tau_median: float
+    drift: Drift | None = None
 
     def log_ratio(self, *, is_inverse: bool) -> LogCurve:
         """The likelihood of the log ratio of costs."""
         apart = self.means[:, 1] - self.means[:, 0]
-        data = mixture(self.weights, -apart if is_inverse else apart, self.variances.sum(axis=1))
-        return of_mixture(data)
+        variances = self.covariances[:, 0, 0] + self.covariances[:, 1, 1] - 2.0 * self.covariances[:, 0, 1]
+        return of_mixture(mixture(self.weights, -apart if is_inverse else apart, variances))
 
     def plane(self, prior: RatioPrior, *, is_inverse: bool) -> Plane:
         """The joint posterior of both log means."""
-        return plane_of_normals(self.weights, self.means, self.variances, prior, is_inverse=is_inverse)
+        return plane_of_normals(self.weights, self.means, self.covariances, prior, is_inverse=is_inverse)
 
 
-def fit_runs(baseline: Sequence[tuple[float, float]], condition: Sequence[tuple[float, float]]) -> RunsFit:
+def fit_runs(
+    baseline: Sequence[tuple[float, float]],
+    condition: Sequence[tuple[float, float]],
+    places: tuple[Sequence[float], Sequence[float]] | None = None,
+    rounding: tuple[float, float] = (0.0, 0.0),
+) -> RunsFit:
     """Fit the runs of two conditions.
 
     Args:
         baseline: log mean and its variance, for each run.
         condition: the same; three runs at least in all.
+        places: of the same runs in the session, 0, 1, 2, …; None where the order is not known.
+        rounding: half a unit of the last printed digit on each side, as a share.
     """
-    tau_squared = _TAU**2
-    log_weights = np.log(_TAU) - TAU_POWER * np.log(_TAU + TAU_SCALE)
-    means, variances = np.empty((len(_TAU), 2)), np.empty((len(_TAU), 2))
-    for side, runs in enumerate((baseline, condition)):
-        x, errors = np.array(runs).T
-        precision = 1.0 / (tau_squared[:, None] + errors)
-        total = precision.sum(axis=1)
-        means[:, side], variances[:, side] = precision @ x / total, 1.0 / total
-        scatter = (precision * (x - means[:, side, None]) ** 2).sum(axis=1)
-        log_weights = log_weights + 0.5 * (np.log(precision).sum(axis=1) - np.log(total) - scatter)
+    x = np.array([log_mean for log_mean, _ in (*baseline, *condition)])
+    side = np.repeat([0, 1], [len(baseline), len(condition)])
+    printed = np.array(rounding) ** 2 / 3.0
+    own = np.array([np.mean([variance for _, variance in runs]) for runs in (baseline, condition)])
+    place = np.zeros(len(x)) if places is None else np.array([*places[0], *places[1]], dtype=np.float64)
+    place = (place - place.mean()) * (0.0 if places is None else DRIFT_SCALE)
+    given = _given_tau(x, side, place, own + printed)
+    log_weights = given.log_density + np.log(_TAU) - np.log(_TAU + TAU_SCALE)
     weights = np.exp(log_weights - log_weights.max())
     weights /= weights.sum()
     cumulative = np.cumsum(weights) - 0.5 * weights
-    return RunsFit(weights, means, variances, float(np.exp(np.interp(0.5, cumulative, np.log(_TAU)))))
+    return RunsFit(
+        weights,
+        given.found[:, :2],
+        given.covariances[:, :2, :2] + np.diag(printed),
+        float(np.exp(np.interp(0.5, cumulative, np.log(_TAU)))),
+        None if places is None else _drift(weights, given),
+    )
 
 
-def luck_of_single_runs(scale: float) -> tuple[FloatArray, FloatArray]:
-    """Weights and sds of the difference of two runs' luck: ``u ~ N(0, tau^2)`` each, ``tau ~ HalfNormal(scale)``."""
-    nodes, weights = np.polynomial.hermite_e.hermegauss(_LUCK_NODES)
-    half = nodes > 0.0
-    return weights[half] / weights[half].sum(), np.sqrt(2.0) * scale * nodes[half]
+@dataclass(frozen=True, slots=True)
+class _GivenTau:
+    """What follows from each tau.
+
+    Attributes:
+        log_density: shape (t,), the restricted likelihood.
+        found: shape (t, 3), both means and the drift.
+        covariances: shape (t, 3, 3).
+    """
+
+    log_density: FloatArray
+    found: FloatArray
+    covariances: FloatArray
+
+
+def _given_tau(x: FloatArray, side: FloatArray, place: FloatArray, errors: FloatArray) -> _GivenTau:
+    """Both means and the drift by generalised least squares: the drift is a random slope of variance tau^2."""
+    weight = 1.0 / (_TAU[:, None] ** 2 + errors[side])
+    design = np.stack([side == 0, side == 1, place], axis=1).astype(np.float64)
+    information = np.einsum("tn,ni,nj->tij", weight, design, design)
+    information[:, 2, 2] += 1.0 / _TAU**2
+    covariances = np.linalg.inv(information)
+    found = np.einsum("tij,tj->ti", covariances, (weight * x) @ design)
+    misfit = (weight * (x - found @ design.T) ** 2).sum(axis=1) + (found[:, 2] / _TAU) ** 2
+    log_scale = np.log(weight).sum(axis=1) - 2.0 * np.log(_TAU) + np.linalg.slogdet(covariances)[1]
+    return _GivenTau(0.5 * (log_scale - misfit), found, covariances)
+
+
+def _drift(weights: FloatArray, given: _GivenTau) -> Drift:
+    """The drift from one run to the next, over all tau."""
+    found = of_mixture(mixture(weights, given.found[:, 2], given.covariances[:, 2, 2])).posterior()
+    low, high = found.quantile(1.0 - _NORMAL_95), found.quantile(_NORMAL_95)
+    return Drift(DRIFT_SCALE * found.quantile(0.5), low > 0.0 or high < 0.0)
+
+
+def difference_of_single_runs(run_sd: float) -> tuple[FloatArray, FloatArray]:
+    """Weights and sds of what two single runs differ by for no reason, where runs scatter by ``run_sd``, a share."""
+    return np.ones(1), np.array([np.sqrt(2.0) * run_sd])

@@ -27,6 +27,8 @@ _FARTHEST_LOG = 4.0
 _WARM_UP_PARTS = 10
 _WARM_UP_CLEAR_SDS = 3.0
 _WARM_UP_SHARE = 0.02
+_STEADY_PARTS = 5
+_STEADY_SHARE = 0.2
 _SHORTEST_CYCLE = 4
 _FEWEST_CYCLES = 5
 _CLEARLY_ALIKE = 0.4
@@ -118,6 +120,16 @@ def warm_up(values: FloatArray) -> float | None:
     # The error of a stretch a ninth as long as the rest is three times that of the rest.
     error = rest.standard_error / rest.mean * np.sqrt(1.0 + len(values[first:]) / first)
     return ratio if abs(ratio - 1.0) > max(_WARM_UP_CLEAR_SDS * error, _WARM_UP_SHARE) else None
+
+
+def unsteady(values: FloatArray) -> tuple[float, float] | None:
+    """The means of the two fifths of a series that differ most, in time order; None where by under a fifth."""
+    if len(values) < FEWEST_VALUES:
+        return None
+    means = np.array([part.mean() for part in np.array_split(values, _STEADY_PARTS)])
+    ends = sorted((int(np.argmin(means)), int(np.argmax(means))))
+    earlier, later = float(means[ends[0]]), float(means[ends[1]])
+    return (earlier, later) if abs(later - earlier) > _STEADY_SHARE * max(earlier, later) else None
 
 
 def cycle(values: FloatArray) -> int | None:

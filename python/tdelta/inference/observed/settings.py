@@ -16,10 +16,6 @@ import numpy as np
 from tdelta.errors import UsageError
 from tdelta.inference.posterior import FloatArray, log_prior
 
-RUN_LUCK = 0.03
-"""By how much runs of one and the same system are taken to differ where there is one of each: the sd of a run's mean
-as a share, the case that docs/statistics.md was simulated with. An assumption, no measurement."""
-
 
 @dataclass(frozen=True, slots=True)
 class DefaultPrior:
@@ -79,6 +75,9 @@ DEFAULT = DefaultPrior()
 NO_SPEEDUP = NoSpeedup()
 PUBLISHED = PublishedPrior()
 
+DEFAULT_ROPE = 0.02
+"""The overhead that is taken not to matter where the user does not say."""
+
 PRIOR_HELP = (
     "`published` (the gamma study's), `no-speedup` (always shown), "
     "or `normal:MEAN,SD` of the log ratio, e.g. normal:0.03,0.02"
@@ -96,20 +95,23 @@ class AnalysisSettings:
         metric: the primary metric; None for response time, else throughput, else whatever there is.
         transaction: the primary transaction; None for the whole mix, else all of them.
         priors: shown beside the default and ``no speed-up``.
-        run_luck: by how much runs of the same system are taken to differ where each condition has one, a share.
+        run_sd: the sd of runs of one and the same system, a share, where the user states it: single runs are decided
+            with it. None: nobody knows, and single runs decide nothing.
         source: where published figures come from, as the result is to say it.
         slo_ms: what the user allows a transaction, ms: how often it took longer is told, and decides nothing.
+        is_rope_given: whether the ROPE is the user's own word; else it is the default.
     """
 
     baseline: str
-    rope: float = 0.02
+    rope: float = DEFAULT_ROPE
     budget: float | None = None
     metric: str | None = None
     transaction: str | None = None
     priors: tuple[Prior, ...] = ()
-    run_luck: float = RUN_LUCK
+    run_sd: float | None = None
     source: str | None = None
     slo_ms: float | None = None
+    is_rope_given: bool = True
 
     def __post_init__(self) -> None:
         faults = []
@@ -117,8 +119,8 @@ class AnalysisSettings:
             faults.append(f"the ROPE must be above 0 and below 1 (100 %), found {self.rope:g}")
         if self.budget is not None and not 0.0 <= self.budget < math.inf:
             faults.append(f"the budget must be 0 or more, found {self.budget:g}")
-        if not 0.0 < self.run_luck < 1.0:
-            faults.append(f"the luck of runs must be above 0 and below 1 (100 %), found {self.run_luck:g}")
+        if self.run_sd is not None and not 0.0 < self.run_sd < 1.0:
+            faults.append(f"what runs differ by (--run-sd) must be above 0 and below 1 (100 %), found {self.run_sd:g}")
         if self.slo_ms is not None and not 0.0 < self.slo_ms < math.inf:
             faults.append(f"the threshold (--slo) must be above 0 ms, found {self.slo_ms:g}")
         if faults:

@@ -8,6 +8,8 @@ and variance vary together, and so holds up where the values are no gamma's, whi
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from tdelta.inference.observed.gamma import LogPrior, scale_free
@@ -52,8 +54,9 @@ def pooled(summaries: list[Summary]) -> Summary:
     mean = float(counts @ means / counts.sum())
     first = summaries[0]
     if any(s.sd is None for s in summaries):
-        return Summary(first.group, first.origin, int(counts.sum()), mean, None)
+        return replace(first, count=int(counts.sum()), mean=mean, sd=None, quantiles={})
     squares = float(
         np.array([(s.count - 1) * (s.sd or 0.0) ** 2 for s in summaries]).sum() + counts @ (means - mean) ** 2
     )
-    return Summary(first.group, first.origin, int(counts.sum()), mean, float(np.sqrt(squares / (counts.sum() - 1.0))))
+    sd = float(np.sqrt(squares / (counts.sum() - 1.0)))
+    return replace(first, count=int(counts.sum()), mean=mean, sd=sd, quantiles={})

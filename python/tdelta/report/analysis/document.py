@@ -7,7 +7,7 @@ import dataclasses
 from tdelta.records import AnalysisResult, Comparison, Estimate, ObservedTail, Side, Spread
 from tdelta.report.analysis.sentence import answer
 
-ANALYSIS_SCHEMA = "tdelta.analysis/1"
+ANALYSIS_SCHEMA = "tdelta.analysis/2"
 
 
 def analysis_document(result: AnalysisResult, exit_code: int) -> dict[str, object]:
@@ -21,9 +21,12 @@ def analysis_document(result: AnalysisResult, exit_code: int) -> dict[str, objec
         "schema": ANALYSIS_SCHEMA,
         "decision": result.decision.value,
         "exit_code": exit_code,
+        "is_encryption": result.is_encryption,
         "answer": answer(result),
         "comparisons": [_comparison(c) for c in result.comparisons],
         "rope": result.rope,
+        "is_rope_given": result.is_rope_given,
+        "stated_run_sd": result.stated_run_sd,
         "budget": result.budget,
         "baseline": result.baseline,
         "prior": result.prior_words,
@@ -49,6 +52,10 @@ def _comparison(comparison: Comparison) -> dict[str, object]:
         "difference": _spread(comparison.difference),
         "decision": comparison.decision.value,
         "reasons": list(comparison.reasons),
+        "undecided_because": comparison.undecided_because,
+        "run_sd": comparison.run_sd,
+        "run_sd_bearable": comparison.run_sd_bearable,
+        "notes": [dataclasses.asdict(note) | {"code": note.code.value} for note in comparison.notes],
         "priors": {name: _estimate(estimate) for name, estimate in comparison.priors.items()},
         "published": comparison.published,
         "tail": _tail(comparison.tail),
@@ -64,6 +71,8 @@ def _side(side: Side) -> dict[str, object]:
         "count": side.count,
         "effective_count": side.effective_count,
         "value": side.value,
+        "lengths_seconds": None if side.lengths_seconds is None else list(side.lengths_seconds),
+        "rounding": side.rounding,
         "mean": _spread(side.mean),
     }
 

@@ -84,7 +84,7 @@ def difference_figure(picture: ComparisonPicture, name: str, title: str) -> Figu
     words = f"{printable(picture.condition)} less {printable(picture.baseline)}"
     caption = (
         "Posterior of the difference of the means; the line is the median, the bar below it the 95 % HDI, the shaded"
-        " band what you would not care about (the ROPE, as a share of the baseline's mean), the dashed line no"
+        " band the ROPE (as a share of the baseline's mean), the dashed line no"
         " difference."
     )
     rows = (_Row(words, picture.difference, is_signed=True),)

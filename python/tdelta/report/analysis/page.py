@@ -17,11 +17,13 @@ from tdelta.report.analysis.words import (
     bounds_of,
     hdi_text,
     label,
+    limit_words,
     luck_of,
     metric_words,
     overhead_text,
     quotient_text,
     rope_of,
+    times,
 )
 from tdelta.report.page.blocks import (
     Block,
@@ -40,7 +42,7 @@ from tdelta.report.page.blocks import (
 from tdelta.report.page.compose import MARKER
 from tdelta.report.page.figures.forest import Limits, Look, Row, forest
 from tdelta.report.page.wording import mark
-from tdelta.report.quantities import MISSING, counted, multiple, printable, share
+from tdelta.report.quantities import MISSING, counted, printable, share
 
 _TILES = range(2, 7)
 """With one comparison the headline has its figure already; more than six are a figure's work."""
@@ -55,6 +57,7 @@ _MODELS = {
     Model.BINNED_GAMMA: "The same gamma distribution, of which only counts between edges are known.",
     Model.STRETCHES: "Response times that depend on the ones before: means of stretches of the run are the unit.",
     Model.SUMMARY: "The mean and the standard deviation that the tool printed, with their sampling errors.",
+    Model.BESIDE: "The mean that the tool printed, as far known as the run's throughput over time shows.",
     Model.SERIES: "The mean of a series, worth as many independent figures as its autocorrelation leaves.",
     Model.RUNS: "Several runs of a condition are the unit; their scatter is in the interval.",
     Model.NONE: "One figure a condition: a quotient, and no statement of how sure it is.",
@@ -127,7 +130,7 @@ def _tile(comparison: Comparison, result: AnalysisResult) -> Tile:
 
 def _overhead(comparison: Comparison, result: AnalysisResult) -> str:
     value = comparison.quotient if comparison.ratio is None else comparison.ratio.median
-    return multiple(value) or quotient_text(comparison, bounds_of(result))
+    return times(value) or quotient_text(comparison, bounds_of(result))
 
 
 def _forest(
@@ -179,13 +182,15 @@ def _forest_caption(result: AnalysisResult, comparisons: Sequence[Comparison]) -
     has_bare = any(c.ratio is None for c in comparisons)
     bars = ["Median; thick bar: 95 % HDI; thin bar: 99 % HDI."] if has_hdi else []
     if any(luck_of(c) for c in comparisons):
-        bars.append("Grey squares: of these two runs alone; circles: with room for runs to differ, which decides.")
+        bars.append(
+            "Grey squares: of these two runs alone; circles: with what you state runs to differ by, which decides."
+        )
     bare = ["Diamond: the quotient of one figure a condition; how far it may be off is not known."] if has_bare else []
     budget = result.budget
     limit = (
         f"The dashed line is the budget of {share(budget)}."
         if budget is not None
-        else f"The shaded band is the ±{share(result.rope)} that you would not care about (the ROPE)."
+        else f"The shaded band is the ROPE, {limit_words(result, both_ways=True)}."
     )
     return " ".join([*bars, *bare, limit])
 
@@ -276,7 +281,11 @@ def _table(result: AnalysisResult) -> Table:
     columns = [Column(""), *(Column(name, is_number=True) for name in numbers)]
     columns += [*([Column("model")] if has_models else []), Column("verdict")]
     what = f" of {metrics[0]}" if len(metrics) == 1 else ""
-    return Table(f"Plain means and the overhead{what}: posterior median or, without one, the quotient", columns, rows)
+    return Table(
+        f"Means (of several runs, geometric) and the overhead{what}: posterior median or, without one, the quotient",
+        columns,
+        rows,
+    )
 
 
 def _hdi_cell(comparison: Comparison, result: AnalysisResult) -> str:

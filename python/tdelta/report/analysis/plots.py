@@ -24,6 +24,8 @@ _INDENT = "  "
 _ROPE = "░┊"
 """The region that does not matter, and no difference in it."""
 _LEAST_SPAN = 1e-12
+_MOST_CHECKS = 2
+"""Of a comparison: one for each side; of more runs, words say how well the models fit."""
 
 
 def picture_lines(picture: ComparisonPicture, title: str, width: int) -> list[Text]:
@@ -36,8 +38,11 @@ def picture_lines(picture: ComparisonPicture, title: str, width: int) -> list[Te
     """
     columns = min(_MOST_COLUMNS, width - 2 * len(_INDENT))
     parts = [*_means(picture, columns, width), *_difference(picture, columns, width)]
-    for check in picture.checks:
-        parts += _check(check, picture.unit, columns, width, has_runs=len(picture.checks) > 2)
+    if len(picture.checks) > _MOST_CHECKS:
+        parts += _checks_in_words(picture.checks, width)
+    else:
+        for check in picture.checks:
+            parts += _check(check, picture.unit, columns, width)
     return [*paragraph(title, width, "bold"), *parts]
 
 
@@ -108,7 +113,7 @@ def _difference(picture: ComparisonPicture, columns: int, width: int) -> list[Te
     names = f"{printable(picture.condition)} less {printable(picture.baseline)}"
     words = f"difference, {names}: {spread_text(curve.spread, picture.unit, is_signed=True)}"
     return [
-        *_words(f"{words}; ░ is what you would not care about", width),
+        *_words(f"{words}; ░ is the ROPE", width),
         *_drawn(density_rows(curve.value, curve.density, ends, columns, _LINES), "cyan"),
         *_drawn([span_row(curve.spread.hdi95, curve.spread.median, ends, columns)], "cyan"),
         *_drawn([span_row(rope, 0.0, ends, columns, _ROPE)], "dim"),
@@ -116,11 +121,25 @@ def _difference(picture: ComparisonPicture, columns: int, width: int) -> list[Te
     ]
 
 
-def _check(check: PredictiveCheck, unit: str, columns: int, width: int, *, has_runs: bool) -> list[Text]:
+def _checks_in_words(checks: Sequence[PredictiveCheck], width: int) -> list[Text]:
+    """One line for the runs of a comparison; the page draws each."""
+    shares = [_outside(check) / check.observed.size for check in checks if check.observed.size]
+    if not shares:
+        return []
+    span = f"{100 * min(shares):.0f} to {100 * max(shares):.0f} %"
+    words = f"{len(shares)} runs: {span} of bins outside the band of what the model predicts; the page draws them"
+    return _words(words, width)
+
+
+def _outside(check: PredictiveCheck) -> int:
+    return int(np.sum((check.observed < check.low) | (check.observed > check.high)))
+
+
+def _check(check: PredictiveCheck, unit: str, columns: int, width: int) -> list[Text]:
     """Observed against predicted: bars with the predicted curve above them, or quantiles where there are no bins."""
-    name = printable(check.condition) + (f", run {printable(check.run)}" if has_runs else "")
+    name = printable(check.condition)
     if check.observed.size:
-        outside = int(np.sum((check.observed < check.low) | (check.observed > check.high)))
+        outside = _outside(check)
         told = f"{outside} of {check.observed.size} bins outside the band of what the model predicts"
         words = _words(f"{name}: observed (bars), predicted (·); {told}", width)
         return [*words, *_bars(check, unit, columns)]

@@ -9,24 +9,31 @@ from collections import Counter
 
 from tdelta.inference.observed import NO_SPEEDUP
 from tdelta.records import AnalysisResult, Comparison, Decision, Estimate
+from tdelta.report.analysis.notes import note_lines
 from tdelta.report.analysis.words import (
+    bearable_words,
     bounds_of,
     deciding,
     hdi_of,
     hdi_text,
     judgement,
     label,
+    limit_words,
     luck_of,
     metric_words,
     overhead_text,
     place_words,
     quotient_text,
+    subject,
+    throughput_change,
+    times,
 )
 from tdelta.report.page.wording import listed
-from tdelta.report.quantities import estimate_text, multiple, printable, share
+from tdelta.report.quantities import estimate_text, printable, share
 
 _SPELLED_OUT = 3
 _MOST_REASONS = 12
+_PAIR = 2
 _OWN_WORDS = ("encryption", "undecided", "unsound")
 """What sentences begin with, and is written large there; names of transactions are their owner's."""
 
@@ -38,7 +45,7 @@ def answer(result: AnalysisResult) -> str:
         return "No answer: these files have no figure that two conditions have in common."
     if len(judged) > _SPELLED_OUT:
         return _summary(judged, result)
-    return " ".join(_sentence(comparison, result) for comparison in judged)
+    return " ".join(dict.fromkeys(_sentence(comparison, result) for comparison in judged))
 
 
 def headline(result: AnalysisResult) -> str:
@@ -50,6 +57,8 @@ def headline(result: AnalysisResult) -> str:
         only = judged[0]
         if only.ratio is None:
             return f"Undecided, no replication: {_short(only, result)} {metric_words(only.metric)}"
+        if _is_lone(only):
+            return f"Undecided, one run a condition: {_short(only, result)} {metric_words(only.metric)}"
         return f"{only.decision.value.capitalize()}: {_short(only, result)} {metric_words(only.metric)}"
     counts = Counter(c.decision for c in judged)
     words = ", ".join(f"{number}\u00a0{decision.value}" for decision, number in counts.most_common())
@@ -65,14 +74,26 @@ def design_lines(result: AnalysisResult) -> tuple[str, ...]:
     ordered = sorted(counts, key=lambda reason: -sum(reason in c.reasons for c in result.primary))
     every = len(result.comparisons)
     told = [r if counts[r] == every else f"{r} ({counts[r]} of {every} comparisons)" for r in ordered]
+    told += [*_scatter_lines(result), *note_lines(result.comparisons)]
     more = len(told) - _MOST_REASONS
     return (*told[:_MOST_REASONS], *((f"and {more} more, in --json",) if more > 0 else ()))
 
 
+def _scatter_lines(result: AnalysisResult) -> list[str]:
+    """What runs of one condition differ by, where there are several: over all comparisons that decide."""
+    found = [c.run_sd for c in result.primary if c.run_sd is not None and c.baseline.runs + c.condition.runs > _PAIR]
+    if not found:
+        return []
+    low, high = (f"{100 * value:.2g} %" for value in (min(found), max(found)))
+    return [f"runs of one condition differ by about {low if low == high else f'{low} to {high}'} (standard deviation)"]
+
+
 def prior_lines(result: AnalysisResult) -> tuple[str, ...]:
-    """The pull of the prior: what decides, again, under every other prior; the luck of runs is told elsewhere."""
+    """The pull of the prior: what decides, again, under every other prior; the scatter of runs is said elsewhere."""
     bounds = bounds_of(result)
     lucky = {luck[0] for c in result.primary if (luck := luck_of(c)) is not None}
+    if not result.is_encryption:
+        lucky.add(NO_SPEEDUP.name)
     names = dict.fromkeys(name for c in result.primary for name in c.priors if name not in lucky)
     return tuple(line for name in names for line in _under(name, result, bounds))
 
@@ -89,21 +110,43 @@ def _under(name: str, result: AnalysisResult, bounds: tuple[float, ...]) -> list
 
 
 def _sentence(comparison: Comparison, result: AnalysisResult) -> str:
-    text = _unreplicated(comparison, result) if comparison.ratio is None else _estimated(comparison, result)
+    if comparison.ratio is None:
+        text = _unreplicated(comparison, result)
+    elif _is_lone(comparison):
+        text = _lone(comparison, result)
+    else:
+        text = _estimated(comparison, result)
     begins = text.split(maxsplit=1)[0].strip(":,")
     return text[0].upper() + text[1:] if begins in _OWN_WORDS else text
+
+
+def _is_lone(comparison: Comparison) -> bool:
+    """Whether each condition has one run, and nobody stated what runs differ by."""
+    is_single = comparison.baseline.runs == comparison.condition.runs == 1
+    return is_single and comparison.run_sd is None and comparison.decision is Decision.UNDECIDED
 
 
 def _unreplicated(comparison: Comparison, result: AnalysisResult) -> str:
     what, amount = metric_words(comparison.metric), quotient_text(comparison, bounds_of(result))
     return (
-        f"undecided: no replication. {_place(comparison, result)}{_pair(comparison)} reads {amount} {what}:"
-        " the quotient of two figures, and nothing in the files says how far another pair would be from it."
+        f"undecided: no replication. {_place(comparison, result)}{_pair(comparison)} reads {amount} {what}"
+        f"{_as_throughput(comparison, result)}: the quotient of two figures, and nothing in the files says how far"
+        " another pair would be from it."
     )
 
 
+def _lone(comparison: Comparison, result: AnalysisResult) -> str:
+    """One run a condition: the figure, its interval, and what would have to be true for it to mean anything."""
+    clause = f"{_place(comparison, result)}{subject(comparison, result)} {_costs(comparison, result, 'reads')}"
+    return f"undecided: one run a condition. {_capital(clause)} of two runs; {bearable_words(comparison)}."
+
+
+def _capital(text: str) -> str:
+    return text[0].upper() + text[1:] if text.startswith(_OWN_WORDS) else text
+
+
 def _estimated(comparison: Comparison, result: AnalysisResult) -> str:
-    clause = f"{_place(comparison, result)}encryption ({_pair(comparison)}) {_costs(comparison, result)}"
+    clause = f"{_place(comparison, result)}{subject(comparison, result)} {_costs(comparison, result, 'costs')}"
     match comparison.decision:
         case Decision.UNDECIDED:
             return f"undecided: {clause}: {_why_undecided(comparison, result)}."
@@ -114,18 +157,25 @@ def _estimated(comparison: Comparison, result: AnalysisResult) -> str:
             return f"{clause}: {judgement(comparison.decision, result)}."
 
 
-def _costs(comparison: Comparison, result: AnalysisResult) -> str:
-    """``costs +3.1 % response time (95 % HDI +2.4 … +3.8)``; of single runs with and without room for their luck."""
+def _costs(comparison: Comparison, result: AnalysisResult, verb: str) -> str:
+    """``costs +3.1 % response time (95 % HDI +2.4 … +3.8)``; of a saving ``changes response time by −72 %``."""
     ratio, what = _known(comparison), metric_words(comparison.metric)
-    bounds = bounds_of(result)
-    times = multiple(ratio.median)
-    hdi = f"{f'{times}; ' if times else ''}{hdi_words(comparison, result)}"
-    amount = overhead_text(comparison, bounds)
-    return f"costs {amount} {what} ({hdi})" if ratio.median >= 1 else f"changes {what} by {amount} ({hdi})"
+    many = times(ratio.median)
+    hdi = f"{f'{many}; ' if many else ''}{hdi_words(comparison, result)}"
+    amount = overhead_text(comparison, bounds_of(result))
+    also = _as_throughput(comparison, result)
+    if verb == "costs" and (ratio.median < 1 or not result.is_encryption):
+        return f"changes {what} by {amount} ({hdi}){also}"
+    return f"{verb} {amount} {what} ({hdi}){also}"
+
+
+def _as_throughput(comparison: Comparison, result: AnalysisResult) -> str:
+    change = throughput_change(comparison, bounds_of(result))
+    return "" if change is None else f", that is {change} throughput"
 
 
 def hdi_words(comparison: Comparison, result: AnalysisResult) -> str:
-    """``95 % HDI +2.4 … +3.8``; of single runs also the wider one that decides."""
+    """``95 % HDI +2.4 … +3.8``; with a stated scatter of runs also the wider one that decides."""
     ratio, bounds = _known(comparison), bounds_of(result)
     level, ends = hdi_of(ratio, result)
     luck = luck_of(comparison)
@@ -133,10 +183,12 @@ def hdi_words(comparison: Comparison, result: AnalysisResult) -> str:
         return f"{level} % HDI {hdi_text(ratio, ends, bounds)}"
     name, roomy = luck
     wider = hdi_text(roomy, hdi_of(roomy, result)[1], bounds)
-    return f"{level} % HDI of these two runs {hdi_text(ratio, ends, bounds)}; {wider} if {name}"
+    return f"{level} % HDI of these two runs {hdi_text(ratio, ends, bounds)}; {wider} if, as you state, {name}"
 
 
 def _why_undecided(comparison: Comparison, result: AnalysisResult) -> str:
+    if comparison.undecided_because:
+        return comparison.undecided_because
     estimate = deciding(comparison) or _known(comparison)
     level, ends = hdi_of(estimate, result)
     which = f"the {level} % HDI" if luck_of(comparison) is None else "the wider one"
@@ -144,7 +196,7 @@ def _why_undecided(comparison: Comparison, result: AnalysisResult) -> str:
         return "; ".join(comparison.reasons) or f"too little for a verdict at a {level} % HDI"
     if result.budget is not None:
         return f"{which} reaches across the budget of {share(result.budget)}"
-    return f"{which} reaches across the edge of the ±{share(result.rope)} you said you would not care about"
+    return f"{which} reaches across an edge of {limit_words(result, both_ways=True)}"
 
 
 def _summary(judged: tuple[Comparison, ...], result: AnalysisResult) -> str:
@@ -157,15 +209,19 @@ def _summary(judged: tuple[Comparison, ...], result: AnalysisResult) -> str:
     alone = sum(c.ratio is None for c in judged)
     many = "All" if alone == len(judged) else str(alone)
     bare = f" {many} have one figure a condition: no replication, so a quotient and no interval." if alone else ""
+    lone = sum(_is_lone(c) for c in judged if c.ratio is not None)
+    single = f" {'All' if lone == len(judged) else lone} have one run a condition." if lone else ""
     named = listed(metrics)
-    what = f"reads {ends} {named}" if alone == len(judged) else f"changes {named} by {ends}"
-    return f"Encryption {what}. Of {len(judged)} comparisons: {words}.{bare}"
+    what = f"reads {ends} {named}" if alone + lone == len(judged) else f"changes {named} by {ends}"
+    others = list(dict.fromkeys(printable(c.condition.condition) for c in judged))
+    who = "Encryption" if result.is_encryption else f"{listed(others)} over {printable(result.baseline)}"
+    return f"{who} {what}. Of {len(judged)} comparisons: {words}.{bare}{single}"
 
 
 def _count_words(decision: Decision, result: AnalysisResult) -> str:
     match decision:
         case Decision.COSTLY:
-            return f"costly (more than the {share(result.rope)} you said you care about)"
+            return f"costly (more than {limit_words(result)})"
         case Decision.NEGLIGIBLE:
             return f"negligible (within ±{share(result.rope)})"
         case Decision.OVER | Decision.WITHIN:
@@ -180,7 +236,7 @@ def _overhead(comparison: Comparison) -> float:
 
 def _short(comparison: Comparison, result: AnalysisResult) -> str:
     """``+3.1 %``, or ``6.6 x`` where per cent mislead."""
-    return multiple(_overhead(comparison)) or quotient_text(comparison, bounds_of(result))
+    return times(_overhead(comparison)) or quotient_text(comparison, bounds_of(result))
 
 
 def _known(comparison: Comparison) -> Estimate:

@@ -33,6 +33,9 @@ PICTURES_SHOWN = 2
 """More pictures than these are a page's work."""
 
 _UNBOUNDED = 1000
+_DECIDES = " *"
+"""Marks the rows that decide, for whoever sees no bold."""
+
 _INDENT = "  "
 
 
@@ -86,6 +89,7 @@ def _table(result: AnalysisResult, width: int) -> list[Text | Table]:
             *((name, True) for name in (baseline, condition, "overhead")),
             *((("95 % HDI", True),) if has_hdi else ()),
             *(((f"if {luck}".replace(" differ ", "\ndiffer "), True),) if luck else ()),
+            *((("decides if runs\ndiffer by under", True),) if _is_told_bearable(result) else ()),
             *((("published", True),) if has_published else ()),
             ("verdict", False),
         )
@@ -118,7 +122,8 @@ def _add_group(table: Table, metric: str, rows: list[Comparison], result: Analys
     if is_titled:
         table.add_row(Text(metric_words(metric), style="bold" if rows[0].primary else ""))
     for comparison in rows:
-        name = f"{_INDENT if is_titled else ''}{label(comparison, result)}"
+        mark = _DECIDES if comparison.primary and len(result.primary) < len(result.comparisons) else ""
+        name = f"{_INDENT if is_titled else ''}{label(comparison, result)}{mark}"
         table.add_row(name, *_cells(comparison, result), style="bold" if comparison.primary else "")
 
 
@@ -136,9 +141,20 @@ def _cells(comparison: Comparison, result: AnalysisResult) -> tuple[str | Text, 
         overhead_text(comparison, bounds),
         *((hdi,) if has_hdi else ()),
         *((roomy,) if luck_name(result) else ()),
+        *((_bearable(comparison),) if _is_told_bearable(result) else ()),
         *((printable(comparison.published or ""),) if has_published else ()),
         _decision(comparison),
     )
+
+
+def _is_told_bearable(result: AnalysisResult) -> bool:
+    """Whether single runs decide nothing for want of what runs differ by."""
+    return result.stated_run_sd is None and any(c.run_sd_bearable is not None for c in result.comparisons)
+
+
+def _bearable(comparison: Comparison) -> str:
+    bearable = comparison.run_sd_bearable
+    return MISSING if bearable is None else f"{100 * bearable:.2g} %" if bearable else "never"
 
 
 def _decision(comparison: Comparison) -> Text:
@@ -153,13 +169,16 @@ def decision_words(comparison: Comparison) -> str:
 
 
 def _table_note(result: AnalysisResult) -> str:
-    deciding = len(result.primary)
     is_rate = any(c.metric == "throughput" for c in result.comparisons)
-    note = "An overhead is of cost: of throughput, baseline over condition." if is_rate else ""
-    if deciding and deciding < len(result.comparisons):
-        note += f"{' ' if note else ''}Rows in bold, the first {deciding}, decide; the rest is for orientation."
     has_runs = any(c.baseline.runs + c.condition.runs > 2 for c in result.comparisons)
-    return note or ("Values are plain means over all runs of a condition." if has_runs else "")
+    parts = [
+        "An overhead is of cost: of throughput, baseline over condition." if is_rate else "",
+        "Values are geometric means over the runs of a condition." if has_runs else "",
+        "Rows marked * decide; the rest is for orientation."
+        if 0 < len(result.primary) < len(result.comparisons)
+        else "",
+    ]
+    return " ".join(part for part in parts if part)
 
 
 def _priors(result: AnalysisResult, width: int) -> list[Text | Table]:

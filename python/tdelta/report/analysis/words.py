@@ -8,13 +8,18 @@ from tdelta.records import ALL, RESPONSE_TIME, THROUGHPUT, AnalysisResult, Compa
 from tdelta.report.labels import level_text
 from tdelta.report.quantities import decimals, interval, multiple, percent, printable, share
 
-_METRICS = {RESPONSE_TIME: "response time", THROUGHPUT: "time an operation", "cpu": "CPU"}
+_METRICS = {RESPONSE_TIME: "response time", THROUGHPUT: "time per operation", "cpu": "CPU"}
+_UNITS_OF_TIME = frozenset({"ns", "us", "µs", "ms", "s", "sec", "seconds", "milliseconds", "microseconds"})
+"""A column that is called by its unit alone: what it holds is a time."""
+
 _DETAILED_LEVELS = frozenset({"threads"})
 _LUCK = "runs differ by"
 
 
 def metric_words(metric: str) -> str:
-    """A metric as the cost that is judged: ``response time``; of throughput, ``time an operation``."""
+    """A metric as the cost that is judged: ``response time``; of throughput, ``time per operation``."""
+    if metric.lower() in _UNITS_OF_TIME:
+        return "time"
     return _METRICS.get(metric, printable(metric).replace("_", " "))
 
 
@@ -119,14 +124,12 @@ def judgement(decision: Decision, result: AnalysisResult) -> str:
     """What a decision says, after the figures."""
     match decision:
         case Decision.COSTLY:
-            return f"more than the {share(result.rope)} you said you care about"
+            return f"more than {limit_words(result)}"
         case Decision.NEGLIGIBLE:
-            return f"within the ±{share(result.rope)} you said you would not care about"
+            return f"within {limit_words(result, both_ways=True)}"
         case Decision.FASTER:
-            return (
-                f"faster by more than the {share(result.rope)} you said you care about, though encryption adds work:"
-                " look for another difference between the runs"
-            )
+            odd = "though encryption adds work: look for another difference between the runs"
+            return f"faster by more than {limit_words(result)}" + (f", {odd}" if result.is_encryption else "")
         case Decision.OVER:
             return f"over the budget of {share(result.budget or 0.0)}"
         case Decision.WITHIN:
@@ -135,6 +138,46 @@ def judgement(decision: Decision, result: AnalysisResult) -> str:
             return decision.value
 
 
+def limit_words(result: AnalysisResult, *, both_ways: bool = False) -> str:
+    """The ROPE in words: the user's own where it was given, else the default."""
+    limit = f"{'±' if both_ways else ''}{share(result.rope)}"
+    if not result.is_rope_given:
+        return f"the default {limit}"
+    return f"the {limit} you said you would not care about" if both_ways else f"the {limit} you said you care about"
+
+
+def times(ratio: float) -> str | None:
+    """``6.6 x`` for costs of at least twice the baseline's; a saving is a share, 72 % at most of what there was."""
+    return multiple(ratio) if ratio > 1.0 else None
+
+
+def throughput_change(comparison: Comparison, bounds: Sequence[float] = ()) -> str | None:
+    """Of throughput, how much less or more of it there is: ``−6.6 %``, beside the time per operation that is judged."""
+    if comparison.metric != THROUGHPUT:
+        return None
+    ratio = comparison.ratio
+    cost = comparison.quotient if ratio is None else ratio.median
+    shown = (cost,) if ratio is None else (ratio.median, *ratio.hdi95)
+    return percent(1.0 / cost, decimals(shown, bounds))
+
+
+def subject(comparison: Comparison, result: AnalysisResult) -> str:
+    """What has the overhead: ``encryption (tde over plain)``; of anything else just ``mysql57 over mysql56``."""
+    pair = f"{printable(comparison.condition.condition)} over {printable(comparison.baseline.condition)}"
+    return f"encryption ({pair})" if result.is_encryption else pair
+
+
+def bearable_words(comparison: Comparison) -> str:
+    """How far apart identical runs must not lie for the figures of single runs to mean anything."""
+    bearable = comparison.run_sd_bearable
+    if not bearable:
+        return "they would decide nothing even if runs of one system never differed"
+    return (
+        f"they mean something only where runs of one system differ by less than {100 * bearable:.2g} % (standard"
+        " deviation)"
+    )
+
+
 def _with_multiple(ratio: float, places: int) -> str:
-    times = multiple(ratio)
-    return percent(ratio, places) + (f" ({times})" if times else "")
+    many = times(ratio)
+    return percent(ratio, places) + (f" ({many})" if many else "")

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from tdelta.inference.observed.curves import LogCurve, log_ratio, plane, plane_of_normals, sinh_spaced, under, widened
-from tdelta.inference.observed.runs import luck_of_single_runs
+from tdelta.inference.observed.runs import difference_of_single_runs
 from tdelta.inference.observed.settings import DEFAULT, NO_SPEEDUP, NormalPrior
 
 QUANTILES = (0.005, 0.025, 0.25, 0.5, 0.75, 0.975, 0.995)
@@ -48,8 +48,8 @@ def test_the_plane_gives_back_the_means_it_was_made_of() -> None:
 
 def test_a_mixture_on_the_plane_keeps_narrow_and_wide_parts() -> None:
     weights, means = np.array([0.5, 0.5]), np.zeros((2, 2))
-    variances = np.array([[0.001, 0.001], [0.1, 0.1]]) ** 2
-    found = plane_of_normals(weights, means, variances, DEFAULT, is_inverse=False).difference()
+    covariances = np.array([np.eye(2) * 1e-6, np.eye(2) * 1e-2])
+    found = plane_of_normals(weights, means, covariances, DEFAULT, is_inverse=False).difference()
     assert found.quantile(0.75) < 0.02
     assert found.quantile(0.995) > 0.2
 
@@ -75,8 +75,8 @@ def test_no_speedup_is_the_posterior_cut_off_at_one(mean: float) -> None:
 
 
 @pytest.mark.parametrize("sd", [0.0005, 0.01, 0.2])
-def test_room_for_luck_is_a_convolution_with_it(sd: float) -> None:
-    weights, sds = luck_of_single_runs(0.03)
+def test_a_stated_scatter_of_runs_is_a_convolution_with_it(sd: float) -> None:
+    weights, sds = difference_of_single_runs(0.03)
     found = widened(normal(0.05, sd), weights, sds).posterior()
     variance = sd**2 + float(weights @ sds**2)
     theta = np.linspace(0.05 - 10 * np.sqrt(variance), 0.05 + 10 * np.sqrt(variance), 20_001)
@@ -87,11 +87,20 @@ def test_room_for_luck_is_a_convolution_with_it(sd: float) -> None:
         assert found.quantile(p) == pytest.approx(expected, abs=0.02 * np.sqrt(variance))
 
 
-def test_the_luck_of_single_runs_is_half_normal() -> None:
-    weights, sds = luck_of_single_runs(0.03)
+def test_two_single_runs_differ_by_what_both_scatter() -> None:
+    weights, sds = difference_of_single_runs(0.03)
     assert weights.sum() == pytest.approx(1.0)
-    # E[2 tau^2] = 2 scale^2
-    assert float(weights @ sds**2) == pytest.approx(2 * 0.03**2, rel=0.02)
+    assert float(weights @ sds**2) == pytest.approx(2 * 0.03**2)
+
+
+def test_means_that_hang_together_leave_their_difference_surer() -> None:
+    means, weights = np.array([[0.0, 0.1]]), np.ones(1)
+    widths = []
+    for together in (0.0, 8e-4):
+        covariances = np.array([[[1e-3, together], [together, 1e-3]]])
+        low, high = plane_of_normals(weights, means, covariances, DEFAULT, is_inverse=False).difference().hdi(0.95)
+        widths.append(high - low)
+    assert widths[1] == pytest.approx(widths[0] * np.sqrt(0.2), rel=0.1)
 
 
 def test_beyond_its_grid_a_curve_goes_on_falling() -> None:

@@ -11,7 +11,7 @@ from scipy import special, stats
 from tdelta.inference.observed.fitting import fit_run
 from tdelta.inference.observed.gamma import PublishedMeans, fewer_bins, fit_bins, fit_samples, moments, shape_of_gap
 from tdelta.inference.posterior import FloatArray
-from tdelta.records import Bins, Samples
+from tdelta.records import Bins, NoteCode, Samples
 
 from .observations import binned, gamma_values, group, log_bins, samples
 
@@ -146,7 +146,7 @@ def test_values_that_are_all_alike_tell_no_spread() -> None:
     assert fit_bins(Bins((1.0, 2.0, 3.0), (0, 50))) is None
     run = fit_run(samples(group("plain"), np.full(50, 3.0)))
     assert run.curve is None
-    assert "all equal" in run.notes[-1]
+    assert run.notes[-1].code is NoteCode.NO_SPREAD
 
 
 def test_the_first_idea_of_the_shape_is_near_its_maximum() -> None:
@@ -171,7 +171,8 @@ def test_values_wider_than_a_gamma_count_for_less_and_say_so() -> None:
     run = fit_run(samples(group("plain"), values))
     assert run.curve is not None
     assert run.curve.sd == pytest.approx(values.std() / values.mean() / np.sqrt(len(values)), rel=0.1)
-    assert "times as much as a gamma" in run.notes[-1]
+    assert run.notes[-1].code is NoteCode.HEAVY_TAIL
+    assert run.is_heavy
     assert run.effective_count < 0.9 * run.count
 
 
@@ -189,13 +190,13 @@ def test_values_that_depend_on_their_neighbours_are_found_out() -> None:
     assert run.curve is not None
     assert run.effective_count < 0.1 * run.count
     assert run.curve.sd == pytest.approx(0.3 / np.sqrt(100), rel=0.7)
-    assert "depend on each other" in run.notes[0]
+    assert run.notes[0].code is NoteCode.DEPENDENT_VALUES
 
 
 def test_a_coarse_clock_is_told() -> None:
     values = samples(group("plain"), gamma_values(3.0, 0.6, 200, 2))
     run = fit_run(dataclasses.replace(values, zeros=50))
-    assert "50 of 250 response times are 0" in run.notes[0]
+    assert (run.notes[0].code, run.notes[0].figures) == (NoteCode.ZEROS, (50.0, 250.0))
 
 
 def test_moments_of_a_histogram_are_those_of_its_values() -> None:

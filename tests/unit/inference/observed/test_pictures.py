@@ -9,7 +9,7 @@ from scipy import stats
 
 from tdelta.inference.observed import AnalysisSettings, ComparisonPicture, analyze_with_pictures, comparing
 from tdelta.inference.observed.pictures import bars, gamma_quantile
-from tdelta.records import Bins, Observation, Summary
+from tdelta.records import Bins, Observation, Series, Summary
 
 from .observations import ORIGIN, binned, figure, gamma_values, group, samples, series, summary
 
@@ -45,9 +45,9 @@ def test_every_run_is_fitted_once(monkeypatch: pytest.MonkeyPatch) -> None:
     fitted: list[tuple[str, str]] = []
     fit_run = comparing.fit_run
 
-    def counted(observation: Observation) -> object:
+    def counted(observation: Observation, beside: Series | None = None) -> object:
         fitted.append((observation.group.condition, observation.group.run))
-        return fit_run(observation)
+        return fit_run(observation, beside=beside)
 
     monkeypatch.setattr(comparing, "fit_run", counted)
     observations = [

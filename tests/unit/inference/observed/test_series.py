@@ -8,6 +8,7 @@ from tdelta.inference.observed.fitting import fit_run
 from tdelta.inference.observed.series import FEWEST_VALUES, coefficients_used, cycle, series_mean, warm_up
 from tdelta.inference.observed.stretches import dependence
 from tdelta.inference.posterior import FloatArray
+from tdelta.records import NoteCode
 
 from .observations import gamma_values, group, samples, series
 
@@ -62,7 +63,7 @@ def test_a_short_or_constant_series_has_no_interval() -> None:
     assert series_mean(np.full(100, 3.0)) is None
     run = fit_run(series(group("plain", metric="throughput"), np.arange(1.0, 8.0)))
     assert run.curve is None
-    assert "7 figures over time" in run.notes[0]
+    assert (run.notes[0].code, run.notes[0].figures) == (NoteCode.SERIES_TOO_SHORT, (7.0,))
 
 
 def test_the_curve_is_a_t_of_the_mean() -> None:
@@ -82,7 +83,8 @@ def test_a_warm_up_is_told_and_nothing_is_cut() -> None:
     assert warm_up(values) == pytest.approx(0.5, abs=0.01)
     run = fit_run(series(group("plain", metric="throughput"), values))
     assert run.value == pytest.approx(values.mean())
-    assert any("the first 30 s run at 50 %" in note for note in run.notes)
+    told = {note.code: note.figures for note in run.notes}
+    assert told[NoteCode.WARM_UP] == pytest.approx((30.0, 0.5), abs=0.01)
 
 
 def test_a_steady_series_has_no_warm_up() -> None:
@@ -96,7 +98,8 @@ def test_a_cycle_is_told_by_its_length(every: int, count: int) -> None:
         values[(np.arange(count) + seed) % every < every / 10] *= 0.5
         assert cycle(values) == pytest.approx(every, abs=every / 15), seed
     run = fit_run(series(group("plain", metric="throughput"), values, seconds=2.0))
-    assert f"repeat themselves every {2 * every} s" in run.notes[-1]
+    assert run.notes[-1].code is NoteCode.CYCLE
+    assert run.notes[-1].figures == pytest.approx((2 * every,), rel=0.07)
 
 
 @pytest.mark.parametrize("rho", [0.0, 0.5, 0.8, 0.95])
@@ -125,5 +128,5 @@ def test_too_few_stretches_say_nothing() -> None:
 
 def test_a_short_series_says_what_it_cannot_see() -> None:
     short, long = (fit_run(series(group("plain"), np.linspace(99.0, 101.0, count))).notes for count in (60, 900))
-    assert any("60 figures over time are few" in note for note in short)
-    assert not any("are few" in note for note in long)
+    assert (NoteCode.SERIES_SHORT, (60.0,)) in [(note.code, note.figures) for note in short]
+    assert NoteCode.SERIES_SHORT not in [note.code for note in long]

@@ -5,7 +5,7 @@ import pytest
 
 from tdelta.inference.observed.fitting import fit_run
 from tdelta.inference.observed.summary import fit_summary, pooled
-from tdelta.records import Summary
+from tdelta.records import NoteCode, Summary
 
 from .observations import ORIGIN, gamma_values, group, summary
 
@@ -53,11 +53,12 @@ def test_parts_of_a_run_are_put_together_exactly() -> None:
 
 
 def test_few_values_are_told() -> None:
-    assert any("only 12 values" in note for note in fit_run(Summary(group("plain"), ORIGIN, 12, 3.0, 1.0)).notes)
+    notes = fit_run(Summary(group("plain"), ORIGIN, 12, 3.0, 1.0)).notes
+    assert (NoteCode.FEW_VALUES, (12.0,)) in [(note.code, note.figures) for note in notes]
 
 
 def test_a_summary_says_that_it_cannot_see_dependence() -> None:
-    assert "has no order" in fit_run(Summary(group("plain"), ORIGIN, 1200, 3.0, 1.0)).notes[0]
+    assert fit_run(Summary(group("plain"), ORIGIN, 1200, 3.0, 1.0)).notes[0].code is NoteCode.SUMMARY_WITHOUT_ORDER
 
 
 @pytest.mark.parametrize("cv", [0.001, 0.1, 1.0, 5.0])

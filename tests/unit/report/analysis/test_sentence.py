@@ -17,16 +17,70 @@ def test_a_single_answer_is_worded_as_a_run_words_it() -> None:
     )
 
 
-def test_throughput_is_told_as_the_cost_of_an_operation() -> None:
+def test_throughput_is_worded_both_ways() -> None:
     found = s.result(s.comparison(1090.0, 1000.0, metric="throughput", unit="/s"))
-    assert "costs +9.0 % time an operation" in answer(found)
+    assert "costs +9.0 % time per operation (95 % HDI +8.0 … +10.0), that is −8.3 % throughput: " in answer(found)
 
 
-def test_single_runs_are_told_with_the_wider_interval_that_decides() -> None:
-    text = answer(s.lucky())
-    assert "(95 % HDI of these two runs +2.1 … +4.1; −5.6 … +11.8 if runs differ by 3 %)" in text
-    assert text.startswith("Undecided: ")
-    assert text.endswith("the wider one reaches across the edge of the ±2 % you said you would not care about.")
+def test_a_saving_is_a_share_and_not_a_multiple() -> None:
+    found = s.result(s.comparison(10.0, 2.8, runs=3, half95=0.007, decision=Decision.FASTER))
+    assert "changes response time by −72.0 % (95 % HDI −72.7 … −71.3)" in answer(found)
+    assert " x" not in answer(found)
+
+
+def test_a_column_called_by_its_unit_is_a_time() -> None:
+    found = s.result(s.comparison(10.0, 10.6, runs=3, metric="ms", half95=0.007))
+    assert "costs +6.0 % time (" in answer(found)
+
+
+def test_nothing_is_called_encryption_that_is_not() -> None:
+    found = s.result(s.comparison(10.0, 10.6, runs=3, half95=0.007, name="mysql57"), is_encryption=False)
+    assert answer(found).startswith("mysql57 over plain changes response time by +6.0 %")
+    faster = s.result(s.comparison(10.0, 9.0, runs=3, decision=Decision.FASTER), is_encryption=False)
+    assert "ncryption" not in answer(faster) + "".join(prior_lines(faster))
+
+
+def test_you_said_only_what_you_said() -> None:
+    found = s.comparison(10.0, 10.31, runs=3, half95=0.007)
+    assert answer(s.result(found, is_rope_given=False)).endswith(": more than the default 2 %.")
+    assert answer(s.result(found)).endswith(": more than the 2 % you said you care about.")
+
+
+def test_one_run_a_condition_says_what_would_have_to_be_true() -> None:
+    assert answer(s.lucky()) == (
+        "Undecided: one run a condition. Encryption (tde over plain) reads +3.1 % response time (95 % HDI +2.1 … +4.1)"
+        " of two runs; they mean something only where runs of one system differ by less than 0.42 % (standard"
+        " deviation)."
+    )
+    assert headline(s.lucky()) == "Undecided, one run a condition: +3.1 % response time"
+
+
+def test_the_same_sentence_is_said_once() -> None:
+    twice = s.comparison(10.0, 10.31, runs=3, half95=0.007)
+    assert answer(s.result(twice, twice)) == answer(s.result(twice))
+
+
+def test_notes_of_runs_are_one_line_each() -> None:
+    lines = design_lines(s.several_runs())
+    assert [line for line in lines if "neighbouring figures" in line] == [
+        "15 of 15 runs: neighbouring figures depend on each other: 900 are worth about 23 to 35; simulated, intervals"
+        " of such series held the truth 94 to 98 times in 100"
+    ]
+    assert "runs of one condition differ by about 0.45 % to 0.87 % (standard deviation)" in lines
+
+
+def test_a_fall_within_a_run_is_said_with_its_figures() -> None:
+    assert any(
+        "tde: throughput is not steady: it goes from 4,700 to 1,920 /s" in line for line in design_lines(s.lucky())
+    )
+
+
+def test_what_the_user_states_of_runs_is_repeated() -> None:
+    found = s.comparison(12.41, 12.794, luck95=0.087, decision=Decision.UNDECIDED)
+    text = answer(s.result(found, stated_run_sd=0.03))
+    assert "(95 % HDI of these two runs +2.1 … +4.1; −5.6 … +11.8 if, as you state, runs differ by 3 %)" in text
+    assert text.startswith("Undecided: encryption (tde over plain) costs ")
+    assert text.endswith("the wider one reaches across an edge of the ±2 % you said you would not care about.")
 
 
 def test_a_bare_quotient_is_undecided_and_claims_no_interval() -> None:
@@ -39,13 +93,13 @@ def test_a_bare_quotient_is_undecided_and_claims_no_interval() -> None:
 @pytest.mark.parametrize(
     ("ratio", "half95", "decision", "words"),
     [
-        (1.02, 0.03, Decision.UNDECIDED, "reaches across the edge of the ±2 %"),
+        (1.02, 0.03, Decision.UNDECIDED, "reaches across an edge of the ±2 %"),
         (1.001, 0.01, Decision.NEGLIGIBLE, "within the ±2 % you said you would not care about"),
         (0.90, 0.01, Decision.FASTER, "look for another difference between the runs"),
     ],
 )
 def test_the_decision_is_worded_and_no_other(ratio: float, half95: float, decision: Decision, words: str) -> None:
-    found = s.result(s.comparison(10.0, 10.0 * ratio, half95=half95, decision=decision))
+    found = s.result(s.comparison(10.0, 10.0 * ratio, half95=half95, decision=decision, runs=3))
     assert words in answer(found)
     assert answer(found).startswith("Undecided: ") is (decision is Decision.UNDECIDED)
 
@@ -78,12 +132,14 @@ def test_each_reason_is_told_once_and_of_how_many_comparisons_it_is_true() -> No
 
 
 def test_reasons_that_quote_an_interval_are_left_to_the_table() -> None:
-    quoting = replace(s.lucky().comparisons[0], reasons=("the 95 % HDI −5.6 … +11.8 % reaches over an edge", s.ONE_RUN))
+    quoting = replace(
+        s.lucky().comparisons[0], notes=(), reasons=("the 95 % HDI −5.6 … +11.8 % reaches over an edge", s.ONE_RUN)
+    )
     assert design_lines(s.result(quoting)) == (s.ONE_RUN,)
 
 
 def test_of_very_many_reasons_the_first_are_told() -> None:
-    many = replace(s.lucky().comparisons[0], reasons=tuple(f"reason {number}" for number in range(20)))
+    many = replace(s.lucky().comparisons[0], notes=(), reasons=tuple(f"reason {number}" for number in range(20)))
     lines = design_lines(s.result(many))
     assert (len(lines), lines[0], lines[-1]) == (13, "reason 0", "and 8 more, in --json")
 

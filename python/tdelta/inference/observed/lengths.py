@@ -1,0 +1,74 @@
+"""Runs of unequal length: a load that slows for hours is another load after four minutes.
+
+Where every run has a series, all are cut to the length of the shortest, so that the same first part is compared. Where
+one has none, the comparison is kept from deciding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from tdelta.inference.observed.pairing import Pair, run_seconds
+from tdelta.inference.observed.series import FEWEST_VALUES
+from tdelta.records import Observation, Series
+
+UNEQUAL = 1.5
+"""The longest run over the shortest: beyond it runs are unequal in length."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lengths:
+    """The lengths of both sides' runs, shortest and longest, seconds."""
+
+    baseline: tuple[float, float]
+    condition: tuple[float, float]
+
+    @property
+    def is_unequal(self) -> bool:
+        """Whether the longest run is far longer than the shortest."""
+        return self.longest > UNEQUAL * self.shortest
+
+    @property
+    def shortest(self) -> float:
+        """Of all runs."""
+        return min(self.baseline[0], self.condition[0])
+
+    @property
+    def longest(self) -> float:
+        """Of all runs."""
+        return max(self.baseline[1], self.condition[1])
+
+
+def lengths_of(pair: Pair) -> Lengths | None:
+    """How long the runs of a comparison are; None where one does not say."""
+    split = len(pair.baseline_runs)
+    runs = (*pair.baseline_runs, *pair.condition_runs)
+    seconds = [run_seconds(one, beside) for one, beside in zip(runs, pair.beside, strict=True)]
+    known = [length for length in seconds if length is not None and length > 0.0]
+    if len(known) < len(seconds):
+        return None
+    return Lengths(_ends(known[:split]), _ends(known[split:]))
+
+
+def same_part(pair: Pair, lengths: Lengths) -> Pair | None:
+    """The comparison with every series cut to the shortest; None where a run has no series, or too little of one."""
+    cut = [_first_part(run, lengths.shortest) for run in (*pair.baseline_runs, *pair.condition_runs)]
+    whole = [run for run in cut if run is not None]
+    if len(whole) < len(cut):
+        return None
+    split = len(pair.baseline_runs)
+    return replace(
+        pair, baseline_runs=tuple(whole[:split]), condition_runs=tuple(whole[split:]), beside=(None,) * len(whole)
+    )
+
+
+def _first_part(run: Observation, seconds: float) -> Series | None:
+    if not isinstance(run, Series):
+        return None
+    count = round((seconds - run.starts_at_seconds) / run.interval_seconds)
+    return replace(run, values=run.values[:count]) if count >= FEWEST_VALUES else None
+
+
+def _ends(lengths: Sequence[float]) -> tuple[float, float]:
+    return min(lengths), max(lengths)
