@@ -14,9 +14,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
+
 from calibration.processes import Process, simulate
 from calibration.simulation import TREATMENT, settings
-
 from tdelta.inference.costs import panels
 from tdelta.inference.decisions import decide_gate_means, decide_means
 from tdelta.inference.fits import fit_metrics

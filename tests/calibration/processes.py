@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 import numpy as np
-from calibration.simulation import AA, BASELINE, TREATMENT
 from numpy.typing import NDArray
 
+from calibration.simulation import AA, BASELINE, TREATMENT
 from tdelta.design import block_order
 from tdelta.records import Condition, Measurement, Role, SpanTotals, Trial
 

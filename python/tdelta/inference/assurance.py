@@ -147,7 +147,7 @@ def _simulated(
     means = drawn - drawn.mean(axis=1, keepdims=True)
     kinds = np.minimum(thetas, 1)
     columns = np.bincount(kinds)
-    df = df_share * (design.blocks - 1) * columns * (1.0 - 1.0 / len(thetas))
+    df = np.asarray(df_share * (design.blocks - 1) * columns * (1.0 - 1.0 / len(thetas)), dtype=np.float64)
     squares = np.cumsum(2.0 * rng.gamma(df / 2.0, size=(most, len(df))), axis=0) if df.min() > 0 else None
     nothing = np.zeros((0, len(thetas)))
     for count in rounds:

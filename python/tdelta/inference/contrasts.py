@@ -27,15 +27,18 @@ def contrast_data(fit: CostFit) -> Iterator[tuple[str, Condition, Condition, Mix
             earlier, later = conditions[first], conditions[second]
             factors = _apart(earlier, later)
             if len(factors) == 1 and earlier.role is later.role is Role.TREATMENT:
-                yield factors[0], later, earlier, _of_means(contrasts.between(second, first), shift[later], shift[earlier])
+                yield (
+                    factors[0],
+                    later,
+                    earlier,
+                    _of_means(contrasts.between(second, first), shift[later], shift[earlier]),
+                )
 
 
 def _of_means(typical: Mixture, later: Shift, earlier: Shift) -> Mixture:
     """The log ratio of means; that both shifts are over the same plain twins is left out, which widens it."""
     variance = later.variance + earlier.variance
-    return replace(
-        typical, means=typical.means + later.mean - earlier.mean, sds=np.sqrt(typical.sds**2 + variance)
-    )
+    return replace(typical, means=typical.means + later.mean - earlier.mean, sds=np.sqrt(typical.sds**2 + variance))
 
 
 def contrasts_of(fit: CostFit, metric: Metric, rope: float) -> Iterator[Contrast]:

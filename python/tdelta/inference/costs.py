@@ -18,6 +18,7 @@ from tdelta.records import Condition, Measurement, Metric, Role, RunSettings, Tr
 
 _US_PER_SECOND = 1e6
 _NS_PER_US = 1e3
+_LEAST_LEFT = 0.02
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,11 +137,12 @@ def cost(measurement: Measurement, metric: Metric) -> float:
     """The cost of one operation of a trial, in ``metric.unit`` (microseconds or bytes)."""
     match metric:
         case Metric.RESPONSE_TIME:
-            return measurement.response_ns / _NS_PER_US
+            return undelayed_share(measurement) * measurement.response_ns / _NS_PER_US
         case Metric.TIME_WITH_CHECKPOINT:
             if not measurement.checkpoint_ns:
                 return 0.0
-            return (measurement.elapsed_ns + measurement.checkpoint_ns) / measurement.operations / _NS_PER_US
+            elapsed = undelayed_share(measurement) * measurement.elapsed_ns + measurement.checkpoint_ns
+            return elapsed / measurement.operations / _NS_PER_US
         case Metric.CPU_PER_OPERATION:
             return measurement.cpu_seconds * _US_PER_SECOND / measurement.operations
         case Metric.READ_BYTES_PER_OPERATION:
@@ -149,10 +151,27 @@ def cost(measurement: Measurement, metric: Metric) -> float:
             return measurement.asked_written_bytes / measurement.counted_operations
 
 
+def undelayed_share(measurement: Measurement) -> float:
+    """The share of a trial's response time that is left without other programs' keeping the database from a CPU.
+
+    1 where it cannot be told that it was others (`tdelta.measure.delay`). The delay is of the whole recorded stretch, a
+    little of which lies between operations, hence the floor.
+    """
+    total = sum(spans.total_ns for spans in measurement.transactions.values())
+    if not measurement.others_delay_ns or not total:
+        return 1.0
+    return max(_LEAST_LEFT, 1.0 - measurement.others_delay_ns / total)
+
+
 def transaction_cost(measurement: Measurement, transaction: str) -> float:
-    """Mean response time of one transaction type in a trial, microseconds; 0 if it did not run."""
+    """Mean response time of one transaction type in a trial, microseconds; 0 if it did not run.
+
+    Other programs' delay is known of the trial as a whole, and taken from every type alike.
+    """
     spans = measurement.transactions.get(transaction)
-    return spans.total_ns / spans.count / _NS_PER_US if spans and spans.count else 0.0
+    if not spans or not spans.count:
+        return 0.0
+    return undelayed_share(measurement) * spans.total_ns / spans.count / _NS_PER_US
 
 
 def metric_costs(panel: Panel, metric: Metric) -> FloatArray:

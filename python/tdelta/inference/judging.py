@@ -10,14 +10,13 @@ from tdelta.inference.contrasts import contrasts_of
 from tdelta.inference.costs import panels, places
 from tdelta.inference.decisions import worst
 from tdelta.inference.fits import CostFit, fit_metrics, fit_transactions
-from tdelta.inference.posterior import prior_alone
-from tdelta.inference.soundness import alike_checks, noise_floors, with_unsound
 from tdelta.inference.planning.carryover import carry_over
 from tdelta.inference.planning.runs import MeasuredRun, strata_of
+from tdelta.inference.posterior import prior_alone
 from tdelta.inference.scatter import stall_measures
+from tdelta.inference.soundness import alike_checks, noise_floors, with_unsound
 from tdelta.inference.stopping import LEAST_WIDTH, target_width
 from tdelta.inference.verdicts import metric_verdicts, primary_verdicts, transaction_verdicts, with_single_rounds
-from tdelta.records.prospects import CarryOver
 from tdelta.records import (
     Condition,
     Contrast,
@@ -31,6 +30,7 @@ from tdelta.records import (
     Validity,
     Verdict,
 )
+from tdelta.records.carryover import CarryOver
 
 
 @dataclass(frozen=True, slots=True)

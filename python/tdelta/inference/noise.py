@@ -178,12 +178,12 @@ def _start(y: FloatArray, there: NDArray[np.bool_], in_round: FloatArray, blocks
     sigma2 = np.maximum(np.array(spread), SMALLEST_SD) ** 2
     place = np.zeros(int(design.places.max()) + 1)
     ones = np.ones_like(y)
-    return _State(each(block), each(place), each(instance), each(sigma2), each(residual), each(ones), each(0.0 * sigma2))
+    return _State(
+        each(block), each(place), each(instance), each(sigma2), each(residual), each(ones), each(0.0 * sigma2)
+    )
 
 
-def _single_blocks(
-    state: _State, blocks: FloatArray, there: NDArray[np.bool_], design: Design
-) -> InstanceMeans:
+def _single_blocks(state: _State, blocks: FloatArray, there: NDArray[np.bool_], design: Design) -> InstanceMeans:
     nothing = np.zeros(design.kind_count)
     quiet = np.zeros(there.shape)
     return InstanceMeans(
@@ -272,9 +272,7 @@ def _log_nu_posterior(state: _State, there: NDArray[np.bool_], design: Design) -
     return np.asarray(likelihood + laplace + scale + prior, dtype=np.float64)
 
 
-def _averaged_over_nu(
-    state: _State, blocks: FloatArray, there: NDArray[np.bool_], design: Design
-) -> InstanceMeans:
+def _averaged_over_nu(state: _State, blocks: FloatArray, there: NDArray[np.bool_], design: Design) -> InstanceMeans:
     log_posterior = _log_nu_posterior(state, there, design)
     weights = np.exp(log_posterior - log_posterior.max())
     weights /= weights.sum()

@@ -53,7 +53,9 @@ def type_estimates(answers: Sequence[Sequence[Answer]]) -> TypeEstimates:
     covariance = np.outer(luck_sd, luck_sd) + correlation * np.outer(noise_sd, noise_sd)
     shared = _shared_baseline(answers[0][0])
     conditions = theta.shape[0]
-    return TypeEstimates(theta, covariance, np.full((conditions, conditions), shared) + (1.0 - shared) * np.eye(conditions))
+    return TypeEstimates(
+        theta, covariance, np.full((conditions, conditions), shared) + (1.0 - shared) * np.eye(conditions)
+    )
 
 
 def _noise_variance(answer: Answer) -> float:

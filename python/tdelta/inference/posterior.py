@@ -177,9 +177,9 @@ def shifted(found: Posterior, points: FloatArray, weights: FloatArray) -> Poster
     if len(points) == 1:
         return Posterior(found.theta + points[0], found.cumulative)
     middle = float(np.interp(0.5, np.cumsum(weights), points))
-    ends = [found.theta[0] + points[0], found.theta[-1] + points[-1]]
+    low, high = float(found.theta[0] + points[0]), float(found.theta[-1] + points[-1])
     edges = (found.quantile(0.01) + points, found.quantile(0.5) + points, found.quantile(0.99) + points)
-    theta = np.unique(np.concatenate([np.linspace(*ends, _SHIFTED_POINTS), found.theta + middle, *edges]))
+    theta = np.unique(np.concatenate([np.linspace(low, high, _SHIFTED_POINTS), found.theta + middle, *edges]))
     cumulative = np.zeros(len(theta))
     for point, weight in zip(points, weights, strict=True):
         cumulative += weight * np.interp(theta - point, found.theta, found.cumulative, left=0.0, right=1.0)

@@ -211,9 +211,7 @@ def _sigma_nodes(variance: float, df: float, count: int) -> tuple[FloatArray, Fl
     return np.maximum(np.exp(2.0 * log_sigma), _LEAST_SCALE**2), density - density.max()
 
 
-def _stratum_grid(
-    means: InstanceMeans, thetas: NDArray[np.intp], conditions: tuple[int, ...], nodes: Nodes
-) -> _Grid:
+def _stratum_grid(means: InstanceMeans, thetas: NDArray[np.intp], conditions: tuple[int, ...], nodes: Nodes) -> _Grid:
     """The likelihood of everything at each node, thetas and rounds integrated flat.
 
     The kinds of ``conditions`` have a rho and a sigma of their own to be integrated over; other treatments' instances are

@@ -133,7 +133,7 @@ def _joined(by_block: FloatArray, rounds: NDArray[np.intp]) -> FloatArray:
     if not len(hit):
         return np.zeros(0)
     is_new = np.concatenate([[True], (np.diff(hit) > 1) | (np.diff(rounds[hit]) > 0)])
-    return np.bincount(np.cumsum(is_new) - 1, by_block[hit])
+    return np.asarray(np.bincount(np.cumsum(is_new) - 1, by_block[hit]), dtype=np.float64)
 
 
 def shifts(groups: Sequence[Events]) -> list[Shift]:

@@ -7,7 +7,7 @@ what the baseline would have cost under the condition. So the two values and the
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from tdelta.inference.costs import Panel, realised_ratio
@@ -20,7 +20,7 @@ from tdelta.inference.decisions import (
     gate_reason,
     reason,
 )
-from tdelta.inference.fits import PLAIN, Answer, CostFit, Fitted
+from tdelta.inference.fits import Answer, CostFit, Fitted
 from tdelta.inference.pooling import pool, type_estimates
 from tdelta.inference.posterior import (
     as_posterior,

@@ -12,6 +12,7 @@ from enum import StrEnum
 from tdelta.records.carryover import CarryOver, Interval
 from tdelta.records.results import Decision, Metric
 
+
 @dataclass(frozen=True, slots=True)
 class ScaleNoise:
     """The mean of ``trials`` trials in consecutive blocks, against the mean of the next as many (Allan deviation).

@@ -18,7 +18,7 @@ from tdelta.measure import (
     require_space,
     require_writable,
 )
-from tdelta.records import Event, Role
+from tdelta.records import Event
 from tdelta.session.ground import Ground, grounded
 from tdelta.session.pace import Pace, about
 from tdelta.session.planning import Plan, plan

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from tdelta.inference.pooling import TypeEstimates, pool, type_estimates
 from tdelta.inference.costs import panels
 from tdelta.inference.fits import fit_transactions
+from tdelta.inference.pooling import TypeEstimates, pool, type_estimates
 
 from .builders import noisy, run, settings
 

@@ -50,7 +50,11 @@ def brute_force(y: np.ndarray, theta: np.ndarray) -> np.ndarray:
             a = effect @ inverse @ effect * rounds
             b = sum(effect @ inverse @ c for c in contrasts)
             c = sum(c @ inverse @ c for c in contrasts)
-            prior = np.log(widths[np.searchsorted(_TAUS, tau)]) + stats.cauchy.logpdf(tau, 0, LUCK_SCALE) + stats.norm.logpdf(log_sigma, np.log(0.03), 1.5)
+            prior = (
+                np.log(widths[np.searchsorted(_TAUS, tau)])
+                + stats.cauchy.logpdf(tau, 0, LUCK_SCALE)
+                + stats.norm.logpdf(log_sigma, np.log(0.03), 1.5)
+            )
             logs.append(0.5 * rounds * log_det - 0.5 * (a * theta**2 - 2 * b * theta + c) + prior)
     stacked = np.array(logs)
     total = np.exp(stacked - stacked.max()).sum(axis=0)
@@ -161,7 +165,9 @@ def test_a_bb_twin_that_took_part_in_some_rounds_informs_those() -> None:
 
 def test_a_coarse_grid_says_nearly_what_a_fine_one_does() -> None:
     means = 0.01 * np.random.default_rng(5).normal(size=(5, 3))
-    fine, coarse = (fit_rounds([instances(means)], [PLAIN_AND_AA], **nodes).strata[0] for nodes in ({}, {"nodes": COARSE}))
+    fine, coarse = (
+        fit_rounds([instances(means)], [PLAIN_AND_AA], **nodes).strata[0] for nodes in ({}, {"nodes": COARSE})
+    )
     widths = [np.ptp(posterior(f.mixture(0)).ratio_hdi(0.95)) for f in (fine, coarse)]
     assert widths[1] == pytest.approx(widths[0], rel=0.04)
 

@@ -10,7 +10,7 @@ import pytest
 from tdelta.driver.fake import FakeClock, FakeTwin, FakeTwins
 from tdelta.errors import TimeFault
 from tdelta.evidence import NO_MARKER
-from tdelta.records import Phase, Role
+from tdelta.records import Phase
 from tdelta.session import RunRequest, conduct
 from tdelta.session.pace import FEWEST_BLOCKS, Pace, Stage
 from tdelta.session.planning import plan

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from tdelta.inference.planning.runs import Seen
 from tdelta.inference.posterior import FloatArray
 from tdelta.records import Condition, Role
-from tdelta.records.prospects import CarryOver, Interval
+from tdelta.records.carryover import CarryOver, Interval
 
 _MOST_POSITIONS = 8
 _WORST_CONDITION = 1e8

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 
-from tdelta.records.prospects import Aim, CarryOver, Interval, Prospect
+from tdelta.records.carryover import CarryOver, Interval
+from tdelta.records.prospects import Aim, Prospect
 from tdelta.report.command import run_command
 
 PLAN_SCHEMA = "tdelta.plan/1"

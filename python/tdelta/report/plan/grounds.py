@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from rich.table import Table
 from rich.text import Text
 
-from tdelta.records.prospects import Interval, NoiseAtLength, Prospect
+from tdelta.records.carryover import Interval
+from tdelta.records.prospects import NoiseAtLength, Prospect
 from tdelta.report.drawing import paragraph, plain_table
 from tdelta.report.quantities import amounts, duration, interval, percent, share
 
