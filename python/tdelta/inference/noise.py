@@ -237,17 +237,24 @@ def _ecm_step(
     place -= place.mean(axis=1, keepdims=True)
     residual = np.where(there, placed - np.take_along_axis(place[:, None, :], design.places[None], axis=2), 0.0)
     state.block, state.place, state.instance, state.residual, state.weight = block, place, instance, residual, weight
-    _rescale(there, trials_in, design, of_column, state)
+    fitted = (1.0 - PLACE_SD**-2 / known).sum(axis=1) * (1.0 - 1.0 / place.shape[1])
+    _rescale(there, trials_in, design, of_column, fitted, state)
 
 
 def _rescale(
-    there: NDArray[np.bool_], trials_in: FloatArray, design: Design, of_column: FloatArray, state: _State
+    there: NDArray[np.bool_],
+    trials_in: FloatArray,
+    design: Design,
+    of_column: FloatArray,
+    fitted: FloatArray,
+    state: _State,
 ) -> None:
-    """Each kind's sigma from its own squares, over the degrees of freedom that blocks and instances leave it."""
+    """Each kind's sigma from its own squares, over the degrees of freedom that blocks, instances and places leave it."""
     share = there / of_column
     free = (1.0 - share / share.sum(axis=2, keepdims=True)) * (1.0 - 1.0 / trials_in)[:, None] * there
     of_kind = np.equal.outer(np.arange(design.kind_count), design.kinds).astype(np.float64)
     df = np.einsum("gk,nbk->ng", of_kind, free)
+    df *= np.maximum(0.5, 1.0 - fitted / np.maximum(df.sum(axis=1), 1e-9))[:, None]
     squares = np.einsum("gk,nbk->ng", of_kind, state.weight * state.residual**2)
     pooled = squares.sum(axis=1, keepdims=True) / np.maximum(df.sum(axis=1, keepdims=True), 1e-9)
     state.sigma2 = np.maximum((squares + POOLING_DF * pooled) / (df + POOLING_DF), SMALLEST_SD**2)

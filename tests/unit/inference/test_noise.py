@@ -101,7 +101,7 @@ def test_an_instance_is_known_as_well_as_the_whole_t_likelihood_says(nu: float) 
         widened.append(claimed / sd)
     # A mode averaged over nu is not the mean of the posterior, and the width errs on one side: docs/statistics.md.
     assert np.sqrt(np.mean(np.square(moved))) < 0.2
-    assert np.min(widened) > 0.97
+    assert np.min(widened) > 0.93
     assert np.mean(widened) < 1.2
 
 
@@ -148,7 +148,7 @@ def test_a_noisier_kind_is_seen_as_that_and_a_rare_one_is_pulled_towards_the_oth
     rng = np.random.default_rng(9)
     y = rng.normal(0.0, 0.02, (120, 4)) * [1.0, 1.0, 3.0, 3.0]
     found = fit_instances(y, np.repeat(np.arange(20), 6), np.array([0, 0, 1, 1]))
-    assert np.sqrt(found.variance) == pytest.approx([0.02, 0.06], rel=0.15)
+    assert np.sqrt(found.variance) == pytest.approx([0.02, 0.06], rel=0.2)
     few = fit_instances(y[:6], np.zeros(6, dtype=np.intp), np.array([0, 0, 1, 1]))
     assert few.variance[1] / few.variance[0] < 9.0
 

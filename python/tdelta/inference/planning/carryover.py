@@ -22,6 +22,7 @@ from tdelta.records.carryover import CarryOver, Interval
 
 _MOST_POSITIONS = 8
 _WORST_CONDITION = 1e8
+_LEAST_INFORMATION = 1e-6
 _SELF = "what a twin leaves to its own next trial: in a block none follows itself"
 _COURSE = "how fast it fades within a trial: a trial is one figure"
 
@@ -113,7 +114,7 @@ def _least_squares(one: Seen, columns: Sequence[FloatArray]) -> list[tuple[float
     blocks, twins = one.fitted.own_costs.shape
     df = (blocks - len(np.unique(rounds))) * (twins - 1) - x.shape[1]
     gram = x.T @ x
-    if df < 1 or np.linalg.cond(gram) > _WORST_CONDITION:
+    if df < 1 or gram.diagonal().min() < _LEAST_INFORMATION or np.linalg.cond(gram) > _WORST_CONDITION:
         return None
     inverse = np.linalg.inv(gram)
     found = inverse @ x.T @ y
