@@ -142,7 +142,7 @@ def _answer_of(importer: Importer, path: Path, others: Sequence[Importer] = ()) 
         source = FileSource(path)
         for other in (importer, *others):
             other.recognizes(source)
-        for observation in importer.read(source, Naming("plain")):
+        for observation in importer.read(source, Naming("plain", unit="ms")):
             is_sound(observation)
     except ImportFault as fault:
         if not str(fault).strip() or "Traceback" in str(fault) or "\x1b" in str(fault) or len(str(fault)) > 20_000:

@@ -158,3 +158,10 @@ def test_progress_ends_at_the_files_bytes(tmp_path: Path) -> None:
     found: list[Observation] = list(read_files([tmp_path], progress=told.append))
     assert found
     assert sum(told) == total_bytes([tmp_path])
+
+
+def test_a_spreadsheet_is_to_be_saved_as_csv_and_not_unpacked(tmp_path: Path) -> None:
+    path = tmp_path / "results.xlsx"
+    path.write_bytes(b"PK\x03\x04" + b"\0" * 26 + b"[Content_Types].xml" + b"\0" * 40)
+    with pytest.raises(ImportFault, match=r"found a spreadsheet .* save its sheet as CSV"):
+        list(read_files([path]))
