@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from tdelta.inference.profiles import OfRound, Profiled, by_class, cpu_profiles
+from tdelta.inference.profiles import Profiled, cpu_profiles
 from tdelta.records import (
     Amount,
     Band,
@@ -539,12 +539,6 @@ def with_ledger() -> RunResult:
         LedgerLine(LedgerKind.CIPHER, Amount(42.1, (38.9, 45.4)), 0.306, (0.24, 0.39), item, "sqlcipher, no MAC"),
         LedgerLine(LedgerKind.INTEGRITY, Amount(88.9, (65.3, 111.0)), 0.648, (0.45, 0.88), macs, "HMAC-SHA512"),
         LedgerLine(LedgerKind.IO, Amount(0.0016, (0.0013, 0.0019)), 0.00001, (0.00001, 0.00002), more, "plain pages"),
-        LedgerLine(
-            LedgerKind.SPINNING, Amount(2.1, (0.4, 3.9)), 0.015, (0.003, 0.03), (), "sampled, in the CPU profile"
-        ),
-        LedgerLine(
-            LedgerKind.SCHEDULING, Amount(1.3, (-0.2, 2.8)), 0.009, (0.0, 0.02), (), "sampled, in the CPU profile"
-        ),
         LedgerLine(LedgerKind.REST, Amount(-10.0, (-51.4, 26.7)), -0.07, (-0.39, 0.18)),
     )
     said = ("log: its pages are among the cipher's, since it holds whole pages",)
@@ -738,9 +732,7 @@ def profiled() -> RunResult:
     for of, side in ((PLAIN, 0), (AES, 1)):
         functions = [Sampled(dso, symbol, both[side], both[side] * 1_001_001) for symbol, dso, *both in counts]
         functions += [Sampled("[kernel.kallsyms]", name, n[side], n[side] * 1_001_001, True) for name, *n in kernel]
-        halves = ({name: ns // 2 for name, ns in by_class(functions).items()} for _ in range(2))
-        rounds = {number: OfRound(6_475, half) for number, half in enumerate(halves)}
-        found.append(Profiled(of, 5, 12_950, tuple(functions), (), rounds))
+        found.append(Profiled(of, 5, 12_950, tuple(functions)))
     profile = cpu_profiles(found)
     unsure = cpu_profiles([found[0], replace(found[0], condition=condition("aes-128"))])
     return replace(costly(), profiles=(*profile, *unsure))

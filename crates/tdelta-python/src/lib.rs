@@ -332,12 +332,6 @@ fn clock() -> u64 {
     monotonic_ns()
 }
 
-/// CPU time of a loop while all of `cpus` work, over that of one alone, for each pass; nothing for one CPU.
-#[pyfunction]
-fn cpu_crowding(py: Python<'_>, cpus: Vec<usize>, passes: usize) -> Vec<f64> {
-    py.detach(|| tdelta_core::crowding::crowding(&cpus, passes))
-}
-
 /// Whether a SQLite library has loaded this module as an extension.
 #[pyfunction]
 fn library_loaded() -> bool {
@@ -362,7 +356,6 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(request_stop, module)?)?;
     module.add_function(wrap_pyfunction!(clear_stop, module)?)?;
     module.add_function(wrap_pyfunction!(clock, module)?)?;
-    module.add_function(wrap_pyfunction!(cpu_crowding, module)?)?;
     module.add_function(wrap_pyfunction!(library_loaded, module)?)?;
     module.add_function(wrap_pyfunction!(scan::search_files, module)?)?;
     module.add_function(wrap_pyfunction!(scan::search_bytes, module)?)?;

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Protocol, TypeAlias, TypeVar
 
 from tdelta.driver.files import TwinFolder
@@ -26,6 +27,21 @@ class LoopCost:
 
     statement_ns: float
     transaction_ns: float
+
+
+NOTHING: Mapping[str, str] = MappingProxyType({})
+"""No variables."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallTiming:
+    """Whether calls of a cipher can be timed: ``refusal`` says why not, where that is known.
+
+    ``log_mode`` is the cipher's mode that the log is encrypted in, and nothing else is; empty where there is none.
+    """
+
+    refusal: str = ""
+    log_mode: str = ""
 
 
 PagePrice: TypeAlias = Callable[[str, str, str], tuple[float, str] | None]
@@ -118,8 +134,18 @@ class Twins(Protocol[TwinT]):
     def expected_checksums(self) -> Checksums:
         """The checksums of the rows as generated, before any database had them, or as read from a user's database."""
 
-    def start(self, settings: Settings, name: str) -> TwinT:
-        """Copy the loaded file under an instance's name and open it, ready for trials."""
+    def start(self, settings: Settings, name: str, environment: Mapping[str, str] = NOTHING) -> TwinT:
+        """Copy the loaded file under an instance's name and open it, ready for trials.
+
+        Args:
+            settings: what decides the twin.
+            name: the instance's.
+            environment: variables to add to the environment of the process that encrypts; see `call_timing`.
+        """
+
+    @property
+    def call_timing(self) -> CallTiming:
+        """Whether an instance's calls of its cipher can be timed."""
 
     def block(self, entries: Sequence[tuple[TwinT, TrialJob]], order: Sequence[int]) -> tuple[Measurement, ...]:
         """Run one trial on each twin, slice by slice.

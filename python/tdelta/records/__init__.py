@@ -28,7 +28,7 @@ from tdelta.records.events import (
     RunPlanned,
     TrialDone,
 )
-from tdelta.records.ledger import Amount, Ledger, LedgerItem, LedgerKind, LedgerLine
+from tdelta.records.ledger import Amount, Ledger, LedgerItem, LedgerKind, LedgerLine, TimedCalls
 from tdelta.records.observed import (
     ALL,
     RESPONSE_TIME,
@@ -49,7 +49,6 @@ from tdelta.records.profile import (
     FunctionClass,
     FunctionShare,
     ProfiledSide,
-    RoundDifference,
     Sampled,
 )
 from tdelta.records.results import (
@@ -153,7 +152,6 @@ __all__ = [
     "ProfiledSide",
     "PublishedCell",
     "Role",
-    "RoundDifference",
     "RoundStarted",
     "RunPlanned",
     "RunResult",
@@ -177,6 +175,7 @@ __all__ = [
     "TailRatio",
     "TailUnit",
     "TimeSpent",
+    "TimedCalls",
     "Traces",
     "Trial",
     "TrialDone",

@@ -18,7 +18,7 @@ import json
 import math
 import types
 import typing
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import StrEnum
 from typing import Any, TypeVar
 
@@ -67,13 +67,16 @@ def dumps(value: object) -> str:
     return json.dumps(encode(value), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
-def loads(kind: type[T], text: str) -> T:
-    """Decode from JSON text. Raises as :func:`decode` does, and for text that is not JSON."""
+def loads(kind: type[T], text: str, upgrade: Callable[[Any], object] = lambda data: data) -> T:
+    """Decode from JSON text, the values of which ``upgrade`` brings to this version first.
+
+    Raises as :func:`decode` does, and for text that is not JSON.
+    """
     try:
         data = json.loads(text)
     except ValueError as error:
         raise StoreError(f"{kind.__name__}: expected JSON, found {text[:40]!r} ({error})") from error
-    return decode(kind, data)
+    return decode(kind, upgrade(data))
 
 
 def _text_key(key: object) -> str:

@@ -30,6 +30,7 @@ from tdelta.errors import StoreError, UnknownName, UsageError
 from tdelta.records import Decision, RunResult, RunSettings, Trial
 from tdelta.store.codec import dumps, loads
 from tdelta.store.faults import not_a_store, told, too_new
+from tdelta.store.older import modern
 from tdelta.store.rows import TRIAL_COLUMNS, trial_of, trial_row
 
 APPLICATION_ID = int.from_bytes(b"tdlt", "big")
@@ -235,7 +236,7 @@ class Store:
             raise StoreError(
                 f"run {run_id} has no result yet (it is {status}); resume it: tdelta run --resume {run_id}{self._named}"
             )
-        return loads(RunResult, text)
+        return loads(RunResult, text, modern)
 
     @property
     def _named(self) -> str:

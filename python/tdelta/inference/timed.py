@@ -1,0 +1,105 @@
+"""What an engine's own calls of ciphers took, timed where they happen: JSON values of a session, as an operation's.
+
+A preload times every call that a server makes into OpenSSL, in trials of instances of their own that nobody measures
+(`tdelta.session.timing`). What is here is the mean over these trials, brought to as many pages as the measured trials
+had, where both are counted, since a fresh instance's cache may miss more or less often.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tdelta.inference.posterior import FloatArray
+from tdelta.records import LedgerKind, TimedCalls
+
+_LEAST_SHARE = 0.005
+"""Of the whole line: calls that took less are not listed."""
+
+_DECRYPT = "decrypt"
+
+
+@dataclass(frozen=True, slots=True)
+class TimedTrial:
+    """One trial: its operations, pages decrypted and encrypted (None where they are not counted), and its calls."""
+
+    operations: int
+    pages: tuple[float, float] | None
+    calls: tuple[TimedCalls, ...]
+    """Sums over the trial."""
+
+
+@dataclass(frozen=True, slots=True)
+class Timed:
+    """All timed trials of one condition. ``log_mode`` is the mode that its log is encrypted in, and its pages are not.
+
+    ``fault`` says why there are none.
+    """
+
+    trials: tuple[TimedTrial, ...] = ()
+    log_mode: str = ""
+    fault: str = ""
+
+    def kind_of(self, calls: TimedCalls) -> LedgerKind:
+        """The line that calls belong to."""
+        if calls.kind == "mac":
+            return LedgerKind.INTEGRITY
+        is_log = self.log_mode and calls.kind == "cipher" and calls.name.endswith(f"-{self.log_mode}")
+        return LedgerKind.LOG if is_log else LedgerKind.CIPHER
+
+    def us(self, kind: LedgerKind, pages: tuple[float, float] | None) -> FloatArray:
+        """What the calls of a line took in each trial, µs an operation, at so many pages decrypted and encrypted."""
+        return np.array([sum(one.us for one in calls) for calls in self._by_trial(kind, pages)])
+
+    def mean(self, kind: LedgerKind, pages: tuple[float, float] | None) -> tuple[TimedCalls, ...]:
+        """The calls of a line, of a mean operation, those that took most first."""
+        found: dict[tuple[str, str, str], list[TimedCalls]] = {}
+        for calls in self._by_trial(kind, pages):
+            for one in calls:
+                found.setdefault((one.name, one.kind, one.direction), []).append(one)
+        means = [_sum(of).times(1 / len(self.trials)) for of in found.values()]
+        whole = sum(one.us for one in means)
+        kept = [one for one in means if one.us >= _LEAST_SHARE * whole]
+        return tuple(sorted(kept, key=lambda one: -one.us))
+
+    def _by_trial(self, kind: LedgerKind, pages: tuple[float, float] | None) -> Iterator[list[TimedCalls]]:
+        for trial in self.trials:
+            yield [
+                one.times(_pages_more(one, trial, pages) / trial.operations)
+                for one in trial.calls
+                if self.kind_of(one) is kind
+            ]
+
+
+def _pages_more(calls: TimedCalls, trial: TimedTrial, pages: tuple[float, float] | None) -> float:
+    """How many times the pages of a timed trial the measured ones had; 1 for calls that are not of pages."""
+    if trial.pages is None or pages is None or calls.kind != "cipher":
+        return 1.0
+    at = 0 if calls.direction == _DECRYPT else 1
+    timed = trial.pages[at] / trial.operations
+    return pages[at] / timed if timed and pages[at] else 1.0
+
+
+def _sum(calls: Sequence[TimedCalls]) -> TimedCalls:
+    first = calls[0]
+    totals = (sum(getattr(one, name) for one in calls) for name in ("starts", "calls", "bytes", "us"))
+    return TimedCalls(first.name, first.kind, first.direction, *totals)
+
+
+def timed_from_json(values: Mapping[str, Any] | None) -> dict[str, Timed]:
+    """Timed calls by the encrypted condition's key, as a session stores them; None for none."""
+    return {key: _timed(of) for key, of in (values or {}).items()}
+
+
+def _timed(values: Mapping[str, Any]) -> Timed:
+    return Timed(tuple(_trials(values.get("trials", ()))), values.get("log_mode", ""), values.get("fault", ""))
+
+
+def _trials(values: Iterable[Mapping[str, Any]]) -> Iterator[TimedTrial]:
+    for one in values:
+        pages = one.get("pages")
+        calls = tuple(TimedCalls(**call) for call in one["calls"])
+        yield TimedTrial(one["operations"], None if pages is None else (pages[0], pages[1]), calls)
