@@ -21,6 +21,8 @@ from tdelta.records import (
     Exceedance,
     Exceeding,
     FileEvidence,
+    FunctionClass,
+    FunctionShare,
     Ledger,
     LedgerItem,
     LedgerKind,
@@ -554,6 +556,27 @@ def with_ledger() -> RunResult:
     nothing = "pages: what one costs this engine's own code is not known"
     bare = LedgerLine(LedgerKind.REST, Amount(2150.0, (-130.0, 4410.0)), None, None)
     unknown = Ledger(of("aes-256", 0.1), plain, Amount(2150.0, (-130.0, 4410.0)), (bare,), None, None, (nothing,))
+    calls = (
+        LedgerItem("AES-128-CBC decryptions", 17.5, 3.24, (3.24, 3.24)),
+        LedgerItem("AES-128-ECB encryptions", 17.5, 0.87, (0.87, 0.87)),
+        LedgerItem("contexts", 70.2, 0.21, (0.21, 0.21)),
+    )
+    source = "timed in the server's own calls"
+    timed_lines = (
+        LedgerLine(LedgerKind.CIPHER, Amount(86.7, (81.0, 92.3)), 0.6, (0.46, 0.79), calls, source, is_timed=True),
+        LedgerLine(LedgerKind.REST, Amount(57.8, (28.1, 87.2)), 0.4, (0.21, 0.54)),
+    )
+    functions = (
+        FunctionShare("my_aes_crypt", "mariadbd", FunctionClass.CIPHER, 0.0, 21_400.0, 21_400.0, 0, 61),
+        FunctionShare("", "mariadbd", FunctionClass.DATABASE, 812_000.0, 829_000.0, 17_000.0, 2318, 2366),
+        FunctionShare(
+            "__memcpy_avx_unaligned", "libc.so.6", FunctionClass.LIBRARY, 52_100.0, 60_300.0, 8_200.0, 149, 172
+        ),
+    )
+    cpu, late = Amount(144.5, (118.0, 171.0)), Amount(139.0, (92.0, 186.0))
+    timed = Ledger(of("aes-128", 0.1), plain, cpu, timed_lines, late, Amount(-5.5, (-20.0, 9.0)), (), functions)
+    why = "there is no perf here; install perf: Debian linux-perf"
+    blind = Ledger(of("aes-192", 0.1), plain, cpu, timed_lines, None, None, (), (), why)
 
     def around(median: float, half: float) -> Band:
         return Band(median, (median - half, median + half))
@@ -580,7 +603,7 @@ def with_ledger() -> RunResult:
         Decision.COSTLY,
         (head,),
         settings(plain, other),
-        ledger=(ledger, unknown),
+        ledger=(ledger, unknown, timed, blind),
         what_if=(WhatIf(cells[0].condition, points, cells),),
     )
 

@@ -80,7 +80,7 @@ def _pages_more(calls: TimedCalls, trial: TimedTrial, pages: tuple[float, float]
         return 1.0
     at = 0 if calls.direction == _DECRYPT else 1
     timed = trial.pages[at] / trial.operations
-    return pages[at] / timed if timed and pages[at] else 1.0
+    return pages[at] / timed if timed else 1.0
 
 
 def _sum(calls: Sequence[TimedCalls]) -> TimedCalls:

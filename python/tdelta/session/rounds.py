@@ -373,6 +373,8 @@ class RoundRunner:
                 self._data_bytes,
                 self._profiling.folder,
                 self._fresh_job,
+                start_seconds=self._longest_start / max(1, len(self._plan.instances())),
+                trial_seconds=max(self._longest_blocks.values(), default=0.0) / max(1, len(self._plan.conditions)),
                 seconds_left=lambda: self._clock.left() - self._longest_compare,
                 watching=self._interruption.watching,
                 is_interrupted=lambda: self._interruption.requested,

@@ -29,12 +29,13 @@ FACT = "timed calls"
 TRIALS = 4
 """Trials of an instance whose calls are timed: how they scatter says how sure their mean is."""
 
-_SETTLING_LAPS = 3
+_SETTLING_LAPS = 2
 """Of servers. Where their cache misses more or less often than in the measured trials, calls are scaled by pages."""
 
-_SHARE_OF_TIME = 0.15
+_SHARE_OF_TIME = 0.2
 """The share of the run's time that all of this may take."""
 
+_NO_TIME = f"they would take more than {_SHARE_OF_TIME:.0%} of the run's time; give it more with --max-time"
 _NOT_SEEN = "no call of a cipher in OpenSSL's shared library was seen"
 
 
@@ -45,7 +46,6 @@ class Timing:
         self._plan = plan
         self._prices = prices
         self._found: dict[str, dict[str, Any]] = {}
-        self._longest_seconds = 0.0
 
     def as_json(self) -> dict[str, dict[str, Any]]:
         """For `restore`, and for `tdelta.inference.timed`."""
@@ -73,6 +73,8 @@ class Timing:
         folder: Path,
         jobs: Callable[[Condition, int], TrialJob],
         *,
+        start_seconds: float,
+        trial_seconds: float,
         seconds_left: Callable[[], float],
         watching: Callable[[Twin], AbstractContextManager[None]],
         is_interrupted: Callable[[], bool],
@@ -85,22 +87,24 @@ class Timing:
             data_bytes: the size of the plain data.
             folder: where counts are kept meanwhile.
             jobs: a condition's trial on a fresh instance, by its number; the first ones warm up.
+            start_seconds: what an instance of the round took to start and warm up.
+            trial_seconds: what a trial of the round took, all in all.
             seconds_left: what is left of the run's time.
             watching: within what it returns, a Ctrl-C ends the twin's trial.
             is_interrupted: whether there was a Ctrl-C; then conditions that are left are not timed.
             observe: told what happens.
         """
-        due, room = self.due(), _SHARE_OF_TIME * self._plan.request.max_seconds
-        began = seconds_left()
+        due, began = self.due(), seconds_left()
+        end = began - min(began, _SHARE_OF_TIME * self._plan.request.max_seconds)
         for done, condition in enumerate(due):
             if is_interrupted():
                 return
             if refusal := twins.call_timing.refusal:
                 self._found[condition.key] = {"fault": refusal}
                 continue
-            before = seconds_left()
-            if began - before + self._longest_seconds > min(room, before):
-                self._found[condition.key] = {"fault": "the run had no time for it"}
+            trials = self._laps(condition) + TRIALS
+            if seconds_left() - end < start_seconds + trials * trial_seconds:
+                self._found[condition.key] = {"fault": _NO_TIME}
                 continue
             observe(Phase("timing", "the engine's own calls of its cipher are timed", done, len(due)))
             counts = folder / f"calls-{done}.counts"
@@ -112,7 +116,6 @@ class Timing:
                 self._found[condition.key] = {"fault": str(error)}
             finally:
                 counts.unlink(missing_ok=True)
-            self._longest_seconds = max(self._longest_seconds, before - seconds_left())
 
     def _timed(
         self,
@@ -125,7 +128,6 @@ class Timing:
     ) -> dict[str, Any]:
         twin = twins.start(self._plan.twin_settings(condition, data_bytes), counts.stem, environment(counts))
         try:
-            twin.checksums(self._plan.load_job().tables)
             laps, trials = self._laps(condition), []
             for number in range(laps + TRIALS):
                 before: list[Counts] = []
