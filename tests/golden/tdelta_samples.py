@@ -569,9 +569,7 @@ def with_ledger() -> RunResult:
     functions = (
         FunctionShare("my_aes_crypt", "mariadbd", FunctionClass.CIPHER, 0.0, 21_400.0, 21_400.0, 0, 61),
         FunctionShare("", "mariadbd", FunctionClass.DATABASE, 812_000.0, 829_000.0, 17_000.0, 2318, 2366),
-        FunctionShare(
-            "__memcpy_avx_unaligned", "libc.so.6", FunctionClass.LIBRARY, 52_100.0, 60_300.0, 8_200.0, 149, 172
-        ),
+        FunctionShare("__memmove_avx", "libc.so.6", FunctionClass.LIBRARY, 52_100.0, 60_300.0, 8_200.0, 149, 172),
     )
     cpu, late = Amount(144.5, (118.0, 171.0)), Amount(139.0, (92.0, 186.0))
     timed = Ledger(of("aes-128", 0.1), plain, cpu, timed_lines, late, Amount(-5.5, (-20.0, 9.0)), (), functions)

@@ -8,7 +8,17 @@ from collections.abc import Callable
 from rich.table import Table
 from rich.text import Text
 
-from tdelta.records import Amount, Condition, Ledger, LedgerItem, LedgerKind, LedgerLine, RunResult, RunSettings
+from tdelta.records import (
+    Amount,
+    Condition,
+    FunctionShare,
+    Ledger,
+    LedgerItem,
+    LedgerKind,
+    LedgerLine,
+    RunResult,
+    RunSettings,
+)
 from tdelta.report.drawing import paragraph, plain_table
 from tdelta.report.labels import condition_label
 from tdelta.report.profiles import function_name
@@ -43,8 +53,8 @@ def ledger_lines(result: RunResult, width: int) -> list[Text | Table]:
         table.add_row("  extra CPU", *cells(ledger.cpu), "", "")
         for line in told_lines(ledger):
             table.add_row(f"    {NAMES[line.kind]}", *cells(line.amount), share_text(line), items_text(line))
-        for name, difference, cpu_ns in function_rows(ledger):
-            table.add_row(f"      {name}", difference, "", "", cpu_ns)
+        for difference, what in function_rows(ledger):
+            table.add_row("      sampled", difference, "", "", what)
         if ledger.elapsed is not None:
             table.add_row("  extra time", *cells(ledger.elapsed), "", "")
         if ledger.waiting is not None:
@@ -99,16 +109,19 @@ def _per_cent(share: float) -> str:
     return f"{round(100 * share) + 0:,}".replace("-", "−")
 
 
-def function_rows(ledger: Ledger) -> list[tuple[str, str, str]]:
-    """Functions that make up the rest: name, difference, and CPU time plain and encrypted."""
+def function_rows(ledger: Ledger) -> list[tuple[str, str]]:
+    """Functions that make up the rest: the difference, and the name with CPU time plain and encrypted."""
     return [
         (
-            f"{function_name(one)} in {printable(one.dso)}" if one.function else function_name(one),
             signed_amount(one.difference_ns),
-            f"{small_amount(one.plain_ns)} → {small_amount(one.encrypted_ns)}, sampled",
+            f"{_called(one)}: {small_amount(one.plain_ns)} → {small_amount(one.encrypted_ns)}",
         )
         for one in ledger.functions
     ]
+
+
+def _called(one: FunctionShare) -> str:
+    return f"{printable(one.function)} in {printable(one.dso)}" if one.function else function_name(one)
 
 
 def where_words(ledger: Ledger, result: RunResult, label: Callable[[Condition, RunSettings], str]) -> str:

@@ -45,8 +45,8 @@ def _rows(ledger: Ledger, cells: Callable[[Amount], tuple[str, str]]) -> Iterato
         counted = items_text(line)
         source = f" ({line.source})" if line.source and counted != line.source else ""
         yield NAMES[line.kind], *cells(line.amount), share_text(line), f"{counted or MISSING}{source}"
-    for name, difference, cpu_ns in function_rows(ledger):
-        yield f"· {name}", difference, "", "", cpu_ns
+    for difference, what in function_rows(ledger):
+        yield "of it, sampled", difference, "", "", what
     if ledger.elapsed is not None:
         yield "extra time", *cells(ledger.elapsed), "", ""
     if ledger.waiting is not None:
