@@ -13,6 +13,7 @@ the rest's interval too wide rather than too narrow.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -50,6 +51,7 @@ MUCH = 0.30
 
 FUNCTIONS_NAMED = 5
 
+_TOLD_APART = 2.0
 _CIPHERS = (FunctionClass.CIPHER, FunctionClass.HASH, FunctionClass.CRYPTO)
 _OPENSSL = "libcrypto."
 
@@ -151,16 +153,30 @@ def has_much_rest(ledger: Ledger) -> bool:
     return rest is not None and rest.share is not None and rest.share > MUCH
 
 
+def may_have_much_rest(ledger: Ledger) -> bool:
+    """The same by medians alone, which are all that a first round has, so that functions are sampled in time."""
+    rest = ledger.line(LedgerKind.REST)
+    return rest is not None and ledger.cpu.us > 0 and rest.amount.us > MUCH * ledger.cpu.us
+
+
 def _with_functions(ledger: Ledger, explained: Explained) -> Ledger:
     """With the functions that a profile says the rest is made of, or why that cannot be said."""
     profile = explained.profiles.get(ledger.condition.key)
     if profile is None:
         return replace(ledger, where_unknown=explained.why_no_profile or "functions were not sampled")
     is_timed = any(line.is_timed for line in ledger.lines)
-    of_rest = [one for one in profile.functions if one.difference_ns > 0 and not _has_line(one, is_timed=is_timed)]
+    of_rest = [one for one in profile.functions if _is_told_apart(one) and not _has_line(one, is_timed=is_timed)]
     largest = sorted(of_rest, key=lambda one: -one.difference_ns)[:FUNCTIONS_NAMED]
-    unseen = "" if largest else "no function outside its ciphers takes more than on the plain twin"
-    return replace(ledger, functions=tuple(largest), where_unknown=unseen)
+    samples = f"{profile.baseline.samples:,} and {profile.condition.samples:,} samples"
+    unseen = f"no function outside its ciphers took more than on the plain twin that {samples} tell apart from chance"
+    return replace(ledger, functions=tuple(largest), where_unknown="" if largest else unseen)
+
+
+def _is_told_apart(one: FunctionShare) -> bool:
+    """Whether a function took more than on the plain twin, by twice the standard error of so many samples."""
+    sides = ((one.plain_ns, one.plain_samples), (one.encrypted_ns, one.encrypted_samples))
+    errors = [ns / math.sqrt(samples) for ns, samples in sides if samples]
+    return one.difference_ns > _TOLD_APART * math.hypot(*errors)
 
 
 def _has_line(one: FunctionShare, *, is_timed: bool) -> bool:

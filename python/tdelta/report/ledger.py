@@ -33,12 +33,16 @@ NAMES = {
 }
 """What lines are called, for people."""
 
+NOT_TIMED = "timed calls"
+"""What `Ledger.in_rest` calls a reason for which the cipher's line is predicted, and not timed."""
+
 _UNITS = (("s", 1e6), ("ms", 1e3), ("µs", 1.0))
 
 NOTE = (
-    "Lines of the extra CPU: what the server's own calls of its cipher took, timed in trials of their own, or what was"
-    " counted in the trials times prices measured apart from them, on this machine, in the code under test. The rest is"
-    " what they leave, below zero where they come to more. Waiting is the extra response time less the extra CPU."
+    "Lines of the extra CPU are counts in the trials times prices measured apart from them, on this machine, in the"
+    " code under test; where it says timed, they are what the server's own calls of OpenSSL took, in trials of their"
+    " own. The rest is what lines leave, below zero where they come to more. Waiting is the extra response time less"
+    " the extra CPU."
 )
 
 
@@ -73,7 +77,8 @@ def ledger_note(result: RunResult, label: Callable[[Condition, RunSettings], str
         what, colon, why = words.partition(": ")
         of = "; ".join(label(ledger.condition, result.settings) for ledger in ledgers)
         where = "" if len(ledgers) == len(result.ledger) else f" ({of})"
-        sentences.append(f"No line for {what}{where}{colon}{why}.")
+        begins = "Calls of the cipher were not timed" if what == NOT_TIMED else f"No line for {what}"
+        sentences.append(f"{begins}{where}{colon}{why}.")
     return " ".join(sentences)
 
 
@@ -138,6 +143,8 @@ def items_text(line: LedgerLine) -> str:
     """Counts and prices of a line: ``4,460 pages decrypted × 1.49 µs``; where it has none, what it is from."""
     if not line.items:
         return line.source
+    if line.is_timed:
+        return f"timed: {', '.join(item_text(item) for item in line.items)}"
     return ", ".join(item_text(item) for item in line.items if abs(item.count) >= 0.0005) or line.source
 
 

@@ -22,7 +22,7 @@ from tdelta.design.layout import PLAIN
 from tdelta.driver import MakeTwins, TwinFolder, Twins, signals, sweep
 from tdelta.errors import ServerLost, StorageFault, TdeltaError, UsageError
 from tdelta.inference import enough, judge, look
-from tdelta.inference.ledger import has_much_rest, ledgers
+from tdelta.inference.ledger import ledgers, may_have_much_rest
 from tdelta.inference.tails import tail_measures
 from tdelta.measure import library_versions, machine_facts
 from tdelta.records import Event, Look, Phase, RunPlanned, RunResult, Trial
@@ -352,7 +352,7 @@ class _Session:
     def _has_much_rest(self) -> bool:
         """Whether lines leave much of some condition's extra CPU unexplained, as far as is known."""
         explained = explain(self._plan, self._prices.as_json(), self._timing.as_json(), None)
-        return any(map(has_much_rest, ledgers(self._trials, self._plan.settings, explained)))
+        return any(map(may_have_much_rest, ledgers(self._trials, self._plan.settings, explained)))
 
     def _require_time(self, loss: ServerLost, longest: float) -> None:
         """Raise what was lost where there is no time to make up for it, and nothing else to say."""

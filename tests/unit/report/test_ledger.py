@@ -28,6 +28,11 @@ def test_what_is_so_of_all_is_said_once() -> None:
     assert note(("log: whole pages",), ("log: whole pages",)) == "No line for log: whole pages."
 
 
+def test_why_calls_were_not_timed_is_no_line_that_is_missing() -> None:
+    said = note(("timed calls: the cipher is within",), ("timed calls: the cipher is within",))
+    assert said == "Calls of the cipher were not timed: the cipher is within."
+
+
 def test_what_is_so_of_one_is_said_of_it() -> None:
     switches = ("task switches: 5: not 6",), ("task switches: 7", "log: whole pages")
     assert note(*switches) == (

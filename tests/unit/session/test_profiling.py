@@ -63,7 +63,11 @@ def test_a_run_whose_rest_is_little_has_no_profile_unless_it_is_asked_for(
     assert not any(jobs(twin) for twin in sitting.twins.started)
 
 
-def test_functions_of_a_rest_that_is_much_are_sampled_once_without_being_asked_for(sitting: Sitting, log: Path) -> None:
+def test_functions_of_a_rest_that_is_much_are_sampled_once_without_being_asked_for(
+    sitting: Sitting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    more = report((1300, LIBRARY, "[.] sqlite3VdbeExec"), (500, LIBRARY, "[.] aesEncryptCBC"))
+    install(_bin(sitting.base), monkeypatch, {**REPORTS, "2": more})
     result = sitting.conduct()
     (found,) = result.ledger
     assert [one.function for one in found.functions] == ["sqlite3VdbeExec"]  # the cipher's has a line
