@@ -7,6 +7,10 @@ use crate::evp::{self, Function};
 use std::ffi::{c_int, c_uchar, c_uint, c_void, CStr};
 
 type Pointer = *const c_void;
+type Nothing = ();
+
+/// What a function answers that answers nothing.
+const NOTHING: Nothing = ();
 
 /// Counts a call on a context; a start where a key or an initialization vector came with it.
 fn cipher(context: Pointer, phase: Phase, starts: bool, bytes: c_int, ns: u64) {
@@ -116,7 +120,7 @@ interposed! {
 
     EVP_CIPHER_CTX_new() -> Pointer, std::ptr::null(),
         |ns, answer| other(Kind::Context, Phase::Init, 0, ns);
-    EVP_CIPHER_CTX_free(context: Pointer) -> (), (),
+    EVP_CIPHER_CTX_free(context: Pointer) -> Nothing, NOTHING,
         |ns, answer| other(Kind::Context, Phase::Init, 0, ns);
     EVP_CIPHER_CTX_reset(context: Pointer) -> c_int, 0,
         |ns, answer| other(Kind::Context, Phase::Init, 0, ns);

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from sqlite.running import Place, require
+from sqlite.running import require
+from tdelta_runs import ServerPlace, occupied
 
 from tdelta.driver.evp_calls import environment, read
 from tdelta.engines.mariadb import MariadbEngine
@@ -50,6 +52,11 @@ def burning(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return library
 
 
+@pytest.fixture
+def place(tmp_path: Path) -> Iterator[ServerPlace]:
+    yield from occupied("mariadb", tmp_path)
+
+
 def page_calls(engine: MariadbEngine, folder: Path, behind: str = "") -> tuple[TimedCalls, int]:
     """What MariaDB's calls for pages took while it read a table from the disk, and how many pages it was."""
     folder.mkdir()
@@ -73,9 +80,9 @@ def test_planted_time_is_in_the_calls(engine: MariadbEngine, burning: Path, tmp_
     assert more_us == pytest.approx(PLANTED_US, rel=0.25)
 
 
-def test_the_ledger_of_a_run_has_the_calls_that_were_timed(place: Place) -> None:
-    scan = ("--engine", "mariadb", "--workload", "scan", "--cold", "--scope", "data", "--size", "20MB", "--no-aa-twin")
-    document = place.tdelta("run", "--json", *scan, "--rounds", "1..1", "--blocks", "3", "--max-time", "3m").document
+def test_the_ledger_of_a_run_has_the_calls_that_were_timed(place: ServerPlace) -> None:
+    scan = ("--workload", "scan", "--cold", "--scope", "data", "--size", "20MB", "--no-aa-twin")
+    document = place.measured(*scan, "--rounds", "1..1", "--blocks", "3", "--max-time", "4m")
     (ledger,) = document["ledger"]
     cipher = next(line for line in ledger["lines"] if line["kind"] == "cipher")
     assert cipher["is_timed"], ledger["in_rest"]
