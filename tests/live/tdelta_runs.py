@@ -315,9 +315,9 @@ def check_instructions(document: Any) -> None:
 
 
 def check_cipher_lines(document: Any) -> list[float]:
-    """Every ledger has its pages' cipher, timed or out of pages that were counted. Returns what decrypting one takes, µs.
+    """Every ledger has its pages' cipher, timed or (brief runs may have no time for it) out of pages that were counted.
 
-    Brief runs may have no time for timing calls.
+    Returns what decrypting one takes, µs.
     """
     lines = [line for ledger in document["ledger"] for line in ledger["lines"] if line["kind"] == "cipher"]
     assert len(lines) == len(document["ledger"])

@@ -19,7 +19,7 @@ from tdelta.driver.evp_calls import COUNTS_VARIABLE
 from tdelta.driver.files import TwinFolder
 from tdelta.driver.jobs import AnyJob, Mix, TrialJob
 from tdelta.driver.proof import CipherProof
-from tdelta.driver.protocol import NOTHING, CallTiming, Checksums, LoopCost, PagePrice, Tables
+from tdelta.driver.protocol import NOTHING, Checksums, LoopCost, PagePrice, Tables
 from tdelta.engines import SqliteEngine, TwinSettings
 from tdelta.evidence import FileClass, Found
 from tdelta.measure.aes import PreloadMode
@@ -266,9 +266,9 @@ class FakeTwins:
         return {table: (_ROWS, _DIGEST) for table, _ in self._job.tables}
 
     @property
-    def call_timing(self) -> CallTiming:
+    def why_not_timed(self) -> str:
         """Whether calls can be timed, as the script says."""
-        return CallTiming("a fake makes no calls" if self.script.calls is None else "")
+        return "a fake makes no calls" if self.script.calls is None else ""
 
     def start(self, settings: TwinSettings, name: str, environment: Mapping[str, str] = NOTHING) -> FakeTwin:
         """Start an instance; time passes."""

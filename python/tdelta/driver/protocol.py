@@ -33,17 +33,6 @@ NOTHING: Mapping[str, str] = MappingProxyType({})
 """No variables."""
 
 
-@dataclass(frozen=True, slots=True)
-class CallTiming:
-    """Whether calls of a cipher can be timed: ``refusal`` says why not, where that is known.
-
-    ``log_mode`` is the cipher's mode that the log is encrypted in, and nothing else is; empty where there is none.
-    """
-
-    refusal: str = ""
-    log_mode: str = ""
-
-
 PagePrice: TypeAlias = Callable[[str, str, str], tuple[float, str] | None]
 """By cipher, direction and level: µs a page and what they are of, or None where it is not known."""
 
@@ -140,12 +129,12 @@ class Twins(Protocol[TwinT]):
         Args:
             settings: what decides the twin.
             name: the instance's.
-            environment: variables to add to the environment of the process that encrypts; see `call_timing`.
+            environment: variables to add to the environment of the process that encrypts; see `why_not_timed`.
         """
 
     @property
-    def call_timing(self) -> CallTiming:
-        """Whether an instance's calls of its cipher can be timed."""
+    def why_not_timed(self) -> str:
+        """Why an instance's calls of its cipher cannot be timed, where that is known; empty where they may be."""
 
     def block(self, entries: Sequence[tuple[TwinT, TrialJob]], order: Sequence[int]) -> tuple[Measurement, ...]:
         """Run one trial on each twin, slice by slice.

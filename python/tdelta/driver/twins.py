@@ -18,7 +18,7 @@ from tdelta.driver.files import TwinFolder
 from tdelta.driver.jobs import TRACE, AnyJob, DatabaseJob, LoadJob, Mix, RestoreJob, Steps, TrialJob
 from tdelta.driver.pricing import ask_prices
 from tdelta.driver.proof import CipherProof, ask_proof
-from tdelta.driver.protocol import NOTHING, CallTiming, Checksums, LoopCost, PagePrice, Tables
+from tdelta.driver.protocol import NOTHING, Checksums, LoopCost, PagePrice, Tables
 from tdelta.driver.steps import STEP_SECONDS, embedded_step
 from tdelta.driver.turns import take_turns
 from tdelta.driver.workers import Worker
@@ -246,10 +246,10 @@ class SqliteTwins:
         return as_checksums(json.loads(text))
 
     @property
-    def call_timing(self) -> CallTiming:
+    def why_not_timed(self) -> str:
         """Of a library by path whose cipher is OpenSSL's shared library; the wheels carry their ciphers within."""
         is_within = self._engine.crypto != CryptoKind.OPENSSL or self._engine.library.distribution is not None
-        return CallTiming("the cipher is part of the library, where its calls cannot be timed" if is_within else "")
+        return "the cipher is part of the library, where its calls cannot be timed" if is_within else ""
 
     def start(self, settings: TwinSettings, name: str, environment: Mapping[str, str] = NOTHING) -> SqliteTwin:
         """Copy the loaded file under an instance's name and open it in a new worker, its transactions prepared."""

@@ -225,7 +225,6 @@ class MariadbEngine(MysqlFamily):
             undo=(f"TRUNCATE TABLE {table}",),
             remove=(f"DROP TABLE IF EXISTS {table}",),
             is_copied=True,
-            log_mode="CTR",
         )
 
     @property

@@ -229,8 +229,7 @@ class PriceSql:
     own, ``change`` writes to its log, ``undo`` makes room for the next time. ``is_copied`` says whether a page that is
     decrypted is copied once on its way, from a buffer or into one. ``counted`` is what counts pages, a name of
     `tdelta.inference.prices.PagePrices`. ``starts`` are those of its cipher that a page takes; None where ciphers that
-    were observed tell. ``log_mode`` is the cipher's mode that the log alone is encrypted in; empty where pages
-    are, too.
+    were observed tell.
     """
 
     calls: int
@@ -243,7 +242,6 @@ class PriceSql:
     is_copied: bool = False
     counted: str = "engine"
     starts: int | None = None
-    log_mode: str = ""
 
 
 class ServerEngine(Protocol):

@@ -187,20 +187,19 @@ def _has_line(one: FunctionShare, *, is_timed: bool) -> bool:
 def _with_timed(
     parts: list[_Part], absent: list[str], timed: Timed, cpu: Difference, prices: PagePrices | None, draws: Draws
 ) -> tuple[list[_Part], list[str]]:
-    """Lines of the cipher, its MAC and the log as the engine's own calls took; others stay."""
+    """Lines of the cipher and its MAC as the engine's own calls took; of the others, extra I/O stays."""
     own = _trials_of(cpu.panel, cpu.condition)
     pages = None if prices is None else crossed_pages(cpu.panel, cpu.condition, prices)
     logs = np.log([m.cpu_seconds / m.counted_operations for m in own if m.counted_operations and m.cpu_seconds])
     scatter = float(logs.std(ddof=1)) if len(logs) > 1 else 0.0
     found = []
-    for kind in (LedgerKind.CIPHER, LedgerKind.INTEGRITY, LedgerKind.LOG):
+    for kind in (LedgerKind.CIPHER, LedgerKind.INTEGRITY):
         if calls := timed.mean(kind, pages):
             us = draws.timed(timed.us(kind, pages), scatter)
             found.append(_Part(kind, us, tuple(map(_item, calls)), _TIMED, is_timed=True))
     kept = [part for part in parts if part.kind is LedgerKind.IO]
     left = [words for words in absent if words.partition(":")[0] in ("extra I/O", "pages that the scope leaves plain")]
-    if not timed.log_mode:
-        left.append("log: calls for it are timed with those for pages, and in the cipher's line")
+    left.append("log: calls for it are timed with those for pages, and in the cipher's line")
     return [*found, *kept], left
 
 

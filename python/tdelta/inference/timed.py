@@ -19,8 +19,6 @@ from tdelta.records import LedgerKind, TimedCalls
 _LEAST_SHARE = 0.005
 """Of the whole line: calls that took less are not listed."""
 
-_DECRYPT = "decrypt"
-
 
 @dataclass(frozen=True, slots=True)
 class TimedTrial:
@@ -34,21 +32,10 @@ class TimedTrial:
 
 @dataclass(frozen=True, slots=True)
 class Timed:
-    """All timed trials of one condition. ``log_mode`` is the mode that its log is encrypted in, and its pages are not.
-
-    ``fault`` says why there are none.
-    """
+    """All timed trials of one condition; ``fault`` says why there are none."""
 
     trials: tuple[TimedTrial, ...] = ()
-    log_mode: str = ""
     fault: str = ""
-
-    def kind_of(self, calls: TimedCalls) -> LedgerKind:
-        """The line that calls belong to."""
-        if calls.kind == "mac":
-            return LedgerKind.INTEGRITY
-        is_log = self.log_mode and calls.kind == "cipher" and calls.name.endswith(f"-{self.log_mode}")
-        return LedgerKind.LOG if is_log else LedgerKind.CIPHER
 
     def us(self, kind: LedgerKind, pages: tuple[float, float] | None) -> FloatArray:
         """What the calls of a line took in each trial, µs an operation, at so many pages decrypted and encrypted."""
@@ -68,19 +55,18 @@ class Timed:
     def _by_trial(self, kind: LedgerKind, pages: tuple[float, float] | None) -> Iterator[list[TimedCalls]]:
         for trial in self.trials:
             yield [
-                one.times(_pages_more(one, trial, pages) / trial.operations)
-                for one in trial.calls
-                if self.kind_of(one) is kind
+                one.times(_pages_more(trial, pages) / trial.operations) for one in trial.calls if _line_of(one) is kind
             ]
 
 
-def _pages_more(calls: TimedCalls, trial: TimedTrial, pages: tuple[float, float] | None) -> float:
-    """How many times the pages of a timed trial the measured ones had; 1 for calls that are not of pages."""
-    if trial.pages is None or pages is None or calls.kind != "cipher":
-        return 1.0
-    at = 0 if calls.direction == _DECRYPT else 1
-    timed = trial.pages[at] / trial.operations
-    return pages[at] / timed if timed else 1.0
+def _line_of(calls: TimedCalls) -> LedgerKind:
+    return LedgerKind.INTEGRITY if calls.kind == "mac" else LedgerKind.CIPHER
+
+
+def _pages_more(trial: TimedTrial, pages: tuple[float, float] | None) -> float:
+    """How many times the pages of an operation of a timed trial the measured ones had; 1 where they are not counted."""
+    timed = 0.0 if trial.pages is None else sum(trial.pages) / trial.operations
+    return sum(pages) / timed if pages is not None and timed and sum(pages) else 1.0
 
 
 def _sum(calls: Sequence[TimedCalls]) -> TimedCalls:
@@ -95,7 +81,7 @@ def timed_from_json(values: Mapping[str, Any] | None) -> dict[str, Timed]:
 
 
 def _timed(values: Mapping[str, Any]) -> Timed:
-    return Timed(tuple(_trials(values.get("trials", ()))), values.get("log_mode", ""), values.get("fault", ""))
+    return Timed(tuple(_trials(values.get("trials", ()))), values.get("fault", ""))
 
 
 def _trials(values: Iterable[Mapping[str, Any]]) -> Iterator[TimedTrial]:

@@ -82,8 +82,12 @@ class Profiling:
 
     @property
     def may_explain(self) -> bool:
-        """Whether one round's functions may be sampled for the ledger: none were asked for, and none were yet."""
-        return not (self._plan.request.profile or self._is_explaining or self.is_begun)
+        """Whether one round's functions may be sampled for the ledger: none were asked for, and none were yet.
+
+        Not on a user's own servers, where that is to be asked for.
+        """
+        request = self._plan.request
+        return not (request.profile or request.baseline is not None or self._is_explaining or self.is_begun)
 
     def explain(self) -> None:
         """Sample the functions of this round, since a ledger's rest is much."""
@@ -93,6 +97,8 @@ class Profiling:
         """Why functions were not sampled for the ledger, and how they can be; empty where they were."""
         if self._found:
             return ""
+        if self._plan.request.baseline is not None:
+            return "functions of your own servers are sampled with --profile only"
         return "; ".join(self._cautions).removeprefix("no CPU profile: ") or "the run had no time to sample functions"
 
     @property

@@ -99,7 +99,7 @@ class Timing:
         for done, condition in enumerate(due):
             if is_interrupted():
                 return
-            if refusal := twins.call_timing.refusal:
+            if refusal := twins.why_not_timed:
                 self._found[condition.key] = {"fault": refusal}
                 continue
             trials = self._laps(condition) + TRIALS
@@ -141,7 +141,7 @@ class Timing:
             twin.end()
         if not any(one["calls"] for one in trials):
             return {"fault": _NOT_SEEN}
-        return {"trials": trials, "log_mode": twins.call_timing.log_mode}
+        return {"trials": trials}
 
     def _laps(self, condition: Condition) -> int:
         """Trials that warm up."""

@@ -177,22 +177,21 @@ def timed(random: np.random.Generator, moment: float = 0.0, **changed: object) -
     def one() -> TimedTrial:
         us = 2 * 1000 * CALLS_US * (1.0 + moment) * (1.0 + 0.01 * random.standard_normal())
         calls = TimedCalls("AES-128-CBC", "cipher", "decrypt", 10_000.0, 30_000.0, 1.6e8, us)
-        mac = TimedCalls("HMAC", "mac", "encrypt", 0.0, 30_000.0, 1.6e8, 4000.0)
-        log = TimedCalls("AES-128-CTR", "cipher", "encrypt", 3000.0, 9000.0, 1e5, 2500.0)
-        return TimedTrial(1000, (2 * READ * 1000, 0.0), (calls, mac, log))
+        mac = TimedCalls("HMAC", "mac", "encrypt", 0.0, 30_000.0, 1.6e8, 8000.0)
+        return TimedTrial(1000, (2 * READ * 1000, 2 * WRITTEN * 1000), (calls, mac))
 
-    return replace(Timed(tuple(one() for _ in range(4)), "CTR"), **changed)  # type: ignore[arg-type]
+    return replace(Timed(tuple(one() for _ in range(4))), **changed)  # type: ignore[arg-type]
 
 
 def test_timed_calls_are_the_line_of_the_cipher_whatever_a_page_is_priced_at() -> None:
     random = np.random.default_rng(2)
     (found,) = ledgers(trials(random), settings(), knowing({AES.key: prices(random)}, timed={AES.key: timed(random)}))
     amounts = {line.kind: line.amount.us for line in found.lines if line.is_timed}
-    truth = {LedgerKind.CIPHER: CALLS_US, LedgerKind.INTEGRITY: 4.0, LedgerKind.LOG: 2.5}
+    truth = {LedgerKind.CIPHER: CALLS_US, LedgerKind.INTEGRITY: 4.0}
     assert amounts == pytest.approx(truth, rel=0.03)
     assert [line.kind for line in found.lines] == [*truth, LedgerKind.IO, LedgerKind.REST]
     assert items(found, LedgerKind.CIPHER) == {"AES-128-CBC decryptions": READ}
-    assert found.in_rest == ()
+    assert [words.partition(":")[0] for words in found.in_rest] == ["log"]
 
 
 def test_the_line_of_timed_calls_holds_its_truth_at_a_moment_of_another_speed() -> None:
@@ -206,17 +205,6 @@ def test_the_line_of_timed_calls_holds_its_truth_at_a_moment_of_another_speed() 
         assert line is not None
         held += line.amount.hdi95[0] <= CALLS_US <= line.amount.hdi95[1]
     assert held >= 34  # of 40 at 95 %, fewer than 34 come once in a thousand times
-
-
-def test_where_the_log_has_no_mode_of_its_own_its_calls_are_in_the_ciphers_line() -> None:
-    random = np.random.default_rng(2)
-    known = knowing({AES.key: prices(random)}, timed={AES.key: timed(random, log_mode="")})
-    (found,) = ledgers(trials(random), settings(), known)
-    assert found.line(LedgerKind.LOG) is None
-    line = found.line(LedgerKind.CIPHER)
-    assert line is not None
-    assert line.amount.us == pytest.approx(CALLS_US + 2.5, rel=0.03)
-    assert [words.partition(":")[0] for words in found.in_rest] == ["log"]
 
 
 def test_calls_that_cannot_be_timed_leave_the_priced_line_and_say_why() -> None:

@@ -18,7 +18,7 @@ from tdelta.driver.duckdb.rows import GeneratedRows
 from tdelta.driver.files import TwinFolder
 from tdelta.driver.jobs import AnyJob, LoadJob, Mix, TrialJob
 from tdelta.driver.proof import CipherProof
-from tdelta.driver.protocol import NOTHING, CallTiming, Checksums, LoopCost, Tables
+from tdelta.driver.protocol import NOTHING, Checksums, LoopCost, Tables
 from tdelta.driver.servers.whole import WholeTrials, work_of
 from tdelta.driver.steps import STEP_SECONDS, embedded_step
 from tdelta.driver.workers import Worker
@@ -244,15 +244,15 @@ class DuckdbTwins(WholeTrials):
         return load.is_encrypted and says_encrypted(path) and is_hidden
 
     @property
-    def call_timing(self) -> CallTiming:
+    def why_not_timed(self) -> str:
         """Neither mbedtls nor the extension's OpenSSL is a shared library."""
-        return CallTiming("the cipher is part of DuckDB or its extension, where its calls cannot be timed")
+        return "the cipher is part of DuckDB or its extension, where its calls cannot be timed"
 
     def start(
         self,
         settings: DuckdbSettings,
         name: str,
-        environment: Mapping[str, str] = NOTHING,  # noqa: ARG002 - see `call_timing`
+        environment: Mapping[str, str] = NOTHING,  # noqa: ARG002 - see `why_not_timed`
     ) -> DuckdbTwin:
         """Copy the loaded file under an instance's name and attach it in a new worker, its transactions compiled."""
         if self._mix.steps is None:

@@ -16,7 +16,7 @@ from tdelta.driver.answers import as_checksums, checksums
 from tdelta.driver.evp_calls import together
 from tdelta.driver.files import TwinFolder, sweep
 from tdelta.driver.jobs import AnyJob, DatabaseJob, LoadJob, Mix, RestoreJob
-from tdelta.driver.protocol import NOTHING, CallTiming, Checksums, Tables
+from tdelta.driver.protocol import NOTHING, Checksums, Tables
 from tdelta.driver.servers.copies import copy_data
 from tdelta.driver.servers.filling import LOAD_SECONDS, loading, make_database, make_rows, settle_rows
 from tdelta.driver.servers.instances import Instance, ServerTwin
@@ -103,14 +103,9 @@ class ServerTwins(WholeTrials):
         return not any(found.markers_found for found in search(tables, self._needles()))
 
     @property
-    def call_timing(self) -> CallTiming:
+    def why_not_timed(self) -> str:
         """Of MariaDB and MySQL, whose own processes encrypt by OpenSSL's shared library."""
-        probe = self._engine.price_sql
-        return (
-            CallTiming("this server's own processes encrypt nothing")
-            if probe is None
-            else CallTiming("", probe.log_mode)
-        )
+        return "" if self._engine.price_sql is not None else "this server's own processes encrypt nothing"
 
     def start(self, settings: ServerSettings, name: str, environment: Mapping[str, str] = NOTHING) -> ServerTwin:
         """Copy the loaded data under an instance's name, start a server on it, connect."""
