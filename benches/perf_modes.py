@@ -4,8 +4,8 @@ A private MariaDB scans a table that is far larger than its buffer pool: one thr
 ahead, and they are switched some ten thousand times a scan. Scans come in threes, in a drawn order: one that nobody
 samples, one sampled on whole CPUs (``perf record -a``), one with perf following threads (``-p``). Printed of both ways:
 elapsed time, the server's CPU time and its switches over those of the scan that nobody sampled, with 95 % intervals of
-the mean log ratio; and what perf then tells of a scan: CPU time that was sampled, time at which two CPUs were at work,
-CPU time of threads that spin. Asserts nothing. Needs a MariaDB server, perf, and the right to sample whole CPUs.
+the mean log ratio; and the CPU time of a scan that perf sampled. Asserts nothing. Needs a MariaDB server, perf, and the
+right to sample whole CPUs.
 
     .venv/bin/python benches/perf_modes.py [--scans 60] [--rows 400000]
 """
@@ -138,8 +138,6 @@ def main() -> None:
             # A thread that ended meanwhile takes its switches with it.
             print(f"  {figure:<10} {ratio([math.log(its / other) for its, other in pairs if min(its, other) > 0])}")
         print(f"  sampled    {mean_ms(found[way], lambda r: sum(f.cpu_ns for f in r.functions))} ms")
-        print(f"  overlap    {mean_ms(found[way], lambda r: sum(r.at_work_ns[1:]))} ms")
-        print(f"  spinning   {mean_ms(found[way], lambda r: sum(f.cpu_ns for f in r.functions if f.is_spinning))} ms")
 
 
 if __name__ == "__main__":

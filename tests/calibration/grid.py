@@ -1,10 +1,10 @@
 """The grid on which the verdict is checked against simulated truth, and what is asked of every cell.
 
-What is asked (docs/statistics.md, "How often it is wrong"): where a run is long enough for five stalls of the encrypted twins
-to be expected, or there are none, the 95 % interval of the ratio of means covers the truth in 93 % of runs (90 % with odd
-instances in three rounds or fewer), or the verdict is ``undecided`` there; `costly` and `faster` at truth 0 come in at most
-1 % (2 % with odd instances), and `negligible` at a true 5 % or more in at most 1 %. In shorter runs with stalls
-``negligible`` at a true 5 % or more comes in at most 5 % of the runs that met any.
+What is asked (docs/statistics.md, "How often it is wrong"): where a run is long enough for five stalls of the
+encrypted twins to be expected, or there are none, the 95 % interval of the ratio of means covers the truth in 93 % of
+runs (90 % with odd instances in three rounds or fewer), or the verdict is ``undecided`` there; `costly` and `faster`
+at truth 0 come in at most 1 % (2 % with odd instances), and `negligible` at a true 5 % or more in at most 1 %. In
+shorter runs with stalls ``negligible`` at a true 5 % or more comes in at most 5 % of the runs that met any.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ class Outcome:
 class CellTally:
     """What came of a cell's experiments, in shares.
 
-    ``covered`` is of the 95 % interval, ``answered`` of those that cover or are ``undecided``; ``around`` is the same with
-    the mean over instances as truth where there are odd ones. ``blind`` is ``negligible`` among runs that met a stall.
-    ``points`` are the median width of the interval, ``typical_points`` of the typical ratio's.
+    ``covered`` is of the 95 % interval, ``answered`` of those that cover or are ``undecided``; ``around`` is the same
+    with the mean over instances as truth where there are odd ones. ``blind`` is ``negligible`` among runs that met a
+    stall. ``points`` are the median width of the interval, ``typical_points`` of the typical ratio's.
     """
 
     covered: float

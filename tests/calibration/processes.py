@@ -1,8 +1,8 @@
 """Machines and databases that an author of a model would rather not meet, and the trials they produce.
 
-Each `Process` is one way in which the cost of a trial comes about; its truth is the ratio of mean costs. Where noise has no
-mean (t2, Cauchy, on the log scale) both twins have the same noise and the truth is the ratio that multiplies it. An odd
-instance has two truths, and both are looked at: without it (``typical_truth``), and the mean over instances.
+Each `Process` is one way in which the cost of a trial comes about; its truth is the ratio of mean costs. Where noise
+has no mean (t2, Cauchy, on the log scale) both twins have the same noise and the truth is the ratio that multiplies
+it. An odd instance has two truths, and both are looked at: without it (``typical_truth``), and the mean over instances.
 
 Trials go through the same entrance as measured ones, in tdelta's own block orders.
 """
@@ -42,8 +42,8 @@ class Process:
         luck_sd: sd of instance effects, ``encrypted_luck`` times as much on encrypted twins.
         stall_share: the share of trials of ``stalled`` twins that cost ``stall_factor`` times as much, in runs of
             ``stall_run`` trials of a twin.
-        burst_share: the share of all trials that a burst hits, ``burst_length`` trials in a row, times ``burst_factor``.
-        growth: the machine slows down by this share over the run (1.0: to half its speed).
+        burst_share: the share of all trials that a burst hits, ``burst_length`` trials in a row, times
+        ``burst_factor``. growth: the machine slows down by this share over the run (1.0: to half its speed).
         step: it slows down by this share at some moment.
         ar: autocorrelation of neighbouring trials' drift, which has an sd of 5 %.
         odd_factor: one instance of ``odd`` twins in each ``odd_one_of`` rounds costs so many times as much.

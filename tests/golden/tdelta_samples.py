@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from tdelta.evidence import NO_MARKER
 from tdelta.inference.cipher_work import idle_cipher_caution
-from tdelta.inference.profiles import OfRound, Profiled, by_class, cpu_profiles
+from tdelta.inference.profiles import Profiled, cpu_profiles
 from tdelta.inference.soundness import AA_CHECK
 from tdelta.records import (
     Amount,
@@ -26,6 +26,8 @@ from tdelta.records import (
     Exceedance,
     Exceeding,
     FileEvidence,
+    FunctionClass,
+    FunctionShare,
     Ledger,
     LedgerItem,
     LedgerKind,
@@ -571,12 +573,6 @@ def with_ledger() -> RunResult:
         LedgerLine(LedgerKind.CIPHER, Amount(42.1, (38.9, 45.4)), 0.306, (0.24, 0.39), item, "sqlcipher, no MAC"),
         LedgerLine(LedgerKind.INTEGRITY, Amount(88.9, (65.3, 111.0)), 0.648, (0.45, 0.88), macs, "HMAC-SHA512"),
         LedgerLine(LedgerKind.IO, Amount(0.0016, (0.0013, 0.0019)), 0.00001, (0.00001, 0.00002), more, "plain pages"),
-        LedgerLine(
-            LedgerKind.SPINNING, Amount(2.1, (0.4, 3.9)), 0.015, (0.003, 0.03), (), "sampled, in the CPU profile"
-        ),
-        LedgerLine(
-            LedgerKind.SCHEDULING, Amount(1.3, (-0.2, 2.8)), 0.009, (0.0, 0.02), (), "sampled, in the CPU profile"
-        ),
         LedgerLine(LedgerKind.REST, Amount(-10.0, (-51.4, 26.7)), -0.07, (-0.39, 0.18)),
     )
     said = ("log: its pages are among the cipher's, since it holds whole pages",)
@@ -592,6 +588,25 @@ def with_ledger() -> RunResult:
     nothing = "pages: what one costs this engine's own code is not known"
     bare = LedgerLine(LedgerKind.REST, Amount(2150.0, (-130.0, 4410.0)), None, None)
     unknown = Ledger(of("aes-256", 0.1), plain, Amount(2150.0, (-130.0, 4410.0)), (bare,), None, None, (nothing,))
+    calls = (
+        LedgerItem("AES-128-CBC decryptions", 17.5, 3.24, (3.24, 3.24)),
+        LedgerItem("AES-128-ECB encryptions", 17.5, 0.87, (0.87, 0.87)),
+        LedgerItem("contexts", 70.2, 0.21, (0.21, 0.21)),
+    )
+    source = "timed in the server's own calls"
+    timed_lines = (
+        LedgerLine(LedgerKind.CIPHER, Amount(86.7, (81.0, 92.3)), 0.6, (0.46, 0.79), calls, source, is_timed=True),
+        LedgerLine(LedgerKind.REST, Amount(57.8, (28.1, 87.2)), 0.4, (0.21, 0.54)),
+    )
+    functions = (
+        FunctionShare("my_aes_crypt", "mariadbd", FunctionClass.CIPHER, 0.0, 21_400.0, 21_400.0, 0, 61),
+        FunctionShare("", "mariadbd", FunctionClass.DATABASE, 812_000.0, 829_000.0, 17_000.0, 2318, 2366),
+        FunctionShare("__memmove_avx", "libc.so.6", FunctionClass.LIBRARY, 52_100.0, 60_300.0, 8_200.0, 149, 172),
+    )
+    cpu, late = Amount(144.5, (118.0, 171.0)), Amount(139.0, (92.0, 186.0))
+    timed = Ledger(of("aes-128", 0.1), plain, cpu, timed_lines, late, Amount(-5.5, (-20.0, 9.0)), (), functions)
+    why = "there is no perf here; install perf: Debian linux-perf"
+    blind = Ledger(of("aes-192", 0.1), plain, cpu, timed_lines, None, None, (), (), why)
 
     def around(median: float, half: float) -> Band:
         return Band(median, (median - half, median + half))
@@ -618,7 +633,7 @@ def with_ledger() -> RunResult:
         Decision.COSTLY,
         (head,),
         settings(plain, other),
-        ledger=(ledger, unknown),
+        ledger=(ledger, unknown, timed, blind),
         what_if=(WhatIf(cells[0].condition, points, cells),),
     )
 
@@ -772,9 +787,7 @@ def profiled() -> RunResult:
     for of, side in ((PLAIN, 0), (AES, 1)):
         functions = [Sampled(dso, symbol, both[side], both[side] * 1_001_001) for symbol, dso, *both in counts]
         functions += [Sampled("[kernel.kallsyms]", name, n[side], n[side] * 1_001_001, True) for name, *n in kernel]
-        halves = ({name: ns // 2 for name, ns in by_class(functions).items()} for _ in range(2))
-        rounds = {number: OfRound(6_475, half) for number, half in enumerate(halves)}
-        found.append(Profiled(of, 5, 12_950, tuple(functions), (), rounds))
+        found.append(Profiled(of, 5, 12_950, tuple(functions)))
     profile = cpu_profiles(found)
     unsure = cpu_profiles([found[0], replace(found[0], condition=condition("aes-128"))])
     return replace(costly(), profiles=(*profile, *unsure))

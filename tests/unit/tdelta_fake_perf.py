@@ -30,16 +30,12 @@ elif words[0] == "record":
         if order == {dies_at!r} or ("-a" in words and order == {dies_on_cpus_at!r}):
             sys.exit(1)
         os.write(answers, b"ack\\n\\0")
-elif words[0] == "script" and "--show-switch-events" in words:
+elif words[0] == "script" and "--show-task-events" in words:
     print("   11/11    [000]    20.000000000: ")
     print("   11/11    [000]    20.001000000: PERF_RECORD_FORK(12:12):(11:11)")
-    print("   12/12    [001]    20.002000000: PERF_RECORD_SWITCH IN         ")
-    print("   12/12    [001]    20.003000000: PERF_RECORD_SWITCH OUT        ")
+    print("   12/12    [001]    20.002000000: ")
     if os.path.getsize({log!r}) and open({log!r}).read().count("\\n") in {loses!r}:
         print("   12/12    [001]    20.004000000: PERF_RECORD_LOST lost 6")
-elif words[0] == "script" and {fails_on_maps!r}:
-    print("  11   7f00 s_lock (/usr/bin/postgres)")
-    sys.exit(255)
 elif words[0] == "report":
     pids = open(words[words.index("-i") + 1]).read()
     sys.stdout.write({reports!r}.get(pids, {reports!r}.get("", "")))
@@ -57,7 +53,6 @@ def install(
     said_of_cpus: str = "",
     dies_on_cpus_at: str = "",
     loses: tuple[int, ...] = (),
-    fails_on_maps: bool = False,
     misses: int = 0,
 ) -> Path:
     """Put it where ``perf`` is looked for; its ``perf script`` has processes 11 and, its child, 12, as threads.
@@ -72,7 +67,6 @@ def install(
         said_of_cpus: what it says before it fails at once where it is told to look at them.
         dies_on_cpus_at: the order at which it dies then.
         loses: the numbers of the recordings, from 1, of which it lost a part.
-        fails_on_maps: whether it fails where it is to tell of samples and mappings.
         misses: how many signals to end it does not see.
 
     Returns:
@@ -83,7 +77,6 @@ def install(
     program.write_text(
         _PROGRAM.format(
             loses=loses,
-            fails_on_maps=fails_on_maps,
             misses=misses,
             python=sys.executable,
             said=said,

@@ -22,13 +22,42 @@ impl Function {
         if known != 0 {
             return known;
         }
-        // SAFETY: looks up names.
-        let find = |name: &&CStr| unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()) } as usize;
-        let found = self.names.iter().map(find).find(|address| *address != 0).unwrap_or(0);
+        let found = self.found_in(libc::RTLD_NEXT).or_else(|| self.found_in(loaded()?)).unwrap_or(0);
         self.address.store(found, Ordering::Release);
         found
     }
+
+    fn found_in(&self, library: *mut c_void) -> Option<usize> {
+        // SAFETY: looks up names, in a library that is loaded.
+        let find = |name: &&CStr| unsafe { libc::dlsym(library, name.as_ptr()) } as usize;
+        self.names.iter().map(find).find(|address| *address != 0)
+    }
 }
+
+/// OpenSSL's library where a module brought it that was opened for its opener alone, as Python's are; the first one.
+fn loaded() -> Option<*mut c_void> {
+    unsafe extern "C" fn look(one: *mut libc::dl_phdr_info, _size: usize, found: *mut c_void) -> c_int {
+        // SAFETY: the loader's own structure, whose name ends in zero; `found` is what is handed over below.
+        unsafe {
+            let name = (*one).dlpi_name;
+            if !name.is_null() && CStr::from_ptr(name).to_bytes().windows(LIBRARY.len()).any(|part| part == LIBRARY) {
+                *found.cast::<*const c_char>() = name;
+                return 1;
+            }
+        }
+        0
+    }
+    let mut name: *const c_char = std::ptr::null();
+    // SAFETY: `look` is called while this runs, and a library that is loaded is only looked up.
+    unsafe {
+        libc::dl_iterate_phdr(Some(look), (&raw mut name).cast());
+        let library =
+            if name.is_null() { std::ptr::null_mut() } else { libc::dlopen(name, libc::RTLD_NOLOAD | libc::RTLD_LAZY) };
+        (!library.is_null()).then_some(library)
+    }
+}
+
+const LIBRARY: &[u8] = b"/libcrypto.so";
 
 type OfContext = unsafe extern "C" fn(*const c_void) -> *const c_void;
 type IsEncrypting = unsafe extern "C" fn(*const c_void) -> c_int;

@@ -3,11 +3,10 @@
 //! `draw` makes every random number from the run's seed; `data` makes the rows; `script` reads transaction scripts;
 //! `baton` lets processes take turns; `pace` says when an operation is due; `latency` keeps the histograms; `process`
 //! reads clocks and the kernel's accounts; `load` is the loop that ties them together over a [`client::Client`].
-//! `crowding` says how CPUs slow one another. `scan` reads files for what they give away.
+//! `scan` reads files for what they give away.
 
 pub mod baton;
 pub mod client;
-pub mod crowding;
 pub mod data;
 pub mod draw;
 pub mod latency;

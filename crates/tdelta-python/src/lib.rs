@@ -332,12 +332,6 @@ fn clock() -> u64 {
     monotonic_ns()
 }
 
-/// CPU time of a loop while all of `cpus` work, over that of one alone, for each pass; nothing for one CPU.
-#[pyfunction]
-fn cpu_crowding(py: Python<'_>, cpus: Vec<usize>, passes: usize) -> Vec<f64> {
-    py.detach(|| tdelta_core::crowding::crowding(&cpus, passes))
-}
-
 /// Watches whether this process, or one of some others, stands still.
 #[pyclass(name = "Watch", module = "tdelta._native")]
 struct PyWatch {
@@ -390,7 +384,6 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(request_stop, module)?)?;
     module.add_function(wrap_pyfunction!(clear_stop, module)?)?;
     module.add_function(wrap_pyfunction!(clock, module)?)?;
-    module.add_function(wrap_pyfunction!(cpu_crowding, module)?)?;
     module.add_function(wrap_pyfunction!(library_loaded, module)?)?;
     module.add_function(wrap_pyfunction!(scan::search_files, module)?)?;
     module.add_function(wrap_pyfunction!(scan::search_bytes, module)?)?;

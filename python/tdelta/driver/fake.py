@@ -15,10 +15,11 @@ from pathlib import Path
 from typing import TypeAlias
 
 from tdelta.design import stream
+from tdelta.driver.evp_calls import COUNTS_VARIABLE
 from tdelta.driver.files import TwinFolder
 from tdelta.driver.jobs import AnyJob, Mix, TrialJob
 from tdelta.driver.proof import CipherProof
-from tdelta.driver.protocol import Checksums, LoopCost, PagePrice, Tables
+from tdelta.driver.protocol import NOTHING, Checksums, LoopCost, PagePrice, Tables
 from tdelta.engines import SqliteEngine, TwinSettings
 from tdelta.evidence import FileClass, Found
 from tdelta.measure.aes import PreloadMode
@@ -52,8 +53,11 @@ class FakeTwin:
     ``jobs`` holds every trial it was asked for, ``searched`` those during which its files were searched.
     """
 
-    def __init__(self, twins: FakeTwins, settings: TwinSettings, name: str) -> None:
+    def __init__(
+        self, twins: FakeTwins, settings: TwinSettings, name: str, environment: Mapping[str, str] = NOTHING
+    ) -> None:
         self._twins = twins
+        self._environment = environment
         self._stopped = False
         self.settings = settings
         self.name = name
@@ -100,6 +104,8 @@ class FakeTwin:
         if ready is not None:
             ready()
         self._twins.script.before_trial(self, job)
+        if self._twins.script.calls is not None and COUNTS_VARIABLE in self._environment:
+            self._twins.script.calls(self, job, Path(self._environment[COUNTS_VARIABLE]))
         cost_ns = self._twins.script.cost_ns(self, job)
         operations, stopped_by = job.operations, "count"
         if self._stopped:
@@ -203,7 +209,8 @@ class Script:
     ``hides_header`` says whether a loaded file looks encrypted; ``found`` is what a search of a twin's files brings,
     ``counters`` what the engine counted during a trial, ``processes`` whom to sample, ``prices`` what a page costs its
     own code, ``pressure`` how pressed the machine was in every trial, ``delay_share`` how much of the time others
-    took, and ``standstill`` what stood still during a trial.
+    took, and ``standstill`` what stood still during a trial; ``calls`` writes what a preload would have counted in a
+    trial, None where there is nothing to count.
     """
 
     cost_ns: Cost = field(default_factory=lambda: cost_by_cipher({"none": 100_000.0, "aes-256": 130_000.0}))
@@ -216,6 +223,7 @@ class Script:
     plans: Callable[[TwinSettings], Mapping[str, object]] = lambda _settings: {}
     found: Callable[[TwinSettings], tuple[Found, ...]] = markers_where_plain
     prices: dict[str, object] | None = None
+    calls: Callable[[FakeTwin, TrialJob, Path], None] | None = None
     counters: Callable[[FakeTwin, TrialJob], Mapping[str, int]] = lambda _twin, _job: {}
     pressure: Mapping[str, float] = field(default_factory=dict)
     delay_share: float | None = None
@@ -271,10 +279,15 @@ class FakeTwins:
         """The rows as generated."""
         return {table: (_ROWS, _DIGEST) for table, _ in self._job.tables}
 
-    def start(self, settings: TwinSettings, name: str) -> FakeTwin:
+    @property
+    def why_not_timed(self) -> str:
+        """Whether calls can be timed, as the script says."""
+        return "a fake makes no calls" if self.script.calls is None else ""
+
+    def start(self, settings: TwinSettings, name: str, environment: Mapping[str, str] = NOTHING) -> FakeTwin:
         """Start an instance; time passes."""
         self.clock.advance(self._start_seconds)
-        twin = FakeTwin(self, settings, name)
+        twin = FakeTwin(self, settings, name, environment)
         self.started.append(twin)
         return twin
 

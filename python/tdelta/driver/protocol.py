@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Protocol, TypeAlias, TypeVar
 
 from tdelta.driver.files import TwinFolder
@@ -26,6 +27,10 @@ class LoopCost:
 
     statement_ns: float
     transaction_ns: float
+
+
+NOTHING: Mapping[str, str] = MappingProxyType({})
+"""No variables."""
 
 
 PagePrice: TypeAlias = Callable[[str, str, str], tuple[float, str] | None]
@@ -118,8 +123,18 @@ class Twins(Protocol[TwinT]):
     def expected_checksums(self) -> Checksums:
         """The checksums of the rows as generated, before any database had them, or as read from a user's database."""
 
-    def start(self, settings: Settings, name: str) -> TwinT:
-        """Copy the loaded file under an instance's name and open it, ready for trials."""
+    def start(self, settings: Settings, name: str, environment: Mapping[str, str] = NOTHING) -> TwinT:
+        """Copy the loaded file under an instance's name and open it, ready for trials.
+
+        Args:
+            settings: what decides the twin.
+            name: the instance's.
+            environment: variables to add to the environment of the process that encrypts; see `why_not_timed`.
+        """
+
+    @property
+    def why_not_timed(self) -> str:
+        """Why an instance's calls of its cipher cannot be timed, where that is known; empty where they may be."""
 
     def block(self, entries: Sequence[tuple[TwinT, TrialJob]], order: Sequence[int]) -> tuple[Measurement, ...]:
         """Run one trial on each twin, slice by slice.

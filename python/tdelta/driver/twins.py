@@ -12,12 +12,13 @@ from typing import Any
 from tdelta import _native
 from tdelta.driver.answers import as_checksums, checksums, measurement, of_embedded, raise_failed, traced
 from tdelta.driver.conversions import convert
+from tdelta.driver.evp_calls import together
 from tdelta.driver.exposure import Exposure
 from tdelta.driver.files import TwinFolder
 from tdelta.driver.jobs import TRACE, AnyJob, DatabaseJob, LoadJob, Mix, RestoreJob, Steps, TrialJob
 from tdelta.driver.pricing import ask_prices
 from tdelta.driver.proof import CipherProof, ask_proof
-from tdelta.driver.protocol import Checksums, LoopCost, PagePrice, Tables
+from tdelta.driver.protocol import NOTHING, Checksums, LoopCost, PagePrice, Tables
 from tdelta.driver.steps import STEP_SECONDS, embedded_step
 from tdelta.driver.turns import take_turns
 from tdelta.driver.workers import Worker
@@ -253,11 +254,17 @@ class SqliteTwins:
         text = _native.plan_checksums(json.dumps(self._job.plan), self._job.seed, os.cpu_count() or 1)
         return as_checksums(json.loads(text))
 
-    def start(self, settings: TwinSettings, name: str) -> SqliteTwin:
+    @property
+    def why_not_timed(self) -> str:
+        """Of a library by path whose cipher is OpenSSL's shared library; the wheels carry their ciphers within."""
+        is_within = self._engine.crypto != CryptoKind.OPENSSL or self._engine.library.distribution is not None
+        return "the cipher is part of the library, where its calls cannot be timed" if is_within else ""
+
+    def start(self, settings: TwinSettings, name: str, environment: Mapping[str, str] = NOTHING) -> SqliteTwin:
         """Copy the loaded file under an instance's name and open it in a new worker, its transactions prepared."""
         source = self._loads[(settings.cipher, settings.page_size, settings.reserved_bytes)]
         path = self._folder.copy(source, name)
-        worker = Worker(environment_of(self._engine, settings))
+        worker = Worker(together(environment_of(self._engine, settings), environment))
         try:
             options = self._engine.open_options(str(path), settings, self._key(settings.cipher))
             seconds = _OPEN_SECONDS + settings.threads  # a key derivation each, at most about a tenth of that

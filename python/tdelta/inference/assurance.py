@@ -38,8 +38,8 @@ class Draws:
     """What is known of a machine's noise, as draws from its posterior.
 
     Attributes:
-        variance: shape (N,), of a trial's log cost as it counts for an instance's mean (`InstanceMeans.pooled_variance`).
-        luck: shape (N,), standard deviation of an instance's luck.
+        variance: shape (N,), of a trial's log cost as it counts for an instance's mean
+        (`InstanceMeans.pooled_variance`). luck: shape (N,), standard deviation of an instance's luck.
         df_share: degrees of freedom of a variance over those of normal noise, at most 1.
     """
 

@@ -1,7 +1,7 @@
 """What a posterior says against the user's own limit: a ROPE, or a budget. And the words for it.
 
-Two things make a decision harder than its interval: rounds so few that instance effects were hardly measured, and stalls
-that alone carry it. `decide_means` and `decide_gate_means` are for those; how often they are wrong is in
+Two things make a decision harder than its interval: rounds so few that instance effects were hardly measured, and
+stalls that alone carry it. `decide_means` and `decide_gate_means` are for those; how often they are wrong is in
 ``docs/statistics.md``.
 """
 
@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from tdelta.records import Decision, Estimate
 
 FEWEST_ROUNDS = 3
-"""With fewer rounds, ``costly`` and ``faster`` need the 99 % HDI: instance effects were hardly measured. So they do where any
-stall was met, which may have hit one instance and not its twin."""
+"""With fewer rounds, ``costly`` and ``faster`` need the 99 % HDI: instance effects were hardly measured. So they do
+where any stall was met, which may have hit one instance and not its twin."""
 
 FEWEST_STALLS = 5.0
 """A verdict that only stalls make needs so many of them (as many equal ones as scatter alike), and the 99 % HDI."""

@@ -1,34 +1,36 @@
 """The ledger: of what the extra CPU of encryption is made, and what of the extra time is waiting.
 
-Totals are measured (the posteriors of the verdicts); lines are predicted, counts of a run times prices that were
-measured apart from it, and where a CPU profile was made two are from there: CPU time that threads burn while they wait
-for others, and CPUs that slow one another while they are at work side by side. The rest is what lines do not explain,
-and nothing is fitted to make it small. So a rest that is not zero is a finding: work that is not counted, or work that
-costs other than its price.
+Totals are measured (the posteriors of the verdicts). The cipher's line is what the engine's own calls of its cipher
+took where they happened, timed in trials of their own; where they cannot be seen it is a prediction, as all other lines
+are: counts of a run times prices that were measured apart from it. The rest is what lines do not explain, and nothing
+is fitted to make it small. Where it is much, the functions that make it up are named, out of a profile.
 
-Everything is propagated by draws from a fixed stream: totals from their posteriors, prices as `tdelta.inference.prices`
-says, counts by their scatter over trials, samples by the interval of their class. Total and lines are drawn
-independently, though noise of the moment is in both, which makes the rest's interval too wide rather than too narrow.
+Everything is propagated by draws (`tdelta.inference.draws`): totals from their posteriors, prices as
+`tdelta.inference.prices` says, counts and timed calls by their scatter over trials. Shares are quotients of two such
+quantities, draw by draw. Total and lines are drawn independently, though noise of the moment is in both, which makes
+the rest's interval too wide rather than too narrow.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from tdelta.inference.costs import Panel, panels
-from tdelta.inference.fits import CostFit, Fitted, fit_metrics
-from tdelta.inference.posterior import FloatArray, Mixture, posterior
-from tdelta.inference.prices import TRANSFER, PagePrices, Price, less
+from tdelta.inference.draws import DRAWS, Draws, amount, shortest
+from tdelta.inference.fits import CostFit, fit_metrics
+from tdelta.inference.posterior import FloatArray
+from tdelta.inference.prices import PagePrices, Price, less
+from tdelta.inference.timed import Timed
 from tdelta.records import (
     Amount,
-    ClassShare,
     Condition,
     CpuProfile,
     FunctionClass,
+    FunctionShare,
     Ledger,
     LedgerItem,
     LedgerKind,
@@ -37,33 +39,21 @@ from tdelta.records import (
     Metric,
     Role,
     RunSettings,
+    TimedCalls,
     Trial,
 )
 
-_DRAWS = 4000
-_SEED = 20_240_229
-_MASS = 0.95
-_INTERVAL_OF_NORMAL = 3.92
-"""Standard deviations that a normal's central 95 % is wide."""
-
 _US = 1e6
 _FEWEST_BLOCKS = 2
-_FEWEST_ROUNDS = 3
-"""From so many rounds on a round is the unit; below, a block is, which leaves the luck of instances out."""
 
-_CROWDED = 1.2
-"""From here on it is told that busy CPUs slow one another: they share a core, or one alone has a faster clock."""
+MUCH = 0.30
+"""From this share of the extra CPU on the rest is much, and the functions that make it up are named."""
 
-_SWITCHES_MORE = 0.05
-"""From so much more than plain on it is told that threads sleep and are woken more often."""
+FUNCTIONS_NAMED = 5
 
 _TOLD_APART = 2.0
-
-OF_THE_LOOP = (0.44, 0.10)
-"""The share of CPU time that others make up, over that of a loop that uses all of a core: mean, standard deviation.
-
-Scans, AES, SHA-256 and copies of memory had 0.33 to 0.51 of the loop's (benches/crowding.py); a database mixes them.
-"""
+_CIPHERS = (FunctionClass.CIPHER, FunctionClass.HASH, FunctionClass.CRYPTO)
+_OPENSSL = "libcrypto."
 
 _COUNTED = {
     "cache": ("cache_misses", "cache_writes"),
@@ -83,9 +73,7 @@ _ALL_PAGES = ("read", "written")
 """Of a server that does not count those apart which are encrypted."""
 
 _LOGGED = {"log_writes": "writes to the log", "log_bytes": "bytes of log"}
-
-_SAMPLED = {LedgerKind.SPINNING: FunctionClass.SPINNING, LedgerKind.SCHEDULING: FunctionClass.SCHEDULING}
-"""Lines that are classes of a CPU profile."""
+_TIMED = "timed in the server's own calls"
 
 Counter = Callable[[Measurement], float | None]
 """A count of one operation of a trial; None where it is not known."""
@@ -100,89 +88,24 @@ class Difference:
     us: FloatArray
 
 
-class Draws:
-    """One stream of standard normals for a whole ledger."""
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """What was measured of a run's conditions apart from their trials, by the condition's key."""
 
-    def __init__(self, seed: int = _SEED) -> None:
-        self._random = np.random.default_rng(seed)
-
-    def normal(self) -> FloatArray:
-        """As many as every quantity has."""
-        return self._random.standard_normal(_DRAWS)
-
-    def student(self, freedom: int) -> FloatArray:
-        """As many of Student's t."""
-        return self._random.standard_t(freedom, _DRAWS)
-
-    def difference(self, fitted: Fitted, mixture: Mixture) -> FloatArray:
-        """Of a condition over its baseline, in the metric's unit, stratified over the posterior's quantiles."""
-        found = posterior(mixture)
-        at = (self._random.permutation(_DRAWS) + self._random.random(_DRAWS)) / _DRAWS
-        return np.asarray(fitted.baseline_value * np.expm1(np.interp(at, found.cumulative, found.theta)))
-
-    def mean(self, values: FloatArray, groups: FloatArray) -> FloatArray:
-        """Of the mean of values that come in groups (rounds): by the groups' means, or of few groups the values."""
-        means = np.array([values[groups == group].mean() for group in np.unique(groups)])
-        used = means if len(means) >= _FEWEST_ROUNDS else values
-        error = float(used.std(ddof=1)) / math.sqrt(len(used))
-        return np.asarray(float(used.mean()) + error * self._random.standard_t(len(used) - 1, _DRAWS))
-
-    def moments(self, values: Sequence[float]) -> FloatArray:
-        """Of the mean share (0 to 1) that was seen at moments one after another, whose neighbours are alike.
-
-        As many values as are in a first-order autoregression count for (1 - r) / (1 + r) of them, with r the
-        correlation of neighbours, taken for 0 where it is below (Zięba and Ramza 2011, Metrology and Measurement
-        Systems 18(4)).
-        """
-        seen = np.asarray(values, dtype=np.float64)
-        if len(seen) < _FEWEST_BLOCKS:
-            return np.asarray(np.clip(seen.mean() * (1.0 + self.normal()), 0.0, 1.0))
-        apart = seen - seen.mean()
-        whole = float((apart**2).sum())
-        alike = min(0.9, max(0.0, float((apart[1:] * apart[:-1]).sum()) / whole)) if whole else 0.0
-        independent = max(2.0, len(seen) * (1.0 - alike) / (1.0 + alike))
-        error = float(seen.std(ddof=1)) / math.sqrt(independent)
-        found = seen.mean() + error * self._random.standard_t(independent - 1.0, _DRAWS)
-        return np.asarray(np.clip(found, 0.0, 1.0))
-
-    def count(self, counts: FloatArray) -> FloatArray:
-        """Of a count's mean over trials."""
-        error = float(counts.std(ddof=1)) / math.sqrt(len(counts)) if len(counts) > 1 else 0.0
-        return float(counts.mean()) + error * self.normal()
+    prices: Mapping[str, PagePrices]
+    timed: Mapping[str, Timed]
+    profiles: Mapping[str, CpuProfile]
+    why_no_profile: str = ""
+    """Why functions were not sampled where they should have been; empty where they were, or were not to be."""
 
 
-def ledgers(
-    trials: Iterable[Trial],
-    settings: RunSettings,
-    prices: Mapping[str, PagePrices],
-    profiles: Iterable[CpuProfile] = (),
-    crowding: Iterable[float] = (),
-) -> tuple[Ledger, ...]:
-    """The ledger of every encrypted condition that has a CPU time, in the design's order.
-
-    Args:
-        trials: the run's.
-        settings: the run's.
-        prices: by the condition's key; of a condition without any, no page has a line.
-        profiles: the run's; of a condition without any, spinning and crowding have no line.
-        crowding: the CPU time of a loop while all CPUs are at work, over that of the loop alone, ahead of
-            each block or round; none where that is not known, or there is one CPU.
-    """
-    crowded = tuple(crowding)
-    sampled = {profile.condition.condition.key: profile for profile in profiles}
+def ledgers(trials: Iterable[Trial], settings: RunSettings, explained: Explained) -> tuple[Ledger, ...]:
+    """The ledger of every encrypted condition that has a CPU time, in the design's order."""
     fits = fit_metrics(panels(trials, settings), (Metric.CPU_PER_OPERATION, Metric.RESPONSE_TIME), settings.luck)
     draws = Draws()
     elapsed = {d.condition.key: amount(d.us) for d in _differences(fits[Metric.RESPONSE_TIME], draws)}
     cpu = _differences(fits[Metric.CPU_PER_OPERATION], draws)
-    return tuple(
-        _ledger(
-            d,
-            elapsed.get(d.condition.key),
-            _Known(prices.get(d.condition.key), sampled.get(d.condition.key), crowded),
-            draws,
-        )
-        for d in cpu
-    )
+    return tuple(_ledger(d, elapsed.get(d.condition.key), explained, draws) for d in cpu)
 
 
 def _differences(fit: CostFit, draws: Draws) -> Iterator[Difference]:
@@ -199,44 +122,95 @@ class _Part:
     us: FloatArray
     items: tuple[LedgerItem, ...]
     source: str
+    is_timed: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class _Known:
-    """What was measured of a condition apart from its trials."""
-
-    prices: PagePrices | None
-    profile: CpuProfile | None
-    crowding: Sequence[float]
-    """In the order of time."""
-
-
-def _ledger(cpu: Difference, elapsed: Amount | None, known: _Known, draws: Draws) -> Ledger:
-    parts, absent = _parts(cpu, known.prices, draws)
-    spun = _sampled(known.profile, FunctionClass.SPINNING)
-    switches = _switches(cpu)
-    for kind, of in _SAMPLED.items():
-        if (sampled := _sampled(known.profile, of)) is not None:
-            parts.append(_of_samples(kind, sampled, switches if kind is LedgerKind.SCHEDULING else "", draws))
-    crowded = _crowded(known, spun)
-    if crowded is not None:
-        parts.append(_crowding(crowded, known.crowding, draws))
-    # A server, whose threads work side by side; with one CPU it has prices, or nothing tells that it is one.
-    if known.crowding or (known.prices is not None and known.prices.counted in _SERVED):
-        absent += _between_threads(known)
-        if switches and all(part.kind is not LedgerKind.SCHEDULING for part in parts):
-            absent.append(f"task switches: {switches}")
-    rest = cpu.us - sum((part.us for part in parts), np.zeros(_DRAWS))
-    lines = [_line(part, cpu.us) for part in (*parts, _Part(LedgerKind.REST, rest, (), ""))]
-    return Ledger(
+def _ledger(cpu: Difference, elapsed: Amount | None, explained: Explained, draws: Draws) -> Ledger:
+    key = cpu.condition.key
+    prices, timed = explained.prices.get(key), explained.timed.get(key)
+    parts, absent = _parts(cpu, prices, draws)
+    if timed is not None and timed.trials:
+        parts, absent = _with_timed(parts, absent, timed, cpu, prices, draws)
+    elif timed is not None and timed.fault:
+        absent.append(f"timed calls: {timed.fault}")
+    rest = cpu.us - sum((part.us for part in parts), np.zeros(DRAWS))
+    lines = tuple(_line(part, cpu.us) for part in (*parts, _Part(LedgerKind.REST, rest, (), "")))
+    found = Ledger(
         condition=cpu.condition,
         baseline=cpu.panel.baseline,
         cpu=amount(cpu.us),
-        lines=tuple(lines),
+        lines=lines,
         elapsed=elapsed,
         waiting=None if elapsed is None or len(cpu.panel.trials) < _FEWEST_BLOCKS else amount(_waited(cpu, draws)),
         in_rest=tuple(absent),
     )
+    return _with_functions(found, explained) if has_much_rest(found) else found
+
+
+def has_much_rest(ledger: Ledger) -> bool:
+    """Whether lines leave more of the extra CPU than `MUCH`, and there is any to explain."""
+    rest = ledger.line(LedgerKind.REST)
+    return rest is not None and rest.share is not None and rest.share > MUCH
+
+
+def may_have_much_rest(ledger: Ledger) -> bool:
+    """The same by medians alone, which are all that a first round has, so that functions are sampled in time."""
+    rest = ledger.line(LedgerKind.REST)
+    return rest is not None and ledger.cpu.us > 0 and rest.amount.us > MUCH * ledger.cpu.us
+
+
+def _with_functions(ledger: Ledger, explained: Explained) -> Ledger:
+    """With the functions that a profile says the rest is made of, or why that cannot be said."""
+    profile = explained.profiles.get(ledger.condition.key)
+    if profile is None:
+        return replace(ledger, where_unknown=explained.why_no_profile or "functions were not sampled")
+    is_timed = any(line.is_timed for line in ledger.lines)
+    of_rest = [one for one in profile.functions if _is_told_apart(one) and not _has_line(one, is_timed=is_timed)]
+    largest = sorted(of_rest, key=lambda one: -one.difference_ns)[:FUNCTIONS_NAMED]
+    samples = f"{profile.baseline.samples:,} and {profile.condition.samples:,} samples"
+    unseen = f"no function outside its ciphers took more than on the plain twin that {samples} tell apart from chance"
+    return replace(ledger, functions=tuple(largest), where_unknown="" if largest else unseen)
+
+
+def _is_told_apart(one: FunctionShare) -> bool:
+    """Whether a function took more than on the plain twin, by twice the standard error of so many samples."""
+    sides = ((one.plain_ns, one.plain_samples), (one.encrypted_ns, one.encrypted_samples))
+    errors = [ns / math.sqrt(samples) for ns, samples in sides if samples]
+    return one.difference_ns > _TOLD_APART * math.hypot(*errors)
+
+
+def _has_line(one: FunctionShare, *, is_timed: bool) -> bool:
+    """Whether a function is in the cipher's line: of timed calls OpenSSL's own, of priced pages all ciphers."""
+    return one.dso.startswith(_OPENSSL) if is_timed else one.function_class in _CIPHERS
+
+
+def _with_timed(
+    parts: list[_Part], absent: list[str], timed: Timed, cpu: Difference, prices: PagePrices | None, draws: Draws
+) -> tuple[list[_Part], list[str]]:
+    """Lines of the cipher and its MAC as the engine's own calls took; of the others, extra I/O stays."""
+    own = _trials_of(cpu.panel, cpu.condition)
+    pages = None if prices is None else crossed_pages(cpu.panel, cpu.condition, prices)
+    logs = np.log([m.cpu_seconds / m.counted_operations for m in own if m.counted_operations and m.cpu_seconds])
+    scatter = float(logs.std(ddof=1)) if len(logs) > 1 else 0.0
+    found = []
+    for kind in (LedgerKind.CIPHER, LedgerKind.INTEGRITY):
+        if calls := timed.mean(kind, pages):
+            us = draws.timed(timed.us(kind, pages), scatter)
+            found.append(_Part(kind, us, tuple(map(_item, calls)), _TIMED, is_timed=True))
+    kept = [part for part in parts if part.kind is LedgerKind.IO]
+    left = [words for words in absent if words.partition(":")[0] in ("extra I/O", "pages that the scope leaves plain")]
+    left.append("log: calls for it are timed with those for pages, and in the cipher's line")
+    return [*found, *kept], left
+
+
+def _item(calls: TimedCalls) -> LedgerItem:
+    """Starts of a cipher, which are its pages or records, and what one takes with all its calls."""
+    count = calls.starts or calls.calls
+    what = {"cipher": f"{calls.name} {calls.direction}ions", "mac": f"calls of {calls.name}"}.get(
+        calls.kind, calls.name
+    )
+    us = calls.us / count
+    return LedgerItem(what, count, us, (us, us))
 
 
 def _parts(cpu: Difference, prices: PagePrices | None, draws: Draws) -> tuple[list[_Part], list[str]]:
@@ -265,6 +239,12 @@ def crossed_pages(panel: Panel, condition: Condition, prices: PagePrices) -> tup
     """Pages that an operation decrypts and encrypts under one condition, means over trials; None where not counted."""
     read, written = (_counts(_trials_of(panel, condition), counter) for counter in _crossed(prices))
     return None if read is None or written is None else (float(read.mean()), float(written.mean()))
+
+
+def crossed_of(measured: Measurement, prices: PagePrices) -> tuple[float, float] | None:
+    """Pages that one trial decrypted and encrypted, in all; None where they are not counted."""
+    read, written = (counter(measured) for counter in _crossed(prices))
+    return None if read is None or written is None else (float(read), float(written))
 
 
 def _crossed(prices: PagePrices) -> tuple[Counter, Counter]:
@@ -326,7 +306,7 @@ def _priced(
         LedgerItem(what, float(count.mean()), price.us, price.quartiles)
         for what, count, price in zip(done, counts, prices, strict=True)
     )
-    return _Part(kind, sum(products, np.zeros(_DRAWS)), items, source)
+    return _Part(kind, sum(products, np.zeros(DRAWS)), items, source)
 
 
 def _log(price: Price, logged: FloatArray, counted: str, draws: Draws) -> _Part:
@@ -339,124 +319,22 @@ def _io(plain: Sequence[Price], extra: Sequence[FloatArray], what: str, draws: D
     return _priced(LedgerKind.IO, extra, plain, done, f"plain {what}", draws)
 
 
-def _between_threads(known: _Known) -> Iterator[str]:
-    if known.profile is None:
-        yield "spinning and scheduling: they are sampled with --profile"
-    else:
-        for kind, of in _SAMPLED.items():
-            if _sampled(known.profile, of) is None:
-                yield f"{kind.value}: no sample was of it"
-    if known.crowding and max(known.crowding) >= _CROWDED and _crowded(known, None) is None:
-        least, most = (f"{end:.1f}" for end in (min(known.crowding), max(known.crowding)))
-        times = f"{most} times the CPU time" if least == most else f"{least} to {most} times the CPU time, by turns"
-        how = "; how long they were is " + ("not known" if known.profile is not None else "sampled with --profile")
-        yield f"CPUs that slow one another: with all at work a loop took {times}{how}"
-
-
-def _switches(cpu: Difference) -> str:
-    """How often threads slept and were woken beyond the plain twin's, where that is told apart from the scatter."""
-    own, plain = (
-        _counts(_trials_of(cpu.panel, of), lambda m: float(m.voluntary_switches))
-        for of in (cpu.condition, cpu.panel.baseline)
-    )
-    if own is None or plain is None or len(own) < _FEWEST_BLOCKS:
-        return ""
-    more = own - plain
-    rounds = np.unique(cpu.panel.rounds)
-    # As in `Draws.mean`: blocks of a round share their instances.
-    means = np.array([more[cpu.panel.rounds == at].mean() for at in rounds]) if len(rounds) >= _FEWEST_ROUNDS else more
-    error = float(means.std(ddof=1)) / math.sqrt(len(means))
-    if more.mean() <= max(_TOLD_APART * error, _SWITCHES_MORE * plain.mean()):
-        return ""
-    return f"threads slept and were woken {_rounded(more.mean())} times more an operation than plain"
-
-
-def _rounded(count: float) -> str:
-    return f"{count:,.0f}" if count >= 10 else f"{count:.2g}"
-
-
-def _sampled(profile: CpuProfile | None, of: FunctionClass) -> ClassShare | None:
-    """What was sampled of a class; None where nothing was."""
-    classes = () if profile is None else profile.classes
-    return next((one for one in classes if one.function_class is of), None)
-
-
-def _of_samples(kind: LedgerKind, sampled: ClassShare, counted: str, draws: Draws) -> _Part:
-    """A class of the profile as a line, with words of what was counted beside it.
-
-    How rounds scatter says how sure it is: they have instances of their own, so the luck of these is in it, and the
-    number of samples. The first may have more passes than others; then it weighs more, and all are less sure than as
-    many alike. To that comes what prices have, too, since trials are not quite as profiles are. Of few rounds neither
-    side is surer than a price is.
-    """
-    us = sampled.difference_ns / 1e3
-    if len(sampled.rounds) >= _FEWEST_ROUNDS:
-        weights = np.array([of.operations for of in sampled.rounds], dtype=np.float64)
-        scatter = float(np.std([of.difference_ns for of in sampled.rounds], ddof=1)) / 1e3
-        error = scatter * math.sqrt(float((weights**2).sum())) / float(weights.sum())
-        found = us + error * draws.student(len(weights) - 1) + TRANSFER * us * draws.normal()
-    else:
-        low, high = sampled.interval95
-        of_samples = (high - low) / 1e3 / _INTERVAL_OF_NORMAL
-        sides = (TRANSFER * side / 1e3 for side in (sampled.plain_ns, sampled.encrypted_ns))
-        found = us + math.hypot(of_samples, *sides) * draws.normal()
-    source = "sampled, in the CPU profile"
-    return _Part(kind, found, (), f"{source}; {counted}" if counted else source)
-
-
-def _crowded(known: _Known, spun: ClassShare | None) -> tuple[float, float] | None:
-    """CPU time of a plain and of an encrypted operation while all others were at work beside it, or its like, µs.
-
-    With k of n CPUs at work, each of the k has a chance of (k - 1) / (n - 1) that the one that it shares a core with is
-    among them. A thread that spins is in a line of its own, and slows nobody: PAUSE leaves the core's units to others.
-    """
-    if known.profile is None or not known.crowding:
-        return None
-    sides = known.profile.baseline.at_work_ns, known.profile.condition.at_work_ns
-    if not all(len(side) > 1 for side in sides):
-        return None
-    spins = (0.0, 0.0) if spun is None else (spun.plain_ns, spun.encrypted_ns)
-    plain, encrypted = (_beside(side, ns) / 1e3 for side, ns in zip(sides, spins, strict=True))
-    return plain, encrypted
-
-
-def _beside(at_work_ns: Sequence[float], spun_ns: float) -> float:
-    others = len(at_work_ns) - 1
-    several = {count: ns * count for count, ns in enumerate(at_work_ns, 1) if count > 1}
-    weighted = sum(ns * (count - 1) / others for count, ns in several.items())
-    share = weighted / sum(several.values()) if weighted else 0.0
-    # Its own time, and that of whoever it would have slowed.
-    return max(0.0, weighted - 2 * share * spun_ns)
-
-
-def _crowding(crowded: tuple[float, float], ratios: Sequence[float], draws: Draws) -> _Part:
-    """CPU time beside others times the share of it that their being at work makes up, as a loop has it."""
-    plain, encrypted = crowded
-    sd = math.hypot(TRANSFER * plain, TRANSFER * encrypted)
-    slowed = draws.moments([1.0 - 1.0 / ratio for ratio in ratios])
-    mean, scatter = OF_THE_LOOP
-    slowed = slowed * (mean + scatter * draws.normal())
-    us = (encrypted - plain + sd * draws.normal()) * slowed
-    price = (1e3 * float(at) for at in np.percentile(slowed, (50, 25, 75)))
-    item = LedgerItem("ms beside others at work", (encrypted - plain) / 1e3, next(price), (next(price), next(price)))
-    return _Part(LedgerKind.CROWDING, us, (item,), "overlap in the CPU profile, a loop's CPU time")
-
-
 def _extra(own: Sequence[Measurement], plain: Sequence[Measurement], counter: Counter, draws: Draws) -> FloatArray:
     """A count beyond the baseline's, block by block, since work differs between blocks."""
     counts, others = _counts(own, counter), _counts(plain, counter)
-    return np.zeros(_DRAWS) if counts is None or others is None else draws.count(counts - others)
+    return np.zeros(DRAWS) if counts is None or others is None else draws.count(counts - others)
 
 
 def _waited(cpu: Difference, draws: Draws) -> FloatArray:
-    """What an operation waited longer: response time less CPU time, over the baseline's in the same block."""
-
-    def off_cpu(measured: Measurement) -> float:
-        return measured.response_ns / 1e3 - measured.cpu_seconds * _US / measured.operations
-
+    """What an operation waited longer than the baseline's in the same block."""
     own, plain = (_trials_of(cpu.panel, of) for of in (cpu.condition, cpu.panel.baseline))
-    longer = np.array([off_cpu(m) - off_cpu(p) for m, p in zip(own, plain, strict=True)])
+    longer = np.array([waiting_us(m) - waiting_us(p) for m, p in zip(own, plain, strict=True)])
     return draws.mean(longer, cpu.panel.rounds.astype(np.float64))
+
+
+def waiting_us(measured: Measurement) -> float:
+    """What an operation of a trial waited: its response time less its CPU time."""
+    return measured.response_ns / 1e3 - measured.cpu_seconds * _US / measured.operations
 
 
 def _trials_of(panel: Panel, condition: Condition) -> list[Measurement]:
@@ -478,20 +356,6 @@ def _counts(measured: Sequence[Measurement], counter: Counter) -> FloatArray | N
     return np.array(known) if known and len(known) == len(found) else None
 
 
-def amount(us: FloatArray) -> Amount:
-    """The median of draws, and their shortest interval of 95 %."""
-    return Amount(float(np.median(us)), shortest(us))
-
-
-def shortest(draws: FloatArray, mass: float = _MASS) -> tuple[float, float]:
-    """The shortest interval that holds this much of the draws."""
-    ordered = np.sort(draws)
-    inside = math.ceil(mass * len(ordered))
-    widths = ordered[inside - 1 :] - ordered[: len(ordered) - inside + 1]
-    at = int(np.argmin(widths))
-    return float(ordered[at]), float(ordered[at + inside - 1])
-
-
 def _line(part: _Part, cpu: FloatArray) -> LedgerLine:
     is_told = shortest(cpu)[0] > 0.0
     shares = part.us / np.maximum(cpu, 1e-9)
@@ -502,4 +366,5 @@ def _line(part: _Part, cpu: FloatArray) -> LedgerLine:
         share_hdi95=shortest(shares) if is_told else None,
         items=part.items,
         source=part.source,
+        is_timed=part.is_timed,
     )

@@ -1,8 +1,8 @@
 """What is known of instance effects before a run: nearly nothing, or what a calibration of this machine found.
 
-An instance's *effect* (in code its luck: layout, start-up) is what it differs by from others like it. Without a calibration
-its standard deviation has a half-Cauchy prior with a scale of 1 %: most machines show less, and its heavy tail lets a
-single odd instance be seen as what it is.
+An instance's *effect* (in code its luck: layout, start-up) is what it differs by from others like it. Without a
+calibration its standard deviation has a half-Cauchy prior with a scale of 1 %: most machines show less, and its heavy
+tail lets a single odd instance be seen as what it is.
 
 A calibration's posterior becomes the next run's prior, with two reservations. Luck may have changed since, so its
 log sd is widened by `BETWEEN_SITTINGS`. And it may have changed out of all knowledge (other neighbours, another disk),

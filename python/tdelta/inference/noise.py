@@ -3,8 +3,9 @@
 ``y = v_block + p_place + m_(round, condition) + eps``, ``eps ~ t_nu(0, sigma_kind)``. Blocks, places in the block and
 instances are free parameters (places are shrunk towards 0); each *kind* of condition (plain twins, and every treatment)
 has a sigma of its own, weakly pooled; nu is averaged over a grid. Blocks take the drift away, places the order within a
-block, the t the odd trial that a checkpoint or a neighbour hit. What the t discounts is not lost: `tdelta.inference.stalls`
-puts it back into the ratio of means. Nothing here knows which condition is the baseline: that is stage 2.
+block, the t the odd trial that a checkpoint or a neighbour hit. What the t discounts is not lost:
+`tdelta.inference.stalls` puts it back into the ratio of means. Nothing here knows which condition is the baseline:
+that is stage 2.
 
 Fitting is by ECM (Liu and Rubin 1995, Statistica Sinica 5:19) on the restricted likelihood: blocks and instances take
 up to half of the observations, and without the restriction sigma would come out too small by as much.
@@ -249,8 +250,8 @@ def _rescale(
     fitted: FloatArray,
     state: _State,
 ) -> None:
-    """Each kind's sigma from its own squares, over the degrees of freedom that blocks, instances and places leave it."""
-    share = there / of_column
+    """Each kind's sigma from its own squares, over the degrees of freedom that blocks, instances and places leave
+    it.""" share = there / of_column
     free = (1.0 - share / share.sum(axis=2, keepdims=True)) * (1.0 - 1.0 / trials_in)[:, None] * there
     of_kind = np.equal.outer(np.arange(design.kind_count), design.kinds).astype(np.float64)
     df = np.einsum("gk,nbk->ng", of_kind, free)

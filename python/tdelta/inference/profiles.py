@@ -13,8 +13,8 @@ is not in it; verdicts are for that.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -28,7 +28,6 @@ from tdelta.records import (
     FunctionShare,
     ProfiledSide,
     Role,
-    RoundDifference,
     Sampled,
 )
 
@@ -36,30 +35,9 @@ FUNCTIONS_KEPT = 40
 _DRAWS = 20_000
 _SEED = 20_001
 _ENDS = (2.5, 97.5)
-_SPINS = (FunctionClass.DATABASE, FunctionClass.LIBRARY)
-"""Classes of which what spins is told apart: the database's own, and the C library's, which it waits in."""
-
 _JEFFREYS = 0.5
 
 _Draws = npt.NDArray[np.float64]
-
-
-@dataclass(frozen=True, slots=True)
-class OfRound:
-    """What one round sampled on one condition: CPU time of each class, ns, and the operations it is of."""
-
-    operations: int
-    cpu_ns: Mapping[FunctionClass, int]
-
-    def of(self, one: FunctionClass) -> float:
-        """CPU time of a class, ns an operation."""
-        return self.cpu_ns.get(one, 0) / self.operations
-
-    def with_more(self, other: OfRound) -> OfRound:
-        """Together with what another sitting found in the same round."""
-        classes = dict.fromkeys((*self.cpu_ns, *other.cpu_ns))
-        cpu_ns = {of: self.cpu_ns.get(of, 0) + other.cpu_ns.get(of, 0) for of in classes}
-        return OfRound(self.operations + other.operations, cpu_ns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +48,6 @@ class Profiled:
     trials: int
     operations: int
     functions: tuple[Sampled, ...]
-    at_work_ns: tuple[int, ...] = ()
-    """How long exactly one, two and more CPUs were at work, in all; empty where that is not known."""
-
-    rounds: Mapping[int, OfRound] = field(default_factory=dict)
-    """The same by round; empty where rounds were not told apart."""
 
     @property
     def samples(self) -> int:
@@ -100,12 +73,7 @@ def compare(plain: Profiled, encrypted: Profiled) -> CpuProfile:
     whole = np.sum(list(drawn.values()), axis=0)
     interval = _interval(whole)
     is_told = interval[0] > 0 or interval[1] < 0
-    classes = [
-        dataclasses.replace(
-            _class_share(functions, of, draws, whole if is_told else None), rounds=_by_round(plain, encrypted, of)
-        )
-        for of, draws in drawn.items()
-    ]
+    classes = [_class_share(functions, of, draws, whole if is_told else None) for of, draws in drawn.items()]
     difference = sum(one.difference_ns for one in functions)
     return CpuProfile(
         baseline=_side(plain),
@@ -119,8 +87,7 @@ def compare(plain: Profiled, encrypted: Profiled) -> CpuProfile:
 
 def _side(of: Profiled) -> ProfiledSide:
     cpu_ns = sum(one.cpu_ns for one in of.functions) / of.operations
-    at_work_ns = tuple(ns / of.operations for ns in of.at_work_ns)
-    return ProfiledSide(of.condition, of.trials, of.operations, of.samples, cpu_ns, at_work_ns)
+    return ProfiledSide(of.condition, of.trials, of.operations, of.samples, cpu_ns)
 
 
 def _weight(one: FunctionShare) -> tuple[float, float, str]:
@@ -134,48 +101,27 @@ def _functions(plain: Profiled, encrypted: Profiled) -> list[FunctionShare]:
     ]
 
 
-def by_class(functions: Iterable[Sampled]) -> dict[FunctionClass, int]:
-    """CPU time of each class, ns."""
-    found: dict[FunctionClass, int] = {}
-    for one in functions:
-        of = _class_of(one)
-        found[of] = found.get(of, 0) + one.cpu_ns
-    return found
-
-
-def _by_round(plain: Profiled, encrypted: Profiled, of: FunctionClass) -> tuple[RoundDifference, ...]:
-    """The rounds that sampled both sides, in their order."""
-    numbers = sorted(plain.rounds.keys() & encrypted.rounds.keys())
-    pairs = [(plain.rounds[number], encrypted.rounds[number]) for number in numbers]
-    return tuple(
-        RoundDifference(before.operations, after.of(of) - before.of(of))
-        for before, after in pairs
-        if before.operations and after.operations
-    )
-
-
 def _class_of(one: Sampled) -> FunctionClass:
-    of = class_of(one.symbol, one.dso, is_kernel=one.is_kernel)
-    return FunctionClass.SPINNING if one.is_spinning and of in _SPINS else of
+    return class_of(one.symbol, one.dso, is_kernel=one.is_kernel)
 
 
-_Key = tuple[str, str, bool, bool]
+_Key = tuple[str, str, bool]
 
 
 def _by_function(side: Profiled) -> dict[_Key, Sampled]:
-    return {(one.dso, one.symbol, one.is_kernel, one.is_spinning): one for one in side.functions}
+    return {(one.dso, one.symbol, one.is_kernel): one for one in side.functions}
 
 
 def _function(
     key: _Key, plain: Sampled | None, encrypted: Sampled | None, plain_side: Profiled, encrypted_side: Profiled
 ) -> FunctionShare:
-    dso, symbol, is_kernel, is_spinning = key
+    dso, symbol, is_kernel = key
     plain_ns = 0.0 if plain is None else plain.cpu_ns / plain_side.operations
     encrypted_ns = 0.0 if encrypted is None else encrypted.cpu_ns / encrypted_side.operations
     return FunctionShare(
         function=symbol.partition("@")[0],
         dso=called(dso),
-        function_class=_class_of(Sampled(dso, symbol, 0, 0, is_kernel, is_spinning)),
+        function_class=_class_of(Sampled(dso, symbol, 0, 0, is_kernel)),
         plain_ns=plain_ns,
         encrypted_ns=encrypted_ns,
         difference_ns=encrypted_ns - plain_ns,

@@ -1,15 +1,16 @@
 """Stage 2: from instances to conditions, over a grid of instance effects and noise.
 
 ``m_(round, twin) = a_round + theta_condition + u_(round, twin) + noise``, ``u ~ N(0, tau)`` on plain twins and
-``u ~ N(0, rho tau)`` on those of a treatment, ``log rho ~ N(0, 0.6)``. ``tau ~ HalfCauchy(1 %)``: most machines are alike
-to a few thousandths, and one odd instance must be able to say that this one is not; the grid reaches to 300 %. The noise of
-a trial is each kind's own (`tdelta.inference.noise`). The baseline and its A/A twin both have theta = 0, a treatment and its
-B/B twin share theirs: what they differ by speaks of the instance effects, as the scatter between rounds does.
+``u ~ N(0, rho tau)`` on those of a treatment, ``log rho ~ N(0, 0.6)``. ``tau ~ HalfCauchy(1 %)``: most machines are
+alike to a few thousandths, and one odd instance must be able to say that this one is not; the grid reaches to 300 %.
+The noise of a trial is each kind's own (`tdelta.inference.noise`). The baseline and its A/A twin both have theta = 0, a
+treatment and its B/B twin share theirs: what they differ by speaks of the instance effects, as the scatter between
+rounds does.
 
-Given the variances all is Gaussian and closed: the rounds are integrated flat, which leaves a small matrix of thetas. Strata
-share tau. theta is integrated flat here; its prior comes in afterwards (`posterior.posterior`), for each condition on its
-own. That leaves out the pull of the *other* conditions' priors through the shared baseline: variance over 0.5^2 of their
-thetas, which is under a thousandth of the interval's width.
+Given the variances all is Gaussian and closed: the rounds are integrated flat, which leaves a small matrix of thetas.
+Strata share tau. theta is integrated flat here; its prior comes in afterwards (`posterior.posterior`), for each
+condition on its own. That leaves out the pull of the *other* conditions' priors through the shared baseline: variance
+over 0.5^2 of their thetas, which is under a thousandth of the interval's width.
 """
 
 from __future__ import annotations
@@ -180,8 +181,8 @@ def fit_rounds(
 
     Args:
         strata: stage 1's answer for each stratum.
-        thetas: for each stratum, shape (K,): 0 for plain twins (at least one), else the number of the column's condition.
-        luck: what a calibration of this machine found of tau; None: the half-Cauchy alone.
+        thetas: for each stratum, shape (K,): 0 for plain twins (at least one), else the number of the column's
+        condition. luck: what a calibration of this machine found of tau; None: the half-Cauchy alone.
         scale: of the half-Cauchy, a share.
         nodes: how finely the grid is cut.
     """
@@ -196,7 +197,8 @@ def fit_rounds(
 
 
 def _sigma_nodes(variance: float, df: float, count: int) -> tuple[FloatArray, FloatArray]:
-    """Nodes of one kind's noise variance, and their log weights: prior N(log 0.03, 1.5^2) of log sigma times chi-square.
+    """Nodes of one kind's noise variance, and their log weights: prior N(log 0.03, 1.5^2) of log sigma times
+    chi-square.
 
     "Sigma" here is the root of `InstanceMeans.variance`, the t's scale times ``sqrt((nu + 3) / (nu + 1))``.
     """
@@ -214,8 +216,8 @@ def _sigma_nodes(variance: float, df: float, count: int) -> tuple[FloatArray, Fl
 def _stratum_grid(means: InstanceMeans, thetas: NDArray[np.intp], conditions: tuple[int, ...], nodes: Nodes) -> _Grid:
     """The likelihood of everything at each node, thetas and rounds integrated flat.
 
-    The kinds of ``conditions`` have a rho and a sigma of their own to be integrated over; other treatments' instances are
-    taken to differ as plain ones do, and their noise as it was found.
+    The kinds of ``conditions`` have a rho and a sigma of their own to be integrated over; other treatments' instances
+    are taken to differ as plain ones do, and their noise as it was found.
     """
     own = {int(means.kinds[thetas == c + 1][0]) for c in conditions} - {0}
     log_weights, variance = _variances(means, own, nodes)

@@ -1,4 +1,5 @@
-"""The odd trials of each condition: how many count for little, and how much time lies in them. Shown, never decided on."""
+"""The odd trials of each condition: how many count for little, and how much time lies in them. Shown, never decided
+on."""
 
 from __future__ import annotations
 

@@ -6,14 +6,14 @@ too: the *ratio of means* is ``exp(theta) M_condition / M_plain``, where M is th
 typical cost has counted already, its *excess*, is ``exp(residual) - 1 - influence``: next to nothing for a trial as
 expected, ``f - 1`` for one that took f times as long.
 
-Excesses come in two kinds. Small ones are many, and their mean is normal. Large ones are rare *events*: stalls. One that
-lasts over neighbouring blocks of a round is one event, on however many of a condition's twins it was met. Their sum is a
-weighted Poisson count, and its posterior a gamma distribution with the same mean and variance, half the draws with the
-largest event once more, as one that just was not met (Fay and Feuer 1997, Statistics in Medicine 16:791; in the mid-p form
-of Fay and Kim 2017, Biometrical Journal 59:1174). Where a condition met none, another may have met some, on the same
-machine: each is given a few events' worth of what all conditions met together, and how many is estimated from how
-unevenly they met them (a Dirichlet-multinomial over four strengths). So a stall or two on one side does not pass for a
-difference, and many on one side alone do.
+Excesses come in two kinds. Small ones are many, and their mean is normal. Large ones are rare *events*: stalls. One
+that lasts over neighbouring blocks of a round is one event, on however many of a condition's twins it was met. Their
+sum is a weighted Poisson count, and its posterior a gamma distribution with the same mean and variance, half the draws
+with the largest event once more, as one that just was not met (Fay and Feuer 1997, Statistics in Medicine 16:791; in
+the mid-p form of Fay and Kim 2017, Biometrical Journal 59:1174). Where a condition met none, another may have met
+some, on the same machine: each is given a few events' worth of what all conditions met together, and how many is
+estimated from how unevenly they met them (a Dirichlet-multinomial over four strengths). So a stall or two on one side
+does not pass for a difference, and many on one side alone do.
 """
 
 from __future__ import annotations

@@ -129,8 +129,8 @@ def _hard_reasons(
         )
     elif decide(estimate, rope) is not decision:
         yield (
-            f"{grounds.rounds} {'round' if grounds.rounds == 1 else 'rounds'}: instance effects were hardly measured, so the"
-            f" 99 % HDI would have to lie beyond ±{100 * rope:g} %"
+            f"{grounds.rounds} {'round' if grounds.rounds == 1 else 'rounds'}: instance effects were hardly measured,
+            so the" f" 99 % HDI would have to lie beyond ±{100 * rope:g} %"
         )
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from tdelta.measure.aes import CryptoKind, cannot_hide, cpu_has_aes, hidden_environment
     from tdelta.measure.floor import Floor, FloorCell, floor_us_per_page, measure_floor, page_floor
-    from tdelta.measure.machine import cpu_crowding, machine_facts
+    from tdelta.measure.machine import machine_facts
     from tdelta.measure.pressure import PressureMeter
     from tdelta.measure.space import (
         free_disk_bytes,
@@ -28,7 +28,7 @@ else:
         __name__,
         aes=("CryptoKind", "cannot_hide", "cpu_has_aes", "hidden_environment"),
         floor=("Floor", "FloorCell", "floor_us_per_page", "measure_floor", "page_floor"),
-        machine=("cpu_crowding", "machine_facts"),
+        machine=("machine_facts",),
         pressure=("PressureMeter",),
         space=(
             "free_disk_bytes",
@@ -47,7 +47,6 @@ __all__ = [
     "FloorCell",
     "PressureMeter",
     "cannot_hide",
-    "cpu_crowding",
     "cpu_has_aes",
     "floor_us_per_page",
     "free_disk_bytes",

@@ -10,11 +10,9 @@ import os
 import platform
 import re
 import shlex
-import statistics
 from dataclasses import dataclass
 from pathlib import Path
 
-from tdelta import _native
 from tdelta.measure.procfs import parse_meminfo, read_cgroup_memory, read_text
 
 RELEVANT_FLAGS = (
@@ -28,9 +26,6 @@ RELEVANT_FLAGS = (
     "cpuid_fault",
 )
 """The x86 flags of ``/proc/cpuinfo`` that decide what encryption costs, and whether AES can be switched off."""
-
-
-_CROWDING_PASSES = 7
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,16 +63,6 @@ def machine_facts(directory: Path, root: Path = Path("/")) -> dict[str, object]:
         **_memory_facts(root),
         **_storage_facts(directory, root),
     }
-
-
-def cpu_crowding() -> float | None:
-    """The CPU time of a loop while all usable CPUs are at work, over that of the same loop alone; None with one CPU.
-
-    About 1 where CPUs have a core each, up to 2 and more where two share one (simultaneous multithreading). Virtual
-    machines do not tell which do, and their CPUs may move: it is one moment's. It takes less than a tenth of a second.
-    """
-    ratios = _native.cpu_crowding(sorted(os.sched_getaffinity(0)), _CROWDING_PASSES)
-    return statistics.median(ratios) if ratios else None
 
 
 def parse_cpuinfo(text: str) -> Cpu:

@@ -16,7 +16,6 @@ import contextlib
 import ctypes
 import dataclasses
 import os
-import platform
 import re
 import shutil
 import signal
@@ -24,19 +23,16 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import zip_longest
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Self
 
 from tdelta.errors import EnvironmentFault
 from tdelta.measure.children import ready
-from tdelta.measure.overlap import SHOWN, Work, work_of
+from tdelta.measure.own_threads import SHOWN, OwnThreads, threads_of
 from tdelta.measure.procfs import read_text
-from tdelta.measure.spinning import code_of, spinning_samples
 from tdelta.records import Sampled
 
 FREQUENCY_HZ = 999
@@ -68,7 +64,7 @@ _END_SECONDS = 30.0
 _AGAIN_SECONDS = 2.0
 _REPORT_SECONDS = 120.0
 _MOST_ON_DISK_MIB = 256
-"""To be read in less than `_REPORT_SECONDS`, several times: some 5 million switches."""
+"""To be read in less than `_REPORT_SECONDS`, twice."""
 
 _TRIES = 3
 """A server's processes come and go: one that is gone when perf looks for it makes perf give up."""
@@ -86,13 +82,11 @@ _LOOKS_AT_CPUS_SINCE = (5, 15)
 class Recording:
     """All functions that were seen in one recording.
 
-    ``has_kernel`` says whether the kernel's could be; ``at_work_ns`` is how long exactly one, two and more CPUs were at
-    work, and empty where that is not known; ``is_lost`` says that perf could not write everything down.
+    ``has_kernel`` says whether the kernel's could be; ``is_lost`` that perf could not write everything down.
     """
 
     functions: tuple[Sampled, ...]
     has_kernel: bool = True
-    at_work_ns: tuple[int, ...] = ()
     is_lost: bool = False
 
 
@@ -140,30 +134,24 @@ class Perf:
         Raises:
             EnvironmentFault: perf cannot read it.
         """
-        work = self._work(samples)
+        own = self._own_threads(samples)
         # No children: there are no call chains. By dso and symbol: what a stripped file does not name is an address.
         # By thread, which perf calls pid: told to leave processes out (--pid), perf 6.1 counts a symbol that several
         # have for the first that it sees there.
         words = ["--stdio", "--sort", "pid,dso,sym", "-F", "sample,period,pid,dso,sym", "-t", "\t"]
         with self._telling("report", samples.file, *words, "--no-children", "--percent-limit", "0") as printed:
-            recording = parse_report(printed, work.threads)
-        if platform.machine() == "x86_64":
-            with contextlib.suppress(EnvironmentFault):
-                with self._telling("script", samples.file, "-F", "pid,ip,sym,dso", "--show-mmap-events") as printed:
-                    spins = spinning_samples(printed, code_of, work.processes)
-                recording = with_spinning(recording, spins)
-        return dataclasses.replace(recording, at_work_ns=work.at_work_ns, is_lost=work.is_lost)
+            recording = parse_report(printed, own.threads)
+        return dataclasses.replace(recording, is_lost=own.is_lost)
 
-    def _work(self, samples: Samples) -> Work:
-        cpus = len(os.sched_getaffinity(0))
+    def _own_threads(self, samples: Samples) -> OwnThreads:
         try:
             with self._telling("script", samples.file, *SHOWN) as printed:
-                return work_of(printed, cpus, samples.processes)
+                return threads_of(printed, samples.processes)
         except EnvironmentFault:
             if samples.processes is not None:
                 raise
             # Functions are worth having without it, where nobody else's are among them.
-            return Work(())
+            return OwnThreads()
 
     @contextlib.contextmanager
     def _telling(self, command: str, file: Path, *words: str) -> Iterator[Iterator[str]]:
@@ -251,7 +239,7 @@ def _has_maps(pid: int) -> bool:
 def _buffers() -> list[str]:
     """Arguments for larger buffers than perf's own, where this process may lock memory.
 
-    All switches go through them, and where CPUs are busy perf waits for one.
+    Where CPUs are busy perf waits for one, too.
     """
     if not _has_right(_CAP_IPC_LOCK):
         return []
@@ -286,7 +274,7 @@ class Sampling:
             else ["-e", "cpu-clock", "-p", ",".join(map(str, pids))]
         )
         command = [program, "record", *where, "-F", str(FREQUENCY_HZ), "-D", "-1"]
-        command += ["--switch-events", "--sample-cpu", *_buffers()]
+        command += ["--sample-cpu", *_buffers()]
         command += ["--control", f"fd:{orders},{answers}", "-o", str(file)]
         # No copies of the programs go to ~/.debug, where perf would keep them.
         command += ["--no-buildid", "--no-buildid-cache"]
@@ -459,38 +447,14 @@ def parse_report(printed: Iterable[str], threads: Collection[int] | None = None)
     return Recording(functions, has_kernel)
 
 
-def with_spinning(recording: Recording, spins: Mapping[tuple[str, str], int]) -> Recording:
-    """A recording in which samples of a function that spins stand apart from the others of that function.
-
-    Args:
-        recording: of functions as such.
-        spins: samples that spin, by the path of the file and the symbol.
-    """
-    left: Counter[tuple[str, str]] = Counter()
-    for (path, symbol), samples in spins.items():
-        left[_file_name(path), symbol] += samples
-    functions = []
-    for one in recording.functions:
-        # perf reads its file twice, and may name a function differently; what is not found stays where it was.
-        samples = 0 if one.is_kernel else min(one.samples, left[one.dso, one.symbol])
-        cpu_ns = round(one.cpu_ns * samples / one.samples) if samples else 0
-        if samples < one.samples:
-            functions.append(dataclasses.replace(one, samples=one.samples - samples, cpu_ns=one.cpu_ns - cpu_ns))
-        if samples:
-            functions.append(dataclasses.replace(one, samples=samples, cpu_ns=cpu_ns, is_spinning=True))
-    return dataclasses.replace(recording, functions=tuple(functions))
-
-
 def added(recordings: Iterable[Recording]) -> Recording:
     """Several recordings as one."""
     found: dict[Sampled, tuple[int, int]] = {}
     has_kernel = True
     is_lost = False
-    overlaps: list[tuple[int, ...]] = []
     for recording in recordings:
         has_kernel = has_kernel and recording.has_kernel
         is_lost = is_lost or recording.is_lost
-        overlaps.append(recording.at_work_ns)
         for one in recording.functions:
             key = dataclasses.replace(one, samples=0, cpu_ns=0)
             samples, cpu_ns = found.get(key, (0, 0))
@@ -498,9 +462,7 @@ def added(recordings: Iterable[Recording]) -> Recording:
     functions = tuple(
         dataclasses.replace(key, samples=samples, cpu_ns=cpu_ns) for key, (samples, cpu_ns) in found.items()
     )
-    # Where one of them does not know, the sum does not.
-    at_work_ns = tuple(sum(of) for of in zip_longest(*overlaps, fillvalue=0)) if all(overlaps) else ()
-    return Recording(functions, has_kernel, at_work_ns, is_lost)
+    return Recording(functions, has_kernel, is_lost)
 
 
 def _file_name(dso: str) -> str:

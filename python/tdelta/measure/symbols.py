@@ -88,23 +88,6 @@ _TABLE: tuple[_Row, ...] = (
         """,
     ),
 )
-_SCHEDULER = _one_of(
-    r"""
-    ^_*(io_)?schedule($|_timeout|_hrtimeout|_preempt|_idle|_user|\.) ^finish_task_switch ^_*switch_(to|mm|fpu)
-    ^_*(pick|put|set)_(next|prev)_?(task|entity) ^_*pick_(task|eevdf) ^(__|try_)?(en|de)queue_(task|entit)
-    ^try_to_wake_up ^ttwu_ ^_*wake_up($|_(q|bit|sync|common|state|process)) ^(default|autoremove|woken)_wake_function
-    ^select_(task_rq|idle) ^update_(curr|rq_clock|cfs|load_avg|min_vruntime|entity_lag) ^_*update_load_avg
-    ^(check|wakeup)_preempt ^resched_curr ^place_entity ^reweight_ent ^avg_vruntime ^vruntime_ ^entity_(eligible|lag)
-    ^psi_(task|group)_ ^raw_spin_rq_ ^prepare_(to_wait|task_switch) ^finish_wait ^(de)?activate_task
-    ^_*futex_ ^do_futex ^_*x64_sys_futex ^get_futex_ ^_*rseq_
-    """,
-    re.NOFLAG,
-)
-"""What the kernel calls what it does to put threads to sleep, to wake them and to switch between them.
-
-Where it holds interrupts off, samples are seen at the end of that: in ``finish_task_switch``, whatever is switched.
-What ends in ``_raw_spin_unlock_irqrestore``, a thread that is woken among much else, is not told apart and not here.
-"""
 
 _NOT_OF_KERNEL = (FunctionClass.CRYPTO, FunctionClass.COMPRESSION)
 _MODULES = {"__init__": "apsw", "_sqlite3": "sqlcipher3", "_duckdb": "duckdb", "_native": "tdelta"}
@@ -125,9 +108,7 @@ def class_of(symbol: str, dso: str, *, is_kernel: bool = False) -> FunctionClass
         )
         if fits:
             return FunctionClass.KERNEL if is_kernel and of in _NOT_OF_KERNEL else of
-    if not is_kernel:
-        return FunctionClass.DATABASE
-    return FunctionClass.SCHEDULING if _SCHEDULER.search(symbol) else FunctionClass.KERNEL
+    return FunctionClass.KERNEL if is_kernel else FunctionClass.DATABASE
 
 
 def _without_arguments(symbol: str) -> str:

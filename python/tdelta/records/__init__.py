@@ -28,7 +28,7 @@ from tdelta.records.events import (
     RunPlanned,
     TrialDone,
 )
-from tdelta.records.ledger import Amount, Ledger, LedgerItem, LedgerKind, LedgerLine
+from tdelta.records.ledger import Amount, Ledger, LedgerItem, LedgerKind, LedgerLine, TimedCalls
 from tdelta.records.observed import (
     ALL,
     RESPONSE_TIME,
@@ -50,7 +50,6 @@ from tdelta.records.profile import (
     FunctionClass,
     FunctionShare,
     ProfiledSide,
-    RoundDifference,
     Sampled,
 )
 from tdelta.records.results import (
@@ -162,7 +161,6 @@ __all__ = [
     "ProfiledSide",
     "PublishedCell",
     "Role",
-    "RoundDifference",
     "RoundStarted",
     "RunFacts",
     "RunNote",
@@ -189,6 +187,7 @@ __all__ = [
     "TailRatio",
     "TailUnit",
     "TimeSpent",
+    "TimedCalls",
     "Traces",
     "Trial",
     "TrialDone",

@@ -6,25 +6,21 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from tdelta.records.conditions import Condition
+from tdelta.records.profile import FunctionShare
 
 
 class LedgerKind(StrEnum):
     """A line of a ledger.
 
     ``cipher``: pages decrypted and encrypted. ``integrity``: their MAC. ``log``: log and binary log encrypted.
-    ``io``: pages, bytes or system time beyond the plain twins'. ``spinning``: threads that burn CPU while they wait for
-    others, as a CPU profile has it. ``scheduling``: what the kernel takes to put threads to sleep, wake and switch
-    them, out of the same profile. ``crowding``: CPUs that slow one another while several are at work, as far as that
-    profile saw them overlap. ``rest``: what no line explains; negative where the lines come to more than was measured.
+    ``io``: pages, bytes or system time beyond the plain twins'. ``rest``: what no line explains; negative where the
+    lines come to more than was measured.
     """
 
     CIPHER = "cipher"
     INTEGRITY = "integrity"
     LOG = "log"
     IO = "io"
-    SPINNING = "spinning"
-    SCHEDULING = "scheduling"
-    CROWDING = "crowding"
     REST = "rest"
 
 
@@ -47,10 +43,32 @@ class LedgerItem:
 
 
 @dataclass(frozen=True, slots=True)
+class TimedCalls:
+    """Calls of one cipher in one direction: ``starts`` are those that brought a key or an initialization vector.
+
+    ``kind`` is ``cipher``, ``mac``, ``random`` or ``context``, ``direction`` ``encrypt`` or ``decrypt``.
+    """
+
+    name: str
+    kind: str
+    direction: str
+    starts: float
+    calls: float
+    bytes: float
+    us: float
+
+    def times(self, factor: float) -> TimedCalls:
+        """So many times as much of it."""
+        counts = (self.starts, self.calls, self.bytes, self.us)
+        return TimedCalls(self.name, self.kind, self.direction, *(factor * count for count in counts))
+
+
+@dataclass(frozen=True, slots=True)
 class LedgerLine:
     """One line. ``share`` is of the CPU difference, None where that is not surely above zero.
 
     ``items`` are empty where a line is no product of counts and prices; ``source`` says what the prices are of.
+    ``is_timed`` says that they are what the engine's own calls took where they happened.
     """
 
     kind: LedgerKind
@@ -59,6 +77,7 @@ class LedgerLine:
     share_hdi95: tuple[float, float] | None
     items: tuple[LedgerItem, ...] = ()
     source: str = ""
+    is_timed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +87,8 @@ class Ledger:
     ``cpu`` is the difference in CPU time, ``lines`` its parts in the order of `LedgerKind`, the rest last; medians of
     lines need not add up exactly. ``elapsed`` is the difference in response time and ``waiting`` that less ``cpu``:
     what threads waited longer, for a CPU, too. ``in_rest`` says which costs have no line here, and why.
+    Where the rest is much, ``functions`` are those that a profile says it is made of, the largest difference first, and
+    ``where_unknown`` says why there are none.
     """
 
     condition: Condition
@@ -77,6 +98,8 @@ class Ledger:
     elapsed: Amount | None
     waiting: Amount | None
     in_rest: tuple[str, ...] = ()
+    functions: tuple[FunctionShare, ...] = ()
+    where_unknown: str = ""
 
     def line(self, kind: LedgerKind) -> LedgerLine | None:
         """One line, or None where it is absent."""

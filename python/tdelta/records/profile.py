@@ -13,8 +13,6 @@ class FunctionClass(StrEnum):
 
     ``crypto`` is the rest of a library of ciphers: what stands around them, and functions whose symbol the file does
     not tell, so that they may be a cipher or a hash. An encrypting file system's process is all of that class.
-    ``spinning`` is what threads do that wait for a lock and do not sleep yet, in whichever function of the database.
-    ``scheduling`` is what the kernel does to put threads to sleep, to wake them and to switch between them.
     ``library`` is the C and C++ libraries, which the database and its ciphers call alike.
     """
 
@@ -24,9 +22,7 @@ class FunctionClass(StrEnum):
     CHECKSUM = "checksum"
     COMPRESSION = "compression"
     DATABASE = "database"
-    SPINNING = "spinning"
     LIBRARY = "library"
-    SCHEDULING = "scheduling"
     KERNEL = "kernel"
     CLIENT = "client"
 
@@ -36,7 +32,7 @@ class Sampled:
     """What was sampled in one function: ``cpu_ns`` is its samples times the time between two of them.
 
     ``dso`` is the file that holds it, without folders, or the kernel's name in brackets; ``symbol`` is empty where that
-    file does not tell it. ``is_spinning`` says that it is a function's samples at a PAUSE instruction, and those alone.
+    file does not tell it.
     """
 
     dso: str
@@ -44,23 +40,17 @@ class Sampled:
     samples: int
     cpu_ns: int
     is_kernel: bool = False
-    is_spinning: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class ProfiledSide:
-    """The trials of one condition that were sampled. ``operations`` are all that were executed meanwhile.
-
-    ``at_work_ns`` is how long exactly one, two and more CPUs were at work for an operation, as many figures as there
-    are CPUs; empty where the system does not tell.
-    """
+    """The trials of one condition that were sampled. ``operations`` are all that were executed meanwhile."""
 
     condition: Condition
     trials: int
     operations: int
     samples: int
     cpu_ns: float
-    at_work_ns: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,20 +68,11 @@ class FunctionShare:
 
 
 @dataclass(frozen=True, slots=True)
-class RoundDifference:
-    """What one round says of a class: the difference, ns an operation, and the plain twin's operations it is of."""
-
-    operations: int
-    difference_ns: float
-
-
-@dataclass(frozen=True, slots=True)
 class ClassShare:
     """All functions of one class: CPU time an operation, ns; ``interval95`` is of the difference.
 
     ``share`` is its part of the whole difference (a class that became cheaper has a negative one, and then others have
-    more than all); None where the whole difference is not told apart from none by so many samples. ``rounds`` are
-    those that sampled both sides, each on instances of its own; empty where they were not told apart.
+    more than all); None where the whole difference is not told apart from none by so many samples.
     """
 
     function_class: FunctionClass
@@ -101,7 +82,6 @@ class ClassShare:
     interval95: tuple[float, float]
     share: float | None
     share_interval95: tuple[float, float] | None
-    rounds: tuple[RoundDifference, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

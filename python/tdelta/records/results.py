@@ -54,8 +54,8 @@ class Verdict:
     """One judged cost of one condition, over its baseline. ``transaction`` is ``all`` for the fixed mix.
 
     ``ratio`` is the ratio of means: total time of the same operations, mean over instances. ``typical`` is the ratio of
-    typical trials, which discounts stalls (None for transaction types, and in results of earlier versions, whose ``ratio``
-    is the typical one).
+    typical trials, which discounts stalls (None for transaction types, and in results of earlier versions, whose
+    ``ratio`` is the typical one).
     ``realised`` is the true quotient of a planted twin, from its own trials (None elsewhere).
     ``no_speedup`` is the same posterior under a prior that forbids a speed-up (primary verdicts only).
     """
@@ -80,10 +80,10 @@ class Verdict:
 class StallMeasure:
     """The odd trials of one condition in the primary metric, its twins together (both plain ones for the baseline).
 
-    ``down_weighted`` of the ``trials`` count less than half for the typical cost, and ``down_weighted_time`` is the share
-    of all time that lies in them. ``stalls`` events of ``stalled_trials`` trials cost far more than is typical, and add
-    ``stall_cost`` to the mean (0.18: +18 %). Stalls in a smaller share of trials than ``missed_share`` are not met in at
-    least 5 % of runs of this length.
+    ``down_weighted`` of the ``trials`` count less than half for the typical cost, and ``down_weighted_time`` is the
+    share of all time that lies in them. ``stalls`` events of ``stalled_trials`` trials cost far more than is typical,
+    and add ``stall_cost`` to the mean (0.18: +18 %). Stalls in a smaller share of trials than ``missed_share`` are not
+    met in at least 5 % of runs of this length.
     """
 
     condition: Condition

@@ -8,29 +8,41 @@ from collections.abc import Callable
 from rich.table import Table
 from rich.text import Text
 
-from tdelta.records import Amount, Condition, Ledger, LedgerItem, LedgerKind, LedgerLine, RunResult, RunSettings
+from tdelta.records import (
+    Amount,
+    Condition,
+    FunctionShare,
+    Ledger,
+    LedgerItem,
+    LedgerKind,
+    LedgerLine,
+    RunResult,
+    RunSettings,
+)
 from tdelta.report.drawing import paragraph, plain_table
 from tdelta.report.labels import condition_label
-from tdelta.report.quantities import MISSING, microseconds, small_count
+from tdelta.report.profiles import function_name
+from tdelta.report.quantities import MISSING, microseconds, printable, signed_amount, small_amount, small_count
 
 NAMES = {
     LedgerKind.CIPHER: "cipher",
     LedgerKind.INTEGRITY: "integrity",
     LedgerKind.LOG: "log",
     LedgerKind.IO: "extra I/O",
-    LedgerKind.SPINNING: "spinning",
-    LedgerKind.SCHEDULING: "scheduling",
-    LedgerKind.CROWDING: "crowding",
     LedgerKind.REST: "rest",
 }
 """What lines are called, for people."""
 
+NOT_TIMED = "timed calls"
+"""What `Ledger.in_rest` calls a reason for which the cipher's line is predicted, and not timed."""
+
 _UNITS = (("s", 1e6), ("ms", 1e3), ("µs", 1.0))
 
 NOTE = (
-    "Lines of the extra CPU: what was counted in the trials times prices measured apart from them, here, in the code"
-    " under test, or sampled; the rest is what they leave, below zero where they come to more. Waiting is the extra"
-    " response time less the extra CPU."
+    "Lines of the extra CPU are counts in the trials times prices measured apart from them, on this machine, in the"
+    " code under test; where it says timed, they are what the server's own calls of OpenSSL took, in trials of their"
+    " own. The rest is what lines leave, below zero where they come to more. Waiting is the extra response time less"
+    " the extra CPU."
 )
 
 
@@ -45,6 +57,8 @@ def ledger_lines(result: RunResult, width: int) -> list[Text | Table]:
         table.add_row("  extra CPU", *cells(ledger.cpu), "", "")
         for line in told_lines(ledger):
             table.add_row(f"    {NAMES[line.kind]}", *cells(line.amount), share_text(line), items_text(line))
+        for difference, what in function_rows(ledger):
+            table.add_row("      sampled", difference, "", "", what)
         if ledger.elapsed is not None:
             table.add_row("  extra time", *cells(ledger.elapsed), "", "")
         if ledger.waiting is not None:
@@ -58,12 +72,13 @@ def ledger_note(result: RunResult, label: Callable[[Condition, RunSettings], str
     for ledger in result.ledger:
         for words in ledger.in_rest:
             absent.setdefault(words, []).append(ledger)
-    sentences = [NOTE]
+    sentences = [NOTE, *filter(None, (where_words(ledger, result, label) for ledger in result.ledger))]
     for words, ledgers in absent.items():
         what, colon, why = words.partition(": ")
         of = "; ".join(label(ledger.condition, result.settings) for ledger in ledgers)
         where = "" if len(ledgers) == len(result.ledger) else f" ({of})"
-        sentences.append(f"No line for {what}{where}{colon}{why}.")
+        begins = "Calls of the cipher were not timed" if what == NOT_TIMED else f"No line for {what}"
+        sentences.append(f"{begins}{where}{colon}{why}.")
     return " ".join(sentences)
 
 
@@ -85,14 +100,51 @@ def amount_cells(ledger: Ledger) -> Callable[[Amount], tuple[str, str]]:
 
 
 def share_text(line: LedgerLine) -> str:
-    """A line's share of the CPU difference."""
-    return MISSING if line.share is None else f"{round(100 * line.share) + 0} %".replace("-", "−")
+    """A line's share of the CPU difference, with its interval where it has one."""
+    if line.share is None:
+        return MISSING
+    middle = f"{_per_cent(line.share)} %"
+    if line.share_hdi95 is None:
+        return middle
+    low, high = line.share_hdi95
+    return f"{middle} ({_per_cent(low)} … {_per_cent(high)})"
+
+
+def _per_cent(share: float) -> str:
+    return f"{round(100 * share) + 0:,}".replace("-", "−")
+
+
+def function_rows(ledger: Ledger) -> list[tuple[str, str]]:
+    """Functions that make up the rest: the difference, and the name with CPU time plain and encrypted."""
+    return [
+        (
+            signed_amount(one.difference_ns),
+            f"{_called(one)}: {small_amount(one.plain_ns)} → {small_amount(one.encrypted_ns)}",
+        )
+        for one in ledger.functions
+    ]
+
+
+def _called(one: FunctionShare) -> str:
+    return f"{printable(one.function)} in {printable(one.dso)}" if one.function else function_name(one)
+
+
+def where_words(ledger: Ledger, result: RunResult, label: Callable[[Condition, RunSettings], str]) -> str:
+    """What makes up a rest that is much, or that this cannot be said; empty where the rest is not."""
+    of = label(ledger.condition, result.settings)
+    if ledger.where_unknown:
+        return f"Where the rest of {of} goes cannot be said: {ledger.where_unknown}."
+    if ledger.functions:
+        return f"Functions below the rest of {of} are those that took most more than on the plain twin."
+    return ""
 
 
 def items_text(line: LedgerLine) -> str:
     """Counts and prices of a line: ``4,460 pages decrypted × 1.49 µs``; where it has none, what it is from."""
     if not line.items:
         return line.source
+    if line.is_timed:
+        return f"timed: {', '.join(item_text(item) for item in line.items)}"
     return ", ".join(item_text(item) for item in line.items if abs(item.count) >= 0.0005) or line.source
 
 

@@ -21,10 +21,8 @@ CLASS_WORDS = {
     FunctionClass.CHECKSUM: "checksums",
     FunctionClass.COMPRESSION: "compression",
     FunctionClass.DATABASE: "database",
-    FunctionClass.SPINNING: "spinning",
     FunctionClass.LIBRARY: "C library",
-    FunctionClass.SCHEDULING: "kernel: scheduling",
-    FunctionClass.KERNEL: "kernel, rest",
+    FunctionClass.KERNEL: "kernel",
     FunctionClass.CLIENT: "tdelta's own",
 }
 

@@ -12,11 +12,12 @@ from typing import Any
 
 from tdelta.inference import Judgement, cache_cautions, server_measures
 from tdelta.inference.cipher_work import barely_encrypted, idle_cipher_caution
-from tdelta.inference.ledger import ledgers
+from tdelta.inference.ledger import Explained, ledgers
 from tdelta.inference.pages import page_costs
 from tdelta.inference.prices import prices_from_json
 from tdelta.inference.steps import step_measures
 from tdelta.inference.tails import tail_cautions
+from tdelta.inference.timed import timed_from_json
 from tdelta.inference.traces import statement_texts, statement_traces
 from tdelta.inference.whatif import what_ifs
 from tdelta.records import Decision, Level, Role, RunResult, TailMeasure, Trial, Validity, Verdict
@@ -59,7 +60,7 @@ def assemble(
     *,
     floors: Mapping[str, Any] | None = None,
     prices: Mapping[str, Any] | None = None,
-    crowding: Iterable[float] = (),
+    timed: Mapping[str, Any] | None = None,
     tails: tuple[TailMeasure, ...] = (),
     profiling: Profiling | None = None,
     machine: Mapping[str, object],
@@ -75,7 +76,6 @@ def assemble(
         verdicts, decision = tuple(_unsound(verdicts, failed)), Decision.UNSOUND
     dilution = _dilution(trials, ending.calibration)
     page_prices = prices_from_json(prices, plan.conditions)
-    profiles = () if profiling is None else profiling.records()
     idle = barely_encrypted(trials, plan.settings)
     servers = server_measures(trials, plan.settings, _cpus(machine))
     return RunResult(
@@ -126,9 +126,22 @@ def assemble(
         tails=tails,
         steps=step_measures(trials, plan.settings),
         traces=statement_traces(trials, plan.settings, _statements(plan), plan.family.nearest),
-        profiles=profiles,
-        ledger=ledgers(trials, plan.settings, page_prices, profiles, crowding),
+        profiles=() if profiling is None or not plan.request.profile else profiling.records(),
+        ledger=ledgers(trials, plan.settings, explain(plan, prices, timed, profiling)),
         what_if=what_ifs(trials, plan.settings, page_prices),
+    )
+
+
+def explain(
+    plan: Plan, prices: Mapping[str, Any] | None, timed: Mapping[str, Any] | None, profiling: Profiling | None
+) -> Explained:
+    """What the ledger's lines are made of, out of what was stored of a run."""
+    profiles = () if profiling is None else profiling.records()
+    return Explained(
+        prices_from_json(prices, plan.conditions),
+        timed_from_json(timed),
+        {profile.condition.condition.key: profile for profile in profiles},
+        "" if profiling is None else profiling.why_none(),
     )
 
 

@@ -22,10 +22,11 @@ from tdelta.design.layout import PLAIN
 from tdelta.driver import MakeTwins, TwinFolder, Twins, signals, sweep
 from tdelta.errors import ServerLost, StorageFault, TdeltaError, TimeFault, UsageError
 from tdelta.inference import enough, judge, look
+from tdelta.inference.ledger import ledgers, may_have_much_rest
 from tdelta.inference.tails import tail_measures
 from tdelta.measure import library_versions, machine_facts
 from tdelta.records import Event, Look, Phase, RunPlanned, RunResult, Trial
-from tdelta.session.answer import Ending, assemble
+from tdelta.session.answer import Ending, assemble, explain
 from tdelta.session.calibrated import KEY, key_of, with_calibration
 from tdelta.session.calibration import Calibration, calibrate
 from tdelta.session.checks import Checks
@@ -35,12 +36,14 @@ from tdelta.session.ground import grounded
 from tdelta.session.pace import Pace, Stage
 from tdelta.session.planning import Plan, plan, request_from_json
 from tdelta.session.preflight import check_room, time_caution, with_bb_twin
-from tdelta.session.prices import CROWDING, Prices, crowding
 from tdelta.session.prices import FACT as PRICES
+from tdelta.session.prices import Prices
 from tdelta.session.profiling import FACT as PROFILES
 from tdelta.session.profiling import Profiling
 from tdelta.session.request import RunRequest
 from tdelta.session.rounds import Clock, Interruption, RoundRunner
+from tdelta.session.timing import FACT as TIMED
+from tdelta.session.timing import Timing
 from tdelta.store import RunStatus, Store
 
 Observer = Callable[[Event], None]
@@ -195,7 +198,7 @@ class _Session:
         self._evidence = Evidence(plan)
         self._profiling = Profiling(plan)
         self._prices = Prices(plan)
-        self._crowding: list[float] = list(store.get_fact(self._run_id, CROWDING) or [])
+        self._timing = Timing(plan, self._prices)
         self._interruption = Interruption()
         earlier = store.get_fact(self._run_id, "checks")
         if earlier is not None:
@@ -205,6 +208,7 @@ class _Session:
         self._prices.restore(store.get_fact(self._run_id, PRICES) or {})
         self._evidence.restore(store.get_fact(self._run_id, "evidence") or [])
         self._profiling.restore(store.get_fact(self._run_id, PROFILES))
+        self._timing.restore(store.get_fact(self._run_id, TIMED))
 
     def run(self) -> RunResult:
         """All stages. Whatever ends them, the store says how far the run came."""
@@ -341,7 +345,8 @@ class _Session:
             evidence=self._evidence,
             profiling=self._profiling,
             prices=self._prices,
-            before_block=self._look_for_crowding if self._plan.request.profile else lambda: None,
+            timing=self._timing,
+            has_much_rest=self._has_much_rest,
             clock=self._clock,
             pace=self._pace,
             interruption=self._interruption,
@@ -354,13 +359,11 @@ class _Session:
         ended = self._look(number - 1, done, 0.0) if done else None
         while ended is None:
             began = self._clock.elapsed()
-            if not self._plan.request.profile:  # nothing but a hint comes of it, and blocks may be short
-                self._look_for_crowding()
             block = runner.run(number, block)
-            self._store.put_fact(self._run_id, CROWDING, self._crowding)
             self._store.put_fact(self._run_id, "checks", self._checks.as_json())
             self._store.put_fact(self._run_id, PRICES, self._prices.as_json())
             self._store.put_fact(self._run_id, "evidence", self._evidence.as_json())
+            self._store.put_fact(self._run_id, TIMED, self._timing.as_json())
             if self._profiling.is_begun:
                 self._store.put_fact(self._run_id, PROFILES, self._profiling.as_json())
             longest = max(longest, self._clock.elapsed() - began - runner.extra_seconds)
@@ -373,8 +376,10 @@ class _Session:
             ended = self._look(number - 1, done, needed)
         return ended
 
-    def _look_for_crowding(self) -> None:
-        self._crowding += crowding(self._plan)
+    def _has_much_rest(self) -> bool:
+        """Whether lines leave much of some condition's extra CPU unexplained, as far as is known."""
+        explained = explain(self._plan, self._prices.as_json(), self._timing.as_json(), None)
+        return any(map(may_have_much_rest, ledgers(self._trials, self._plan.settings, explained)))
 
     def _require_time_after(self, loss: ServerLost, longest: float) -> None:
         """Raise what was lost where there is no time to make up for it, and nothing else to say."""
@@ -425,7 +430,7 @@ class _Session:
             ending,
             floors=self._store.get_fact(self._run_id, FACT),
             prices=self._store.get_fact(self._run_id, PRICES),
-            crowding=self._crowding,
+            timed=self._timing.as_json(),
             tails=tails,
             profiling=self._profiling,
             machine=self._store.machine(self._run_id),

@@ -11,14 +11,10 @@ from typing import Any
 from tdelta.driver import Twin
 from tdelta.driver.servers.adapters import SERVERS
 from tdelta.errors import ServerFault, ServerLost, StorageFault, TdeltaError
-from tdelta.measure import cpu_crowding
 from tdelta.records import Condition
 from tdelta.session.planning import Plan
 
 FACT = "page prices"
-CROWDING = "cpu crowding"
-"""The fact that holds what `crowding` found ahead of every block, or of every round where nothing is profiled."""
-
 _HURRIED = "--max-time left no time for them"
 
 FAULT = "fault"
@@ -26,14 +22,6 @@ FAULT = "fault"
 
 MOST_ROUNDS = 5
 """Rounds ahead of which prices are measured."""
-
-
-def crowding(plan: Plan) -> list[float]:
-    """How busy CPUs slow one another at this moment, where twins are servers of this machine, whose threads meet."""
-    if plan.request.engine not in SERVERS or plan.request.baseline is not None:
-        return []
-    found = cpu_crowding()
-    return [] if found is None else [found]
 
 
 def price_cautions(found: Mapping[str, Any] | None) -> list[str]:

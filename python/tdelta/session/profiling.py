@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, suppress
 from functools import partial
 from pathlib import Path
@@ -19,7 +19,7 @@ from typing import Any
 from tdelta.design import stream
 from tdelta.driver import TrialJob, Twin
 from tdelta.errors import EnvironmentFault
-from tdelta.inference.profiles import OfRound, Profiled, by_class, cpu_profiles
+from tdelta.inference.profiles import Profiled, cpu_profiles
 from tdelta.measure.profile import (
     FREQUENCY_HZ,
     Perf,
@@ -30,7 +30,7 @@ from tdelta.measure.profile import (
     following_threads,
     without_kernel,
 )
-from tdelta.records import Condition, CpuProfile, Event, FunctionClass, Measurement, Phase, Role, Sampled
+from tdelta.records import Condition, CpuProfile, Event, Measurement, Phase, Role, Sampled
 from tdelta.session.planning import Plan
 
 FACT = "cpu profiles"
@@ -41,6 +41,8 @@ _TRIAL_SECONDS = 1.0
 
 _PERF_SECONDS = 1.0
 """Starting, ending and reading perf, once."""
+_AROUND_TRIAL = 3.0
+"""How many times as long as its trial such a trial takes, all in all."""
 
 _ENOUGH_SAMPLES = 3000
 """A class that has a tenth of them is known to a ninth of itself (95 %)."""
@@ -69,6 +71,7 @@ class Profiling:
         self.folder = plan.base
         self._found: list[Profiled] = []
         self._is_given_up = not plan.request.profile
+        self._is_explaining = False
         self._cautions: list[str] = []
         self._has_kernel = True
         self._follows_threads = False
@@ -87,6 +90,27 @@ class Profiling:
         """About how long the first pass takes; 0 where none is to come."""
         each = _PERF_SECONDS + max(_TRIAL_SECONDS, self._plan.request.trial_seconds)
         return 0.0 if self._found or not self.is_due else len(self._plan.conditions) * each
+
+    @property
+    def may_explain(self) -> bool:
+        """Whether one round's functions may be sampled for the ledger: none were asked for, and none were yet.
+
+        Not on a user's own servers, where that is to be asked for.
+        """
+        request = self._plan.request
+        return not (request.profile or request.baseline is not None or self._is_explaining or self.is_begun)
+
+    def explain(self) -> None:
+        """Sample the functions of this round, since a ledger's rest is much."""
+        self._is_explaining, self._is_given_up = True, False
+
+    def why_none(self) -> str:
+        """Why functions were not sampled for the ledger, and how they can be; empty where they were."""
+        if self._found:
+            return ""
+        if self._plan.request.baseline is not None:
+            return "functions of your own servers are sampled with --profile only"
+        return "; ".join(self._cautions).removeprefix("no CPU profile: ") or "the run had no time to sample functions"
 
     @property
     def is_begun(self) -> bool:
@@ -117,6 +141,9 @@ class Profiling:
         """
         is_first = not self._found
         if seconds_left() < self.first_seconds or not (is_first or self._affordable(seconds_left(), 0.0)):
+            return
+        if self._is_explaining and seconds_left() < _CLOSING_SECONDS + len(twins) * _AROUND_TRIAL * _TRIAL_SECONDS:
+            self._is_given_up = True
             return
         try:
             perf = find_perf()
@@ -149,6 +176,7 @@ class Profiling:
         self._pass_seconds = max(self._pass_seconds, taken / max(1, len(passes.done)))
         if passes.fault is not None:
             self._give_up(passes.fault, observe)
+        self._is_given_up = self._is_given_up or self._is_explaining
         self._has_kernel = self._has_kernel and passes.has_kernel
         self._follows_threads = not passes.perf.looks_at_cpus
         self._lost_passes += passes.lost
@@ -168,9 +196,7 @@ class Profiling:
                     "condition": one.condition.key,
                     "trials": one.trials,
                     "operations": one.operations,
-                    "at_work_ns": list(one.at_work_ns),
                     "functions": [dataclasses.asdict(function) for function in one.functions],
-                    "rounds": {str(number): dataclasses.asdict(of) for number, of in one.rounds.items()},
                 }
                 for one in self._found
             ],
@@ -194,9 +220,7 @@ class Profiling:
                 conditions[one["condition"]],
                 one["trials"],
                 one["operations"],
-                tuple(Sampled(**function) for function in one["functions"]),
-                tuple(one.get("at_work_ns", ())),
-                {int(number): _of_round(of) for number, of in one.get("rounds", {}).items()},
+                _functions(one["functions"]),
             )
             for one in values["conditions"]
         ]
@@ -207,6 +231,8 @@ class Profiling:
 
     def cautions(self) -> tuple[str, ...]:
         """What is to be said of them; why there are none, where they were asked for."""
+        if not self._plan.request.profile:
+            return ()
         told = list(self._cautions)
         if self._lost_passes:
             what = "CPU profile" if self._found else "no CPU profile"
@@ -235,6 +261,7 @@ class Profiling:
         """As many a round as give every condition enough samples, over the rounds that a run has at least."""
         wanted = math.ceil(_ENOUGH_SAMPLES / max(1.0, passes.fewest_cpu_seconds * FREQUENCY_HZ))
         rounds = min(self._plan.request.min_rounds, self._plan.request.max_rounds or math.inf)
+        rounds = 1 if self._is_explaining else rounds
         return math.ceil(min(wanted, _MOST_PASSES) / max(1, rounds))
 
     def _affordable(self, left: float, taken: float) -> int:
@@ -243,15 +270,11 @@ class Profiling:
         return max(0, int(min(left - _CLOSING_SECONDS, share) / max(self._pass_seconds, 1e-3)))
 
 
-def _of_round(values: Mapping[str, Any]) -> OfRound:
-    return OfRound(values["operations"], {FunctionClass(of): ns for of, ns in values["cpu_ns"].items()})
-
-
-def _of_both(before: Mapping[int, OfRound], more: Mapping[int, OfRound]) -> dict[int, OfRound]:
-    found = dict(before)
-    for number, of in more.items():
-        found[number] = found[number].with_more(of) if number in found else of
-    return found
+def _functions(values: Iterable[Mapping[str, Any]]) -> tuple[Sampled, ...]:
+    """As stored; an older version told samples of a function that spins apart, here they are one again."""
+    names = [field.name for field in dataclasses.fields(Sampled)]
+    found = Recording(tuple(Sampled(**{name: one[name] for name in names if name in one}) for one in values))
+    return added([found]).functions
 
 
 def _together(before: Sequence[Profiled], more: Sequence[Profiled]) -> list[Profiled]:
@@ -260,11 +283,9 @@ def _together(before: Sequence[Profiled], more: Sequence[Profiled]) -> list[Prof
     found = dict(known)
     for one in more:
         if (other := known.get(one.condition)) is not None:
-            both = added(Recording(of.functions, at_work_ns=of.at_work_ns) for of in (other, one))
+            both = added(Recording(of.functions) for of in (other, one))
             trials, operations = other.trials + one.trials, other.operations + one.operations
-            # An older store has no rounds, and half of them would be those of half the samples.
-            rounds = _of_both(other.rounds, one.rounds) if other.rounds else {}
-            one = Profiled(one.condition, trials, operations, both.functions, both.at_work_ns, rounds)
+            one = Profiled(one.condition, trials, operations, both.functions)
         found[one.condition] = one
     return list(found.values())
 
@@ -387,10 +408,7 @@ class _Passes:
             if kept := [one[condition] for one in self.done if condition in one]:
                 recording = added(recording for recording, _ in kept)
                 operations = sum(measured.counted_operations for _, measured in kept)
-                rounds = {self._round: OfRound(operations, by_class(recording.functions))}
-                found.append(
-                    Profiled(condition, len(kept), operations, recording.functions, recording.at_work_ns, rounds)
-                )
+                found.append(Profiled(condition, len(kept), operations, recording.functions))
         return found
 
     def _remove(self) -> None:

@@ -26,6 +26,7 @@ from tdelta.session.pace import FEWEST_BLOCKS, Pace, Stage
 from tdelta.session.planning import Plan
 from tdelta.session.prices import Prices
 from tdelta.session.profiling import Profiling, longer
+from tdelta.session.timing import Timing
 from tdelta.session.warming import MOST_LAPS, is_settled, misses_per_operation
 
 _SOON = 1e-3
@@ -46,6 +47,9 @@ _TRACES = 1 << 44
 
 _TRACED_OPERATIONS = 60
 """Operations a trace: enough to average over what they draw, few enough to take no time beside the trial."""
+_TIMED = 1 << 45
+"""Streams of operations from here on run while calls of ciphers are timed."""
+
 _PROFILE = 1 << 43
 """Streams of operations from here on run while functions are sampled."""
 
@@ -134,7 +138,8 @@ class RoundRunner:
         evidence: Evidence,
         profiling: Profiling,
         prices: Prices,
-        before_block: Callable[[], None],
+        timing: Timing,
+        has_much_rest: Callable[[], bool],
         clock: Clock,
         pace: Pace,
         interruption: Interruption,
@@ -149,7 +154,8 @@ class RoundRunner:
         self._evidence = evidence
         self._profiling = profiling
         self._prices = prices
-        self._before_block = before_block
+        self._timing = timing
+        self._has_much_rest = has_much_rest
         self._clock = clock
         self._pace = pace
         self._interruption = interruption
@@ -214,6 +220,8 @@ class RoundRunner:
                 self._block(number, place, {c: twins[c] for c in taking_part})
             self._next_block += 1
         self.extra_seconds = 0.0
+        self._at = "the timed calls"
+        self._time_calls()
         self._at = "the CPU profile"
         self._profile(number, twins)
         self._at = "the search of the files"
@@ -346,7 +354,6 @@ class RoundRunner:
             order = stratified_order(seed, block, [c.stratum for c in conditions], nth)
         else:
             order = slice_order(seed, block, len(conditions), slices)
-        self._before_block()
         started, measured = self._unbroken(number, twins, order)
         if self._interruption.requested and any(m.stopped_by != "count" for m in measured):
             return
@@ -426,9 +433,34 @@ class RoundRunner:
             self._pace.took(Stage.SEARCH, self._clock.elapsed() - began)
         self.extra_seconds += self._clock.elapsed() - began
 
+    def _time_calls(self) -> None:
+        """Time the engine's own calls of its ciphers, on instances of their own."""
+        if self._interruption.requested or not self._timing.due():
+            return
+        began = self._clock.elapsed()
+        try:
+            self._timing.gather(
+                self._twins,
+                self._data_bytes,
+                self._profiling.folder,
+                self._fresh_job,
+                start_seconds=self._pace.of(Stage.START) / max(1, len(self._plan.instances())),
+                trial_seconds=self._pace.of(Stage.BLOCK) / max(1, len(self._plan.conditions)),
+                seconds_left=lambda: self._clock.left() - self._pace.behind_blocks(searches=self._evidence.is_due),
+                watching=self._interruption.watching,
+                is_interrupted=lambda: self._interruption.requested,
+                observe=self._observe,
+            )
+        finally:  # a server may die meanwhile
+            self.extra_seconds += self._clock.elapsed() - began
+
     def _profile(self, number: int, twins: Mapping[Condition, tuple[str, Twin]]) -> None:
-        """Sample the functions of all twins."""
-        if self._interruption.requested or not self._profiling.is_due:
+        """Sample the functions of all twins, where that was asked for, or a ledger's rest is much after one round."""
+        if self._interruption.requested:
+            return
+        if self._profiling.may_explain and self._has_much_rest():
+            self._profiling.explain()
+        if not self._profiling.is_due:
             return
         began = self._clock.elapsed()
         try:
@@ -476,6 +508,13 @@ class RoundRunner:
             planted=condition.planted or 0.0,
             trial_seconds=self._plan.request.trial_seconds,
         )
+
+    def _fresh_job(self, condition: Condition, nth: int) -> TrialJob:
+        """The ``nth`` trial of a fresh instance of a condition, in one piece; the round's own are not counted on."""
+        job, given = self._job(condition, _TIMED + nth), self._given
+        given[condition] -= 1
+        first_op = self._first_op[condition] + job.operations * nth
+        return dataclasses.replace(job, first_op=first_op, slices=1, discard=0)
 
     def _discarded(self, condition: Condition, operations: int, slices: int) -> int:
         """None of a cold trial, which is about its head, nor of one that has one operation."""

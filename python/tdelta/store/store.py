@@ -30,8 +30,8 @@ from tdelta.errors import StoreError, UnknownName, UsageError
 from tdelta.records import Decision, RunResult, RunSettings, Trial
 from tdelta.store.codec import dumps, loads
 from tdelta.store.faults import not_a_store, told, too_new
+from tdelta.store.older import modern
 from tdelta.store.rows import TRIAL_COLUMNS, trial_of, trial_row
-from tdelta.store.upgrading import upgraded
 
 APPLICATION_ID = int.from_bytes(b"tdlt", "big")
 """Marks the file as tdelta's own, so that ``file`` and we ourselves can tell it from other databases."""
@@ -247,7 +247,7 @@ class Store:
             raise StoreError(
                 f"run {run_id} has no result yet (it is {status}); resume it: tdelta run --resume {run_id}{self._named}"
             )
-        return loads(RunResult, text, upgrade=upgraded)
+        return loads(RunResult, text, upgrade=modern)
 
     @property
     def _named(self) -> str:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
-from tdelta.inference.profiles import FUNCTIONS_KEPT, OfRound, Profiled, by_class, compare, cpu_profiles
-from tdelta.records import Condition, CpuProfile, FunctionClass, Role, RoundDifference, Sampled
+from tdelta.inference.profiles import FUNCTIONS_KEPT, Profiled, compare, cpu_profiles
+from tdelta.records import Condition, CpuProfile, FunctionClass, Role, Sampled
 
 PERIOD_NS = 1_000_000
 PLAIN = Condition((("cipher", "none"),), Role.BASELINE)
@@ -107,41 +105,3 @@ def test_intervals_of_shares_hold_the_truth() -> None:
                 held += one.share_interval95[0] <= 0.75 <= one.share_interval95[1]
     assert told == 200
     assert held >= 180
-
-
-def test_each_round_that_sampled_both_sides_says_what_a_class_took_there() -> None:
-    of = FunctionClass.DATABASE
-    plain = replace(side(PLAIN, {"step": 30}), rounds={n: OfRound(10, {of: 100}) for n in (0, 1, 2)})
-    encrypted = replace(
-        side(AES, {"step": 45}), rounds={0: OfRound(10, {of: 150}), 2: OfRound(20, {of: 280}), 3: OfRound(5, {})}
-    )
-    (database,) = compare(plain, encrypted).classes
-    assert database.rounds == (RoundDifference(10, 5.0), RoundDifference(10, 4.0))
-    (untold,) = compare(side(PLAIN, {"step": 30}), encrypted).classes
-    assert untold.rounds == ()
-
-
-def test_times_of_classes_and_of_a_round_in_two_sittings_add_up() -> None:
-    spins = Sampled("mariadbd", "", 2, 200, is_spinning=True)
-    classes = by_class((spins, Sampled("mariadbd", "f", 1, 100), Sampled("mariadbd", "g", 3, 300)))
-    assert classes == {FunctionClass.SPINNING: 200, FunctionClass.DATABASE: 400}
-    both = OfRound(4, classes).with_more(OfRound(6, {FunctionClass.DATABASE: 100}))
-    assert (both.of(FunctionClass.SPINNING), both.of(FunctionClass.DATABASE), both.of(FunctionClass.HASH)) == (
-        20,
-        50,
-        0,
-    )
-
-
-def test_what_spins_of_the_database_and_its_c_library_is_a_class_of_its_own() -> None:
-    spins = tuple(
-        Sampled(dso, "", 100, 100 * PERIOD_NS, is_spinning=True)
-        for dso in ("mariadbd", "libc.so.6", "_native.abi3.so", "gocryptfs")
-    )
-    found = compare(Profiled(PLAIN, 1, 10, spins), Profiled(AES, 1, 10, (Sampled("mariadbd", "", 50, 50 * PERIOD_NS),)))
-    assert {one.function_class: one.plain_ns for one in found.classes} == {
-        FunctionClass.CRYPTO: 10 * PERIOD_NS,
-        FunctionClass.DATABASE: 0.0,
-        FunctionClass.SPINNING: 20 * PERIOD_NS,
-        FunctionClass.CLIENT: 10 * PERIOD_NS,
-    }

@@ -9,8 +9,6 @@ no calls, and that is said as "not observed", not as "not encrypted".
 
 from __future__ import annotations
 
-import os
-import struct
 import tempfile
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
@@ -18,15 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from tdelta.errors import EngineUnavailable
-
-COUNTS_VARIABLE = "TDELTA_EVP_COUNTS"
-_PRELOAD_VARIABLE = "LD_PRELOAD"
-_UNWRITABLE = " :$"
-"""Signs of a path that ``LD_PRELOAD`` has no way to write."""
-
-_SLOT = struct.Struct("=i4xQQ40s")
-"""As in ``crates/evp-count/src/counts.rs``."""
+from tdelta.driver.evp_calls import environment, read
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,43 +67,15 @@ def observe(start: Start, folder: Path) -> dict[str, CipherCalls]:
     return _since(before, after)
 
 
-def environment(counts: Path, inherited: Mapping[str, str] | None = None) -> dict[str, str]:
-    """What to add to a server's environment so that it is counted.
-
-    Args:
-        counts: the file to count in; made by the server.
-        inherited: the environment that is added to, this process's own if not given; a preload that is in it stays.
-
-    Raises:
-        EngineUnavailable: the preload is not in this installation, or cannot be named.
-    """
-    library = preload_path()
-    if not library.is_file():
-        raise EngineUnavailable(f"{library} is not in this installation: make setup builds it, and the wheel has it")
-    if any(sign in str(library) for sign in _UNWRITABLE):
-        raise EngineUnavailable(f"LD_PRELOAD cannot name {library}: install tdelta in a folder without {_UNWRITABLE!r}")
-    others = (os.environ if inherited is None else inherited).get(_PRELOAD_VARIABLE, "")
-    return {_PRELOAD_VARIABLE: ":".join(filter(None, (str(library), others))), COUNTS_VARIABLE: str(counts)}
-
-
-def preload_path() -> Path:
-    """Where the preload of this installation is."""
-    return Path(__file__).resolve().parents[2] / "libevp_count.so"
-
-
 def read_counts(path: Path) -> dict[str, CipherCalls]:
-    """The counts of a file so far; none where there is no file, since no OpenSSL was ever loaded with the preload."""
-    try:
-        content = path.read_bytes()
-    except FileNotFoundError:
-        return {}
-    whole = content[: len(content) // _SLOT.size * _SLOT.size]
-    slots = (_SLOT.unpack_from(whole, at) for at in range(0, len(whole), _SLOT.size))
-    return {
-        name.split(b"\0", 1)[0].decode(errors="replace"): CipherCalls(encrypts, decrypts)
-        for number, encrypts, decrypts, name in slots
-        if number
-    }
+    """The starts of ciphers in a file so far."""
+    found: dict[str, CipherCalls] = {}
+    for (name, kind, direction), tally in read(path).tallies.items():
+        if kind == "cipher":
+            before = found.get(name, CipherCalls(0, 0))
+            encrypts, decrypts = (tally.starts, 0) if direction == "encrypt" else (0, tally.starts)
+            found[name] = CipherCalls(before.encrypts + encrypts, before.decrypts + decrypts)
+    return found
 
 
 def told(calls: Mapping[str, CipherCalls]) -> str:

@@ -13,9 +13,10 @@ from typing import Any
 
 from tdelta import _native
 from tdelta.driver.answers import as_checksums, checksums
+from tdelta.driver.evp_calls import together
 from tdelta.driver.files import TwinFolder, sweep
 from tdelta.driver.jobs import AnyJob, DatabaseJob, LoadJob, Mix, RestoreJob
-from tdelta.driver.protocol import Checksums, Tables
+from tdelta.driver.protocol import NOTHING, Checksums, Tables
 from tdelta.driver.servers.copies import copy_data
 from tdelta.driver.servers.filling import LOAD_SECONDS, loading, make_database, make_rows, settle_rows
 from tdelta.driver.servers.instances import Instance, ServerTwin
@@ -101,11 +102,16 @@ class ServerTwins(WholeTrials):
         tables = [file for file in files.stored() if file.file_class in (FileClass.TABLES, FileClass.OTHER)]
         return not any(found.markers_found for found in search(tables, self._needles()))
 
-    def start(self, settings: ServerSettings, name: str) -> ServerTwin:
+    @property
+    def why_not_timed(self) -> str:
+        """Of MariaDB and MySQL, whose own processes encrypt by OpenSSL's shared library."""
+        return "" if self._engine.price_sql is not None else "this server's own processes encrypt nothing"
+
+    def start(self, settings: ServerSettings, name: str, environment: Mapping[str, str] = NOTHING) -> ServerTwin:
         """Copy the loaded data under an instance's name, start a server on it, connect."""
         load = self._loads[settings.cipher, settings.scope]
         recipe = self._engine.recipe(self._place(settings, name), settings, self._key(settings.cipher))
-        server = Server(recipe, self._environment(settings))
+        server = Server(recipe, together(self._environment(settings), environment))
         try:
             copy_data(load.recipe, recipe)
             server.start(seconds=_START_SECONDS)

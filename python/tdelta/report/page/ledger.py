@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from tdelta.records import Amount, Ledger, RunResult
-from tdelta.report.ledger import NAMES, amount_cells, items_text, ledger_note, share_text, told_lines
+from tdelta.report.ledger import NAMES, amount_cells, function_rows, items_text, ledger_note, share_text, told_lines
 from tdelta.report.page.blocks import Block, Column, Paragraph, Section, Table
 from tdelta.report.page.figures.what_if import what_if_figure
 from tdelta.report.page.wording import label
@@ -45,6 +45,8 @@ def _rows(ledger: Ledger, cells: Callable[[Amount], tuple[str, str]]) -> Iterato
         counted = items_text(line)
         source = f" ({line.source})" if line.source and counted != line.source else ""
         yield NAMES[line.kind], *cells(line.amount), share_text(line), f"{counted or MISSING}{source}"
+    for difference, what in function_rows(ledger):
+        yield "of it, sampled", difference, "", "", what
     if ledger.elapsed is not None:
         yield "extra time", *cells(ledger.elapsed), "", ""
     if ledger.waiting is not None:

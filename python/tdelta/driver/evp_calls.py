@@ -1,0 +1,134 @@
+"""What a process calls in OpenSSL, as a preload counts and times it (``crates/evp-count``).
+
+Limits: only OpenSSL as a shared library is seen. A program that carries its own, or encrypts by code of its own, shows
+no calls.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from tdelta.errors import EngineUnavailable
+from tdelta.records import TimedCalls
+
+COUNTS_VARIABLE = "TDELTA_EVP_COUNTS"
+_PRELOAD_VARIABLE = "LD_PRELOAD"
+_UNWRITABLE = " :$"
+"""Signs of a path that ``LD_PRELOAD`` has no way to write."""
+
+KINDS = ("cipher", "mac", "random", "context")
+DIRECTIONS = ("encrypt", "decrypt")
+PHASES = 3
+
+HEAD = struct.Struct("=Q56x")
+_TALLY = "QQ" + PHASES * "QQQ"
+SLOT = struct.Struct(f"=iI{2 * _TALLY}40s")
+"""As in ``crates/evp-count/src/counts.rs``."""
+
+_FIGURES = 2 + 3 * PHASES
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """Calls of one cipher in one direction: of each phase (init, update, final) calls, ns, and interrupted calls."""
+
+    starts: int
+    bytes: int
+    phases: tuple[tuple[int, int, int], ...]
+
+    def since(self, before: Tally | None) -> Tally:
+        """What came after an earlier reading."""
+        if before is None:
+            return self
+        pairs = zip(self.phases, before.phases, strict=True)
+        phases = tuple((now[0] - then[0], now[1] - then[1], now[2] - then[2]) for now, then in pairs)
+        return Tally(self.starts - before.starts, self.bytes - before.bytes, phases)
+
+    @property
+    def calls(self) -> int:
+        """Of all phases."""
+        return sum(calls for calls, _, _ in self.phases)
+
+    def us(self, own_ns: float) -> float:
+        """What they took, less the clock's own time; one that was interrupted took what others of its phase did."""
+        return sum(_undisturbed_us(*phase, own_ns) for phase in self.phases)
+
+
+def _undisturbed_us(calls: int, ns: int, interrupted: int, own_ns: float) -> float:
+    whole = calls - interrupted
+    return max(0.0, ns / whole - own_ns) * calls / 1e3 if whole else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """All that a preload has counted, by name, kind and direction; what it takes itself for a call, ns."""
+
+    own_ns: float
+    tallies: Mapping[tuple[str, str, str], Tally]
+
+    def since(self, before: Counts) -> list[TimedCalls]:
+        """The calls after an earlier reading."""
+        found = ((key, tally.since(before.tallies.get(key))) for key, tally in self.tallies.items())
+        return [
+            TimedCalls(*key, tally.starts, tally.calls, tally.bytes, tally.us(self.own_ns))
+            for key, tally in found
+            if tally.calls
+        ]
+
+
+def environment(counts: Path, inherited: Mapping[str, str] | None = None) -> dict[str, str]:
+    """What to add to a process's environment so that it is counted.
+
+    Args:
+        counts: the file to count in; made by the process.
+        inherited: the environment that is added to, this process's own if not given; a preload that is in it stays.
+
+    Raises:
+        EngineUnavailable: the preload is not in this installation, or cannot be named.
+    """
+    library = preload_path()
+    if not library.is_file():
+        raise EngineUnavailable(f"{library} is not in this installation: make setup builds it, and the wheel has it")
+    if any(sign in str(library) for sign in _UNWRITABLE):
+        raise EngineUnavailable(f"LD_PRELOAD cannot name {library}: install tdelta in a folder without {_UNWRITABLE!r}")
+    others = (os.environ if inherited is None else inherited).get(_PRELOAD_VARIABLE, "")
+    return {_PRELOAD_VARIABLE: ":".join(filter(None, (str(library), others))), COUNTS_VARIABLE: str(counts)}
+
+
+def together(own: Mapping[str, str], added: Mapping[str, str]) -> dict[str, str]:
+    """Two sets of variables for one process, the preloads of both."""
+    preloads = ":".join(of[_PRELOAD_VARIABLE] for of in (added, own) if _PRELOAD_VARIABLE in of)
+    return {**own, **added, **({_PRELOAD_VARIABLE: preloads} if preloads else {})}
+
+
+def preload_path() -> Path:
+    """Where the preload of this installation is."""
+    return Path(__file__).resolve().parents[1] / "libevp_count.so"
+
+
+def read(path: Path) -> Counts:
+    """The counts of a file so far; none where there is no file, since no OpenSSL was ever loaded with the preload."""
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        return Counts(0.0, {})
+    if len(content) < HEAD.size:
+        return Counts(0.0, {})
+    (own_ps,) = HEAD.unpack_from(content)
+    return Counts(own_ps / 1e3, dict(_tallies(content)))
+
+
+def _tallies(content: bytes) -> Iterator[tuple[tuple[str, str, str], Tally]]:
+    for at in range(HEAD.size, len(content) - SLOT.size + 1, SLOT.size):
+        number, kind, *figures, name = SLOT.unpack_from(content, at)
+        if not number or kind >= len(KINDS):
+            continue
+        text = name.split(b"\0", 1)[0].decode(errors="replace")
+        for direction, first in zip(DIRECTIONS, (0, _FIGURES), strict=True):
+            starts, volume, *times = figures[first : first + _FIGURES]
+            phases = tuple((times[p], times[p + 1], times[p + 2]) for p in range(0, 3 * PHASES, 3))
+            yield (text, KINDS[kind], direction), Tally(starts, volume, phases)

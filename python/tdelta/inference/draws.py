@@ -1,0 +1,72 @@
+"""Draws from what is known of the quantities of a ledger, all from one fixed stream, and what is told of them."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from tdelta.inference.fits import Fitted
+from tdelta.inference.posterior import FloatArray, Mixture, posterior
+from tdelta.records import Amount
+
+DRAWS = 4000
+FEWEST_ROUNDS = 3
+"""From so many rounds on a round is the unit; below, a block is, which leaves the luck of instances out."""
+
+_SEED = 20_240_229
+_MASS = 0.95
+
+
+class Draws:
+    """One stream of standard normals for a whole ledger."""
+
+    def __init__(self, seed: int = _SEED) -> None:
+        self._random = np.random.default_rng(seed)
+
+    def normal(self) -> FloatArray:
+        """As many as every quantity has."""
+        return self._random.standard_normal(DRAWS)
+
+    def difference(self, fitted: Fitted, mixture: Mixture) -> FloatArray:
+        """Of a condition over its baseline, in the metric's unit, stratified over the posterior's quantiles."""
+        found = posterior(mixture)
+        at = (self._random.permutation(DRAWS) + self._random.random(DRAWS)) / DRAWS
+        return np.asarray(fitted.baseline_value * np.expm1(np.interp(at, found.cumulative, found.theta)))
+
+    def mean(self, values: FloatArray, groups: FloatArray) -> FloatArray:
+        """Of the mean of values that come in groups (rounds): by the groups' means, or of few groups the values."""
+        means = np.array([values[groups == group].mean() for group in np.unique(groups)])
+        used = means if len(means) >= FEWEST_ROUNDS else values
+        error = float(used.std(ddof=1)) / math.sqrt(len(used))
+        return np.asarray(float(used.mean()) + error * self._random.standard_t(len(used) - 1, DRAWS))
+
+    def count(self, counts: FloatArray) -> FloatArray:
+        """Of a count's mean over trials."""
+        error = float(counts.std(ddof=1)) / math.sqrt(len(counts)) if len(counts) > 1 else 0.0
+        return float(counts.mean()) + error * self.normal()
+
+    def timed(self, us: FloatArray, scatter: float) -> FloatArray:
+        """Of what was timed in some trials one after another, at a moment that others differ from.
+
+        Args:
+            us: of each trial.
+            scatter: the relative standard deviation of the run's trials of the same condition, at moments of their own.
+        """
+        error = float(us.std(ddof=1)) / math.sqrt(len(us)) if len(us) > 1 else 0.0
+        of_trials = error * self._random.standard_t(max(1, len(us) - 1), DRAWS)
+        return np.asarray((float(us.mean()) + of_trials) * (1.0 + scatter * self.normal()))
+
+
+def amount(us: FloatArray) -> Amount:
+    """The median of draws, and their shortest interval of 95 %."""
+    return Amount(float(np.median(us)), shortest(us))
+
+
+def shortest(draws: FloatArray, mass: float = _MASS) -> tuple[float, float]:
+    """The shortest interval that holds this much of the draws."""
+    ordered = np.sort(draws)
+    inside = math.ceil(mass * len(ordered))
+    widths = ordered[inside - 1 :] - ordered[: len(ordered) - inside + 1]
+    at = int(np.argmin(widths))
+    return float(ordered[at]), float(ordered[at + inside - 1])

@@ -1,0 +1,91 @@
+"""What an engine's own calls of ciphers took, timed where they happen: JSON values of a session, as an operation's.
+
+A preload times every call that a server makes into OpenSSL, in trials of instances of their own that nobody measures
+(`tdelta.session.timing`). What is here is the mean over these trials, brought to as many pages as the measured trials
+had, where both are counted, since a fresh instance's cache may miss more or less often.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tdelta.inference.posterior import FloatArray
+from tdelta.records import LedgerKind, TimedCalls
+
+_LEAST_SHARE = 0.005
+"""Of the whole line: calls that took less are not listed."""
+
+
+@dataclass(frozen=True, slots=True)
+class TimedTrial:
+    """One trial: its operations, pages decrypted and encrypted (None where they are not counted), and its calls."""
+
+    operations: int
+    pages: tuple[float, float] | None
+    calls: tuple[TimedCalls, ...]
+    """Sums over the trial."""
+
+
+@dataclass(frozen=True, slots=True)
+class Timed:
+    """All timed trials of one condition; ``fault`` says why there are none."""
+
+    trials: tuple[TimedTrial, ...] = ()
+    fault: str = ""
+
+    def us(self, kind: LedgerKind, pages: tuple[float, float] | None) -> FloatArray:
+        """What the calls of a line took in each trial, µs an operation, at so many pages decrypted and encrypted."""
+        return np.array([sum(one.us for one in calls) for calls in self._by_trial(kind, pages)])
+
+    def mean(self, kind: LedgerKind, pages: tuple[float, float] | None) -> tuple[TimedCalls, ...]:
+        """The calls of a line, of a mean operation, those that took most first."""
+        found: dict[tuple[str, str, str], list[TimedCalls]] = {}
+        for calls in self._by_trial(kind, pages):
+            for one in calls:
+                found.setdefault((one.name, one.kind, one.direction), []).append(one)
+        means = [_sum(of).times(1 / len(self.trials)) for of in found.values()]
+        whole = sum(one.us for one in means)
+        kept = [one for one in means if one.us >= _LEAST_SHARE * whole]
+        return tuple(sorted(kept, key=lambda one: -one.us))
+
+    def _by_trial(self, kind: LedgerKind, pages: tuple[float, float] | None) -> Iterator[list[TimedCalls]]:
+        for trial in self.trials:
+            yield [
+                one.times(_pages_more(trial, pages) / trial.operations) for one in trial.calls if _line_of(one) is kind
+            ]
+
+
+def _line_of(calls: TimedCalls) -> LedgerKind:
+    return LedgerKind.INTEGRITY if calls.kind == "mac" else LedgerKind.CIPHER
+
+
+def _pages_more(trial: TimedTrial, pages: tuple[float, float] | None) -> float:
+    """How many times the pages of an operation of a timed trial the measured ones had; 1 where they are not counted."""
+    timed = 0.0 if trial.pages is None else sum(trial.pages) / trial.operations
+    return sum(pages) / timed if pages is not None and timed and sum(pages) else 1.0
+
+
+def _sum(calls: Sequence[TimedCalls]) -> TimedCalls:
+    first = calls[0]
+    totals = (sum(getattr(one, name) for one in calls) for name in ("starts", "calls", "bytes", "us"))
+    return TimedCalls(first.name, first.kind, first.direction, *totals)
+
+
+def timed_from_json(values: Mapping[str, Any] | None) -> dict[str, Timed]:
+    """Timed calls by the encrypted condition's key, as a session stores them; None for none."""
+    return {key: _timed(of) for key, of in (values or {}).items()}
+
+
+def _timed(values: Mapping[str, Any]) -> Timed:
+    return Timed(tuple(_trials(values.get("trials", ()))), values.get("fault", ""))
+
+
+def _trials(values: Iterable[Mapping[str, Any]]) -> Iterator[TimedTrial]:
+    for one in values:
+        pages = one.get("pages")
+        calls = tuple(TimedCalls(**call) for call in one["calls"])
+        yield TimedTrial(one["operations"], None if pages is None else (pages[0], pages[1]), calls)

@@ -1,0 +1,158 @@
+"""The engine's own calls of its ciphers, timed: trials of instances of their own, behind the blocks of a round.
+
+A preload in the process that encrypts times every call into OpenSSL (``crates/evp-count``), which would be in what is
+measured; so each encrypted condition gets one more instance, warmed up as the round's are, and nothing of its trials
+counts but its calls. What keeps calls from being timed is said in the ledger and ends nothing.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any
+
+from tdelta.design.layout import PLAIN
+from tdelta.driver import TrialJob, Twin, Twins
+from tdelta.driver.evp_calls import Counts, environment, read
+from tdelta.errors import ServerFault, ServerLost, StorageFault, TdeltaError
+from tdelta.inference.ledger import crossed_of
+from tdelta.inference.prices import prices_from_json
+from tdelta.records import Condition, Event, Measurement, Phase, Role
+from tdelta.session.planning import Plan
+from tdelta.session.prices import Prices
+
+FACT = "timed calls"
+"""The fact that holds them."""
+
+TRIALS = 4
+"""Trials of an instance whose calls are timed: how they scatter says how sure their mean is."""
+
+_SETTLING_LAPS = 2
+"""Of servers. Where their cache misses more or less often than in the measured trials, calls are scaled by pages."""
+
+_SHARE_OF_TIME = 0.2
+"""The share of the run's time that all of this may take."""
+
+_NO_TIME = f"they would take more than {_SHARE_OF_TIME:.0%} of the run's time; give it more with --max-time"
+_NOT_SEEN = "no call of a cipher in OpenSSL's shared library was seen"
+
+
+class Timing:
+    """Timed calls by the condition's key, JSON values, whichever sitting timed them."""
+
+    def __init__(self, plan: Plan, prices: Prices) -> None:
+        self._plan = plan
+        self._prices = prices
+        self._found: dict[str, dict[str, Any]] = {}
+
+    def as_json(self) -> dict[str, dict[str, Any]]:
+        """For `restore`, and for `tdelta.inference.timed`."""
+        return dict(self._found)
+
+    def restore(self, found: Mapping[str, Any] | None) -> None:
+        """Take over what an earlier sitting timed."""
+        self._found = dict(found or {})
+
+    def due(self) -> list[Condition]:
+        """Conditions whose calls are to be timed, and were not yet; loads and rebuilds are not."""
+        return [
+            c
+            for c in self._plan.conditions
+            if c.role is Role.TREATMENT
+            and str(c.level("cipher")) != PLAIN
+            and not self._plan.step(c)
+            and c.key not in self._found
+        ]
+
+    def gather(
+        self,
+        twins: Twins[Any],
+        data_bytes: int,
+        folder: Path,
+        jobs: Callable[[Condition, int], TrialJob],
+        *,
+        start_seconds: float,
+        trial_seconds: float,
+        seconds_left: Callable[[], float],
+        watching: Callable[[Twin], AbstractContextManager[None]],
+        is_interrupted: Callable[[], bool],
+        observe: Callable[[Event], None],
+    ) -> None:
+        """Time the calls of every condition that is due, each on a fresh instance.
+
+        Args:
+            twins: makes instances.
+            data_bytes: the size of the plain data.
+            folder: where counts are kept meanwhile.
+            jobs: a condition's trial on a fresh instance, by its number; the first ones warm up.
+            start_seconds: what an instance of the round took to start and warm up.
+            trial_seconds: what a trial of the round took, all in all.
+            seconds_left: what is left of the run's time.
+            watching: within what it returns, a Ctrl-C ends the twin's trial.
+            is_interrupted: whether there was a Ctrl-C; then conditions that are left are not timed.
+            observe: told what happens.
+        """
+        due, began = self.due(), seconds_left()
+        end = began - min(began, _SHARE_OF_TIME * self._plan.request.max_seconds)
+        for done, condition in enumerate(due):
+            if is_interrupted():
+                return
+            if refusal := twins.why_not_timed:
+                self._found[condition.key] = {"fault": refusal}
+                continue
+            trials = self._laps(condition) + TRIALS
+            if seconds_left() - end < start_seconds + trials * trial_seconds:
+                self._found[condition.key] = {"fault": _NO_TIME}
+                continue
+            observe(Phase("timing", "the engine's own calls of its cipher are timed", done, len(due)))
+            counts = folder / f"calls-{done}.counts"
+            try:
+                self._found[condition.key] = self._timed(twins, condition, data_bytes, counts, jobs, watching)
+            except (StorageFault, ServerFault, ServerLost):
+                raise
+            except TdeltaError as error:
+                self._found[condition.key] = {"fault": str(error)}
+            finally:
+                counts.unlink(missing_ok=True)
+
+    def _timed(
+        self,
+        twins: Twins[Any],
+        condition: Condition,
+        data_bytes: int,
+        counts: Path,
+        jobs: Callable[[Condition, int], TrialJob],
+        watching: Callable[[Twin], AbstractContextManager[None]],
+    ) -> dict[str, Any]:
+        twin = twins.start(self._plan.twin_settings(condition, data_bytes), counts.stem, environment(counts))
+        try:
+            laps, trials = self._laps(condition), []
+            for number in range(laps + TRIALS):
+                before: list[Counts] = []
+                with watching(twin):
+                    measured = twin.trial(jobs(condition, number), lambda: before.append(read(counts)))  # noqa: B023
+                if measured.stopped_by == "signal":
+                    return {"fault": "the run was interrupted"}
+                if number >= laps and measured.counted_operations:
+                    trials.append(self._trial(condition, measured, read(counts), before[0]))
+        finally:
+            twin.end()
+        if not any(one["calls"] for one in trials):
+            return {"fault": _NOT_SEEN}
+        return {"trials": trials}
+
+    def _laps(self, condition: Condition) -> int:
+        """Trials that warm up."""
+        if self._plan.work(condition) != "warm":
+            return 0
+        return _SETTLING_LAPS if self._plan.warms_until_settled else 1
+
+    def _trial(self, condition: Condition, measured: Measurement, after: Counts, before: Counts) -> dict[str, Any]:
+        prices = prices_from_json(self._prices.as_json(), self._plan.conditions).get(condition.key)
+        return {
+            "operations": measured.counted_operations,
+            "pages": None if prices is None else crossed_of(measured, prices),
+            "calls": [dataclasses.asdict(one) for one in after.since(before)],
+        }

@@ -1,0 +1,93 @@
+"""Results of earlier versions, brought to the fields that this one knows.
+
+Earlier ledgers had lines out of a CPU profile (spinning, scheduling, crowding), and profiles classes for the first two.
+What these took is what no line explains now: it goes back to the rest, and to the classes that their functions are of.
+
+Earlier checks had a truth value, ``ok``, where there are three states now.
+
+Limits: a stored interval is not the draws it came from. Intervals of what is put together here are of independent
+parts, side by side, and a share that is put together has none.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from tdelta.records import CheckState
+
+_LINES = ("spinning", "scheduling", "crowding")
+_CLASSES = {"spinning": "database", "scheduling": "kernel"}
+_WORDS = ("spinning and scheduling", "spinning", "scheduling", "CPUs that slow one another", "task switches")
+
+
+def modern(result: Any) -> Any:
+    """A stored result with the fields of this version; the same where it is of this one."""
+    if not isinstance(result, dict):  # no result: what decodes it says so
+        return result
+    changed: dict[str, Any] = {}
+    for name, of in {"ledger": _ledger, "profiles": _profile, "validity": _check}.items():
+        if isinstance(result.get(name), list):
+            changed[name] = [of(one) for one in result[name]]
+    return {**result, **changed}
+
+
+def _check(check: Any) -> Any:
+    if not isinstance(check, dict) or "ok" not in check:
+        return check
+    state = CheckState.OK if check["ok"] else CheckState.FAILED
+    return {**_without(check, "ok"), "state": state.value}
+
+
+def _ledger(ledger: Mapping[str, Any]) -> dict[str, Any]:
+    words = [one for one in ledger["in_rest"] if one.partition(":")[0] not in _WORDS]
+    lines = [line for line in ledger["lines"] if line["kind"] not in _LINES]
+    if len(lines) < len(ledger["lines"]):
+        kept = [line for line in lines if line["kind"] != "rest"]
+        lines = [*kept, *(_rest(line, ledger["cpu"], kept) for line in lines if line["kind"] == "rest")]
+    return {**ledger, "lines": lines, "in_rest": words}
+
+
+def _rest(rest: Mapping[str, Any], cpu: Mapping[str, Any], kept: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The total less the lines that stay."""
+    us = cpu["us"] - sum(line["amount"]["us"] for line in kept)
+    amounts = [cpu, *(line["amount"] for line in kept)]
+    below = [abs(amounts[0]["us"] - cpu["hdi95"][0]), *(a["hdi95"][1] - a["us"] for a in amounts[1:])]
+    above = [abs(cpu["hdi95"][1] - cpu["us"]), *(a["us"] - a["hdi95"][0] for a in amounts[1:])]
+    amount = {"us": us, "hdi95": [us - math.hypot(*below), us + math.hypot(*above)]}
+    share = None if rest["share"] is None else us / cpu["us"]
+    return {**rest, "amount": amount, "share": share, "share_hdi95": None}
+
+
+def _profile(profile: Mapping[str, Any]) -> dict[str, Any]:
+    sides = {name: _without(profile[name], "at_work_ns") for name in ("baseline", "condition")}
+    functions = [{**one, "function_class": _class_of(one)} for one in profile["functions"]]
+    return {**profile, **sides, "functions": functions, "classes": _classes(profile["classes"])}
+
+
+def _class_of(one: Mapping[str, Any]) -> str:
+    name: str = one["function_class"]
+    return _CLASSES.get(name, name)
+
+
+def _classes(classes: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    found: dict[str, dict[str, Any]] = {}
+    for one in classes:
+        name, known = _class_of(one), _without(one, "rounds")
+        found[name] = _together(found[name], known) if name in found else {**known, "function_class": name}
+    return list(found.values())
+
+
+def _together(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
+    sums = {name: one[name] + other[name] for name in ("plain_ns", "encrypted_ns", "difference_ns")}
+    middle = sums["difference_ns"]
+    below, above = (
+        math.hypot(*(abs(of["interval95"][end] - of["difference_ns"]) for of in (one, other))) for end in (0, 1)
+    )
+    share = None if one["share"] is None or other["share"] is None else one["share"] + other["share"]
+    return {**one, **sums, "interval95": [middle - below, middle + above], "share": share, "share_interval95": None}
+
+
+def _without(values: Mapping[str, Any], name: str) -> dict[str, Any]:
+    return {key: value for key, value in values.items() if key != name}

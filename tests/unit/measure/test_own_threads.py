@@ -1,0 +1,34 @@
+"""Threads are told by whom they and their processes were started, and what perf lost by its own records."""
+
+from __future__ import annotations
+
+from tdelta.measure.own_threads import OwnThreads, threads_of
+
+# What perf 6.1 printed of a machine: 11, its child 14 and others.
+OF_CPUS = """\
+    0/0     [000]     0.000000000: PERF_RECORD_FORK(11:11):(1:1)
+    7/7     [001]    19.999000000: 
+   11/11    [000]    20.000000000: 
+   11/11    [000]    20.001000000: PERF_RECORD_FORK(14:14):(11:11)
+   14/14    [001]    20.002000000: 
+   14/14    [001]    20.003000000: PERF_RECORD_FORK(15:15):(14:14)
+    7/7     [001]    20.005000000: 
+    7/7     [001]    20.005000000: PERF_RECORD_FORK(16:16):(7:7)
+   14/14    [000]    20.007000000: PERF_RECORD_EXIT(14:14):(11:11)
+   16/16    [000]    20.020000000: 
+"""  # noqa: W291
+LOST = "   11/11    [000]    20.008000000: PERF_RECORD_LOST lost 6\n"
+
+
+def test_children_belong_to_the_processes_and_others_do_not() -> None:
+    printed = OF_CPUS.splitlines()
+    assert threads_of(printed, [11]).threads == {11, 14}
+    assert threads_of(printed, [7, 99]).threads == {7, 16}
+    assert threads_of(printed).threads is None
+
+
+def test_what_was_lost_counts_from_the_first_sample_on() -> None:
+    for after in (OF_CPUS + LOST, OF_CPUS + "PERF_RECORD_LOST_SAMPLES lost 6\n"):
+        assert threads_of(after.splitlines(), [11]) == OwnThreads(frozenset({11, 14}), is_lost=True)
+    assert not threads_of((LOST + OF_CPUS).splitlines(), [11]).is_lost
+    assert threads_of([], [11]) == OwnThreads(frozenset())

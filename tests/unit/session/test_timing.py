@@ -1,0 +1,95 @@
+"""Calls of a cipher are timed on instances of their own, whose trials count for nothing else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tdelta.driver.evp_calls import HEAD, SLOT, read
+from tdelta.driver.fake import FakeTwin
+from tdelta.records import LedgerKind, RunResult
+from tdelta.session import timing
+from tdelta.session.rounds import _PROFILE, _TIMED
+from tdelta.session.timing import FACT, TRIALS
+
+from .conducting import Sitting
+from .test_conduct import NEVER_PRECISE, press_ctrl_c
+
+US = 12.0
+"""What the calls of a fake operation take."""
+
+
+def calls(_twin: FakeTwin, job: Any, path: Path) -> None:
+    """What a preload would count: one page an operation, added to what is there."""
+    found = read(path).tallies.get(("AES-256-CBC", "cipher", "decrypt"))
+    before, ns = (found.starts, found.phases[1][1]) if found else (0, 0)
+    done = before + job.operations
+    update = (done, ns + round(job.operations * US * 1e3), 0)
+    decrypts = [done, 4096 * done, 0, 0, 0, *update, 0, 0, 0]
+    path.write_bytes(HEAD.pack(0) + SLOT.pack(427, 0, *[0] * 11, *decrypts, b"AES-256-CBC"))
+
+
+def own(sitting: Sitting) -> list[FakeTwin]:
+    return [twin for twin in sitting.twins.started if twin.jobs and all(job.stream >= _TIMED for job in twin.jobs)]
+
+
+def cipher(result: RunResult) -> Any:
+    return result.ledger[0].line(LedgerKind.CIPHER)
+
+
+def test_an_encrypted_condition_is_timed_once_and_its_calls_are_the_ciphers_line(sitting: Sitting) -> None:
+    timed = sitting.scripted(calls=calls)
+    result = timed.conduct(min_rounds=2, max_rounds=2)
+    (twin,) = own(timed)
+    assert twin.settings.cipher == "aes-256"
+    assert len(twin.jobs) == TRIALS + 1  # one warms up
+    assert twin.ended
+    line = cipher(result)
+    assert line.is_timed
+    assert line.amount.us == pytest.approx(US, rel=0.02)
+    assert line.items[0].what == "AES-256-CBC decryptions"
+    assert not list(sitting.base.rglob("*.counts"))
+
+
+def test_trials_that_are_timed_are_in_neither_the_store_nor_the_other_twins_operations(sitting: Sitting) -> None:
+    timed = sitting.scripted(calls=calls)
+    result = timed.conduct(min_rounds=1, max_rounds=1)
+    plain = Sitting(sitting.base / "other")
+    assert result.trials == plain.conduct(min_rounds=1, max_rounds=1).trials
+
+    def first_ops(of: Sitting) -> list[list[int]]:
+        return [[job.first_op for job in twin.jobs if job.stream < _PROFILE] for twin in of.twins.started[:3]]
+
+    assert first_ops(timed) == first_ops(plain)
+
+
+def test_where_calls_cannot_be_timed_the_ledger_says_why(sitting: Sitting) -> None:
+    result = sitting.conduct()
+    assert "timed calls: a fake makes no calls" in result.ledger[0].in_rest
+    assert own(sitting) == []
+
+
+def test_where_none_was_seen_that_is_said(sitting: Sitting) -> None:
+    result = sitting.scripted(calls=lambda _twin, _job, _path: None).conduct()
+    assert any("no call of a cipher in OpenSSL" in words for words in result.ledger[0].in_rest)
+
+
+def test_without_time_nothing_is_timed_and_the_remedy_is_said(
+    sitting: Sitting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(timing, "_SHARE_OF_TIME", 0.0)
+    timed = sitting.scripted(calls=calls)
+    result = timed.conduct()
+    assert own(timed) == []
+    assert any("--max-time" in words for words in result.ledger[0].in_rest)
+
+
+def test_what_an_earlier_sitting_timed_is_kept(sitting: Sitting) -> None:
+    timed = sitting.scripted(calls=calls, cost_ns=NEVER_PRECISE, before_trial=press_ctrl_c(at_stream=2))
+    timed.conduct()
+    assert sitting.fact(FACT)
+    again = Sitting(sitting.base)
+    assert cipher(again.resume()).is_timed
+    assert own(again) == []
