@@ -77,10 +77,11 @@ def twin_cautions(found: Sequence[Panel], floors: Sequence[NoiseFloor], checks: 
     for floor, check in zip(floors, checks, strict=True):
         low, high = floor.ratio.hdi95
         if not check.failed and not low <= 1.0 <= high and abs(floor.ratio.median - 1.0) >= _SMALLEST_SAID:
+            which = "A/A" if floor.condition is None else "B/B"
             yield (
-                f"{where[floor.stratum]}{'A/A' if floor.condition is None else 'B/B'} twins differ by
-                {percent_words(floor.ratio.median)} % " f"(95 % HDI {interval_words(floor.ratio.hdi95)}) though nothing
-                differs: " "read overheads of that size with care"
+                f"{where[floor.stratum]}{which} twins differ by {percent_words(floor.ratio.median)} % "
+                f"(95 % HDI {interval_words(floor.ratio.hdi95)}) though nothing differs: "
+                "read overheads of that size with care"
             )
 
 
