@@ -97,15 +97,15 @@ def judge(trials: Iterable[Trial], settings: RunSettings, *, precision: float = 
 
 
 def _order_effect(fit: CostFit, trials: Sequence[Trial], settings: RunSettings) -> CarryOver | None:
-    """What the place in a block and the twin before do, as `tdelta plan` estimates it; None where nothing was
-    compared.""" strata = strata_of(MeasuredRun(settings, tuple(trials), 0.0), fit)
+    """What the place in a block and the twin before do, as `tdelta plan` estimates it; None without comparisons."""
+    strata = strata_of(MeasuredRun(settings, tuple(trials), 0.0), fit)
     return carry_over(strata) if strata and all(one.means.pooled_df > 0 for one in strata) else None
 
 
 def _metrics(settings: RunSettings) -> tuple[Metric, ...]:
-    """The metrics that are judged: operations that fall due at a rate leave no time to be counted with a
-    checkpoint's.""" is_open = settings.options.get("rate") is not None or any("at" in dict(c.levels) for c in
-    settings.conditions) is_open = is_open or settings.options.get("at") is not None
+    """The metrics that are judged. Operations that fall due at a rate leave no time to be counted with a checkpoint."""
+    is_open = any(settings.options.get(name) is not None for name in ("rate", "at"))
+    is_open = is_open or any("at" in dict(c.levels) for c in settings.conditions)
     left_out = (Metric.TIME_WITH_CHECKPOINT,) if is_open and settings.metric is not Metric.TIME_WITH_CHECKPOINT else ()
     return tuple(metric for metric in Metric if metric not in left_out)
 

@@ -250,8 +250,8 @@ def _rescale(
     fitted: FloatArray,
     state: _State,
 ) -> None:
-    """Each kind's sigma from its own squares, over the degrees of freedom that blocks, instances and places leave
-    it.""" share = there / of_column
+    """Each kind's sigma from its own squares, over the degrees of freedom that all other effects leave it."""
+    share = there / of_column
     free = (1.0 - share / share.sum(axis=2, keepdims=True)) * (1.0 - 1.0 / trials_in)[:, None] * there
     of_kind = np.equal.outer(np.arange(design.kind_count), design.kinds).astype(np.float64)
     df = np.einsum("gk,nbk->ng", of_kind, free)

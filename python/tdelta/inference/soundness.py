@@ -69,8 +69,8 @@ def twins_apart(fit: CostFit) -> CostFit:
 
 
 def _encrypted_apart(fit: CostFit) -> list[tuple[Condition, CostFit]]:
-    """For each treatment with a B/B twin, the fit of that twin over the treatment: the latter takes the baseline's
-    part.""" found = []
+    """For each treatment with a B/B twin, the fit of that twin over the treatment, which takes the baseline's part."""
+    found = []
     for fitted, _ in fit.parts:
         for twin in fitted.twins:
             of = treatment_of(twin)
@@ -117,8 +117,8 @@ def _alike(floor: NoiseFloor, verdicts: Sequence[Verdict], settings: RunSettings
 
 
 def _needed(verdict: Verdict, settings: RunSettings, limit: float) -> float:
-    """How far apart identical twins may seem and leave this verdict standing: the distance from its limit to its
-    HDI.""" budget = settings.budget
+    """How far apart identical twins may seem and leave this verdict standing: from its limit to its interval."""
+    budget = settings.budget
     estimate: Estimate = verdict.ratio
     match verdict.decision:
         case Decision.COSTLY:

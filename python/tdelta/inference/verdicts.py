@@ -128,9 +128,10 @@ def _hard_reasons(
             + (f"; {FEWEST_STALLS:g} alike on one side would do" if 0 < grounds.stalls < FEWEST_STALLS else "")
         )
     elif decide(estimate, rope) is not decision:
+        rounds = "1 round" if grounds.rounds == 1 else f"{grounds.rounds} rounds"
         yield (
-            f"{grounds.rounds} {'round' if grounds.rounds == 1 else 'rounds'}: instance effects were hardly measured,
-            so the" f" 99 % HDI would have to lie beyond ±{100 * rope:g} %"
+            f"{rounds}: instance effects were hardly measured, so the 99 % HDI would have to lie beyond"
+            f" ±{100 * rope:g} %"
         )
 
 
