@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from tdelta.inference.costs import Panel, places
 from tdelta.inference.decisions import interval_words, percent_words
 from tdelta.inference.fits import CostFit
-from tdelta.inference.luck import LUCK_SCALE
+from tdelta.inference.luck import LUCK_SCALE, scale_for
 from tdelta.inference.stopping import target_width, width
 from tdelta.records import Decision, LuckPrior, Metric, NoiseFloor, Role, RunSettings, Validity, Verdict
 
@@ -47,7 +47,7 @@ def _panel_cautions(panel: Panel, luck: LuckPrior | None) -> Iterator[str]:
 
 
 def _luck_words(luck: LuckPrior | None) -> str:
-    return f"half-Cauchy, {100 * LUCK_SCALE:g} %" if luck is None else f"calibrated, {100 * luck.median:.2g} %"
+    return f"half-Cauchy, {100 * scale_for(1):g} %" if luck is None else f"calibrated, {100 * luck.median:.2g} %"
 
 
 def _again(luck: LuckPrior | None) -> str:

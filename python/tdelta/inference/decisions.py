@@ -1,7 +1,7 @@
 """What a posterior says against the user's own limit: a ROPE, or a budget. And the words for it.
 
 Two things make a decision harder than its interval: rounds so few that instance effects were hardly measured, and
-stalls that alone carry it. `decide_means` and `decide_gate_means` are for those; how often they are wrong is in
+stalls that alone carry it, or are few and weigh more than its margin. `decide_means` and `decide_gate_means` are for those; how often they are wrong is in
 ``docs/statistics.md``.
 """
 
@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from tdelta.records import Decision, Estimate
 
-FEWEST_ROUNDS = 3
+FEWEST_ROUNDS = 4
 """With fewer rounds, ``costly`` and ``faster`` need the 99 % HDI: instance effects were hardly measured. So they do
 where any stall was met, which may have hit one instance and not its twin."""
 
@@ -50,6 +50,8 @@ class Grounds:
         typical: the ratio of typical trials.
         stalls: effective number of stalls of the condition, 0 without any.
         plain_stalls: that of the plain twins.
+        stall_cost: what one side's stalls add to its mean, a share of the typical cost; the larger one of sides whose
+            stalls are few.
         rounds: how many rounds there are.
     """
 
@@ -57,6 +59,7 @@ class Grounds:
     stalls: float
     plain_stalls: float
     rounds: int
+    stall_cost: float = 0.0
 
     @property
     def has_stalls(self) -> bool:
@@ -72,9 +75,17 @@ def decide_means(estimate: Estimate, grounds: Grounds, rope: float) -> Decision:
     is_sure = decide(replace(estimate, hdi95=estimate.hdi99), rope) is decision
     if (grounds.rounds < FEWEST_ROUNDS or grounds.has_stalls) and not is_sure:
         return Decision.UNDECIDED
+    if grounds.stall_cost > _margin(estimate, decision, rope):
+        return Decision.UNDECIDED
     if decide(grounds.typical, rope) is decision:
         return decision
     return decision if is_sure and _are_enough(grounds, decision is Decision.COSTLY) else Decision.UNDECIDED
+
+
+def _margin(estimate: Estimate, decision: Decision, rope: float) -> float:
+    """How far the 95 % HDI lies beyond the ROPE."""
+    low, high = estimate.hdi95
+    return low - 1.0 - rope if decision is Decision.COSTLY else 1.0 - rope - high
 
 
 def _are_enough(grounds: Grounds, is_slower: bool) -> bool:

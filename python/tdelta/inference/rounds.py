@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from tdelta.inference.luck import LUCK_SCALE, log_luck_density, luck_quantile
+from tdelta.inference.luck import log_luck_density, luck_quantile, scale_for
 from tdelta.inference.noise import InstanceMeans
 from tdelta.inference.posterior import FloatArray, Mixture, mixture
 from tdelta.records import LuckPrior
@@ -174,7 +174,6 @@ def fit_rounds(
     thetas: Sequence[NDArray[np.intp]],
     luck: LuckPrior | None = None,
     *,
-    scale: float = LUCK_SCALE,
     nodes: Nodes = FINE,
 ) -> RoundsFit:
     """Fit one cost over all strata.
@@ -182,23 +181,23 @@ def fit_rounds(
     Args:
         strata: stage 1's answer for each stratum.
         thetas: for each stratum, shape (K,): 0 for plain twins (at least one), else the number of the column's
-        condition. luck: what a calibration of this machine found of tau; None: the half-Cauchy alone.
-        scale: of the half-Cauchy, a share.
+            condition.
+        luck: what a calibration of this machine found of tau; None: the half-Cauchy alone.
         nodes: how finely the grid is cut.
     """
     tau = tau_grid(nodes.tau)
     nothing = np.zeros(len(tau))
     contrasts = [Contrasts(m, which, nothing, nodes) for m, which in zip(strata, thetas, strict=True)]
     marginals = [found.by_tau() for found in contrasts]
-    shared = log_luck_density(tau, scale, luck) + np.sum(marginals, axis=0)
+    most = max((len(means.blocks) for means in strata), default=1)
+    shared = log_luck_density(tau, scale_for(most), luck) + np.sum(marginals, axis=0)
     weights = np.exp(shared - shared.max())
     given = (found.given(shared - own) for found, own in zip(contrasts, marginals, strict=True))
     return RoundsFit(tuple(given), tau, np.asarray(weights / weights.sum(), dtype=np.float64))
 
 
 def _sigma_nodes(variance: float, df: float, count: int) -> tuple[FloatArray, FloatArray]:
-    """Nodes of one kind's noise variance, and their log weights: prior N(log 0.03, 1.5^2) of log sigma times
-    chi-square.
+    """Nodes of one kind's noise variance, and their log weights: the prior of log sigma times a chi-square.
 
     "Sigma" here is the root of `InstanceMeans.variance`, the t's scale times ``sqrt((nu + 3) / (nu + 1))``.
     """

@@ -1,5 +1,4 @@
-"""The odd trials of each condition: how many count for little, and how much time lies in them. Shown, never decided
-on."""
+"""The odd trials of each condition, and how much time lies in them. Shown, never decided on."""
 
 from __future__ import annotations
 
@@ -37,6 +36,6 @@ def _measure(fitted: Fitted, condition: Condition) -> StallMeasure:
         down_weighted_time=float(time[is_odd].sum() / time.sum()) if time.sum() else 0.0,
         stalls=len(events.above),
         stalled_trials=events.stalled,
-        stall_cost=float(events.above.sum()) / max(1, events.trials),
+        stall_cost=events.cost,
         missed_share=events.missed_share,
     )

@@ -77,6 +77,11 @@ class Events:
         return float(self.above.sum()) ** 2 / squares if squares else 0.0
 
     @property
+    def cost(self) -> float:
+        """What the events above add to the mean, a share of the typical cost."""
+        return float(self.above.sum()) / max(1, self.trials)
+
+    @property
     def missed_share(self) -> float:
         """Stalls in a smaller share of trials than this are missed by more than `MISSED` of runs of this length."""
         return 1.0 - float(MISSED ** (1.0 / max(1, self.trials)))

@@ -110,6 +110,9 @@ def grounds_of(answer: Answer, rope: float) -> Grounds:
         stalls=answer.events.effective,
         plain_stalls=answer.plain_events.effective,
         rounds=len(answer.fitted.means.blocks),
+        stall_cost=max(
+            (e.cost for e in (answer.events, answer.plain_events) if 0.0 < e.effective < FEWEST_STALLS), default=0.0
+        ),
     )
 
 
@@ -121,13 +124,14 @@ def _hard_reasons(
         return
     met, plain = answer.events, answer.plain_events
     stalls = len(met.above) + len(plain.above)
-    if stalls and decide(grounds.typical, rope) is not Decision.UNDECIDED:
+    would = decide(estimate, rope)
+    if stalls and (would is not decision or decide(grounds.typical, rope) is not Decision.UNDECIDED):
         yield (
             f"stalls are too few to bound what they cost: {len(met.above)} in {met.trials} trials of this condition,"
             f" {len(plain.above)} in {plain.trials} of the plain twins"
             + (f"; {FEWEST_STALLS:g} alike on one side would do" if 0 < grounds.stalls < FEWEST_STALLS else "")
         )
-    elif decide(estimate, rope) is not decision:
+    elif would is not decision:
         rounds = "1 round" if grounds.rounds == 1 else f"{grounds.rounds} rounds"
         yield (
             f"{rounds}: instance effects were hardly measured, so the 99 % HDI would have to lie beyond"

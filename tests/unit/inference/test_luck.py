@@ -10,10 +10,10 @@ from scipy import stats
 
 from tdelta.inference import judge
 from tdelta.inference.instrument import pooled_noise
-from tdelta.inference.luck import BETWEEN_SITTINGS, VAGUE_SHARE, log_luck_density, luck_prior
+from tdelta.inference.luck import BETWEEN_SITTINGS, LUCK_SCALE, VAGUE_SHARE, log_luck_density, luck_prior
 from tdelta.inference.noise import InstanceMeans
 from tdelta.inference.posterior import posterior
-from tdelta.inference.rounds import LUCK_SCALE, fit_rounds
+from tdelta.inference.rounds import fit_rounds
 from tdelta.records import CalibrationUsed, LuckPrior, Metric, Role, RunSettings
 
 from .builders import AA, BASELINE, condition, noisy, run, settings, stage_1

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from tdelta.inference.luck import LUCK_SCALE, scale_for
 from tdelta.inference.noise import InstanceMeans
 from tdelta.inference.posterior import posterior
-from tdelta.inference.rounds import COARSE, LUCK_SCALE, fit_rounds, tau_grid
+from tdelta.inference.rounds import COARSE, fit_rounds, tau_grid
 
 from .builders import stage_1
 
@@ -52,7 +53,7 @@ def brute_force(y: np.ndarray, theta: np.ndarray) -> np.ndarray:
             c = sum(c @ inverse @ c for c in contrasts)
             prior = (
                 np.log(widths[np.searchsorted(_TAUS, tau)])
-                + stats.cauchy.logpdf(tau, 0, LUCK_SCALE)
+                + stats.cauchy.logpdf(tau, 0, scale_for(rounds))
                 + stats.norm.logpdf(log_sigma, np.log(0.03), 1.5)
             )
             logs.append(0.5 * rounds * log_det - 0.5 * (a * theta**2 - 2 * b * theta + c) + prior)
@@ -108,7 +109,7 @@ def test_scatter_between_rounds_widens_the_answer_without_an_aa_twin() -> None:
 
 def test_one_round_is_never_narrower_than_the_prior_of_luck_allows() -> None:
     one = fit_rounds([instances(np.array([[0.0, 0.0, 0.1]]), blocks=1000.0, df=4000.0)], [PLAIN])
-    assert one.luck_median == pytest.approx(LUCK_SCALE, rel=0.1)
+    assert one.luck_median == pytest.approx(3.0 * LUCK_SCALE, rel=0.1)
     low, high = posterior(one.strata[0].mixture(1)).ratio_hdi(0.95)
     assert high - low > 0.05
 
