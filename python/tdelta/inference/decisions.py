@@ -1,8 +1,8 @@
 """What a posterior says against the user's own limit: a ROPE, or a budget. And the words for it.
 
 Two things make a decision harder than its interval: rounds so few that instance effects were hardly measured, and
-stalls that alone carry it, or are few and weigh more than its margin. `decide_means` and `decide_gate_means` are for those; how often they are wrong is in
-``docs/statistics.md``.
+stalls that carry it alone, or are few and weigh more than its margin. `decide_means` and `decide_gate_means` are for
+those; how often they are wrong is in ``docs/statistics.md``.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from tdelta.records import Decision, Estimate
 
 FEWEST_ROUNDS = 4
 """With fewer rounds, ``costly`` and ``faster`` need the 99 % HDI: instance effects were hardly measured. So they do
-where any stall was met, which may have hit one instance and not its twin."""
+where any trial was far off, since what made it so may have hit one instance and not its twin."""
 
 FEWEST_STALLS = 5.0
 """A verdict that only stalls make needs so many of them (as many equal ones as scatter alike), and the 99 % HDI."""
@@ -52,6 +52,7 @@ class Grounds:
         plain_stalls: that of the plain twins.
         stall_cost: what one side's stalls add to its mean, a share of the typical cost; the larger one of sides whose
             stalls are few.
+        has_odd_trials: whether any trial was an event, above or below: they may hit one instance more than another.
         rounds: how many rounds there are.
     """
 
@@ -60,11 +61,7 @@ class Grounds:
     plain_stalls: float
     rounds: int
     stall_cost: float = 0.0
-
-    @property
-    def has_stalls(self) -> bool:
-        """Whether any stall was met: they may have hit one instance more often than another."""
-        return self.stalls > 0.0 or self.plain_stalls > 0.0
+    has_odd_trials: bool = False
 
 
 def decide_means(estimate: Estimate, grounds: Grounds, rope: float) -> Decision:
@@ -73,7 +70,7 @@ def decide_means(estimate: Estimate, grounds: Grounds, rope: float) -> Decision:
     if decision not in (Decision.COSTLY, Decision.FASTER):
         return decision
     is_sure = decide(replace(estimate, hdi95=estimate.hdi99), rope) is decision
-    if (grounds.rounds < FEWEST_ROUNDS or grounds.has_stalls) and not is_sure:
+    if (grounds.rounds < FEWEST_ROUNDS or grounds.has_odd_trials) and not is_sure:
         return Decision.UNDECIDED
     if grounds.stall_cost > _margin(estimate, decision, rope):
         return Decision.UNDECIDED

@@ -110,6 +110,7 @@ def grounds_of(answer: Answer, rope: float) -> Grounds:
         stalls=answer.events.effective,
         plain_stalls=answer.plain_events.effective,
         rounds=len(answer.fitted.means.blocks),
+        has_odd_trials=any(len(e.above) + len(e.below) for e in (answer.events, answer.plain_events)),
         stall_cost=max(
             (e.cost for e in (answer.events, answer.plain_events) if 0.0 < e.effective < FEWEST_STALLS), default=0.0
         ),

@@ -13,7 +13,8 @@ from tdelta.report.quantities import amounts, counted, share
 _WITHOUT = "without AES instructions"
 _METRICS = {
     Metric.RESPONSE_TIME: "response time",
-    Metric.CPU_PER_OPERATION: "CPU an operation",
+    Metric.TIME_WITH_CHECKPOINT: "time with checkpoint",
+    Metric.CPU_PER_OPERATION: "CPU per operation",
     Metric.READ_BYTES_PER_OPERATION: "bytes read an operation",
     Metric.WRITTEN_BYTES_PER_OPERATION: "bytes written an operation",
 }
