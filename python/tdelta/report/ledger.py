@@ -42,7 +42,7 @@ NOTE = (
     "Lines of the extra CPU are counts in the trials times prices measured apart from them, on this machine, in the"
     " code under test; where it says timed, they are what the server's own calls of OpenSSL took, in trials of their"
     " own. The rest is what lines leave, below zero where they come to more. Waiting is the extra response time less"
-    " the extra CPU."
+    " the extra CPU, and less the time in the run queue where it is known."
 )
 
 
