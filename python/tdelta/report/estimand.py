@@ -68,6 +68,8 @@ def _cause(verdict: Verdict, result: RunResult) -> str:
     plain, own = (odd_trials(result, c) for c in (verdict.baseline, verdict.condition))
     is_slower = verdict.typical is not None and verdict.ratio.median >= verdict.typical.median
     side = own if is_slower else plain
+    if verdict.decision is Decision.UNDECIDED and side is not None and side.stalls:
+        return "the stalls that were met"
     if side is None or not side.stalls:
         return "trials that took longer than is typical"
     return f"stalls of {_twin(verdict.condition) if is_slower else 'the plain twins'}"

@@ -13,7 +13,7 @@ from tdelta.report.sentence import answer, floor
 def test_a_costly_verdict_is_worded_as_the_statistics_page_asks() -> None:
     assert answer(s.costly()) == (
         "SQLite, order-entry, 50 MB with a 10 % cache, 1 thread: encryption with aes-256 costs +3.1 % response time "
-        "(95 % HDI +2.4 … +3.8), and +4.0 % CPU an operation (+3.6 … +4.4): above the default ±2 %."
+        "(95 % HDI +2.4 … +3.8), and +4.0 % CPU per operation (+3.6 … +4.4): above the default ±2 %."
     )
 
 
@@ -58,7 +58,7 @@ def test_a_speed_up_is_reported_with_the_advice_to_distrust_it() -> None:
 
 def test_an_unsound_run_gives_no_figure_for_encryption_and_names_the_failed_check() -> None:
     text = answer(s.unsound())
-    assert ": unsound, so no answer: the check “a/a twins differ by no more than the ROPE”" in text
+    assert ": unsound, so no answer: the check “a/a twins are alike”" in text
     assert "6.2" not in text
 
 
@@ -153,7 +153,7 @@ def test_with_cpu_as_the_primary_metric_response_time_stands_beside_it() -> None
     cpu = s.verdict(s.estimate(1.04, 0.004), Decision.COSTLY, metric=Metric.CPU_PER_OPERATION, primary=True)
     time = s.verdict(s.estimate(1.001, 0.004), Decision.NEGLIGIBLE)
     text = answer(s.result(Decision.COSTLY, (cpu, time), replace(s.settings(), metric=Metric.CPU_PER_OPERATION)))
-    assert "costs +4.0 % CPU an operation (95 % HDI +3.6 … +4.4), and +0.1 % response time" in text
+    assert "costs +4.0 % CPU per operation (95 % HDI +3.6 … +4.4), and +0.1 % response time" in text
 
 
 @pytest.mark.parametrize("name", s.SAMPLES)
