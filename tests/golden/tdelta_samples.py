@@ -172,7 +172,11 @@ def settings(*conditions: Condition, **changes: object) -> RunSettings:
 
 SOUND = (
     Validity(ROWS_BEFORE, CheckState.OK, "211,400 rows in 6 tables, by checksum, as generated"),
-    Validity(AA_CHECK, CheckState.OK, "the 95 % HDI of identical twins, -0.6 … +0.4 %, lies within ±2 %, which is what the verdict needs"),
+    Validity(
+        AA_CHECK,
+        CheckState.OK,
+        "the 95 % HDI of identical twins, -0.6 … +0.4 %, lies within ±2 %, which is what the verdict needs",
+    ),
     Validity(FILES, CheckState.OK, "aes-256: encrypted, none: plain"),
     Validity(ROWS_AFTER, CheckState.NOT_SHOWN, "NOT compared: more than one thread, or no round came to its end"),
 )
@@ -262,7 +266,9 @@ def few_stalls() -> RunResult:
 def earlier() -> RunResult:
     """What a version before the ratio of means stored."""
     base = replace(costly(), stalls=())
-    return replace(base, verdicts=tuple(replace(v, typical=None) for v in base.verdicts if "checkpoint" not in v.metric))
+    return replace(
+        base, verdicts=tuple(replace(v, typical=None) for v in base.verdicts if "checkpoint" not in v.metric)
+    )
 
 
 def calibrated() -> RunResult:

@@ -39,7 +39,7 @@ def parted(verdict: Verdict, result: RunResult) -> bool:
     if verdict.typical is None or verdict.decision is Decision.UNSOUND:
         return False
     settings = result.settings
-    if abs(verdict.typical.median - verdict.ratio.median) > settings.rope:
+    if abs(verdict.ratio.median / verdict.typical.median - 1) > settings.rope:
         return True
     has_stalls = any(measure.stalls for measure in _sides(verdict, result))
     return has_stalls and _decided(verdict.typical, settings) is not _decided(verdict.ratio, settings)
@@ -55,7 +55,9 @@ def parting(verdict: Verdict, result: RunResult) -> str:
     is_more = verdict.typical.median >= 1
     what = f"costs {amount} {metric} ({interval}" if is_more else f"changes {metric} by {amount} ({interval}"
     where = f"of {condition_label(verdict.condition, settings)} " if len(result.primary) > 1 else ""
-    return f"A typical operation {where}{what}; {_cause(verdict, result)} make it {percent(verdict.ratio.median)} in all."
+    return (
+        f"A typical operation {where}{what}; {_cause(verdict, result)} make it {percent(verdict.ratio.median)} in all."
+    )
 
 
 def odd_trials(result: RunResult, condition: Condition) -> StallMeasure | None:
@@ -71,7 +73,7 @@ def _cause(verdict: Verdict, result: RunResult) -> str:
     if verdict.decision is Decision.UNDECIDED and side is not None and side.stalls:
         return "the stalls that were met"
     if side is None or not side.stalls:
-        return "trials that took longer than is typical"
+        return "odd trials"
     return f"stalls of {_twin(verdict.condition) if is_slower else 'the plain twins'}"
 
 

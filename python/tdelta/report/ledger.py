@@ -50,7 +50,7 @@ def ledger_lines(result: RunResult, width: int) -> list[Text | Table]:
     """The ledgers of a run, one below the other; nothing where it has none."""
     if not result.ledger:
         return []
-    table = plain_table((("ledger", False), ("an op", True), ("95 % HDI", True), ("share", True), ("", False)))
+    table = plain_table((("ledger", False), ("per op", True), ("95 % HDI", True), ("share", True), ("", False)))
     for ledger in result.ledger:
         table.add_row(Text(condition_label(ledger.condition, result.settings), style="bold"))
         cells = amount_cells(ledger)

@@ -10,7 +10,14 @@ from tdelta.inference.verdicts import ALL_TRANSACTIONS
 from tdelta.records import Decision, Estimate, Metric, NoiseFloor, RunResult, RunSettings, Verdict
 from tdelta.report.calibrated import used_text
 from tdelta.report.estimand import parted
-from tdelta.report.labels import condition_label, contrast_label, contrast_title, decision_word, metric_name, surroundings
+from tdelta.report.labels import (
+    condition_label,
+    contrast_label,
+    contrast_title,
+    decision_word,
+    metric_name,
+    surroundings,
+)
 from tdelta.report.page.blocks import Block, Column, Figure, Heading, Paragraph, Section, Table, Tile, Tiles
 from tdelta.report.page.figures.forest import Limits, Look, Row, forest
 from tdelta.report.page.wording import (

@@ -134,7 +134,7 @@ def _metric_forest(result: RunResult) -> Iterator[Block]:
             rows += [verdict_row(v, label(v.condition, result.settings)) for v in of_metric]
     yield forest(
         "metrics",
-        "Other costs of an operation",
+        "Other costs per operation",
         rows,
         limits_of(result.settings, is_primary=False),
         axis="over the plain twins'",
@@ -247,7 +247,7 @@ def _type_table(found: list[Verdict], result: RunResult) -> Table:
     titles = ("baseline", "twin", "overhead", "95 % HDI")
     columns = [Column(""), *(Column(title, is_number=True) for title in titles), Column("reads")]
     return Table(
-        values_note(result).replace("operation", "transaction"),
+        values_note(result).replace("operation", "transaction").removesuffix("."),
         columns,
         rows,
         folded=len(rows) > _LONG_TABLE,
