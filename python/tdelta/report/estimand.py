@@ -17,6 +17,8 @@ from tdelta.report.quantities import estimate_text, percent
 RATIO_OF_MEANS = "ratio_of_means"
 TYPICAL = "typical"
 
+_SPELLED_OUT = 3
+
 
 def estimand(result: RunResult) -> str:
     """What the ratios of a run are of: `RATIO_OF_MEANS`, or `TYPICAL` in results of earlier versions."""
@@ -34,30 +36,40 @@ def earlier_version(result: RunResult) -> str | None:
     )
 
 
-def parted(verdict: Verdict, result: RunResult) -> bool:
-    """Whether the typical operation and the mean say different things of a primary verdict."""
-    if verdict.typical is None or verdict.decision is Decision.UNSOUND:
+def partings(result: RunResult) -> list[str]:
+    """A sentence for each condition whose typical operation and mean part; one for the farthest where they are many."""
+    found = [(_gap(v), text) for v in result.primary if (text := parting(v, result)) is not None]
+    if len(found) <= _SPELLED_OUT:
+        return [text for _, text in found]
+    _, farthest = max(found)
+    return [f"In {len(found)} conditions, the typical operation and the mean part. {farthest}"]
+
+
+def parting(verdict: Verdict, result: RunResult) -> str | None:
+    """Where they part: "A typical operation costs +0.4 % (…); stalls of the encrypted twin make it +18.0 % in all."."""
+    typical, settings = verdict.typical, result.settings
+    if typical is None or not _is_parted(verdict, typical, result):
+        return None
+    metric = metric_name(verdict.metric, settings)
+    amount, _, interval = estimate_text(typical, (1 - settings.rope, 1 + settings.rope)).partition(" (")
+    what = f"costs {amount} {metric}" if typical.median >= 1 else f"changes {metric} by {amount}"
+    where = f"of {condition_label(verdict.condition, settings)} " if len(result.primary) > 1 else ""
+    cause = _cause(verdict, result, is_slower=_gap(verdict) >= 0)
+    return f"A typical operation {where}{what} ({interval}; {cause} make it {percent(verdict.ratio.median)} in all."
+
+
+def _is_parted(verdict: Verdict, typical: Estimate, result: RunResult) -> bool:
+    if verdict.decision is Decision.UNSOUND:
         return False
-    settings = result.settings
-    if abs(verdict.ratio.median / verdict.typical.median - 1) > settings.rope:
+    if abs(_gap(verdict)) > result.settings.rope:
         return True
     has_stalls = any(measure.stalls for measure in _sides(verdict, result))
-    return has_stalls and _decided(verdict.typical, settings) is not _decided(verdict.ratio, settings)
+    return has_stalls and _decided(typical, result.settings) is not _decided(verdict.ratio, result.settings)
 
 
-def parting(verdict: Verdict, result: RunResult) -> str:
-    """``A typical operation costs +0.4 % response time (…); stalls of the encrypted twin make it +18.0 % in all.``"""
-    assert verdict.typical is not None
-    settings, bounds = result.settings, (1 - result.settings.rope, 1 + result.settings.rope)
-    metric = metric_name(verdict.metric, settings)
-    figures = estimate_text(verdict.typical, bounds)
-    amount, _, interval = figures.partition(" (")
-    is_more = verdict.typical.median >= 1
-    what = f"costs {amount} {metric} ({interval}" if is_more else f"changes {metric} by {amount} ({interval}"
-    where = f"of {condition_label(verdict.condition, settings)} " if len(result.primary) > 1 else ""
-    return (
-        f"A typical operation {where}{what}; {_cause(verdict, result)} make it {percent(verdict.ratio.median)} in all."
-    )
+def _gap(verdict: Verdict) -> float:
+    """By how much the ratio of means lies above the typical ratio, as a share."""
+    return 0.0 if verdict.typical is None else verdict.ratio.median / verdict.typical.median - 1
 
 
 def odd_trials(result: RunResult, condition: Condition) -> StallMeasure | None:
@@ -65,15 +77,13 @@ def odd_trials(result: RunResult, condition: Condition) -> StallMeasure | None:
     return next((measure for measure in result.stalls if measure.condition == condition), None)
 
 
-def _cause(verdict: Verdict, result: RunResult) -> str:
+def _cause(verdict: Verdict, result: RunResult, *, is_slower: bool) -> str:
     """Whose stalls make the difference."""
-    plain, own = (odd_trials(result, c) for c in (verdict.baseline, verdict.condition))
-    is_slower = verdict.typical is not None and verdict.ratio.median >= verdict.typical.median
-    side = own if is_slower else plain
-    if verdict.decision is Decision.UNDECIDED and side is not None and side.stalls:
-        return "the stalls that were met"
+    side = odd_trials(result, verdict.condition if is_slower else verdict.baseline)
     if side is None or not side.stalls:
         return "odd trials"
+    if verdict.decision is Decision.UNDECIDED:
+        return "the stalls that were met"
     return f"stalls of {_twin(verdict.condition) if is_slower else 'the plain twins'}"
 
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from tdelta.design.layout import PLAIN
 from tdelta.inference.cipher_work import idle_cipher_caution, is_whole_run
 from tdelta.records import Condition, Decision, Estimate, Metric, NoiseFloor, Role, RunResult, RunSettings, Verdict
-from tdelta.report.estimand import earlier_version, parted, parting
+from tdelta.report.estimand import earlier_version, partings
 from tdelta.report.labels import compared_words, condition_label, metric_name, surroundings
 from tdelta.report.quantities import decimals, estimate_text, interval, multiple, percent, share
 from tdelta.report.subject import subject
@@ -85,22 +85,14 @@ def _sentences(result: RunResult) -> list[str]:
     first = (
         [_summary(encrypted, result)] if len(encrypted) > _SPELLED_OUT else [_sentence(v, result) for v in encrypted]
     )
-    parts = [parting(v, result) for v in result.primary if parted(v, result)]
     earlier = earlier_version(result)
     return [
         *first,
         *(_sentence(v, result) for v in others),
-        *(parts if len(parts) <= _SPELLED_OUT else [_most_parted(result)]),
+        *partings(result),
         *((earlier,) if earlier else ()),
         *_idle(result),
     ]
-
-
-def _most_parted(result: RunResult) -> str:
-    """The condition whose mean lies farthest from its typical operation, in a run with many conditions."""
-    found = [(abs(v.ratio.median - v.typical.median), v) for v in result.primary if v.typical and parted(v, result)]
-    _, most = max(found, key=lambda one: one[0])
-    return f"In {len(found)} conditions, the typical operation and the mean part. {parting(most, result)}"
 
 
 def _idle(result: RunResult) -> Iterator[str]:

@@ -69,8 +69,8 @@ def missed_text(result: RunResult) -> str | None:
     same = len({measure.trials for measure in result.stalls}) == 1
     trials = f"{'' if same else 'at least '}{counted(fewest.trials, 'trial')}"
     return (
-        f"No stall was met in {trials} of each condition: stalls in fewer than 1 of {1 / fewest.missed_share:.0f} trials"
-        " could have been missed (95 %)."
+        f"No stall was met in {trials} of each condition: stalls in fewer than 1 of {1 / fewest.missed_share:.0f}"
+        " trials could have been missed (95 %)."
     )
 
 

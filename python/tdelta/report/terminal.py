@@ -18,7 +18,7 @@ from tdelta.report.calibrated import used_text
 from tdelta.report.checks import MARKS, STYLES, summed_up
 from tdelta.report.command import next_command, repeat_command
 from tdelta.report.drawing import draw, paragraph, plain_table
-from tdelta.report.estimand import TYPICAL, estimand, parted
+from tdelta.report.estimand import TYPICAL, estimand, parting
 from tdelta.report.evidence import evidence_lines
 from tdelta.report.labels import (
     condition_label,
@@ -190,7 +190,7 @@ def _add_group(
         cells = _cells(verdict, result)
         truth = (_truth(verdict),) if has_truth else ()
         table.add_row(label, *cells, *truth, _decision(verdict), style="bold" if verdict.primary else "")
-        if verdict.primary and verdict.typical is not None and (is_single or parted(verdict, result)):
+        if verdict.primary and verdict.typical is not None and (is_single or parting(verdict, result)):
             row = (_TYPICAL, "", "", *_ratio_cells(verdict.typical, result), *(("",) if has_truth else ()), "")
             table.add_row(*row)
 

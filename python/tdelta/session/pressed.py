@@ -31,8 +31,8 @@ def pressure_cautions(plan: Plan, trials: Sequence[Trial], verdicts: Sequence[Ve
     is_pressed = pressed > PRESSED and not plan.is_open and _threads(plan) == 1
     if delayed is not None and is_delayed:
         yield (
-            f"other programs kept the database from a CPU for {100 * delayed:.0f} % of the measured time; that was taken"
-            " out of the response times"
+            f"other programs kept the database from a CPU for {100 * delayed:.0f} % of the measured time; that was"
+            " taken out of the response times"
         )
     elif is_pressed and delayed is None:
         # Of a server, one client has several threads at work: they wait for one another as well.

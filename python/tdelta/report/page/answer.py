@@ -9,7 +9,7 @@ from tdelta.inference.cipher_work import is_whole_run
 from tdelta.inference.verdicts import ALL_TRANSACTIONS
 from tdelta.records import Decision, Estimate, Metric, NoiseFloor, RunResult, RunSettings, Verdict
 from tdelta.report.calibrated import used_text
-from tdelta.report.estimand import parted
+from tdelta.report.estimand import parting
 from tdelta.report.labels import (
     condition_label,
     contrast_label,
@@ -93,7 +93,7 @@ def is_unsound(result: RunResult) -> bool:
 
 
 def answer_section(result: RunResult) -> Section:
-    """What the run answers, with the forest plot of its primary verdicts and the identical twins in the same picture."""
+    """What the run answers, with the primary verdicts and the identical twins in one forest plot."""
     blocks: list[Block] = []
     tiles = _tiles(result)
     if tiles:
@@ -131,7 +131,7 @@ def forest_rows(result: RunResult) -> list[Row]:
 def _judged_rows(verdict: Verdict, result: RunResult) -> Iterator[Row]:
     """A primary verdict, and below it the typical operation."""
     yield verdict_row(verdict, label(verdict.condition, result.settings))
-    if verdict.typical is not None and has_data(verdict) and (len(result.primary) == 1 or parted(verdict, result)):
+    if verdict.typical is not None and has_data(verdict) and (len(result.primary) == 1 or parting(verdict, result)):
         yield Row("typical operation", verdict.typical, "for orientation", Look.PLAIN)
 
 
