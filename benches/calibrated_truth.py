@@ -72,7 +72,7 @@ def brief(document: dict) -> dict:
         "calibration": (document["settings"]["calibration"] or {}).get("calibration_id"),
         "rounds": document["counts"]["rounds"],
         "stopped_by": document["stopped_by"],
-        "planted": {name: planted[name] for name in ("decision", "realised", "ratio")},
+        "planted": {name: planted[name] for name in ("decision", "realised", "ratio_of_means")},
     }
 
 
@@ -94,7 +94,7 @@ def summarize(path: Path, minutes: float) -> int:
     )
     print("| run | rounds | realised % | read % | 95 % HDI | verdict |\n|---|---|---|---|---|---|")
     for run in runs:
-        ratio = run["planted"]["ratio"]
+        ratio = run["planted"]["ratio_of_means"]
         low, high = (f"{100 * (end - 1):+.2f}" for end in ratio["hdi95"])
         print(
             f"| {run['run_id']} | {run['rounds']} | {100 * (run['planted']['realised'] - 1):+.2f} |"

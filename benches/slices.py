@@ -48,7 +48,11 @@ def conduct(tdelta: str, length: str, cipher: str, seed: int, folder: str) -> Ru
     document = json.loads(ran.stdout)
     export = [tdelta, "export", document["run_id"], "--format", "csv", *store]
     table = subprocess.run(export, capture_output=True, text=True, check=True).stdout
-    found = {v["metric"]: 100 * (v["ratio"]["median"] - 1) for v in document["verdicts"] if v["transaction"] == "all"}
+    found = {
+        v["metric"]: 100 * (v["ratio_of_means"]["median"] - 1)
+        for v in document["verdicts"]
+        if v["transaction"] == "all"
+    }
     return Run(list(csv.DictReader(io.StringIO(table))), found)
 
 

@@ -48,7 +48,7 @@ def conduct(arguments: argparse.Namespace) -> None:
 def brief(document: dict) -> dict:
     """What the summary needs of one run's JSON."""
     primary = [verdict for verdict in document["verdicts"] if verdict["primary"]]
-    kept = ("condition", "decision", "ratio", "realised", "baseline_value")
+    kept = ("condition", "decision", "ratio_of_means", "realised", "baseline_value")
     return {
         "seed": document["seed"],
         "primary": [{name: verdict[name] for name in kept} for verdict in primary],
@@ -83,8 +83,8 @@ def summarize(path: Path) -> None:
 def identical(kind: str, runs: list[dict]) -> None:
     """The verdicts on the judged plain twin of these runs."""
     verdicts = [v for run in runs for v in run["primary"] if v["condition"].get("twin") == "identical"]
-    widths = [points(v["ratio"]["hdi95"][1]) - points(v["ratio"]["hdi95"][0]) for v in verdicts]
-    outside = sum(not v["ratio"]["hdi95"][0] <= 1 <= v["ratio"]["hdi95"][1] for v in verdicts)
+    widths = [points(v["ratio_of_means"]["hdi95"][1]) - points(v["ratio_of_means"]["hdi95"][0]) for v in verdicts]
+    outside = sum(not v["ratio_of_means"]["hdi95"][0] <= 1 <= v["ratio_of_means"]["hdi95"][1] for v in verdicts)
     print(f"identical twins in {kind} runs: {len(verdicts)} runs")
     print(f"  decisions: {dict(Counter(v['decision'] for v in verdicts))}")
     print(f"  95 % HDI excludes 0: {outside}")
@@ -95,10 +95,10 @@ def identical(kind: str, runs: list[dict]) -> None:
 def planted(metric: str, share: float, runs: list[dict]) -> None:
     """Whether the planted cost was found, and as large as it was."""
     verdicts = [v for run in runs for v in run[metric] if v["condition"].get("planted") == share]
-    held = [v["ratio"]["hdi95"][0] <= v["realised"] <= v["ratio"]["hdi95"][1] for v in verdicts]
-    bias = [points(v["ratio"]["median"]) - points(v["realised"]) for v in verdicts]
-    found = sum(v["ratio"]["hdi95"][0] > 1 for v in verdicts)
-    widths = [points(v["ratio"]["hdi95"][1]) - points(v["ratio"]["hdi95"][0]) for v in verdicts]
+    held = [v["ratio_of_means"]["hdi95"][0] <= v["realised"] <= v["ratio_of_means"]["hdi95"][1] for v in verdicts]
+    bias = [points(v["ratio_of_means"]["median"]) - points(v["realised"]) for v in verdicts]
+    found = sum(v["ratio_of_means"]["hdi95"][0] > 1 for v in verdicts)
+    widths = [points(v["ratio_of_means"]["hdi95"][1]) - points(v["ratio_of_means"]["hdi95"][0]) for v in verdicts]
     name = "response time" if metric == "primary" else "CPU an operation"
     print(f"planted {share:.0%}, {name}: {len(verdicts)} runs")
     print(f"  realised, points: mean {statistics.mean(points(v['realised']) for v in verdicts):.2f}")

@@ -257,6 +257,8 @@ def sound_result(given: RunSettings, found: Sequence[Trial]) -> RunResult:
             "governor": None,
         },
         versions={"tdelta": "0.1.0", "library under test": "SQLite3 Multiple Ciphers 2.6.1"},
+        stalls=judgement.stalls,
+        order_effect=judgement.order_effect,
         contrasts=_contrasts(given.conditions) if is_factorial else (),
         page_costs=_page_costs(given.conditions) if is_factorial else (),
         overridden=("threads 1 instead of 4", "size 50 MB instead of 6 GB") if is_factorial else (),

@@ -214,7 +214,10 @@ class ServerRuns:
         _, document = swept
         cells = [(verdict["condition"]["threads"], verdict["condition"]["cache"]) for verdict in primary(document)]
         assert sorted(cells) == [(1, 0.1), (1, 1.2), (4, 0.1), (4, 1.2)]
-        assert all(verdict["ratio"]["hdi95"][0] < verdict["ratio"]["hdi95"][1] for verdict in primary(document))
+        assert all(
+            verdict["ratio_of_means"]["hdi95"][0] < verdict["ratio_of_means"]["hdi95"][1]
+            for verdict in primary(document)
+        )
         assert failed_checks(document) == []
         assert document["counts"]["trials"] == 2 * 8
         assert document["errors"] == {}

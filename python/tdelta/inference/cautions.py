@@ -60,7 +60,7 @@ def metric_cautions(found: Sequence[Panel], fits: Mapping[Metric, CostFit]) -> I
         having = {condition.key for _, condition, _ in fit.data()}
         judged = [c.key for panel in found if panel.trials for c in panel.conditions if c.role.is_judged]
         missing = [key for key in judged if key not in having]
-        if missing:
+        if missing and (having or metric is not Metric.TIME_WITH_CHECKPOINT):  # no trial of an engine may have one
             where = ", ".join(missing)
             yield f"{metric.value}: no ratio for {where}, since a trial there or at the baseline cost nothing"
         expected = LUCK_SCALE if fit.luck is None else fit.luck.median

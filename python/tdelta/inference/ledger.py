@@ -326,15 +326,24 @@ def _extra(own: Sequence[Measurement], plain: Sequence[Measurement], counter: Co
 
 
 def _waited(cpu: Difference, draws: Draws) -> FloatArray:
-    """What an operation waited longer than the baseline's in the same block."""
+    """What an operation waited longer than the baseline's in the same block, the run queue apart where it is known."""
     own, plain = (_trials_of(cpu.panel, of) for of in (cpu.condition, cpu.panel.baseline))
     longer = np.array([waiting_us(m) - waiting_us(p) for m, p in zip(own, plain, strict=True)])
+    delays = [[delay_us(m) for m in side] for side in (own, plain)]
+    if all(one is not None for side in delays for one in side):
+        longer -= np.subtract(*np.array(delays, dtype=np.float64))
     return draws.mean(longer, cpu.panel.rounds.astype(np.float64))
 
 
 def waiting_us(measured: Measurement) -> float:
     """What an operation of a trial waited: its response time less its CPU time."""
     return measured.response_ns / 1e3 - measured.cpu_seconds * _US / measured.operations
+
+
+def delay_us(measured: Measurement) -> float | None:
+    """What an operation of a trial stood in the run queue, ready and without a CPU; None where it is not known."""
+    delay = measured.run_delay_ns
+    return None if delay is None else delay / 1e3 / measured.operations
 
 
 def _trials_of(panel: Panel, condition: Condition) -> list[Measurement]:

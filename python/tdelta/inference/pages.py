@@ -53,7 +53,7 @@ def page_costs(
     Args:
         trials: the run's, with the counters ``cache_misses`` and ``cache_writes``, or ``pages_read`` and
             ``pages_written``; conditions without any are left out.
-        verdicts: the run's; those of CPU an operation over the whole mix are used.
+        verdicts: the run's; those of CPU per operation over the whole mix are used.
         floors: by the condition's key; conditions without one get no floor.
     """
     moved = _pages(trials)

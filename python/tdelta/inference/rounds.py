@@ -226,9 +226,10 @@ def _stratum_grid(means: InstanceMeans, thetas: NDArray[np.intp], conditions: tu
     is_of = np.equal.outer(thetas, 1 + np.arange(int(thetas.max()))).astype(np.float64)
     weighted = (precision * means.means).sum(axis=-1)
     by_theta = precision @ is_of
-    information = np.einsum("...rk,kj,kl->...jl", precision, is_of, is_of)
-    information = information - np.einsum("...rj,...rl,...r->...jl", by_theta, by_theta, 1.0 / total)
-    score = np.einsum("...rk,kj->...j", precision * means.means, is_of)
+    # An instance is of one theta at most, so the first term is diagonal.
+    information = by_theta.sum(axis=-2)[..., None] * np.eye(is_of.shape[1])
+    information = information - np.swapaxes(by_theta / total[..., None], -1, -2) @ by_theta
+    score = (precision * means.means).sum(axis=-2) @ is_of
     score = score - np.einsum("...rj,...r->...j", by_theta, weighted / total)
     inverse = np.linalg.inv(information)
     theta = np.einsum("...jl,...l->...j", inverse, score)

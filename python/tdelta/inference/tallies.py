@@ -195,7 +195,7 @@ def _misses(held: Counted) -> bool:
 
 
 def _name(tally: PlantedTally) -> str:
-    what = "response time" if tally.metric == Metric.RESPONSE_TIME.value else "CPU an operation"
+    what = "response time" if tally.metric == Metric.RESPONSE_TIME.value else "CPU per operation"
     return f"planted {100 * tally.planted:g} %, {what}"
 
 

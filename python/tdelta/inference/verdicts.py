@@ -15,6 +15,7 @@ from tdelta.inference.decisions import (
     FEWEST_STALLS,
     Grounds,
     decide,
+    decide_gate,
     decide_gate_means,
     decide_means,
     gate_reason,
@@ -90,7 +91,7 @@ def _verdict(
         condition_value=fitted.baseline_value * estimate.median,
         ratio=estimate,
         decision=decision,
-        reasons=(reason(estimate, decision, rope),),
+        reasons=(reason(estimate, decide(estimate, rope), rope),),
     )
 
 
@@ -127,17 +128,22 @@ def _hard_reasons(
     stalls = len(met.above) + len(plain.above)
     would = decide(estimate, rope)
     if stalls and (would is not decision or decide(grounds.typical, rope) is not Decision.UNDECIDED):
-        yield (
-            f"stalls are too few to bound what they cost: {len(met.above)} in {met.trials} trials of this condition,"
-            f" {len(plain.above)} in {plain.trials} of the plain twins"
-            + (f"; {FEWEST_STALLS:g} alike on one side would do" if 0 < grounds.stalls < FEWEST_STALLS else "")
-        )
+        yield _too_few_stalls(answer, grounds)
     elif would is not decision:
         rounds = "1 round" if grounds.rounds == 1 else f"{grounds.rounds} rounds"
         yield (
             f"{rounds}: instance effects were hardly measured, so the 99 % HDI would have to lie beyond"
             f" ±{100 * rope:g} %"
         )
+
+
+def _too_few_stalls(answer: Answer, grounds: Grounds) -> str:
+    met, plain = answer.events, answer.plain_events
+    enough = f"; {FEWEST_STALLS:g} alike on one side would do" if 0 < grounds.stalls < FEWEST_STALLS else ""
+    return (
+        f"stalls are too few to bound what they cost: {len(met.above)} in {met.trials} trials of this condition,"
+        f" {len(plain.above)} in {plain.trials} of the plain twins{enough}"
+    )
 
 
 def _realised(panel: Panel, condition: Condition, metric: Metric) -> float | None:
@@ -156,8 +162,10 @@ def _primary(answer: Answer, settings: RunSettings) -> Verdict:
     )
     if settings.budget is None:
         return verdict
-    decision = decide_gate_means(verdict.ratio, grounds_of(answer, settings.rope), settings.budget)
-    return replace(verdict, decision=decision, reasons=(gate_reason(verdict.ratio, decision, settings.budget),))
+    grounds, would = grounds_of(answer, settings.rope), decide_gate(verdict.ratio, settings.budget)
+    decision = decide_gate_means(verdict.ratio, grounds, settings.budget)
+    too_few = () if decision is would else (_too_few_stalls(answer, grounds),)
+    return replace(verdict, decision=decision, reasons=(gate_reason(verdict.ratio, would, settings.budget), *too_few))
 
 
 def with_single_rounds(verdicts: Iterable[Verdict], fit: CostFit, settings: RunSettings) -> Iterator[Verdict]:

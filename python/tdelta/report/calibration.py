@@ -17,7 +17,7 @@ from tdelta.session.calibrated import MOST_DAYS
 
 CALIBRATION_SCHEMA = "tdelta.calibration/1"
 
-_METRICS = {Metric.RESPONSE_TIME.value: "response time", Metric.CPU_PER_OPERATION.value: "CPU an operation"}
+_METRICS = {Metric.RESPONSE_TIME.value: "response time", Metric.CPU_PER_OPERATION.value: "CPU per operation"}
 _INDENT = "  "
 
 

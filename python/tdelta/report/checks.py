@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tdelta.records import CheckState, Validity
+from tdelta.report.quantities import counted
 
 MARKS = {CheckState.FAILED: "FAILED", CheckState.NOT_SHOWN: "not shown", CheckState.OK: "ok"}
 """The worst first."""
@@ -18,6 +19,14 @@ def listed(checks: Iterable[Validity]) -> list[tuple[CheckState, str]]:
     worst_first = tuple(MARKS)
     ordered = sorted(checks, key=lambda check: worst_first.index(check.state))
     return [(c.state, f"{c.check}: {c.detail}" if c.detail else c.check) for c in ordered]
+
+
+def summed_up(checks: Iterable[Validity]) -> list[tuple[CheckState, str]]:
+    """The same, those that are ok by their names alone, in one item."""
+    given = tuple(checks)
+    names = [check.check for check in given if check.ok]
+    worse = listed(check for check in given if not check.ok)
+    return [*worse, *([(CheckState.OK, f"{counted(len(names), 'check')}: {'; '.join(names)}")] if names else [])]
 
 
 def check_json(check: Validity) -> dict[str, object]:

@@ -27,6 +27,7 @@ from tdelta.records import (
     ServerMeasures,
     ServersFacts,
     SettingsCompared,
+    StallMeasure,
     StepMeasure,
     TailMeasure,
     Traces,
@@ -36,13 +37,15 @@ from tdelta.records import (
 from tdelta.report.calibrated import used_json
 from tdelta.report.checks import check_json
 from tdelta.report.command import repeat_command
+from tdelta.report.estimand import RATIO_OF_MEANS, estimand
 from tdelta.report.evidence import evidence_json
+from tdelta.report.order import order_json
 from tdelta.report.sentence import answer
 from tdelta.report.simulated import held_json
 from tdelta.report.subject import subject
 from tdelta.session.request import DryRun
 
-RUN_SCHEMA = "tdelta.run/1"
+RUN_SCHEMA = "tdelta.run/2"
 DRY_RUN_SCHEMA = "tdelta.dry-run/1"
 
 
@@ -61,7 +64,10 @@ def document(result: RunResult, exit_code: int) -> dict[str, object]:
         "exit_code": exit_code,
         "answer": answer(result),
         "subject": subject(result),
-        "verdicts": [_verdict(v) for v in result.verdicts],
+        "estimand": estimand(result),
+        "verdicts": [_verdict(v, estimand(result)) for v in result.verdicts],
+        "stalls": [_stalls(m) for m in result.stalls],
+        "order_effect": None if result.order_effect is None else order_json(result.order_effect),
         "noise_floor": [_noise_floor(f, result.settings) for f in result.noise_floor],
         "simulated_coverage": held_json(result),
         "contrasts": [_contrast(c) for c in result.contrasts],
@@ -143,7 +149,9 @@ def _strict(value: object) -> object:
             return value
 
 
-def _verdict(verdict: Verdict) -> dict[str, object]:
+def _verdict(verdict: Verdict, figure: str) -> dict[str, object]:
+    """A verdict; of an earlier version's the one ratio it has is the typical one."""
+    means, typical = (verdict.ratio, verdict.typical) if figure == RATIO_OF_MEANS else (None, verdict.ratio)
     return {
         "primary": verdict.primary,
         "condition": verdict.condition.as_json(),
@@ -153,12 +161,18 @@ def _verdict(verdict: Verdict) -> dict[str, object]:
         "unit": verdict.unit,
         "baseline_value": verdict.baseline_value,
         "condition_value": verdict.condition_value,
-        "ratio": _estimate(verdict.ratio),
+        "ratio_of_means": None if means is None else _estimate(means),
+        "typical": None if typical is None else _estimate(typical),
         "decision": verdict.decision.value,
         "reasons": list(verdict.reasons),
         "realised": verdict.realised,
         "no_speedup": None if verdict.no_speedup is None else _estimate(verdict.no_speedup),
     }
+
+
+def _stalls(measure: StallMeasure) -> dict[str, object]:
+    """The odd trials of a condition: fields of the record as they are called there."""
+    return dataclasses.asdict(measure) | {"condition": measure.condition.as_json()}
 
 
 def _estimate(estimate: Estimate) -> dict[str, object]:
@@ -176,7 +190,9 @@ def _noise_floor(noise: NoiseFloor, settings: RunSettings) -> dict[str, object]:
     home = next((c for c in settings.conditions if c.stratum == noise.stratum and c.role is Role.BASELINE), None)
     return {
         "stratum": noise.stratum,
+        "twins": "a/a" if noise.condition is None else "b/b",
         "baseline": None if home is None else home.as_json(),
+        "condition": None if noise.condition is None else noise.condition.as_json(),
         "metric": noise.metric.value,
         "ratio": _estimate(noise.ratio),
         "instance_sd": noise.instance_sd,

@@ -15,8 +15,8 @@ _METRICS = {
     Metric.RESPONSE_TIME: "response time",
     Metric.TIME_WITH_CHECKPOINT: "time with checkpoint",
     Metric.CPU_PER_OPERATION: "CPU per operation",
-    Metric.READ_BYTES_PER_OPERATION: "bytes read an operation",
-    Metric.WRITTEN_BYTES_PER_OPERATION: "bytes written an operation",
+    Metric.READ_BYTES_PER_OPERATION: "bytes read per operation",
+    Metric.WRITTEN_BYTES_PER_OPERATION: "bytes written per operation",
 }
 
 
@@ -31,7 +31,7 @@ _SCOPES = {
 
 
 def metric_name(metric: Metric, settings: RunSettings) -> str:
-    """A metric in words: ``CPU an operation``, of a server ``server CPU an operation``."""
+    """A metric in words: ``CPU per operation``, of a server ``server CPU per operation``."""
     is_of_server = metric is Metric.CPU_PER_OPERATION and is_served(settings)
     return f"server {_METRICS[metric]}" if is_of_server else _METRICS[metric]
 
@@ -57,8 +57,8 @@ def decision_word(decision: Decision, metric: Metric) -> str:
 
 
 def metric_label(metric: Metric, settings: RunSettings) -> str:
-    """A metric as a row of a table of costs an operation is called: ``CPU``, ``server CPU``."""
-    return metric_name(metric, settings).removesuffix(" an operation")
+    """A metric as a row of a table of costs per operation is called: ``CPU``, ``server CPU``."""
+    return metric_name(metric, settings).removesuffix(" per operation")
 
 
 def scope_words(scope: Level) -> str:

@@ -42,7 +42,7 @@ NOTE = (
     "Lines of the extra CPU are counts in the trials times prices measured apart from them, on this machine, in the"
     " code under test; where it says timed, they are what the server's own calls of OpenSSL took, in trials of their"
     " own. The rest is what lines leave, below zero where they come to more. Waiting is the extra response time less"
-    " the extra CPU."
+    " the extra CPU, and less the time in the run queue where it is known."
 )
 
 
@@ -50,7 +50,7 @@ def ledger_lines(result: RunResult, width: int) -> list[Text | Table]:
     """The ledgers of a run, one below the other; nothing where it has none."""
     if not result.ledger:
         return []
-    table = plain_table((("ledger", False), ("an op", True), ("95 % HDI", True), ("share", True), ("", False)))
+    table = plain_table((("ledger", False), ("per op", True), ("95 % HDI", True), ("share", True), ("", False)))
     for ledger in result.ledger:
         table.add_row(Text(condition_label(ledger.condition, result.settings), style="bold"))
         cells = amount_cells(ledger)

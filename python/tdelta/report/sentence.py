@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from tdelta.design.layout import PLAIN
 from tdelta.inference.cipher_work import idle_cipher_caution, is_whole_run
 from tdelta.records import Condition, Decision, Estimate, Metric, NoiseFloor, Role, RunResult, RunSettings, Verdict
+from tdelta.report.estimand import earlier_version, partings
 from tdelta.report.labels import compared_words, condition_label, metric_name, surroundings
 from tdelta.report.quantities import decimals, estimate_text, interval, multiple, percent, share
 from tdelta.report.subject import subject
@@ -30,17 +31,29 @@ def answer(result: RunResult) -> str:
 
 
 def floor(result: RunResult) -> str | None:
-    """What the A/A twins showed where there is nothing to see; None if the judged twins are themselves identical."""
+    """What identical twins showed where there is nothing to see; None if the judged twins are themselves identical."""
     floors = tuple(f for f in result.noise_floor if f.metric is result.settings.metric)
     if not floors:
         return _no_floor(result)
-    outside = [f for f in floors if not _touches_rope(f.ratio, _rope(result.settings))]
-    verb = "differed" if len(floors) <= _SPELLED_OUT else "differed most,"
-    shown = floors if len(floors) <= _SPELLED_OUT else (max(outside or floors, key=lambda f: abs(f.ratio.median - 1)),)
-    parts = " and by ".join(_floor_part(f, result) for f in shown)
-    if outside:
-        return f"A/A twins {verb} by {parts}: they hold the same plain data, so this run measured more than encryption."
-    return f"A/A twins {verb} by {parts}: this instrument's noise floor."
+    kinds = {"A/A": [f for f in floors if f.condition is None], "B/B": [f for f in floors if f.condition is not None]}
+    first, *others = (_apart(kind, found, result) for kind, found in kinds.items() if found)
+    twins = ", ".join((first, *(other.replace("differed ", "", 1) for other in others)))
+    if any(_is_outside(f, result) for f in floors):
+        return f"{twins}: nothing differs between such twins, so this run measured more than encryption."
+    return f"{twins}: this instrument's noise floor."
+
+
+def _apart(kind: str, floors: list[NoiseFloor], result: RunResult) -> str:
+    """``A/A twins differed by +0.2 % (…)``: up to three pairs, else the one that differed most."""
+    if len(floors) <= _SPELLED_OUT:
+        return f"{kind} twins differed by {' and by '.join(_floor_part(f, result) for f in floors)}"
+    outside = [f for f in floors if _is_outside(f, result)]
+    most = max(outside or floors, key=lambda f: abs(f.ratio.median - 1))
+    return f"{kind} twins differed most, by {_floor_part(most, result)}"
+
+
+def _is_outside(noise: NoiseFloor, result: RunResult) -> bool:
+    return not _touches_rope(noise.ratio, _rope(result.settings))
 
 
 def limits(settings: RunSettings) -> tuple[float, ...]:
@@ -72,7 +85,14 @@ def _sentences(result: RunResult) -> list[str]:
     first = (
         [_summary(encrypted, result)] if len(encrypted) > _SPELLED_OUT else [_sentence(v, result) for v in encrypted]
     )
-    return [*first, *(_sentence(v, result) for v in others), *_idle(result)]
+    earlier = earlier_version(result)
+    return [
+        *first,
+        *(_sentence(v, result) for v in others),
+        *partings(result),
+        *((earlier,) if earlier else ()),
+        *_idle(result),
+    ]
 
 
 def _idle(result: RunResult) -> Iterator[str]:
@@ -155,11 +175,12 @@ def _judgement(verdict: Verdict, settings: RunSettings) -> str:
 
 def _why_undecided(verdict: Verdict, settings: RunSettings) -> str:
     level, ends = _hdi(verdict, settings)
+    more = verdict.reasons[1:]
     if not any(ends[0] <= limit <= ends[1] for limit in limits(settings)):
-        return "; ".join(verdict.reasons) or f"too little for a verdict at a {level} % HDI"
-    if settings.budget is not None:
-        return f"the {level} % HDI reaches across the budget of {share(settings.budget)}"
-    return f"the {level} % HDI reaches across the edge of {rope_words(settings)}"
+        return "; ".join(more or verdict.reasons) or f"too little for a verdict at a {level} % HDI"
+    edge = rope_words(settings) if settings.budget is None else f"the budget of {share(settings.budget)}"
+    across = f"the {level} % HDI reaches across {'the edge of ' if settings.budget is None else ''}{edge}"
+    return "; ".join((across, *more))
 
 
 def _identical(verdict: Verdict, result: RunResult) -> str:
@@ -205,7 +226,7 @@ def _threads(condition: Condition, settings: RunSettings) -> int:
 
 
 def _costs(verdict: Verdict, result: RunResult) -> str:
-    """``costs +3.1 % response time (…), and +4.0 % CPU an operation (…)``, or how it changes them."""
+    """``costs +3.1 % response time (…), and +4.0 % CPU per operation (…)``, or how it changes them."""
     other = _companion(verdict, result)
     if verdict.ratio.median >= 1:
         beside = f", and {_reading(other, result.settings, brief=True)}" if other else ""

@@ -15,9 +15,10 @@ from rich.text import Text
 
 from tdelta.records import Decision, Estimate, Metric, PageCost, RunResult, RunSettings, Verdict
 from tdelta.report.calibrated import used_text
-from tdelta.report.checks import MARKS, STYLES, listed
+from tdelta.report.checks import MARKS, STYLES, summed_up
 from tdelta.report.command import next_command, repeat_command
 from tdelta.report.drawing import draw, paragraph, plain_table
+from tdelta.report.estimand import TYPICAL, estimand, parting
 from tdelta.report.evidence import evidence_lines
 from tdelta.report.labels import (
     condition_label,
@@ -50,6 +51,7 @@ from tdelta.report.quantities import (
 from tdelta.report.sentence import answer, floor, limits
 from tdelta.report.serving import differing_lines, server_lines, sweep_lines
 from tdelta.report.simulated import held_text
+from tdelta.report.stalls import stall_lines
 from tdelta.report.steps import step_lines
 from tdelta.report.tails import tail_lines
 from tdelta.report.traces import trace_lines
@@ -58,6 +60,7 @@ from tdelta.report.whatif import what_if_lines
 DEFAULT_WIDTH = 100
 NARROWEST = 80
 _UNBOUNDED = 1000
+_TYPICAL = "  typical operation"
 _ALL = "all"
 _METRIC_ORDER = tuple(Metric)
 _STYLES = {
@@ -94,6 +97,7 @@ def render(result: RunResult, width: int = DEFAULT_WIDTH, *, color: bool = False
         _headline(result, width),
         _table(result, width),
         _notes(result, width),
+        stall_lines(result, width),
         sweep_lines(result, width),
         tail_lines(result, width),
         server_lines(result, width),
@@ -140,13 +144,20 @@ def _table(result: RunResult, width: int) -> list[Text | Table]:
         table.columns[0].header = condition_label(result.verdicts[0].condition, result.settings)
     for title, rows in _grouped(result):
         _add_group(table, title, rows, result, is_single=is_single, has_truth=has_truth)
-    note = "Values are of one operation: the plain twins' geometric mean, and that times the ratio."
+    note = values_note(result)
     if Console(width=_UNBOUNDED).measure(table).maximum > width:
         table.padding = (0, 1, 0, 0)
     if len(result.verdicts) > len(result.primary):
         metric = metric_name(result.settings.metric, result.settings)
         note += f" Only {metric} over the mix decides; the rest is for orientation."
     return [table, Text(), *paragraph(note, width, "dim")]
+
+
+def values_note(result: RunResult) -> str:
+    """What the two values beside an overhead are."""
+    if estimand(result) == TYPICAL:
+        return "Values are per operation: the plain twins' geometric mean, and that times the ratio."
+    return "Values are per operation: the plain twins' mean, and that times the ratio of means."
 
 
 def _grouped(result: RunResult) -> list[tuple[str, list[Verdict]]]:
@@ -179,14 +190,14 @@ def _add_group(
         cells = _cells(verdict, result)
         truth = (_truth(verdict),) if has_truth else ()
         table.add_row(label, *cells, *truth, _decision(verdict), style="bold" if verdict.primary else "")
+        if verdict.primary and verdict.typical is not None and (is_single or parting(verdict, result)):
+            row = (_TYPICAL, "", "", *_ratio_cells(verdict.typical, result), *(("",) if has_truth else ()), "")
+            table.add_row(*row)
 
 
 def _cells(verdict: Verdict, result: RunResult) -> tuple[str, ...]:
     baseline, twin = amounts((verdict.baseline_value, verdict.condition_value), verdict.unit)
-    places = decimals((verdict.ratio.median, *verdict.ratio.hdi95), limits(result.settings))
-    times = multiple(verdict.ratio.median)
-    overhead = percent(verdict.ratio.median, places) + (f" ({times})" if times else "")
-    return baseline, twin, overhead, interval(verdict.ratio.hdi95, places)
+    return baseline, twin, *_ratio_cells(verdict.ratio, result)
 
 
 def _truth(verdict: Verdict) -> str:
@@ -230,12 +241,12 @@ def _contrasts(result: RunResult, width: int) -> list[Text | Table]:
         table.add_row(Text(contrast_title(factor), style="bold"))
         for contrast in (c for c in result.contrasts if c.factor == factor):
             name = f"  {contrast_label(contrast, result.settings)}, {metric_label(contrast.metric, result.settings)}"
-            table.add_row(name, *_contrast_cells(contrast.ratio, result))
+            table.add_row(name, *_ratio_cells(contrast.ratio, result))
     note = "One condition over the other, in the same blocks; for orientation, nothing is decided on it."
     return [table, Text(), *paragraph(note, width, "dim")]
 
 
-def _contrast_cells(ratio: Estimate, result: RunResult) -> tuple[str, str]:
+def _ratio_cells(ratio: Estimate, result: RunResult) -> tuple[str, str]:
     places = decimals((ratio.median, *ratio.hdi95), limits(result.settings))
     times = multiple(ratio.median)
     return percent(ratio.median, places) + (f" ({times})" if times else ""), interval(ratio.hdi95, places)
@@ -245,7 +256,7 @@ def _page_costs(result: RunResult, width: int) -> list[Text | Table]:
     """The measured cost of a page beside what its cipher alone takes."""
     if not result.page_costs:
         return []
-    headings = (("cost of a page", False), ("pages an op", True), ("extra CPU", True), ("95 % HDI", True))
+    headings = (("cost of a page", False), ("pages per op", True), ("extra CPU", True), ("95 % HDI", True))
     table = plain_table((*headings, ("cipher alone", True)))
     for cost in result.page_costs:
         table.add_row(condition_label(cost.condition, result.settings), *_page_cells(cost))
@@ -266,7 +277,7 @@ def _page_cells(cost: PageCost) -> tuple[str, ...]:
 
 def _checks(result: RunResult, width: int) -> list[Text | Table]:
     lines: list[Text | Table] = []
-    for state, text in listed(result.validity):
+    for state, text in summed_up(result.validity):
         lines += paragraph(f"{MARKS[state]:<9}  {text}", width, STYLES[state], indent=" " * 11)
     return [Text("Checks", style="dim"), *lines] if lines else []
 

@@ -23,7 +23,7 @@ def what_if_lines(result: RunResult, width: int) -> list[Text | Table]:
     headings = ("measured", "predicted", "95 % band")
     table = plain_table((("what if: cache", False), *((name, True) for name in headings), ("", False)))
     for one in result.what_if:
-        for name, of in (("response time", "response"), ("CPU an operation", "cpu")):
+        for name, of in (("response time", "response"), ("CPU per operation", "cpu")):
             table.add_row(Text(f"{compared_label(one.condition)}, {name}", style="bold"))
             _add(table, one, of)
     return [table, Text(), *paragraph(f"{NOTE} {held_text(result)}", width, "dim")]

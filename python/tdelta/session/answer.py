@@ -129,6 +129,8 @@ def assemble(
         profiles=() if profiling is None or not plan.request.profile else profiling.records(),
         ledger=ledgers(trials, plan.settings, explain(plan, prices, timed, profiling)),
         what_if=what_ifs(trials, plan.settings, page_prices),
+        stalls=judgement.stalls,
+        order_effect=judgement.order_effect,
     )
 
 

@@ -30,7 +30,10 @@ def pressure_cautions(plan: Plan, trials: Sequence[Trial], verdicts: Sequence[Ve
     is_delayed = delayed is not None and delayed > DELAYED
     is_pressed = pressed > PRESSED and not plan.is_open and _threads(plan) == 1
     if delayed is not None and is_delayed:
-        yield f"other programs kept the database from a CPU for {delayed:.0%} of the measured time"
+        yield (
+            f"other programs kept the database from a CPU for {100 * delayed:.0f} % of the measured time; that was"
+            " taken out of the response times"
+        )
     elif is_pressed and delayed is None:
         # Of a server, one client has several threads at work: they wait for one another as well.
         what = "threads, the server's own or other programs'," if plan.request.is_served else "other programs"

@@ -53,8 +53,8 @@ def test_a_run_answers_with_every_field_that_is_promised_and_can_be_shown_and_ex
     assert primary["baseline"] == {"cipher": "none", "threads": 1}
     assert (primary["metric"], primary["transaction"], primary["unit"]) == ("response_time", "all", "µs")
     assert primary["decision"] == document["decision"]
-    low, high = primary["ratio"]["hdi95"]
-    assert low < primary["ratio"]["median"] < high
+    low, high = primary["ratio_of_means"]["hdi95"]
+    assert low < primary["ratio_of_means"]["median"] < high
     assert primary["baseline_value"] > 0 < primary["condition_value"]
     assert document["loop_cost_ns"] > 0
     assert 0 < document["dilution"] < 1

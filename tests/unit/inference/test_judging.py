@@ -315,3 +315,9 @@ def test_swapping_baseline_and_condition_inverts_the_ratio() -> None:
     other = {BASELINE.key: AES.key, AES.key: BASELINE.key}
     ((_, backward, _),) = look(run(lambda c, _, b: costs[other[c.key], b], pair), settings(pair))
     assert backward.median == pytest.approx(1.0 / forward.median, rel=1e-3)
+
+
+def test_trials_without_a_checkpoint_have_no_time_with_one_and_no_caution_for_it() -> None:
+    judgement = judge(run(noisy(0.1)), settings())
+    assert Metric.TIME_WITH_CHECKPOINT not in {v.metric for v in judgement.verdicts}
+    assert not [caution for caution in judgement.cautions if "time_with_checkpoint" in caution]

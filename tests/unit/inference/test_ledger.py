@@ -286,3 +286,20 @@ def test_the_same_trials_give_the_same_ledger() -> None:
 def test_the_shortest_interval_leaves_a_long_tail_out() -> None:
     draws = np.concatenate([np.linspace(0.0, 1.0, 95), np.linspace(10.0, 20.0, 5)])
     assert shortest(draws) == (0.0, 1.0)
+
+
+def test_time_in_the_run_queue_is_no_waiting_where_every_trial_has_it() -> None:
+    delay_us = 15.0
+
+    def delayed(one: Trial, *, is_known: bool) -> Trial:
+        us = delay_us if one.condition == AES else 0.0
+        spans = one.measurement.transactions["all"]
+        longer = replace(spans, total_ns=spans.total_ns + round(1e3 * us * one.measurement.operations))
+        known = round(1e3 * us * one.measurement.operations) if is_known else None
+        return replace(one, measurement=replace(one.measurement, transactions={"all": longer}, run_delay_ns=known))
+
+    for is_known, expected in ((True, 0.0), (False, delay_us)):
+        found = [delayed(one, is_known=is_known) for one in trials(np.random.default_rng(5))]
+        (one,) = ledgers(found, settings(), knowing({}))
+        assert one.waiting is not None
+        assert one.waiting.us == pytest.approx(expected, abs=0.5)

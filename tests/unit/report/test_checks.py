@@ -4,14 +4,14 @@ import pytest
 import tdelta_samples as s
 
 from tdelta.evidence import FINDS, NO_MARKER
-from tdelta.inference.soundness import AA_CHECK
+from tdelta.inference.soundness import AA_CHECK, BB_CHECK
 from tdelta.records import CheckState, Validity
 from tdelta.report.checks import MARKS, check_json, listed
 from tdelta.session import checks, instructions
 
 EMITTED = {
     *(checks.ROWS_BEFORE, checks.ROWS_AFTER, checks.SETTINGS, checks.FILES, checks.IN_FORCE, checks.SAME_WORK),
-    *(instructions.INSTRUCTIONS, NO_MARKER, FINDS, AA_CHECK),
+    *(instructions.INSTRUCTIONS, NO_MARKER, FINDS, AA_CHECK, BB_CHECK),
 }
 
 

@@ -4,6 +4,7 @@ import dataclasses
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,7 @@ _FREE_FORM |= {"traces.headings", "traces.statements[].condition", "traces.state
 _FREE_FORM |= {"profiles[].condition.condition", "profiles[].baseline.condition"}
 _FREE_FORM |= {"ledger[].condition", "ledger[].baseline", "what_if[].condition", "what_if[].cells[].condition"}
 _FREE_FORM |= {"settings.options", "machine", "versions", "servers[].condition", "published[].condition"}
+_FREE_FORM |= {"stalls[].condition", "noise_floor[].condition"}
 _FREE_FORM |= {"ciphers_in_force", "barely_encrypted"}
 _FREE_FORM |= {f"twin_settings.{part}" for part in ("shared", "varied", "differing")}
 
@@ -50,7 +52,7 @@ def produced(*documents: dict[str, object]) -> set[str]:
 
 def test_the_documentation_of_a_run_names_exactly_its_fields() -> None:
     made = produced(*(document(sample(), 0) for sample in s.SAMPLES.values()))
-    assert made == documented("tdelta.run/1")
+    assert made == documented("tdelta.run/2")
 
 
 def test_the_documentation_of_the_other_documents_names_exactly_their_fields() -> None:
@@ -64,13 +66,13 @@ def test_a_document_is_strict_json(name: str) -> None:
     def refuse(constant: str) -> None:
         raise AssertionError(constant)
 
-    assert json.loads(to_json(document(s.SAMPLES[name](), 0)), parse_constant=refuse)["schema"] == "tdelta.run/1"
+    assert json.loads(to_json(document(s.SAMPLES[name](), 0)), parse_constant=refuse)["schema"] == "tdelta.run/2"
 
 
 def test_a_number_that_does_not_exist_is_null() -> None:
     values = json.loads(to_json(document(s.without_numbers(), 0)))
     assert values["dilution"] is None
-    assert values["verdicts"][1]["ratio"]["hdi95"] == [None, None]
+    assert values["verdicts"][1]["ratio_of_means"]["hdi95"] == [None, None]
 
 
 def test_a_planted_twin_carries_its_share_and_its_realised_cost() -> None:
@@ -89,7 +91,7 @@ def test_the_floor_of_a_stratum_names_its_plain_levels() -> None:
 
 
 def test_figures_are_passed_on_unrounded() -> None:
-    ratio = json.loads(to_json(document(s.costly(), 0)))["verdicts"][0]["ratio"]
+    ratio = json.loads(to_json(document(s.costly(), 0)))["verdicts"][0]["ratio_of_means"]
     assert ratio["median"] == 1.031
     assert ratio["hdi95"] == [1.031 - 0.007, 1.031 + 0.007]
 
@@ -117,3 +119,27 @@ def test_a_server_carries_its_measures_and_the_word_for_its_bottleneck() -> None
     assert (plain["bottleneck"], encrypted["moved"]["pages_decrypted"] > 0) == ("I/O", True)
     assert values["published"][0]["ratio"] == 1.0883
     assert values["twin_settings"]["varied"] == {"innodb_buffer_pool_size": ["33554432", "377487360"]}
+
+
+def test_both_figures_stand_beside_each_other() -> None:
+    values = json.loads(to_json(document(s.stalling(), 0)))
+    head = values["verdicts"][0]
+    assert values["estimand"] == "ratio_of_means"
+    assert (head["ratio_of_means"]["median"], head["typical"]["median"]) == (1.18, 1.004)
+    assert [floor["twins"] for floor in values["noise_floor"]] == ["a/a", "b/b"]
+    assert values["noise_floor"][1]["condition"] == {"cipher": "aes-256", "threads": 1}
+    assert [(m["stalls"], m["stall_cost"]) for m in values["stalls"]] == [(0, 0.0), (15, 0.176)]
+
+
+def test_a_result_of_an_earlier_version_says_that_its_figure_is_the_typical_one() -> None:
+    values = json.loads(to_json(document(s.earlier(), 0)))
+    assert values["estimand"] == "typical"
+    assert "of an earlier version: its figures are of the typical operation" in values["answer"]
+    for verdict, stored in zip(values["verdicts"], s.earlier().verdicts, strict=True):
+        assert verdict["ratio_of_means"] is None
+        assert verdict["typical"]["median"] == stored.ratio.median
+
+
+def test_a_run_without_a_complete_block_is_not_taken_for_an_earlier_version() -> None:
+    head = replace(s.costly().primary[0], baseline_value=0.0, typical=None)
+    assert document(replace(s.costly(), verdicts=(head,)), 3)["estimand"] == "ratio_of_means"

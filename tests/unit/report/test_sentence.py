@@ -13,7 +13,7 @@ from tdelta.report.sentence import answer, floor
 def test_a_costly_verdict_is_worded_as_the_statistics_page_asks() -> None:
     assert answer(s.costly()) == (
         "SQLite, order-entry, 50 MB with a 10 % cache, 1 thread: encryption with aes-256 costs +3.1 % response time "
-        "(95 % HDI +2.4 … +3.8), and +4.0 % CPU an operation (+3.6 … +4.4): above the default ±2 %."
+        "(95 % HDI +2.4 … +3.8), and +4.0 % CPU per operation (+3.6 … +4.4): above the default ±2 %."
     )
 
 
@@ -58,7 +58,7 @@ def test_a_speed_up_is_reported_with_the_advice_to_distrust_it() -> None:
 
 def test_an_unsound_run_gives_no_figure_for_encryption_and_names_the_failed_check() -> None:
     text = answer(s.unsound())
-    assert ": unsound, so no answer: the check “a/a twins differ by no more than the ROPE”" in text
+    assert ": unsound, so no answer: the check “a/a twins are alike”" in text
     assert "6.2" not in text
 
 
@@ -153,7 +153,7 @@ def test_with_cpu_as_the_primary_metric_response_time_stands_beside_it() -> None
     cpu = s.verdict(s.estimate(1.04, 0.004), Decision.COSTLY, metric=Metric.CPU_PER_OPERATION, primary=True)
     time = s.verdict(s.estimate(1.001, 0.004), Decision.NEGLIGIBLE)
     text = answer(s.result(Decision.COSTLY, (cpu, time), replace(s.settings(), metric=Metric.CPU_PER_OPERATION)))
-    assert "costs +4.0 % CPU an operation (95 % HDI +3.6 … +4.4), and +0.1 % response time" in text
+    assert "costs +4.0 % CPU per operation (95 % HDI +3.6 … +4.4), and +0.1 % response time" in text
 
 
 @pytest.mark.parametrize("name", s.SAMPLES)
@@ -184,3 +184,40 @@ def test_only_a_limit_that_was_given_is_what_the_user_said(options: dict[str, ob
 def test_a_limit_that_is_not_the_default_was_given() -> None:
     text = answer(replace(s.costly(), settings=replace(s.settings(), rope=0.01)))
     assert "above the ±1 % you said you would not care about" in text
+
+
+def test_where_mean_and_typical_operation_part_a_sentence_says_what_makes_the_difference() -> None:
+    assert (
+        "A typical operation costs +0.4 % response time (95 % HDI −0.1 … +0.9); stalls of the encrypted twin make it"
+        " +18.0 % in all." in answer(s.stalling())
+    )
+    assert "typical operation" not in answer(s.costly())
+
+
+def test_stalls_of_the_plain_twins_are_not_laid_to_the_encrypted_one() -> None:
+    head = s.verdict(s.estimate(0.9, 0.02), Decision.FASTER, primary=True, typical=s.estimate(1.01, 0.02))
+    stalls = (s.odd(s.PLAIN, 60, 6, 0.12), s.odd(s.AES, 30))
+    assert "stalls of the plain twins make it −10.0 % in all" in answer(s.result(head.decision, (head,), stalls=stalls))
+
+
+def test_few_stalls_are_a_reason_to_be_undecided_and_no_figure_is_laid_to_them() -> None:
+    text = answer(s.few_stalls())
+    assert "stalls are too few to bound what they cost: 2 in 120 trials" in text
+    assert "the stalls that were met make it +4.4 % in all" in text
+
+
+def test_an_unsound_verdict_has_no_word_on_typical_operations() -> None:
+    head = replace(s.stalling().primary[0], decision=Decision.UNSOUND)
+    assert "typical" not in answer(replace(s.stalling(), verdicts=(head,)))
+
+
+def test_encrypted_twins_that_are_identical_stand_beside_the_plain_ones() -> None:
+    assert floor(s.stalling()) == (
+        "A/A twins differed by +0.2 % (95 % HDI −0.3 … +0.7), B/B twins by +0.3 % (95 % HDI −0.8 … +1.4): this"
+        " instrument's noise floor."
+    )
+
+
+def test_encrypted_twins_that_clearly_differ_say_that_the_run_measured_more() -> None:
+    floors = (s.noise(s.estimate(1.002, 0.005)), s.noise(s.estimate(1.06, 0.011), of=s.AES))
+    assert "nothing differs between such twins" in str(floor(replace(s.costly(), noise_floor=floors)))

@@ -68,3 +68,15 @@ def test_a_reason_to_stop_that_is_new_here_is_still_named() -> None:
 
 def test_a_terminal_narrower_than_the_table_gets_the_narrowest_layout() -> None:
     assert render(s.sweep(), 40) == render(s.sweep(), 80)
+
+
+def test_checks_that_are_ok_stand_in_one_item_and_others_keep_their_detail() -> None:
+    text = " ".join(render(s.unsound()).split())
+    assert "ok 3 checks: " in text or "ok 2 checks: " in text
+    assert "lies wholly outside ±2 %" in text
+
+
+def test_the_typical_operation_stands_below_the_figure_that_decides() -> None:
+    lines = render(s.stalling()).splitlines()
+    at = next(number for number, line in enumerate(lines) if line.startswith("response time  "))
+    assert lines[at + 1].split() == ["typical", "operation", "+0.4", "%", "−0.1", "…", "+0.9"]

@@ -22,7 +22,10 @@ def sitting(tmp_path: Path) -> Sitting:
 def test_delay_of_the_database_itself_is_told_in_place_of_the_machines_pressure(sitting: Sitting) -> None:
     result = sitting.scripted(delay_share=0.12, pressure={"cpu_some": 0.9}).conduct()
     told = [caution for caution in result.cautions if "CPU" in caution and "other programs" in caution]
-    assert told == ["other programs kept the database from a CPU for 12% of the measured time"]
+    assert told == [
+        "other programs kept the database from a CPU for 12 % of the measured time; that was taken out of the response"
+        " times"
+    ]
 
 
 def test_neither_little_delay_nor_little_pressure_is_worth_a_word(sitting: Sitting) -> None:

@@ -11,6 +11,7 @@ import pytest
 import tdelta_samples as s
 
 from tdelta.records import FunctionClass, LedgerKind, RunResult
+from tdelta.report.document import document
 from tdelta.store import decode, encode
 from tdelta.store.older import modern
 
@@ -77,3 +78,19 @@ def test_results_of_this_version_are_as_they_were() -> None:
     for sample in (s.with_ledger(), s.profiled()):
         data = json.loads(json.dumps(encode(sample)))
         assert decode(RunResult, modern(data)) == replace(sample)
+
+
+def test_a_result_stored_before_the_ratio_of_means_opens_and_says_that_its_figure_is_the_typical_one() -> None:
+    older: dict[str, Any] = json.loads(json.dumps(encode(s.earlier())))
+    for name in ("stalls", "order_effect"):
+        del older[name]
+    for verdict in older["verdicts"]:
+        del verdict["typical"]
+    for floor in older["noise_floor"]:
+        del floor["condition"]
+    values = document(decode(RunResult, modern(older)), 0)
+    assert (values["schema"], values["estimand"]) == ("tdelta.run/2", "typical")
+    assert (values["stalls"], values["order_effect"]) == ([], None)
+    head: Any = values["verdicts"][0]  # type: ignore[index]
+    assert (head["ratio_of_means"], head["typical"]["median"]) == (None, 1.031)
+    assert "This result is of an earlier version" in str(values["answer"])

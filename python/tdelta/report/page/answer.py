@@ -9,7 +9,15 @@ from tdelta.inference.cipher_work import is_whole_run
 from tdelta.inference.verdicts import ALL_TRANSACTIONS
 from tdelta.records import Decision, Estimate, Metric, NoiseFloor, RunResult, RunSettings, Verdict
 from tdelta.report.calibrated import used_text
-from tdelta.report.labels import contrast_label, contrast_title, decision_word, metric_name, surroundings
+from tdelta.report.estimand import parting
+from tdelta.report.labels import (
+    condition_label,
+    contrast_label,
+    contrast_title,
+    decision_word,
+    metric_name,
+    surroundings,
+)
 from tdelta.report.page.blocks import Block, Column, Figure, Heading, Paragraph, Section, Table, Tile, Tiles
 from tdelta.report.page.figures.forest import Limits, Look, Row, forest
 from tdelta.report.page.wording import (
@@ -26,6 +34,7 @@ from tdelta.report.page.wording import (
 from tdelta.report.quantities import MISSING, counted, percent
 from tdelta.report.sentence import answer, floor
 from tdelta.report.simulated import held_text
+from tdelta.report.stalls import NOTE, TITLES, footnotes, has_odd_trials, stall_rows
 from tdelta.report.terminal import prior_lines
 from tdelta.session.studies import Study, studies
 
@@ -84,7 +93,7 @@ def is_unsound(result: RunResult) -> bool:
 
 
 def answer_section(result: RunResult) -> Section:
-    """What the run answers, with the forest plot of its primary verdicts and the A/A twins in the same picture."""
+    """What the run answers, with the primary verdicts and the identical twins in one forest plot."""
     blocks: list[Block] = []
     tiles = _tiles(result)
     if tiles:
@@ -100,14 +109,30 @@ def answer_section(result: RunResult) -> Section:
     blocks += [] if is_unsound(result) else [Paragraph(line, "note") for line in prior_lines(result)]
     simulated = None if is_unsound(result) else held_text(result)
     blocks += [Paragraph(simulated, "note")] if simulated else []
-    return Section("answer", "The answer", [*blocks, *_published(result)])
+    return Section("answer", "The answer", [*blocks, *_odd_trials(result), *_published(result)])
+
+
+def _odd_trials(result: RunResult) -> Iterator[Block]:
+    """Odd trials by condition, and what the order within a block does."""
+    if has_odd_trials(result):
+        columns = [Column(""), *(Column(title, is_number=True) for title in TITLES)]
+        yield Table("Odd trials, by condition", columns, list(stall_rows(result)))
+        yield Paragraph(NOTE, "note")
+    yield from (Paragraph(line, "note") for line in footnotes(result))
 
 
 def forest_rows(result: RunResult) -> list[Row]:
-    """The primary verdicts and, in grey, the A/A twins of the same metric."""
-    judged = [verdict_row(v, label(v.condition, result.settings)) for v in result.primary]
+    """The primary verdicts and, in grey, the identical twins of the same metric."""
+    judged = [row for v in result.primary for row in _judged_rows(v, result)]
     noise = [f for f in result.noise_floor if f.metric is result.settings.metric]
     return [*judged, *(Row(_noise_label(f, result.settings), f.ratio, "noise floor", Look.PLAIN) for f in noise)]
+
+
+def _judged_rows(verdict: Verdict, result: RunResult) -> Iterator[Row]:
+    """A primary verdict, and below it the typical operation."""
+    yield verdict_row(verdict, label(verdict.condition, result.settings))
+    if verdict.typical is not None and has_data(verdict) and (len(result.primary) == 1 or parting(verdict, result)):
+        yield Row("typical operation", verdict.typical, "for orientation", Look.PLAIN)
 
 
 def verdict_row(verdict: Verdict, name: str) -> Row:
@@ -154,6 +179,8 @@ def _tile(verdict: Verdict, settings: RunSettings) -> Tile:
 
 def _noise_label(noise: NoiseFloor, settings: RunSettings) -> str:
     home = next((c for c in settings.conditions if c.stratum == noise.stratum), None)
+    if noise.condition is not None:
+        return f"B/B twin of {condition_label(noise.condition, settings)}"
     return ", ".join(("A/A twin", *(surroundings(home, settings) if home else ())))
 
 
@@ -167,6 +194,7 @@ def _overridden(result: RunResult) -> Iterator[Block]:
 def _primary_forest(result: RunResult) -> Figure:
     settings = result.settings
     has_truth = any(v.realised is not None for v in result.primary)
+    typical = "; and the typical operation, which discounts stalls" if any(v.typical for v in result.primary) else ""
     truth = " Diamonds: what planted twins really spun." if has_truth else ""
     return forest(
         "answer",
@@ -176,8 +204,8 @@ def _primary_forest(result: RunResult) -> Figure:
         axis=f"{metric_name(settings.metric, settings)} over the plain twins'",
         caption=(
             f"{UNRELIABLE if is_unsound(result) else ''}Circle: median; thick bar: 95 % HDI; thin bar: 99 % HDI;"
-            f" {limit_words(settings)}. Squares in grey: A/A twins, plain databases like the baseline, so their"
-            f" distance from 0 % is this instrument's noise.{truth}"
+            f" {limit_words(settings)}. Squares in grey: identical twins, one over the other, so their distance"
+            f" from 0 % is this instrument's noise{typical}.{truth}"
         ),
     )
 

@@ -32,7 +32,7 @@ def what_if_section(result: RunResult) -> Section | None:
 
 
 def _table(ledger: Ledger, result: RunResult) -> Table:
-    columns = [Column(""), *(Column(title, is_number=True) for title in ("an operation", "95 % HDI", "share"))]
+    columns = [Column(""), *(Column(title, is_number=True) for title in ("per operation", "95 % HDI", "share"))]
     rows = list(_rows(ledger, amount_cells(ledger)))
     if not told_lines(ledger):
         return Table(label(ledger.condition, result.settings), columns[:3], [row[:3] for row in rows])

@@ -24,6 +24,7 @@ from tdelta.report.page.tails import tail_blocks
 from tdelta.report.page.wording import bounds_of, decided, has_data, hdi_text, label, limit_words, median_text
 from tdelta.report.quantities import amounts, estimate_text, small_share
 from tdelta.report.sentence import rope_words
+from tdelta.report.terminal import values_note
 
 _ALL = "all"
 _STATES = {
@@ -78,7 +79,7 @@ def estimates_of(result: RunResult) -> dict[str, Estimate]:
     for condition in result.settings.conditions:
         for noise in result.noise_floor:
             is_own = noise.stratum == condition.stratum and noise.metric is result.settings.metric
-            if condition.role is Role.AA and is_own:
+            if condition.role is Role.AA and is_own and noise.condition is None:
                 found[condition.key] = noise.ratio
     return found
 
@@ -133,7 +134,7 @@ def _metric_forest(result: RunResult) -> Iterator[Block]:
             rows += [verdict_row(v, label(v.condition, result.settings)) for v in of_metric]
     yield forest(
         "metrics",
-        "Other costs of an operation",
+        "Other costs per operation",
         rows,
         limits_of(result.settings, is_primary=False),
         axis="over the plain twins'",
@@ -246,7 +247,7 @@ def _type_table(found: list[Verdict], result: RunResult) -> Table:
     titles = ("baseline", "twin", "overhead", "95 % HDI")
     columns = [Column(""), *(Column(title, is_number=True) for title in titles), Column("reads")]
     return Table(
-        "Values of one transaction: plain twins' geometric mean, and that times the ratio",
+        values_note(result).replace("operation", "transaction").removesuffix("."),
         columns,
         rows,
         folded=len(rows) > _LONG_TABLE,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 
-from tdelta.records.carryover import CarryOver, Interval
 from tdelta.records.prospects import Aim, Prospect
 from tdelta.report.command import run_command
+from tdelta.report.order import order_json
 
 PLAN_SCHEMA = "tdelta.plan/1"
 
@@ -31,7 +31,7 @@ def plan_document(found: Prospect) -> dict[str, object]:
         "widths": [{**dataclasses.asdict(width), "width80": list(width.width80)} for width in found.widths],
         "lengths": [_lists(dataclasses.asdict(length)) for length in found.lengths],
         "luck": _lists(dataclasses.asdict(found.luck)),
-        "carry_over": _carry_over(found.carry_over),
+        "carry_over": order_json(found.carry_over),
         "times": dataclasses.asdict(found.times),
         "layout": {**dataclasses.asdict(layout), "whole_round_seconds": layout.whole_round_seconds},
         "advice": dataclasses.asdict(found.advice),
@@ -51,19 +51,6 @@ def _aim(aim: Aim) -> dict[str, object]:
         "reason": aim.reason,
         "curve": [dataclasses.asdict(point) for point in aim.curve],
     }
-
-
-def _carry_over(found: CarryOver) -> dict[str, object]:
-    return {
-        "positions": [_share(one) for one in found.positions],
-        "after_encrypted": None if found.after_encrypted is None else _share(found.after_encrypted),
-        "bias": None if found.bias is None else _share(found.bias),
-        "unknown": list(found.unknown),
-    }
-
-
-def _share(found: tuple[float, Interval]) -> dict[str, object]:
-    return {"share": found[0], "interval95": list(found[1])}
 
 
 def _lists(values: dict[str, object]) -> dict[str, object]:

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from rich.table import Table
 from rich.text import Text
 
-from tdelta.records.carryover import Interval
 from tdelta.records.prospects import NoiseAtLength, Prospect
 from tdelta.report.drawing import paragraph, plain_table
-from tdelta.report.quantities import amounts, duration, interval, percent, share
+from tdelta.report.order import order_words
+from tdelta.report.quantities import amounts, duration, share
 
 _INDENT = "  "
 
@@ -80,7 +80,7 @@ def _facts(found: Prospect, width: int) -> list[Text | Table]:
             f"{share(round(luck.sd, 5))} (95 % {low} … {high}), of {luck.instances} instances; it makes"
             f" {100 * found.widths[0].luck_share:.0f} % of a round's variance",
         ),
-        ("carry-over", "; ".join(_carry_over(found))),
+        ("carry-over", "; ".join(order_words(found.carry_over))),
         ("cannot be told", "; ".join(found.carry_over.unknown)),
         (
             "wall clock",
@@ -95,23 +95,6 @@ def _facts(found: Prospect, width: int) -> list[Text | Table]:
         Text("What else was found", style="bold"),
         *(text for name, words in lines for text in paragraph(f"{name:<{column}}{words}", width, indent=" " * column)),
     ]
-
-
-def _carry_over(found: Prospect) -> Iterator[str]:
-    carried = found.carry_over
-    if carried.positions:
-        places = ", ".join(_share_text(one) for one in carried.positions)
-        yield f"a trial at the next places of a block over one at the first: {places}"
-    if carried.after_encrypted is not None and carried.bias is not None:
-        yield f"after an encrypted twin {_share_text(carried.after_encrypted)}"
-        yield f"which moves an overhead by {_share_text(carried.bias)}"
-    if not carried.positions and carried.after_encrypted is None:
-        yield "not estimated"
-
-
-def _share_text(found: tuple[float, Interval]) -> str:
-    median, (low, high) = found
-    return f"{percent(1 + median, 2)} ({interval((1 + low, 1 + high), 2)})"
 
 
 def _seconds(value: float) -> str:

@@ -55,7 +55,7 @@ def page_costs(costs: Sequence[PageCost], settings: RunSettings) -> Figure | Non
 
 def page_cost_table(costs: Sequence[PageCost], settings: RunSettings) -> Table:
     """All page costs, those that hardly moved a page with a dash."""
-    titles = ("pages an operation", "extra CPU a page", "95 % HDI", "cipher alone", "the floor is of")
+    titles = ("pages per operation", "extra CPU per page", "95 % HDI", "cipher alone", "the floor is of")
     rows = [(label(cost.condition, settings), *_cells(cost)) for cost in costs]
     columns = [Column(""), *(Column(title, is_number=title != titles[-1]) for title in titles)]
     return Table("Numbers: cost of a page", columns, rows, folded=True)

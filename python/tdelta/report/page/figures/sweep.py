@@ -82,7 +82,8 @@ def sweep_figure(result: RunResult, limits: Limits, what: str, caption: str) -> 
 
 def _panels(result: RunResult) -> list[_Panel]:
     cells = [cell for cell in sweep_cells(result) if has_data(cell.verdict)]
-    floors = {f.stratum: f.ratio for f in result.noise_floor if f.metric is result.settings.metric}
+    aa = [f for f in result.noise_floor if f.condition is None and f.metric is result.settings.metric]
+    floors = {f.stratum: f.ratio for f in aa}
     is_single = len({cell.compared for cell in cells}) == 1
     found = []
     for compared, panel in dict.fromkeys((cell.compared, cell.panel) for cell in cells):

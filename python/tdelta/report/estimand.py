@@ -1,0 +1,107 @@
+"""Which figure a run's verdicts are of, and where the mean and the typical operation part.
+
+The ratio of means decides. The ratio of typical operations stands beside it, and where the two say different things the
+answer has a sentence for it. Results that versions before the ratio of means stored have the typical ratio alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tdelta.inference.decisions import decide, decide_gate
+from tdelta.inference.verdicts import ALL_TRANSACTIONS
+from tdelta.records import Condition, Decision, Estimate, Role, RunResult, RunSettings, StallMeasure, Verdict
+from tdelta.report.labels import condition_label, metric_name
+from tdelta.report.quantities import estimate_text, percent
+
+RATIO_OF_MEANS = "ratio_of_means"
+TYPICAL = "typical"
+
+_SPELLED_OUT = 3
+
+
+def estimand(result: RunResult) -> str:
+    """What the ratios of a run are of: `RATIO_OF_MEANS`, or `TYPICAL` in results of earlier versions."""
+    of_mix = (v for v in result.verdicts if v.transaction == ALL_TRANSACTIONS and v.baseline_value)
+    return TYPICAL if any(v.typical is None for v in of_mix) else RATIO_OF_MEANS
+
+
+def earlier_version(result: RunResult) -> str | None:
+    """The sentence that an answer of an earlier version needs; None where the figure is the ratio of means."""
+    if estimand(result) == RATIO_OF_MEANS:
+        return None
+    return (
+        "This result is of an earlier version: its figures are of the typical operation, which discounts stalls."
+        " Measure again for the ratio of means."
+    )
+
+
+def partings(result: RunResult) -> list[str]:
+    """A sentence for each condition whose typical operation and mean part; one for the farthest where they are many."""
+    found = [(_gap(v), text) for v in result.primary if (text := parting(v, result)) is not None]
+    if len(found) <= _SPELLED_OUT:
+        return [text for _, text in found]
+    _, farthest = max(found)
+    return [f"In {len(found)} conditions, the typical operation and the mean part. {farthest}"]
+
+
+def parting(verdict: Verdict, result: RunResult) -> str | None:
+    """Where they part: "A typical operation costs +0.4 % (…); stalls of the encrypted twin make it +18.0 % in all."."""
+    typical, settings = verdict.typical, result.settings
+    if typical is None or not _is_parted(verdict, typical, result):
+        return None
+    metric = metric_name(verdict.metric, settings)
+    amount, _, interval = estimate_text(typical, (1 - settings.rope, 1 + settings.rope)).partition(" (")
+    what = f"costs {amount} {metric}" if typical.median >= 1 else f"changes {metric} by {amount}"
+    where = f"of {condition_label(verdict.condition, settings)} " if len(result.primary) > 1 else ""
+    cause = _cause(verdict, result, is_slower=_gap(verdict) >= 0)
+    return f"A typical operation {where}{what} ({interval}; {cause} make it {percent(verdict.ratio.median)} in all."
+
+
+def _is_parted(verdict: Verdict, typical: Estimate, result: RunResult) -> bool:
+    if verdict.decision is Decision.UNSOUND:
+        return False
+    if abs(_gap(verdict)) > result.settings.rope:
+        return True
+    has_stalls = any(measure.stalls for measure in _sides(verdict, result))
+    return has_stalls and _decided(typical, result.settings) is not _decided(verdict.ratio, result.settings)
+
+
+def _gap(verdict: Verdict) -> float:
+    """By how much the ratio of means lies above the typical ratio, as a share."""
+    return 0.0 if verdict.typical is None else verdict.ratio.median / verdict.typical.median - 1
+
+
+def odd_trials(result: RunResult, condition: Condition) -> StallMeasure | None:
+    """The odd trials of one condition, None where they are not known."""
+    return next((measure for measure in result.stalls if measure.condition == condition), None)
+
+
+def _cause(verdict: Verdict, result: RunResult, *, is_slower: bool) -> str:
+    """Whose stalls make the difference."""
+    side = odd_trials(result, verdict.condition if is_slower else verdict.baseline)
+    if side is None or not side.stalls:
+        return "odd trials"
+    if verdict.decision is Decision.UNDECIDED:
+        return "the stalls that were met"
+    return f"stalls of {_twin(verdict.condition) if is_slower else 'the plain twins'}"
+
+
+def _twin(condition: Condition) -> str:
+    match condition.role:
+        case Role.IDENTICAL:
+            return "the identical twin"
+        case Role.PLANTED:
+            return "the planted twin"
+        case _:
+            return "the encrypted twin"
+
+
+def _sides(verdict: Verdict, result: RunResult) -> Iterator[StallMeasure]:
+    for condition in (verdict.baseline, verdict.condition):
+        if (measure := odd_trials(result, condition)) is not None:
+            yield measure
+
+
+def _decided(estimate: Estimate, settings: RunSettings) -> Decision:
+    return decide(estimate, settings.rope) if settings.budget is None else decide_gate(estimate, settings.budget)

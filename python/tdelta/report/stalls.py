@@ -1,0 +1,80 @@
+"""Odd trials: how many count less for the typical operation, what stalls add to the mean, what may have been missed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rich.table import Table
+from rich.text import Text
+
+from tdelta.records import Role, RunResult, StallMeasure
+from tdelta.report.drawing import paragraph, plain_table
+from tdelta.report.labels import condition_label, surroundings
+from tdelta.report.order import order_words
+from tdelta.report.quantities import counted, percent
+
+TITLES = ("trials", "down-weighted", "of the time", "stalls", "they add")
+
+NOTE = (
+    "Odd trials, each condition's twins together. Down-weighted trials count less than half for the typical operation,"
+    " and in full for the ratio of means. What stalls add is of the typical cost."
+)
+
+
+def stall_lines(result: RunResult, width: int) -> list[Text | Table]:
+    """The odd trials where there are any, the line on stalls that may have been missed where there are none."""
+    lines: list[Text | Table] = []
+    if has_odd_trials(result):
+        table = plain_table((("odd trials", False), *((title, True) for title in TITLES)))
+        for name, *cells in stall_rows(result):
+            table.add_row(name, *cells)
+        lines += [table, Text(), *paragraph(NOTE, width, "dim")]
+    return [*lines, *(text for line in footnotes(result) for text in paragraph(line, width, "dim"))]
+
+
+def has_odd_trials(result: RunResult) -> bool:
+    """Whether any trial of any condition was odd."""
+    return any(measure.down_weighted or measure.stalls for measure in result.stalls)
+
+
+def stall_rows(result: RunResult) -> Iterator[tuple[str, ...]]:
+    """Each condition with its cells, as `TITLES` heads them."""
+    for measure in result.stalls:
+        yield (
+            _name(measure, result),
+            f"{measure.trials:,}",
+            f"{measure.down_weighted:,}",
+            f"{100 * measure.down_weighted_time:.1f} %",
+            f"{measure.stalls:,}",
+            percent(1 + measure.stall_cost),
+        )
+
+
+def footnotes(result: RunResult) -> Iterator[str]:
+    """What stalls may have been missed, and what the order within a block does."""
+    missed = missed_text(result)
+    if missed is not None:
+        yield missed
+    if result.order_effect is not None:
+        yield f"Order within a block: {'; '.join(order_words(result.order_effect))}."
+
+
+def missed_text(result: RunResult) -> str | None:
+    """How rare stalls would have to be to be missed; None where some were met, or nothing is known of them."""
+    if not result.stalls or any(measure.stalls for measure in result.stalls):
+        return None
+    fewest = min(result.stalls, key=lambda measure: measure.trials)
+    if not fewest.trials:
+        return None
+    same = len({measure.trials for measure in result.stalls}) == 1
+    trials = f"{'' if same else 'at least '}{counted(fewest.trials, 'trial')}"
+    return (
+        f"No stall was met in {trials} of each condition: stalls in fewer than 1 of {1 / fewest.missed_share:.0f}"
+        " trials could have been missed (95 %)."
+    )
+
+
+def _name(measure: StallMeasure, result: RunResult) -> str:
+    if measure.condition.role is Role.BASELINE:
+        return ", ".join(("plain twins", *surroundings(measure.condition, result.settings)))
+    return condition_label(measure.condition, result.settings)
