@@ -1110,11 +1110,14 @@ mod tests {
         let (outcome, _) = go([Probe { burn_ns: 100_000, ..Probe::default() }], &mix, &orders);
         let own = 300.0 * 100_000.0;
         let realised = outcome.planted_cpu_ns as f64 / own;
-        assert!((0.01..1.0).contains(&realised), "{realised}");
         let span = outcome.totals[0].total_ns as f64;
+        // Where the core was taken away, the statements that are not sampled seem to have taken CPU meanwhile.
+        let statements = span - outcome.planted_elapsed_ns as f64;
+        assert!(realised > 0.01, "{realised}");
+        assert!(outcome.planted_cpu_ns as f64 <= 0.55 * statements, "{realised} of {own}, {statements} with waiting");
         assert!(span >= own + outcome.planted_cpu_ns as f64, "the planted time lies within what is measured");
         assert!(outcome.planted_elapsed_ns >= outcome.planted_cpu_ns);
-        // Where the core was taken away, the few statements that are sampled tell of less CPU than the others took.
+        // Then the few that are sampled may tell of less CPU than the others took, too.
         if span < 1.05 * (own + outcome.planted_elapsed_ns as f64) {
             assert!((0.4..0.6).contains(&realised), "{realised}");
         }

@@ -57,13 +57,18 @@ class Panel:
     def places(self) -> NDArray[np.intp]:
         """At which place of the stratum's part of its block each trial ran, shape (B, K + twins); 0 for none."""
         rows = [(*row, *more) for row, more in zip(self.trials, self.twin_trials, strict=True)]
-        at = np.array([[np.inf if t is None else t.position for t in row] for row in rows], dtype=np.float64)
-        order = np.argsort(np.argsort(at.reshape(len(rows), -1), axis=1), axis=1)
-        return np.asarray(np.where(np.isinf(at), 0, order), dtype=np.intp)
+        at = np.array([[np.nan if t is None else t.position for t in row] for row in rows], dtype=np.float64)
+        return places_among(at.reshape(len(rows), -1))
 
     def where(self, *roles: Role) -> NDArray[np.bool_]:
         """Which conditions play one of these roles, shape (K,)."""
         return np.array([c.role in roles for c in self.conditions], dtype=np.bool_)
+
+
+def places_among(positions: FloatArray) -> NDArray[np.intp]:
+    """The order of each row's positions, from 0; those that are NaN are passed over, and 0."""
+    order = np.argsort(np.argsort(positions, axis=1), axis=1)
+    return np.asarray(np.where(np.isnan(positions), 0, order), dtype=np.intp)
 
 
 def panels(trials: Iterable[Trial], settings: RunSettings) -> tuple[Panel, ...]:

@@ -17,7 +17,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from tdelta.inference.costs import Panel, cost, table, transaction_cost, transactions, twin_table
+from tdelta.inference.costs import Panel, cost, places_among, table, transaction_cost, transactions, twin_table
 from tdelta.inference.noise import Design, InstanceMeans, fit_instances
 from tdelta.inference.posterior import FloatArray, Mixture, Posterior, posterior, shifted
 from tdelta.inference.rounds import Contrasts, fit_rounds
@@ -138,7 +138,7 @@ def _fitted(panel: Panel, part: Selected) -> Fitted:
     costs = np.concatenate([part.costs[np.ix_(part.blocks, part.used)], own[:, kept]], axis=1)
     columns = np.concatenate([np.flatnonzero(part.used), len(panel.conditions) + kept])
     rounds = np.unique(panel.rounds[part.blocks], return_inverse=True)[1]
-    placed = np.argsort(np.argsort(panel.places[part.blocks][:, columns], axis=1), axis=1)
+    placed = places_among(np.where(np.isnan(costs), np.nan, panel.places[part.blocks][:, columns]))
     conditions = tuple(c for c, used in zip(panel.conditions, part.used, strict=True) if used)
     design = Design(rounds, placed, _kinds((*conditions, *twins)))
     return Fitted(panel, costs, part.used, part.blocks, twins, fit_instances(np.log(costs), design))

@@ -196,20 +196,28 @@ def fit_rounds(
     return RoundsFit(tuple(given), tau, np.asarray(weights / weights.sum(), dtype=np.float64))
 
 
-def _sigma_nodes(variance: float, df: float, count: int) -> tuple[FloatArray, FloatArray]:
+def sigma_nodes(variance: FloatArray, df: float, count: int) -> tuple[FloatArray, FloatArray]:
     """Nodes of one kind's noise variance, and their log weights: the prior of log sigma times a chi-square.
 
-    "Sigma" here is the root of `InstanceMeans.variance`, the t's scale times ``sqrt((nu + 3) / (nu + 1))``.
+    "Sigma" here is the root of `InstanceMeans.variance`, the t's scale times ``sqrt((nu + 3) / (nu + 1))``. Each
+    variance has ``count`` nodes, along the last axis.
     """
     nodes, log_weights = _hermite(count)
-    seen = 0.5 * np.log(variance) if df > 0 else _NOISE_LOG_MEAN
+    log_seen = np.log(variance) if df > 0 else np.full(np.shape(variance), 2.0 * _NOISE_LOG_MEAN)
+    seen = 0.5 * log_seen[..., None]
     precision = 2.0 * df + _NOISE_LOG_SD**-2
     centre = (2.0 * df * seen + _NOISE_LOG_MEAN * _NOISE_LOG_SD**-2) / precision
     log_sigma = centre + nodes / np.sqrt(precision)
     density = -df * log_sigma - 0.5 * df * np.exp(np.minimum(2.0 * (seen - log_sigma), 60.0))
     density -= 0.5 * ((log_sigma - _NOISE_LOG_MEAN) / _NOISE_LOG_SD) ** 2
     density += 0.5 * nodes**2 + log_weights
-    return np.maximum(np.exp(2.0 * log_sigma), _LEAST_SCALE**2), density - density.max()
+    return np.maximum(np.exp(2.0 * log_sigma), _LEAST_SCALE**2), density - density.max(axis=-1, keepdims=True)
+
+
+def rho_nodes(count: int) -> tuple[FloatArray, FloatArray]:
+    """Nodes of the square of rho, and the log weights of its prior."""
+    nodes, log_weights = _hermite(count)
+    return np.exp(2.0 * RHO_SD * nodes), log_weights
 
 
 def _stratum_grid(means: InstanceMeans, thetas: NDArray[np.intp], conditions: tuple[int, ...], nodes: Nodes) -> _Grid:
@@ -243,16 +251,15 @@ def _stratum_grid(means: InstanceMeans, thetas: NDArray[np.intp], conditions: tu
 def _variances(means: InstanceMeans, own: set[int], nodes: Nodes) -> tuple[FloatArray, FloatArray]:
     """Log prior weight of each node (T, rho, sigma plain, sigma own), and the variance of each instance there."""
     tau2 = tau_grid(nodes.tau)[:, None, None, None] ** 2
-    rho_nodes, rho_weights = _hermite(nodes.rho if own else 1)
-    rho2 = np.exp(2.0 * RHO_SD * rho_nodes)[None, :, None, None]
-    plain, plain_weights = _sigma_nodes(float(means.variance[0]), float(means.df[0]), nodes.sigma)
+    rho2, rho_weights = rho_nodes(nodes.rho if own else 1)
+    plain, plain_weights = sigma_nodes(means.variance[0], float(means.df[0]), nodes.sigma)
     # Several kinds of their own move together: a factor on each one's own variance.
     df = min((float(means.df[kind]) for kind in own), default=0.0)
     focus = max(own, default=0)
-    others, other_weights = _sigma_nodes(float(means.variance[focus]), df, nodes.sigma if own else 1)
+    others, other_weights = sigma_nodes(means.variance[focus], df, nodes.sigma if own else 1)
     found = float(means.variance[focus])
     factor = others / found if df > 0 and found > 0 else None
-    shape = (nodes.tau, len(rho_nodes), len(plain), len(others))
+    shape = (nodes.tau, len(rho2), len(plain), len(others))
     variance = np.empty((*shape, *means.means.shape))
     blocks = np.maximum(means.blocks, 1.0)
     for column, kind in enumerate(means.kinds):
@@ -261,7 +268,7 @@ def _variances(means: InstanceMeans, own: set[int], nodes: Nodes) -> tuple[Float
             noise = (others if factor is None else factor * means.variance[kind])[None, :]
         elif kind != 0 and means.df[kind] > 0:
             noise = np.full((1, 1), means.variance[kind])
-        effect = tau2 * rho2 if kind in own else tau2
+        effect = tau2 * rho2[None, :, None, None] if kind in own else tau2
         variance[..., column] = effect[..., None] + np.broadcast_to(noise, shape)[..., None] / blocks[:, column]
     log_weights = rho_weights[None, :, None, None] + plain_weights[None, None, :, None] + other_weights
     return np.broadcast_to(log_weights, shape), variance

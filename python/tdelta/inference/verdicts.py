@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from tdelta.inference.costs import Panel, realised_ratio
 from tdelta.inference.decisions import (
+    FEWEST_ROUNDS,
     FEWEST_STALLS,
     Grounds,
     decide,
@@ -124,25 +125,33 @@ def _hard_reasons(
     """Why an interval that would decide does not, and what stalls have to do with it."""
     if decision is not Decision.UNDECIDED:
         return
-    met, plain = answer.events, answer.plain_events
-    stalls = len(met.above) + len(plain.above)
     would = decide(estimate, rope)
-    if stalls and (would is not decision or decide(grounds.typical, rope) is not Decision.UNDECIDED):
-        yield _too_few_stalls(answer, grounds)
-    elif would is not decision:
-        rounds = "1 round" if grounds.rounds == 1 else f"{grounds.rounds} rounds"
-        yield (
-            f"{rounds}: instance effects were hardly measured, so the 99 % HDI would have to lie beyond"
-            f" ±{100 * rope:g} %"
-        )
+    stalls = len(answer.events.above) + len(answer.plain_events.above)
+    is_sure = decide(replace(estimate, hdi95=estimate.hdi99), rope) is would
+    if would is not decision and not is_sure:
+        yield f"{_cause(answer, grounds)}, so the 99 % HDI would have to lie beyond ±{100 * rope:g} %"
+    elif stalls and (would is not decision or decide(grounds.typical, rope) is not Decision.UNDECIDED):
+        yield _too_few_stalls(answer)
 
 
-def _too_few_stalls(answer: Answer, grounds: Grounds) -> str:
+def _too_few_stalls(answer: Answer) -> str:
     met, plain = answer.events, answer.plain_events
-    enough = f"; {FEWEST_STALLS:g} alike on one side would do" if 0 < grounds.stalls < FEWEST_STALLS else ""
-    return (
+    words = (
         f"stalls are too few to bound what they cost: {len(met.above)} in {met.trials} trials of this condition,"
-        f" {len(plain.above)} in {plain.trials} of the plain twins{enough}"
+        f" {len(plain.above)} in {plain.trials} of the plain twins"
+    )
+    return words + (f"; {FEWEST_STALLS:g} alike on one side would do" if 0 < met.effective < FEWEST_STALLS else "")
+
+
+def _cause(answer: Answer, grounds: Grounds) -> str:
+    """Why the 95 % HDI is not enough."""
+    if grounds.rounds < FEWEST_ROUNDS:
+        rounds = "1 round" if grounds.rounds == 1 else f"{grounds.rounds} rounds"
+        return f"{rounds}: instance effects were hardly measured"
+    met, plain = (len(e.above) + len(e.below) for e in (answer.events, answer.plain_events))
+    return (
+        f"trials far from the others: {met} of {answer.events.trials} of this condition, {plain} of"
+        f" {answer.plain_events.trials} of the plain twins; they may hit one instance and not its twin"
     )
 
 
@@ -162,10 +171,10 @@ def _primary(answer: Answer, settings: RunSettings) -> Verdict:
     )
     if settings.budget is None:
         return verdict
-    grounds, would = grounds_of(answer, settings.rope), decide_gate(verdict.ratio, settings.budget)
-    decision = decide_gate_means(verdict.ratio, grounds, settings.budget)
-    too_few = () if decision is would else (_too_few_stalls(answer, grounds),)
-    return replace(verdict, decision=decision, reasons=(gate_reason(verdict.ratio, would, settings.budget), *too_few))
+    decision = decide_gate_means(verdict.ratio, grounds_of(answer, settings.rope), settings.budget)
+    would = decide_gate(verdict.ratio, settings.budget)
+    hard = () if would is decision else (_too_few_stalls(answer),)
+    return replace(verdict, decision=decision, reasons=(gate_reason(verdict.ratio, would, settings.budget), *hard))
 
 
 def with_single_rounds(verdicts: Iterable[Verdict], fit: CostFit, settings: RunSettings) -> Iterator[Verdict]:
@@ -192,10 +201,17 @@ def _decisions(fit: CostFit, settings: RunSettings) -> dict[str, Decision]:
 def _single_round(verdict: Verdict, rounds: int, others: Sequence[Mapping[str, Decision]]) -> Iterator[str]:
     if rounds == 1:
         yield "one round makes this verdict: there is no other to hold it against"
+    makers: dict[Decision, list[int]] = {}
     for left_out, decisions in enumerate(others, start=1):
         decision = decisions.get(verdict.condition.key, verdict.decision)
         if decision is not verdict.decision:
-            yield f"round {left_out} makes this verdict: without it, it is {decision.value}"
+            makers.setdefault(decision, []).append(left_out)
+    for decision, numbers in makers.items():
+        if len(numbers) == 1:
+            yield f"round {numbers[0]} makes this verdict: without it, it is {decision.value}"
+        else:
+            named = "every round" if len(numbers) == rounds else f"each of the rounds {', '.join(map(str, numbers))}"
+            yield f"{named} makes this verdict: without any one of them, it is {decision.value}"
 
 
 def _without_data(condition: Condition, baseline: Condition, settings: RunSettings) -> Verdict:

@@ -30,7 +30,7 @@ _EXPERIMENTS = 300
 
 
 def reach(noise: InstrumentNoise, prior: LuckPrior | None, *, rounds: int, blocks: int) -> float:
-    """By how much a log ratio must exceed a limit for the 95 % HDI to lie above it, nine times in ten.
+    """By how much a log ratio must exceed a limit to be called costly, nine times in ten, where no trial is odd.
 
     The run is a usual one: a baseline, its A/A twin, one condition.
 
@@ -46,7 +46,7 @@ def reach(noise: InstrumentNoise, prior: LuckPrior | None, *, rounds: int, block
         df_share=noise.df_share,
     )
     simulated = predict(known, RoundsDesign(conditions=3, plain=2, blocks=blocks), [rounds], prior=prior)
-    return float(np.quantile(-np.log(simulated.hdi95[:, 0, 0]), ASSURANCE))
+    return float(np.quantile(-np.log(simulated.decisive[:, 0, 0]), ASSURANCE))
 
 
 def visible(noise: InstrumentNoise, prior: LuckPrior | None, pace: Pace, *, blocks: int) -> tuple[Visible, ...]:

@@ -28,8 +28,8 @@ class LuckPrior:
 class Visible:
     """What a run of that length can show. ``rounds`` is how many fit into it.
 
-    ``reach`` is by how much a log ratio must exceed a limit for the 95 % HDI to lie above that limit, nine times in
-    ten; None where not one round fits.
+    ``reach`` is by how much a log ratio must exceed a limit to be called costly (the 95 % HDI above the limit, with few
+    rounds the 99 % HDI), nine times in ten; None where not one round fits.
     """
 
     minutes: float

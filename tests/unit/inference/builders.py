@@ -24,6 +24,7 @@ def condition(cipher: str, role: Role, stratum: int = 0, planted: float | None =
 BASELINE = condition("none", Role.BASELINE)
 AA = condition("none", Role.AA)
 AES = condition("aes-256", Role.TREATMENT)
+BB = condition("aes-256", Role.BB)
 TWINS = (BASELINE, AA, AES)
 
 
@@ -111,7 +112,7 @@ def noisy(effect: float, sd: float = 0.01, *, seed: int = 1, luck: float = 0.0, 
 
     def cost(c: Condition, round_: int, block: int) -> float:
         own = lucks.setdefault((c.key, round_), float(rng.normal(0.0, luck)))
-        shift = aa if c.role is Role.AA else effect if c.role.is_judged else 0.0
+        shift = aa if c.role is Role.AA else effect if c.role.is_judged or c.role is Role.BB else 0.0
         return 0.1 * math.sin(block) + own + shift + float(rng.normal(0.0, sd))
 
     return cost

@@ -3,9 +3,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tdelta.inference.assurance import Draws, RoundsDesign, predict, right_decision
+from tdelta.inference.assurance import Draws, Prediction, RoundsDesign, predict, right_decision
+from tdelta.inference.decisions import Grounds, decide_means
 from tdelta.inference.posterior import Mixture, posterior
-from tdelta.records import Decision, LuckPrior
+from tdelta.records import Decision, Estimate, LuckPrior
 
 DESIGN = RoundsDesign(conditions=3, plain=2, blocks=6)
 ROUNDS = (3, 6, 12)
@@ -89,3 +90,39 @@ def test_scaling_the_interval_is_as_good_as_shifting_the_data(effect: float) -> 
 def test_a_round_of_one_block_leaves_the_noise_to_its_prior() -> None:
     found = predict(known(count=3), RoundsDesign(3, 2, 1), (3,))
     assert np.isfinite(found.hdi95).all()
+
+
+def said(found: Prediction, effect: float, rope: float, *, is_odd: bool) -> list[list[Decision]]:
+    """What the decision of a run makes of each simulated interval."""
+
+    def decision(hdi95: tuple[float, float], hdi99: tuple[float, float], rounds: int) -> Decision:
+        estimate = Estimate(1.0 + effect, hdi95, hdi99, 0.0, 0.0, 0.0)
+        return decide_means(estimate, Grounds(estimate, 0.0, 0.0, rounds, has_odd_trials=is_odd), rope)
+
+    both = zip(((1.0 + effect) * found.hdi95).tolist(), ((1.0 + effect) * found.hdi99).tolist(), strict=True)
+    return [[decision(*three) for three in zip(*run, found.rounds, strict=True)] for run in both]
+
+
+@pytest.mark.parametrize("is_odd", [False, True])
+@pytest.mark.parametrize("effect", [-0.03, -0.01, 0.0, 0.01, 0.02, 0.03])
+def test_chances_are_shares_of_what_a_run_would_say(effect: float, is_odd: bool) -> None:
+    draws = Draws(np.full(60, 4e-4), np.full(60, 0.005), odd_share=1.0 if is_odd else 0.0)
+    found = predict(draws, DESIGN, (1, 3, 4, 12))
+    for decision in (Decision.COSTLY, Decision.NEGLIGIBLE, Decision.FASTER):
+        shares = np.mean([[d is decision for d in run] for run in said(found, effect, 0.01, is_odd=is_odd)], axis=0)
+        assert found.decided(effect, 0.01, decision) == pytest.approx(shares)
+
+
+def test_few_rounds_and_odd_trials_need_the_wider_interval() -> None:
+    found = predict(known(), DESIGN, (3, 4))
+    assert (found.decisive[:, 0] == found.hdi99[:, 0]).all()
+    assert (found.decisive[:, 1] == found.hdi95[:, 1]).all()
+    odd = predict(Draws(np.full(400, 4e-4), np.full(400, 0.005), odd_share=1e-3), DESIGN, (4, 8, 60))
+    has_one = 1.0 - 0.999 ** (np.array([4, 8, 60]) * 6 * 3)
+    assert odd.is_hard.mean(axis=0) == pytest.approx(has_one, abs=0.06)
+    assert (odd.is_hard[:, 0] <= odd.is_hard[:, 2]).all()
+
+
+def test_a_second_encrypted_twin_makes_the_interval_narrower() -> None:
+    one, two = (float(np.median(predict(known(), RoundsDesign(3, 2, 6, twins), (8,)).widths)) for twins in (0, 1))
+    assert two == pytest.approx(one * (1.0 / 1.5) ** 0.5, rel=0.12)

@@ -2,7 +2,19 @@ from __future__ import annotations
 
 import pytest
 
-from tdelta.inference.decisions import decide, decide_gate, gate_reason, interval_words, reason, worst
+from tdelta.inference.decisions import (
+    FEWEST_ROUNDS,
+    FEWEST_STALLS,
+    Grounds,
+    decide,
+    decide_gate,
+    decide_gate_means,
+    decide_means,
+    gate_reason,
+    interval_words,
+    reason,
+    worst,
+)
 from tdelta.records import Decision, Estimate
 
 
@@ -23,6 +35,85 @@ def estimate(hdi95: tuple[float, float], hdi99: tuple[float, float] | None = Non
 )
 def test_the_95_percent_hdi_is_held_against_the_rope(hdi: tuple[float, float], decision: Decision) -> None:
     assert decide(estimate(hdi), 0.02) is decision
+
+
+COSTLY_95 = estimate((1.03, 1.06), (1.015, 1.07))
+COSTLY_99 = estimate((1.03, 1.06), (1.025, 1.07))
+FASTER_95 = estimate((0.94, 0.97), (0.93, 0.985))
+FASTER_99 = estimate((0.94, 0.97), (0.93, 0.975))
+NOTHING = estimate((0.99, 1.01))
+
+
+def grounds(
+    typical: Estimate,
+    *,
+    stalls: float = 0.0,
+    plain: float = 0.0,
+    rounds: int = 8,
+    cost: float = 0.0,
+    odd: bool = False,
+) -> Grounds:
+    return Grounds(typical, stalls, plain, rounds, cost, odd or bool(stalls or plain))
+
+
+@pytest.mark.parametrize(
+    ("at_95", "at_99", "decision"),
+    [(COSTLY_95, COSTLY_99, Decision.COSTLY), (FASTER_95, FASTER_99, Decision.FASTER)],
+)
+@pytest.mark.parametrize("rounds", [1, FEWEST_ROUNDS - 1, FEWEST_ROUNDS, 20])
+def test_few_rounds_need_the_99_percent_hdi(at_95: Estimate, at_99: Estimate, decision: Decision, rounds: int) -> None:
+    are_few = rounds < FEWEST_ROUNDS
+    assert decide_means(at_99, grounds(at_99, rounds=rounds), 0.02) is decision
+    expected = Decision.UNDECIDED if are_few else decision
+    assert decide_means(at_95, grounds(at_95, rounds=rounds), 0.02) is expected
+
+
+@pytest.mark.parametrize("rounds", [1, 20])
+@pytest.mark.parametrize("odd", [False, True])
+def test_that_a_cost_is_negligible_needs_no_more_than_its_interval(rounds: int, odd: bool) -> None:
+    wide = estimate((0.985, 1.015), (0.97, 1.03))
+    assert decide_means(wide, grounds(wide, rounds=rounds, odd=odd), 0.02) is Decision.NEGLIGIBLE
+
+
+def test_an_odd_trial_anywhere_needs_the_99_percent_hdi() -> None:
+    assert decide_means(COSTLY_95, grounds(COSTLY_95, odd=True), 0.02) is Decision.UNDECIDED
+    assert decide_means(COSTLY_99, grounds(COSTLY_99, odd=True), 0.02) is Decision.COSTLY
+
+
+@pytest.mark.parametrize(
+    ("stalls", "decision"),
+    [(FEWEST_STALLS - 0.1, Decision.UNDECIDED), (FEWEST_STALLS, Decision.COSTLY)],
+)
+def test_a_cost_that_stalls_alone_make_needs_enough_of_them(stalls: float, decision: Decision) -> None:
+    assert decide_means(COSTLY_99, grounds(NOTHING, stalls=stalls), 0.02) is decision
+    assert decide_means(COSTLY_95, grounds(NOTHING, stalls=stalls), 0.02) is Decision.UNDECIDED
+
+
+def test_a_gain_that_stalls_of_the_plain_twins_make_needs_enough_of_theirs() -> None:
+    few, enough = FEWEST_STALLS - 1.0, FEWEST_STALLS + 1.0
+    assert decide_means(FASTER_99, grounds(NOTHING, plain=few, stalls=enough), 0.02) is Decision.UNDECIDED
+    assert decide_means(FASTER_99, grounds(NOTHING, plain=enough, stalls=few), 0.02) is Decision.FASTER
+
+
+@pytest.mark.parametrize(("cost", "decision"), [(0.009, Decision.COSTLY), (0.011, Decision.UNDECIDED)])
+def test_few_stalls_that_weigh_more_than_the_margin_leave_a_verdict_open(cost: float, decision: Decision) -> None:
+    """The 95 % HDI begins one point beyond the ROPE."""
+    assert decide_means(COSTLY_99, grounds(COSTLY_99, stalls=2.0, cost=cost), 0.02) is decision
+    mirrored = Decision.FASTER if decision is Decision.COSTLY else decision
+    assert decide_means(FASTER_99, grounds(FASTER_99, plain=2.0, cost=cost), 0.02) is mirrored
+
+
+@pytest.mark.parametrize(("hdi99", "decision"), [((1.06, 1.2), Decision.OVER), ((0.9, 1.04), Decision.WITHIN)])
+def test_a_gate_that_stalls_alone_pass_or_fail_needs_enough_of_them(
+    hdi99: tuple[float, float], decision: Decision
+) -> None:
+    """Over a budget by the condition's own stalls, within it by the plain twins'."""
+    means = estimate((1.0, 1.0), hdi99)
+    typical = estimate((1.0, 1.0), (1.0, 1.1))
+    for stalls, said in [(4.9, Decision.UNDECIDED), (5.0, decision)]:
+        side = {"stalls" if decision is Decision.OVER else "plain": stalls}
+        assert decide_gate_means(means, grounds(typical, **side), 0.05) is said
+    assert decide_gate_means(means, grounds(means, stalls=1.0, plain=1.0), 0.05) is decision
 
 
 @pytest.mark.parametrize(

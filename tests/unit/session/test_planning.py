@@ -247,9 +247,13 @@ def test_a_dry_run_makes_nothing_and_counts_trials_files_and_memory(tmp_path: Pa
 
 def test_a_dry_run_that_will_be_cut_short_says_so() -> None:
     told = dry_run(RunRequest(max_seconds=30.0))
-    assert told.cautions == (
-        f"3 rounds take about {told.seconds_at_least:.0f} s and --max-time is 30 s: the run will be cut short",
+    without, cut = told.cautions
+    assert re.fullmatch(
+        r"no B/B twin \(a second encrypted instance\): 3 rounds with it take about (\d+) s and --max-time is 30 s",
+        without,
     )
+    assert cut == f"3 rounds take about {told.seconds_at_least:.0f} s and --max-time is 30 s: the run will be cut short"
+    assert not any("bb" in condition for condition in told.conditions)
     assert told.faults == ()
 
 
@@ -260,7 +264,8 @@ def test_a_dry_run_names_all_that_there_is_no_room_for(tmp_path: Path) -> None:
     assert "of free disk space, found" in disk
     assert "of free memory, found" in memory
     assert told.seconds_least < told.seconds_at_least
-    assert told.cautions == ()
+    (without,) = told.cautions
+    assert without.startswith("no B/B twin (a second encrypted instance): 3 rounds with it take about ")
 
 
 def test_a_dry_run_and_the_refusal_of_the_run_name_the_same_time(tmp_path: Path) -> None:

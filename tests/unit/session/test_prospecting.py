@@ -31,7 +31,8 @@ def test_a_pilot_runs_plain_twins_only_with_trials_of_three_lengths(sitting: Sit
     assert {settings.cipher for settings in sitting.twins.loaded} == {"none"}
     lengths = [length.trial_seconds for length in found.lengths]
     assert lengths == pytest.approx([0.25, 0.5, 1.0], rel=0.1)
-    assert all(length.sd == pytest.approx(0.01, rel=0.3) for length in found.lengths)
+    assert found.lengths[0].sd == pytest.approx(0.01, rel=0.3)
+    assert all(length.sd95[0] < 0.01 < length.sd95[1] for length in found.lengths), "the longest has few blocks"
     assert found.pilot_seconds == pytest.approx(60.0, rel=0.25)
 
 

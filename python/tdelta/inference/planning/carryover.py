@@ -37,7 +37,7 @@ def carry_over(strata: Sequence[Seen]) -> CarryOver:
     positions = _stretch(one)
     panel = one.fitted.panel
     most = len(panel.conditions) + max((sum(t is not None for t in row) for row in panel.twin_trials), default=0)
-    places = most if positions is not None else len(one.run.settings.conditions)
+    places = most if positions is not None else one.run.trials_of_block
     if float(str(one.run.settings.options.get("slice_seconds") or 0)) > 0:
         return CarryOver((), None, None, ("anything: trials were cut into slices, which follow each other many times",))
     unknown = [_SELF, _COURSE]

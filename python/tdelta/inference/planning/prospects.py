@@ -19,6 +19,7 @@ from tdelta.inference.planning.runs import LIKE_THE_BASELINE, MeasuredRun, Plann
 from tdelta.inference.planning.scales import LengthCurve, allan, chi_square_quantile, fit_curve
 from tdelta.inference.planning.timing import run_times, time_costs
 from tdelta.inference.rounds import RoundsFit, fit_rounds
+from tdelta.inference.stalls import events_of
 from tdelta.records import Metric, Role
 from tdelta.records.prospects import Advice, Layout, Luck, NoiseAtLength, Prospect, ScaleNoise, TimeCosts, Width
 
@@ -100,7 +101,7 @@ def prospect(
             f" {asked.max_seconds:.0f} s"
         )
     draws = _draws(known, layout.trial_seconds, asked.simulated)
-    prediction = predict(draws, RoundsDesign(layout.conditions, layout.plain, layout.blocks_per_round), rounds)
+    prediction = predict(draws, _design(planned, layout), rounds)
     aims = aims_of(asked.effects, asked.ropes, prediction, layout, asked.assurance)
     headline = tuple(aim for aim in aims if (aim.effect, aim.rope) in wanted)
     return Prospect(
@@ -154,7 +155,20 @@ def _draws(known: _Known, trial_seconds: float, count: int) -> Draws:
     variance = np.minimum(known.curve.draws(trial_seconds, count, rng), _MOST_VARIANCE)
     quantiles = rng.permutation((np.arange(count) + 0.5) / count)
     luck = luck_quantiles(known.luck.luck_grid, known.luck.luck_weights, quantiles)
-    return Draws(variance, luck, known.df_share)
+    return Draws(variance, luck, known.df_share, _odd_share(known.chosen))
+
+
+def _odd_share(strata: Sequence[Seen]) -> float:
+    """The share of trials that were events, above or below: with one of them a run needs the 99 % HDI to decide."""
+    groups = [(s.means, s.fitted.thetas(*LIKE_THE_BASELINE)) for s in strata]
+    found = [events_of(means, thetas == theta) for means, thetas in groups for theta in np.unique(thetas)]
+    return sum(len(one.above) + len(one.below) for one in found) / sum(one.trials for one in found)
+
+
+def _design(planned: PlannedRun, layout: Layout) -> RoundsDesign:
+    """What is simulated. Of several treatments' B/B twins a round has one, of which each sees too little to count."""
+    twins = planned.block_conditions - planned.conditions if planned.judged == 1 else 0
+    return RoundsDesign(layout.conditions, layout.plain, layout.blocks_per_round, twins)
 
 
 def _layout(planned: PlannedRun, advice: Advice, times: TimeCosts) -> Layout:

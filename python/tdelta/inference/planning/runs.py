@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import statistics
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -23,6 +24,17 @@ class MeasuredRun:
     settings: RunSettings
     trials: tuple[Trial, ...]
     elapsed_seconds: float
+
+    @property
+    def trials_of_block(self) -> int:
+        """How many trials a usual block has. Of several B/B twins only one takes part in a round."""
+        return round(statistics.median(Counter((t.round, t.block) for t in self.trials).values()))
+
+    @property
+    def twins_of_round(self) -> int:
+        """How many conditions a usual round has."""
+        part = {(t.round, t.condition.key) for t in self.trials}
+        return round(statistics.median(Counter(number for number, _ in part).values()))
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,7 @@ class RunTimes:
 
 def run_times(run: MeasuredRun) -> RunTimes:
     """Take one run's wall clock apart. A single round's own cost cannot be told from the set-up, and counts as it."""
-    conditions = len(run.settings.conditions)
+    conditions = run.trials_of_block
     starts = dict(sorted({(t.round, t.block): t.started_unix_seconds for t in run.trials}.items()))
     steps = [(before[0] != after[0], starts[after] - starts[before]) for before, after in itertools.pairwise(starts)]
     within = [seconds for is_new_round, seconds in steps if not is_new_round]
@@ -67,7 +67,7 @@ def time_costs(seen: Sequence[Seen], conditions: int) -> TimeCosts:
     lengths = np.array([one.trial_seconds for one in runs.values()])
     slots = np.array([times[run_id].slot_seconds for run_id in runs])
     for_each = [
-        times[run_id].round_seconds / len(one.run.settings.conditions)
+        times[run_id].round_seconds / one.run.twins_of_round
         for run_id, one in runs.items()
         if times[run_id].has_rounds or not any(t.has_rounds for t in times.values())
     ]

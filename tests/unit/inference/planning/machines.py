@@ -107,3 +107,10 @@ def _trial(of: Condition, round_: int, block: int, position: int, log_cost: floa
 def without_rounds(of: MeasuredRun, most: int) -> MeasuredRun:
     """The same run, ended after so many rounds."""
     return replace(of, trials=tuple(t for t in of.trials if t.round < most))
+
+
+def with_other_twin(of: MeasuredRun, twin: Condition, other: Condition) -> MeasuredRun:
+    """The same run, another B/B twin taking the place of one in every other round."""
+    trials = tuple(replace(t, condition=other) if t.condition == twin and t.round % 2 else t for t in of.trials)
+    conditions = (*of.settings.conditions, other)
+    return replace(of, settings=replace(of.settings, conditions=conditions), trials=trials)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import pytest
@@ -7,11 +8,11 @@ from scipy import stats
 
 from tdelta.inference.planning.carryover import carry_over, t_quantile
 from tdelta.inference.planning.runs import MeasuredRun, seen
-from tdelta.records import Metric
+from tdelta.records import Metric, Role
 from tdelta.records.prospects import CarryOver
 
 from ..builders import condition
-from .machines import TWINS, run
+from .machines import TWINS, run, with_other_twin
 
 
 def found(measured: MeasuredRun) -> CarryOver:
@@ -69,6 +70,18 @@ def test_places_among_what_is_compared_are_told_apart_where_strata_follow_one_an
     assert carried.after_encrypted is not None
     assert carried.bias is not None
     assert carried.bias[0] == pytest.approx(-carried.after_encrypted[0] / 3)
+
+
+def test_a_block_of_strata_in_a_mixed_order_has_as_many_places_as_trials_though_bb_twins_take_turns() -> None:
+    second = [condition(str(c.level("cipher")), c.role, 1) for c in TWINS]
+    twins = [condition("aes-256", Role.BB, stratum) for stratum in (0, 1)]
+    mixed = with_other_twin(run(later=0.02, noise=0.005, rounds=20, conditions=(*TWINS, *second, twins[0])), *twins)
+    carried = found(mixed)
+    later = [math.expm1(0.02 * place) for place in range(1, 7)]
+    assert [median for median, _ in carried.positions] == pytest.approx(later, abs=0.01)
+    assert carried.after_encrypted is not None
+    assert carried.bias is not None
+    assert carried.bias[0] == pytest.approx(-carried.after_encrypted[0] / 7)
 
 
 def test_plain_twins_cannot_show_what_encrypted_ones_leave_behind() -> None:

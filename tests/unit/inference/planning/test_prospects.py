@@ -7,7 +7,7 @@ import pytest
 
 from tdelta.errors import UsageError
 from tdelta.inference.planning import Asked, MeasuredRun, PlannedRun, prospect
-from tdelta.records import Metric
+from tdelta.records import Metric, SpanTotals
 from tdelta.records.prospects import Prospect, Reach
 
 from .machines import PLANNED, TWINS, run, without_rounds
@@ -179,3 +179,26 @@ def test_runs_without_anything_to_learn_from_are_all_named() -> None:
 def test_an_empty_run_is_named() -> None:
     with pytest.raises(UsageError, match="expected complete blocks"):
         found(replace(run(), trials=()))
+
+
+def test_a_bb_twin_makes_the_answer_surer() -> None:
+    def width(**more: int) -> float:
+        seen = found(run(rounds=20), asked=replace(QUICK, simulated=60), planned=replace(PLANNED, **more))
+        return seen.widths[3].width
+
+    assert width(block_conditions=4) < 0.93 * width()
+
+
+def test_a_machine_with_odd_trials_needs_longer() -> None:
+    """A run with an odd trial must show its overhead with the 99 % HDI."""
+    measured = run(noise=0.01, luck=0.001, rounds=20)
+    stalled = tuple(
+        replace(t, measurement=replace(t.measurement, transactions={"work": SpanTotals(10**6, 2 * 10**11)}))
+        if t.block % 10 == 4 and t.condition is measured.settings.conditions[0]
+        else t
+        for t in measured.trials
+    )
+    asked = Asked(effects=(0.02,), ropes=(0.01,), simulated=200)
+    calm, odd = (found(one, asked=asked).headline[0].curve for one in (measured, replace(measured, trials=stalled)))
+    assert odd[1].rounds == calm[1].rounds == 4
+    assert odd[1].assurance < calm[1].assurance - 0.05

@@ -6,9 +6,10 @@ import pytest
 
 from tdelta.inference.planning.runs import MeasuredRun, seen
 from tdelta.inference.planning.timing import run_times, time_costs
-from tdelta.records import Metric
+from tdelta.records import Metric, Role
 
-from .machines import ROUND_SECONDS, SET_UP_SECONDS, SWITCH_SECONDS, run, without_rounds
+from ..builders import condition
+from .machines import ROUND_SECONDS, SET_UP_SECONDS, SWITCH_SECONDS, TWINS, run, with_other_twin, without_rounds
 
 SEARCH_AND_SET_UP = SET_UP_SECONDS + 3.0
 
@@ -57,3 +58,11 @@ def test_blocks_that_seem_to_take_no_time_take_their_trials_time() -> None:
     measured = run()
     still = replace(measured, trials=tuple(replace(t, started_unix_seconds=0.0) for t in measured.trials))
     assert run_times(still).slot_seconds == pytest.approx(0.9 * 0.25)
+
+
+def test_of_several_bb_twins_one_at_a_time_takes_time() -> None:
+    twin, other = (condition(cipher, Role.BB) for cipher in ("aes-256", "aes-128"))
+    measured = with_other_twin(run(conditions=(*TWINS, condition("aes-128", Role.TREATMENT), twin)), twin, other)
+    assert len(measured.settings.conditions) == 6
+    assert run_times(measured).slot_seconds == pytest.approx(0.25 + SWITCH_SECONDS)
+    assert time_costs(strata(measured), 5).round_seconds == pytest.approx(ROUND_SECONDS)

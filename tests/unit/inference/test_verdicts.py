@@ -1,0 +1,109 @@
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import pytest
+
+from tdelta.inference import judge
+from tdelta.records import Decision, Verdict
+
+from .builders import AA, AES, LogCost, noisy, run, settings
+
+
+def verdict(costs: LogCost, *, rounds: int = 6, budget: float | None = None) -> Verdict:
+    (found,) = (v for v in judge(run(costs, rounds=rounds), settings(budget=budget)).verdicts if v.primary)
+    return found
+
+
+def with_stalls(costs: LogCost, stalled: Callable[[object, int], bool], factor: float = 2.0) -> LogCost:
+    return lambda c, r, b: costs(c, r, b) + (math.log(factor) if stalled(c, b) else 0.0)
+
+
+def by_round(*effects: float) -> LogCost:
+    """Overheads, by round, with hardly any noise."""
+    costs = noisy(0.0, sd=1e-3)
+    return lambda c, r, b: costs(c, r, b) + (effects[r] if c == AES else 0.0)
+
+
+def test_a_verdict_that_few_rounds_leave_open_says_where_the_interval_lies_and_why_that_is_not_enough() -> None:
+    found = verdict(noisy(math.log(1.024), sd=3e-3), rounds=3)
+    assert found.ratio.hdi95[0] > 1.02 > found.ratio.hdi99[0]
+    assert found.decision is Decision.UNDECIDED
+    assert "lies above the ROPE" in found.reasons[0]
+    assert found.reasons[1] == (
+        "3 rounds: instance effects were hardly measured, so the 99 % HDI would have to lie beyond ±2 %"
+    )
+
+
+def test_a_verdict_that_odd_trials_leave_open_counts_them() -> None:
+    """Both sides meet stalls alike, so that these are not what is too few."""
+    alike = with_stalls(
+        noisy(math.log(1.033), sd=1e-3), lambda c, b: c in (AA, AES) and b % 12 == (3 if c == AA else 9), 1.3
+    )
+    found = verdict(alike, rounds=12)
+    assert found.decision is Decision.UNDECIDED
+    assert found.ratio.hdi95[0] > 1.02 > found.ratio.hdi99[0]
+    assert found.reasons[1].startswith("trials far from the others: 6 of 72 of this condition, 6 of 144")
+
+
+def test_a_verdict_that_few_stalls_make_says_how_many_there_were() -> None:
+    found = verdict(with_stalls(noisy(0.0, sd=1e-3), lambda c, b: c == AES and b in (3, 20), 10.0))
+    assert found.decision is Decision.UNDECIDED
+    assert (
+        "stalls are too few to bound what they cost: 2 in 36 trials of this condition, 0 in 72 of the plain"
+        in (found.reasons[-1])
+    )
+    assert found.typical is not None
+    assert found.typical.hdi95[1] < 1.02
+
+
+def test_many_stalls_on_one_side_are_a_cost() -> None:
+    costs = with_stalls(noisy(0.0, sd=1e-3), lambda c, b: c == AES and b % 3 == 1)
+    found = verdict(costs, rounds=12)
+    assert found.decision is Decision.COSTLY
+    assert found.ratio.hdi95[0] < 1.33 < found.ratio.hdi95[1]
+
+
+def test_a_gate_that_few_stalls_leave_open_says_so() -> None:
+    found = verdict(
+        with_stalls(noisy(0.0, sd=1e-3), lambda c, b: c == AES and b % 12 == 3, 10.0), rounds=8, budget=0.02
+    )
+    assert found.decision is Decision.UNDECIDED
+    assert found.ratio.hdi99[0] > 1.02
+    assert "lies above the budget of +2 %" in found.reasons[0]
+    assert found.reasons[1].startswith("stalls are too few to bound what they cost: 4 in 48 trials")
+    assert found.reasons[1].endswith("; 5 alike on one side would do")
+
+
+def test_a_single_round_makes_its_verdict() -> None:
+    found = verdict(noisy(0.5, sd=1e-3), rounds=1)
+    assert found.decision is Decision.COSTLY
+    assert found.reasons[-1] == "one round makes this verdict: there is no other to hold it against"
+
+
+def test_a_verdict_that_one_round_makes_names_it() -> None:
+    found = verdict(by_round(0.029, 0.034, 0.024, 0.019, 0.044), rounds=5)
+    assert found.decision is Decision.COSTLY
+    assert found.reasons[1:] == ("round 2 makes this verdict: without it, it is undecided",)
+
+
+def test_rounds_that_each_make_a_verdict_are_named_together() -> None:
+    found = verdict(by_round(0.04, 0.03, 0.035, 0.01, 0.05), rounds=5)
+    together = "each of the rounds 1, 2, 3, 5 makes this verdict: without any one of them, it is undecided"
+    assert found.reasons[1:] == (together,)
+    each = verdict(noisy(math.log(1.026), sd=3e-3), rounds=3)
+    assert each.reasons[1:] == ("every round makes this verdict: without any one of them, it is undecided",)
+
+
+@pytest.mark.parametrize("rounds", [4, 8])
+def test_a_clear_verdict_is_no_single_rounds(rounds: int) -> None:
+    found = verdict(noisy(math.log(1.3)), rounds=rounds)
+    assert found.decision is Decision.COSTLY
+    assert len(found.reasons) == 1
+
+
+def test_an_open_verdict_is_not_any_rounds() -> None:
+    found = verdict(noisy(math.log(1.02)), rounds=4)
+    assert found.decision is Decision.UNDECIDED
+    assert not any("makes this verdict" in reason for reason in found.reasons)
