@@ -15,7 +15,7 @@ from tdelta.errors import TdeltaError
 
 from .opening import KEY, made, settings
 
-CONNECT = ("--workload", "connect", "--size", "1MB", "--no-aa-twin")
+CONNECT = ("--workload", "connect", "--size", "1MB", "--no-aa-twin", "--no-bb-twin")
 
 
 def mean_ns(trials: list, cipher: str, statement: str) -> float:

@@ -39,6 +39,7 @@ def small(folder: Path, **options: Any) -> RunRequest:
         "blocks_per_round": 1,
         "min_rounds": 1,
         "max_rounds": 1,
+        "bb_twin": False,
     }
     places = {"directory": folder / "twins", "store": folder / "runs.sqlite", "max_seconds": 300.0}
     return RunRequest(**{**small_run, **places, **options})
