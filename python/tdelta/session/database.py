@@ -44,6 +44,7 @@ from tdelta.workloads.database import Database
 from tdelta.workloads.keys import key_sql, key_variables
 from tdelta.workloads.own_folder import read_own_folder
 from tdelta.workloads.proposal import Proposal, propose
+from tdelta.workloads.sql import DIALECTS
 
 _COPIES = 3
 """Files as large as the original that staging takes at once: the copy, its rebuild, and the copy that is tried on."""
@@ -155,7 +156,7 @@ class _Staging:
 
     def _wanted(self, database: Database) -> Workload | Proposal:
         if self._request.workload is not None:
-            return read_own_folder(Path(self._request.workload), database)
+            return read_own_folder(Path(self._request.workload), database, DIALECTS["sqlite"])
         if not database.rows:
             raise DatabaseFault(
                 self._original.named, "its tables hold no rows, so there is nothing to read; or give a --workload"

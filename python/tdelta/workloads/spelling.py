@@ -54,7 +54,7 @@ _FLIPPED = "CASE WHEN {column} % 2 = 0 THEN {column} + 1 ELSE {column} - 1 END"
 """The last bit of an integer, without the bit operators, which make MySQL's unsigned."""
 
 SQLITE = Spelling(
-    "",
+    "sqlite",
     '"',
     _of_values(
         {

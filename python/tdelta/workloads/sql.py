@@ -40,6 +40,11 @@ _CHANCE_CALL = re.compile(
 _TIME_CALL = re.compile(
     r"\b(date|time|datetime|julianday|unixepoch|strftime)\s*\((?:[^()]*'\s*now\s*'[^()]*|\s*)\)", re.IGNORECASE
 )
+# What sqlglot does not read of SQLite's: shorter ways to write a conflict clause.
+_OF_SQLITE = (
+    (re.compile(r"\Areplace\b", re.I), "INSERT OR REPLACE"),
+    (re.compile(r"\Aupdate\s+or\s+(?:rollback|abort|replace|fail|ignore)\b", re.I), "UPDATE"),
+)
 # Only what SQLite says of names: its grammar is no yardstick for a workload that may be meant for another engine.
 _NAME_FAULTS = re.compile(
     r"no such (table|column)|has no column named|ambiguous column name|values for \d+ columns|columns but \d+ values"
@@ -48,6 +53,9 @@ _NAME_FAULTS = re.compile(
 
 def parse(text: str, dialect: str = "") -> exp.Expression | str:
     """The syntax tree of one statement, or why there is none."""
+    if dialect == DIALECTS["sqlite"]:
+        for written, read in _OF_SQLITE:
+            text = written.sub(read, text)
     try:
         tree = sqlglot.parse_one(text, read=dialect)
     except SqlglotError as error:

@@ -41,6 +41,7 @@ def request(folder: Path, **options: Any) -> RunRequest:
         "max_rounds": 1,
         "max_seconds": 300.0,
         "aa_twin": False,
+        "bb_twin": False,
         "directory": folder / "twins",
         "store": folder / "runs.sqlite",
     }

@@ -6,7 +6,7 @@ from typing import Any
 
 from sqlite.running import Place
 
-SCAN = ("--workload", "scan", "--size", "5MB", "--no-aa-twin", "--max-time", "25s")
+SCAN = ("--workload", "scan", "--size", "5MB", "--no-aa-twin", "--no-bb-twin", "--max-time", "25s")
 
 
 def ledgers(place: Place, *options: str) -> dict[str, dict[str, Any]]:

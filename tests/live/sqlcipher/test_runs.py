@@ -23,7 +23,7 @@ def test_a_run_compares_levels_of_the_library_that_was_named(place: Place) -> No
     )
     primary = [verdict for verdict in document["verdicts"] if verdict["primary"]]
     assert [verdict["condition"]["cipher"] for verdict in primary] == ["aes-256", "aes-256-no-hmac"]
-    assert all(ok for ok, _ in checks(document).values())
+    assert "failed" not in {state for state, _ in checks(document).values()}
     options = document["settings"]["options"]
     assert (options["library"], options["key"]) == ("sqlcipher", "raw")
     assert document["versions"]["library under test"].startswith("SQLCipher 4.")
@@ -39,7 +39,7 @@ def test_files_are_equally_large_unless_each_level_reserves_what_it_needs(
         *("--library", "sqlcipher", "--vary", f"cipher={','.join(LEVELS)}", "--reserve", reserve),
         *("--workload", "point-select", "--no-aa-twin"),
     )
-    assert all(ok for ok, _ in checks(document).values())
+    assert "failed" not in {state for state, _ in checks(document).values()}
     sizes = {trial["cipher"]: trial["files_bytes"]["database"] for trial in trials_of(place)}
     assert sizes.keys() == {"none", *LEVELS}
     assert (sizes["aes-256"] > sizes["aes-256-hmac-sha1"] > sizes["aes-256-no-hmac"] >= sizes["none"]) == grows

@@ -18,7 +18,10 @@ import pytest
 
 from tdelta.inference.soundness import AA_CHECK
 
-SMALL = ("--size", "3MB", "--trial-seconds", "0.03", "--blocks", "2", "--rounds", "2..2", "--max-time", "300s")
+SMALL = (
+    *("--size", "3MB", "--trial-seconds", "0.03", "--blocks", "2", "--rounds", "2..2", "--max-time", "300s"),
+    "--no-bb-twin",
+)
 ANSWERED = (0, 3)
 PATIENCE_SECONDS = 60.0
 FLOOR_SECONDS = 0.05

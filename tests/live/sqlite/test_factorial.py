@@ -33,7 +33,7 @@ def contrast(document: Any, metric: str, **levels: str) -> Any:
 def test_the_study_compares_five_conditions_with_one_baseline(place: Place) -> None:
     ran = place.tdelta(
         *("run", "order-entry", "--json", "--size", "3MB", "--trial-seconds", "0.05", "--blocks", "2"),
-        *("--rounds", "2..2", "--no-aa-twin"),
+        *("--rounds", "2..2", "--no-aa-twin", "--no-bb-twin"),
     )
     assert ran.code in (0, 3), ran.err
     document = ran.document
@@ -46,7 +46,7 @@ def test_the_study_compares_five_conditions_with_one_baseline(place: Place) -> N
         ("aes-256", "off", 4),
     ]
     assert {v["baseline"]["aes_instructions"] for v in document["verdicts"]} == {"on"}
-    assert check(document, "AES instructions are as asked")["ok"]
+    assert check(document, "AES instructions are as asked")["state"] == "ok"
     # Read by CPU time: on small data and short trials the wall clock says little. Four blocks make no sharp interval.
     assert contrast(document, "cpu_per_operation", cipher="aes-256")["ratio"]["median"] > 1.0
     changed = " ".join(document["overridden"])
@@ -58,7 +58,7 @@ def test_the_study_compares_five_conditions_with_one_baseline(place: Place) -> N
 def test_a_worker_without_the_instructions_shows_it(place: Place) -> None:
     document = place.answer(*LEVELS, "--workload", "point-select", "--no-aa-twin")
     told = check(document, "AES instructions are as asked")
-    assert told["ok"]
+    assert told["state"] == "ok"
     assert "µs a page" in told["detail"]
 
 

@@ -29,7 +29,7 @@ from tdelta.session.source import DatabaseSource
 from .own import DETAILS_TABLE, SHOP_ROWS, SHOP_TABLES, left_open, state
 from .running import Place, Ran, end, read_until, workers_left
 
-BRIEF = ("--trial-seconds", "0.03", "--blocks", "2", "--rounds", "2..2", "--max-time", "300s")
+BRIEF = ("--trial-seconds", "0.03", "--blocks", "2", "--rounds", "2..2", "--max-time", "300s", "--no-bb-twin")
 KEY = "f00d" * 16
 CIPHERS = list(SqliteEngine().ciphers)
 

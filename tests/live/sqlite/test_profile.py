@@ -59,8 +59,8 @@ def test_what_was_sampled_is_shown_again_and_counts_for_no_verdict(profile: Any)
     db.close()
     assert trials == document["counts"]["trials"]
     assert found["condition"]["trials"] >= 1
-    assert [check["ok"] for check in document["validity"] if check["check"].startswith("rows are the same")] == [
-        *(True, True)
+    assert [check["state"] for check in document["validity"] if check["check"].startswith("rows are the same")] == [
+        *("ok", "ok")
     ]
 
 

@@ -61,6 +61,7 @@ def request(folder: Path, *, library: str = "sqlite3mc", **options: object) -> R
         blocks_per_round=2,
         min_rounds=1,
         max_rounds=1,
+        bb_twin=False,
         max_seconds=300.0,
         directory=folder / "twins",
         store=folder / "runs.sqlite",

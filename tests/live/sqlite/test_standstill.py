@@ -14,7 +14,16 @@ import pytest
 from .running import ANSWERED, PATIENCE_SECONDS, Place, end, read_until, waited_for, workers_left, workers_of
 
 TRIAL_SECONDS = 1.5
-OPTIONS = ("--size", "3MB", "--workload", "point-select", "--no-aa-twin", "--trial-seconds", f"{TRIAL_SECONDS}")
+OPTIONS = (
+    "--size",
+    "3MB",
+    "--workload",
+    "point-select",
+    "--no-aa-twin",
+    "--no-bb-twin",
+    "--trial-seconds",
+    f"{TRIAL_SECONDS}",
+)
 LONG = ("run", "--json", *OPTIONS, "--blocks", "2", "--rounds", "1..1", "--max-time", "300s")
 
 

@@ -114,6 +114,21 @@ def test_all_faults_of_a_script_are_reported_at_once():
     assert [line for line, _ in faults] == [1, 2, 3, 4]
 
 
+@pytest.mark.parametrize(
+    ("statement", "writes"),
+    [
+        ("SELECT rowid FROM f WHERE f MATCH 'a*' ORDER BY rank", False),
+        ("SELECT [a b] FROM t INDEXED BY i WHERE c == x'00' AND a NOT MATCH :op", False),
+        ("REPLACE INTO t VALUES (1)", True),
+        ("update or ignore t SET a = 1", True),
+    ],
+)
+def test_sqlites_own_sql_is_read_where_the_script_is_for_sqlite(statement, writes):
+    script = check_script(f"{statement};\n", given_variables(()), "sqlite")
+    assert (script.faults, script.writes) == ((), writes)
+    assert check_script(f"{statement};\n", given_variables(())).faults
+
+
 def test_words_that_only_look_like_the_clock_are_let_through():
     assert check("SELECT 'now', \"CURRENT_TIMESTAMP\", date('2024-01-01') FROM t; -- NOW()").faults == ()
 
