@@ -79,11 +79,42 @@ def test_where_none_was_seen_that_is_said(sitting: Sitting) -> None:
 def test_without_time_nothing_is_timed_and_the_remedy_is_said(
     sitting: Sitting, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(timing, "_SHARE_OF_TIME", 0.0)
+    monkeypatch.setattr(pace, "SHARE_OF_TIME", 0.0)
+    monkeypatch.setattr(timing, "SHARE_OF_TIME", 0.0)
     timed = sitting.scripted(calls=calls)
     result = timed.conduct()
     assert own(timed) == []
     assert any("--max-time" in words for words in result.ledger[0].in_rest)
+
+
+def test_a_run_with_time_for_one_round_leaves_out_blocks_for_the_timed_calls_and_ends_in_time(sitting: Sitting) -> None:
+    asked = {"max_seconds": 20.0, "trial_seconds": 0.5, "blocks_per_round": 16}
+    timed = sitting.scripted(calls=calls, cost_ns=NEVER_PRECISE)
+    result = timed.conduct(**asked)
+    assert cipher(result).is_timed
+    plain = Sitting(sitting.base / "other").scripted(cost_ns=NEVER_PRECISE)
+    assert FEWEST_BLOCKS < result.blocks < plain.conduct(**asked).blocks <= 16
+    assert timed.twins.clock() <= 20.0
+
+
+def test_trials_that_are_far_slower_than_the_rounds_are_given_up_before_the_time_is_up(sitting: Sitting) -> None:
+    def cost_ns(twin: FakeTwin, job: Any) -> float:
+        return NEVER_PRECISE(twin, job) * (10.0 if job.stream >= _TIMED else 1.0)
+
+    timed = sitting.scripted(calls=calls, cost_ns=cost_ns)
+    result = timed.conduct(max_seconds=20.0, trial_seconds=0.5, blocks_per_round=16)
+    (twin,) = own(timed)
+    assert len(twin.jobs) < TRIALS + 1
+    assert any("the run's time was nearly up" in words for words in result.ledger[0].in_rest)
+    assert timed.twins.clock() <= 22.0
+
+
+def test_the_estimate_of_a_run_has_its_timed_calls(installed_mariadb: None) -> None:
+    asked = {"engine": "mariadb", "seed": 1, "bb_twin": False}
+    made = plan(RunRequest(**asked), "r")
+    of = Pace(made)
+    assert of.needs.times_calls
+    assert of.whole(1) == pytest.approx(Pace(without_calls(made)).whole(1) + of.of(Stage.TIMING))
 
 
 def test_what_an_earlier_sitting_timed_is_kept(sitting: Sitting) -> None:
