@@ -27,7 +27,7 @@ from tdelta.errors import EngineUnavailable
 from tdelta.inference.soundness import AA_CHECK
 
 BRIEF = ("--workload", "point-select", "--trial-seconds", "0.05", "--blocks", "2", "--rounds", "1..1")
-ALONE = ("--no-aa-twin",)
+ALONE = ("--no-aa-twin", "--no-bb-twin")
 PATIENCE_SECONDS = 60.0
 LOCK = ".tdelta-owner"
 

@@ -30,7 +30,7 @@ def loaded(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
         require(library.version() is not None and library.module_version() is not None, library.install)
     for place in occupied(engine, base) if engine in SERVERS else iter([Place(base)]):
         options = place.options() if isinstance(place, ServerPlace) else ("--engine", engine)
-        ran = place.tdelta("run", "direct-load", "--json", *options, *SMALL, "--no-aa-twin")
+        ran = place.tdelta("run", "direct-load", "--json", *options, *SMALL, "--no-aa-twin", "--no-bb-twin")
         assert ran.code in (0, 3), ran.err
         yield engine, ran.document
 
