@@ -47,7 +47,8 @@ class ServerPlace(Place):
         return Path(tempfile.gettempdir()) / f"td-{os.getpid()}-{self.base.name[-12:]}"
 
     def options(self, *more: str) -> tuple[str, ...]:
-        return "--engine", self.engine, "--server-binary", str(self.program), "--max-time", f"{MOST_SECONDS:.0f}s", *more
+        of = ("--engine", self.engine, "--server-binary", str(self.program))
+        return *of, "--max-time", f"{MOST_SECONDS:.0f}s", *more
 
     def tdelta(self, *arguments: str) -> Ran:
         """On a busy machine a sweep takes as long as it may."""
