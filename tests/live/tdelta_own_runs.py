@@ -5,6 +5,7 @@ One class of tests an engine. ``own`` is the engine's module of that name.
 
 from __future__ import annotations
 
+import re
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +15,11 @@ import pytest
 from own_engines import PASSWORD, OnTwoServers
 from ports import free_port
 from sqlite.running import Answered, Place, end, read_until, workers_left
+
+from tdelta.inference.soundness import BB_CHECK
+from tdelta.records import Event, Role, RoundStarted
+from tdelta.session import conduct
+from tdelta.session.studies import request_for
 
 VARIABLE = "OWN_SERVERS_PASSWORD"
 SHORT = (
@@ -98,6 +104,28 @@ class OwnRuns(OnTwoServers):
         assert self.cipher_check in checks["the cipher in force is the one asked for"]
         assert "by checksum, at the end of 1 rounds" in checks["rows are the same after the last trial"]
         assert "3 twins NOT searched: servers of yours" in checks["no marker in any file of an encrypted twin"]
+
+    def test_a_bb_twin_that_is_asked_for_is_a_second_schema_on_the_encrypted_server(
+        self, servers: tuple[Any, Any], left_as_they_were: list[list[object]], place: Place
+    ) -> None:
+        baseline, encrypted = (self.dsn(server.port) for server in servers)
+        seen: list[list[str]] = []
+
+        def observe(event: Event) -> None:
+            if isinstance(event, RoundStarted):
+                seen.extend(sorted(set(re.findall(r"tdelta_\w+", str(of)))) for of in self.objects(servers))
+
+        asked = {"baseline": baseline, "encrypted": encrypted, "assume_encrypted": bool(self.vouching)}
+        brief = {"size_bytes": 5_000_000, "trial_seconds": 0.2, "blocks_per_round": 2, "workload": "order-entry"}
+        once = {"min_rounds": 1, "max_rounds": 1, "store": place.base / "runs.sqlite"}
+        result = conduct(request_for({**asked, **brief, **once, "aa_twin": False, "bb_twin": True}), observe)
+        assert [c.role for c in result.settings.conditions] == [Role.BASELINE, Role.TREATMENT, Role.BB]
+        assert result.trials == 3 * result.blocks
+        schema = f"tdelta_{result.settings.run_id.replace('-', '_')}"
+        assert [f"{schema}_bb" in names for names in seen] == [False, True]
+        assert all(schema in names for names in seen)
+        assert any(c.check == BB_CHECK for c in result.validity)
+        assert self.objects(servers) == left_as_they_were
 
     def test_which_servers_they_are_and_that_they_differ_is_told(
         self, answered: Answered, servers: tuple[Any, Any]

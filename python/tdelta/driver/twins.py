@@ -256,9 +256,9 @@ class SqliteTwins:
 
     @property
     def why_not_timed(self) -> str:
-        """Of a library by path whose cipher is OpenSSL's shared library; the wheels carry their ciphers within."""
-        is_within = self._engine.crypto != CryptoKind.OPENSSL or self._engine.library.distribution is not None
-        return "the cipher is part of the library, where its calls cannot be timed" if is_within else ""
+        """Of ciphers in OpenSSL's shared library."""
+        refusal = "the cipher is part of the library, where its calls cannot be timed"
+        return "" if self._engine.calls_openssl else refusal
 
     def start(self, settings: TwinSettings, name: str, environment: Mapping[str, str] = NOTHING) -> SqliteTwin:
         """Copy the loaded file under an instance's name and open it in a new worker, its transactions prepared."""

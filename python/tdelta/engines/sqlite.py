@@ -147,6 +147,11 @@ class SqliteEngine:
         """Whether ``--key`` makes a difference with this library."""
         return len(self.library.key_kinds) > 1
 
+    @property
+    def calls_openssl(self) -> bool:
+        """Whether ciphers are OpenSSL's shared library: of a library by path; wheels carry their ciphers within."""
+        return self.crypto == "openssl" and self.library.distribution is None
+
     def check_temp_store(self, place: str) -> None:
         """Raise ``UnknownName`` for a place of temporary tables and sorts that does not exist."""
         if place not in self.temp_stores:

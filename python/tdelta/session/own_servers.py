@@ -92,17 +92,23 @@ def _planted_place(number: int) -> str:
 
 
 def _further_places(request: RunRequest) -> list[str]:
-    """The places on the baseline's server beside the first."""
+    """The places on the baseline's server beside the first; `_encrypted_places` has those on the other."""
     aa = [Role.AA.value] if request.aa_twin else []
     identical = [Role.IDENTICAL.value] if request.aa else []
     return [*aa, *identical, *map(_planted_place, range(len(request.plant)))]
+
+
+def _encrypted_places(request: RunRequest) -> list[str]:
+    """The places on the encrypted server beside the first."""
+    return [Role.BB.value] if request.bb_twin and not request.aa else []
 
 
 @dataclass(slots=True)
 class OwnServers:
     """Two servers that can be twins. ``schemas`` are there while `made` lasts, by place.
 
-    ``places`` are the further ones on the baseline, each with its schema's name.
+    ``places`` are the further ones on the baseline, ``encrypted_places`` those on the encrypted server, each with its
+    schema's name.
     """
 
     pair: Pair
@@ -111,6 +117,7 @@ class OwnServers:
     places: Mapping[str, str]
     access: Access
     left: tuple[str, ...]
+    encrypted_places: Mapping[str, str] = field(default_factory=dict)
     schemas: Mapping[str, OwnSchema] = field(default_factory=dict)
 
     @property
@@ -125,8 +132,10 @@ class OwnServers:
         Raises:
             OwnServerFault: one cannot be made, or not be dropped.
         """
-        with own_schemas(self.pair, self.schema, self.run_id, tuple(self.places.values())) as schemas:
-            self.schemas = dict(zip((BASELINE_PLACE, ENCRYPTED_PLACE, *self.places), schemas, strict=True))
+        more, encrypted = tuple(self.places.values()), tuple(self.encrypted_places.values())
+        places = (BASELINE_PLACE, ENCRYPTED_PLACE, *self.places, *self.encrypted_places)
+        with own_schemas(self.pair, self.schema, self.run_id, more, encrypted) as schemas:
+            self.schemas = dict(zip(places, schemas, strict=True))
             yield
 
     @property
@@ -197,16 +206,26 @@ def reached(request: RunRequest, dsns: tuple[Dsn, Dsn], run_id: str) -> Iterator
         UsageError: the schema's name, or a metric that cannot be had.
     """
     schema = schema_name(run_id, request.schema)
-    places = {place: _checked_name(f"{schema}_{place}") for place in _further_places(request)}
+    places, encrypted_places = (
+        {place: _checked_name(f"{schema}_{place}") for place in found(request)}
+        for found in (_further_places, _encrypted_places)
+    )
     passwords = Passwords.of_this_process()
     passwords.read(zip(OPTIONS, dsns, strict=True))
     with ExitStack() as stack:
         baseline, encrypted = _examined(dsns, passwords, stack)
         left = (*leftovers(baseline), *leftovers(encrypted))
-        found = pair(baseline, encrypted, schema, more=tuple(places.values()), assumed=request.assume_encrypted)
+        found = pair(
+            baseline,
+            encrypted,
+            schema,
+            more=tuple(places.values()),
+            more_encrypted=tuple(encrypted_places.values()),
+            assumed=request.assume_encrypted,
+        )
         access = Access(lambda server: passwords.of(server.dsn), _processes(dsns))
         _require_metric(request.metric, access)
-        yield OwnServers(found, run_id, schema, places, access, left)
+        yield OwnServers(found, run_id, schema, places, access, left, encrypted_places)
 
 
 def _checked_name(name: str) -> str:

@@ -5,8 +5,8 @@ at its longest; one that was not takes what was estimated, times the factor by w
 estimates; trials are sized to a time, and do not. So a machine that others press, too, is known by its first load.
 
 Where time is short, a run leaves out, in this order: rounds, blocks of a round (down to `FEWEST_BLOCKS`), the CPU
-profile, the prices of its ledger, laps of a warm-up (down to one), the search of the files. What does not fit even so
-is refused, with the least time that would do.
+profile, the timed calls, the prices of its ledger, laps of a warm-up (down to one), the search of the files. What does
+not fit even so is refused, with the least time that would do.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from tdelta.records import Condition
 from tdelta.session.calibration import LONGEST_TRIALS
 from tdelta.session.families.needs import Needs
 from tdelta.session.planning import Plan
+from tdelta.session.timing import SHARE_OF_TIME, TRIALS, laps_of, timed_conditions
 from tdelta.session.warming import LOOKED_AT
 
 FEWEST_BLOCKS = 2
@@ -56,7 +57,10 @@ twin took 3 s. A twin takes as much longer to end, as far as can be said before,
 
 
 class Stage(StrEnum):
-    """The stages of a run, in their order. ``STEPS`` is a block that has loads or rebuilds."""
+    """The stages of a run, in their order.
+
+    ``STEPS`` is a block that has loads or rebuilds, ``TIMING`` one condition's calls of its cipher.
+    """
 
     LOAD = "load"
     OBSERVE = "observe"
@@ -67,6 +71,7 @@ class Stage(StrEnum):
     LAP = "lap"
     BLOCK = "block"
     STEPS = "steps"
+    TIMING = "timing"
     SEARCH = "search"
     END = "end"
     LOOK = "look"
@@ -91,7 +96,9 @@ class Pace:
         self._elapsed = elapsed
         self.needs = self._plan.family.needs(self._plan)
         self._counts = {Stage.LOAD: len(self._plan.load_kinds()), Stage.OBSERVE: 1, Stage.CALIBRATE: 1}
+        self._timed = len(timed_conditions(self._plan)) if self.needs.times_calls else 0
         self._estimates = _estimates(self._plan, self.needs)
+        self._estimates[Stage.TIMING] = self._estimate_timing(self._estimates.__getitem__)
         self._done = Counter[Stage]()
         self._took = Counter[Stage]()
         self._longest: dict[Stage, float] = {}
@@ -121,10 +128,24 @@ class Pace:
         measured = self._longest.get(stage)
         if measured is not None:
             return measured
+        if stage is Stage.TIMING:
+            return self._estimate_timing(self.of)
         slowdown = 1.0 if stage in _OF_TRIALS else self._slowdown()
         if stage is Stage.END and self._estimates[Stage.START]:
             slowdown = max(slowdown, self._longest.get(Stage.START, 0.0) / self._estimates[Stage.START])
         return self._estimates[stage] * slowdown
+
+    def _estimate_timing(self, of: Callable[[Stage], float]) -> float:
+        """One more instance, started, warmed up, given its trials and ended, by what such stages take."""
+        timed, instances = timed_conditions(self._plan), len(self._plan.instances())
+        trials = TRIALS + max((laps_of(self._plan, c) for c in timed), default=0)
+        each = max(of(Stage.BLOCK), of(Stage.LAP)) / len(self._plan.conditions)
+        return (of(Stage.START) + of(Stage.END)) / instances + trials * each
+
+    def calls(self, conditions: int) -> float:
+        """What it takes to time the calls of so many conditions, or of as many as may be timed in a run's time."""
+        each = self.of(Stage.TIMING)
+        return each * min(conditions, int(SHARE_OF_TIME * self._plan.request.max_seconds / each))
 
     def tidying(self) -> float:
         """What it takes to end a round's twins and to remove all that the run made."""
@@ -177,7 +198,8 @@ class Pace:
     def whole(self, rounds: int) -> float:
         """What is left until an answer of so many whole rounds."""
         one = self.ahead_of_blocks() + self.blocks(self._plan.request.blocks_per_round) + self.of(Stage.ROWS)
-        return self.set_up_left() + rounds * (one + self.of(Stage.END)) + self.of(Stage.SEARCH) + self.closing()
+        once = self.of(Stage.SEARCH) + self.calls(self._timed)
+        return self.set_up_left() + rounds * (one + self.of(Stage.END)) + once + self.closing()
 
     def require(self, *, searches: bool = True) -> None:
         """Raise ``TimeFault`` where what is left does not fit into the run's time.

@@ -248,9 +248,16 @@ class RoundRunner:
         return around + self._pace.block(has_steps=has_steps)
 
     def _has_time_for_block(self, place: int, *, has_steps: bool) -> bool:
-        """Whether a round has time for its block of that place; a CPU profile goes before blocks past the fewest."""
-        profile = self._profiling.first_seconds if place >= FEWEST_BLOCKS else 0.0
-        return self._clock.left() >= self._pace.block(has_steps=has_steps) + profile + self._behind_blocks()
+        """Whether a round has time for its block of that place.
+
+        Timed calls and a CPU profile go before blocks past the fewest.
+        """
+        also = self._profiling.first_seconds + self._calls_seconds() if place >= FEWEST_BLOCKS else 0.0
+        return self._clock.left() >= self._pace.block(has_steps=has_steps) + also + self._behind_blocks()
+
+    def _calls_seconds(self) -> float:
+        """What timing the calls that are still to be timed takes."""
+        return 0.0 if self._twins.why_not_timed else self._pace.calls(len(self._timing.due()))
 
     def _behind_blocks(self) -> float:
         return self._pace.behind_blocks(searches=self._evidence.is_due)
@@ -444,9 +451,9 @@ class RoundRunner:
                 self._data_bytes,
                 self._profiling.folder,
                 self._fresh_job,
-                start_seconds=self._pace.of(Stage.START) / max(1, len(self._plan.instances())),
-                trial_seconds=self._pace.of(Stage.BLOCK) / max(1, len(self._plan.conditions)),
-                seconds_left=lambda: self._clock.left() - self._pace.behind_blocks(searches=self._evidence.is_due),
+                each_seconds=lambda: self._pace.of(Stage.TIMING),
+                seconds_left=lambda: self._clock.left() - self._behind_blocks(),
+                timed=lambda: self._pace.timed(Stage.TIMING),
                 watching=self._interruption.watching,
                 is_interrupted=lambda: self._interruption.requested,
                 observe=self._observe,

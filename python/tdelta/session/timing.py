@@ -32,11 +32,26 @@ TRIALS = 4
 _SETTLING_LAPS = 2
 """Of servers. Where their cache misses more or less often than in the measured trials, calls are scaled by pages."""
 
-_SHARE_OF_TIME = 0.2
+SHARE_OF_TIME = 0.2
 """The share of the run's time that all of this may take."""
 
-_NO_TIME = f"they would take more than {_SHARE_OF_TIME:.0%} of the run's time; give it more with --max-time"
+_NO_TIME = f"they would take more than {SHARE_OF_TIME:.0%} of the run's time; give it more with --max-time"
+_LATE = "the run's time was nearly up; give it more with --max-time"
 _NOT_SEEN = "no call of a cipher in OpenSSL's shared library was seen"
+
+
+def timed_conditions(plan: Plan) -> list[Condition]:
+    """Conditions whose calls are timed: all that encrypt and are judged, but for loads and rebuilds."""
+    return [
+        c for c in plan.conditions if c.role is Role.TREATMENT and str(c.level("cipher")) != PLAIN and not plan.step(c)
+    ]
+
+
+def laps_of(plan: Plan, condition: Condition) -> int:
+    """Trials that warm up an instance whose calls are timed."""
+    if plan.work(condition) != "warm":
+        return 0
+    return _SETTLING_LAPS if plan.warms_until_settled else 1
 
 
 class Timing:
@@ -56,15 +71,8 @@ class Timing:
         self._found = dict(found or {})
 
     def due(self) -> list[Condition]:
-        """Conditions whose calls are to be timed, and were not yet; loads and rebuilds are not."""
-        return [
-            c
-            for c in self._plan.conditions
-            if c.role is Role.TREATMENT
-            and str(c.level("cipher")) != PLAIN
-            and not self._plan.step(c)
-            and c.key not in self._found
-        ]
+        """Conditions whose calls are to be timed, and were not yet."""
+        return [c for c in timed_conditions(self._plan) if c.key not in self._found]
 
     def gather(
         self,
@@ -73,9 +81,9 @@ class Timing:
         folder: Path,
         jobs: Callable[[Condition, int], TrialJob],
         *,
-        start_seconds: float,
-        trial_seconds: float,
+        each_seconds: Callable[[], float],
         seconds_left: Callable[[], float],
+        timed: Callable[[], AbstractContextManager[None]],
         watching: Callable[[Twin], AbstractContextManager[None]],
         is_interrupted: Callable[[], bool],
         observe: Callable[[Event], None],
@@ -87,29 +95,32 @@ class Timing:
             data_bytes: the size of the plain data.
             folder: where counts are kept meanwhile.
             jobs: a condition's trial on a fresh instance, by its number; the first ones warm up.
-            start_seconds: what an instance of the round took to start and warm up.
-            trial_seconds: what a trial of the round took, all in all.
-            seconds_left: what is left of the run's time.
+            each_seconds: what the next condition takes, by what is known.
+            seconds_left: what is left of the run's time for all of this; below zero once it is used up.
+            timed: within what it returns, one condition's calls are timed.
             watching: within what it returns, a Ctrl-C ends the twin's trial.
             is_interrupted: whether there was a Ctrl-C; then conditions that are left are not timed.
             observe: told what happens.
         """
         due, began = self.due(), seconds_left()
-        end = began - min(began, _SHARE_OF_TIME * self._plan.request.max_seconds)
+        share = SHARE_OF_TIME * self._plan.request.max_seconds
         for done, condition in enumerate(due):
             if is_interrupted():
                 return
             if refusal := twins.why_not_timed:
                 self._found[condition.key] = {"fault": refusal}
                 continue
-            trials = self._laps(condition) + TRIALS
-            if seconds_left() - end < start_seconds + trials * trial_seconds:
-                self._found[condition.key] = {"fault": _NO_TIME}
+            left, needed = seconds_left(), each_seconds()
+            if left < needed or began - left + needed > share:
+                self._found[condition.key] = {"fault": _LATE if left < needed else _NO_TIME}
                 continue
             observe(Phase("timing", "the engine's own calls of its cipher are timed", done, len(due)))
             counts = folder / f"calls-{done}.counts"
             try:
-                self._found[condition.key] = self._timed(twins, condition, data_bytes, counts, jobs, watching)
+                with timed():
+                    self._found[condition.key] = self._timed(
+                        twins, condition, data_bytes, counts, jobs, seconds_left, watching
+                    )
             except (StorageFault, ServerFault, ServerLost):
                 raise
             except TdeltaError as error:
@@ -124,12 +135,15 @@ class Timing:
         data_bytes: int,
         counts: Path,
         jobs: Callable[[Condition, int], TrialJob],
+        seconds_left: Callable[[], float],
         watching: Callable[[Twin], AbstractContextManager[None]],
     ) -> dict[str, Any]:
         twin = twins.start(self._plan.twin_settings(condition, data_bytes), counts.stem, environment(counts))
         try:
-            laps, trials = self._laps(condition), []
+            laps, trials = laps_of(self._plan, condition), []
             for number in range(laps + TRIALS):
+                if seconds_left() <= 0.0:  # its cache was colder than the round's
+                    return {"fault": _LATE}
                 before: list[Counts] = []
                 with watching(twin):
                     measured = twin.trial(jobs(condition, number), lambda: before.append(read(counts)))  # noqa: B023
@@ -142,12 +156,6 @@ class Timing:
         if not any(one["calls"] for one in trials):
             return {"fault": _NOT_SEEN}
         return {"trials": trials}
-
-    def _laps(self, condition: Condition) -> int:
-        """Trials that warm up."""
-        if self._plan.work(condition) != "warm":
-            return 0
-        return _SETTLING_LAPS if self._plan.warms_until_settled else 1
 
     def _trial(self, condition: Condition, measured: Measurement, after: Counts, before: Counts) -> dict[str, Any]:
         prices = prices_from_json(self._prices.as_json(), self._plan.conditions).get(condition.key)

@@ -14,7 +14,18 @@ from sqlite.running import ANSWERED, Answered, Place, require
 from .own import ROOT_PASSWORD, install, root, running
 
 SHORT = (
-    *("--engine", "mariadb", "--scope", "data", "--no-aa-twin", "--trial-seconds", "0.1", "--blocks", "2"),
+    *(
+        "--engine",
+        "mariadb",
+        "--scope",
+        "data",
+        "--no-aa-twin",
+        "--no-bb-twin",
+        "--trial-seconds",
+        "0.1",
+        "--blocks",
+        "2",
+    ),
     *("--rounds", "1..1", "--max-time", "120s"),
 )
 ROWS = 5000

@@ -81,7 +81,7 @@ def test_planted_time_is_in_the_calls(engine: MariadbEngine, burning: Path, tmp_
 
 
 def test_the_ledger_of_a_run_has_the_calls_that_were_timed(place: ServerPlace) -> None:
-    scan = ("--workload", "scan", "--cold", "--scope", "data", "--size", "20MB", "--no-aa-twin")
+    scan = ("--workload", "scan", "--cold", "--scope", "data", "--size", "20MB", "--no-aa-twin", "--no-bb-twin")
     document = place.measured(*scan, "--rounds", "1..1", "--blocks", "3", "--max-time", "4m")
     (ledger,) = document["ledger"]
     cipher = next(line for line in ledger["lines"] if line["kind"] == "cipher")

@@ -13,10 +13,11 @@ from tdelta.engines.dsn import parse_dsn
 from tdelta.engines.own_mysql_family import MariaDbServers
 from tdelta.engines.own_servers import DATA, Encryption, Identity, Scope
 from tdelta.errors import DsnFault, TdeltaError, UsageError
-from tdelta.records import Metric, RunSettings
+from tdelta.records import Metric, Role, RunSettings
 from tdelta.session.families import family
 from tdelta.session.own_servers import OwnServers, own_dsns, reached
 from tdelta.session.planning import Plan, check, plan, request_from_json, request_to_json
+from tdelta.session.preflight import with_bb_twin
 from tdelta.session.request import RunRequest
 from tdelta.session.studies import request_for
 from tdelta.store.codec import dumps, loads
@@ -104,6 +105,14 @@ def test_conditions_that_differ_in_the_client_share_a_schema_and_controls_have_t
     assert {made.twin_settings(c, 0).threads for c in made.conditions} == {1, 4}
     kinds = [made.twin_settings(c, 0).loaded for c in made.load_kinds().values()]
     assert kinds == ["baseline", "encrypted"]
+
+
+def test_a_bb_twin_is_there_where_it_is_asked_for_and_has_a_schema_on_the_encrypted_server() -> None:
+    made = planned(servers(), vary={"cipher": ("encrypted",), "threads": (1, 4)}, bb_twin=True)
+    settings = {c.key: made.twin_settings(c, 0) for c in made.conditions if c.role is Role.BB}
+    assert {(s.place, s.loaded, s.cipher) for s in settings.values()} == {("bb", "encrypted", "encrypted")}
+    assert len(made.instances()) == 4
+    assert with_bb_twin(planned(servers())).request.bb_twin is False
 
 
 def test_what_goes_with_the_answer_is_said_before_the_run_too() -> None:

@@ -10,13 +10,17 @@ import pytest
 from tdelta.driver.evp_calls import HEAD, SLOT, read
 from tdelta.driver.fake import FakeTwin
 from tdelta.records import LedgerKind, RunResult
-from tdelta.session import timing
+from tdelta.session import RunRequest, pace, timing
+from tdelta.session.pace import FEWEST_BLOCKS, Pace, Stage
+from tdelta.session.planning import plan
 from tdelta.session.rounds import _PROFILE, _TIMED
 from tdelta.session.timing import FACT, TRIALS
 
 from .conducting import Sitting
+from .served import installed
 from .test_conduct import NEVER_PRECISE, press_ctrl_c
 
+ONE_ROUND = {"min_rounds": 1, "max_rounds": 1}
 US = 12.0
 """What the calls of a fake operation take."""
 
@@ -79,11 +83,48 @@ def test_where_none_was_seen_that_is_said(sitting: Sitting) -> None:
 def test_without_time_nothing_is_timed_and_the_remedy_is_said(
     sitting: Sitting, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(timing, "_SHARE_OF_TIME", 0.0)
+    monkeypatch.setattr(pace, "SHARE_OF_TIME", 0.0)
+    monkeypatch.setattr(timing, "SHARE_OF_TIME", 0.0)
     timed = sitting.scripted(calls=calls)
     result = timed.conduct()
     assert own(timed) == []
     assert any("--max-time" in words for words in result.ledger[0].in_rest)
+
+
+def test_a_run_with_time_for_one_round_leaves_out_blocks_for_the_timed_calls_and_ends_in_time(sitting: Sitting) -> None:
+    asked = {"max_seconds": 20.0, "trial_seconds": 0.5, "blocks_per_round": 16, **ONE_ROUND}
+    timed = sitting.scripted(calls=calls, cost_ns=NEVER_PRECISE)
+    result = timed.conduct(**asked)
+    (found,) = timed.fact(FACT).values()
+    assert len(found["trials"]) == TRIALS
+    plain = Sitting(sitting.base / "other").scripted(cost_ns=NEVER_PRECISE)
+    assert FEWEST_BLOCKS < result.blocks < plain.conduct(**asked).blocks <= 16
+    assert timed.twins.clock() <= 20.0
+
+
+def test_trials_that_are_far_slower_than_the_rounds_are_given_up_before_the_time_is_up(sitting: Sitting) -> None:
+    def cost_ns(twin: FakeTwin, job: Any) -> float:
+        return NEVER_PRECISE(twin, job) * (10.0 if job.stream >= _TIMED else 1.0)
+
+    timed = sitting.scripted(calls=calls, cost_ns=cost_ns)
+    timed.conduct(max_seconds=20.0, trial_seconds=0.5, blocks_per_round=16, **ONE_ROUND)
+    (twin,) = own(timed)
+    assert len(twin.jobs) < TRIALS + 1
+    (found,) = timed.fact(FACT).values()
+    assert "the run's time was nearly up" in found["fault"]
+    assert timed.twins.clock() <= 22.0
+
+
+def test_the_estimate_of_a_run_has_its_timed_calls_where_there_are_any(monkeypatch: pytest.MonkeyPatch) -> None:
+    def whole(max_seconds: float, **asked: Any) -> tuple[Pace, float]:
+        of = Pace(plan(RunRequest(seed=1, bb_twin=False, max_seconds=max_seconds, **asked), "r"))
+        return of, of.whole(1)
+
+    installed(monkeypatch)
+    of, enough = whole(600.0, engine="mariadb")
+    _, short = whole(of.of(Stage.TIMING) * 4.0, engine="mariadb")
+    assert enough == pytest.approx(short + of.of(Stage.TIMING)), "a fifth of that time does not suffice"
+    assert whole(600.0)[1] == pytest.approx(whole(1.0)[1]), "the wheel's cipher cannot be timed"
 
 
 def test_what_an_earlier_sitting_timed_is_kept(sitting: Sitting) -> None:

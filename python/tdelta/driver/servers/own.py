@@ -149,7 +149,13 @@ def schema_name(run_id: str, given: str | None) -> str:
 
 
 def pair(
-    baseline: OwnServer, encrypted: OwnServer, schema: str, *, more: Sequence[str] = (), assumed: bool = False
+    baseline: OwnServer,
+    encrypted: OwnServer,
+    schema: str,
+    *,
+    more: Sequence[str] = (),
+    more_encrypted: Sequence[str] = (),
+    assumed: bool = False,
 ) -> Pair:
     """See that two servers can be twins; nothing is made.
 
@@ -158,6 +164,7 @@ def pair(
         encrypted: the encrypted one.
         schema: the name of the schema that will be made on both.
         more: the names of further ones, on the baseline only.
+        more_encrypted: the names of further ones, on the encrypted one only.
         assumed: the user says that the disk under the encrypted one is encrypted, where the server cannot tell.
 
     Raises:
@@ -166,7 +173,7 @@ def pair(
     """
     _require_two(baseline, encrypted)
     both = (baseline, encrypted)
-    wanted = ((baseline, (schema, *more)), (encrypted, (schema,)))
+    wanted = ((baseline, (schema, *more)), (encrypted, (schema, *more_encrypted)))
     faults = [f"{server.name}: {fault}" for server, names in wanted for fault in _faults(server, names)]
     if faults:
         raise OwnServerFault("the servers cannot be used as they are", faults)
@@ -286,7 +293,9 @@ class OwnSchema:
 
 
 @contextmanager
-def own_schemas(found: Pair, name: str, run_id: str, more: Sequence[str] = ()) -> Iterator[tuple[OwnSchema, ...]]:
+def own_schemas(
+    found: Pair, name: str, run_id: str, more: Sequence[str] = (), more_encrypted: Sequence[str] = ()
+) -> Iterator[tuple[OwnSchema, ...]]:
     """A schema on each of two servers while the block lasts: on the baseline, on the encrypted.
 
     Args:
@@ -294,13 +303,18 @@ def own_schemas(found: Pair, name: str, run_id: str, more: Sequence[str] = ()) -
         name: what both are called.
         run_id: what they are marked with.
         more: the names of further schemas on the baseline, which follow in this order.
+        more_encrypted: the names of further ones on the encrypted server, which are last.
 
     Raises:
         OwnServerFault: one cannot be made, or not be dropped.
     """
     made: list[OwnSchema] = []
     try:
-        wanted = [(found.baseline, name), (found.encrypted, name), *((found.baseline, other) for other in more)]
+        wanted = [
+            *((found.baseline, name), (found.encrypted, name)),
+            *((found.baseline, other) for other in more),
+            *((found.encrypted, other) for other in more_encrypted),
+        ]
         for server, called in wanted:
             schema = OwnSchema(server, called, run_id, is_encrypted=found.expected(server))
             schema.make()

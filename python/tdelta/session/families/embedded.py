@@ -161,7 +161,7 @@ class EmbeddedFamily(OfEngine[SqliteEngine]):
 
     def needs(self, plan: Plan) -> Needs:
         """Files and workers."""
-        return embedded_needs(plan)
+        return embedded_needs(plan, times_calls=self.engine.calls_openssl)
 
     def make_twins(self, folder: TwinFolder, job: AnyJob, mix: Mix) -> SqliteTwins:
         """Files and workers."""

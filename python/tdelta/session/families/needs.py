@@ -20,7 +20,7 @@ class Needs:
     user's database made ready, a load of one kind, which ciphers are in force, the size of a trial found; then in a
     round all twins started, their prices measured, their rows read, ``laps`` warm-up trials on each; once a run the
     files of all twins searched. ``step_seconds`` are a load's or rebuild's, and ``cold_seconds`` what comes before a
-    trial with cold caches.
+    trial with cold caches. ``times_calls``: the engine's own calls of its cipher can be timed.
     """
 
     disk_bytes: int
@@ -37,6 +37,7 @@ class Needs:
     search_seconds: float = 0.0
     step_seconds: float = 0.0
     cold_seconds: float = 0.0
+    times_calls: bool = False
 
     def set_up_seconds(self, kinds: int) -> float:
         """Until the first round begins, of so many kinds of data."""
@@ -85,6 +86,9 @@ _PAGE_PRICE_SECONDS = 1.5
 _LOG_PRICE_SECONDS = 3.0
 """About what a price takes on one server of MariaDB or MySQL."""
 
+_TIMED = ("mariadb", "mysql")
+"""Servers whose own processes encrypt: their pages are timed, and their calls."""
+
 _LOADING_BYTES = 600_000_000
 """What a server that is being loaded has for its caches, one at a time."""
 
@@ -106,7 +110,7 @@ _OTHER_FILES = 1000
 """Files that a server has open beside its connections, 810 of which MySQL insists on."""
 
 
-def embedded_needs(plan: Plan) -> Needs:
+def embedded_needs(plan: Plan, *, times_calls: bool) -> Needs:
     """A load for each kind, and a file and a process for each condition."""
     size, kinds, conditions = plan.size_bytes, len(plan.load_kinds()), len(plan.conditions)
     is_own = plan.source is not None
@@ -123,6 +127,7 @@ def embedded_needs(plan: Plan) -> Needs:
         rows_seconds=conditions * read / _at_once(),
         search_seconds=conditions * read,
         step_seconds=size / _LOAD_BYTES_PER_SECOND,
+        times_calls=times_calls,
     )
 
 
@@ -152,6 +157,7 @@ def served_needs(plan: Plan, footprint: Footprint) -> Needs:
         search_seconds=len(instances) * (_SEARCH_SECONDS + data / _ROWS_BYTES_PER_SECOND),
         step_seconds=data / _SERVER_STEP_BYTES_PER_SECOND,
         cold_seconds=footprint.start_seconds,
+        times_calls=plan.family.name in _TIMED,
     )
 
 
@@ -168,7 +174,7 @@ def _at_once() -> int:
 
 def _price_seconds(plan: Plan) -> float:
     """What the ledger's prices take ahead of a round: pages on encrypted servers, the log where rows are written."""
-    if plan.family.name not in ("mariadb", "mysql"):
+    if plan.family.name not in _TIMED:
         return 0.0
     writes = plan.mix().writes
     pages = sum(first.level("cipher") != "none" for first in plan.instances())
@@ -204,7 +210,8 @@ def analytic_needs(plan: Plan) -> Needs:
 def own_needs(plan: Plan) -> Needs:
     """Servers of the user's: a worker for each condition, and nothing on this machine's disk."""
     conditions, load_seconds = len(plan.conditions), plan.size_bytes / _SERVER_LOAD_BYTES_PER_SECOND
-    loaded_anew = len(plan.load_kinds()) * load_seconds if plan.mix().writes else 0.0
+    kept = 0 if plan.mix().writes else len(plan.load_kinds())
+    loaded_anew = (len(plan.instances()) - kept) * load_seconds
     return Needs(
         disk_bytes=0,
         memory_bytes=sum(_TWIN_BYTES + _THREAD_BYTES * int(c.level("threads")) for c in plan.conditions),
