@@ -21,6 +21,7 @@ from tdelta.records import Condition, Measurement, Role, SpanTotals, Trial
 
 Array: TypeAlias = NDArray[np.float64]
 Noise: TypeAlias = Literal["normal", "t2", "t4", "cauchy", "gamma", "skewed"]
+Luck: TypeAlias = Literal["normal", "two-point"]
 Who: TypeAlias = Literal["all", "encrypted", "plain", "any"]
 
 BB = Condition((("cipher", "aes-256"),), Role.BB)
@@ -40,6 +41,7 @@ class Process:
         sd: its sd (for t and Cauchy its scale).
         encrypted_noise: how many times as much of it encrypted twins have.
         luck_sd: sd of instance effects, ``encrypted_luck`` times as much on encrypted twins.
+        luck: their law (``two-point``: every instance is either the one or the other, as with two memory layouts).
         stall_share: the share of trials of ``stalled`` twins that cost ``stall_factor`` times as much, in runs of
             ``stall_run`` trials of a twin.
         burst_share: the share of all trials that a burst hits, ``burst_length`` trials in a row, times
@@ -56,6 +58,7 @@ class Process:
     encrypted_noise: float = 1.0
     luck_sd: float = 0.005
     encrypted_luck: float = 1.0
+    luck: Luck = "normal"
     stall_share: float = 0.0
     stall_factor: float = 1.0
     stalled: Who = "all"
@@ -80,6 +83,7 @@ class Process:
         """The true log ratio of mean costs, odd instances left out."""
         stalls = np.log1p(self.stall_share * (self.stall_factor - 1.0)) if self.stalled == "encrypted" else 0.0
         noise = _log_mean(self.noise, self.sd * self.encrypted_noise) - _log_mean(self.noise, self.sd)
+        # Equal for both laws to the fourth power of the sd.
         luck = 0.5 * self.luck_sd**2 * (self.encrypted_luck**2 - 1.0)
         return float(self.log_ratio + stalls + noise + luck)
 
@@ -152,7 +156,8 @@ def _noise(process: Process, rng: np.random.Generator, is_encrypted: NDArray[np.
 
 def _luck(process: Process, rng: np.random.Generator, is_encrypted: NDArray[np.bool_]) -> Array:
     sd = process.luck_sd * np.where(is_encrypted, process.encrypted_luck, 1.0)
-    luck = sd * rng.normal(size=(process.rounds, len(is_encrypted)))
+    size = (process.rounds, len(is_encrypted))
+    luck = sd * (rng.normal(size=size) if process.luck == "normal" else rng.choice([-1.0, 1.0], size))
     if process.odd_one_of:
         first = {"encrypted": int(np.argmax(is_encrypted)), "plain": 0}.get(process.odd)
         for start in range(0, process.rounds, process.odd_one_of):
