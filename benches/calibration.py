@@ -35,7 +35,7 @@ from calibration.harness import (
     transaction_types,
 )
 from calibration.known_luck import with_luck
-from calibration.simulation import BASELINE, NOISES, OTHERS, TREATMENT, TWINS, Machine
+from calibration.simulation import BASELINE, NOISES, OTHERS, THREE, TREATMENT, Machine
 from calibration.tails import Slow, Stalling, TailTally, exceeded, observed, percentiles, slow_shares, slow_trials
 from tdelta.records import LuckPrior
 
@@ -132,7 +132,7 @@ def of_unequal_conditions() -> Iterator[Row]:
             yield covering("unequal", machine, "0", partial(fixed_rounds, machine, 0.0), "3-8")
     for noise, luck in ((2.0, 1.0), (1.0, 2.0), (2.0, 2.0)):
         machine = Machine(trial_sd=0.03, luck_sd=0.01, treatment_noise=noise, treatment_luck=luck)
-        find = partial(fixed_rounds, machine, 0.0, conditions=(*TWINS, *OTHERS))
+        find = partial(fixed_rounds, machine, 0.0, conditions=(*THREE, *OTHERS))
         yield covering("unequal, one of 4", machine, "0", find, "3-8")
 
 

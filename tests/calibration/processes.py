@@ -15,18 +15,14 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from calibration.simulation import AA, BASELINE, TREATMENT
+from calibration.simulation import ENCRYPTED, TWINS
 from tdelta.design import block_order
-from tdelta.records import Condition, Measurement, Role, SpanTotals, Trial
+from tdelta.records import Condition, Measurement, SpanTotals, Trial
 
 Array: TypeAlias = NDArray[np.float64]
 Noise: TypeAlias = Literal["normal", "t2", "t4", "cauchy", "gamma", "skewed"]
 Luck: TypeAlias = Literal["normal", "two-point"]
 Who: TypeAlias = Literal["all", "encrypted", "plain", "any"]
-
-BB = Condition((("cipher", "aes-256"),), Role.BB)
-FOUR = (BASELINE, AA, TREATMENT, BB)
-THREE = (BASELINE, AA, TREATMENT)
 
 _OPERATIONS = 1_000_000
 _LARGEST_LOG = 10.0
@@ -76,7 +72,7 @@ class Process:
     log_ratio: float = 0.0
     rounds: int = 5
     blocks: int = 6
-    conditions: tuple[Condition, ...] = FOUR
+    conditions: tuple[Condition, ...] = TWINS
 
     @property
     def typical_truth(self) -> float:
@@ -95,7 +91,7 @@ class Process:
     @property
     def expected_stalls(self) -> float:
         """How many stalls encrypted twins are expected to meet, a run of them being one."""
-        encrypted = sum(c.role in (Role.TREATMENT, Role.BB) for c in self.conditions)
+        encrypted = sum(c.role in ENCRYPTED for c in self.conditions)
         hit = self.stall_share if self.stalled in ("all", "encrypted") else 0.0
         return hit * encrypted * self.rounds * self.blocks / self.stall_run
 
@@ -124,7 +120,7 @@ def simulate(process: Process, rng: np.random.Generator) -> list[Trial]:
 def log_costs(process: Process, rng: np.random.Generator) -> tuple[Array, NDArray[np.intp]]:
     """Log costs and places of all trials, each of shape (blocks, twins)."""
     twins, blocks = len(process.conditions), process.rounds * process.blocks
-    is_encrypted = np.array([c.role in (Role.TREATMENT, Role.BB) for c in process.conditions])
+    is_encrypted = np.array([c.role in ENCRYPTED for c in process.conditions])
     seed = int(rng.integers(1 << 62))
     orders = np.array([block_order(seed, block, twins) for block in range(blocks)])
     places = np.argsort(orders, axis=1)

@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Generic, Literal, TypeAlias, TypeVar
 
 import numpy as np
@@ -65,20 +66,27 @@ class _Running(Generic[Seen]):
 
 
 def broken(limits: Iterable[Limit[Seen]], experiments: Iterable[Seen]) -> Sequence[str]:
-    """The limits that are broken, in words; looks at no more experiments than it takes.
+    """The limits that are broken, in words, as `settled` finds them."""
+    return settled(limits, experiments)[0]
+
+
+def settled(limits: Iterable[Limit[Seen]], experiments: Iterable[Seen]) -> tuple[Sequence[str], Sequence[Seen]]:
+    """The limits that are broken, in words, and the experiments looked at: no more than it takes.
 
     Args:
         limits: what is asked.
-        experiments: of one cell, made one by one as they are looked at; `MOST_EXPERIMENTS` of them.
+        experiments: of one cell, made one by one as they are looked at; of more than `MOST_EXPERIMENTS` the first ones.
     """
     running = [_Running(limit) for limit in limits]
     assert running, "nothing is asked of this cell"
-    for one in experiments:
+    looked_at = []
+    for one in islice(experiments, MOST_EXPERIMENTS):
+        looked_at.append(one)
         for limit in running:
             limit.see(one)
         if any(r.answer == "broken" for r in running) or all(r.answer == "kept" for r in running):
             break
-    return [r.words() for r in running if r.answer == "broken"]
+    return [r.words() for r in running if r.answer == "broken"], looked_at
 
 
 def outcome_rates(most: float, share: float) -> tuple[float, float]:

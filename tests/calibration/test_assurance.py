@@ -26,7 +26,7 @@ PREDICTED = 400
 FOUND = 200
 ERRORS = 3.0
 BLOCKS = 6
-DESIGN = RoundsDesign(conditions=3, plain=2, blocks=BLOCKS)
+DESIGN = RoundsDesign(conditions=3, plain=2, blocks=BLOCKS, encrypted_twins=1)
 
 
 @dataclass(frozen=True)

@@ -7,12 +7,12 @@ by chance. ``benches/calibration.py --grid`` has all cells, with 1000 experiment
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pytest
 
-from calibration.grid import cells, gate_cells, gate_limits, gate_outcome, limits, outcome
+from calibration.grid import Limit, Outcome, cells, gate_cells, gate_limits, gate_outcome, limits, outcome
 from calibration.sequential import MOST_EXPERIMENTS, broken, clearly_bad, outcome_rates
 from tdelta.inference import fits, rounds
 from tdelta.inference.fits import Answer
@@ -37,12 +37,27 @@ CELLS = (
 )
 """The sixth is too short for its stalls: what is asked there is about runs that met any, and about what they missed."""
 
-GATES = ("gate: normal", "gate: one encrypted instance of 5 rounds × 1.2")
+GATES = ("gate: instance effects 3 %", "gate: one encrypted instance of 5 rounds × 1.2")
+
+
+LUCKY = "instance effects 5 %, 1 rounds"
+
+
+def _is_outside(seen: Outcome) -> bool:
+    low, high = seen.ratio.hdi95
+    return not low <= 1.0 <= high
+
+
+INTERVAL = Limit("outside the interval", 0.10, _is_outside)
+"""Asked where one round's caution would hide what an interval misses."""
+
+
+def experiments(name: str) -> Iterator[Outcome]:
+    return (outcome(cells()[name], name, index) for index in range(MOST_EXPERIMENTS))
 
 
 def faults(name: str) -> Sequence[str]:
-    process = cells()[name]
-    return broken(limits(process), (outcome(process, name, index) for index in range(MOST_EXPERIMENTS)))
+    return broken(limits(cells()[name]), experiments(name))
 
 
 @pytest.mark.parametrize("name", CELLS)
@@ -55,6 +70,10 @@ def test_a_gate_at_its_edge_keeps_what_is_asked_of_it(name: str) -> None:
     process = gate_cells()[name]
     found = broken(gate_limits(process), (gate_outcome(process, name, index) for index in range(MOST_EXPERIMENTS)))
     assert found == []
+
+
+def test_an_interval_of_one_round_holds_the_truth_where_instances_differ_by_far_more_than_most() -> None:
+    assert broken([INTERVAL], experiments(LUCKY)) == []
 
 
 def test_a_model_that_ignores_stalls_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -71,8 +90,7 @@ def test_a_prior_that_knows_no_odd_instance_is_caught(monkeypatch: pytest.Monkey
         return np.asarray(np.log(tau) - 0.5 * (tau / 0.014) ** 2, dtype=np.float64)
 
     monkeypatch.setattr(rounds, "log_luck_density", half_normal)
-    assert faults("one encrypted instance of 3 rounds × 1.5")
-    assert faults("instance effects 5 %, 3 rounds")
+    assert broken([INTERVAL], experiments(LUCKY))
 
 
 def test_intervals_half_as_wide_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
