@@ -181,9 +181,7 @@ def gate_cells() -> dict[str, Process]:
         "t2": replace(many, noise="t2", sd=0.02),
         "stalls × 3 of all twins, 5 % of trials": replace(many, stall_share=0.05, stall_factor=3.0),
         "stalls × 10 of all twins, 2 % of trials": replace(many, stall_share=0.02, stall_factor=10.0),
-        "bursts of 3 trials, 20 % of the time, × 3": replace(
-            many, burst_length=3, burst_share=0.2, burst_factor=3.0
-        ),
+        "bursts of 3 trials, 20 % of the time, × 3": replace(many, burst_length=3, burst_share=0.2, burst_factor=3.0),
         "encrypted noise × 3": replace(many, encrypted_noise=3.0),
         "encrypted noise and instance effects × 3": unequal,
         "two-point instance effects of 2 %": replace(many, luck_sd=0.02, luck="two-point"),

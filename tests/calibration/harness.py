@@ -1,13 +1,8 @@
 """Many simulated experiments, and how often tdelta's answers hold the truth.
 
 Every cell (what is studied, machine, log ratio) draws from a seed of its own, so cells are independent experiments, and
-what several say may be added up. The bands are binomial:
-
-- A cell of 200 covers at least 0.91: intervals of 95 % miss more than 18 times once in 170 times by chance; intervals
-  half as wide miss some 65 times.
-- The 800 experiments of one machine together cover at most 0.99, which is eight misses. A single cell has no useful
-  upper bound: at 97.7 %, what 4000 experiments measured where luck is 0.3 %, 200 of 200 hold the truth once in 110
-  times. In 800, fewer than eight misses come by chance once in 550 times; intervals twice as wide miss about once.
+what several say may be added up. Experiments come without end, and a test takes as many as it needs
+(`calibration.sequential`). A single cell has no useful upper bound, so that is asked of many cells together.
 """
 
 from __future__ import annotations
@@ -26,8 +21,8 @@ from tdelta.inference import LEAST_WIDTH, decide, enough, is_gate_look, judge, l
 from tdelta.inference.contrasts import contrasts_of
 from tdelta.inference.costs import panels
 from tdelta.inference.decisions import decide_gate_means
-from tdelta.inference.fits import fit_metrics
-from tdelta.inference.verdicts import grounds_of
+from tdelta.inference.fits import fit_metrics, fit_transactions
+from tdelta.inference.verdicts import grounds_of, transaction_verdicts
 from tdelta.records import Condition, Decision, Estimate
 
 LEAST_COVERAGE = 0.91
@@ -244,17 +239,18 @@ def contrasted(machine: Machine, log_ratio: float, heavier: float, experiments: 
     return tally(islice(contrasts(machine, log_ratio, heavier), experiments))
 
 
-def transaction_types(
-    machine: Machine, spread: float, experiments: int, *, types: int = 6, own_luck: float = 0.5
-) -> Tally:
+def types(machine: Machine, spread: float, *, count_of: int = 6, own_luck: float = 0.5) -> Iterator[list[Pair]]:
     """Experiments whose transaction types cost 5 % on average, and differ among themselves by ``spread`` (log sd)."""
-
-    def answers(index: int) -> Iterator[tuple[float, Estimate]]:
-        rng = _rng(index, "types", machine.name, spread, types, own_luck)
-        truths = 0.05 + spread * rng.normal(size=types)
+    for index in count():
+        rng = _rng(index, "types", machine.name, spread, count_of, own_luck)
+        truths = 0.05 + spread * rng.normal(size=count_of)
         trials = simulate(rng, machine, list(truths), rounds=3 + index % 6, own_luck=own_luck)
-        verdicts = [v for v in judge(trials, settings()).verdicts if v.transaction != "all"]
-        by_name = {v.transaction: v.ratio for v in verdicts if v.condition == TREATMENT}
-        yield from ((float(truth), by_name[f"type{i}"]) for i, truth in enumerate(truths))
+        fitted = fit_transactions(panels(trials, settings()))
+        by_name = {v.transaction: v.ratio for v in transaction_verdicts(fitted, ROPE) if v.condition == TREATMENT}
+        yield [(float(truth), by_name[f"type{i}"]) for i, truth in enumerate(truths)]
 
-    return tally(pair for index in range(experiments) for pair in answers(index))
+
+def transaction_types(machine: Machine, spread: float, experiments: int, *, own_luck: float = 0.5) -> Tally:
+    """All types of so many of them."""
+    found = islice(types(machine, spread, own_luck=own_luck), experiments)
+    return tally(pair for pairs in found for pair in pairs)

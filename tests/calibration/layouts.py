@@ -129,7 +129,9 @@ def effort(place: Place, of: Round, wall_seconds: float, experiments: int) -> Ar
     widths = []
     for index in range(experiments):
         rng = np.random.default_rng([zlib.crc32(repr((place, of)).encode()), index])
-        trials = simulate(rng, place.machine(of.trial_seconds), [0.0], rounds=rounds, blocks=of.blocks, conditions=THREE)
+        trials = simulate(
+            rng, place.machine(of.trial_seconds), [0.0], rounds=rounds, blocks=of.blocks, conditions=THREE
+        )
         ((_, estimate, _),) = look(trials, settings(THREE))
         widths.append(width(estimate))
     return 2.0 * np.log(widths) + np.log(rounds * whole)

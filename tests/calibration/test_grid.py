@@ -1,8 +1,8 @@
 """A dozen telling cells of the grid keep what is asked of them, and models that are wrong are caught there.
 
 Every cell has at most 200 experiments and stops as soon as it is clear (`calibration.sequential`). A dozen cells ask
-some thirty things: if every one of them lay exactly at its limit, at most one in 330 versions of the model would fail here
-by chance. ``benches/calibration.py --grid`` has all cells, with 1000 experiments each.
+some thirty things: if every one of them lay exactly at its limit, at most one in 330 versions of the model would fail
+here by chance. ``benches/calibration.py --grid`` has all cells, with 1000 experiments each.
 """
 
 from __future__ import annotations
