@@ -17,12 +17,13 @@ import numpy as np
 
 from calibration.grid import Limit, answer_of
 from calibration.simulation import AA, BASELINE, HEAVIER, NOISES, TREATMENT, TWINS, Machine, settings, simulate
-from tdelta.inference import LEAST_WIDTH, decide, enough, is_gate_look, judge, look, precise_enough, width
+from tdelta.inference import LEAST_WIDTH, decide, enough, is_gate_look, look, precise_enough, width
 from tdelta.inference.contrasts import contrasts_of
-from tdelta.inference.costs import panels
+from tdelta.inference.costs import panels, places
 from tdelta.inference.decisions import decide_gate_means
 from tdelta.inference.fits import fit_metrics, fit_transactions
-from tdelta.inference.verdicts import grounds_of, transaction_verdicts
+from tdelta.inference.soundness import alike_checks, noise_floors, with_unsound
+from tdelta.inference.verdicts import grounds_of, primary_verdicts, transaction_verdicts
 from tdelta.records import Condition, Decision, Estimate
 
 LEAST_COVERAGE = 0.91
@@ -213,10 +214,15 @@ def plain_twins(
         rng = _rng(index, "twins", machine.name, apart, budget)
         aa = float(np.log1p(apart))
         trials = simulate(rng, machine, [0.05], rounds=rounds[index % len(rounds)], aa_log_ratio=aa)
-        judgement = judge(trials, settings(budget=budget))
-        (floor,) = judgement.noise_floor
-        low, high = floor.ratio.hdi95
-        return judgement.decision is Decision.UNSOUND, not low <= 1.0 <= high
+        asked = settings(budget=budget)
+        of = panels(trials, asked)
+        fit = fit_metrics(of, (asked.metric,))[asked.metric]
+        floors = noise_floors(fit, asked.metric, asked.rope)
+        verdicts = tuple(primary_verdicts(of, fit, asked))
+        checked = with_unsound(verdicts, floors, alike_checks(floors, verdicts, asked, places(of)))
+        (aa_floor,) = (floor for floor in floors if floor.condition is None)
+        low, high = aa_floor.ratio.hdi95
+        return any(v.decision is Decision.UNSOUND for v in checked), not low <= 1.0 <= high
 
     both = np.mean([found(index) for index in range(experiments)], axis=0)
     return TwinTally(unsound=float(both[0]), differing=float(both[1]))

@@ -1,4 +1,4 @@
-"""tdelta's two stages against NUTS on the whole model of typical costs: rounds, several conditions, transaction types pooled."""
+"""tdelta's two stages against NUTS on the whole model of typical costs: rounds, conditions, types pooled."""
 
 from __future__ import annotations
 
