@@ -43,9 +43,12 @@ GATES = 60
 MOST_WRONG_GATES = 0.067
 """Of `GATES` on each side: four. Of a gate that is wrong in 1.5 %, more come once in 600 times."""
 
-POOLED = 60
-"""Experiments of a cell where cells are added up: of 960 fewer than ten misses come by chance once in 300 times, where
+POOLED = 30
+"""Experiments of a cell where cells are added up: of 480 fewer than five misses come by chance once in 500 times, where
 3 % are missed."""
+
+LOOKING = 60
+"""Experiments that look after each round, and so cost several."""
 
 
 def _rescale(monkeypatch: pytest.MonkeyPatch, factor: float) -> None:
@@ -86,14 +89,14 @@ def test_a_contrast_of_two_treatments_holds_the_truth_as_often(luck_sd: float, h
 @pytest.mark.parametrize("luck_sd", [0.003, 0.01])
 def test_stopping_on_precision_keeps_coverage_and_false_alarms(luck_sd: float, log_ratio: float) -> None:
     machine = Machine(trial_sd=0.03, luck_sd=luck_sd)
-    found = list(islice(stopping_on_precision(machine, log_ratio, precision=0.03, most=10), HALF_AS_MANY))
+    found = list(islice(stopping_on_precision(machine, log_ratio, precision=0.03, most=10), LOOKING))
     assert 3.2 < np.mean([one.rounds for one in found]) < 9.0, "the rule hardly had a choice, so little was tested"
     assert broken([MISSED, FALSE_ALARM], [one.pair for one in found]) == []
     assert abs(tally(one.pair for one in found).bias) <= 0.35
 
 
 def test_stopping_at_a_tenth_of_a_large_overhead_keeps_coverage() -> None:
-    found = list(islice(stopping_on_precision(Machine(luck_sd=0.01), 0.8, most=16), HALF_AS_MANY))
+    found = list(islice(stopping_on_precision(Machine(luck_sd=0.01), 0.8, most=16), LOOKING))
     assert 3.2 < np.mean([one.rounds for one in found]) < 14.0, "the rule hardly had a choice, so little was tested"
     assert broken([MISSED], [one.pair for one in found]) == []
     assert abs(tally(one.pair for one in found).bias) <= 1.4
