@@ -6,6 +6,11 @@ expression::
     OMP_NUM_THREADS=1 python benches/calibration.py
     OMP_NUM_THREADS=1 python benches/calibration.py --rows '^gate|luck 1 %'
 
+The grid of processes on which the verdict is checked, and what it breaks, with two processes (some three hours)::
+
+    OMP_NUM_THREADS=1 python benches/calibration.py --grid
+    OMP_NUM_THREADS=1 python benches/calibration.py --grid --rows '^gate|stalls' --experiments 300
+
 The experiments are those of ``tests/calibration``, five times as many, on more machines. Seeds are fixed, each row
 having one of its own: a row is the same whether the others run or not.
 """
@@ -23,6 +28,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
+from grid_tables import print_grid
+
 from calibration.harness import (
     LOG_RATIOS,
     MACHINES,
@@ -35,7 +42,7 @@ from calibration.harness import (
     transaction_types,
 )
 from calibration.known_luck import with_luck
-from calibration.simulation import BASELINE, NOISES, OTHERS, TREATMENT, TWINS, Machine
+from calibration.simulation import BASELINE, NOISES, OTHERS, THREE, TREATMENT, Machine
 from calibration.tails import Slow, Stalling, TailTally, exceeded, observed, percentiles, slow_shares, slow_trials
 from tdelta.records import LuckPrior
 
@@ -132,7 +139,7 @@ def of_unequal_conditions() -> Iterator[Row]:
             yield covering("unequal", machine, "0", partial(fixed_rounds, machine, 0.0), "3-8")
     for noise, luck in ((2.0, 1.0), (1.0, 2.0), (2.0, 2.0)):
         machine = Machine(trial_sd=0.03, luck_sd=0.01, treatment_noise=noise, treatment_luck=luck)
-        find = partial(fixed_rounds, machine, 0.0, conditions=(*TWINS, *OTHERS))
+        find = partial(fixed_rounds, machine, 0.0, conditions=(*THREE, *OTHERS))
         yield covering("unequal, one of 4", machine, "0", find, "3-8")
 
 
@@ -318,8 +325,14 @@ def main() -> None:
     parser.add_argument("--experiments", type=int, default=1000)
     parser.add_argument("--rows", type=re.compile, default=re.compile(""), metavar="REGEX", help="rows by their name")
     parser.add_argument("--list", action="store_true", help="the rows' names, and nothing else")
+    parser.add_argument("--grid", action="store_true", help="the grid of processes in place of the other tables")
+    parser.add_argument("--processes", type=int, default=2, help="of the grid")
     asked = parser.parse_args()
     began = time.monotonic()
+    if asked.grid:
+        print_grid(asked.rows.search, asked.experiments, asked.processes)
+        print(f"{time.monotonic() - began:.0f} s", file=sys.stderr)
+        return
     for heading, studies in TABLES:
         rows = [row for study in studies for row in study() if asked.rows.search(row.name)]
         if asked.list:

@@ -1,13 +1,8 @@
 """Many simulated experiments, and how often tdelta's answers hold the truth.
 
 Every cell (what is studied, machine, log ratio) draws from a seed of its own, so cells are independent experiments, and
-what several say may be added up. The bands are binomial:
-
-- A cell of 200 covers at least 0.91: intervals of 95 % miss more than 18 times once in 170 times by chance; intervals
-  half as wide miss some 65 times.
-- The 800 experiments of one machine together cover at most 0.99, which is eight misses. A single cell has no useful
-  upper bound: at 97.7 %, what 4000 experiments measured where luck is 0.3 %, 200 of 200 hold the truth once in 110
-  times. In 800, fewer than eight misses come by chance once in 550 times; intervals twice as wide miss about once.
+what several say may be added up. Experiments come without end, and a test takes as many as it needs
+(`calibration.sequential`). A single cell has no useful upper bound, so that is asked of many cells together.
 """
 
 from __future__ import annotations
@@ -15,14 +10,20 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import count, islice
+from typing import TypeAlias
 
 import numpy as np
 
-from calibration.simulation import HEAVIER, NOISES, TREATMENT, TWINS, Machine, settings, simulate
-from tdelta.inference import LEAST_WIDTH, decide, decide_gate, enough, is_gate_look, judge, look, precise_enough, width
+from calibration.grid import Limit, answer_of
+from calibration.simulation import AA, BASELINE, HEAVIER, NOISES, TREATMENT, TWINS, Machine, settings, simulate
+from tdelta.inference import LEAST_WIDTH, decide, enough, is_gate_look, look, precise_enough, width
 from tdelta.inference.contrasts import contrasts_of
-from tdelta.inference.costs import panels
-from tdelta.inference.fits import fit_metrics
+from tdelta.inference.costs import panels, places
+from tdelta.inference.decisions import decide_gate_means
+from tdelta.inference.fits import fit_metrics, fit_transactions
+from tdelta.inference.soundness import alike_checks, noise_floors, with_unsound
+from tdelta.inference.verdicts import grounds_of, primary_verdicts, transaction_verdicts
 from tdelta.records import Condition, Decision, Estimate
 
 LEAST_COVERAGE = 0.91
@@ -77,16 +78,49 @@ def _rng(index: int, *cell: object) -> np.random.Generator:
     return np.random.default_rng([zlib.crc32(repr(cell).encode()), index])
 
 
-def tally(answers: Iterable[tuple[float, Estimate]]) -> Tally:
+Pair: TypeAlias = tuple[float, Estimate]
+"""The true log ratio of an experiment, and its answer."""
+
+
+def is_missed(pair: Pair) -> bool:
+    """Whether the 95 % HDI does not hold the truth."""
+    truth, (low, high) = float(np.exp(pair[0])), pair[1].hdi95
+    return not low <= truth <= high
+
+
+def is_false_alarm(pair: Pair) -> bool:
+    """Whether something is called costly or faster that is not."""
+    return abs(np.expm1(pair[0])) < ROPE and decide(pair[1], ROPE) in (Decision.COSTLY, Decision.FASTER)
+
+
+MISSED = Limit("missed by the 95 % HDI", 0.07, is_missed)
+FALSE_ALARM = Limit("costly or faster where the truth lies inside the ROPE", 0.025, is_false_alarm)
+
+
+def tally(answers: Iterable[Pair]) -> Tally:
     """Compare answers with their true log ratios."""
-    pairs = [(float(np.exp(truth)), estimate) for truth, estimate in answers]
-    wrong = [abs(truth - 1.0) < ROPE and decide(e, ROPE) in (Decision.COSTLY, Decision.FASTER) for truth, e in pairs]
+    pairs = tuple(answers)
     return Tally(
-        covered=float(np.mean([e.hdi95[0] <= truth <= e.hdi95[1] for truth, e in pairs])),
-        false_alarms=float(np.mean(wrong)),
-        bias=float(np.mean([100.0 * (e.median - truth) for truth, e in pairs])),
+        covered=1.0 - float(np.mean([is_missed(pair) for pair in pairs])),
+        false_alarms=float(np.mean([is_false_alarm(pair) for pair in pairs])),
+        bias=float(np.mean([100.0 * (e.median - np.exp(truth)) for truth, e in pairs])),
         points=float(np.median([100.0 * width(e) for _, e in pairs])),
     )
+
+
+def answers(
+    machine: Machine,
+    log_ratio: float,
+    *,
+    rounds: Sequence[int] = (3, 4, 5, 6, 7, 8),
+    conditions: Sequence[Condition] = TWINS,
+) -> Iterator[Pair]:
+    """Experiments of 3 to 8 rounds, their number not depending on what was seen; without end."""
+    for index in count():
+        rng = _rng(index, "fixed", machine.name, log_ratio, tuple(rounds), len(conditions))
+        trials = simulate(rng, machine, [log_ratio], rounds=rounds[index % len(rounds)], conditions=conditions)
+        found = {condition: estimate for condition, estimate, _ in look(trials, settings(conditions))}
+        yield log_ratio, found[TREATMENT]
 
 
 def fixed_rounds(
@@ -97,47 +131,46 @@ def fixed_rounds(
     rounds: Sequence[int] = (3, 4, 5, 6, 7, 8),
     conditions: Sequence[Condition] = TWINS,
 ) -> Tally:
-    """Experiments of 3 to 8 rounds, their number not depending on what was seen."""
-
-    def answer(index: int) -> tuple[float, Estimate]:
-        rng = _rng(index, "fixed", machine.name, log_ratio, tuple(rounds), len(conditions))
-        trials = simulate(rng, machine, [log_ratio], rounds=rounds[index % len(rounds)], conditions=conditions)
-        found = {condition: estimate for condition, estimate, _ in look(trials, settings(conditions))}
-        return log_ratio, found[TREATMENT]
-
-    return tally(map(answer, range(experiments)))
+    """So many experiments of `answers`."""
+    return tally(islice(answers(machine, log_ratio, rounds=rounds, conditions=conditions), experiments))
 
 
-def stopped_on_precision(
-    machine: Machine, log_ratio: float, experiments: int, *, precision: float = LEAST_WIDTH, fewest: int = 3, most: int
-) -> tuple[Tally, float]:
-    """Experiments that look at the end of each round, and end when the interval is narrow enough or at a cap.
+@dataclass(frozen=True)
+class Stopped:
+    """An experiment that looked at the end of each round: its truth and answer, and after how many rounds it ended."""
+
+    pair: Pair
+    rounds: int
+
+
+def stopping_on_precision(
+    machine: Machine, log_ratio: float, *, precision: float = LEAST_WIDTH, fewest: int = 3, most: int
+) -> Iterator[Stopped]:
+    """Experiments that end when the interval is narrow enough or at a cap; without end.
 
     Args:
         machine: what happens besides the condition.
         log_ratio: the truth.
-        experiments: how many.
         precision: the least width aimed at, as shipped: a tenth of the overhead if that is more.
         fewest: rounds before the first look.
         most: the cap. The aim should be one that the machine reaches well before it: then the rule has a choice.
-
-    Returns:
-        The tally, and the mean number of rounds.
     """
-    used: list[int] = []
-
-    def answer(index: int) -> tuple[float, Estimate]:
+    for index in count():
         rng = _rng(index, "precision", machine.name, log_ratio, precision, most)
         trials = simulate(rng, machine, [log_ratio], rounds=most)
         for rounds in range(fewest, most + 1):
             looks = look([t for t in trials if t.round < rounds], settings(), precision=precision)
             if precise_enough(looks):
                 break
-        used.append(rounds)
-        return log_ratio, looks[0][1]
+        yield Stopped((log_ratio, looks[0][1]), rounds)
 
-    found = tally(map(answer, range(experiments)))
-    return found, float(np.mean(used))
+
+def stopped_on_precision(
+    machine: Machine, log_ratio: float, experiments: int, *, precision: float = LEAST_WIDTH, most: int
+) -> tuple[Tally, float]:
+    """So many of them: the tally, and the mean number of rounds."""
+    found = list(islice(stopping_on_precision(machine, log_ratio, precision=precision, most=most), experiments))
+    return tally(one.pair for one in found), float(np.mean([one.rounds for one in found]))
 
 
 def gated(machine: Machine, overhead: float, experiments: int, *, budget: float = 0.05) -> GateTally:
@@ -146,21 +179,22 @@ def gated(machine: Machine, overhead: float, experiments: int, *, budget: float 
     log_ratio = float(np.log1p(overhead))
     limits = settings(budget=budget)
 
-    def answer(index: int) -> tuple[int, Estimate]:
+    def answer(index: int) -> tuple[int, Estimate, Decision]:
         trials = simulate(_rng(index, "gate", machine.name, overhead, budget), machine, [log_ratio], rounds=LAST_LOOK)
         for rounds in schedule:
-            looks = look([t for t in trials if t.round < rounds], limits)
-            if enough(looks, budget=budget, rounds_done=rounds, first_look=FIRST_LOOK):
+            found = answer_of([t for t in trials if t.round < rounds], limits)
+            estimate = found.posterior.estimate(limits.rope)
+            if enough([(TREATMENT, estimate, LEAST_WIDTH)], budget=budget, rounds_done=rounds, first_look=FIRST_LOOK):
                 break
-        return rounds, looks[0][1]
+        return rounds, estimate, decide_gate_means(estimate, grounds_of(found, limits.rope), budget)
 
     answers = [answer(index) for index in range(experiments)]
-    decisions = [decide_gate(estimate, budget) for _, estimate in answers]
-    found = tally((log_ratio, estimate) for _, estimate in answers)
+    decisions = [decision for _, _, decision in answers]
+    found = tally((log_ratio, estimate) for _, estimate, _ in answers)
     return GateTally(
         over=float(np.mean([d is Decision.OVER for d in decisions])),
         within=float(np.mean([d is Decision.WITHIN for d in decisions])),
-        rounds=float(np.mean([rounds for rounds, _ in answers])),
+        rounds=float(np.mean([rounds for rounds, _, _ in answers])),
         covered=found.covered,
         bias=found.bias,
     )
@@ -180,41 +214,49 @@ def plain_twins(
         rng = _rng(index, "twins", machine.name, apart, budget)
         aa = float(np.log1p(apart))
         trials = simulate(rng, machine, [0.05], rounds=rounds[index % len(rounds)], aa_log_ratio=aa)
-        judgement = judge(trials, settings(budget=budget))
-        (floor,) = judgement.noise_floor
-        low, high = floor.ratio.hdi95
-        return judgement.decision is Decision.UNSOUND, not low <= 1.0 <= high
+        asked = settings(budget=budget)
+        of = panels(trials, asked)
+        fit = fit_metrics(of, (asked.metric,))[asked.metric]
+        floors = noise_floors(fit, asked.metric, asked.rope)
+        verdicts = tuple(primary_verdicts(of, fit, asked))
+        checked = with_unsound(verdicts, floors, alike_checks(floors, verdicts, asked, places(of)))
+        (aa_floor,) = (floor for floor in floors if floor.condition is None)
+        low, high = aa_floor.ratio.hdi95
+        return any(v.decision is Decision.UNSOUND for v in checked), not low <= 1.0 <= high
 
     both = np.mean([found(index) for index in range(experiments)], axis=0)
     return TwinTally(unsound=float(both[0]), differing=float(both[1]))
 
 
-def contrasted(machine: Machine, log_ratio: float, heavier: float, experiments: int) -> Tally:
+def contrasts(machine: Machine, log_ratio: float, heavier: float) -> Iterator[Pair]:
     """Experiments of 3 to 8 rounds with two treatments, the second costing ``heavier`` (log) more than the first."""
-    conditions = (*TWINS, HEAVIER)
-
-    def answer(index: int) -> tuple[float, Estimate]:
+    conditions = (BASELINE, AA, TREATMENT, HEAVIER)
+    for index in count():
         rng = _rng(index, "contrast", machine.name, log_ratio, heavier)
         trials = simulate(rng, machine, [log_ratio], rounds=3 + index % 6, conditions=conditions, heavier=heavier)
         asked = settings(conditions)
         fit = fit_metrics(panels(trials, asked), (asked.metric,))[asked.metric]
         (found,) = contrasts_of(fit, asked.metric, ROPE)
-        return heavier, found.ratio
-
-    return tally(map(answer, range(experiments)))
+        yield heavier, found.ratio
 
 
-def transaction_types(
-    machine: Machine, spread: float, experiments: int, *, types: int = 6, own_luck: float = 0.5
-) -> Tally:
+def contrasted(machine: Machine, log_ratio: float, heavier: float, experiments: int) -> Tally:
+    """So many experiments of `contrasts`."""
+    return tally(islice(contrasts(machine, log_ratio, heavier), experiments))
+
+
+def types(machine: Machine, spread: float, *, count_of: int = 6, own_luck: float = 0.5) -> Iterator[list[Pair]]:
     """Experiments whose transaction types cost 5 % on average, and differ among themselves by ``spread`` (log sd)."""
-
-    def answers(index: int) -> Iterator[tuple[float, Estimate]]:
-        rng = _rng(index, "types", machine.name, spread, types, own_luck)
-        truths = 0.05 + spread * rng.normal(size=types)
+    for index in count():
+        rng = _rng(index, "types", machine.name, spread, count_of, own_luck)
+        truths = 0.05 + spread * rng.normal(size=count_of)
         trials = simulate(rng, machine, list(truths), rounds=3 + index % 6, own_luck=own_luck)
-        verdicts = [v for v in judge(trials, settings()).verdicts if v.transaction != "all"]
-        by_name = {v.transaction: v.ratio for v in verdicts if v.condition == TREATMENT}
-        yield from ((float(truth), by_name[f"type{i}"]) for i, truth in enumerate(truths))
+        fitted = fit_transactions(panels(trials, settings()))
+        by_name = {v.transaction: v.ratio for v in transaction_verdicts(fitted, ROPE) if v.condition == TREATMENT}
+        yield [(float(truth), by_name[f"type{i}"]) for i, truth in enumerate(truths)]
 
-    return tally(pair for index in range(experiments) for pair in answers(index))
+
+def transaction_types(machine: Machine, spread: float, experiments: int, *, own_luck: float = 0.5) -> Tally:
+    """All types of so many of them."""
+    found = islice(types(machine, spread, own_luck=own_luck), experiments)
+    return tally(pair for pairs in found for pair in pairs)

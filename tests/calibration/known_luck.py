@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from calibration.harness import ROPE, Tally, tally
-from calibration.simulation import AA, BASELINE, TREATMENT, TWINS, Machine, settings, simulate
+from calibration.simulation import AA, BASELINE, TREATMENT, Machine, settings, simulate
 from tdelta.inference import decide, look
 from tdelta.inference.instrument import InstrumentNoise, pooled_noise
 from tdelta.inference.visible import reach
@@ -90,4 +90,4 @@ def called_costly(machine: Machine, experiments: int, *, rounds: int, at: float 
     return found / experiments, overhead
 
 
-__all__ = ["SERIES", "TWINS", "begun_with", "called_costly", "simulated_calibration", "with_luck"]
+__all__ = ["SERIES", "begun_with", "called_costly", "simulated_calibration", "with_luck"]

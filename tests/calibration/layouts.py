@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from calibration.known_luck import IDENTICAL
-from calibration.simulation import AA, BASELINE, TWINS, Array, Machine, settings, simulate
+from calibration.simulation import AA, BASELINE, THREE, Array, Machine, settings, simulate
 from tdelta.inference import judge, look, width
 from tdelta.inference.planning import (
     Asked,
@@ -89,7 +89,7 @@ class Place:
 
     def block_seconds(self, trial_seconds: float) -> float:
         """Wall clock of a block."""
-        return len(TWINS) * self.times.slot_seconds(trial_seconds)
+        return len(THREE) * self.times.slot_seconds(trial_seconds)
 
     def whole_round_seconds(self, of: Round) -> float:
         """Wall clock of a round, its fresh twins included."""
@@ -129,8 +129,10 @@ def effort(place: Place, of: Round, wall_seconds: float, experiments: int) -> Ar
     widths = []
     for index in range(experiments):
         rng = np.random.default_rng([zlib.crc32(repr((place, of)).encode()), index])
-        trials = simulate(rng, place.machine(of.trial_seconds), [0.0], rounds=rounds, blocks=of.blocks)
-        ((_, estimate, _),) = look(trials, settings())
+        trials = simulate(
+            rng, place.machine(of.trial_seconds), [0.0], rounds=rounds, blocks=of.blocks, conditions=THREE
+        )
+        ((_, estimate, _),) = look(trials, settings(THREE))
         widths.append(width(estimate))
     return 2.0 * np.log(widths) + np.log(rounds * whole)
 
@@ -139,7 +141,7 @@ def effort(place: Place, of: Round, wall_seconds: float, experiments: int) -> Ar
 def predicted(place: Place, of: Round, experiments: int) -> Prediction:
     """Runs of that layout, looked at after 3 to 20 rounds."""
     draws = Draws.known(place.variance(of.trial_seconds), place.luck_sd, experiments)
-    return predict(draws, RoundsDesign(len(TWINS), 2, of.blocks), LOOKS)
+    return predict(draws, RoundsDesign(len(THREE), 2, of.blocks), LOOKS)
 
 
 def decides_in(place: Place, of: Round, runs: Prediction, aim: tuple[float, float]) -> float:
@@ -176,6 +178,6 @@ def said_costly(place: Place, layout: Layout, rounds: int, effect: float, rope: 
     """Whether `judge` says costly of such a run where that is the true overhead."""
     machine, truth = place.machine(layout.trial_seconds), float(np.log1p(effect))
     rng = np.random.default_rng([zlib.crc32(b"said costly"), *seed])
-    trials = simulate(rng, machine, [truth], rounds=rounds, blocks=layout.blocks_per_round)
-    (verdict,) = [v for v in judge(trials, settings(rope=rope)).verdicts if v.primary]
+    trials = simulate(rng, machine, [truth], rounds=rounds, blocks=layout.blocks_per_round, conditions=THREE)
+    (verdict,) = [v for v in judge(trials, settings(THREE, rope=rope)).verdicts if v.primary]
     return verdict.decision is Decision.COSTLY

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -29,11 +29,13 @@ class Experiment:
         logs: shape (B, K, T), log mean time of each transaction type in each trial.
         of_round: shape (B,), the round of each block, from 0.
         of_theta: shape (K,), which log ratio a condition has, from 1; 0 for the plain twins, at a ratio of 1.
+        places: shape (B, K), at which place of its block each trial ran.
     """
 
     logs: Array
     of_round: NDArray[np.intp]
     of_theta: NDArray[np.intp]
+    places: NDArray[np.intp]
 
 
 def experiment(trials: Sequence[Trial]) -> Experiment:
@@ -44,9 +46,11 @@ def experiment(trials: Sequence[Trial]) -> Experiment:
     types = sorted(trials[0].measurement.transactions)
     cells = [[[found[*at, key][name] for name in types] for key, _ in conditions] for at in blocks]
     logs = np.log([[[span.total_ns / span.count for span in types] for types in block] for block in cells])
+    at = {(t.round, t.block, t.condition.key): t.position for t in trials}
+    places = np.array([[at[*block, key] for key, _ in conditions] for block in blocks])
     is_judged = np.array([condition.role is Role.TREATMENT for _, condition in conditions])
     of_theta = np.where(is_judged, np.cumsum(is_judged), 0)
-    return Experiment(logs, np.array([round_ for round_, _ in blocks]), of_theta)
+    return Experiment(logs, np.array([round_ for round_, _ in blocks]), of_theta, places)
 
 
 @dataclass(frozen=True)
@@ -68,7 +72,7 @@ def sample(
     """Two chains on one CPU; their time is that of sampling, compilation included, start of the program not."""
     with tempfile.TemporaryDirectory() as folder:
         source, target = Path(folder, "seen.npz"), Path(folder, "drawn.npz")
-        np.savez(source, logs=seen.logs, of_round=seen.of_round, of_theta=seen.of_theta, warmup=warmup, draws=draws)
+        np.savez(source, **asdict(seen), warmup=warmup, draws=draws)
         done = subprocess.run(
             [sys.executable, PROGRAM, model, source, target],
             capture_output=True,

@@ -33,6 +33,7 @@ class Experiment:
     logs: NDArray[np.float64]
     of_round: NDArray[np.intp]
     of_theta: NDArray[np.intp]
+    places: NDArray[np.intp]
 
     @property
     def ratios(self) -> int:
@@ -40,24 +41,25 @@ class Experiment:
 
 
 def rounds_model(seen: Experiment) -> None:
-    """``y = v_block + theta_condition + u_instance + eps`` for a mix of one type."""
+    """``y = v_block + p_place + theta_condition + u_instance + eps`` for a mix of one type; sigma by kind."""
     y = jnp.asarray(seen.logs[..., 0])
     blocks, conditions = y.shape
     level = y.mean(axis=1) + 0.03 * numpyro.sample("v", dist.Normal(0.0, _WIDE).expand([blocks]).to_event(1))
     theta = numpyro.sample("theta", dist.StudentT(3.0, 0.0, 0.5).expand([seen.ratios]).to_event(1))
-    luck = _luck(int(seen.of_round.max()) + 1, conditions)
-    log_s = numpyro.sample("log_s", dist.Normal(np.log(0.03), 1.5))
-    centre = level[:, None] + _of_conditions(theta, seen) + luck[seen.of_round]
-    scale = jnp.exp(log_s) * jnp.sqrt((NU_GRID + 1.0) / (NU_GRID + 3.0))
-    by_nu = dist.StudentT(NU_GRID[:, None, None], centre, scale[:, None, None]).log_prob(y).sum(axis=(1, 2))
+    luck = _luck(seen)
+    place = numpyro.sample("place", dist.Normal(0.0, 0.05).expand([conditions]).to_event(1))
+    log_s = numpyro.sample("log_s", dist.Normal(np.log(0.03), 1.5).expand([seen.ratios + 1]).to_event(1))
+    centre = level[:, None] + place[seen.places] + _of_conditions(theta, seen) + luck[seen.of_round]
+    scale = jnp.exp(log_s)[seen.of_theta] * jnp.sqrt((NU_GRID + 1.0) / (NU_GRID + 3.0))[:, None]
+    by_nu = dist.StudentT(NU_GRID[:, None, None], centre, scale[:, None, :]).log_prob(y).sum(axis=(1, 2))
     numpyro.factor("y", jax.nn.logsumexp(by_nu + np.log(_NU_WEIGHTS / _NU_WEIGHTS.sum())))
 
 
 def types_model(seen: Experiment) -> None:
     """``delta_kt = mu_k + eta_kt``: types that share their trials (a correlation of any kind) and an instance's luck.
 
-    Noise being normal here, flat blocks are taken out by orthonormal contrasts between conditions, which leave the
-    noise as it is.
+    Noise being normal here, and the same for all conditions, flat blocks are taken out by orthonormal contrasts
+    between conditions, which leave the noise as it is.
     """
     _, conditions, types = seen.logs.shape
     contrasts = _contrasts(conditions)
@@ -65,7 +67,7 @@ def types_model(seen: Experiment) -> None:
     mu = numpyro.sample("mu", dist.StudentT(3.0, 0.0, 0.5).expand([seen.ratios]).to_event(1))
     spread = numpyro.sample("spread", dist.HalfCauchy(0.1))
     delta = numpyro.sample("delta", dist.Normal(mu[:, None], spread).expand([seen.ratios, types]).to_event(2))
-    luck = _luck(int(seen.of_round.max()) + 1, conditions)
+    luck = _luck(seen)
     log_s = numpyro.sample("log_s", dist.Normal(np.log(0.03), 1.5).expand([types]).to_event(1))
     together = numpyro.sample("together", dist.LKJCholesky(types, 1.0))
     centre = _of_conditions(delta, seen) + luck[seen.of_round][..., None]
@@ -81,9 +83,13 @@ def _contrasts(conditions: int) -> NDArray[np.float64]:
     return np.linalg.svd(centring)[2][: conditions - 1]
 
 
-def _luck(rounds: int, conditions: int) -> jax.Array:
-    tau = numpyro.sample("tau", dist.HalfNormal(0.014))
-    return tau * numpyro.sample("u", dist.Normal(0.0, 1.0).expand([rounds, conditions]).to_event(2))
+def _luck(seen: Experiment) -> jax.Array:
+    """Instance effects, ``rho`` times as large on a treatment's instances; shape (R, K)."""
+    tau = numpyro.sample("tau", dist.HalfCauchy(0.01))
+    log_rho = numpyro.sample("log_rho", dist.Normal(0.0, 0.6).expand([seen.ratios]).to_event(1))
+    size = [int(seen.of_round.max()) + 1, len(seen.of_theta)]
+    unit = numpyro.sample("u", dist.Normal(0.0, 1.0).expand(size).to_event(2))
+    return tau * jnp.exp(_of_conditions(log_rho, seen)) * unit
 
 
 def _of_conditions(ratios: jax.Array, seen: Experiment) -> jax.Array:
@@ -102,7 +108,7 @@ def main(name: str, source: str, target: str) -> None:
     """Two chains, one after the other, of the experiment in one file into another."""
     numpyro.enable_x64()
     with np.load(source) as found:
-        seen = Experiment(found["logs"], found["of_round"], found["of_theta"])
+        seen = Experiment(found["logs"], found["of_round"], found["of_theta"], found["places"])
         warmup, draws = int(found["warmup"]), int(found["draws"])
     model, quantity = MODELS[name]
     kernel = NUTS(model, dense_mass=True, target_accept_prob=0.9, init_strategy=init_to_median())

@@ -15,17 +15,14 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from calibration.simulation import AA, BASELINE, TREATMENT
+from calibration.simulation import ENCRYPTED, TWINS
 from tdelta.design import block_order
-from tdelta.records import Condition, Measurement, Role, SpanTotals, Trial
+from tdelta.records import Condition, Measurement, SpanTotals, Trial
 
 Array: TypeAlias = NDArray[np.float64]
 Noise: TypeAlias = Literal["normal", "t2", "t4", "cauchy", "gamma", "skewed"]
+Luck: TypeAlias = Literal["normal", "two-point"]
 Who: TypeAlias = Literal["all", "encrypted", "plain", "any"]
-
-BB = Condition((("cipher", "aes-256"),), Role.BB)
-FOUR = (BASELINE, AA, TREATMENT, BB)
-THREE = (BASELINE, AA, TREATMENT)
 
 _OPERATIONS = 1_000_000
 _LARGEST_LOG = 10.0
@@ -40,6 +37,7 @@ class Process:
         sd: its sd (for t and Cauchy its scale).
         encrypted_noise: how many times as much of it encrypted twins have.
         luck_sd: sd of instance effects, ``encrypted_luck`` times as much on encrypted twins.
+        luck: their law (``two-point``: every instance is either the one or the other, as with two memory layouts).
         stall_share: the share of trials of ``stalled`` twins that cost ``stall_factor`` times as much, in runs of
             ``stall_run`` trials of a twin.
         burst_share: the share of all trials that a burst hits, ``burst_length`` trials in a row, times
@@ -56,6 +54,7 @@ class Process:
     encrypted_noise: float = 1.0
     luck_sd: float = 0.005
     encrypted_luck: float = 1.0
+    luck: Luck = "normal"
     stall_share: float = 0.0
     stall_factor: float = 1.0
     stalled: Who = "all"
@@ -73,13 +72,14 @@ class Process:
     log_ratio: float = 0.0
     rounds: int = 5
     blocks: int = 6
-    conditions: tuple[Condition, ...] = FOUR
+    conditions: tuple[Condition, ...] = TWINS
 
     @property
     def typical_truth(self) -> float:
         """The true log ratio of mean costs, odd instances left out."""
         stalls = np.log1p(self.stall_share * (self.stall_factor - 1.0)) if self.stalled == "encrypted" else 0.0
         noise = _log_mean(self.noise, self.sd * self.encrypted_noise) - _log_mean(self.noise, self.sd)
+        # Equal for both laws to the fourth power of the sd.
         luck = 0.5 * self.luck_sd**2 * (self.encrypted_luck**2 - 1.0)
         return float(self.log_ratio + stalls + noise + luck)
 
@@ -91,7 +91,7 @@ class Process:
     @property
     def expected_stalls(self) -> float:
         """How many stalls encrypted twins are expected to meet, a run of them being one."""
-        encrypted = sum(c.role in (Role.TREATMENT, Role.BB) for c in self.conditions)
+        encrypted = sum(c.role in ENCRYPTED for c in self.conditions)
         hit = self.stall_share if self.stalled in ("all", "encrypted") else 0.0
         return hit * encrypted * self.rounds * self.blocks / self.stall_run
 
@@ -120,7 +120,7 @@ def simulate(process: Process, rng: np.random.Generator) -> list[Trial]:
 def log_costs(process: Process, rng: np.random.Generator) -> tuple[Array, NDArray[np.intp]]:
     """Log costs and places of all trials, each of shape (blocks, twins)."""
     twins, blocks = len(process.conditions), process.rounds * process.blocks
-    is_encrypted = np.array([c.role in (Role.TREATMENT, Role.BB) for c in process.conditions])
+    is_encrypted = np.array([c.role in ENCRYPTED for c in process.conditions])
     seed = int(rng.integers(1 << 62))
     orders = np.array([block_order(seed, block, twins) for block in range(blocks)])
     places = np.argsort(orders, axis=1)
@@ -152,7 +152,8 @@ def _noise(process: Process, rng: np.random.Generator, is_encrypted: NDArray[np.
 
 def _luck(process: Process, rng: np.random.Generator, is_encrypted: NDArray[np.bool_]) -> Array:
     sd = process.luck_sd * np.where(is_encrypted, process.encrypted_luck, 1.0)
-    luck = sd * rng.normal(size=(process.rounds, len(is_encrypted)))
+    size = (process.rounds, len(is_encrypted))
+    luck = sd * (rng.normal(size=size) if process.luck == "normal" else rng.choice([-1.0, 1.0], size))
     if process.odd_one_of:
         first = {"encrypted": int(np.argmax(is_encrypted)), "plain": 0}.get(process.odd)
         for start in range(0, process.rounds, process.odd_one_of):

@@ -24,7 +24,12 @@ NOISES: tuple[Noise, ...] = ("t", "gamma")
 BASELINE = Condition((("cipher", "none"),), Role.BASELINE)
 AA = Condition((("cipher", "none"),), Role.AA)
 TREATMENT = Condition((("cipher", "aes-256"),), Role.TREATMENT)
-TWINS = (BASELINE, AA, TREATMENT)
+BB = Condition((("cipher", "aes-256"),), Role.BB)
+TWINS = (BASELINE, AA, TREATMENT, BB)
+THREE = (BASELINE, AA, TREATMENT)
+"""Without a B/B twin, as in a round that has no room for it."""
+
+ENCRYPTED = (Role.TREATMENT, Role.BB)
 HEAVIER = Condition((("cipher", "aes-256-heavier"),), Role.TREATMENT)
 """A second treatment, to be held against the first."""
 
@@ -129,7 +134,7 @@ def simulate(
         aa_log_ratio: the truth of the A/A twin; where it is not 0, the twins are unsound.
         heavier: the truth of `HEAVIER`, where it is among the conditions, over the other treatment.
     """
-    treated = np.array([c.role is Role.TREATMENT for c in conditions])
+    treated = np.array([c.role in ENCRYPTED for c in conditions])
     noisier = np.where(treated, machine.treatment_noise, 1.0)
     luckier = np.where(treated, machine.treatment_luck, 1.0)[:, None]
     aside = np.array([{AA: aa_log_ratio, HEAVIER: heavier}.get(c, 0.0) for c in conditions])

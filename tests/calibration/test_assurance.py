@@ -15,18 +15,21 @@ from functools import cache
 import numpy as np
 import pytest
 
+from calibration.grid import answer_of
 from calibration.simulation import TREATMENT, Machine, settings, simulate
 from tdelta.inference import judge, width
 from tdelta.inference.assurance import right_decision
+from tdelta.inference.decisions import decide_means
 from tdelta.inference.planning import Asked, Draws, MeasuredRun, PlannedRun, Prediction, RoundsDesign, predict, prospect
 from tdelta.inference.planning.runs import seen
+from tdelta.inference.verdicts import grounds_of
 from tdelta.records import Metric
 
 PREDICTED = 400
 FOUND = 200
 ERRORS = 3.0
 BLOCKS = 6
-DESIGN = RoundsDesign(conditions=3, plain=2, blocks=BLOCKS)
+DESIGN = RoundsDesign(conditions=3, plain=2, blocks=BLOCKS, encrypted_twins=1)
 
 
 @dataclass(frozen=True)
@@ -74,16 +77,16 @@ def known(machine: Machine, count: int = PREDICTED) -> Draws:
 
 @cache
 def found(cell: Cell) -> tuple[float, float]:
-    """How often `judge` decides rightly, and how wide its HDI is at the median."""
+    """How often a run decides rightly, and how wide its HDI is at the median; what `judge` says, without the rest."""
     right = right_decision(cell.effect, cell.rope)
     said, widths = [], []
     for index in range(FOUND):
         rng = np.random.default_rng([zlib.crc32(repr(cell).encode()), index])
         trials = simulate(rng, cell.machine, [float(np.log1p(cell.effect))], rounds=cell.rounds, blocks=BLOCKS)
-        verdicts = judge(trials, settings(rope=cell.rope)).verdicts
-        (verdict,) = [v for v in verdicts if v.primary and v.condition == TREATMENT]
-        said.append(verdict.decision is right)
-        widths.append(width(verdict.ratio))
+        answer = answer_of(trials, settings(rope=cell.rope))
+        ratio = answer.posterior.estimate(cell.rope)
+        said.append(decide_means(ratio, grounds_of(answer, cell.rope), cell.rope) is right)
+        widths.append(width(ratio))
     return float(np.mean(said)), float(np.median(widths))
 
 
@@ -138,5 +141,13 @@ def test_from_a_pilot_to_the_width_of_the_run_it_planned() -> None:
     widths = []
     for index in range(60):
         trials = simulate(np.random.default_rng([4712, index]), machine, [0.0], rounds=7, blocks=BLOCKS)
-        widths.append(width(judge(trials, settings()).verdicts[0].ratio))
+        widths.append(width(answer_of(trials, settings()).posterior.estimate(0.02)))
     assert float(np.median(predicted)) == pytest.approx(float(np.median(widths)), rel=0.2)
+
+
+def test_what_is_simulated_is_what_judge_says() -> None:
+    trials = simulate(np.random.default_rng(4713), CELLS[0].machine, [0.03], rounds=5, blocks=BLOCKS)
+    (verdict,) = [v for v in judge(trials, settings(rope=0.01)).verdicts if v.primary and v.condition == TREATMENT]
+    answer = answer_of(trials, settings(rope=0.01))
+    assert answer.posterior.estimate(0.01) == verdict.ratio
+    assert decide_means(verdict.ratio, grounds_of(answer, 0.01), 0.01) is verdict.decision

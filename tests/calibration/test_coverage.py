@@ -1,81 +1,109 @@
-"""tdelta's intervals hold the truth as often as they say, and the same test catches a model that is too sure."""
+"""tdelta's intervals hold the truth as often as they say, and the same test catches a model that is too sure.
+
+Cells stop as soon as it is clear (`calibration.sequential`): a model at the edge of what is asked fails a cell at most
+once in 10,000 times, and intervals half as wide pass none of them but once in a thousand.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import chain, islice
 
 import numpy as np
 import pytest
 
 from calibration.harness import (
-    LEAST_COVERAGE,
+    FALSE_ALARM,
     LOG_RATIOS,
     MACHINES,
+    MISSED,
     MOST_POOLED_COVERAGE,
-    Tally,
-    contrasted,
+    Pair,
+    answers,
+    contrasts,
     fixed_rounds,
     gated,
+    is_missed,
     plain_twins,
-    stopped_on_precision,
-    transaction_types,
+    stopping_on_precision,
+    tally,
+    types,
 )
+from calibration.sequential import broken, settled
 from calibration.simulation import BASELINE, TREATMENT, Machine
-from tdelta.inference import judging, verdicts
-from tdelta.inference.posterior import Mixture, Posterior, as_posterior, posterior
+from tdelta.inference import verdicts
+from tdelta.inference.fits import Answer
+from tdelta.inference.posterior import Mixture, Posterior, as_posterior
 
 EXPERIMENTS = 200
 HALF_AS_MANY = EXPERIMENTS // 2
-"""Of a model that is twice too sure, which covers some 67 times in 100, half of the experiments already tell."""
+GATES = 60
+"""Of a gate that is twice too sure, which is wrong some 13 times in 100 on either side, as many already tell."""
 
-MOST_WRONG_GATES = 0.04
-"""On each side. Five looks at 0.5 % a side are at most 2.5 %; 1000 experiments measured 1.6 % where luck is 1 %, and
-then more than 8 of 200 come by chance once in 190 times."""
+MOST_WRONG_GATES = 0.067
+"""Of `GATES` on each side: four. Of a gate that is wrong in 1.5 %, more come once in 600 times."""
+
+POOLED = 30
+"""Experiments of a cell where cells are added up: of 480 fewer than five misses come by chance once in 500 times, where
+3 % are missed."""
+
+LOOKING = 60
+"""Experiments that look after each round, and so cost several."""
 
 
-def _rescaled(data: Mixture, factor: float) -> Mixture:
-    return Mixture(data.weights, data.mean + factor * (data.means - data.mean), factor * data.sds)
+def _rescale(monkeypatch: pytest.MonkeyPatch, factor: float) -> None:
+    """Make every posterior of a ratio of means so many times as wide about its median."""
+    honest: Callable[[Answer], Posterior] = Answer.posterior.func  # type: ignore[attr-defined]
+
+    def rescaled(answer: Answer) -> Posterior:
+        found = honest(answer)
+        middle = found.quantile(0.5)
+        return Posterior(middle + factor * (found.theta - middle), found.cumulative)
+
+    monkeypatch.setattr(Answer, "posterior", property(rescaled))
 
 
-def _pooled(found: list[Tally]) -> float:
-    return float(np.mean([tally.covered for tally in found]))
+def _pooled_coverage(cells: Iterator[Iterator[Pair]]) -> float:
+    return 1.0 - float(
+        np.mean([is_missed(pair) for pair in chain.from_iterable(islice(cell, POOLED) for cell in cells)])
+    )
 
 
+@pytest.mark.parametrize("log_ratio", LOG_RATIOS)
 @pytest.mark.parametrize("machine", MACHINES, ids=lambda m: m.name)
-def test_the_95_percent_hdi_holds_the_truth_about_95_times_in_100(machine: Machine) -> None:
-    found = [fixed_rounds(machine, log_ratio, EXPERIMENTS) for log_ratio in LOG_RATIOS]
-    assert all(tally.is_covered for tally in found)
-    assert _pooled(found) <= MOST_POOLED_COVERAGE
-    assert found[LOG_RATIOS.index(0.0)].false_alarms <= 0.025
+def test_the_95_percent_hdi_holds_the_truth_about_95_times_in_100(machine: Machine, log_ratio: float) -> None:
+    assert broken([MISSED, FALSE_ALARM], answers(machine, log_ratio)) == []
 
 
+def test_intervals_are_not_much_wider_than_they_need_be() -> None:
+    assert _pooled_coverage(answers(m, ratio) for m in MACHINES for ratio in LOG_RATIOS) <= MOST_POOLED_COVERAGE
+
+
+@pytest.mark.parametrize("heavier", [0.0, 0.05, 0.3, 1.5])
 @pytest.mark.parametrize("luck_sd", [0.003, 0.01])
-def test_a_contrast_of_two_treatments_holds_the_truth_as_often(luck_sd: float) -> None:
-    machine = Machine(luck_sd=luck_sd)
-    found = [contrasted(machine, 0.5, heavier, EXPERIMENTS) for heavier in (0.0, 0.05, 0.3, 1.5)]
-    assert all(tally.is_covered for tally in found)
-    assert _pooled(found) <= MOST_POOLED_COVERAGE
+def test_a_contrast_of_two_treatments_holds_the_truth_as_often(luck_sd: float, heavier: float) -> None:
+    assert broken([MISSED], contrasts(Machine(luck_sd=luck_sd), 0.5, heavier)) == []
 
 
 @pytest.mark.parametrize("log_ratio", [0.0, 0.05])
 @pytest.mark.parametrize("luck_sd", [0.003, 0.01])
 def test_stopping_on_precision_keeps_coverage_and_false_alarms(luck_sd: float, log_ratio: float) -> None:
     machine = Machine(trial_sd=0.03, luck_sd=luck_sd)
-    found, rounds = stopped_on_precision(machine, log_ratio, EXPERIMENTS, precision=0.03, most=10)
-    assert 3.5 < rounds < 9.0, "the rule hardly had a choice, so little was tested"
-    assert found.is_covered
-    assert found.false_alarms <= 0.025
-    assert abs(found.bias) <= 0.25
+    found = list(islice(stopping_on_precision(machine, log_ratio, precision=0.03, most=10), LOOKING))
+    assert 3.2 < np.mean([one.rounds for one in found]) < 9.0, "the rule hardly had a choice, so little was tested"
+    assert broken([MISSED, FALSE_ALARM], [one.pair for one in found]) == []
+    assert abs(tally(one.pair for one in found).bias) <= 0.35
 
 
 def test_stopping_at_a_tenth_of_a_large_overhead_keeps_coverage() -> None:
-    found, rounds = stopped_on_precision(Machine(luck_sd=0.01), 0.8, EXPERIMENTS, most=16)
-    assert 3.5 < rounds < 14.0, "the rule hardly had a choice, so little was tested"
-    assert found.is_covered
-    assert abs(found.bias) <= 1.0
+    found = list(islice(stopping_on_precision(Machine(luck_sd=0.01), 0.8, most=16), LOOKING))
+    assert 3.2 < np.mean([one.rounds for one in found]) < 14.0, "the rule hardly had a choice, so little was tested"
+    assert broken([MISSED], [one.pair for one in found]) == []
+    assert abs(tally(one.pair for one in found).bias) <= 1.4
 
 
-@pytest.mark.parametrize("luck_sd", [0.003, 0.01])
-def test_a_gate_at_its_edge_is_seldom_wrong_on_either_side(luck_sd: float) -> None:
-    found = gated(Machine(trial_sd=0.03, luck_sd=luck_sd), 0.05, EXPERIMENTS, budget=0.05)
+def test_a_gate_at_its_edge_is_seldom_wrong_on_either_side() -> None:
+    found = gated(Machine(trial_sd=0.03, luck_sd=0.01), 0.05, GATES, budget=0.05)
     assert found.over <= MOST_WRONG_GATES
     assert found.within <= MOST_WRONG_GATES
 
@@ -88,64 +116,55 @@ def test_a_gate_answers_where_the_truth_is_clear_of_the_budget() -> None:
 
 @pytest.mark.parametrize("machine", MACHINES, ids=lambda m: m.name)
 def test_sound_twins_are_hardly_ever_called_unsound(machine: Machine) -> None:
-    assert plain_twins(machine, 0.0, EXPERIMENTS).unsound <= 0.025
+    assert plain_twins(machine, 0.0, HALF_AS_MANY).unsound <= 0.03
 
 
 def test_twins_that_differ_by_far_more_than_the_rope_are_called_unsound() -> None:
     assert plain_twins(Machine(trial_sd=0.01), 0.05, 40).unsound > 0.8
 
 
-def test_two_conditions_without_an_aa_twin_are_covered_too() -> None:
-    assert fixed_rounds(Machine(luck_sd=0.01), 0.05, EXPERIMENTS, conditions=(BASELINE, TREATMENT)).is_covered
+def test_two_conditions_without_twins_are_covered_too() -> None:
+    assert broken([MISSED], answers(Machine(luck_sd=0.01), 0.05, conditions=(BASELINE, TREATMENT))) == []
 
 
 def test_a_single_round_never_covers_less_than_promised() -> None:
-    found = fixed_rounds(Machine(trial_sd=0.02, luck_sd=0.01), 0.0, EXPERIMENTS, rounds=[1])
-    assert found.covered >= LEAST_COVERAGE
+    assert broken([MISSED], answers(Machine(trial_sd=0.02, luck_sd=0.01), 0.0, rounds=[1])) == []
 
 
 @pytest.mark.parametrize(("luck_sd", "spread"), [(0.003, 0.02), (0.01, 0.2)])
 def test_pooled_transaction_types_are_covered(luck_sd: float, spread: float) -> None:
-    assert transaction_types(Machine(luck_sd=luck_sd), spread, EXPERIMENTS).is_covered
+    """Types of an experiment share its instances: what an experiment says counts as one, at its first type."""
+    first = (pairs[0] for pairs in types(Machine(luck_sd=luck_sd), spread))
+    assert broken([MISSED], first) == []
 
 
 @pytest.mark.parametrize("log_ratio", LOG_RATIOS)
 def test_a_model_that_is_twice_too_sure_is_caught(log_ratio: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    def overconfident(data: Mixture) -> Posterior:
-        return posterior(_rescaled(data, 0.5))
-
-    monkeypatch.setattr(judging, "posterior", overconfident)
+    _rescale(monkeypatch, 0.5)
     for machine in MACHINES:
-        found = fixed_rounds(machine, log_ratio, HALF_AS_MANY)
-        assert not found.is_covered
-        assert found.covered < 0.85
+        faults, seen = settled([MISSED], answers(machine, log_ratio))
+        assert faults
+        assert len(seen) < EXPERIMENTS
 
 
 def test_a_gate_that_is_twice_too_sure_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    def overconfident(data: Mixture) -> Posterior:
-        return posterior(_rescaled(data, 0.5))
-
-    monkeypatch.setattr(judging, "posterior", overconfident)
-    found = gated(Machine(trial_sd=0.03, luck_sd=0.01), 0.05, HALF_AS_MANY, budget=0.05)
+    _rescale(monkeypatch, 0.5)
+    found = gated(Machine(trial_sd=0.03, luck_sd=0.01), 0.05, GATES, budget=0.05)
     assert found.over > MOST_WRONG_GATES
     assert found.within > MOST_WRONG_GATES
 
 
 def test_a_model_that_is_twice_too_unsure_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    def timid(data: Mixture) -> Posterior:
-        return posterior(_rescaled(data, 2.0))
-
-    monkeypatch.setattr(judging, "posterior", timid)
-    machine = Machine(luck_sd=0.01)
-    assert _pooled([fixed_rounds(machine, log_ratio, EXPERIMENTS) for log_ratio in LOG_RATIOS]) > MOST_POOLED_COVERAGE
+    _rescale(monkeypatch, 2.0)
+    assert _pooled_coverage(answers(m, 0.0) for m in MACHINES) > MOST_POOLED_COVERAGE
 
 
 def test_pooled_types_that_are_twice_too_sure_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     def overconfident(data: Mixture) -> Posterior:
-        return as_posterior(_rescaled(data, 0.5))
+        return as_posterior(Mixture(data.weights, data.mean + 0.5 * (data.means - data.mean), 0.5 * data.sds))
 
     monkeypatch.setattr(verdicts, "as_posterior", overconfident)
-    assert not transaction_types(Machine(luck_sd=0.01), 0.2, HALF_AS_MANY).is_covered
+    assert broken([MISSED], (pairs[0] for pairs in types(Machine(luck_sd=0.01), 0.2)))
 
 
 def test_the_same_seed_gives_the_same_figures() -> None:

@@ -1,4 +1,4 @@
-"""tdelta's two stages against NUTS on the whole model: rounds, several conditions, transaction types pooled."""
+"""tdelta's two stages against NUTS on the whole model of typical costs: rounds, conditions, types pooled."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 
 from tdelta.inference import judge
-from tdelta.inference.judging import look
+from tdelta.inference.costs import panels
+from tdelta.inference.fits import fit_metrics
 from tdelta.records import Estimate, Role
 
 from .chains import Chains
 from .nuts import experiment, sample
-from .simulation import AA, BASELINE, HEAVIER, TREATMENT, Machine, settings, simulate
+from .simulation import AA, BASELINE, HEAVIER, THREE, TREATMENT, Machine, settings, simulate
 
 ERRORS = 4.0
 """Monte-Carlo errors that two right answers may be apart: one comparison in 16,000 fails by chance."""
@@ -34,7 +35,9 @@ def test_the_rounds_model_agrees_with_nuts() -> None:
     trials = simulate(np.random.default_rng(5), machine, [0.05], rounds=4, conditions=conditions, heavier=0.6)
     found = sample("rounds", experiment(trials))
     assert found.diverged == 0
-    ours = {condition: estimate for condition, estimate, _ in look(trials, settings(conditions))}
+    asked = settings(conditions)
+    fit = fit_metrics(panels(trials, asked), (asked.metric,))[asked.metric]
+    ours = {answer.condition: answer.typical_posterior.estimate(asked.rope) for answer in fit.answers()}
     judged = sorted((c for c in conditions if c.role is Role.TREATMENT), key=lambda c: c.key)
     for condition, theirs in zip(judged, found.chains, strict=True):
         assert_agree(ours[condition], theirs, middle=0.2, width=1 / 6, what=condition.key)
@@ -43,9 +46,9 @@ def test_the_rounds_model_agrees_with_nuts() -> None:
 def test_pooled_transaction_types_agree_with_nuts() -> None:
     truths = [0.02, 0.06, 0.25]
     machine = Machine(trial_sd=0.03, noise="gamma", luck_sd=0.005)
-    trials = simulate(np.random.default_rng(7), machine, truths, rounds=4, own_luck=0.0)
+    trials = simulate(np.random.default_rng(7), machine, truths, rounds=4, own_luck=0.0, conditions=THREE)
     found = sample("types", experiment(trials))
-    verdicts = {v.transaction: v.ratio for v in judge(trials, settings()).verdicts}
+    verdicts = {v.transaction: v.ratio for v in judge(trials, settings(THREE)).verdicts}
     names = sorted(trials[0].measurement.transactions)
     assert len(names) == len(found.chains) == len(truths)
     for name, theirs in zip(names, found.chains, strict=True):
