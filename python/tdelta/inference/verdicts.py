@@ -7,7 +7,7 @@ what the baseline would have cost under the condition. So the two values and the
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 
 from tdelta.inference.costs import Panel, realised_ratio
@@ -22,7 +22,7 @@ from tdelta.inference.decisions import (
     gate_reason,
     reason,
 )
-from tdelta.inference.fits import Answer, CostFit, Fitted
+from tdelta.inference.fits import PLAIN, Answer, CostFit, Fitted
 from tdelta.inference.pooling import pool, type_estimates
 from tdelta.inference.posterior import (
     as_posterior,
@@ -33,6 +33,12 @@ from tdelta.inference.posterior import (
 from tdelta.records import Condition, Decision, Estimate, Metric, Role, RunSettings, Verdict
 
 ALL_TRANSACTIONS = "all"
+
+_MOST_FITS = 60
+"""Of rounds times conditions: in longer runs only the extreme rounds are left out, since fitting takes its time."""
+
+_MOST_ROUNDS = 40
+"""Of a run any of whose rounds are left out: of more, a round is too little to make a verdict."""
 
 
 def metric_verdicts(fit: CostFit, metric: Metric, rope: float) -> Iterator[Verdict]:
@@ -186,26 +192,45 @@ def with_single_rounds(verdicts: Iterable[Verdict], fit: CostFit, settings: RunS
         settings: the run's.
     """
     found = tuple(verdicts)
-    answered = any(v.decision not in (Decision.UNDECIDED, Decision.UNSOUND) for v in found)
-    rounds = max((len(f.means.blocks) for f, _ in fit.parts), default=0) if answered else 0
-    others = [_decisions(fit.without_round(left_out), settings) for left_out in range(rounds)] if rounds > 1 else []
+    answered = {v.condition for v in found if v.decision not in (Decision.UNDECIDED, Decision.UNSOUND)}
+    rounds = max((len(f.means.blocks) for f, _ in fit.parts), default=0)
+    others = {
+        left_out: _decisions(fit.without_round(left_out), settings) for left_out in _rounds_to_leave_out(fit, answered)
+    }
     for verdict in found:
-        reasons = tuple(_single_round(verdict, rounds, others)) if verdict.decision is not Decision.UNDECIDED else ()
+        reasons = tuple(_single_round(verdict, rounds, others)) if verdict.condition in answered else ()
         yield replace(verdict, reasons=(*verdict.reasons, *reasons))
+
+
+def _rounds_to_leave_out(fit: CostFit, answered: Set[Condition]) -> list[int]:
+    """The rounds that may make a verdict alone; in long runs those in which a condition cost most and least over plain."""
+    found: set[int] = set()
+    for fitted, _ in fit.parts:
+        means, plain = fitted.means, fitted.plain(*PLAIN)
+        if not 1 < len(means.blocks) <= _MOST_ROUNDS:
+            continue
+        if len(means.blocks) * len(answered) <= _MOST_FITS:
+            found |= set(range(len(means.blocks)))
+            continue
+        for at, column in enumerate(fitted.columns):
+            if column in answered:
+                contrast = means.means[:, at] - means.means[:, plain].mean(axis=1)
+                found |= {int(contrast.argmax()), int(contrast.argmin())}
+    return sorted(found)
 
 
 def _decisions(fit: CostFit, settings: RunSettings) -> dict[str, Decision]:
     return {a.condition.key: _primary(a, settings).decision for a in fit.answers() if a.condition.role.is_judged}
 
 
-def _single_round(verdict: Verdict, rounds: int, others: Sequence[Mapping[str, Decision]]) -> Iterator[str]:
+def _single_round(verdict: Verdict, rounds: int, others: Mapping[int, Mapping[str, Decision]]) -> Iterator[str]:
     if rounds == 1:
         yield "one round makes this verdict: there is no other to hold it against"
     makers: dict[Decision, list[int]] = {}
-    for left_out, decisions in enumerate(others, start=1):
+    for left_out, decisions in others.items():
         decision = decisions.get(verdict.condition.key, verdict.decision)
         if decision is not verdict.decision:
-            makers.setdefault(decision, []).append(left_out)
+            makers.setdefault(decision, []).append(left_out + 1)
     for decision, numbers in makers.items():
         if len(numbers) == 1:
             yield f"round {numbers[0]} makes this verdict: without it, it is {decision.value}"
