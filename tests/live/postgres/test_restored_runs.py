@@ -16,7 +16,7 @@ from .own import ROOT_PASSWORD, install, programs, root, running
 
 SHORT = (
     *("--engine", "postgres", "--no-aa-twin", "--no-bb-twin", "--trial-seconds", "0.1", "--blocks", "2"),
-    *("--rounds", "1..1", "--max-time", "120s"),
+    *("--rounds", "1..1", "--max-time", "240s"),
 )
 ROWS = 5000
 SHOP = (
