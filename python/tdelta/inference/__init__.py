@@ -8,7 +8,7 @@ costs and speaks in ratios; the unit of evidence is the trial in its block, neve
 """
 
 from tdelta.inference.decisions import decide, decide_gate, worst
-from tdelta.inference.judging import Judgement, judge, look
+from tdelta.inference.judging import Judgement, gate_answered, judge, look
 from tdelta.inference.pictures import Density, PairedRatios, complete_blocks, densities, paired_ratios
 from tdelta.inference.serving import bottleneck, cache_cautions, server_measures
 from tdelta.inference.simulated import Held, held
@@ -35,6 +35,7 @@ __all__ = [
     "decide_gate",
     "densities",
     "enough",
+    "gate_answered",
     "gate_decided",
     "held",
     "is_gate_look",

@@ -110,6 +110,17 @@ def _metrics(settings: RunSettings) -> tuple[Metric, ...]:
     return tuple(metric for metric in Metric if metric not in left_out)
 
 
+def gate_answered(trials: Iterable[Trial], settings: RunSettings) -> bool:
+    """Whether primary verdicts answer the budget: all are within it, or one is over it, which no other can mend.
+
+    `look` knows the intervals alone; what stalls leave open is known to the verdicts.
+    """
+    found = panels(trials, settings)
+    fit = fit_metrics(found, (settings.metric,), settings.luck)[settings.metric]
+    decisions = [verdict.decision for verdict in primary_verdicts(found, fit, settings)]
+    return Decision.OVER in decisions or all(d is Decision.WITHIN for d in decisions)
+
+
 def look(
     trials: Iterable[Trial], settings: RunSettings, *, precision: float = LEAST_WIDTH
 ) -> tuple[tuple[Condition, Estimate, float], ...]:

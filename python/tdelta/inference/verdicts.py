@@ -203,7 +203,7 @@ def with_single_rounds(verdicts: Iterable[Verdict], fit: CostFit, settings: RunS
 
 
 def _rounds_to_leave_out(fit: CostFit, answered: Set[Condition]) -> list[int]:
-    """The rounds that may make a verdict alone; in long runs those in which a condition cost most and least over plain."""
+    """The rounds that may make a verdict alone; in long runs those in which a condition cost most and least."""
     found: set[int] = set()
     for fitted, _ in fit.parts:
         means, plain = fitted.means, fitted.plain(*PLAIN)

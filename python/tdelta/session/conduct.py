@@ -21,7 +21,7 @@ from tdelta.design import fresh_seed
 from tdelta.design.layout import PLAIN
 from tdelta.driver import MakeTwins, TwinFolder, Twins, signals, sweep
 from tdelta.errors import ServerLost, StorageFault, TdeltaError, TimeFault, UsageError
-from tdelta.inference import enough, judge, look
+from tdelta.inference import enough, gate_answered, judge, look
 from tdelta.inference.ledger import ledgers, may_have_much_rest
 from tdelta.inference.tails import tail_measures
 from tdelta.measure import library_versions, machine_facts
@@ -399,6 +399,8 @@ class _Session:
         with self._pace.timed(Stage.LOOK):
             looks = look(self._trials, self._plan.settings)
         precise = enough(looks, budget=request.budget, rounds_done=done, first_look=request.min_rounds)
+        if precise and request.budget is not None:
+            precise = gate_answered(self._trials, self._plan.settings)
         used_up = request.max_rounds is not None and done >= request.max_rounds
         late = self._clock.left() < needed + self._pace.closing()
         self._observe(Look(number, looks, self._clock.left(), precise or used_up or late))
