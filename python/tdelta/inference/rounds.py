@@ -227,29 +227,34 @@ def _stratum_grid(means: InstanceMeans, thetas: NDArray[np.intp], conditions: tu
     are taken to differ as plain ones do, and their noise as it was found.
     """
     own = {int(means.kinds[thetas == c + 1][0]) for c in conditions} - {0}
-    log_weights, variance = _variances(means, own, nodes)
-    there = means.blocks > 0
+    # Rounds with as many blocks of the same twins weigh alike: of each such set two sums hold all that they say.
+    blocks, of_round, rounds = np.unique(means.blocks, axis=0, return_inverse=True, return_counts=True)
+    is_alike = np.equal.outer(np.arange(len(blocks)), of_round.ravel()).astype(np.float64)
+    sums = is_alike @ means.means
+    products = np.einsum("pr,rk,rl->pkl", is_alike, means.means, means.means)
+    log_weights, variance = _variances(means, blocks, own, nodes)
+    there = blocks > 0
     precision = np.where(there, 1.0 / variance, 0.0)
     total = precision.sum(axis=-1)
     is_of = np.equal.outer(thetas, 1 + np.arange(int(thetas.max()))).astype(np.float64)
-    weighted = (precision * means.means).sum(axis=-1)
     by_theta = precision @ is_of
     # An instance is of one theta at most, so the first term is diagonal.
-    information = by_theta.sum(axis=-2)[..., None] * np.eye(is_of.shape[1])
-    information = information - np.swapaxes(by_theta / total[..., None], -1, -2) @ by_theta
-    score = (precision * means.means).sum(axis=-2) @ is_of
-    score = score - np.einsum("...rj,...r->...j", by_theta, weighted / total)
+    information = (rounds @ by_theta)[..., None] * np.eye(is_of.shape[1])
+    information = information - np.swapaxes(by_theta * (rounds / total)[..., None], -1, -2) @ by_theta
+    score = (precision * sums).sum(axis=-2) @ is_of
+    score = score - np.einsum("...pj,...p->...j", by_theta, (precision * sums).sum(axis=-1) / total)
     inverse = np.linalg.inv(information)
     theta = np.einsum("...jl,...l->...j", inverse, score)
-    squares = (precision * means.means**2).sum(axis=(-2, -1)) - (weighted**2 / total).sum(axis=-1)
+    squares = (precision * np.diagonal(products, axis1=1, axis2=2)).sum(axis=(-2, -1))
+    squares = squares - (np.einsum("...pk,pkl,...pl->...p", precision, products, precision) / total).sum(axis=-1)
     squares = squares - (theta * score).sum(axis=-1)
-    determinant = np.where(there, np.log(variance), 0.0).sum(axis=(-2, -1)) + np.log(total).sum(axis=-1)
+    determinant = (np.where(there, np.log(variance), 0.0).sum(axis=-1) + np.log(total)) @ rounds
     determinant = determinant - np.linalg.slogdet(inverse)[1]
     return _Grid(log_weights - 0.5 * (determinant + np.maximum(squares, 0.0)), theta, inverse)
 
 
-def _variances(means: InstanceMeans, own: set[int], nodes: Nodes) -> tuple[FloatArray, FloatArray]:
-    """Log prior weight of each node (T, rho, sigma plain, sigma own), and the variance of each instance there."""
+def _variances(means: InstanceMeans, blocks: FloatArray, own: set[int], nodes: Nodes) -> tuple[FloatArray, FloatArray]:
+    """Log prior weight of each node (T, rho, sigma plain, sigma own), and the variance of instances there."""
     tau2 = tau_grid(nodes.tau)[:, None, None, None] ** 2
     rho2, rho_weights = rho_nodes(nodes.rho if own else 1)
     plain, plain_weights = sigma_nodes(means.variance[0], float(means.df[0]), nodes.sigma)
@@ -260,8 +265,8 @@ def _variances(means: InstanceMeans, own: set[int], nodes: Nodes) -> tuple[Float
     found = float(means.variance[focus])
     factor = others / found if df > 0 and found > 0 else None
     shape = (nodes.tau, len(rho2), len(plain), len(others))
-    variance = np.empty((*shape, *means.means.shape))
-    blocks = np.maximum(means.blocks, 1.0)
+    variance = np.empty((*shape, *blocks.shape))
+    counted = np.maximum(blocks, 1.0)
     for column, kind in enumerate(means.kinds):
         noise = plain[:, None]
         if kind in own:
@@ -269,6 +274,6 @@ def _variances(means: InstanceMeans, own: set[int], nodes: Nodes) -> tuple[Float
         elif kind != 0 and means.df[kind] > 0:
             noise = np.full((1, 1), means.variance[kind])
         effect = tau2 * rho2[None, :, None, None] if kind in own else tau2
-        variance[..., column] = effect[..., None] + np.broadcast_to(noise, shape)[..., None] / blocks[:, column]
+        variance[..., column] = effect[..., None] + np.broadcast_to(noise, shape)[..., None] / counted[:, column]
     log_weights = rho_weights[None, :, None, None] + plain_weights[None, None, :, None] + other_weights
     return np.broadcast_to(log_weights, shape), variance
