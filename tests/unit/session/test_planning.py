@@ -258,7 +258,7 @@ def test_a_dry_run_that_will_be_cut_short_says_so() -> None:
 
 
 def test_a_dry_run_names_all_that_there_is_no_room_for(tmp_path: Path) -> None:
-    told = dry_run(RunRequest(size_bytes=10**13, directory=tmp_path, bb_twin=False))
+    told = dry_run(RunRequest(size_bytes=10**13, directory=tmp_path))
     time, disk, memory = told.faults
     assert re.match(r"--max-time: expected at least (\d+) h, found 85 s: .*; give --max-time \1h, or take less", time)
     assert "of free disk space, found" in disk
