@@ -217,7 +217,7 @@ def plain_twins(
         asked = settings(budget=budget)
         of = panels(trials, asked)
         fit = fit_metrics(of, (asked.metric,))[asked.metric]
-        floors = noise_floors(fit, asked.metric, asked.rope)
+        floors = noise_floors(fit, asked)
         verdicts = tuple(primary_verdicts(of, fit, asked))
         checked = with_unsound(verdicts, floors, alike_checks(floors, verdicts, asked, places(of)))
         (aa_floor,) = (floor for floor in floors if floor.condition is None)

@@ -91,9 +91,17 @@ class Fitted:
         """Mean cost of the plain twins, both where there are two, in the metric's unit."""
         return float(self.costs[:, self.plain(*PLAIN)].mean())
 
-    def without_round(self, left_out: int) -> Fitted:
-        """The same without one of its rounds, counted from 0."""
-        return replace(self, means=self.means.without_round(left_out))
+    @property
+    def round_numbers(self) -> tuple[int, ...]:
+        """The run's number of each round of the fit, from 0."""
+        return tuple(int(number) for number in np.unique(self.panel.rounds[self.blocks]))
+
+    def without_round(self, number: int) -> Fitted:
+        """The same without the run's round of this number; as it is where that is its only one, or none of its own."""
+        numbers = self.round_numbers
+        if number not in numbers or len(numbers) == 1:
+            return self
+        return replace(self, means=self.means.without_round(numbers.index(number)))
 
 
 def treatment_of(condition: Condition) -> Condition:
@@ -219,10 +227,9 @@ class CostFit:
         for answer in self.answers():
             yield answer.fitted, answer.condition, answer.mixture
 
-    def without_round(self, left_out: int) -> CostFit:
-        """The same without the round of this number, counted from 0 among the rounds of the first stratum."""
-        strata = [f.without_round(left_out) for f, _ in self.parts if len(f.means.blocks) > left_out]
-        return fit_strata((f for f in strata if len(f.means.blocks)), *self.plain, luck=self.luck)
+    def without_round(self, number: int) -> CostFit:
+        """The same without the run's round of this number, from 0."""
+        return fit_strata((fitted.without_round(number) for fitted, _ in self.parts), *self.plain, luck=self.luck)
 
 
 def _answers(fitted: Fitted, contrasts: Contrasts) -> Iterator[Answer]:

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from tdelta.inference.decisions import interval_words
+from tdelta.inference.decisions import decide_means, interval_words
 from tdelta.inference.fits import PLAIN, Answer, CostFit, fit_labelled, fit_strata, treatment_of
 from tdelta.records import (
     CheckState,
@@ -31,34 +31,39 @@ AA_CHECK = "a/a twins are alike"
 BB_CHECK = "b/b twins are alike"
 
 
-def noise_floors(fit: CostFit, metric: Metric, rope: float) -> tuple[NoiseFloor, ...]:
+def noise_floors(fit: CostFit, settings: RunSettings) -> tuple[NoiseFloor, ...]:
     """Fit again with second twins as conditions of their own: A/A twins, then B/B twins, stratum by stratum."""
+    metric, rope = settings.metric, settings.rope
+    limit = rope if settings.budget is None else min(rope, settings.budget)
     aa, bb = twins_apart(fit), _encrypted_apart(fit)
     found = [
-        _floor(answer, None, metric, rope, aa.luck_median)
+        _floor(answer, None, metric, rope, limit, aa.luck_median)
         for answer in aa.answers()
         if answer.condition.role is Role.AA
     ]
     for _, apart in bb:
         found += [
-            _floor(answer, treatment_of(answer.condition), metric, rope, apart.luck_median)
+            _floor(answer, treatment_of(answer.condition), metric, rope, limit, apart.luck_median)
             for answer in apart.answers()
             if answer.condition.role is Role.BB
         ]
     return tuple(found)
 
 
-def _floor(answer: Answer, of: Condition | None, metric: Metric, rope: float, instance_sd: float) -> NoiseFloor:
-    means = answer.fitted.means
+def _floor(
+    answer: Answer, of: Condition | None, metric: Metric, rope: float, limit: float, instance_sd: float
+) -> NoiseFloor:
+    means, estimate = answer.fitted.means, answer.posterior.estimate(rope)
     at = answer.fitted.columns.index(answer.condition)
     return NoiseFloor(
         stratum=answer.fitted.panel.stratum,
         metric=metric,
-        ratio=answer.posterior.estimate(rope),
+        ratio=estimate,
         instance_sd=instance_sd,
         rounds=int((means.blocks[:, at] > 0).sum()),
         blocks=int(means.there[:, at].sum()),
         condition=of,
+        is_apart=decide_means(estimate, grounds_of(answer, limit), limit) in (Decision.COSTLY, Decision.FASTER),
     )
 
 
@@ -105,15 +110,24 @@ def _alike(floor: NoiseFloor, verdicts: Sequence[Verdict], settings: RunSettings
     own = [v for v in verdicts if v.condition.stratum == floor.stratum and floor.condition in (None, v.condition)]
     needed = min((_needed(v, settings, limit) for v in own), default=limit)
     low, high = floor.ratio.hdi95
-    words = interval_words(floor.ratio.hdi95)
-    if low > 1.0 + limit or high < 1.0 - limit:
+    is_outside = low > 1.0 + limit or high < 1.0 - limit
+    if is_outside and floor.is_apart:
         state, where = CheckState.FAILED, f"lies wholly outside ±{100 * limit:g} %, {called}"
     elif low >= 1.0 - needed and high <= 1.0 + needed:
         state, where = CheckState.OK, f"lies within ±{100 * needed:.3g} %, which is what the verdict needs"
-    else:
+    elif high - low > 2.0 * needed or is_outside:
         state, where = CheckState.NOT_SHOWN, f"is too wide: the verdict needs them within ±{100 * needed:.3g} %"
+    else:
+        state, where = CheckState.NOT_SHOWN, f"reaches beyond ±{100 * needed:.3g} %, which is what the verdict needs"
+    if is_outside and not floor.is_apart:
+        where = f"lies outside ±{100 * limit:g} %, {called}, but by few rounds or single trials alone"
     check = AA_CHECK if floor.condition is None else BB_CHECK
-    return Validity(check, state, f"{place}the 95 % HDI of identical twins, {words}, {where}")
+    return Validity(check, state, f"{place}the 95 % HDI of identical twins, {words_of(floor)}, {where}")
+
+
+def words_of(floor: NoiseFloor) -> str:
+    """The interval of a pair of identical twins, for people."""
+    return interval_words(floor.ratio.hdi95)
 
 
 def _needed(verdict: Verdict, settings: RunSettings, limit: float) -> float:

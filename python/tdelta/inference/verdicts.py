@@ -20,6 +20,7 @@ from tdelta.inference.decisions import (
     decide_gate_means,
     decide_means,
     gate_reason,
+    interval_words,
     reason,
 )
 from tdelta.inference.fits import PLAIN, Answer, CostFit, Fitted
@@ -70,8 +71,9 @@ def transaction_verdicts(fits: Mapping[str, CostFit], rope: float) -> Iterator[V
         for answer, of_condition in zip(conditions, mixtures, strict=True):
             for (name, answers), mixed in zip(types.items(), of_condition, strict=True):
                 estimate = as_posterior(mixed).estimate(rope)
-                decision = decide(estimate, rope)
-                verdict = _verdict(answers[0].fitted, answer.condition, Metric.RESPONSE_TIME, estimate, decision, rope)
+                own = next(a for a in answers if a.condition == answer.condition)
+                decision = decide_means(estimate, grounds_of(own, rope), rope)
+                verdict = _verdict(own.fitted, answer.condition, Metric.RESPONSE_TIME, estimate, decision, rope)
                 yield replace(verdict, transaction=name)
 
 
@@ -142,11 +144,10 @@ def _hard_reasons(
 
 def _too_few_stalls(answer: Answer) -> str:
     met, plain = answer.events, answer.plain_events
-    words = (
+    return (
         f"stalls are too few to bound what they cost: {len(met.above)} in {met.trials} trials of this condition,"
         f" {len(plain.above)} in {plain.trials} of the plain twins"
     )
-    return words + (f"; {FEWEST_STALLS:g} alike on one side would do" if 0 < met.effective < FEWEST_STALLS else "")
 
 
 def _cause(answer: Answer, grounds: Grounds) -> str:
@@ -154,9 +155,11 @@ def _cause(answer: Answer, grounds: Grounds) -> str:
     if grounds.rounds < FEWEST_ROUNDS:
         rounds = "1 round" if grounds.rounds == 1 else f"{grounds.rounds} rounds"
         return f"{rounds}: instance effects were hardly measured"
+    if not grounds.has_odd_trials:
+        return f"the typical operation alone does not show it (95 % HDI {interval_words(grounds.typical.hdi95)})"
     met, plain = (len(e.above) + len(e.below) for e in (answer.events, answer.plain_events))
     return (
-        f"trials far from the others: {met} of {answer.events.trials} of this condition, {plain} of"
+        f"outlying trials: {met} of {answer.events.trials} of this condition, {plain} of"
         f" {answer.plain_events.trials} of the plain twins; they may hit one instance and not its twin"
     )
 
@@ -177,9 +180,13 @@ def _primary(answer: Answer, settings: RunSettings) -> Verdict:
     )
     if settings.budget is None:
         return verdict
-    decision = decide_gate_means(verdict.ratio, grounds_of(answer, settings.rope), settings.budget)
-    would = decide_gate(verdict.ratio, settings.budget)
-    hard = () if would is decision else (_too_few_stalls(answer),)
+    grounds, would = grounds_of(answer, settings.rope), decide_gate(verdict.ratio, settings.budget)
+    decision = decide_gate_means(verdict.ratio, grounds, settings.budget)
+    met = len(answer.events.above) + len(answer.plain_events.above)
+    is_left_open = decision is Decision.UNDECIDED and (
+        would is not decision or (met > 0 and decide_gate(grounds.typical, settings.budget) is not decision)
+    )
+    hard = (_too_few_stalls(answer),) if is_left_open else ()
     return replace(verdict, decision=decision, reasons=(gate_reason(verdict.ratio, would, settings.budget), *hard))
 
 
@@ -194,9 +201,7 @@ def with_single_rounds(verdicts: Iterable[Verdict], fit: CostFit, settings: RunS
     found = tuple(verdicts)
     answered = {v.condition for v in found if v.decision not in (Decision.UNDECIDED, Decision.UNSOUND)}
     rounds = max((len(f.means.blocks) for f, _ in fit.parts), default=0)
-    others = {
-        left_out: _decisions(fit.without_round(left_out), settings) for left_out in _rounds_to_leave_out(fit, answered)
-    }
+    others = {number: _decisions(fit.without_round(number), settings) for number in _rounds_to_leave_out(fit, answered)}
     for verdict in found:
         reasons = tuple(_single_round(verdict, rounds, others)) if verdict.condition in answered else ()
         yield replace(verdict, reasons=(*verdict.reasons, *reasons))
@@ -209,13 +214,14 @@ def _rounds_to_leave_out(fit: CostFit, answered: Set[Condition]) -> list[int]:
         means, plain = fitted.means, fitted.plain(*PLAIN)
         if not 1 < len(means.blocks) <= _MOST_ROUNDS:
             continue
+        numbers = fitted.round_numbers
         if len(means.blocks) * len(answered) <= _MOST_FITS:
-            found |= set(range(len(means.blocks)))
+            found |= set(numbers)
             continue
         for at, column in enumerate(fitted.columns):
             if column in answered:
                 contrast = means.means[:, at] - means.means[:, plain].mean(axis=1)
-                found |= {int(contrast.argmax()), int(contrast.argmin())}
+                found |= {numbers[int(contrast.argmax())], numbers[int(contrast.argmin())]}
     return sorted(found)
 
 
@@ -225,7 +231,7 @@ def _decisions(fit: CostFit, settings: RunSettings) -> dict[str, Decision]:
 
 def _single_round(verdict: Verdict, rounds: int, others: Mapping[int, Mapping[str, Decision]]) -> Iterator[str]:
     if rounds == 1:
-        yield "one round makes this verdict: there is no other to hold it against"
+        yield "one round makes this verdict: no other round confirms it"
     makers: dict[Decision, list[int]] = {}
     for left_out, decisions in others.items():
         decision = decisions.get(verdict.condition.key, verdict.decision)

@@ -101,7 +101,8 @@ class NoiseFloor:
     """A second identical twin over the first: what this instrument sees where there is nothing to see.
 
     The A/A twin over its baseline, or (``condition`` is the treatment) the B/B twin over the encrypted one.
-    ``instance_sd`` is the posterior median of an instance's effect, as a share (0.003 is 0.3 %).
+    ``instance_sd`` is the posterior median of a plain instance's effect, as a share (0.003 is 0.3 %). ``is_apart`` says
+    whether a verdict about the second twin would be that it differs, where its interval lies outside the limit.
     """
 
     stratum: int
@@ -111,6 +112,7 @@ class NoiseFloor:
     rounds: int
     blocks: int
     condition: Condition | None = None
+    is_apart: bool = True
 
 
 @dataclass(frozen=True, slots=True)

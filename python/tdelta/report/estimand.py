@@ -93,6 +93,8 @@ def _twin(condition: Condition) -> str:
             return "the identical twin"
         case Role.PLANTED:
             return "the planted twin"
+        case _ if condition.level("cipher") == "none":
+            return "this condition"
         case _:
             return "the encrypted twin"
 

@@ -459,7 +459,7 @@ def _interruptible(interruption: Interruption, clock: Clock, fault: Callable[[],
         clock.ring_at_end()
         yield
     except KeyboardInterrupt:
-        if interruption.is_late:
+        if interruption.is_out_of_time:
             raise fault() from None
         raise
     finally:

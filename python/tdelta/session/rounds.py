@@ -91,6 +91,9 @@ class Interruption:
     def __init__(self) -> None:
         self.requested = False
         self.is_late = False
+        self.is_out_of_time = False
+        """Whether the time was up with nothing to say yet."""
+
         self._armed = False
         self._running: tuple[Twin, ...] = ()
 
@@ -110,6 +113,7 @@ class Interruption:
         """The time is up: a request, too, unless there was one."""
         if not self.requested:
             self.is_late = True
+            self.is_out_of_time = not self._armed
             self.request()
 
     @contextmanager
