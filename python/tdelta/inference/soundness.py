@@ -14,6 +14,7 @@ import numpy as np
 
 from tdelta.inference.decisions import decide_means, interval_words
 from tdelta.inference.fits import PLAIN, Answer, CostFit, fit_labelled, fit_strata, treatment_of
+from tdelta.inference.verdicts import grounds_of
 from tdelta.records import (
     CheckState,
     Condition,
