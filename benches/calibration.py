@@ -6,7 +6,7 @@ expression::
     OMP_NUM_THREADS=1 python benches/calibration.py
     OMP_NUM_THREADS=1 python benches/calibration.py --rows '^gate|luck 1 %'
 
-The grid of processes on which the verdict is checked, and what it breaks, with two processes (some three hours)::
+The grid of processes on which the verdict is checked, and what it breaks, with two processes (some one hour)::
 
     OMP_NUM_THREADS=1 python benches/calibration.py --grid
     OMP_NUM_THREADS=1 python benches/calibration.py --grid --rows '^gate|stalls' --experiments 300

@@ -247,8 +247,7 @@ def few_stalls() -> RunResult:
     """The same met too rarely for a verdict, and carry-over within a block."""
     reasons = (
         "the 95 % HDI -0.6 … +9.4 % reaches over an edge of the ROPE, ±2 %",
-        "stalls are too few to bound what they cost: 2 in 120 trials of this condition, 0 in 120 of the plain twins; 5"
-        " alike on one side would do",
+        "stalls are too few to bound what they cost: 2 in 120 trials of this condition, 0 in 120 of the plain twins",
     )
     head = verdict(
         estimate(1.044, 0.05), Decision.UNDECIDED, primary=True, reasons=reasons, typical=estimate(1.004, 0.008)

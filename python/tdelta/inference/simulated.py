@@ -23,8 +23,8 @@ class Held:
     most: int
 
 
-_HELD = {1: Held(93, 100), 2: Held(91, 100)}
-_ROUNDS_ENOUGH = Held(80, 100)
+_HELD = {1: Held(99, 100), 2: Held(99, 100)}
+_ROUNDS_ENOUGH = Held(93, 100)
 
 
 def held(rounds: int) -> Held:
