@@ -123,7 +123,7 @@ def interval_words(interval: tuple[float, float]) -> str:
 def percent_words(ratio: float) -> str:
     """``1.024`` as ``+2.4``, never ``-0.0``."""
     rounded = round(100.0 * (ratio - 1.0), 1)
-    return f"{rounded or 0.0:+.1f}"
+    return f"{rounded or 0.0:+.1f}".replace("-", "\N{MINUS SIGN}")
 
 
 def reason(estimate: Estimate, decision: Decision, rope: float) -> str:

@@ -110,7 +110,10 @@ class Profiling:
             return ""
         if self._plan.request.baseline is not None:
             return "functions of your own servers are sampled with --profile only"
-        return "; ".join(self._cautions).removeprefix("no CPU profile: ") or "the run had no time to sample functions"
+        why = [caution.removeprefix("no CPU profile: ") for caution in self._cautions]
+        if self._lost_passes:
+            why.append(self._in_lost_passes())
+        return "; ".join(why) or "the run had no time to sample functions"
 
     @property
     def is_begun(self) -> bool:
@@ -235,9 +238,7 @@ class Profiling:
             return ()
         told = list(self._cautions)
         if self._lost_passes:
-            what = "CPU profile" if self._found else "no CPU profile"
-            passes = "1 pass, which does" if self._lost_passes == 1 else f"{self._lost_passes} passes, which do"
-            told.append(f"{what}: perf could not write everything down in {passes} not count")
+            told.append(f"{'CPU profile' if self._found else 'no CPU profile'}: {self._in_lost_passes()}")
         if self.is_due and not self.is_begun:
             return ("no CPU profile: the run ended before",)
         if self._found and not self._has_kernel:
@@ -249,6 +250,10 @@ class Profiling:
         if any(not one.samples for one in self._found) and not self._is_given_up:
             told.append("no CPU profile: perf took no samples")
         return tuple(dict.fromkeys(told))
+
+    def _in_lost_passes(self) -> str:
+        passes = "1 pass, which does" if self._lost_passes == 1 else f"{self._lost_passes} passes, which do"
+        return f"perf could not write everything down in {passes} not count"
 
     def _give_up(self, fault: Exception, observe: Callable[[Event], None]) -> None:
         self._is_given_up = True
@@ -265,8 +270,12 @@ class Profiling:
         return math.ceil(min(wanted, _MOST_PASSES) / max(1, rounds))
 
     def _affordable(self, left: float, taken: float) -> int:
-        """Passes that the run's time still has room for, where so many seconds of this round's share are gone."""
-        share = _SHARE_OF_TIME * self._plan.request.max_seconds - self._spent_seconds - taken
+        """Passes that the run's time still has room for, where so many seconds of this round's share are gone.
+
+        Where nobody asked for a profile, its share is of the time that the run has taken and not of all it may take.
+        """
+        whole = self._plan.request.max_seconds
+        share = _SHARE_OF_TIME * (whole - left if self._is_explaining else whole) - self._spent_seconds - taken
         return max(0, int(min(left - _CLOSING_SECONDS, share) / max(self._pass_seconds, 1e-3)))
 
 
