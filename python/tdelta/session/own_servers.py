@@ -211,8 +211,9 @@ def reached(request: RunRequest, dsns: tuple[Dsn, Dsn], run_id: str) -> Iterator
         for found in (_further_places, _encrypted_places)
     )
     passwords = Passwords.of_this_process()
-    passwords.read(zip(OPTIONS, dsns, strict=True))
     with ExitStack() as stack:
+        stack.callback(passwords.give_back)
+        passwords.read(zip(OPTIONS, dsns, strict=True))
         baseline, encrypted = _examined(dsns, passwords, stack)
         left = (*leftovers(baseline), *leftovers(encrypted))
         found = pair(

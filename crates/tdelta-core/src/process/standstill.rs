@@ -45,7 +45,9 @@ impl Watch {
         let over = Arc::new((Mutex::new(false), Condvar::new()));
         let theirs = over.clone();
         let builder = Builder::new().name("tdelta-watch".into()).stack_size(STACK_BYTES);
-        Self { over, thread: builder.spawn(move || beat(&theirs, &members)).ok() }
+        // From here on, however late the thread comes: what it waited for a CPU since it was made is in its own count.
+        let began = Beat { boot_ns: clock(libc::CLOCK_BOOTTIME), waited_ns: 0 };
+        Self { over, thread: builder.spawn(move || beat(&theirs, &members, began)).ok() }
     }
 
     /// Ends, and says what was seen.
@@ -92,10 +94,10 @@ impl Beat {
     }
 }
 
-fn beat((lock, changed): &(Mutex<bool>, Condvar), watched: &[u32]) -> Standstill {
+fn beat((lock, changed): &(Mutex<bool>, Condvar), watched: &[u32], began: Beat) -> Standstill {
     let mut seen = Standstill::default();
     let offset_ns = || clock(libc::CLOCK_BOOTTIME).saturating_sub(monotonic_ns());
-    let (began_ns, mut last) = (offset_ns(), Beat::now());
+    let (began_ns, mut last) = (offset_ns(), began);
     let mut over = lock.lock().unwrap_or_else(PoisonError::into_inner);
     loop {
         if !*over {

@@ -64,6 +64,10 @@ class Passwords:
         if faults:
             raise DsnFault(", ".join(dict.fromkeys(option for option, _ in faults)), [said for _, said in faults])
 
+    def give_back(self) -> None:
+        """Put the variables back that were taken out: a program that runs twice reads them twice."""
+        self._environment.update(self._variables)
+
     def of(self, dsn: Dsn) -> str | None:
         """The password that is known; None where none was asked for yet, and a server may want none."""
         return self._known.get(_whose(dsn))

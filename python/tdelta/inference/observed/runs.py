@@ -33,14 +33,15 @@ DRIFT_SCALE = 1.0
 """The sd of the drift from one run to the next, in units of tau."""
 
 _TAU = np.geomspace(2e-5, 2.0, 121)
-_NORMAL_95 = 0.975
+_VISIBLE = 0.95
 
 
 @dataclass(frozen=True, slots=True)
 class Drift:
     """What runs of a session do beside scattering: the posterior median of the drift a run, and whether it is visible.
 
-    It is visible where 95 % of the posterior lies on one side of 0.
+    It is visible where 95 % of the posterior lies on one side of 0, of what does not drift in 10 of 100: a
+    drift that is missed costs more than one that is not there.
     """
 
     a_run: float
@@ -141,7 +142,7 @@ def _given_tau(x: FloatArray, side: FloatArray, place: FloatArray, errors: Float
 def _drift(weights: FloatArray, given: _GivenTau) -> Drift:
     """The drift from one run to the next, over all tau."""
     found = of_mixture(mixture(weights, given.found[:, 2], given.covariances[:, 2, 2])).posterior()
-    low, high = found.quantile(1.0 - _NORMAL_95), found.quantile(_NORMAL_95)
+    low, high = found.quantile(1.0 - _VISIBLE), found.quantile(_VISIBLE)
     return Drift(DRIFT_SCALE * found.quantile(0.5), low > 0.0 or high < 0.0)
 
 

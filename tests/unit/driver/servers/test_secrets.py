@@ -36,6 +36,8 @@ def test_a_variable_is_read_once_and_no_child_inherits_it() -> None:
     assert passwords.of(one) == passwords.of(two) == "pässword "
     assert environment == {"OTHER": "x"}
     assert "pässword" not in repr(passwords)
+    passwords.give_back()
+    assert environment == {"DB": "pässword ", "OTHER": "x"}
 
 
 @pytest.mark.parametrize("content", [b"secret", b"secret\n", b"secret\r\n"])
