@@ -30,6 +30,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
 from grid_tables import print_grid
 
+from calibration.grid import cells, gate_cells
 from calibration.harness import (
     LOG_RATIOS,
     MACHINES,
@@ -329,6 +330,9 @@ def main() -> None:
     parser.add_argument("--processes", type=int, default=2, help="of the grid")
     asked = parser.parse_args()
     began = time.monotonic()
+    if asked.grid and asked.list:
+        print(*filter(asked.rows.search, (*cells(), *gate_cells())), sep="\n")
+        return
     if asked.grid:
         print_grid(asked.rows.search, asked.experiments, asked.processes)
         print(f"{time.monotonic() - began:.0f} s", file=sys.stderr)
