@@ -36,12 +36,15 @@ class Run:
     overhead: dict[str, float]
 
 
-def conduct(tdelta: str, length: str, cipher: str, seed: int, folder: str) -> Run:
+def conduct(tdelta: str, length: str, cipher: str, seed: int, folder: str, extra: list[str]) -> Run:
     """Run once, and read the answer and the trials."""
     store = ["--store", str(Path(folder) / "runs.sqlite")]
     options = ["--vary", f"cipher={cipher}", "--slice", length, "--rounds", "4..4", "--max-time", "5m"]
     ran = subprocess.run(
-        [tdelta, "run", *options, "--seed", str(seed), *store, "--json"], capture_output=True, text=True, check=False
+        [tdelta, "run", *options, "--seed", str(seed), *store, "--json", *extra],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     if ran.returncode not in (0, 3, 4):
         sys.exit(ran.stderr)
@@ -93,6 +96,7 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=4)
     parser.add_argument("--cipher", default="aes-256")
     parser.add_argument("--tdelta", default=str(Path(sys.executable).with_name("tdelta")))
+    parser.add_argument("extra", nargs="*", help="more options of tdelta run, after --")
     arguments = parser.parse_args()
     lengths = arguments.lengths or ["0s", "50ms", "20ms", "5ms"]
     runs = [(length, SEED + repeat) for repeat in range(arguments.repeats) for length in lengths]
@@ -100,7 +104,7 @@ def main() -> None:
     found: dict[str, list[Run]] = defaultdict(list)
     with tempfile.TemporaryDirectory() as folder:
         for number, (length, seed) in enumerate(runs):
-            found[length].append(conduct(arguments.tdelta, length, arguments.cipher, seed, folder))
+            found[length].append(conduct(arguments.tdelta, length, arguments.cipher, seed, folder, arguments.extra))
             print(f"{number + 1}/{len(runs)}", file=sys.stderr, flush=True)
     print("  turn  A/A pair sd: response, CPU  baseline µs  overhead, points: response, CPU")
     for length in lengths:

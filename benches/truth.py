@@ -89,7 +89,7 @@ def identical(kind: str, runs: list[dict]) -> None:
     print(f"  decisions: {dict(Counter(v['decision'] for v in verdicts))}")
     print(f"  95 % HDI excludes 0: {outside}")
     print(f"  width of the 95 % HDI, points: median {statistics.median(widths):.2f}, most {max(widths):.2f}")
-    print(f"  mean overhead, points: {statistics.mean(points(v['ratio']['median']) for v in verdicts):+.2f}")
+    print(f"  mean overhead, points: {statistics.mean(points(v['ratio_of_means']['median']) for v in verdicts):+.2f}")
 
 
 def planted(metric: str, share: float, runs: list[dict]) -> None:

@@ -24,6 +24,7 @@ from tdelta.cli.run import run
 from tdelta.cli.show import show
 from tdelta.cli.studies import studies
 from tdelta.cli.verify import verify
+from tdelta.driver import signals
 from tdelta.errors import TdeltaError
 
 
@@ -42,6 +43,7 @@ for _command in (run, analyze, plan, calibrate, engines, studies, floor, show, r
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and end the process. ``arguments`` default to the process's own."""
+    signals.take()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")  # a Latin-1 terminal shows "?" for "…", no traceback

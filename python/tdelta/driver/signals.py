@@ -14,8 +14,23 @@ from contextlib import contextmanager
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """The signals by which people and systems ask a run to end."""
 
+_are_ours = False
 _depth = 0
 _waiting: list[Callable[[], None]] = []
+
+
+def take() -> None:
+    """Say that this process is tdelta's own, the command line's, so that its signals and its alarm may be handled.
+
+    In anybody else's program, a notebook for one, tdelta installs no handler and sets no alarm.
+    """
+    global _are_ours
+    _are_ours = True
+
+
+def are_ours() -> bool:
+    """Whether handlers may be installed here: in the main thread of a process that is tdelta's own."""
+    return _are_ours and threading.current_thread() is threading.main_thread()
 
 
 @contextmanager

@@ -449,7 +449,12 @@ def _interruptible(interruption: Interruption, clock: Clock, fault: Callable[[],
     """Turn Ctrl-C, SIGTERM and a closed terminal into a request, or, with nothing to say yet, KeyboardInterrupt.
 
     The end of the run's time is such a request, too, whatever stage it falls into; with nothing to say, ``fault``.
+    Where signals are not tdelta's, neither: Ctrl-C is then the `KeyboardInterrupt` that Python makes of it, and the
+    time is looked at between stages alone.
     """
+    if not signals.are_ours():
+        yield
+        return
 
     def handle(number: int, _frame: FrameType | None) -> None:
         signals.deliver(interruption.ring if number == signal.SIGALRM else interruption.request)

@@ -13,7 +13,7 @@ from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from tdelta.design import instances, slice_order, stratified_order
-from tdelta.driver import Checksums, TrialJob, Twin, Twins
+from tdelta.driver import Checksums, TrialJob, Twin, Twins, signals
 from tdelta.driver.jobs import TRACE
 from tdelta.errors import ServerLost, TimeFault
 from tdelta.measure.standstill import watching
@@ -72,7 +72,7 @@ class Clock:
 
     def ring_at_end(self, before_seconds: float = 0.0) -> None:
         """Have this process get a SIGALRM when the time is up, or so long before; not by a clock of a test's own."""
-        if self._now is time.monotonic:
+        if self._now is time.monotonic and signals.are_ours():
             signal.setitimer(signal.ITIMER_REAL, max(_SOON, self.left() - before_seconds))
 
     def never_ring(self) -> None:

@@ -92,6 +92,24 @@ def write_csv(store: Store, run_id: str, destination: Destination) -> None:
             writer.writerow({"run_id": run_id, **_csv_cells(trial)})
 
 
+def columns(store: Store, run_id: str) -> dict[str, list[Cell]]:
+    """The same table as columns, one value a trial; None where a trial has no such thing.
+
+    Args:
+        store: the open store.
+        run_id: the whole id of the run.
+
+    Raises:
+        UnknownName: the store has no such run.
+    """
+    found: dict[str, list[Cell]] = {name: [] for name in _csv_columns(store, run_id)}
+    for trial in store.iter_trials(run_id, histograms=False):
+        cells = {"run_id": run_id, **_csv_cells(trial)}
+        for name, values in found.items():
+            values.append(cells.get(name))
+    return found
+
+
 def write_json(store: Store, run_id: str, destination: Destination) -> None:
     """Export a run as JSON: settings, machine, versions, facts, result and every trial; histograms in Base64.
 

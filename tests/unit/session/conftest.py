@@ -3,6 +3,7 @@ from pathlib import Path
 
 import pytest
 
+from tdelta.driver import signals
 from tdelta.inference import ledger
 
 from .conducting import Sitting
@@ -18,3 +19,9 @@ def no_rest_is_much(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPa
     """Fakes have no process of their own that the machine's perf could sample; tests of profiles bring a fake perf."""
     if not request.module.__name__.endswith("test_profiling"):
         monkeypatch.setattr(ledger, "MUCH", math.inf)
+
+
+@pytest.fixture(autouse=True)
+def signals_are_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a process of the command line's."""
+    monkeypatch.setattr(signals, "_are_ours", True)

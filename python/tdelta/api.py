@@ -1,0 +1,243 @@
+"""tdelta from Python: the same experiments as the command line's, with answers as objects.
+
+    import tdelta.api as td
+
+    run = td.run(max_seconds=60)              # as `tdelta run --max-time 60s`
+    print(run)                                # the answer in a sentence
+    run.verdicts[0].ratio.hdi95               # of the ratio of means
+    pandas.DataFrame(run.trials())            # or polars.DataFrame(...)
+    run                                       # in a notebook: the page
+
+    td.analyze("plain/", "tde/")              # as `tdelta analyze plain/ tde/`
+    td.load("last")                           # a run of the store, whoever made it
+
+Options are those of `tdelta.session.RunRequest` by their names there; everything that is not given has the command
+line's default. No signal handler is installed and no alarm set: Ctrl-C is a ``KeyboardInterrupt``, the run's servers
+and files go, its trials stay in the store, and the end of its time is seen between stages and blocks.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import html
+from collections.abc import Callable
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from tdelta.cli.exit_codes import analysis_exit_code, exit_code
+from tdelta.errors import UnknownName
+from tdelta.inference.observed import ComparisonPicture
+from tdelta.records import AnalysisResult, Comparison, Decision, Event, RunResult, Verdict
+from tdelta.report.analysis import analysis_document, analysis_text, compose_analysis
+from tdelta.report.document import document
+from tdelta.report.page import compose, gather, render
+from tdelta.report.sentence import answer
+from tdelta.report.terminal import render as render_text
+from tdelta.session import RunRequest, conduct
+from tdelta.session.analyzing import AnalysisRequest, analyze_files
+from tdelta.session.studies import request_for
+from tdelta.store import Store
+
+__all__ = ["Analysis", "Run", "analyze", "load", "run"]
+
+Observer = Callable[[Event], None]
+
+_FRAME = (
+    '<iframe srcdoc="{page}" title="tdelta" style="width:100%;height:75vh;border:0" sandbox="allow-scripts"></iframe>'
+)
+"""A page has its own styles, which a notebook's must not touch."""
+
+
+class Run:
+    """A finished run, read from its store.
+
+    Attributes:
+        result: all that was found, as `tdelta.records.RunResult`.
+        store: the file that keeps it; None for the default one.
+    """
+
+    def __init__(self, result: RunResult, store: Path | None = None) -> None:
+        self.result = result
+        self.store = store
+
+    @property
+    def run_id(self) -> str:
+        """What the store, and every command, calls it."""
+        return self.result.settings.run_id
+
+    @property
+    def answer(self) -> str:
+        """The answer in a sentence."""
+        return answer(self.result)
+
+    @property
+    def decision(self) -> Decision:
+        """The worst of the primary verdicts."""
+        return self.result.decision
+
+    @property
+    def exit_code(self) -> int:
+        """What the command line would end with (docs/exit-codes.md)."""
+        return int(exit_code(self.result))
+
+    @property
+    def verdicts(self) -> tuple[Verdict, ...]:
+        """Every verdict, primary ones first."""
+        return tuple(sorted(self.result.verdicts, key=lambda verdict: not verdict.primary))
+
+    def trials(self) -> dict[str, list[str | int | float | None]]:
+        """The trials as columns of equal length, which `pandas.DataFrame` and `polars.DataFrame` take as they are.
+
+        The columns are those of ``tdelta export --format csv`` (docs/store.md); None where a trial has no such thing.
+
+        Raises:
+            StoreError: the store is gone, or the run is.
+        """
+        from tdelta.store.export import columns
+
+        with Store.open(self.store, must_exist=True) as opened:
+            return columns(opened, self.run_id)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The document of ``--json`` (docs/json.md)."""
+        return document(self.result, self.exit_code)
+
+    def to_html(self) -> str:
+        """The page of ``tdelta report``: one file's text, which needs no network.
+
+        Raises:
+            StoreError: the store is gone, or the run is.
+        """
+        with Store.open(self.store, must_exist=True) as opened:
+            return render(compose(gather(opened, self.run_id)))
+
+    def __str__(self) -> str:
+        return self.answer
+
+    def __repr__(self) -> str:
+        return f"Run({self.run_id}: {self.decision.value})"
+
+    def _repr_html_(self) -> str:
+        return _FRAME.format(page=html.escape(self.to_html()))
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        printer.text(repr(self) if cycle else render_text(self.result))
+
+
+class Analysis:
+    """What files of other tools say.
+
+    Attributes:
+        result: all that was found, as `tdelta.records.AnalysisResult`.
+    """
+
+    def __init__(self, result: AnalysisResult, pictures: tuple[ComparisonPicture, ...]) -> None:
+        self.result = result
+        self._pictures = pictures
+
+    @cached_property
+    def answer(self) -> str:
+        """The answer in a sentence."""
+        return str(self.to_dict()["answer"])
+
+    @property
+    def decision(self) -> Decision:
+        """The worst of the primary comparisons."""
+        return self.result.decision
+
+    @property
+    def exit_code(self) -> int:
+        """What the command line would end with (docs/exit-codes.md)."""
+        return int(analysis_exit_code(self.result))
+
+    @property
+    def comparisons(self) -> tuple[Comparison, ...]:
+        """Each condition against the baseline, metric by metric."""
+        return self.result.comparisons
+
+    def to_dict(self) -> dict[str, Any]:
+        """The document of ``tdelta analyze --json`` (docs/json.md)."""
+        return analysis_document(self.result, self.exit_code)
+
+    def to_html(self) -> str:
+        """The page of ``tdelta analyze --output``: one file's text, which needs no network."""
+        return render(compose_analysis(self.result, self._pictures, ""))
+
+    def __str__(self) -> str:
+        return self.answer
+
+    def __repr__(self) -> str:
+        return f"Analysis({self.decision.value})"
+
+    def _repr_html_(self) -> str:
+        return _FRAME.format(page=html.escape(self.to_html()))
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        printer.text(repr(self) if cycle else analysis_text(self.result, self._pictures))
+
+
+def run(study: str | None = None, *, observer: Observer | None = None, **options: Any) -> Run:
+    """Conduct a run and keep it in the store, as ``tdelta run`` does.
+
+    Args:
+        study: a built-in one, or None.
+        observer: called with each `tdelta.records.Event` as it happens, in this thread.
+        **options: fields of `tdelta.session.RunRequest`: shares are quotients less one, sizes bytes, times seconds,
+            ``vary`` maps a factor to its levels.
+
+    Raises:
+        UnknownName: an option or a study that there is not.
+        UsageError: what was asked cannot be done.
+        TimeFault: not even one short round fits into ``max_seconds``.
+        EnvironmentFault: the machine cannot do it (no room, no engine).
+        KeyboardInterrupt: Ctrl-C; trials that were run are in the store, and ``tdelta run --resume last`` goes on.
+    """
+    known = {field.name for field in dataclasses.fields(RunRequest)} - {"study", "rope_is_given"}
+    for name in options:
+        if name not in known:
+            raise UnknownName("option", name, sorted(known))
+    request = request_for(options if study is None else {"study": study, **options})
+    return Run(conduct(request, observer or _nobody), request.store)
+
+
+def load(run_id: str = "last", *, store: Path | str | None = None) -> Run:
+    """A run of the store, whoever made it.
+
+    Args:
+        run_id: its id, the beginning of one, or ``last``.
+        store: the file; None for the default one.
+
+    Raises:
+        UnknownName: there is no such run.
+        UsageError: there is no such store.
+        StoreError: the run has no answer yet, or it cannot be read.
+    """
+    path = None if store is None else Path(store)
+    with Store.open(path, must_exist=True) as opened:
+        return Run(opened.result(opened.resolve(run_id)), path)
+
+
+def analyze(*files: Path | str, observer: Observer | None = None, **options: Any) -> Analysis:
+    """Judge results that other tools wrote, as ``tdelta analyze`` does.
+
+    Args:
+        *files: files and folders, and published tables as ``published:NAME``.
+        observer: called with each `tdelta.records.Event` as it happens, in this thread.
+        **options: fields of `tdelta.session.analyzing.AnalysisRequest`.
+
+    Raises:
+        UnknownName: an option that there is not.
+        UsageError: what was asked cannot be done.
+        ImportFault: a file cannot be read; names all of them.
+    """
+    known = {field.name for field in dataclasses.fields(AnalysisRequest)} - {"files"}
+    for name in options:
+        if name not in known:
+            raise UnknownName("option", name, sorted(known))
+    found = analyze_files(AnalysisRequest(tuple(map(str, files)), **options), observer or _nobody)
+    return Analysis(found.result, found.pictures)
+
+
+def _nobody(_event: Event) -> None:
+    """Who is told what happens where nobody asked."""

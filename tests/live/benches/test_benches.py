@@ -1,0 +1,95 @@
+"""Every bench that the docs quote runs: seconds each, far too short for a figure."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+from sqlite.running import require
+
+BENCHES = Path(__file__).parents[3] / "benches"
+MOST_SECONDS = 240.0
+
+SMALL = ("--", "--size", "3MB", "--trial-seconds", "0.03", "--blocks", "2", "--rounds", "1..1", "--no-bb-twin")
+
+SMOKE: dict[str, list[tuple[str, ...]]] = {
+    "aes": [("--proofs", "1", "--cipher", "aes-128")],
+    "analyze_calibration": [("--experiments", "2", "--rows", "^one run each, runs differ 1")],
+    "calibrated_truth": [("--calibrate", "45s", "--runs", "1", "--rounds", "1", "--", "--size", "3MB")],
+    "calibration": [
+        ("--experiments", "2", "--rows", "^gate"),
+        ("--grid", "--processes", "1", "--experiments", "2", "--rows", "^normal, log ratio 1.5"),
+    ],
+    "clients": [
+        ("--engine", engine, "--seconds", "0.1", "--pairs", "2", "--threads", "1", "--workloads", "oltp_point_select")
+        for engine in ("mariadb", "mysql")
+    ],
+    "clients_postgres": [("--threads", "1", "--pairs", "2", "--operations", "200")],
+    "cold_scans": [("--size", "5MB", "--blocks", "2", "--rounds", "1", "--max-time", "3m")],
+    "duckdb_load": [("--rows", "10000", "--digest")],
+    "floor": [("--repeats", "1")],
+    "fuzz_importers": [("--mutations", "3", "--seed", "7")],
+    "importing": [("--rows", "1000")],
+    "jags": [("--count", "50", "--draws", "50")],
+    "ledger_planted": [("--seconds", "15", "--kind", kind) for kind in ("mac", "io")],
+    "loop": [("--operations", "200", "--pairs", "5")],
+    "nuts": [("--rounds", "2")],
+    "perf_modes": [("--scans", "3", "--rows", "2000")],
+    "scan": [("--megabytes", "2", "--rounds", "2")],
+    "slices": [("--slice", "20ms", "--repeats", "1", *SMALL)],
+    "truth": [
+        ("--aa", "1", "--plant", "10%", "--runs", "1", "--max-time", "60s", *SMALL),
+        ("--summarize", "truth.jsonl"),
+    ],
+    "whatif": [("--seconds", "30", "--size", "3MB")],
+    "widths": [("--experiments", "1", "--processes", "1")],
+}
+"""How each is run here; where there are several ways, one after the other in one folder."""
+
+IMPORTED = {"grid_tables"}
+"""No bench: a part of one."""
+
+CODES = {"calibrated_truth": (0, 1)}
+"""Where an answer may be no, too."""
+
+PROGRAMS = {
+    "clients": ("sysbench", "apt-get install sysbench"),
+    "floor": ("openssl", "apt-get install openssl"),
+    "jags": ("jags", "scripts/need-jags"),
+    "perf_modes": ("perf", "apt-get install linux-perf"),
+}
+
+
+def test_every_bench_is_here() -> None:
+    assert {path.stem for path in BENCHES.glob("*.py")} == set(SMOKE) | IMPORTED
+
+
+@pytest.mark.parametrize("name", SMOKE)
+def test_a_bench_runs(name: str, tmp_path: Path) -> None:
+    if name in PROGRAMS:
+        program, remedy = PROGRAMS[name]
+        require(shutil.which(program), remedy)
+    if name == "nuts":
+        require(find_spec("numpyro"), "pip install numpyro")
+    environment = os.environ | {
+        "XDG_DATA_HOME": str(tmp_path / "data"),
+        "XDG_CACHE_HOME": str(tmp_path / "cache"),
+        "OMP_NUM_THREADS": "1",
+    }
+    for options in SMOKE[name]:
+        ran = subprocess.run(
+            [sys.executable, str(BENCHES / f"{name}.py"), *options],
+            cwd=tmp_path,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=MOST_SECONDS,
+            check=False,
+        )
+        assert ran.returncode in CODES.get(name, (0,)), ran.stdout + ran.stderr
+        assert ran.stdout.strip(), ran.stderr

@@ -1,0 +1,102 @@
+"""`tdelta.api` in a thread of a program that is not tdelta's: the same experiment, and no signal of the program's."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+import tdelta.api as td
+from tdelta.errors import UnknownName, UsageError
+from tdelta.records import Decision, Event
+
+from .running import Place
+
+BRIEF = {"size_bytes": 3_000_000, "trial_seconds": 0.03, "blocks_per_round": 2, "min_rounds": 1, "max_rounds": 1}
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory) -> td.Run:
+    store = tmp_path_factory.mktemp("api") / "runs.sqlite"
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGALRM)}
+    events: list[Event] = []
+
+    def conduct() -> td.Run:
+        return td.run(**BRIEF, bb_twin=False, store=store, max_seconds=120.0, observer=events.append)
+
+    with ThreadPoolExecutor(1) as pool:
+        run = pool.submit(conduct).result()
+    assert {number: signal.getsignal(number) for number in before} == before
+    assert events
+    return run
+
+
+def test_a_run_says_what_it_found(found: td.Run) -> None:
+    assert str(found) == found.answer == found.to_dict()["answer"]
+    assert found.run_id in repr(found)
+    assert found.verdicts[0].primary
+    low, high = found.verdicts[0].ratio.hdi95
+    assert low < found.verdicts[0].ratio.median < high
+    assert found.to_dict()["exit_code"] == found.exit_code
+    assert isinstance(found.decision, Decision)
+
+
+def test_its_trials_are_columns_of_one_length(found: td.Run) -> None:
+    columns = found.trials()
+    assert {len(values) for values in columns.values()} == {found.result.trials}
+    assert set(columns["cipher"]) == {"none", "aes-256"}
+    assert min(columns["response_mean_ns"]) > 0  # type: ignore[type-var, operator]
+
+
+def test_a_notebook_shows_its_page_in_a_frame(found: td.Run) -> None:
+    page = found.to_html()
+    assert page.startswith("<!DOCTYPE html>")
+    framed = found._repr_html_()
+    assert framed.startswith('<iframe srcdoc="&lt;!DOCTYPE html&gt;')
+    assert "sandbox" in framed
+
+
+def test_it_is_loaded_again_and_the_command_line_says_the_same(found: td.Run) -> None:
+    assert found.store is not None
+    again = td.load(found.run_id[:6], store=found.store)
+    assert again.to_dict() == found.to_dict()
+    program = [sys.executable, "-m", "tdelta", "show", "--json", "--store", str(found.store)]
+    shown = subprocess.run(program, capture_output=True, text=True, check=False)
+    assert json.loads(shown.stdout) == json.loads(json.dumps(found.to_dict()))
+    assert shown.returncode == found.exit_code
+
+
+def test_the_same_request_as_the_command_lines(found: td.Run, tmp_path: Path) -> None:
+    place = Place(tmp_path)
+    options = ("--size", "3MB", "--trial-seconds", "0.03", "--blocks", "2", "--rounds", "1..1", "--max-time", "120s")
+    ran = place.tdelta("run", "--json", *options, "--no-bb-twin")
+    theirs, ours = ran.document["settings"], json.loads(json.dumps(found.to_dict()["settings"]))
+    differ = {name for name in theirs if theirs[name] != ours[name]}
+    assert differ <= {"run_id", "seed", "repeat", "options", "store"}
+
+
+def test_what_there_is_not_is_named(tmp_path: Path) -> None:
+    with pytest.raises(UnknownName, match="unknown option 'max_second'"):
+        td.run(max_second=3)
+    with pytest.raises(UnknownName, match="unknown option 'ropes'"):
+        td.analyze("x", ropes=1)
+    with pytest.raises(UsageError, match="there is none"):
+        td.load(store=tmp_path / "none.sqlite")
+
+
+def test_files_of_other_tools_are_judged(tmp_path: Path) -> None:
+    for side, base in (("plain", 10.0), ("tde", 12.0)):
+        (tmp_path / side).mkdir()
+        for number in range(3):
+            lines = "\n".join(str(base + 0.01 * number + 0.001 * (k % 7)) for k in range(200))
+            (tmp_path / side / f"run{number}.csv").write_text(f"response_ms\n{lines}\n")
+    found = td.analyze(tmp_path / "plain", tmp_path / "tde", rope=0.05)
+    assert found.decision is Decision.COSTLY
+    assert found.comparisons
+    assert "tde" in str(found)
+    assert found.to_html().startswith("<!DOCTYPE html>")
