@@ -47,7 +47,7 @@ def spread(values: list[float]) -> str:
 
 def main() -> None:
     """Measure and print."""
-    ciphers = [cipher for cipher in SqliteEngine.ciphers if cipher != "none"]
+    ciphers = [cipher for cipher in SqliteEngine().ciphers if cipher != "none"]
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--proofs", type=int, default=15)
     parser.add_argument("--cipher", action="append", choices=ciphers, dest="ciphers")

@@ -113,7 +113,7 @@ def main() -> None:
     parser.add_argument("--calibrate", default="10m", help="how long to calibrate")
     parser.add_argument("--minutes", type=float, default=5.0, help="length of a run, as in the calibration")
     parser.add_argument("--runs", type=int, default=10)
-    parser.add_argument("--rounds", type=int, help="of a run, in place of those that the calibration found to fit")
+    parser.add_argument("--rounds", help="of a run, in place of those that the calibration found to fit")
     parser.add_argument("--tdelta", default=str(Path(sys.executable).with_name("tdelta")))
     parser.add_argument("--out", type=Path, default=Path("calibrated_truth.jsonl"))
     parser.add_argument("--summarize", type=Path)

@@ -25,7 +25,8 @@ from typing import Any
 from tdelta import _native
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "live"))
-from postgres.private import PrivateServer, folder_of_binaries, private_server
+from postgres.private import PrivateServer, private_server
+from postgres.programs import folder_of_programs
 
 SEED = 20_26
 SCALE = 10
@@ -35,7 +36,7 @@ TPS = re.compile(r"tps = ([0-9.]+) \(without initial connection time\)")
 
 def pgbench(server: PrivateServer, *arguments: str) -> tuple[str, float]:
     """Runs pgbench; what it printed, and the CPU seconds it used."""
-    binaries = folder_of_binaries()
+    binaries = folder_of_programs()
     assert binaries is not None
     place = ["-h", str(server.folder), "-p", str(server.port), "-U", "tdelta"]
     command = [str(binaries / "pgbench"), *arguments, *place, "postgres"]

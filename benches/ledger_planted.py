@@ -42,7 +42,9 @@ NOTHING: dict[str, Any] = {"cpu": {"us": 0.0, "hdi95": [0.0, 0.0]}}
 def measured(*options: str, seconds: int) -> dict[str, Any]:
     """The document of one run."""
     command = [sys.executable, "-m", "tdelta", "run", "--json", "--max-time", f"{seconds}s", *options]
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if not done.stdout:
+        sys.exit(done.stderr)
     found: dict[str, Any] = json.loads(done.stdout)
     return found
 
@@ -92,28 +94,30 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seconds", type=int, default=60)
     parser.add_argument("--kind", choices=("mac", "io", "log"), default="mac")
+    parser.add_argument("extra", nargs="*", help="more options of tdelta run, after --")
     asked = parser.parse_args()
     if asked.kind == "io":
-        added_reads(asked.seconds)
+        added_reads(asked.seconds, asked.extra)
         return
     if asked.kind == "log":
         scopes = ("--engine", "mariadb", "--workload", "dml-trace", "--vary", "scope=data,+log", "--no-aa-twin")
-        found = by_level(measured(*scopes, seconds=asked.seconds), "scope")
+        found = by_level(measured(*scopes, *asked.extra, seconds=asked.seconds), "scope")
         for scope in ("+log", "data"):
             found[scope]["lines"].append(calls_more(found["+log"], found["data"]))
         told("redo log encrypted", found["+log"], found["data"], "calls for the log")
         return
     ciphers = "cipher=aes-256,aes-256-no-hmac,aes-256-hmac-sha1"
     for work in (("--workload", "scan", "--size", "20MB"), ("--size", "20MB")):
-        found = by_level(measured("--library", "sqlcipher", "--vary", ciphers, *work, seconds=asked.seconds), "cipher")
+        options = ("--library", "sqlcipher", "--vary", ciphers, *work, *asked.extra)
+        found = by_level(measured(*options, seconds=asked.seconds), "cipher")
         for cipher in ("aes-256", "aes-256-hmac-sha1"):
             told(f"{cipher}, {work[1]}", found[cipher], found["aes-256-no-hmac"], "integrity")
 
 
-def added_reads(seconds: int) -> None:
+def added_reads(seconds: int, more_options: list[str]) -> None:
     """Print what plain files take for more pages, beside what the line makes of as many."""
     scan = ("--workload", "scan", "--size", "20MB", "--page-size", str(PAGE_BYTES), "--vary", "cipher=sqlcipher")
-    document = measured("--reserve", "natural", *scan, seconds=seconds)
+    document = measured("--reserve", "natural", *scan, *more_options, seconds=seconds)
     (line,) = (line for line in document["ledger"][0]["lines"] if line["kind"] == "io")
     more = next(item["count"] for item in line["items"] if item["what"] == "pages read beyond plain")
     print(f"the run: {more:,.0f} pages read beyond plain, line io {line['amount']}", flush=True)

@@ -29,8 +29,10 @@ MARIADB = (("--engine", "mariadb", "--vary", "cipher=aes-256", "--scope", "data"
 def measured(options: tuple[str, ...], asked: argparse.Namespace) -> list[dict[str, object]]:
     """The what-if of one run."""
     command = [sys.executable, "-m", "tdelta", "run", "--json", "--workload", asked.workload, "--size", asked.size]
-    command += ["--vary", SHARES, "--max-time", f"{asked.seconds}s", "--no-aa-twin", *options]
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False)
+    command += ["--vary", SHARES, "--max-time", f"{asked.seconds}s", "--no-aa-twin", *options, *asked.extra]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if not done.stdout:
+        sys.exit(done.stderr)
     found: list[dict[str, object]] = json.loads(done.stdout)["what_if"]
     return found
 
@@ -42,6 +44,7 @@ def main() -> None:
     parser.add_argument("--size", default="10MB")
     parser.add_argument("--workload", default="read-only")
     parser.add_argument("--mariadb", action="store_true")
+    parser.add_argument("extra", nargs="*", help="more options of tdelta run, after --")
     asked = parser.parse_args()
     held: dict[str, list[bool]] = {"cpu": [], "response": []}
     for options in MARIADB if asked.mariadb else RUNS:

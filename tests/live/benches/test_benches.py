@@ -20,7 +20,7 @@ SMALL = ("--", "--size", "3MB", "--trial-seconds", "0.03", "--blocks", "2", "--r
 SMOKE: dict[str, list[tuple[str, ...]]] = {
     "aes": [("--proofs", "1", "--cipher", "aes-128")],
     "analyze_calibration": [("--experiments", "2", "--rows", "^one run each, runs differ 1")],
-    "calibrated_truth": [("--calibrate", "45s", "--runs", "1", "--rounds", "1", "--", "--size", "3MB")],
+    "calibrated_truth": [("--calibrate", "45s", "--runs", "1", "--rounds", "1..1", "--", "--size", "3MB")],
     "calibration": [
         ("--experiments", "2", "--rows", "^gate"),
         ("--grid", "--processes", "1", "--experiments", "2", "--rows", "^normal, log ratio 1.5"),
@@ -36,7 +36,7 @@ SMOKE: dict[str, list[tuple[str, ...]]] = {
     "fuzz_importers": [("--mutations", "3", "--seed", "7")],
     "importing": [("--rows", "1000")],
     "jags": [("--count", "50", "--draws", "50")],
-    "ledger_planted": [("--seconds", "15", "--kind", kind) for kind in ("mac", "io")],
+    "ledger_planted": [("--seconds", "60", "--kind", kind, *SMALL) for kind in ("mac", "io")],
     "loop": [("--operations", "200", "--pairs", "5")],
     "nuts": [("--rounds", "2")],
     "perf_modes": [("--scans", "3", "--rows", "2000")],
@@ -46,7 +46,7 @@ SMOKE: dict[str, list[tuple[str, ...]]] = {
         ("--aa", "1", "--plant", "10%", "--runs", "1", "--max-time", "60s", *SMALL),
         ("--summarize", "truth.jsonl"),
     ],
-    "whatif": [("--seconds", "30", "--size", "3MB")],
+    "whatif": [("--seconds", "60", *SMALL)],
     "widths": [("--experiments", "1", "--processes", "1")],
 }
 """How each is run here; where there are several ways, one after the other in one folder."""
@@ -78,7 +78,6 @@ def test_a_bench_runs(name: str, tmp_path: Path) -> None:
         require(find_spec("numpyro"), "pip install numpyro")
     environment = os.environ | {
         "XDG_DATA_HOME": str(tmp_path / "data"),
-        "XDG_CACHE_HOME": str(tmp_path / "cache"),
         "OMP_NUM_THREADS": "1",
     }
     for options in SMOKE[name]:
