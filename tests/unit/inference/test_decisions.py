@@ -110,7 +110,7 @@ def test_a_gate_that_stalls_alone_pass_or_fail_needs_enough_of_them(
     """Over a budget by the condition's own stalls, within it by the plain twins'."""
     means = estimate((1.0, 1.0), hdi99)
     typical = estimate((1.0, 1.0), (1.0, 1.1))
-    for stalls, said in [(4.9, Decision.UNDECIDED), (5.0, decision)]:
+    for stalls, said in [(FEWEST_STALLS - 0.1, Decision.UNDECIDED), (FEWEST_STALLS, decision)]:
         side = {"stalls" if decision is Decision.OVER else "plain": stalls}
         assert decide_gate_means(means, grounds(typical, **side), 0.05) is said
     assert decide_gate_means(means, grounds(means, stalls=1.0, plain=1.0), 0.05) is decision
