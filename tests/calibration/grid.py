@@ -230,10 +230,12 @@ def gate_outcome(process: Process, name: str, index: int) -> GateOutcome:
             continue
         answer = answer_of([t for t in trials if t.round < rounds], asked)
         ratio = answer.posterior.estimate(ROPE)
+        decision = decide_gate_means(ratio, grounds_of(answer, ROPE), BUDGET)
         looks = ((TREATMENT, ratio, target_width(ratio, LEAST_WIDTH)),)
-        if enough(looks, budget=BUDGET, rounds_done=rounds, first_look=FIRST_LOOK):
+        is_enough = enough(looks, budget=BUDGET, rounds_done=rounds, first_look=FIRST_LOOK)
+        if is_enough and decision is not Decision.UNDECIDED:
             break
-    return GateOutcome(decide_gate_means(ratio, grounds_of(answer, ROPE), BUDGET), rounds)
+    return GateOutcome(decision, rounds)
 
 
 def tally(process: Process, found: Sequence[Outcome]) -> CellTally:

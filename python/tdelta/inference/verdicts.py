@@ -150,11 +150,19 @@ def _too_few_stalls(answer: Answer) -> str:
     )
 
 
+def _few_rounds(grounds: Grounds) -> str:
+    rounds = "1 round" if grounds.rounds == 1 else f"{grounds.rounds} rounds"
+    return f"{rounds}: instance effects were hardly measured"
+
+
+def _too_few_rounds(grounds: Grounds) -> str:
+    return f"{_few_rounds(grounds)}, so the interval would have to be clear of the budget by a third of its width more"
+
+
 def _cause(answer: Answer, grounds: Grounds) -> str:
     """Why the 95 % HDI is not enough."""
     if grounds.rounds < FEWEST_ROUNDS:
-        rounds = "1 round" if grounds.rounds == 1 else f"{grounds.rounds} rounds"
-        return f"{rounds}: instance effects were hardly measured"
+        return _few_rounds(grounds)
     if not grounds.has_odd_trials:
         return f"the typical operation alone does not show it (95 % HDI {interval_words(grounds.typical.hdi95)})"
     met, plain = (len(e.above) + len(e.below) for e in (answer.events, answer.plain_events))
@@ -186,7 +194,8 @@ def _primary(answer: Answer, settings: RunSettings) -> Verdict:
     is_left_open = decision is Decision.UNDECIDED and (
         would is not decision or (met > 0 and decide_gate(grounds.typical, settings.budget) is not decision)
     )
-    hard = (_too_few_stalls(answer),) if is_left_open else ()
+    are_few = would is not Decision.UNDECIDED and grounds.rounds < FEWEST_ROUNDS
+    hard = (_too_few_rounds(grounds) if are_few else _too_few_stalls(answer),) if is_left_open else ()
     return replace(verdict, decision=decision, reasons=(gate_reason(verdict.ratio, would, settings.budget), *hard))
 
 

@@ -155,9 +155,9 @@ def _word(name: str, value: object) -> str:
         return typed_time(value)
     if name == "size_bytes":
         return _size(int(str(value)))
-    if isinstance(value, float):
-        return _duration(value) if name in _DURATIONS else _plain(value)
-    return str(value)
+    if name in _DURATIONS and isinstance(value, int | float):  # whole seconds from Python
+        return _duration(value)
+    return _plain(value) if isinstance(value, float) else str(value)
 
 
 def _duration(seconds: float) -> str:

@@ -19,6 +19,7 @@ def draw(parts: Iterable[Text | Table], width: int, *, color: bool) -> str:
         file=stream,
         width=width,
         force_terminal=color,
+        force_jupyter=False,
         color_system="standard" if color else None,
         highlight=False,
         emoji=False,

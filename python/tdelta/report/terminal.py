@@ -145,7 +145,7 @@ def _table(result: RunResult, width: int) -> list[Text | Table]:
     for title, rows in _grouped(result):
         _add_group(table, title, rows, result, is_single=is_single, has_truth=has_truth)
     note = values_note(result)
-    if Console(width=_UNBOUNDED).measure(table).maximum > width:
+    if Console(width=_UNBOUNDED, force_jupyter=False).measure(table).maximum > width:
         table.padding = (0, 1, 0, 0)
     if len(result.verdicts) > len(result.primary):
         metric = metric_name(result.settings.metric, result.settings)

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import math
+from dataclasses import replace
+
 import pytest
 
 from tdelta.inference.decisions import (
@@ -114,6 +117,19 @@ def test_a_gate_that_stalls_alone_pass_or_fail_needs_enough_of_them(
         side = {"stalls" if decision is Decision.OVER else "plain": stalls}
         assert decide_gate_means(means, grounds(typical, **side), 0.05) is said
     assert decide_gate_means(means, grounds(means, stalls=1.0, plain=1.0), 0.05) is decision
+
+
+@pytest.mark.parametrize("rounds", [1, FEWEST_ROUNDS - 1, FEWEST_ROUNDS, 20])
+@pytest.mark.parametrize(("hdi99", "decision"), [((1.06, 1.20), Decision.OVER), ((0.91, 1.04), Decision.WITHIN)])
+def test_a_gate_of_few_rounds_holds_a_wider_interval_against_the_budget(
+    rounds: int, hdi99: tuple[float, float], decision: Decision
+) -> None:
+    """A third wider on either side: one that lies near the budget no longer clears it."""
+    clear = (1.12, 1.2) if decision is Decision.OVER else (0.9, 1.0)
+    near, far = (replace(estimate((1.0, 1.0), of), median=math.sqrt(of[0] * of[1])) for of in (hdi99, clear))
+    expected = Decision.UNDECIDED if rounds < FEWEST_ROUNDS else decision
+    assert decide_gate_means(near, grounds(near, rounds=rounds), 0.05) is expected
+    assert decide_gate_means(far, grounds(far, rounds=rounds), 0.05) is decision
 
 
 @pytest.mark.parametrize(

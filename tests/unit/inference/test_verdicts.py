@@ -36,6 +36,14 @@ def test_a_verdict_that_few_rounds_leave_open_says_where_the_interval_lies_and_w
     )
 
 
+@pytest.mark.parametrize(("rounds", "decision"), [(3, Decision.UNDECIDED), (4, Decision.OVER)])
+def test_a_gate_that_few_rounds_leave_open_says_so(rounds: int, decision: Decision) -> None:
+    found = verdict(noisy(math.log(1.057), sd=3e-3), rounds=rounds, budget=0.05)
+    assert found.ratio.hdi99[0] > 1.05
+    assert found.decision is decision
+    assert ("3 rounds: instance effects were hardly measured" in found.reasons[-1]) == (rounds == 3)
+
+
 def test_a_verdict_that_odd_trials_leave_open_counts_them() -> None:
     """Both sides meet stalls alike, so that these are not what is too few."""
     alike = with_stalls(

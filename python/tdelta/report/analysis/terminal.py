@@ -101,7 +101,7 @@ def _table(result: AnalysisResult, width: int) -> list[Text | Table]:
         _add_group(table, metric, rows, result, is_titled=len(groups) > 1)
     if len(groups) == 1:
         table.columns[0].header = metric_words(groups[0][0])
-    if Console(width=_UNBOUNDED).measure(table).maximum > width:
+    if Console(width=_UNBOUNDED, force_jupyter=False).measure(table).maximum > width:
         table.padding = (0, 1, 0, 0)
     note = _table_note(result)
     return [table, *([Text(), *paragraph(note, width, "dim")] if note else [])]
