@@ -184,9 +184,12 @@ def gated(machine: Machine, overhead: float, experiments: int, *, budget: float 
         for rounds in schedule:
             found = answer_of([t for t in trials if t.round < rounds], limits)
             estimate = found.posterior.estimate(limits.rope)
-            if enough([(TREATMENT, estimate, LEAST_WIDTH)], budget=budget, rounds_done=rounds, first_look=FIRST_LOOK):
+            said = decide_gate_means(estimate, grounds_of(found, limits.rope), budget)
+            looks = [(TREATMENT, estimate, LEAST_WIDTH)]
+            is_enough = enough(looks, budget=budget, rounds_done=rounds, first_look=FIRST_LOOK)
+            if is_enough and said is not Decision.UNDECIDED:
                 break
-        return rounds, estimate, decide_gate_means(estimate, grounds_of(found, limits.rope), budget)
+        return rounds, estimate, said
 
     answers = [answer(index) for index in range(experiments)]
     decisions = [decision for _, _, decision in answers]
