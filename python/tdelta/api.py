@@ -20,15 +20,15 @@ from __future__ import annotations
 
 import dataclasses
 import html
-from collections.abc import Callable
-from functools import cached_property
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from tdelta.cli.exit_codes import analysis_exit_code, exit_code
 from tdelta.errors import UnknownName
 from tdelta.inference.observed import ComparisonPicture
-from tdelta.records import AnalysisResult, Comparison, Decision, Event, RunResult, Verdict
+from tdelta.records import AnalysisResult, Comparison, Decision, Event, Metric, RunResult, Verdict
 from tdelta.report.analysis import analysis_document, analysis_text, compose_analysis
 from tdelta.report.document import document
 from tdelta.report.page import compose, gather, render
@@ -38,6 +38,7 @@ from tdelta.session import RunRequest, conduct
 from tdelta.session.analyzing import AnalysisRequest, analyze_files
 from tdelta.session.studies import request_for
 from tdelta.store import Store
+from tdelta.store.export import Cell, columns
 
 __all__ = ["Analysis", "Run", "analyze", "load", "run"]
 
@@ -46,14 +47,43 @@ Observer = Callable[[Event], None]
 _FRAME = (
     '<iframe srcdoc="{page}" title="tdelta" style="width:100%;height:75vh;border:0" sandbox="allow-scripts"></iframe>'
 )
-"""A page has its own styles, which a notebook's must not touch."""
+"""A page has its own styles, which must not mix with the notebook's."""
+
+_PATHS = frozenset({"store", "directory", "database", "server_binary", "encrypted_dir"})
+"""Options that may be given as text."""
 
 
-class Run:
+class _Answered(ABC):
+    """What a run and an analysis have in common: an answer, and how a notebook shows it."""
+
+    @property
+    @abstractmethod
+    def answer(self) -> str:
+        """The answer in a sentence."""
+
+    @abstractmethod
+    def to_html(self) -> str:
+        """One file's text, which needs no network."""
+
+    @abstractmethod
+    def _text(self) -> str:
+        """What the command line prints."""
+
+    def __str__(self) -> str:
+        return self.answer
+
+    def _repr_html_(self) -> str:
+        return _FRAME.format(page=html.escape(self.to_html()))
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        printer.text(repr(self) if cycle else self._text())
+
+
+class Run(_Answered):
     """A finished run, read from its store.
 
     Attributes:
-        result: all that was found, as `tdelta.records.RunResult`.
+        result: the whole record, a `tdelta.records.RunResult`.
         store: the file that keeps it; None for the default one.
     """
 
@@ -63,7 +93,7 @@ class Run:
 
     @property
     def run_id(self) -> str:
-        """What the store, and every command, calls it."""
+        """The id that the store and every command know."""
         return self.result.settings.run_id
 
     @property
@@ -78,7 +108,7 @@ class Run:
 
     @property
     def exit_code(self) -> int:
-        """What the command line would end with (docs/exit-codes.md)."""
+        """The command line's exit code for this run (docs/exit-codes.md)."""
         return int(exit_code(self.result))
 
     @property
@@ -86,16 +116,15 @@ class Run:
         """Every verdict, primary ones first."""
         return tuple(sorted(self.result.verdicts, key=lambda verdict: not verdict.primary))
 
-    def trials(self) -> dict[str, list[str | int | float | None]]:
+    def trials(self) -> dict[str, list[Cell]]:
         """The trials as columns of equal length, which `pandas.DataFrame` and `polars.DataFrame` take as they are.
 
-        The columns are those of ``tdelta export --format csv`` (docs/store.md); None where a trial has no such thing.
+        The columns are those of ``tdelta export --format csv`` (docs/store.md); None where a trial has no value.
 
         Raises:
-            StoreError: the store is gone, or the run is.
+            UsageError: the store is gone.
+            UnknownName: the run is gone.
         """
-        from tdelta.store.export import columns
-
         with Store.open(self.store, must_exist=True) as opened:
             return columns(opened, self.run_id)
 
@@ -107,36 +136,31 @@ class Run:
         """The page of ``tdelta report``: one file's text, which needs no network.
 
         Raises:
-            StoreError: the store is gone, or the run is.
+            UsageError: the store is gone.
+            UnknownName: the run is gone.
         """
         with Store.open(self.store, must_exist=True) as opened:
             return render(compose(gather(opened, self.run_id)))
 
-    def __str__(self) -> str:
-        return self.answer
+    def _text(self) -> str:
+        return render_text(self.result)
 
     def __repr__(self) -> str:
         return f"Run({self.run_id}: {self.decision.value})"
 
-    def _repr_html_(self) -> str:
-        return _FRAME.format(page=html.escape(self.to_html()))
 
-    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        printer.text(repr(self) if cycle else render_text(self.result))
-
-
-class Analysis:
-    """What files of other tools say.
+class Analysis(_Answered):
+    """Results of other tools, judged.
 
     Attributes:
-        result: all that was found, as `tdelta.records.AnalysisResult`.
+        result: the whole record, a `tdelta.records.AnalysisResult`.
     """
 
     def __init__(self, result: AnalysisResult, pictures: tuple[ComparisonPicture, ...]) -> None:
         self.result = result
         self._pictures = pictures
 
-    @cached_property
+    @property
     def answer(self) -> str:
         """The answer in a sentence."""
         return str(self.to_dict()["answer"])
@@ -148,7 +172,7 @@ class Analysis:
 
     @property
     def exit_code(self) -> int:
-        """What the command line would end with (docs/exit-codes.md)."""
+        """The command line's exit code for this analysis (docs/exit-codes.md)."""
         return int(analysis_exit_code(self.result))
 
     @property
@@ -164,17 +188,11 @@ class Analysis:
         """The page of ``tdelta analyze --output``: one file's text, which needs no network."""
         return render(compose_analysis(self.result, self._pictures, ""))
 
-    def __str__(self) -> str:
-        return self.answer
+    def _text(self) -> str:
+        return analysis_text(self.result, self._pictures)
 
     def __repr__(self) -> str:
         return f"Analysis({self.decision.value})"
-
-    def _repr_html_(self) -> str:
-        return _FRAME.format(page=html.escape(self.to_html()))
-
-    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        printer.text(repr(self) if cycle else analysis_text(self.result, self._pictures))
 
 
 def run(study: str | None = None, *, observer: Observer | None = None, **options: Any) -> Run:
@@ -193,12 +211,11 @@ def run(study: str | None = None, *, observer: Observer | None = None, **options
         EnvironmentFault: the machine cannot do it (no room, no engine).
         KeyboardInterrupt: Ctrl-C; trials that were run are in the store, and ``tdelta run --resume last`` goes on.
     """
-    known = {field.name for field in dataclasses.fields(RunRequest)} - {"study", "rope_is_given"}
-    for name in options:
-        if name not in known:
-            raise UnknownName("option", name, sorted(known))
-    request = request_for(options if study is None else {"study": study, **options})
-    return Run(conduct(request, observer or _nobody), request.store)
+    _require_known(options, RunRequest, without={"study", "rope_is_given"})
+    convert: dict[str, Callable[[Any], Any]] = {"metric": Metric, **dict.fromkeys(_PATHS, Path)}
+    given = {name: convert.get(name, _as_is)(value) for name, value in options.items() if value is not None}
+    request = request_for(given if study is None else {"study": study, **given})
+    return Run(conduct(request, observer or _ignored), request.store)
 
 
 def load(run_id: str = "last", *, store: Path | str | None = None) -> Run:
@@ -231,13 +248,21 @@ def analyze(*files: Path | str, observer: Observer | None = None, **options: Any
         UsageError: what was asked cannot be done.
         ImportFault: a file cannot be read; names all of them.
     """
-    known = {field.name for field in dataclasses.fields(AnalysisRequest)} - {"files"}
-    for name in options:
-        if name not in known:
-            raise UnknownName("option", name, sorted(known))
-    found = analyze_files(AnalysisRequest(tuple(map(str, files)), **options), observer or _nobody)
+    _require_known(options, AnalysisRequest, without={"files"})
+    found = analyze_files(AnalysisRequest(tuple(map(str, files)), **options), observer or _ignored)
     return Analysis(found.result, found.pictures)
 
 
-def _nobody(_event: Event) -> None:
-    """Who is told what happens where nobody asked."""
+def _require_known(options: Mapping[str, Any], request: type[RunRequest | AnalysisRequest], without: set[str]) -> None:
+    known = {field.name for field in dataclasses.fields(request)} - without
+    for name in options:
+        if name not in known:
+            raise UnknownName("option", name, sorted(known))
+
+
+def _as_is(value: Any) -> Any:
+    return value
+
+
+def _ignored(_event: Event) -> None:
+    """The observer where none was given."""

@@ -22,9 +22,6 @@ from tdelta.session.studies import request_for
 
 _Command = TypeVar("_Command", bound=Callable[..., object])
 
-_OPEN_LOOP_TRIAL_SECONDS = 2.0
-"""Each trial of an open loop begins with an empty queue: shorter ones would hardly see it fill."""
-
 _BESIDES_RESUME = frozenset({"resume_id", "store", "as_json"})
 
 _OPTIONS = (
@@ -313,8 +310,6 @@ def request_of(given: dict[str, object]) -> RunRequest:
         raise click.UsageError("--size and --restore: expected one of the two, since twins are as large as the dump")
     if "metric" in fields:
         fields["metric"] = Metric(str(fields["metric"]))
-    if "rate" in fields or "at" in fields or "at" in fields.get("vary", ()):  # type: ignore[operator]
-        fields.setdefault("trial_seconds", _OPEN_LOOP_TRIAL_SECONDS)
     if fields.pop("no_aa_twin", False):
         fields["aa_twin"] = False
     if fields.pop("no_bb_twin", False):

@@ -20,16 +20,16 @@ _waiting: list[Callable[[], None]] = []
 
 
 def take() -> None:
-    """Say that this process is tdelta's own, the command line's, so that its signals and its alarm may be handled.
+    """Allow signal handlers and an alarm in this process, which is the command line's.
 
-    In anybody else's program, a notebook for one, tdelta installs no handler and sets no alarm.
+    In other programs, notebooks for example, tdelta installs no handler and sets no alarm.
     """
     global _are_ours
     _are_ours = True
 
 
 def are_ours() -> bool:
-    """Whether handlers may be installed here: in the main thread of a process that is tdelta's own."""
+    """Whether handlers may be installed here: in the main thread of the command line's process."""
     return _are_ours and threading.current_thread() is threading.main_thread()
 
 

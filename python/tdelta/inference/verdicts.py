@@ -156,7 +156,7 @@ def _few_rounds(grounds: Grounds) -> str:
 
 
 def _too_few_rounds(grounds: Grounds) -> str:
-    return f"{_few_rounds(grounds)}, so the interval would have to be clear of the budget by a third of its width more"
+    return f"{_few_rounds(grounds)}, so an interval a third wider would have to lie clear of the budget"
 
 
 def _cause(answer: Answer, grounds: Grounds) -> str:

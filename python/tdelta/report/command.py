@@ -117,7 +117,7 @@ def plan_command(run_ids: Iterable[str], options: Mapping[str, object], *words: 
 
 
 def _is_open(options: Mapping[str, object], varied: Mapping[str, object]) -> bool:
-    """An open loop has another default for the length of a trial, which the command line puts in."""
+    """An open loop has another default for the length of a trial."""
     return options.get("rate") is not None or options.get("at") is not None or "at" in varied
 
 

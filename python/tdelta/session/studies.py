@@ -237,6 +237,10 @@ def study(name: str) -> Study:
     return known[name]
 
 
+_OPEN_LOOP_TRIAL_SECONDS = 2.0
+"""Each trial of an open loop begins with an empty queue: shorter ones would hardly see it fill."""
+
+
 def request_for(typed: Mapping[str, Any]) -> RunRequest:
     """The request of ``tdelta run``: what was typed, then the study's settings, then the defaults (a server's, on one).
 
@@ -252,6 +256,8 @@ def request_for(typed: Mapping[str, Any]) -> RunRequest:
     """
     if engine := _engine_of(typed):
         typed = {"engine": engine, **typed}
+    if any(name in typed or name in typed.get("vary", {}) for name in ("rate", "at")):
+        typed = {"trial_seconds": _OPEN_LOOP_TRIAL_SECONDS, **typed}
     name = typed.get("study")
     settings = study(name).settings_for(typed.get("engine"), typed.get("scale", "")) if name else {}
     if typed.get("engine", settings.get("engine")) in SERVERS:

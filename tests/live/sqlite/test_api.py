@@ -1,4 +1,4 @@
-"""`tdelta.api` in a thread of a program that is not tdelta's: the same experiment, and no signal of the program's."""
+"""`tdelta.api` in another program, in its main thread and in another: the same experiment, the signals untouched."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import tdelta.api as td
+from tdelta.driver import signals
 from tdelta.errors import UnknownName, UsageError
 from tdelta.records import Decision, Event
 
@@ -20,20 +21,33 @@ from .running import Place
 BRIEF = {"size_bytes": 3_000_000, "trial_seconds": 0.03, "blocks_per_round": 2, "min_rounds": 1, "max_rounds": 1}
 
 
+HANDLED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGALRM)
+
+
+def handlers() -> list[object]:
+    return [signal.getsignal(number) for number in HANDLED]
+
+
 @pytest.fixture(scope="module")
 def found(tmp_path_factory: pytest.TempPathFactory) -> td.Run:
-    store = tmp_path_factory.mktemp("api") / "runs.sqlite"
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGALRM)}
-    events: list[Event] = []
-
-    def conduct() -> td.Run:
-        return td.run(**BRIEF, bb_twin=False, store=store, max_seconds=120.0, observer=events.append)
-
+    """Conducted in a thread; paths may be text."""
+    base = tmp_path_factory.mktemp("api")
+    places = {"store": str(base / "runs.sqlite"), "directory": str(base)}
     with ThreadPoolExecutor(1) as pool:
-        run = pool.submit(conduct).result()
-    assert {number: signal.getsignal(number) for number in before} == before
-    assert events
-    return run
+        return pool.submit(lambda: td.run(**BRIEF, **places, bb_twin=False, max_seconds=120)).result()
+
+
+def test_no_signal_of_the_program_is_handled_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(signals, "_are_ours", False)  # another test of this process may have run the command line
+    before, during = handlers(), []
+
+    def observe(_event: Event) -> None:
+        during.append(handlers())
+
+    td.run(**BRIEF, bb_twin=False, store=tmp_path / "runs.sqlite", directory=tmp_path, observer=observe)
+    assert len(during) > 5
+    assert all(seen == before for seen in during)
+    assert handlers() == before
 
 
 def test_a_run_says_what_it_found(found: td.Run) -> None:

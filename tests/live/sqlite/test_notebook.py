@@ -21,7 +21,7 @@ def cells() -> list[dict[str, Any]]:
 
 def test_every_cell_runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
-    monkeypatch.setattr(td, "run", functools.partial(td.run, **BRIEF))
+    monkeypatch.setattr(td, "run", functools.partial(td.run, **BRIEF, directory=tmp_path))
     names: dict[str, object] = {}
     for cell in cells():
         exec("".join(cell["source"]), names)  # noqa: S102 - it is ours

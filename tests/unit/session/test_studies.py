@@ -10,6 +10,12 @@ from tdelta.session.studies import overridden, request_for, studies
 from tdelta.workloads import load
 
 
+@pytest.mark.parametrize("asked", [{"rate": 100.0}, {"at": 0.5}, {"vary": {"at": (0.5, 0.8)}}])
+def test_trials_of_an_open_loop_are_longer_whoever_asks(asked: dict[str, object]) -> None:
+    assert request_for(asked).trial_seconds == 2.0
+    assert request_for({**asked, "trial_seconds": 0.5}).trial_seconds == 0.5
+
+
 def test_without_a_study_nothing_is_added() -> None:
     assert request_for({"threads": 2}) == RunRequest(threads=2)
     assert overridden(RunRequest(threads=2)) == ()

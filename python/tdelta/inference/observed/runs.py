@@ -34,14 +34,15 @@ DRIFT_SCALE = 1.0
 
 _TAU = np.geomspace(2e-5, 2.0, 121)
 _VISIBLE = 0.95
+"""The share of a drift's posterior on one side of 0 from which it is visible."""
 
 
 @dataclass(frozen=True, slots=True)
 class Drift:
     """What runs of a session do beside scattering: the posterior median of the drift a run, and whether it is visible.
 
-    It is visible where 95 % of the posterior lies on one side of 0, of what does not drift in 10 of 100: a
-    drift that is missed costs more than one that is not there.
+    It is visible where 95 % of the posterior lies on one side of 0. Without a drift that happens in 10 of 100 sessions:
+    to miss a drift costs more than to suspect one.
     """
 
     a_run: float
