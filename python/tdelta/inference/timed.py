@@ -7,9 +7,8 @@ had, where both are counted, since a fresh instance's cache may miss more or les
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -73,19 +72,3 @@ def _sum(calls: Sequence[TimedCalls]) -> TimedCalls:
     first = calls[0]
     totals = (sum(getattr(one, name) for one in calls) for name in ("starts", "calls", "bytes", "us"))
     return TimedCalls(first.name, first.kind, first.direction, *totals)
-
-
-def timed_from_json(values: Mapping[str, Any] | None) -> dict[str, Timed]:
-    """Timed calls by the encrypted condition's key, as a session stores them; None for none."""
-    return {key: _timed(of) for key, of in (values or {}).items()}
-
-
-def _timed(values: Mapping[str, Any]) -> Timed:
-    return Timed(tuple(_trials(values.get("trials", ()))), values.get("fault", ""))
-
-
-def _trials(values: Iterable[Mapping[str, Any]]) -> Iterator[TimedTrial]:
-    for one in values:
-        pages = one.get("pages")
-        calls = tuple(TimedCalls(**call) for call in one["calls"])
-        yield TimedTrial(one["operations"], None if pages is None else (pages[0], pages[1]), calls)

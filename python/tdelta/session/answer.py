@@ -8,7 +8,6 @@ import statistics
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from tdelta.inference import Judgement, cache_cautions, server_measures
 from tdelta.inference.cipher_work import barely_encrypted, idle_cipher_caution
@@ -17,20 +16,18 @@ from tdelta.inference.pages import page_costs
 from tdelta.inference.prices import prices_from_json
 from tdelta.inference.steps import step_measures
 from tdelta.inference.tails import tail_cautions
-from tdelta.inference.timed import timed_from_json
 from tdelta.inference.traces import statement_texts, statement_traces
 from tdelta.inference.whatif import what_ifs
 from tdelta.records import Decision, Level, Role, RunResult, TailMeasure, Trial, Validity, Verdict
-from tdelta.session.calibration import Calibration
 from tdelta.session.checks import Checks
 from tdelta.session.evidence import Evidence
-from tdelta.session.floors import floors_from_json
 from tdelta.session.planning import Plan
 from tdelta.session.pressed import pressure_cautions
 from tdelta.session.prices import price_cautions
 from tdelta.session.profiling import Profiling
 from tdelta.session.published import published_cells
 from tdelta.session.request import RunRequest
+from tdelta.session.state import Floors, RunState, TrialSize
 from tdelta.session.studies import overridden
 from tdelta.workloads.scan import cut
 
@@ -46,7 +43,7 @@ class Ending:
     stopped_by: str
     interrupted: bool
     elapsed_seconds: float
-    calibration: Calibration
+    size: TrialSize
     library: str
 
 
@@ -58,11 +55,9 @@ def assemble(
     evidence: Evidence,
     ending: Ending,
     *,
-    floors: Mapping[str, Any] | None = None,
-    prices: Mapping[str, Any] | None = None,
-    timed: Mapping[str, Any] | None = None,
+    state: RunState,
     tails: tuple[TailMeasure, ...] = (),
-    profiling: Profiling | None = None,
+    profiling: Profiling,
     machine: Mapping[str, object],
     versions: Mapping[str, str],
 ) -> RunResult:
@@ -74,8 +69,10 @@ def assemble(
     failed = [check for check in own if check.is_unsound]
     if failed:
         verdicts, decision = tuple(_unsound(verdicts, failed)), Decision.UNSOUND
-    dilution = _dilution(trials, ending.calibration)
-    page_prices = prices_from_json(prices, plan.conditions)
+    size = ending.size
+    dilution = _dilution(trials, size)
+    page_prices = prices_from_json(state.unit_costs, plan.conditions)
+    floors = state.floors or Floors()
     idle = barely_encrypted(trials, plan.settings)
     servers = server_measures(trials, plan.settings, _cpus(machine))
     return RunResult(
@@ -91,32 +88,32 @@ def assemble(
             *cache_cautions(servers),
             *tail_cautions(tails, plan.settings),
             *_cautions(plan, trials, verdicts, ending, dilution),
-            *(floors or {}).get("cautions", ()),
-            *(() if profiling is None else profiling.cautions()),
-            *price_cautions(prices),
+            *floors.cautions,
+            *profiling.cautions(),
+            *price_cautions(state.unit_costs),
         ),
         rounds=len({trial.round for trial in trials}),
         blocks=len({trial.block for trial in trials}),
         trials=len(trials),
-        operations_per_trial=min(ending.calibration.operations.values()),
+        operations_per_trial=min(size.operations.values()),
         trial_seconds=_trial_seconds(trials),
         elapsed_seconds=ending.elapsed_seconds,
-        loop_cost_ns=ending.calibration.loop_cost_ns,
+        loop_cost_ns=size.loop_cost_ns,
         dilution=dilution,
         machine=machine,
         versions={**versions, "library under test": ending.library},
         stopped_by=ending.stopped_by,
         interrupted=ending.interrupted,
-        slices=ending.calibration.slices,
+        slices=size.slices,
         late_starts=sum(trial.measurement.late_starts for trial in trials),
         backlog_max=max(trial.measurement.backlog_max for trial in trials),
         errors=_by_kind(trial.measurement.errors for trial in trials),
         retries=_by_kind(trial.measurement.retries for trial in trials),
         contrasts=judgement.contrasts,
-        page_costs=page_costs(trials, verdicts, floors_from_json(floors)),
+        page_costs=page_costs(trials, verdicts, floors.floors),
         overridden=overridden(plan.request),
-        arrival_rates=_by_baseline(plan, ending.calibration.rates),
-        capacities=_by_baseline(plan, ending.calibration.capacities),
+        arrival_rates=_by_baseline(plan, size.rates),
+        capacities=_by_baseline(plan, size.capacities),
         evidence=evidence.records(),
         servers=servers,
         published=tuple(published_cells(plan.settings.study, plan.conditions, _fixed(plan.request))),
@@ -126,22 +123,20 @@ def assemble(
         tails=tails,
         steps=step_measures(trials, plan.settings),
         traces=statement_traces(trials, plan.settings, _statements(plan), plan.family.nearest),
-        profiles=() if profiling is None or not plan.request.profile else profiling.records(),
-        ledger=ledgers(trials, plan.settings, explain(plan, prices, timed, profiling)),
+        profiles=profiling.records() if plan.request.profile else (),
+        ledger=ledgers(trials, plan.settings, explain(plan, state, profiling)),
         what_if=what_ifs(trials, plan.settings, page_prices),
         stalls=judgement.stalls,
         order_effect=judgement.order_effect,
     )
 
 
-def explain(
-    plan: Plan, prices: Mapping[str, Any] | None, timed: Mapping[str, Any] | None, profiling: Profiling | None
-) -> Explained:
-    """What the ledger's lines are made of, out of what was stored of a run."""
+def explain(plan: Plan, state: RunState, profiling: Profiling | None) -> Explained:
+    """What the ledger's lines are made of, without functions where there is no ``profiling``."""
     profiles = () if profiling is None else profiling.records()
     return Explained(
-        prices_from_json(prices, plan.conditions),
-        timed_from_json(timed),
+        prices_from_json(state.unit_costs, plan.conditions),
+        state.timed_calls,
         {profile.condition.condition.key: profile for profile in profiles},
         "" if profiling is None else profiling.why_none(),
     )
@@ -193,11 +188,11 @@ def _trial_seconds(trials: Sequence[Trial]) -> float:
     return statistics.median(trial.measurement.elapsed_ns / 1e9 for trial in _of_baseline(trials) or trials)
 
 
-def _dilution(trials: Sequence[Trial], calibration: Calibration) -> float:
+def _dilution(trials: Sequence[Trial], size: TrialSize) -> float:
     """The share of the fastest baseline's response time that is the load loop's own."""
     responses = [trial.measurement.response_ns for trial in _of_baseline(trials) or trials]
     finished = [response for response in responses if response > 0]  # a trial that was cut off may have done nothing
-    return min(1.0, calibration.loop_response_ns / statistics.median(finished)) if finished else 0.0
+    return min(1.0, size.loop_response_ns / statistics.median(finished)) if finished else 0.0
 
 
 def _cautions(

@@ -20,9 +20,6 @@ from tdelta.session.planning import Plan
 from tdelta.store import Store
 from tdelta.store.calibrations import newest_calibration
 
-KEY = "calibration key"
-"""The fact that holds what a run must have in common with a calibration; absent where none can ever fit."""
-
 MOST_DAYS = 30
 """How old a calibration may be."""
 

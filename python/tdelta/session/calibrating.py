@@ -24,7 +24,6 @@ from tdelta.inference.instrument import pooled_noise
 from tdelta.inference.tallies import faults, identical_tally, planted_tallies, tally_cautions, trustworthy
 from tdelta.inference.visible import visible
 from tdelta.records import (
-    CalibrationKey,
     Event,
     MachineCalibration,
     Metric,
@@ -35,11 +34,11 @@ from tdelta.records import (
     RunSettings,
     Trial,
 )
-from tdelta.session.calibrated import KEY
 from tdelta.session.conduct import Observer, conduct
 from tdelta.session.request import RunRequest
 from tdelta.session.rounds import Clock
-from tdelta.store import Store, decode
+from tdelta.session.state import RunState
+from tdelta.store import Store
 from tdelta.store.calibrations import add_calibration, fresh_calibration_id, mark_part
 
 PLANTED = (0.05,)
@@ -218,11 +217,14 @@ def _assembled(request: RunRequest, series: _Series, store: Store, elapsed_secon
     pace = _pace(series)
     responses = noise.get(Metric.RESPONSE_TIME)
     first = results[0]
+    key = RunState.of(store, first.settings.run_id).key
+    if key is None:  # what none can fit is refused before the first run
+        raise UsageError("no calibration can be of this run")
     return MachineCalibration(
         calibration_id=fresh_calibration_id(store),
         created_unix_seconds=time.time(),
         seed=request.seed or 0,
-        key=decode(CalibrationKey, store.get_fact(first.settings.run_id, KEY)),
+        key=key,
         run_ids=tuple(result.settings.run_id for result in results),
         rounds_per_run=ROUNDS_PER_RUN,
         blocks_per_round=request.blocks_per_round,

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import dataclasses
 import statistics
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any
 
@@ -18,6 +18,7 @@ from tdelta.driver import TrialJob, Twin, Twins
 from tdelta.records import Condition, Level, Measurement, Role
 from tdelta.session.planning import Plan
 from tdelta.session.request import RunRequest
+from tdelta.session.state import TrialSize
 
 _FIRST_OPERATIONS = 1
 """On each thread: one operation may be a scan that takes longer than a trial should."""
@@ -56,49 +57,6 @@ _DEADLINE_SECONDS = 30.0
 
 
 @dataclass(frozen=True, slots=True)
-class Calibration:
-    """Operations of a trial by stratum, the trial's length on the baseline, and the loop's own cost in ns.
-
-    A load or rebuild is one operation, and its length counts only where there is nothing else.
-
-    ``rates`` are the arrivals a second of an open loop by stratum, none in a closed one; ``capacities`` what the
-    baseline did in a closed loop, for strata whose rate is a share of that.
-    ``loop_cost_ns`` is for one statement, drawing, timing and recording included; ``loop_response_ns`` is what falls
-    within the measured span of a transaction.
-    """
-
-    operations: Mapping[int, int]
-    slices: int
-    trial_seconds: float
-    loop_cost_ns: float
-    loop_response_ns: float
-    rates: Mapping[int, float] = field(default_factory=dict)
-    capacities: Mapping[int, float] = field(default_factory=dict)
-
-    def as_json(self) -> dict[str, object]:
-        """JSON values, from which `from_json` makes the same calibration."""
-        return {
-            "operations": {str(stratum): count for stratum, count in self.operations.items()},
-            "slices": self.slices,
-            "trial_seconds": self.trial_seconds,
-            "loop_cost_ns": self.loop_cost_ns,
-            "loop_response_ns": self.loop_response_ns,
-            "rates": {str(stratum): rate for stratum, rate in self.rates.items()},
-            "capacities": {str(stratum): capacity for stratum, capacity in self.capacities.items()},
-        }
-
-    @classmethod
-    def from_json(cls, values: Mapping[str, Any]) -> Calibration:
-        """The calibration that `as_json` wrote."""
-        operations = {int(stratum): int(count) for stratum, count in values["operations"].items()}
-        rates, capacities = (
-            {int(stratum): float(rate) for stratum, rate in values.get(name, {}).items()}
-            for name in ("rates", "capacities")
-        )
-        return cls(**{**values, "operations": operations, "rates": rates, "capacities": capacities})
-
-
-@dataclass(frozen=True, slots=True)
 class _Filled:
     """What fills a trial of one stratum."""
 
@@ -108,14 +66,12 @@ class _Filled:
     capacity: float | None = None
 
 
-def calibrate(plan: Plan, twins: Twins[Any], data_bytes: int, stored: Mapping[str, Any] | None) -> Calibration:
-    """Find the trial's size, or take the one that an earlier sitting of the same run found.
+def calibrate(plan: Plan, twins: Twins[Any], data_bytes: int) -> TrialSize:
+    """Find the trial's size.
 
     Raises:
         TdeltaError: a statement of the workload failed.
     """
-    if stored is not None:
-        return Calibration.from_json(stored)
     baselines = [condition for condition in plan.conditions if condition.role is Role.BASELINE]
     with _Seats(plan, twins, data_bytes) as seats:
         capacity = _Capacity(plan, seats)
@@ -129,7 +85,7 @@ def calibrate(plan: Plan, twins: Twins[Any], data_bytes: int, stored: Mapping[st
     paced = cost if not rates else twins.loop_cost(_paced(plan, loop, max(rates.values())))
     operations = {condition.stratum: 1 for condition in baselines}  # of loads and rebuilds, whatever they take
     operations |= {stratum: filled.operations for stratum, filled in found.items()}
-    return Calibration(
+    return TrialSize(
         operations=operations,
         slices=_slices(plan, min(filled.operations for filled in found.values())),
         trial_seconds=max(filled.seconds for filled in found.values()),

@@ -15,6 +15,7 @@ from tdelta.evidence.plans import compare
 from tdelta.records import CheckState, Condition, SettingsCompared, Trial, Validity
 from tdelta.session.instructions import FACTOR, instructions_check
 from tdelta.session.planning import Plan
+from tdelta.session.state import RunState
 from tdelta.session.warming import LOOKED_AT
 
 ROWS_BEFORE = "rows are the same before the first trial"
@@ -33,56 +34,16 @@ _DIFFERENT_BY_RESERVE = frozenset({"page_count"})
 class Checks:
     """Remembers what twins looked like. Differences are kept, not raised, but for rows that differ from the start."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: Plan, state: RunState) -> None:
         self._plan = plan
+        self._state = state
+        self._notes = state.twins
         self._before: list[str] = []
-        self._after: list[str] = []
-        self._settings: list[str] = []
-        self._ciphers: list[str] = []
         self._ciphers_seen: dict[str, bool] = {}
-        self._in_force: list[str] = []
         self._in_force_seen: dict[str, str] = {}
         self._expected: Checksums = {}
         self._ended: dict[int, tuple[str, Checksums]] = {}
-        self._rounds_compared = 0
-        self._facts: dict[int, tuple[str, dict[str, str]]] = {}
-        self._page_us: dict[str, list[float]] = {}
-        self._observed: dict[str, str] = {}
         self._plans: dict[int, tuple[str, Mapping[str, Any]]] = {}
-        self._other_plans: list[str] = []
-        self._unsettled: list[str] = []
-        self._lost: list[str] = []
-        self._paused: list[str] = []
-
-    def as_json(self) -> dict[str, object]:
-        """What earlier rounds found, as JSON values, for the next sitting at the same run."""
-        return {
-            "after": self._after,
-            "settings": self._settings,
-            "ciphers": self._ciphers,
-            "page_us": self._page_us,
-            "in_force": self._in_force,
-            "rounds_compared": self._rounds_compared,
-            "facts": {str(stratum): [key, facts] for stratum, (key, facts) in self._facts.items()},
-            "unsettled": self._unsettled,
-            "lost": self._lost,
-            "paused": self._paused,
-            "other_plans": self._other_plans,
-        }
-
-    def restore(self, found: Mapping[str, Any]) -> None:
-        """Take over what `as_json` of an earlier sitting wrote: a check that has failed stays failed."""
-        self._after = list(found["after"])
-        self._settings = list(found["settings"])
-        self._ciphers = list(found["ciphers"])
-        self._in_force = list(found.get("in_force", []))
-        self._rounds_compared = int(found["rounds_compared"])
-        self._facts = {int(stratum): (key, facts) for stratum, (key, facts) in found.get("facts", {}).items()}
-        self._unsettled = list(found.get("unsettled", []))
-        self._lost = list(found.get("lost", []))
-        self._paused = list(found.get("paused", []))
-        self._other_plans = list(found.get("other_plans", []))
-        self._page_us = {level: list(costs) for level, costs in found.get("page_us", {}).items()}
 
     def loaded(self, name: str, sums: Checksums, expected: Checksums) -> None:
         """A loaded file's rows, against the rows as generated, or as read from the user's database."""
@@ -94,7 +55,7 @@ class Checks:
         self._ciphers_seen[cipher] = is_encrypted
         if is_encrypted is (cipher == "none"):
             found = "encrypted" if is_encrypted else "plain"
-            self._ciphers.append(f"the file loaded with cipher {cipher} is {found}")
+            self._notes.ciphers.append(f"the file loaded with cipher {cipher} is {found}")
 
     def in_force(self, condition: Condition, facts: Mapping[str, str]) -> None:
         """What a twin says of its cipher, against the one it was asked for."""
@@ -102,11 +63,12 @@ class Checks:
         self._in_force_seen.setdefault(str(condition.level("cipher")), family.told(settings, facts))
         fault = family.fault(settings, facts)
         if fault is not None:
-            self._in_force.append(f"{condition.key}: {fault}")
+            self._notes.in_force.append(f"{condition.key}: {fault}")
 
-    def observed(self, found: Mapping[str, str]) -> None:
-        """What an engine was seen to start for its pages, by the cipher asked for; empty where nothing was seen."""
-        self._observed = dict(found)
+    @property
+    def _observed(self) -> Mapping[str, str]:
+        """What engines were seen to start for their pages, by the cipher asked for; empty where nothing was seen."""
+        return self._state.ciphers or {}
 
     def planned(self, condition: Condition, plans: Mapping[str, Any]) -> None:
         """How a twin runs the statements, against the first twin of the same stratum; a difference is a caution."""
@@ -116,47 +78,47 @@ class Checks:
                 f"{difference.statement} is run in another way on {condition.key} ({difference.other}) than on {first}"
                 f" ({difference.baseline}): what it costs there is not encryption alone"
             )
-            if told not in self._other_plans:
-                self._other_plans.append(told)
+            if told not in self._notes.other_plans:
+                self._notes.other_plans.append(told)
 
     def settled(self, condition: Condition, facts: dict[str, str]) -> None:
         """Settings read back from a twin, against the first twin of the same stratum."""
-        first, known = self._facts.setdefault(condition.stratum, (condition.key, facts))
+        first, known = self._notes.facts.setdefault(condition.stratum, (condition.key, facts))
         allowed = frozenset() if self._plan.request.reserve == "equal" else _DIFFERENT_BY_RESERVE
         for name, value in facts.items():
             if value != known[name] and name not in allowed:
-                self._settings.append(f"{name} is {value} on {condition.key} and {known[name]} on {first}")
+                self._notes.settings.append(f"{name} is {value} on {condition.key} and {known[name]} on {first}")
 
     def proved(self, condition: Condition, proof: CipherProof) -> None:
         """What a page's cipher cost in a twin's own process, before its first trial."""
-        self._page_us.setdefault(str(condition.level(FACTOR)), []).append(proof.cipher_us_per_page)
+        self._notes.page_us.setdefault(str(condition.level(FACTOR)), []).append(proof.cipher_us_per_page)
 
     def unsettled(self, number: int, misses: Mapping[Condition, Sequence[float]]) -> None:
         """Caches that still missed less often from trial to trial when a round's first block had to begin."""
         for condition, found in misses.items():
             last = ", ".join(f"{value:.3g}" for value in found[-LOOKED_AT:])
-            self._unsettled.append(
+            self._notes.unsettled.append(
                 f"round {number + 1}: the cache of {condition.key} had not settled after {len(found)} trials of warm-up"
                 f" ({last} misses an operation)"
             )
 
     def lost(self, number: int, void: str, said: str) -> None:
         """A twin's server died at work; what it was at is void, and its round went no further."""
-        self._lost.append(f"round {number + 1}: {void} is void and the twins were made anew, since {said}")
+        self._notes.lost.append(f"round {number + 1}: {void} is void and the twins were made anew, since {said}")
 
     def paused(self, number: int, block: int, said: str) -> None:
         """Something stood still during a block, which is void and is run again."""
-        self._paused.append(f"round {number + 1}: block {block + 1} was void and was run again, since {said}")
+        self._notes.paused.append(f"round {number + 1}: block {block + 1} was void and was run again, since {said}")
 
     @property
     def losses(self) -> int:
         """How often a server died, in all sittings."""
-        return len(self._lost)
+        return len(self._notes.lost)
 
     @property
     def cautions(self) -> tuple[str, ...]:
         """What does not make the run unsound, and must be said with its answer."""
-        return (*self._unsettled, *self._paused, *self._lost, *self._other_plans)
+        return (*self._notes.unsettled, *self._notes.paused, *self._notes.lost, *self._notes.other_plans)
 
     def before(self, condition: Condition, sums: Checksums) -> None:
         """A fresh twin's rows, against the rows as generated, or as read from the user's database."""
@@ -167,11 +129,11 @@ class Checks:
         left_out = () if self._plan.source is None else self._plan.source.unrepeatable
         compared = {table: found for table, found in sums.items() if table not in left_out}
         first, known = self._ended.setdefault(condition.stratum, (condition.key, compared))
-        self._after += _differences(condition.key, compared, first, known)
+        self._notes.after += _differences(condition.key, compared, first, known)
 
     def round_over(self) -> None:
         """The next round's twins are compared among themselves."""
-        self._rounds_compared += bool(self._ended)
+        self._notes.rounds_compared += bool(self._ended)
         self._ended = {}
 
     def raise_if_rows_differ(self) -> None:
@@ -189,8 +151,8 @@ class Checks:
             _told(ROWS_BEFORE, self._before, self._rows_text()),
             self._after_check(),
             self._settings_check(),
-            self._unless_assumed(_told(FILES, self._ciphers, self._ciphers_text())),
-            *instructions_check(self._page_us),
+            self._unless_assumed(_told(FILES, self._notes.ciphers, self._ciphers_text())),
+            *instructions_check(self._notes.page_us),
             self._in_force_check(),
             self._work_check(trials),
         )
@@ -213,8 +175,8 @@ class Checks:
 
     def _in_force_check(self) -> Validity:
         """Another cipher than the one asked for is in the figures, which stand for that one: the run stays sound."""
-        if self._in_force:
-            return _told(IN_FORCE, self._in_force, "")
+        if self._notes.in_force:
+            return _told(IN_FORCE, self._notes.in_force, "")
         if others := self.ciphers_in_force:
             told = "; ".join(
                 f"{cipher} was asked for, and what the server was seen to start for its pages is"
@@ -246,9 +208,9 @@ class Checks:
 
     def _after_check(self) -> Validity:
         name = ROWS_AFTER
-        if self._after or self._rounds_compared:
-            fine = f"by checksum, at the end of {self._rounds_compared} rounds{self._left_out()}"
-            return _told(name, self._after, fine)
+        if self._notes.after or self._notes.rounds_compared:
+            fine = f"by checksum, at the end of {self._notes.rounds_compared} rounds{self._left_out()}"
+            return _told(name, self._notes.after, fine)
         return Validity(name, CheckState.NOT_SHOWN, "NOT compared: more than one thread, or no round came to its end")
 
     def _left_out(self) -> str:
@@ -259,7 +221,7 @@ class Checks:
 
     def _settings_check(self) -> Validity:
         """Servers of the user's may differ in more than encryption, which the cautions name; then this is not shown."""
-        check = _told(SETTINGS, self._settings, self._settings_text())
+        check = _told(SETTINGS, self._notes.settings, self._settings_text())
         servers = self._plan.settings.own_servers
         if servers is None or not servers.differences or check.failed:
             return check
@@ -274,7 +236,7 @@ class Checks:
     def settings_compared(self) -> SettingsCompared:
         """What twins were found to share, what differs between strata, and what encrypted twins are given beyond."""
         values: dict[str, dict[str, None]] = {}
-        for _, facts in self._facts.values():
+        for _, facts in self._notes.facts.values():
             for name, value in facts.items():
                 values.setdefault(name, {})[value] = None
         family, kinds = self._plan.family, self._plan.load_kinds().values()

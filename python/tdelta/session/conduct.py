@@ -27,29 +27,24 @@ from tdelta.inference.tails import tail_measures
 from tdelta.measure import library_versions, machine_facts
 from tdelta.records import Event, Look, Phase, RunPlanned, RunResult, Trial
 from tdelta.session.answer import Ending, assemble, explain
-from tdelta.session.calibrated import KEY, key_of, with_calibration
-from tdelta.session.calibration import Calibration, calibrate
+from tdelta.session.calibrated import key_of, with_calibration
+from tdelta.session.calibration import calibrate
 from tdelta.session.checks import Checks
 from tdelta.session.evidence import Evidence
-from tdelta.session.floors import FACT, measure_floors
+from tdelta.session.floors import measure_floors
 from tdelta.session.ground import grounded
 from tdelta.session.pace import Pace, Stage
 from tdelta.session.planning import Plan, plan, request_from_json
 from tdelta.session.preflight import check_room, time_caution, with_bb_twin
-from tdelta.session.prices import FACT as PRICES
 from tdelta.session.prices import Prices
-from tdelta.session.profiling import FACT as PROFILES
 from tdelta.session.profiling import Profiling
 from tdelta.session.request import RunRequest
 from tdelta.session.rounds import Clock, Interruption, RoundRunner
-from tdelta.session.timing import FACT as TIMED
+from tdelta.session.state import RunState, TrialSize
 from tdelta.session.timing import Timing
 from tdelta.store import RunStatus, Store
 
 Observer = Callable[[Event], None]
-
-OBSERVED = "observed ciphers"
-"""The fact that holds what engines were seen to encrypt pages with, by the cipher asked for."""
 
 
 def conduct(
@@ -87,10 +82,10 @@ def conduct(
             key = key_of(made, machine)
             made = with_calibration(made, key, store)
             store.create_run(made.settings, machine, versions)
-            _keep_work(made, store)
-            store.put_fact(run_id, KEY, key)
+            state = RunState(key=key)
+            _keep_work(made, store, state)
             with ground.entered():
-                return _Session(made, store, observer, clock, make_twins).run()
+                return _Session(made, store, state, observer, clock, make_twins).run()
 
 
 def resume(
@@ -126,14 +121,15 @@ def resume(
         clock = Clock(request.max_seconds, now)
         with _interruptible(Interruption(), clock, clock.fault), grounded(request, found, observer) as ground:
             made = dataclasses.replace(plan(request, found, ground.source, ground.servers), settings=settings)
-            if store.get_fact(found, "fingerprint") not in (None, made.fingerprint()):
+            state = RunState.of(store, found)
+            if state.fingerprint not in (None, made.fingerprint()):
                 changed = "workload" if ground.source is None else "database or its workload"
                 raise UsageError(f"run {found}: its {changed} has changed since it began; start a new run")
-            _require_same_library(found, store.get_fact(found, "library"), made.family.identity())
-            _keep_work(made, store)  # a run that was killed at once has none yet
+            _require_same_library(found, state.library, made.family.identity())
+            _keep_work(made, store, state)  # a run that was killed at once has none yet
             _make_room(made, clock)
             with ground.entered():
-                return _Session(made, store, observer, clock, make_twins).run()
+                return _Session(made, store, state, observer, clock, make_twins).run()
 
 
 @contextmanager
@@ -146,13 +142,11 @@ def _forgotten(store: Store, run_id: str) -> Iterator[None]:
         raise
 
 
-def _keep_work(plan: Plan, store: Store) -> None:
+def _keep_work(plan: Plan, store: Store, state: RunState) -> None:
     """What the run does, by its digest, and with what; on a user's database in full, since it may be a proposal."""
-    run_id = plan.settings.run_id
-    store.put_fact(run_id, "fingerprint", plan.fingerprint())
-    store.put_fact(run_id, "library", plan.family.identity())
-    if plan.source is not None:
-        store.put_fact(run_id, "database", plan.source.as_json())
+    state.fingerprint, state.library = plan.fingerprint(), plan.family.identity()
+    state.database = None if plan.source is None else plan.source.as_json()
+    state.keep(store, plan.settings.run_id)
 
 
 def _require_same_versions(run_id: str, before: Mapping[str, str]) -> None:
@@ -183,10 +177,17 @@ class _Session:
     """One sitting at a run."""
 
     def __init__(
-        self, plan: Plan, store: Store, observer: Observer, clock: Clock, make_twins: MakeTwins | None
+        self,
+        plan: Plan,
+        store: Store,
+        state: RunState,
+        observer: Observer,
+        clock: Clock,
+        make_twins: MakeTwins | None,
     ) -> None:
         self._plan = plan
         self._store = store
+        self._state = state
         self._observe = observer
         self._clock = clock
         self._pace = Pace(plan, clock.elapsed)
@@ -194,21 +195,12 @@ class _Session:
         self._make_twins = make_twins
         self._run_id = plan.settings.run_id
         self._trials: list[Trial] = list(store.trials(self._run_id, histograms=False))
-        self._checks = Checks(plan)
-        self._evidence = Evidence(plan)
-        self._profiling = Profiling(plan)
-        self._prices = Prices(plan)
-        self._timing = Timing(plan, self._prices)
+        self._checks = Checks(plan, state)
+        self._evidence = Evidence(plan, state)
+        self._profiling = Profiling(plan, state)
+        self._prices = Prices(plan, state)
+        self._timing = Timing(plan, state)
         self._interruption = Interruption()
-        earlier = store.get_fact(self._run_id, "checks")
-        if earlier is not None:
-            self._checks.restore(earlier)
-        self._checks.observed(store.get_fact(self._run_id, OBSERVED) or {})
-        self._prices.observed(store.get_fact(self._run_id, OBSERVED) or {})
-        self._prices.restore(store.get_fact(self._run_id, PRICES) or {})
-        self._evidence.restore(store.get_fact(self._run_id, "evidence") or [])
-        self._profiling.restore(store.get_fact(self._run_id, PROFILES))
-        self._timing.restore(store.get_fact(self._run_id, TIMED))
 
     def run(self) -> RunResult:
         """All stages. Whatever ends them, the store says how far the run came."""
@@ -259,7 +251,7 @@ class _Session:
             stopped_by=stopped_by,
             interrupted=self._interruption.requested and not self._interruption.is_late,
             elapsed_seconds=self._clock.elapsed(),
-            calibration=found,
+            size=found,
             library=twins.library,
         )
 
@@ -299,7 +291,7 @@ class _Session:
 
     def _observe_ciphers(self, twins: Twins[Any]) -> None:
         """What engines really encrypt pages with, in runs of their own, before anything is measured."""
-        if not self._plan.family.observes_ciphers() or self._store.get_fact(self._run_id, OBSERVED) is not None:
+        if not self._plan.family.observes_ciphers() or self._state.ciphers is not None:
             return
         found: dict[str, str] = {}
         for condition in self._plan.load_kinds().values():
@@ -307,32 +299,36 @@ class _Session:
             if cipher != PLAIN and cipher not in found:
                 self._observe(Phase("observe", f"which cipher {cipher} is in fact"))
                 found[cipher] = twins.observe(self._plan.twin_settings(condition, 0))
-        self._store.put_fact(self._run_id, OBSERVED, found)
-        self._checks.observed(found)
-        self._prices.observed(found)
+        self._state.ciphers = found
+        self._keep_state()
 
-    def _calibrate(self, twins: Twins[Any], data_bytes: int) -> Calibration:
+    def _keep_state(self) -> None:
+        self._state.keep(self._store, self._run_id)
+
+    def _calibrate(self, twins: Twins[Any], data_bytes: int) -> TrialSize:
+        """Find the trial's size, or take the one that an earlier sitting found."""
         self._observe(Phase("calibrate", "how many operations fill a trial"))
-        stored = self._store.get_fact(self._run_id, "calibration")
         with self._pace.timed(Stage.CALIBRATE):
-            found = self._calibrated(twins, data_bytes, stored)
+            found = self._state.trial_size or self._calibrated(twins, data_bytes)
         self._pace.filled(found.trial_seconds)
-        self._store.put_fact(self._run_id, "calibration", found.as_json())
+        self._state.trial_size = found
+        self._keep_state()
         return found
 
-    def _calibrated(self, twins: Twins[Any], data_bytes: int, stored: Mapping[str, Any] | None) -> Calibration:
+    def _calibrated(self, twins: Twins[Any], data_bytes: int) -> TrialSize:
         try:
-            return calibrate(self._plan, twins, data_bytes, stored)
+            return calibrate(self._plan, twins, data_bytes)
         except ServerLost as loss:
             self._checks.lost(0, "calibration", loss.said)
-            return calibrate(self._plan, twins, data_bytes, stored)
+            return calibrate(self._plan, twins, data_bytes)
 
     def _measure_floors(self, twins: Twins[Any]) -> None:
-        if self._store.get_fact(self._run_id, FACT) is None:
+        if self._state.floors is None:
             self._observe(Phase("floor", "what the cipher alone takes for a page"))
-            self._store.put_fact(self._run_id, FACT, measure_floors(self._plan, twins))
+            self._state.floors = measure_floors(self._plan, twins)
+            self._keep_state()
 
-    def _rounds(self, twins: Twins[Any], found: Calibration, data_bytes: int) -> str:
+    def _rounds(self, twins: Twins[Any], found: TrialSize, data_bytes: int) -> str:
         """Rounds until the answer is precise enough, the rounds are used up, or the time is. Returns which."""
         runner = RoundRunner(
             self._plan,
@@ -360,12 +356,7 @@ class _Session:
         while ended is None:
             began = self._clock.elapsed()
             block = runner.run(number, block)
-            self._store.put_fact(self._run_id, "checks", self._checks.as_json())
-            self._store.put_fact(self._run_id, PRICES, self._prices.as_json())
-            self._store.put_fact(self._run_id, "evidence", self._evidence.as_json())
-            self._store.put_fact(self._run_id, TIMED, self._timing.as_json())
-            if self._profiling.is_begun:
-                self._store.put_fact(self._run_id, PROFILES, self._profiling.as_json())
+            self._keep_state()
             longest = max(longest, self._clock.elapsed() - began - runner.extra_seconds)
             done, number = done + (runner.loss is None), number + 1
             if runner.loss is not None and not self._trials:
@@ -378,7 +369,7 @@ class _Session:
 
     def _has_much_rest(self) -> bool:
         """Whether lines leave much of some condition's extra CPU unexplained, as far as is known."""
-        explained = explain(self._plan, self._prices.as_json(), self._timing.as_json(), None)
+        explained = explain(self._plan, self._state, None)
         return any(map(may_have_much_rest, ledgers(self._trials, self._plan.settings, explained)))
 
     def _require_time_after(self, loss: ServerLost, longest: float) -> None:
@@ -430,9 +421,7 @@ class _Session:
             self._checks,
             self._evidence,
             ending,
-            floors=self._store.get_fact(self._run_id, FACT),
-            prices=self._store.get_fact(self._run_id, PRICES),
-            timed=self._timing.as_json(),
+            state=self._state,
             tails=tails,
             profiling=self._profiling,
             machine=self._store.machine(self._run_id),

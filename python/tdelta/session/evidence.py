@@ -6,14 +6,14 @@ A run that is interrupted before keeps what was searched by then and says so; it
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
-from typing import Any
 
 from tdelta.driver import TrialJob, Twin
-from tdelta.evidence import FileClass, Found, Searched, validity, weigh
+from tdelta.evidence import Searched, validity, weigh
 from tdelta.records import Condition, Event, FileEvidence, Phase, Role, Validity
 from tdelta.session.planning import Plan
+from tdelta.session.state import RunState
 
 _TRIAL_SECONDS = 0.1
 """The log cannot be reset while markers are held in it, so the trial meanwhile is short."""
@@ -24,28 +24,17 @@ _INTERRUPTED = "NOT searched: the run ended before the search"
 class Evidence:
     """What a search of all twins found, whichever sitting made it."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: Plan, state: RunState) -> None:
         self._plan = plan
-        self._searched: list[Searched] = []
+        self._state = state
 
     @property
     def is_due(self) -> bool:
         """Whether some twin was not searched yet that every round has."""
-        return _lasting(one.condition for one in self._searched) < _lasting(self._searchable())
+        return _lasting(self._searched()) < _lasting(self._searchable())
 
-    def as_json(self) -> list[dict[str, object]]:
-        """What was found so far, as JSON values, for the next sitting at the same run."""
-        return [
-            {"condition": one.condition.key, "found": [dataclasses.asdict(found) for found in one.found]}
-            for one in self._searched
-        ]
-
-    def restore(self, found: Sequence[Mapping[str, Any]]) -> None:
-        """Take over what `as_json` of an earlier sitting wrote."""
-        conditions = {condition.key: condition for condition in self._plan.conditions}
-        self._searched = [
-            self._of(conditions[one["condition"]], tuple(_found(values) for values in one["found"])) for one in found
-        ]
+    def _searched(self) -> list[Condition]:
+        return [condition for condition in self._plan.conditions if condition.key in self._state.evidence]
 
     def gather(
         self,
@@ -66,18 +55,14 @@ class Evidence:
             observe: told what happens.
         """
         needles = self._plan.markers().needles
-        self._searched = []
+        self._state.evidence = {}
         for done, condition in enumerate(instances := [c for c in self._searchable() if c in twins]):
             twin = twins[condition][1]
             if is_interrupted():
                 return
             observe(Phase("evidence", "files are searched for planted markers", done, len(instances)))
             with watching(twin):
-                found = twin.evidence(self._short(job(condition)), needles)
-            self._searched.append(self._of(condition, found))
-
-    def _of(self, condition: Condition, found: tuple[Found, ...]) -> Searched:
-        return Searched(condition, found, self._plan.family.covered(self._plan.twin_settings(condition, 0)))
+                self._state.evidence[condition.key] = twin.evidence(self._short(job(condition)), needles)
 
     def _searchable(self) -> list[Condition]:
         """One condition of each instance whose files can be read as they lie on the disk."""
@@ -86,21 +71,22 @@ class Evidence:
 
     def records(self) -> tuple[FileEvidence, ...]:
         """What it means, in the design's order."""
-        order = {condition: number for number, condition in enumerate(self._plan.conditions)}
-        return weigh(sorted(self._searched, key=lambda one: order[one.condition]))
+        plan = self._plan
+        evidence, covered = self._state.evidence, plan.family.covered
+        return weigh([Searched(c, evidence[c.key], covered(plan.twin_settings(c, 0))) for c in self._searched()])
 
     def validity(self) -> tuple[Validity, ...]:
         """Whether nothing leaks, and whether the search would have seen it."""
         return validity(self.records(), self._not_searched())
 
     def _not_searched(self) -> str:
-        if self._searchable() and not self._searched:
+        if self._searchable() and not self._state.evidence:
             return _INTERRUPTED
         out_of_reach = _lasting(self._plan.instances()) - _lasting(self._searchable())
         if out_of_reach:
             return f"{out_of_reach} twins NOT searched: {self._plan.family.unsearched}"
         twins = _lasting(self._searchable())
-        left = twins - _lasting(one.condition for one in self._searched)
+        left = twins - _lasting(self._searched())
         return f"{left} of {twins} twins NOT searched: the run ended before" if left else ""
 
     def _short(self, job: TrialJob) -> TrialJob:
@@ -113,7 +99,3 @@ class Evidence:
 def _lasting(conditions: Iterable[Condition]) -> int:
     """How many are in every round; of B/B twins that is searched which takes part in the round of the search."""
     return sum(condition.role is not Role.BB for condition in conditions)
-
-
-def _found(values: Mapping[str, Any]) -> Found:
-    return Found(**{**values, "file_class": FileClass(values["file_class"])})

@@ -6,7 +6,7 @@ without it, and says so.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from tdelta.driver import Twins
@@ -14,28 +14,21 @@ from tdelta.errors import EnvironmentFault
 from tdelta.inference.pages import PageFloor
 from tdelta.records import Condition, Role
 from tdelta.session.planning import Plan
+from tdelta.session.state import Floors
 
-FACT = "page floors"
 
-
-def measure_floors(plan: Plan, twins: Twins[Any]) -> dict[str, object]:
-    """The floors as JSON values: ``floors`` by the condition's key, and ``cautions``.
+def measure_floors(plan: Plan, twins: Twins[Any]) -> Floors:
+    """The floors by the condition's key.
 
     One short measurement for each page size, each level of the AES instructions in a process of its own.
     """
-    floors: dict[str, object] = {}
+    floors: dict[str, PageFloor] = {}
     try:
         for page_size, conditions in _by_page_size(plan).items():
             floors |= dict(_of_page_size(plan, twins, page_size, conditions))
     except EnvironmentFault as fault:
-        return {"floors": {}, "cautions": [f"no floor beside the cost of a page: {fault}"]}
-    return {"floors": floors, "cautions": []}
-
-
-def floors_from_json(values: Mapping[str, Any] | None) -> dict[str, PageFloor]:
-    """The floors that `measure_floors` wrote; empty for a run that has none."""
-    found = (values or {}).get("floors", {})
-    return {key: PageFloor(**floor) for key, floor in found.items()}
+        return Floors(cautions=(f"no floor beside the cost of a page: {fault}",))
+    return Floors(floors)
 
 
 def _by_page_size(plan: Plan) -> dict[int, list[Condition]]:
@@ -50,7 +43,7 @@ def _by_page_size(plan: Plan) -> dict[int, list[Condition]]:
 
 def _of_page_size(
     plan: Plan, twins: Twins[Any], page_size: int, conditions: Iterable[Condition]
-) -> Iterator[tuple[str, dict[str, object]]]:
+) -> Iterator[tuple[str, PageFloor]]:
     asked = {
         c: (plan.family.floor_cipher(str(c.level("cipher"))), plan.twin_settings(c, 0).aes_instructions)
         for c in conditions
@@ -60,5 +53,4 @@ def _of_page_size(
     for condition, (cipher, level) in asked.items():
         decrypt, encrypt = (price(cipher, direction, level) for direction in ("decrypt", "encrypt"))
         if decrypt is not None and encrypt is not None:
-            words = decrypt[1]
-            yield condition.key, {"decrypt_us": decrypt[0], "encrypt_us": encrypt[0], "words": words}
+            yield condition.key, PageFloor(decrypt[0], encrypt[0], words=decrypt[1])

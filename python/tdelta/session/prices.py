@@ -13,8 +13,8 @@ from tdelta.driver.servers.adapters import SERVERS
 from tdelta.errors import ServerFault, ServerLost, StorageFault, TdeltaError
 from tdelta.records import Condition
 from tdelta.session.planning import Plan
+from tdelta.session.state import RunState
 
-FACT = "page prices"
 _HURRIED = "--max-time left no time for them"
 
 FAULT = "fault"
@@ -24,9 +24,9 @@ MOST_ROUNDS = 5
 """Rounds ahead of which prices are measured."""
 
 
-def price_cautions(found: Mapping[str, Any] | None) -> list[str]:
+def price_cautions(found: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[str]:
     """Why prices of some conditions could not be measured, each reason once."""
-    faults = {one[FAULT]: None for measured in (found or {}).values() for one in measured if FAULT in one}
+    faults = {one[FAULT]: None for measured in found.values() for one in measured if FAULT in one}
     return [f"ledger: prices could not be measured, at one moment or more: {fault}" for fault in faults]
 
 
@@ -37,25 +37,12 @@ class Prices:
     and A/A twins, too: what the server's log takes is a difference, and twins must have done the same.
     """
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: Plan, state: RunState) -> None:
         self._plan = plan
-        self._found: dict[str, list[dict[str, object]]] = {}
-        self._observed: Mapping[str, str] = {}
+        self._state = state
         self._shared: dict[tuple[object, ...], dict[str, object] | None] = {}
         self._measures = False
         self._is_hurried = False
-
-    def restore(self, found: Mapping[str, Any]) -> None:
-        """Go on behind what an earlier sitting had measured."""
-        self._found = {key: list(measured) for key, measured in found.items()}
-
-    def observed(self, ciphers: Mapping[str, str]) -> None:
-        """Take note of what engines were seen to encrypt with, by the cipher asked for."""
-        self._observed = ciphers
-
-    def as_json(self) -> dict[str, object]:
-        """For `restore`."""
-        return dict(self._found)
 
     def begin_round(self, number: int, *, is_hurried: bool = False) -> None:
         """What was measured for twins of another round counts for these no more. Rounds have numbers from 0.
@@ -73,9 +60,9 @@ class Prices:
         found = self._measured(conditions[0], twin) if self._measures and not self._is_hurried else None
         for condition in conditions:
             if found:
-                self._found.setdefault(condition.key, []).append(found)
+                self._state.unit_costs.setdefault(condition.key, []).append(found)
             elif self._is_hurried:
-                self._found.setdefault(condition.key, [{FAULT: _HURRIED}])
+                self._state.unit_costs.setdefault(condition.key, [{FAULT: _HURRIED}])
 
     def _measured(self, condition: Condition, twin: Twin) -> dict[str, object] | None:
         if self._plan.request.engine in SERVERS:
@@ -88,7 +75,7 @@ class Prices:
 
     def _asked(self, condition: Condition, twin: Twin) -> dict[str, object] | None:
         try:
-            return twin.prices(self._observed.get(str(condition.level("cipher")), ""))
+            return twin.prices((self._state.ciphers or {}).get(str(condition.level("cipher")), ""))
         except (StorageFault, ServerFault, ServerLost):
             raise
         except TdeltaError as error:  # a library by path may lack what the wheels have; the run is sound without

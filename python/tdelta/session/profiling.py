@@ -10,11 +10,10 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, suppress
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from tdelta.design import stream
 from tdelta.driver import TrialJob, Twin
@@ -30,11 +29,9 @@ from tdelta.measure.profile import (
     following_threads,
     without_kernel,
 )
-from tdelta.records import Condition, CpuProfile, Event, Measurement, Phase, Role, Sampled
+from tdelta.records import Condition, CpuProfile, Event, Measurement, Phase, Role
 from tdelta.session.planning import Plan
-
-FACT = "cpu profiles"
-"""The fact that holds what was sampled."""
+from tdelta.session.state import ProfileNotes, RunState, SampledTwins
 
 _TRIAL_SECONDS = 1.0
 """The least length of such a trial: starting, ending and reading perf take about as long."""
@@ -66,24 +63,19 @@ class Profiling:
     ``folder`` is where perf's files go, once the run has one of its own.
     """
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: Plan, state: RunState) -> None:
         self._plan = plan
         self.folder = plan.base
-        self._found: list[Profiled] = []
-        self._is_given_up = not plan.request.profile
+        if state.profile is None:
+            state.profile = ProfileNotes(is_given_up=not plan.request.profile)
+        self._notes = state.profile
         self._is_explaining = False
-        self._cautions: list[str] = []
-        self._has_kernel = True
-        self._follows_threads = False
-        self._why_threads = ""
-        self._lost_passes = 0
-        self._pass_seconds = 0.0
         self._spent_seconds = 0.0
 
     @property
     def is_due(self) -> bool:
         """Whether a round is to have some: profiles were asked for, and have not been given up."""
-        return not self._is_given_up
+        return not self._notes.is_given_up
 
     @property
     def first_seconds(self) -> float:
@@ -102,7 +94,7 @@ class Profiling:
 
     def explain(self) -> None:
         """Sample the functions of this round, since a ledger's rest is much."""
-        self._is_explaining, self._is_given_up = True, False
+        self._is_explaining, self._notes.is_given_up = True, False
 
     def why_none(self) -> str:
         """Why functions were not sampled for the ledger, and how they can be; empty where they were."""
@@ -110,15 +102,15 @@ class Profiling:
             return ""
         if self._plan.request.baseline is not None:
             return "functions of your own servers are sampled with --profile only"
-        why = [caution.removeprefix("no CPU profile: ") for caution in self._cautions]
-        if self._lost_passes:
+        why = [caution.removeprefix("no CPU profile: ") for caution in self._notes.cautions]
+        if self._notes.lost_passes:
             why.append(self._in_lost_passes())
         return "; ".join(why) or "the run had no time to sample functions"
 
     @property
     def is_begun(self) -> bool:
         """Whether there is anything to restore: samples, or why there are none."""
-        return bool(self._found or self._cautions or self._lost_passes)
+        return bool(self._found or self._notes.cautions or self._notes.lost_passes)
 
     def gather(
         self,
@@ -146,15 +138,15 @@ class Profiling:
         if seconds_left() < self.first_seconds or not (is_first or self._affordable(seconds_left(), 0.0)):
             return
         if self._is_explaining and seconds_left() < _CLOSING_SECONDS + len(twins) * _AROUND_TRIAL * _TRIAL_SECONDS:
-            self._is_given_up = True
+            self._notes.is_given_up = True
             return
         try:
             perf = find_perf()
         except EnvironmentFault as fault:
             self._give_up(fault, observe)
             return
-        perf = dataclasses.replace(perf, looks_at_cpus=perf.looks_at_cpus and not self._follows_threads)
-        if self._found and not self._follows_threads and not perf.looks_at_cpus:
+        perf = dataclasses.replace(perf, looks_at_cpus=perf.looks_at_cpus and not self._notes.follows_threads)
+        if self._found and not self._notes.follows_threads and not perf.looks_at_cpus:
             self._give_up(EnvironmentFault("perf looked at whole CPUs before, and may not now"), observe)
             return
         passes = _Passes(self._plan, perf, self.folder, number, twins, watching, is_interrupted, observe)
@@ -164,103 +156,79 @@ class Profiling:
                 if passes.fault is None or not passes.perf.looks_at_cpus or not is_first or passes.done:
                     break
                 # What may not, or cannot, be had of whole CPUs may be of threads; both ways in one run compare nothing.
-                self._why_threads = str(passes.fault)
+                self._notes.why_threads = str(passes.fault)
                 passes.follow_threads()
                 before = seconds_left()
                 continue
             if len(passes.done) == 1:
                 taken = before - seconds_left()
                 free = taken if is_first else 0.0
-                self._pass_seconds = max(self._pass_seconds, taken)
+                self._notes.pass_seconds = max(self._notes.pass_seconds, taken)
                 wanted = min(self._passes_wanted(passes), 1 + self._affordable(seconds_left(), taken - free))
-        self._found = _together(self._found, passes.found())
+        self._add(passes)
         taken = before - seconds_left()
         self._spent_seconds += taken - free
-        self._pass_seconds = max(self._pass_seconds, taken / max(1, len(passes.done)))
+        self._notes.pass_seconds = max(self._notes.pass_seconds, taken / max(1, len(passes.done)))
         if passes.fault is not None:
             self._give_up(passes.fault, observe)
-        self._is_given_up = self._is_given_up or self._is_explaining
-        self._has_kernel = self._has_kernel and passes.has_kernel
-        self._follows_threads = not passes.perf.looks_at_cpus
-        self._lost_passes += passes.lost
-
-    def as_json(self) -> dict[str, object]:
-        """JSON values, for `restore` and for whoever exports the run."""
-        return {
-            "cautions": list(self._cautions),
-            "is_given_up": self._is_given_up,
-            "has_kernel": self._has_kernel,
-            "follows_threads": self._follows_threads,
-            "why_threads": self._why_threads,
-            "lost_passes": self._lost_passes,
-            "pass_seconds": self._pass_seconds,
-            "conditions": [
-                {
-                    "condition": one.condition.key,
-                    "trials": one.trials,
-                    "operations": one.operations,
-                    "functions": [dataclasses.asdict(function) for function in one.functions],
-                }
-                for one in self._found
-            ],
-        }
-
-    def restore(self, values: Mapping[str, Any] | None) -> None:
-        """Take over what `as_json` of an earlier sitting wrote; None where it came to none."""
-        if values is None:
-            return
-        conditions = {condition.key: condition for condition in self._plan.conditions}
-        # Older stores have profiles of one round, and no more of these.
-        self._is_given_up = values.get("is_given_up", True)
-        self._has_kernel = values.get("has_kernel", True)
-        self._follows_threads = values.get("follows_threads", bool(values["conditions"]))
-        self._why_threads = values.get("why_threads", "")
-        self._lost_passes = values.get("lost_passes", 0)
-        self._pass_seconds = values.get("pass_seconds", 0.0)
-        self._cautions = list(values["cautions"])
-        self._found = [
-            Profiled(
-                conditions[one["condition"]],
-                one["trials"],
-                one["operations"],
-                _functions(one["functions"]),
-            )
-            for one in values["conditions"]
-        ]
+        self._notes.is_given_up = self._notes.is_given_up or self._is_explaining
+        self._notes.has_kernel = self._notes.has_kernel and passes.has_kernel
+        self._notes.follows_threads = not passes.perf.looks_at_cpus
+        self._notes.lost_passes += passes.lost
 
     def records(self) -> tuple[CpuProfile, ...]:
         """Side by side, in the design's order."""
-        return cpu_profiles(self._found)
+        found = self._found
+        return cpu_profiles(
+            Profiled(c, found[c.key].trials, found[c.key].operations, found[c.key].functions)
+            for c in self._plan.conditions
+            if c.key in found
+        )
 
     def cautions(self) -> tuple[str, ...]:
         """What is to be said of them; why there are none, where they were asked for."""
         if not self._plan.request.profile:
             return ()
-        told = list(self._cautions)
-        if self._lost_passes:
+        told = list(self._notes.cautions)
+        if self._notes.lost_passes:
             told.append(f"{'CPU profile' if self._found else 'no CPU profile'}: {self._in_lost_passes()}")
         if self.is_due and not self.is_begun:
             return ("no CPU profile: the run ended before",)
-        if self._found and not self._has_kernel:
+        if self._found and not self._notes.has_kernel:
             told.append(f"CPU profile: {without_kernel()}")
-        if self._found and self._follows_threads and self._why_threads:
-            told.append(f"CPU profile: perf follows threads, since it failed on whole CPUs: {self._why_threads}")
-        elif self._found and self._follows_threads and self._plan.request.is_served:
+        if self._found and self._notes.follows_threads and self._notes.why_threads:
+            told.append(f"CPU profile: perf follows threads, since it failed on whole CPUs: {self._notes.why_threads}")
+        elif self._found and self._notes.follows_threads and self._plan.request.is_served:
             told.append(f"CPU profile: {following_threads()}")
-        if any(not one.samples for one in self._found) and not self._is_given_up:
+        if (
+            any(not any(f.samples for f in one.functions) for one in self._found.values())
+            and not self._notes.is_given_up
+        ):
             told.append("no CPU profile: perf took no samples")
         return tuple(dict.fromkeys(told))
 
+    @property
+    def _found(self) -> dict[str, SampledTwins]:
+        return self._notes.conditions
+
+    def _add(self, passes: _Passes) -> None:
+        """What a round's passes brought, to what is there of other rounds."""
+        for condition, more in passes.found():
+            if (known := self._found.get(condition.key)) is not None:
+                functions = added(Recording(of.functions) for of in (known, more)).functions
+                more = SampledTwins(known.trials + more.trials, known.operations + more.operations, functions)
+            self._found[condition.key] = more
+
     def _in_lost_passes(self) -> str:
-        passes = "1 pass, which does" if self._lost_passes == 1 else f"{self._lost_passes} passes, which do"
+        passes = "1 pass, which does" if self._notes.lost_passes == 1 else f"{self._notes.lost_passes} passes, which do"
         return f"perf could not write everything down in {passes} not count"
 
     def _give_up(self, fault: Exception, observe: Callable[[Event], None]) -> None:
-        self._is_given_up = True
-        self._cautions.append(
+        self._notes.is_given_up = True
+        self._notes.cautions.append(
             f"the CPU profile was cut short: {fault}" if self.records() else f"no CPU profile: {fault}"
         )
-        observe(Phase("profile", self._cautions[-1]))
+        observe(Phase("profile", self._notes.cautions[-1]))
 
     def _passes_wanted(self, passes: _Passes) -> int:
         """As many a round as give every condition enough samples, over the rounds that a run has at least."""
@@ -276,27 +244,7 @@ class Profiling:
         """
         whole = self._plan.request.max_seconds
         share = _SHARE_OF_TIME * (whole - left if self._is_explaining else whole) - self._spent_seconds - taken
-        return max(0, int(min(left - _CLOSING_SECONDS, share) / max(self._pass_seconds, 1e-3)))
-
-
-def _functions(values: Iterable[Mapping[str, Any]]) -> tuple[Sampled, ...]:
-    """As stored; an older version told samples of a function that spins apart, here they are one again."""
-    names = [field.name for field in dataclasses.fields(Sampled)]
-    found = Recording(tuple(Sampled(**{name: one[name] for name in names if name in one}) for one in values))
-    return added([found]).functions
-
-
-def _together(before: Sequence[Profiled], more: Sequence[Profiled]) -> list[Profiled]:
-    """What rounds found, as one."""
-    known = {one.condition: one for one in before}
-    found = dict(known)
-    for one in more:
-        if (other := known.get(one.condition)) is not None:
-            both = added(Recording(of.functions) for of in (other, one))
-            trials, operations = other.trials + one.trials, other.operations + one.operations
-            one = Profiled(one.condition, trials, operations, both.functions)
-        found[one.condition] = one
-    return list(found.values())
+        return max(0, int(min(left - _CLOSING_SECONDS, share) / max(self._notes.pass_seconds, 1e-3)))
 
 
 class _Passes:
@@ -410,15 +358,13 @@ class _Passes:
         except EnvironmentFault as fault:
             self.fault = fault
 
-    def found(self) -> list[Profiled]:
+    def found(self) -> Iterator[tuple[Condition, SampledTwins]]:
         """What was sampled on each condition, in the design's order."""
-        found = []
         for condition in self._conditions:
             if kept := [one[condition] for one in self.done if condition in one]:
                 recording = added(recording for recording, _ in kept)
                 operations = sum(measured.counted_operations for _, measured in kept)
-                found.append(Profiled(condition, len(kept), operations, recording.functions))
-        return found
+                yield condition, SampledTwins(len(kept), operations, recording.functions)
 
     def _remove(self) -> None:
         """Remove all files of samples."""

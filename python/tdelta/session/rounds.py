@@ -18,7 +18,7 @@ from tdelta.driver.jobs import TRACE
 from tdelta.errors import ServerLost, TimeFault
 from tdelta.measure.standstill import watching
 from tdelta.records import BlockDone, Condition, Event, Measurement, Phase, RoundStarted, Trial, TrialDone
-from tdelta.session.calibration import OPERATIONS_APART, Calibration, discarded, trial_deadline_seconds
+from tdelta.session.calibration import OPERATIONS_APART, discarded, trial_deadline_seconds
 from tdelta.session.checks import Checks
 from tdelta.session.evidence import Evidence
 from tdelta.session.instructions import FACTOR
@@ -26,6 +26,7 @@ from tdelta.session.pace import FEWEST_BLOCKS, Pace, Stage
 from tdelta.session.planning import Plan
 from tdelta.session.prices import Prices
 from tdelta.session.profiling import Profiling, longer
+from tdelta.session.state import TrialSize
 from tdelta.session.timing import Timing
 from tdelta.session.warming import MOST_LAPS, is_settled, misses_per_operation
 
@@ -133,7 +134,7 @@ class RoundRunner:
         self,
         plan: Plan,
         twins: Twins[Any],
-        calibration: Calibration,
+        calibration: TrialSize,
         data_bytes: int,
         *,
         keep: Callable[[Trial], int],

@@ -7,8 +7,7 @@ counts but its calls. What keeps calls from being timed is said in the ledger an
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
@@ -19,12 +18,10 @@ from tdelta.driver.evp_calls import Counts, environment, read
 from tdelta.errors import ServerFault, ServerLost, StorageFault, TdeltaError
 from tdelta.inference.ledger import crossed_of
 from tdelta.inference.prices import prices_from_json
+from tdelta.inference.timed import Timed, TimedTrial
 from tdelta.records import Condition, Event, Measurement, Phase, Role
 from tdelta.session.planning import Plan
-from tdelta.session.prices import Prices
-
-FACT = "timed calls"
-"""The fact that holds them."""
+from tdelta.session.state import RunState
 
 TRIALS = 4
 """Trials of an instance whose calls are timed: how they scatter says how sure their mean is."""
@@ -55,20 +52,12 @@ def laps_of(plan: Plan, condition: Condition) -> int:
 
 
 class Timing:
-    """Timed calls by the condition's key, JSON values, whichever sitting timed them."""
+    """Timed calls by the condition's key, whichever sitting timed them."""
 
-    def __init__(self, plan: Plan, prices: Prices) -> None:
+    def __init__(self, plan: Plan, state: RunState) -> None:
         self._plan = plan
-        self._prices = prices
-        self._found: dict[str, dict[str, Any]] = {}
-
-    def as_json(self) -> dict[str, dict[str, Any]]:
-        """For `restore`, and for `tdelta.inference.timed`."""
-        return dict(self._found)
-
-    def restore(self, found: Mapping[str, Any] | None) -> None:
-        """Take over what an earlier sitting timed."""
-        self._found = dict(found or {})
+        self._state = state
+        self._found = state.timed_calls
 
     def due(self) -> list[Condition]:
         """Conditions whose calls are to be timed, and were not yet."""
@@ -108,11 +97,11 @@ class Timing:
             if is_interrupted():
                 return
             if refusal := twins.why_not_timed:
-                self._found[condition.key] = {"fault": refusal}
+                self._found[condition.key] = Timed(fault=refusal)
                 continue
             left, needed = seconds_left(), each_seconds()
             if left < needed or began - left + needed > share:
-                self._found[condition.key] = {"fault": _LATE if left < needed else _NO_TIME}
+                self._found[condition.key] = Timed(fault=_LATE if left < needed else _NO_TIME)
                 continue
             observe(Phase("timing", "the engine's own calls of its cipher are timed", done, len(due)))
             counts = folder / f"calls-{done}.counts"
@@ -124,7 +113,7 @@ class Timing:
             except (StorageFault, ServerFault, ServerLost):
                 raise
             except TdeltaError as error:
-                self._found[condition.key] = {"fault": str(error)}
+                self._found[condition.key] = Timed(fault=str(error))
             finally:
                 counts.unlink(missing_ok=True)
 
@@ -137,30 +126,27 @@ class Timing:
         jobs: Callable[[Condition, int], TrialJob],
         seconds_left: Callable[[], float],
         watching: Callable[[Twin], AbstractContextManager[None]],
-    ) -> dict[str, Any]:
+    ) -> Timed:
         twin = twins.start(self._plan.twin_settings(condition, data_bytes), counts.stem, environment(counts))
         try:
             laps, trials = laps_of(self._plan, condition), []
             for number in range(laps + TRIALS):
                 if seconds_left() <= 0.0:  # its cache was colder than the round's
-                    return {"fault": _LATE}
+                    return Timed(fault=_LATE)
                 before: list[Counts] = []
                 with watching(twin):
                     measured = twin.trial(jobs(condition, number), lambda: before.append(read(counts)))  # noqa: B023
                 if measured.stopped_by == "signal":
-                    return {"fault": "the run was interrupted"}
+                    return Timed(fault="the run was interrupted")
                 if number >= laps and measured.counted_operations:
                     trials.append(self._trial(condition, measured, read(counts), before[0]))
         finally:
             twin.end()
-        if not any(one["calls"] for one in trials):
-            return {"fault": _NOT_SEEN}
-        return {"trials": trials}
+        if not any(one.calls for one in trials):
+            return Timed(fault=_NOT_SEEN)
+        return Timed(tuple(trials))
 
-    def _trial(self, condition: Condition, measured: Measurement, after: Counts, before: Counts) -> dict[str, Any]:
-        prices = prices_from_json(self._prices.as_json(), self._plan.conditions).get(condition.key)
-        return {
-            "operations": measured.counted_operations,
-            "pages": None if prices is None else crossed_of(measured, prices),
-            "calls": [dataclasses.asdict(one) for one in after.since(before)],
-        }
+    def _trial(self, condition: Condition, measured: Measurement, after: Counts, before: Counts) -> TimedTrial:
+        prices = prices_from_json(self._state.unit_costs, self._plan.conditions).get(condition.key)
+        pages = None if prices is None else crossed_of(measured, prices)
+        return TimedTrial(measured.counted_operations, pages, tuple(after.since(before)))

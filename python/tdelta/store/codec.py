@@ -5,8 +5,8 @@ non-finite floats: bytes become Base64 text, and a ``float`` that is not finite 
 (the documents stay valid JSON). What is free-form in the records (``Mapping[str, object]``) must be made of JSON
 values; a tuple in there comes back as a list, which is the one thing that does not come back as it was.
 
-Limits: the field types that records use (scalars, ``StrEnum``, dataclasses, tuples, string-keyed mappings, unions of
-scalars, ``X | None``), no others.
+Limits: the field types that records use (scalars, ``StrEnum``, dataclasses, tuples, lists, mappings by text or whole
+numbers, unions of scalars, ``X | None``), no others.
 """
 
 from __future__ import annotations
@@ -83,9 +83,18 @@ def loads(kind: type[T], text: str, *, upgrade: Callable[[Any], Any] = lambda da
 
 
 def _text_key(key: object) -> str:
-    if not isinstance(key, str):
+    if not isinstance(key, str | int) or isinstance(key, bool):
         raise TdeltaError(f"cannot be stored as JSON: expected text as a mapping's key, found {key!r}")
     return str(key)
+
+
+def _key(kind: Any, key: str, where: str) -> object:
+    if kind is not int:
+        return key
+    try:
+        return int(key)
+    except ValueError as error:
+        raise StoreError(f"{where}: expected a whole number as the key, found {key!r}") from error
 
 
 def _decode(kind: Any, data: object, where: str) -> object:
@@ -97,9 +106,11 @@ def _decode(kind: Any, data: object, where: str) -> object:
     origin, arguments = typing.get_origin(kind), typing.get_args(kind)
     if origin is tuple:
         return _decode_tuple(arguments, _expect(data, list, where), where)
+    if origin is list:
+        return list(_decode_tuple((arguments[0], Ellipsis), _expect(data, list, where), where))
     if origin is not None and isinstance(origin, type) and issubclass(origin, Mapping):
         items = _expect(data, dict, where).items()
-        return {key: _decode(arguments[1], item, f"{where}.{key}") for key, item in items}
+        return {_key(arguments[0], key, where): _decode(arguments[1], item, f"{where}.{key}") for key, item in items}
     if origin in (typing.Union, types.UnionType):
         return _decode_union(arguments, data, where)
     return _decode_scalar(kind, data, where)

@@ -9,6 +9,7 @@ from typing import Any
 from tdelta.driver.fake import FakeTwins, Script
 from tdelta.records import Event, RunResult, Trial
 from tdelta.session import RunRequest, conduct, resume
+from tdelta.session.state import RunState, TrialSize
 from tdelta.store import RunStatus, Store
 
 SMALL = {"workload": "point-select", "size_bytes": 1_000_000, "blocks_per_round": 2, "min_rounds": 2, "max_rounds": 2}
@@ -50,9 +51,14 @@ class Sitting:
         with Store.open(self.store) as store:
             return store.status(store.resolve("last"))
 
-    def fact(self, key: str) -> Any:
+    def state(self) -> RunState:
         with Store.open(self.store) as store:
-            return store.get_fact(store.resolve("last"), key)
+            return RunState.of(store, store.resolve("last"))
+
+    def size(self) -> TrialSize:
+        found = self.state().trial_size
+        assert found is not None
+        return found
 
 
 def check(result: RunResult, name: str) -> Any:

@@ -72,4 +72,4 @@ def test_cold_twins_are_not_warmed_up_and_nothing_at_their_head_is_left_out(tmp_
 def test_the_version_is_kept_with_the_run(tmp_path: Path) -> None:
     place = sitting(tmp_path)
     place.conduct(engine="duckdb")
-    assert place.fact("library") == "duckdb 1.5.5"
+    assert place.state().library == "duckdb 1.5.5"

@@ -16,12 +16,12 @@ from tdelta.driver.fake import FakeTwin, FakeTwins, Script
 from tdelta.driver.jobs import TrialJob
 from tdelta.errors import UsageError
 from tdelta.inference import visible as simulation
-from tdelta.records import CalibrationKey, MachineCalibration, Measurement, Phase, Role, RunResult
+from tdelta.records import MachineCalibration, Measurement, Phase, Role, RunResult
 from tdelta.session import RunRequest, calibrated, calibrating
-from tdelta.session.calibrated import KEY, key_of
+from tdelta.session.calibrated import key_of
 from tdelta.session.calibrating import calibrate_machine, for_usual_time
 from tdelta.session.planning import plan
-from tdelta.store import RunStatus, Store, decode
+from tdelta.store import RunStatus, Store
 from tdelta.store.calibrations import add_calibration, newest_calibration
 
 from .conducting import Sitting
@@ -289,7 +289,7 @@ def test_markers_that_every_seed_draws_anew_do_not_make_other_work(place: Place)
 def test_a_run_keeps_what_it_must_have_in_common(place: Place) -> None:
     found = place.calibrate(max_seconds=30.0)
     place.run()
-    assert decode(CalibrationKey, place.sitting.fact(KEY)) == found.key
+    assert place.sitting.state().key == found.key
 
 
 def test_a_calibration_that_is_too_old_is_not_used(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:

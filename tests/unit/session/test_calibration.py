@@ -11,8 +11,10 @@ import pytest
 from tdelta.driver import LoopCost, TwinFolder
 from tdelta.driver.fake import FakeTwins, Script, cost_by_cipher
 from tdelta.session import RunRequest
-from tdelta.session.calibration import Calibration, calibrate, discarded, trial_deadline_seconds
+from tdelta.session.calibration import calibrate, discarded, trial_deadline_seconds
 from tdelta.session.planning import plan
+from tdelta.session.state import TrialSize
+from tdelta.store import decode, encode
 
 from .conducting import Sitting
 
@@ -24,7 +26,7 @@ def test_the_search_finds_as_many_operations_as_fill_the_trial(
 ) -> None:
     sitting = sitting.scripted(cost_ns=cost_by_cipher({"none": cost_ns, "aes-256": cost_ns}, 0.02))
     sitting.conduct(trial_seconds=trial_seconds)
-    operations = sitting.fact("calibration")["operations"]["0"]
+    operations = sitting.size().operations[0]
     assert operations == pytest.approx(trial_seconds * 1e9 / cost_ns, rel=0.1)
 
 
@@ -34,7 +36,7 @@ def test_one_slow_trial_does_not_shrink_all_others(sitting: Sitting) -> None:
 
     sitting = sitting.scripted(cost_ns=cost_ns)
     sitting.conduct(trial_seconds=0.25)
-    assert sitting.fact("calibration")["operations"]["0"] == pytest.approx(2_500, rel=0.1)
+    assert sitting.size().operations[0] == pytest.approx(2_500, rel=0.1)
 
 
 @pytest.mark.parametrize(("cost_ns", "operations"), [(1.0e8, 10), (2.5e8, 8), (2e9, 5)])
@@ -43,7 +45,7 @@ def test_slow_operations_get_ten_of_them_or_as_many_as_eight_trials_hold_and_nev
 ) -> None:
     sitting = sitting.scripted(cost_ns=cost_by_cipher({"none": cost_ns, "aes-256": cost_ns}, 0.0))
     sitting.conduct(trial_seconds=0.25, max_seconds=10_000.0)
-    assert sitting.fact("calibration")["operations"]["0"] == operations
+    assert sitting.size().operations[0] == operations
 
 
 @pytest.mark.parametrize(("encrypted_ns", "operations"), [(1.3e5, 2500), (1e6, 2000), (1e8, 20), (1.6e8, 12), (9e8, 5)])
@@ -52,7 +54,7 @@ def test_where_connections_are_the_work_the_slowest_twin_bounds_a_trial(
 ) -> None:
     sitting = sitting.scripted(cost_ns=cost_by_cipher({"none": 1e5, "aes-256": encrypted_ns}, 0.0))
     sitting.conduct(workload="connect", trial_seconds=0.25)
-    assert sitting.fact("calibration")["operations"]["0"] == pytest.approx(operations, abs=1)
+    assert sitting.size().operations[0] == pytest.approx(operations, abs=1)
     probed = [twin for twin in sitting.twins.started if twin.name.startswith("calibration")]
     assert [(twin.settings.cipher, twin.ended) for twin in probed] == [("none", True), ("aes-256", True)]
     assert [job.operations for job in probed[1].jobs] == [3]
@@ -61,7 +63,7 @@ def test_where_connections_are_the_work_the_slowest_twin_bounds_a_trial(
 def test_what_bounds_a_trial_of_connections_is_the_slowest_of_its_own_stratum(sitting: Sitting) -> None:
     sitting = sitting.scripted(cost_ns=cost_by_cipher({"none": 1e5, "aes-128": 1e8, "aes-256": 2e8}, 0.0))
     sitting.conduct(workload="connect", vary={"cipher": ("aes-128", "aes-256"), "threads": (1, 4)})
-    assert sitting.fact("calibration")["operations"] == {"0": 10, "1": 10}
+    assert sitting.size().operations == {0: 10, 1: 10}
     probed = [twin for twin in sitting.twins.started if twin.name.startswith("calibration-1-")]
     assert [(twin.settings.cipher, twin.jobs[0].operations) for twin in probed] == [("aes-128", 4), ("aes-256", 4)]
 
@@ -77,7 +79,7 @@ def test_only_baselines_are_calibrated_each_on_an_instance_of_its_own(sitting: S
 
 def test_an_open_loop_needs_no_search(sitting: Sitting) -> None:
     sitting.conduct(rate=1000.0, trial_seconds=0.2)
-    assert sitting.fact("calibration")["operations"] == {"0": 200}
+    assert sitting.size().operations == {0: 200}
     assert not [twin for twin in sitting.twins.started if twin.name.startswith("calibration")]
 
 
@@ -94,9 +96,9 @@ def test_a_loop_that_takes_a_twentieth_of_the_time_is_a_caution(
     assert any("tdelta's own loop" in caution for caution in sitting.conduct().cautions)
 
 
-def test_a_calibration_comes_back_from_json_as_it_was() -> None:
-    found = Calibration({0: 2500, 1: 40}, slices=4, trial_seconds=0.25, loop_cost_ns=150.5, loop_response_ns=90.25)
-    assert Calibration.from_json(json.loads(json.dumps(found.as_json()))) == found
+def test_the_size_of_a_trial_comes_back_from_json_as_it_was() -> None:
+    found = TrialSize({0: 2500, 1: 40}, slices=4, trial_seconds=0.25, loop_cost_ns=150.5, loop_response_ns=90.25)
+    assert decode(TrialSize, json.loads(json.dumps(encode(found)))) == found
 
 
 def test_a_trial_may_take_many_times_what_it_should_and_never_under_half_a_minute() -> None:
@@ -126,8 +128,9 @@ def test_levels_of_load_share_one_capacity_and_have_a_rate_each(sitting: Sitting
 
 def test_rates_survive_a_round_trip(sitting: Sitting) -> None:
     sitting.conduct(at=0.5)
-    found = sitting.fact("calibration")
-    assert Calibration.from_json(json.loads(json.dumps(found))).as_json() == found
+    found = sitting.size()
+    assert found.rates
+    assert decode(TrialSize, json.loads(json.dumps(encode(found)))) == found
 
 
 def test_a_slow_scan_is_met_with_one_operation_and_not_with_a_hundred(sitting: Sitting) -> None:
@@ -140,7 +143,7 @@ def test_a_slow_scan_is_met_with_one_operation_and_not_with_a_hundred(sitting: S
 def test_every_thread_has_at_least_one_of_few_slow_operations(sitting: Sitting) -> None:
     sitting = sitting.scripted(cost_ns=cost_by_cipher({"none": 2e9, "aes-256": 2e9}, 0.0))
     sitting.conduct(threads=16, trial_seconds=0.25, max_seconds=10_000.0)
-    assert sitting.fact("calibration")["operations"]["0"] == 16
+    assert sitting.size().operations[0] == 16
 
 
 @pytest.mark.parametrize(("threads", "cost_ns"), [(1, 1e5), (1, 1e9), (4, 1e5)])
@@ -151,7 +154,7 @@ def test_a_cold_trial_is_one_operation_a_thread_since_the_second_would_be_warm(
     cold = dataclasses.replace(made, request=dataclasses.replace(made.request, cold=True))
     twins = FakeTwins(Script(cost_ns=cost_by_cipher({"none": cost_ns}, 0.0)))
     with TwinFolder(sitting.base, "run") as folder:
-        found = calibrate(cold, twins(made.family.engine, folder, made.load_job(), made.mix()), 3_000_000, None)
+        found = calibrate(cold, twins(made.family.engine, folder, made.load_job(), made.mix()), 3_000_000)
     assert found.operations == {0: threads}
     assert [[job.operations for job in twin.jobs] for twin in twins.started] == [[threads]]
 

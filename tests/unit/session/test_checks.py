@@ -11,6 +11,7 @@ from tdelta.records import CheckState, Measurement, SpanTotals, Trial
 from tdelta.session import RunRequest, plan
 from tdelta.session.checks import IN_FORCE, SAME_WORK, Checks
 from tdelta.session.planning import Plan
+from tdelta.session.state import RunState
 
 OBSERVED = "AES-{bits}-CBC 6,308 times, AES-{bits}-ECB 6,309 times"
 
@@ -25,9 +26,7 @@ def planned() -> Plan:
 
 
 def seen(asked: str, told: str) -> Checks:
-    checks = Checks(planned())
-    checks.observed({asked: told})
-    return checks
+    return Checks(planned(), RunState(ciphers={asked: told}))
 
 
 @pytest.mark.parametrize(
@@ -76,7 +75,7 @@ def timed(monkeypatch: pytest.MonkeyPatch) -> Checks:
     command: LoadCommand = parse_load("sh -c 'sleep {seconds}'", "mysql", operations="done ([0-9]+)")
     assert not command.does_equal_work
     monkeypatch.setattr(Plan, "command", property(lambda _: command))
-    return Checks(planned())
+    return Checks(planned(), RunState())
 
 
 def trials(errors: int) -> tuple[Trial, ...]:
@@ -102,5 +101,5 @@ def test_a_load_command_whose_operations_fail_on_one_twin_fails_its_check(timed:
 
 
 def test_equal_work_with_a_single_error_is_no_equal_work() -> None:
-    assert state(Checks(planned()), SAME_WORK, trials(1))[0] is CheckState.FAILED
-    assert state(Checks(planned()), SAME_WORK, trials(0))[0] is CheckState.OK
+    assert state(Checks(planned(), RunState()), SAME_WORK, trials(1))[0] is CheckState.FAILED
+    assert state(Checks(planned(), RunState()), SAME_WORK, trials(0))[0] is CheckState.OK

@@ -176,7 +176,7 @@ def test_a_run_on_a_database_answers_says_what_it_was_and_keeps_what_it_did(sitt
         True,
         "2,000 rows in 2 tables, by checksum, as in the original (1 of them tdelta's own, of keys)",
     )
-    kept = sitting.fact("database")
+    kept = sitting.state().database
     assert kept["workload"] == {"look": {"weight": 3.0, "text": LOOK.text, "writes": False}}
     assert (kept["keys"], kept["variables"]["max_work"]) == ({"work": "work"}, 2**60)
 

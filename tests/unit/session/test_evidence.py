@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import signal
 from dataclasses import replace
 
@@ -12,8 +11,6 @@ from tdelta.driver.fake import cipher_as_asked, equal_rows, markers_where_plain
 from tdelta.errors import TdeltaError
 from tdelta.evidence import FINDS, NO_MARKER, FileClass, Found
 from tdelta.records import BlockDone, CheckState, Decision, EvidenceState, Phase, RunResult
-from tdelta.session import RunRequest, plan
-from tdelta.session.evidence import Evidence
 from tdelta.session.rounds import _SEARCH
 from tdelta.store import Store
 
@@ -207,25 +204,8 @@ def test_resume_keeps_what_an_earlier_sitting_found_and_does_not_search_again(si
     assert not result.interrupted
 
 
-def test_the_evidence_is_stored_with_the_result_and_as_a_fact_of_the_run(sitting: Sitting) -> None:
+def test_the_evidence_is_stored_with_the_result_and_in_the_state_of_the_run(sitting: Sitting) -> None:
     result = sitting.conduct()
     with Store.open(sitting.store) as store:
         assert store.result(store.resolve("last")).evidence == result.evidence
-    fact = sitting.fact("evidence")
-    assert {one["condition"] for one in fact} == {condition.key for condition in result.settings.conditions}
-
-
-def test_what_was_found_comes_back_from_json_as_it_was() -> None:
-    made = plan(RunRequest(), "r")
-    stored = [
-        {
-            "condition": condition.key,
-            "found": [{"name": "a.db", "file_class": "database", "scanned_bytes": 9, "markers_found": number}],
-        }
-        for number, condition in enumerate(made.conditions)
-    ]
-    evidence = Evidence(made)
-    assert evidence.is_due
-    evidence.restore(json.loads(json.dumps(stored)))
-    assert (evidence.is_due, evidence.as_json()) == (False, stored)
-    assert [one.markers_found for one in evidence.records() if one.file_class == "database"] == [0, 1, 2]
+    assert sitting.state().evidence.keys() == {condition.key for condition in result.settings.conditions}

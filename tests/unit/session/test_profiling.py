@@ -16,9 +16,7 @@ from tdelta.engines import TwinSettings
 from tdelta.inference import ledger
 from tdelta.records import FunctionClass, Phase, Role, RunResult
 from tdelta.session import profiling
-from tdelta.session.profiling import FACT
 from tdelta.session.rounds import _PROFILE, _SEARCH
-from tdelta.store import Store
 
 from . import served as servers
 from .conducting import Sitting, check
@@ -301,26 +299,7 @@ def test_an_interruption_ends_it(sitting: Sitting, log: Path) -> None:
     assert len(log.read_text().split()) == 1
 
 
-def test_a_profile_of_an_older_store_is_taken_as_it_is(sitting: Sitting, log: Path) -> None:
-    interrupted = sitting.scripted(cost_ns=NEVER_PRECISE, before_trial=press_ctrl_c(at_stream=2)).conduct(profile=True)
-    older = sitting.fact(FACT)
-    for name in ("is_given_up", "has_kernel", "follows_threads", "pass_seconds"):
-        del older[name]
-    for condition in older["conditions"]:  # versions between told samples that spin apart, and how long CPUs overlapped
-        condition["at_work_ns"] = [1, 2]
-        condition["rounds"] = {"0": {"operations": 1, "cpu_ns": {"spinning": 1}}}
-        first = condition["functions"][0]
-        condition["functions"].append({**first, "samples": 1, "is_spinning": True})
-        first["samples"] -= 1
-    with Store.open(sitting.store) as store:
-        store.put_fact(store.resolve("last"), FACT, older)
-    before = log.read_text()
-    again = Sitting(sitting.base).resume()
-    assert log.read_text() == before
-    assert [one.condition.samples for one in again.profiles] == [one.condition.samples for one in interrupted.profiles]
-
-
 def test_no_file_of_perf_stays(sitting: Sitting, log: Path) -> None:
     sitting.conduct(profile=True)
     assert not list(sitting.base.rglob("perf-*.data*"))
-    assert sitting.fact(FACT)["conditions"]
+    assert sitting.state().profile

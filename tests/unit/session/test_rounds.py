@@ -63,7 +63,7 @@ def test_turns_within_a_block_are_those_that_the_design_draws(
 
     monkeypatch.setattr(sitting.twins, "block", block)
     sitting.conduct(slice_seconds=0.005)
-    slices = sitting.fact("calibration")["slices"]
+    slices = sitting.size().slices
     assert slices > 1
     assert orders == [(number, slice_order(7, number, 3, slices), {slices}) for number in range(4)]
 
@@ -117,7 +117,7 @@ def test_every_stratum_has_a_baseline_and_a_calibration_of_its_own(sitting: Sitt
         for stratum, threads in enumerate((1, 4))
         for role in (Role.BASELINE, Role.AA, Role.TREATMENT)
     ]
-    assert sitting.fact("calibration")["operations"].keys() == {"0", "1"}
+    assert sitting.size().operations.keys() == {0, 1}
     baselines = {verdict.condition.stratum: verdict.baseline for verdict in result.primary}
     assert {number: baseline.level("threads") for number, baseline in baselines.items()} == {0: 1, 1: 4}
 

@@ -14,7 +14,7 @@ from tdelta.session import RunRequest, pace, timing
 from tdelta.session.pace import FEWEST_BLOCKS, Pace, Stage
 from tdelta.session.planning import plan
 from tdelta.session.rounds import _PROFILE, _TIMED
-from tdelta.session.timing import FACT, TRIALS
+from tdelta.session.timing import TRIALS
 
 from .conducting import Sitting
 from .served import installed
@@ -95,8 +95,8 @@ def test_a_run_with_time_for_one_round_leaves_out_blocks_for_the_timed_calls_and
     asked = {"max_seconds": 20.0, "trial_seconds": 0.5, "blocks_per_round": 16, **ONE_ROUND}
     timed = sitting.scripted(calls=calls, cost_ns=NEVER_PRECISE)
     result = timed.conduct(**asked)
-    (found,) = timed.fact(FACT).values()
-    assert len(found["trials"]) == TRIALS
+    (found,) = timed.state().timed_calls.values()
+    assert len(found.trials) == TRIALS
     plain = Sitting(sitting.base / "other").scripted(cost_ns=NEVER_PRECISE)
     assert FEWEST_BLOCKS < result.blocks < plain.conduct(**asked).blocks <= 16
     assert timed.twins.clock() <= 20.0
@@ -110,8 +110,8 @@ def test_trials_that_are_far_slower_than_the_rounds_are_given_up_before_the_time
     timed.conduct(max_seconds=20.0, trial_seconds=0.5, blocks_per_round=16, **ONE_ROUND)
     (twin,) = own(timed)
     assert len(twin.jobs) < TRIALS + 1
-    (found,) = timed.fact(FACT).values()
-    assert "the run's time was nearly up" in found["fault"]
+    (found,) = timed.state().timed_calls.values()
+    assert "the run's time was nearly up" in found.fault
     assert timed.twins.clock() <= 22.0
 
 
@@ -130,7 +130,7 @@ def test_the_estimate_of_a_run_has_its_timed_calls_where_there_are_any(monkeypat
 def test_what_an_earlier_sitting_timed_is_kept(sitting: Sitting) -> None:
     timed = sitting.scripted(calls=calls, cost_ns=NEVER_PRECISE, before_trial=press_ctrl_c(at_stream=2))
     timed.conduct()
-    assert sitting.fact(FACT)
+    assert sitting.state().timed_calls
     again = Sitting(sitting.base)
     assert cipher(again.resume()).is_timed
     assert own(again) == []

@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import dataclass
 
 import pytest
 from hypothesis import HealthCheck, given
@@ -81,6 +82,19 @@ def test_floats_that_json_lacks_come_back_as_they_were():
     assert estimate.hdi99 == (0.1 + 0.2, 5e-324)
 
 
+@dataclass
+class Counted:
+    """What a record of a session has beyond those that are shared."""
+
+    of: dict[int, list[float]]
+
+
+def test_lists_and_whole_numbers_as_keys_come_back_as_they_were():
+    assert loads(Counted, dumps(Counted({0: [1.0, math.inf], 12: []}))) == Counted({0: [1.0, math.inf], 12: []})
+    with pytest.raises(StoreError, match="a whole number as the key, found 'x'"):
+        decode(Counted, {"of": {"x": []}})
+
+
 def test_enumerations_come_back_as_members():
     verdict = loads(RunResult, dumps(result_of(settings_of()))).primary[0]
     assert isinstance(verdict, Verdict)
@@ -129,7 +143,7 @@ def test_text_that_is_not_json_is_told():
         loads(RunResult, "{")
 
 
-@pytest.mark.parametrize("value", [object(), {1: "one"}, {"path": {"set"}}])
+@pytest.mark.parametrize("value", [object(), {(1, 2): "one"}, {"path": {"set"}}])
 def test_what_json_cannot_hold_is_refused_when_it_is_written(value):
     with pytest.raises(TdeltaError, match="cannot be stored as JSON"):
         encode(value)

@@ -1,0 +1,131 @@
+"""What becomes known of a run on its way: one value, stored after each stage and each round, from which it is resumed.
+
+Whoever collects something writes into the part that is theirs; nothing else of a run outlives its sitting but trials.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from tdelta.evidence import Found
+from tdelta.inference.pages import PageFloor
+from tdelta.inference.timed import Timed
+from tdelta.records import CalibrationKey, Sampled
+from tdelta.session.older import state_of_facts
+from tdelta.store import Store, decode
+
+STATE = "state"
+"""The fact that holds it."""
+
+
+@dataclass(frozen=True, slots=True)
+class TrialSize:
+    """Operations of a trial by stratum, the trial's length on the baseline, and the loop's own cost in ns.
+
+    A load or rebuild is one operation, and its length counts only where there is nothing else.
+
+    ``rates`` are the arrivals a second of an open loop by stratum, none in a closed one; ``capacities`` what the
+    baseline did in a closed loop, for strata whose rate is a share of that.
+    ``loop_cost_ns`` is for one statement, drawing, timing and recording included; ``loop_response_ns`` is what falls
+    within the measured span of a transaction.
+    """
+
+    operations: Mapping[int, int]
+    slices: int
+    trial_seconds: float
+    loop_cost_ns: float
+    loop_response_ns: float
+    rates: Mapping[int, float] = field(default_factory=dict)
+    capacities: Mapping[int, float] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class TwinNotes:
+    """What checks of the twins found. A check that has failed stays failed, whichever sitting saw it."""
+
+    after: list[str] = field(default_factory=list)
+    settings: list[str] = field(default_factory=list)
+    ciphers: list[str] = field(default_factory=list)
+    in_force: list[str] = field(default_factory=list)
+    page_us: dict[str, list[float]] = field(default_factory=dict)
+    """By level of the AES instructions, µs a page in each worker that was to have it."""
+
+    rounds_compared: int = 0
+    facts: dict[int, tuple[str, dict[str, str]]] = field(default_factory=dict)
+    """By stratum, the condition whose twin was first, and its settings."""
+
+    unsettled: list[str] = field(default_factory=list)
+    lost: list[str] = field(default_factory=list)
+    paused: list[str] = field(default_factory=list)
+    other_plans: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Floors:
+    """What the cipher alone takes for a page, by the condition's key, and why where that is not known."""
+
+    floors: Mapping[str, PageFloor] = field(default_factory=dict)
+    cautions: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SampledTwins:
+    """What was sampled on the twins of one condition."""
+
+    trials: int
+    operations: int
+    functions: tuple[Sampled, ...]
+
+
+@dataclass(slots=True)
+class ProfileNotes:
+    """Functions that were sampled, by the condition's key, how, and why no more were."""
+
+    cautions: list[str] = field(default_factory=list)
+    is_given_up: bool = False
+    has_kernel: bool = True
+    follows_threads: bool = False
+    why_threads: str = ""
+    lost_passes: int = 0
+    pass_seconds: float = 0.0
+    conditions: dict[str, SampledTwins] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class RunState:
+    """All of it. ``fingerprint`` and ``library`` are what must be the same when the run is resumed.
+
+    ``database`` is the workload on a user's own rows, which may be a proposal, in full. ``key`` is what a calibration
+    of this machine must have in common with the run; None where none can. ``ciphers`` are what engines were seen to
+    encrypt pages with, by the cipher that was asked for; None as long as nobody looked. ``evidence``, ``unit_costs``
+    and ``timed_calls`` are by the condition's key; a unit cost is as the driver measured it, moment by moment.
+    """
+
+    fingerprint: str | None = None
+    library: str | None = None
+    database: Mapping[str, object] | None = None
+    key: CalibrationKey | None = None
+    trial_size: TrialSize | None = None
+    ciphers: dict[str, str] | None = None
+    floors: Floors | None = None
+    twins: TwinNotes = field(default_factory=TwinNotes)
+    evidence: dict[str, tuple[Found, ...]] = field(default_factory=dict)
+    unit_costs: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    timed_calls: dict[str, Timed] = field(default_factory=dict)
+    profile: ProfileNotes | None = None
+
+    def keep(self, store: Store, run_id: str) -> None:
+        """Store it, in place of what was there."""
+        store.put_fact(run_id, STATE, self)
+
+    @classmethod
+    def of(cls, store: Store, run_id: str) -> RunState:
+        """The state of a stored run, of an earlier version's, too.
+
+        Raises:
+            StoreError: it is not what any version wrote.
+        """
+        stored = store.get_fact(run_id, STATE)
+        return decode(cls, state_of_facts(store.facts(run_id)) if stored is None else stored)
