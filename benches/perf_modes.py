@@ -28,7 +28,8 @@ from pathlib import Path
 
 from tdelta import _native
 from tdelta.driver.servers import find_servers
-from tdelta.measure.profile import Perf, Recording, find_perf
+from tdelta.profiling.perf import Perf, find_perf
+from tdelta.profiling.recording import Recording
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "live"))
 from tdelta_mysql_client import Program, Server, running

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tdelta.measure import profile
+from tdelta.profiling import perf
 
 _PROGRAM = """#!{python}
 import os, signal, sys
@@ -88,7 +88,7 @@ def install(
         )
     )
     program.chmod(0o755)
-    monkeypatch.setattr(profile, "may_look_at_cpus", lambda: looks_at_cpus)
+    monkeypatch.setattr(perf, "may_look_at_cpus", lambda: looks_at_cpus)
     monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
     return log
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from tdelta.measure.symbols import called, class_of
+from tdelta.profiling.functions import called, class_of
 from tdelta.records import (
     ClassShare,
     Condition,

@@ -19,16 +19,10 @@ from tdelta.design import stream
 from tdelta.driver import TrialJob, Twin
 from tdelta.errors import EnvironmentFault
 from tdelta.inference.profiles import Profiled, cpu_profiles
-from tdelta.measure.profile import (
-    FREQUENCY_HZ,
-    Perf,
-    Recording,
-    Sampling,
-    added,
-    find_perf,
-    following_threads,
-    without_kernel,
-)
+from tdelta.profiling.perf import Perf, find_perf
+from tdelta.profiling.recording import Recording, added
+from tdelta.profiling.rights import following_threads, without_kernel
+from tdelta.profiling.sampling import FREQUENCY_HZ, Sampling
 from tdelta.records import Condition, CpuProfile, Event, Measurement, Phase, Role
 from tdelta.session.planning import Plan
 from tdelta.session.state import ProfileNotes, RunState, SampledTwins

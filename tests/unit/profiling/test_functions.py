@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tdelta.measure.symbols import called, class_of
+from tdelta.profiling.functions import called, class_of
 from tdelta.records import FunctionClass as C
 
 APSW = "__init__.cpython-311-x86_64-linux-gnu.so"

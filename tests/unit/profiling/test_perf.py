@@ -13,8 +13,10 @@ import pytest
 from tdelta_fake_perf import install, report
 
 from tdelta.errors import EnvironmentFault
-from tdelta.measure import profile
-from tdelta.measure.profile import Perf, Recording, Samples, added, find_perf, may_look_at_cpus, parse_report, why
+from tdelta.profiling.perf import Perf, find_perf
+from tdelta.profiling.recording import Recording, added, parse_report
+from tdelta.profiling.rights import may_look_at_cpus
+from tdelta.profiling.sampling import Samples, why
 from tdelta.records import Sampled
 
 # What perf 6.1 printed of a SQLite twin, tabulators and blanks as they were.
@@ -134,8 +136,8 @@ def test_rights_tell_whether_whole_cpus_may_be_sampled(
     level, status = tmp_path / "paranoid", tmp_path / "status"
     level.write_text(paranoid)
     status.write_text(f"Name:\ttdelta\nCapPrm:\t000001ffffffffff\nCapEff:\t{held}\n")
-    monkeypatch.setattr(profile, "_PARANOID", level)
-    monkeypatch.setattr(profile, "_STATUS", status)
+    monkeypatch.setattr("tdelta.profiling.rights._PARANOID", level)
+    monkeypatch.setattr("tdelta.profiling.rights._STATUS", status)
     assert may_look_at_cpus() is may
 
 
@@ -214,7 +216,7 @@ def test_processes_of_another_user_are_not_looked_at_where_their_code_cannot_be_
 def test_a_perf_that_missed_a_signal_is_told_again_and_one_that_misses_all_is_given_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(profile, "_AGAIN_SECONDS", 0.2)
+    monkeypatch.setattr("tdelta.profiling.sampling._AGAIN_SECONDS", 0.2)
     install(tmp_path, monkeypatch, {}, misses=2)
     with find_perf().sampling(lambda: (1,), tmp_path / "perf.data") as sampling:
         sampling.begin()
@@ -222,7 +224,7 @@ def test_a_perf_that_missed_a_signal_is_told_again_and_one_that_misses_all_is_gi
     install(tmp_path, monkeypatch, {}, misses=1000)
     with find_perf().sampling(lambda: (1,), tmp_path / "perf.data") as sampling:
         sampling.begin()
-        monkeypatch.setattr(profile, "_END_SECONDS", 1.0)
+        monkeypatch.setattr("tdelta.profiling.sampling._END_SECONDS", 1.0)
         with pytest.raises(EnvironmentFault, match="perf did not end within 1 s"):
             sampling.end()
 
@@ -306,7 +308,7 @@ def test_perf_that_cannot_read_its_samples_is_a_fault_with_its_words_or_the_time
     with pytest.raises(EnvironmentFault, match="could not read its own samples: incompatible file format"):
         Perf(str(program)).read(samples)
     program.write_text("#!/bin/sh\necho line\nexec sleep 60\n")
-    monkeypatch.setattr(profile, "_REPORT_SECONDS", 0.5)
+    monkeypatch.setattr("tdelta.profiling.perf._REPORT_SECONDS", 0.5)
     with pytest.raises(EnvironmentFault, match="it took more than"):
         Perf(str(program)).read(samples)
     with pytest.raises(EnvironmentFault, match=r"could not read its own samples: .*No such file"):

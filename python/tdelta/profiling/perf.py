@@ -1,0 +1,142 @@
+"""The program ``perf`` of this machine: found, set to sample processes, and asked what it sampled."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import re
+import shutil
+import subprocess
+import tempfile
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from tdelta.errors import EnvironmentFault
+from tdelta.profiling.recording import Recording, parse_report
+from tdelta.profiling.rights import has_maps, may_look_at_cpus
+from tdelta.profiling.sampling import INSTALL, Gone, Samples, Sampling, environment, last_words
+from tdelta.profiling.threads import SHOWN, OwnThreads, threads_of
+
+_TRIES = 3
+"""A server's processes come and go: one that is gone when perf looks for it makes perf give up."""
+
+_VERSION_SECONDS = 30.0
+_REPORT_SECONDS = 120.0
+_VERSION = re.compile(r"\d+")
+_LOOKS_AT_CPUS_SINCE = (5, 15)
+
+
+@dataclass(frozen=True, slots=True)
+class Perf:
+    """The program ``perf`` of this machine, which ``looks_at_cpus`` or follows threads."""
+
+    program: str
+    looks_at_cpus: bool = False
+
+    def sampling(self, processes: Callable[[], Sequence[int]], file: Path) -> Sampling:
+        """Have perf wait for the order to sample processes, their threads, and those that they start.
+
+        Args:
+            processes: finds their ids; where whole CPUs are looked at, asked again when sampling begins and ends.
+            file: where samples go.
+
+        Raises:
+            EnvironmentFault: perf cannot, or may not.
+        """
+        for left in reversed(range(_TRIES)):
+            pids = tuple(processes())
+            if not pids:
+                raise EnvironmentFault("the database's processes are not known on this machine")
+            if self.looks_at_cpus and not all(map(has_maps, pids)):
+                raise EnvironmentFault("the database runs as another user, whose code perf may not look up")
+            try:
+                return Sampling(self.program, pids, file, processes if self.looks_at_cpus else None)
+            except Gone as gone:
+                if not left:
+                    raise EnvironmentFault(str(gone)) from gone
+        raise AssertionError
+
+    def read(self, samples: Samples) -> Recording:
+        """What was sampled, by function.
+
+        Raises:
+            EnvironmentFault: perf cannot read it.
+        """
+        own = self._own_threads(samples)
+        # No children: there are no call chains. By dso and symbol: what a stripped file does not name is an address.
+        # By thread, which perf calls pid: told to leave processes out (--pid), perf 6.1 counts a symbol that several
+        # have for the first that it sees there.
+        words = ["--stdio", "--sort", "pid,dso,sym", "-F", "sample,period,pid,dso,sym", "-t", "\t"]
+        with self._telling("report", samples.file, *words, "--no-children", "--percent-limit", "0") as printed:
+            recording = parse_report(printed, own.threads)
+        return dataclasses.replace(recording, is_lost=own.is_lost)
+
+    def _own_threads(self, samples: Samples) -> OwnThreads:
+        try:
+            with self._telling("script", samples.file, *SHOWN) as printed:
+                return threads_of(printed, samples.processes)
+        except EnvironmentFault:
+            if samples.processes is not None:
+                raise
+            # Functions are worth having without it, where nobody else's are among them.
+            return OwnThreads()
+
+    @contextlib.contextmanager
+    def _telling(self, command: str, file: Path, *words: str) -> Iterator[Iterator[str]]:
+        """Lines as perf prints them: of a busy machine there are millions, which no memory need hold."""
+        with tempfile.TemporaryFile() as errors, self._reading(command, file, words, errors) as process:
+            late = threading.Event()
+
+            def end() -> None:
+                late.set()
+                process.kill()
+
+            timer = threading.Timer(_REPORT_SECONDS, end)
+            timer.start()
+            try:
+                yield (line.decode(errors="replace") for line in process.stdout or ())
+                process.wait()
+            finally:
+                timer.cancel()
+                process.kill()
+            if process.returncode != 0:
+                errors.seek(0)
+                said = f"it took more than {_REPORT_SECONDS:.0f} s" if late.is_set() else last_words(errors.read())
+                raise EnvironmentFault(f"perf could not read its own samples: {said}")
+
+    def _reading(self, command: str, file: Path, words: Sequence[str], errors: IO[bytes]) -> subprocess.Popen[bytes]:
+        try:
+            return subprocess.Popen(
+                [self.program, command, "-i", str(file), *words],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                env=environment(),
+                start_new_session=True,  # at Ctrl-C perf would end as if that were all
+            )
+        except OSError as error:
+            raise EnvironmentFault(f"perf could not read its own samples: {error}") from error
+
+
+def find_perf() -> Perf:
+    """The ``perf`` of this machine.
+
+    Raises:
+        EnvironmentFault: there is none, or it does not run here; the message says how to get one.
+    """
+    program = shutil.which("perf")
+    if program is None:
+        raise EnvironmentFault(f"there is no perf here; {INSTALL}")
+    try:
+        # Ubuntu's is a script that looks for the kernel's own, and fails where that is not installed.
+        done = subprocess.run([program, "version"], capture_output=True, timeout=_VERSION_SECONDS, check=False)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise EnvironmentFault(f"perf does not run here ({error}); {INSTALL}") from error
+    if done.returncode != 0:
+        raise EnvironmentFault(f"perf does not run here ({last_words(done.stderr)}); {INSTALL}")
+    # Told to wait, an older one (up to 5.14) writes down neither forks nor mappings of what starts meanwhile.
+    is_new = tuple(map(int, _VERSION.findall(done.stdout.decode(errors="replace"))[:2])) >= _LOOKS_AT_CPUS_SINCE
+    return Perf(program, is_new and may_look_at_cpus())

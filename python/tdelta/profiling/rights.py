@@ -1,0 +1,60 @@
+"""What this process may have perf look at, by the kernel's settings and its own capabilities."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from pathlib import Path
+
+from tdelta.measure.procfs import read_text
+
+PERMIT = "allow it: sysctl kernel.perf_event_paranoid=1, or run as root"
+_PERMIT_KERNEL = "sysctl kernel.perf_event_paranoid=1"
+_PERMIT_CPUS = "have it look at whole CPUs: sysctl kernel.perf_event_paranoid=0, or CAP_PERFMON"
+_PARANOID = Path("/proc/sys/kernel/perf_event_paranoid")
+_STATUS = Path("/proc/self/status")
+_PARANOID_OF_CPUS = 0
+"""The highest level of it at which anybody may look at whole CPUs."""
+
+_MAY_LOOK_AT_CPUS = (21, 38)
+"""CAP_SYS_ADMIN and CAP_PERFMON, capabilities(7)."""
+
+
+def paranoid_level() -> str:
+    """The level of ``kernel.perf_event_paranoid``; empty where it is not known."""
+    return read_text(_PARANOID) or ""
+
+
+def may_look_at_cpus() -> bool:
+    """Whether this process may have perf sample whole CPUs, as far as is known before it is tried."""
+    with contextlib.suppress(ValueError):
+        if int(paranoid_level()) <= _PARANOID_OF_CPUS:
+            return True
+    return has_right(*_MAY_LOOK_AT_CPUS)
+
+
+def has_right(*capabilities: int) -> bool:
+    """Whether this process has one of these."""
+    held = re.search(r"^CapEff:\s*([0-9a-f]+)$", read_text(_STATUS) or "", re.MULTILINE)
+    return held is not None and any(int(held[1], 16) >> right & 1 for right in capabilities)
+
+
+def has_maps(pid: int) -> bool:
+    """Whether it can be told which code a process has mapped; one that is gone is no matter."""
+    try:
+        Path(f"/proc/{pid}/maps").read_bytes()
+    except PermissionError:
+        return False
+    except OSError:
+        pass
+    return True
+
+
+def without_kernel() -> str:
+    """What is said where perf may look at programs and not at the kernel."""
+    return f"perf may not look at the kernel here, whose functions are missing; {_PERMIT_KERNEL}"
+
+
+def following_threads() -> str:
+    """What is said where perf follows the threads of a server, which it slows (``benches/perf_modes.py``)."""
+    return f"perf follows threads here, which slows servers whose threads hand work to each other; {_PERMIT_CPUS}"
