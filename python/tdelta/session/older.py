@@ -9,7 +9,7 @@ import dataclasses
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from tdelta.measure.profile import Recording, added
+from tdelta.profiling.recording import Recording, added
 from tdelta.records import Sampled
 from tdelta.store import encode
 
