@@ -19,7 +19,7 @@ import tempfile
 from pathlib import Path
 
 from tdelta.driver import TwinFolder, prove
-from tdelta.engines import SqliteEngine
+from tdelta.engines.sqlite.engine import SqliteEngine
 from tdelta.measure import CryptoKind, cannot_hide, hidden_environment
 
 SEED = 20_26

@@ -25,7 +25,8 @@ from typing import Any
 from tdelta.driver import LoadJob, TwinFolder, Worker
 from tdelta.driver.duckdb.rows import GeneratedRows
 from tdelta.driver.duckdb.twins import LOADING_MIB, PROGRAM
-from tdelta.engines import DuckdbEngine, DuckdbSettings
+from tdelta.engines.duckdb.engine import DuckdbEngine, DuckdbSettings
+from tdelta.engines.registry import dialects
 from tdelta.workloads import load
 
 SEED = 20_26
@@ -36,12 +37,12 @@ LIMIT_BYTES = 4 << 30
 
 def job_of(rows: int) -> LoadJob:
     """The fact table with so many rows."""
-    workload = load("warehouse")
+    workload = load("warehouse", dialects())
     plan: Any = workload.plan(1.0)
     for table in plan["tables"]:
         table["rows"] = rows
     tables = tuple((table.name, tuple(column.name for column in table.columns)) for table in workload.tables)
-    return LoadJob(plan, SEED, workload.tables_sql("duckdb"), (), tables)
+    return LoadJob(plan, SEED, workload.tables_sql(dialects()["duckdb"]), (), tables)
 
 
 def peak_bytes(worker: Worker) -> int:

@@ -30,7 +30,7 @@ from typing import Any
 from tdelta import _native
 from tdelta.driver.page_prices import PAGES, SPARE_BYTES, page_prices
 from tdelta.driver.worker import load_library
-from tdelta.engines import SqliteEngine, TwinSettings
+from tdelta.engines.sqlite.engine import SqliteEngine, TwinSettings
 from tdelta.inference.prices import Price, price_of
 
 PAGE_BYTES, RESERVED_BYTES = 1024, 80

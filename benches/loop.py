@@ -20,7 +20,8 @@ from pathlib import Path
 
 from tdelta import _native
 from tdelta.driver.worker import load_library
-from tdelta.engines import SqliteEngine, TwinSettings
+from tdelta.engines.registry import dialects
+from tdelta.engines.sqlite.engine import SqliteEngine, TwinSettings
 from tdelta.workloads import load
 
 ROWS = 100_000
@@ -29,7 +30,7 @@ SEED = 20_26
 
 def prepared_twin(folder: str) -> tuple[_native.SqliteTwin, _native.BarePointSelects]:
     """A loaded table under both loops, each with a connection of its own and a cache that holds it all."""
-    engine, workload = SqliteEngine(), load("point-select")
+    engine, workload = SqliteEngine(), load("point-select", dialects())
     settings = TwinSettings("none", 4096, "wal", "normal", 0, 1, 256_000_000)
     path = str(Path(folder) / "bench.db")
     scale = workload.scale_for(20_000_000)
@@ -46,7 +47,7 @@ def prepared_twin(folder: str) -> tuple[_native.SqliteTwin, _native.BarePointSel
 
 def mix(rows: dict[str, int]) -> tuple[str, str]:
     """The point-select script and its constants, as the load loop takes them."""
-    scripts = load("point-select").scripts()
+    scripts = load("point-select", dialects()).scripts()
     transactions = [{"name": name, "weight": s["weight"], "text": s["text"]} for name, s in scripts.items()]
     return json.dumps(transactions), json.dumps({f"rows_{table}": count for table, count in rows.items()})
 
@@ -91,7 +92,7 @@ def main() -> None:
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
     load_library()
-    workload = load("point-select")
+    workload = load("point-select", dialects())
     rows = workload.rows(workload.scale_for(20_000_000))
     costs = noop_ns(rows, 1_000_000, 15)
     with tempfile.TemporaryDirectory() as folder:

@@ -11,6 +11,7 @@ from pathlib import Path
 from tdelta.driver.servers import Server, place_for
 from tdelta.driver.servers.exposure import ServerExposure
 from tdelta.driver.workers import Worker
+from tdelta.engines.registry import profile
 from tdelta.engines.servers import DATABASE, ServerEngine, ServerSettings
 from tdelta.evidence import EXPOSURES, Markers, Searched, ServerFiles, covered, weigh
 from tdelta.records import Condition, EvidenceState, FileEvidence, Role
@@ -78,7 +79,7 @@ def running(
 def searched(engine: ServerEngine, folder: Path, scope: str) -> Searched:
     settings, kind = settings_of(scope), engine.binary.kind
     with running(engine, folder / scope, settings) as server, asking(server) as connection:
-        for sql in MARKERS.table_sql(kind):
+        for sql in MARKERS.table_sql(profile(kind).dialect):
             connection.run(sql)
         files = ServerFiles(kind, server.recipe.place, server.pids, server.recipe.mount)
         exposure = ServerExposure(EXPOSURES[kind], lambda: Asking(server), files, MARKERS.needles)

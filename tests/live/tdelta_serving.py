@@ -19,8 +19,8 @@ import pytest
 from tdelta.driver import TwinFolder
 from tdelta.driver.servers import Server, copy_data, find_servers, greets, place_for
 from tdelta.driver.servers.tree import parse_stat
-from tdelta.engines.mariadb import MariadbEngine
-from tdelta.engines.mysql import MysqlEngine
+from tdelta.engines.mariadb.private import MariadbEngine
+from tdelta.engines.mysql.private import MysqlEngine
 from tdelta.engines.servers import DATABASE, Recipe, ServerBinary, ServerSettings
 from tdelta.errors import EngineUnavailable, ServerFault, StorageFault
 

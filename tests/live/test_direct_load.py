@@ -10,7 +10,7 @@ from sqlite.running import Place, require
 from tdelta_runs import ServerPlace, failed_checks, occupied
 
 from tdelta.driver.servers.adapters import SERVERS
-from tdelta.engines import DuckdbEngine
+from tdelta.engines.duckdb.engine import DuckdbEngine
 from tdelta.inference.soundness import AA_CHECK
 
 SMALL = ("--size", "5MB", "--blocks", "2", "--rounds", "1..1")

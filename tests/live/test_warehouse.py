@@ -13,7 +13,7 @@ from sqlite.test_answers import trials_of
 from tdelta_runs import ServerPlace, failed_checks, occupied
 
 from tdelta.driver.servers.adapters import SERVERS
-from tdelta.engines import DuckdbEngine
+from tdelta.engines.duckdb.engine import DuckdbEngine
 from tdelta.inference.soundness import AA_CHECK
 
 QUERIES = {"sum_sales", "by_territory", "top_products", "quarter"}

@@ -19,7 +19,7 @@ def engines(as_json: bool) -> None:
     from tdelta.driver import describe_library
     from tdelta.driver.servers.adapters import found_engines
     from tdelta.driver.servers.binaries import KINDS
-    from tdelta.engines import catalogue
+    from tdelta.engines.catalogue import catalogue
     from tdelta.session.instructions import cannot_switch_off
 
     remedies = {name: kind.remedy for name, kind in KINDS.items()}

@@ -9,7 +9,7 @@ from tdelta.driver.files import TwinFolder
 from tdelta.driver.jobs import DatabaseJob
 from tdelta.driver.protocol import Checksums
 from tdelta.driver.workers import Worker
-from tdelta.engines import SqliteEngine, TwinSettings
+from tdelta.engines.sqlite.engine import SqliteEngine, TwinSettings
 from tdelta.errors import DatabaseFault
 
 _PATIENCE_SECONDS = 24 * 3600.0

@@ -16,7 +16,8 @@ from tdelta.driver.jobs import TrialJob
 from tdelta.driver.protocol import Checksums, Tables
 from tdelta.driver.staging import HEADER_BYTES
 from tdelta.driver.workers import Worker
-from tdelta.engines import Layout, SqliteEngine
+from tdelta.engines.sqlite.conversion import Layout
+from tdelta.engines.sqlite.engine import SqliteEngine
 from tdelta.errors import DatabaseFault
 from tdelta.workloads.database import Database, DatabaseTable, quoted
 

@@ -28,6 +28,7 @@ from tdelta.driver.workers import Worker
 from tdelta.errors import UsageError
 from tdelta.evidence import COLUMNS, TABLE, Markers, TwinFile, files_of, table_sql
 from tdelta.evidence.markers import MARKER_BYTES, MARKER_ROWS
+from tdelta.workloads.dialect import Dialect
 
 _LOOK_SECONDS = 600.0
 _JOURNALS = ("delete", "truncate", "persist")
@@ -49,7 +50,7 @@ def require_no_markers(tables: Iterable[str]) -> None:
         raise UsageError(f"there is a table {TABLE} already, a name that tdelta keeps for its own: rename the table")
 
 
-def with_markers(job: LoadJob, markers: Markers, engine: str = "sqlite") -> LoadJob:
+def with_markers(job: LoadJob, markers: Markers, dialect: Dialect) -> LoadJob:
     """A load with the markers' table behind all others, in an engine's SQL; their rows stay what they are without it.
 
     Raises:
@@ -61,7 +62,7 @@ def with_markers(job: LoadJob, markers: Markers, engine: str = "sqlite") -> Load
     return dataclasses.replace(
         job,
         plan={**job.plan, "tables": [*tables, markers.table_plan()]},
-        tables_sql=(*job.tables_sql, table_sql(engine)),
+        tables_sql=(*job.tables_sql, table_sql(dialect)),
         tables=(*job.tables, (TABLE, COLUMNS)),
     )
 

@@ -20,7 +20,7 @@ from tdelta.driver.files import TwinFolder
 from tdelta.driver.jobs import AnyJob, Mix, TrialJob
 from tdelta.driver.proof import CipherProof
 from tdelta.driver.protocol import NOTHING, Checksums, LoopCost, PagePrice, Tables
-from tdelta.engines import SqliteEngine, TwinSettings
+from tdelta.engines.sqlite.engine import SqliteEngine, TwinSettings
 from tdelta.evidence import FileClass, Found
 from tdelta.measure.aes import PreloadMode
 from tdelta.records import Measurement, SpanTotals

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from tdelta.driver.outside.command import LoadCommand
-from tdelta.engines import Layout
+from tdelta.engines.sqlite.conversion import Layout
 
 _SECOND_NS = 1_000_000_000
 

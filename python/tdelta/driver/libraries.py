@@ -9,7 +9,7 @@ import os
 from pathlib import Path
 
 from tdelta.driver.workers import Worker
-from tdelta.engines import WHEELS, Library
+from tdelta.engines.sqlite.libraries import WHEELS, Library
 from tdelta.errors import EngineUnavailable, UnknownName, UsageError, WorkerFault
 
 

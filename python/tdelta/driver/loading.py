@@ -56,7 +56,7 @@ def load_library(spec: str = "sqlite3mc") -> Loaded:
 def library_facts() -> dict[str, str]:
     """What the library that is loaded says of itself.
 
-    ``kind`` is a key of `tdelta.engines.KINDS`, ``crypto`` as in `tdelta.engines.Library`, ``version`` the library's
+    ``kind`` is a key of `tdelta.engines.sqlite.libraries.KINDS`, ``crypto`` as a library has it, ``version`` its
     own, ``text`` all of it for people.
     """
     sqlite = f"SQLite {_ask('SELECT sqlite_version()')}"

@@ -10,7 +10,7 @@ from typing import Any
 from tdelta.driver.files import TwinFolder
 from tdelta.driver.page_prices import PAGES, SPARE_BYTES
 from tdelta.driver.workers import Worker
-from tdelta.engines import SqliteEngine, TwinSettings
+from tdelta.engines.sqlite.engine import SqliteEngine, TwinSettings
 
 _SECONDS = 120.0
 _SMALLEST_PAGE = 1024

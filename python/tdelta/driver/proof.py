@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from tdelta.driver.files import TwinFolder
 from tdelta.driver.pages import PAGE_BYTES
 from tdelta.driver.workers import Worker
-from tdelta.engines import SqliteEngine, TwinSettings
+from tdelta.engines.sqlite.engine import SqliteEngine, TwinSettings
 from tdelta.measure.aes import PreloadMode
 
 _SECONDS = 120.0

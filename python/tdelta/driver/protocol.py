@@ -109,7 +109,7 @@ class Twin(Protocol):
 
 TwinT = TypeVar("TwinT", bound=Twin)
 Settings: TypeAlias = Any
-"""What decides a twin: `tdelta.engines.TwinSettings`, or of a server `tdelta.engines.servers.ServerSettings`."""
+"""What decides a twin, of the engine's own type, frozen and hashable."""
 
 
 class Twins(Protocol[TwinT]):

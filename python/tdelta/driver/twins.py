@@ -22,7 +22,7 @@ from tdelta.driver.protocol import NOTHING, Checksums, LoopCost, PagePrice, Tabl
 from tdelta.driver.steps import STEP_SECONDS, embedded_step
 from tdelta.driver.turns import take_turns
 from tdelta.driver.workers import Worker
-from tdelta.engines import SqliteEngine, TwinSettings
+from tdelta.engines.sqlite.engine import SqliteEngine, TwinSettings
 from tdelta.errors import TdeltaError
 from tdelta.evidence import Found
 from tdelta.measure import floor_us_per_page, page_floor

@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from tdelta.engines.duckdb import DuckdbEngine
+from tdelta.engines.duckdb.engine import DuckdbEngine
+from tdelta.engines.registry import ENGINES, PLANNED, profiles
 from tdelta.engines.servers import ServerBinary, ServerEngine
-from tdelta.engines.sqlite import SqliteEngine
-from tdelta.engines.sqlite_libraries import SQLITE3MC, WHEELS, Library
+from tdelta.engines.sqlite.engine import SqliteEngine
+from tdelta.engines.sqlite.libraries import SQLITE3MC, WHEELS, Library
 from tdelta.errors import EngineUnavailable, UnknownName, UsageError
 
 
@@ -40,13 +41,6 @@ class EngineInfo:
     crypto: str = ""
 
 
-_SERVERS = (("mariadb", "MariaDB"), ("mysql", "MySQL, Percona Server"), ("postgres", "PostgreSQL"))
-
-_LATER = (
-    ("oracle", "Oracle Database"),
-    ("sqlserver", "SQL Server"),
-)
-
 _NOTES = {
     "sqlite3mc": "embedded: needs no server; its own code encrypts, and asks the CPU for AES instructions",
     "sqlcipher": "embedded: needs no server; OpenSSL encrypts",
@@ -68,8 +62,8 @@ def catalogue(
     """
     libraries = (_library(library, describe) for library in WHEELS.values())
     planned = (
-        EngineInfo(name, False, None, (), product, "", "planned: this version of tdelta cannot drive it yet")
-        for name, product in _LATER
+        EngineInfo(one.name, False, None, (), one.product, "", "planned: this version of tdelta cannot drive it yet")
+        for one in PLANNED.values()
     )
     return (*libraries, *_found_servers(tuple(servers), remedies), _duckdb(DuckdbEngine()), *planned)
 
@@ -95,7 +89,7 @@ def _duckdb(engine: DuckdbEngine) -> EngineInfo:
 
 def _found_servers(servers: tuple[ServerEngine | Unusable, ...], remedies: Mapping[str, str]) -> Iterable[EngineInfo]:
     """Every server that was found, and a line for each kind of which there is none."""
-    for name, product in _SERVERS:
+    for name, product in ((one.name, one.product) for one in profiles() if one.is_server):
         found = [engine for engine in servers if engine.binary.kind == name]
         yield from (_unusable(e, product) if isinstance(e, Unusable) else _server(e, remedies) for e in found)
         if not found:
@@ -151,10 +145,10 @@ def engine(name: str, library: Library = SQLITE3MC) -> SqliteEngine:
         UsageError: this version cannot drive it.
         EngineUnavailable: its library is not installed.
     """
-    known = {SqliteEngine.name, DuckdbEngine.name, *(server for server, _ in _SERVERS), *(later for later, _ in _LATER)}
+    known = {*ENGINES, *PLANNED}
     if name not in known:
         raise UnknownName("engine", name, known)
-    if name in (DuckdbEngine.name, *(server for server, _ in _SERVERS)):
+    if name in ENGINES and name != SqliteEngine.name:
         raise UsageError(f"engine {name!r} has no library to choose: use --engine {name}")
     if name != SqliteEngine.name:
         raise UsageError(f"engine {name!r} is planned, but this version of tdelta cannot drive it: use --engine sqlite")

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from tdelta.engines import mariadb, mysql
-from tdelta.engines.mysql_family import counters_sql
+from tdelta.engines.mariadb import private as mariadb
+from tdelta.engines.mysql import private as mysql
 from tdelta.engines.own_servers import (
     DATA,
     MARK,
@@ -26,6 +26,7 @@ from tdelta.engines.own_servers import (
     first,
     literal,
 )
+from tdelta.engines.shared.mysql_family import counters_sql
 
 MARK_TABLE = "tdelta_mark"
 """The table whose comment marks a schema: neither server can comment a schema in the statement that makes it."""

@@ -22,7 +22,7 @@ from tdelta.engines.own_servers import (
     first,
     literal,
 )
-from tdelta.engines.postgres import counters_of, flushing_of
+from tdelta.engines.postgres.private import counters_of, flushing_of
 
 _LEFT_OUT = re.compile(
     r"(.*_file|.*_directory|.*_directories|.*_directory_mode|port|listen_addresses|cluster_name|unix_socket_.*"

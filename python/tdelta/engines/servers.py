@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+from tdelta.workloads.dialect import Dialect
+
 PLAIN_SCOPE = "none"
 """The scope of a twin without a cipher."""
 
@@ -256,8 +258,8 @@ class ServerEngine(Protocol):
         """``mariadb``, ``mysql`` or ``postgres``."""
 
     @property
-    def dialect(self) -> str:
-        """Whose SQL it speaks, a key of `tdelta.workloads.sql.DIALECTS`."""
+    def dialect(self) -> Dialect:
+        """Whose SQL it speaks."""
 
     @property
     def ciphers(self) -> Mapping[str, ServerCipher]:
@@ -269,7 +271,7 @@ class ServerEngine(Protocol):
 
     @property
     def crypto(self) -> str:
-        """Whose code encrypts, as in `tdelta.engines.Library`: ``openssl``, or ``own`` where CPUID is asked."""
+        """Whose code encrypts, ``openssl``, or ``own`` where CPUID is asked."""
 
     def recipe(self, place: Place, settings: ServerSettings, key: str | None) -> Recipe:
         """How the server of a twin is made and run.

@@ -11,7 +11,7 @@ plaintext is shown only where a marker is known to be in the rows.
 from tdelta.evidence.classes import FileClass, file_class
 from tdelta.evidence.duckdb_files import duckdb_file_class, duckdb_files
 from tdelta.evidence.exposures import EXPOSURES, ExposurePlan, Step
-from tdelta.evidence.markers import COLUMNS, TABLE, TABLE_SQL, Markers, table_sql
+from tdelta.evidence.markers import COLUMNS, TABLE, Markers, table_sql
 from tdelta.evidence.promises import covered
 from tdelta.evidence.search import Found, TwinFile, files_of, merged, search
 from tdelta.evidence.server_classes import server_file_class
@@ -24,7 +24,6 @@ __all__ = [
     "FINDS",
     "NO_MARKER",
     "TABLE",
-    "TABLE_SQL",
     "ExposurePlan",
     "FileClass",
     "Found",

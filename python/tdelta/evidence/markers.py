@@ -11,39 +11,23 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tdelta.design import stream
+from tdelta.workloads.dialect import Dialect
 
 TABLE = "tdelta_marker"
 """The name of the table; no workload may have one of that name."""
 
 COLUMNS = ("id", "marker")
 MARKER_BYTES = 64
-_TABLE_SQL = {
-    "sqlite": f"CREATE TABLE {TABLE} (id INTEGER PRIMARY KEY, marker BLOB NOT NULL)",
-    "mysql": f"CREATE TABLE {TABLE} (id INTEGER PRIMARY KEY, marker VARBINARY({MARKER_BYTES}) NOT NULL)",
-    "postgres": f"CREATE TABLE {TABLE} (id INTEGER PRIMARY KEY, marker BYTEA NOT NULL)",
-    "duckdb": f"CREATE TABLE {TABLE} (id INTEGER PRIMARY KEY, marker BLOB NOT NULL)",
-}
-_LITERALS = {"sqlite": "x'{}'", "mysql": "x'{}'", "postgres": "'\\x{}'", "duckdb": "unhex('{}')"}
-TABLE_SQL = _TABLE_SQL["sqlite"]
 MARKER_ROWS = 512
 
 _NEEDLE_BYTES = 16
 _NEEDLES = 32
 
 
-def table_sql(engine: str) -> str:
-    """The statement that makes the table, in an engine's SQL.
-
-    Args:
-        engine: its name, a key of `tdelta.workloads.sql.DIALECTS`.
-    """
-    return _TABLE_SQL[_dialect(engine)]
-
-
-def _dialect(engine: str) -> str:
-    from tdelta.workloads.sql import DIALECTS  # not earlier: it parses SQL, and every worker imports this module
-
-    return DIALECTS[engine]
+def table_sql(dialect: Dialect) -> str:
+    """The statement that makes the table, in an engine's SQL."""
+    of_bytes = dialect.bytes_type.format(MARKER_BYTES)
+    return f"CREATE TABLE {TABLE} (id INTEGER PRIMARY KEY, marker {of_bytes} NOT NULL)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +45,12 @@ class Markers:
         sample = rng.permutation(MARKER_ROWS)[:_NEEDLES]
         return cls(rows, tuple(rows[number][:_NEEDLE_BYTES] for number in sorted(sample)))
 
-    def table_sql(self, engine: str = "sqlite") -> tuple[str, str]:
+    def table_sql(self, dialect: Dialect) -> tuple[str, str]:
         """The statements that make the table and fill it, where rows are not made by a load."""
-        literal = _LITERALS[_dialect(engine)]
-        rows = ", ".join(f"({number}, {literal.format(row.hex())})" for number, row in enumerate(self.rows, start=1))
-        return table_sql(engine), f"INSERT INTO {TABLE} (id, marker) VALUES {rows}"
+        rows = ", ".join(
+            f"({number}, {dialect.bytes_literal.format(row.hex())})" for number, row in enumerate(self.rows, start=1)
+        )
+        return table_sql(dialect), f"INSERT INTO {TABLE} (id, marker) VALUES {rows}"
 
     def table_plan(self) -> Mapping[str, object]:
         """The table as the data plan of a load takes it."""

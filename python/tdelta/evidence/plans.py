@@ -18,8 +18,8 @@ from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from tdelta.errors import TdeltaError
+from tdelta.workloads.dialect import Dialect
 from tdelta.workloads.scan import Piece, cut
-from tdelta.workloads.sql import DIALECTS
 
 Rows: TypeAlias = Callable[[str], Sequence[Sequence[object]]]
 """The rows that a statement answers on one twin."""
@@ -68,31 +68,33 @@ class PlanDifference:
         return f"{self.statement}: {self.baseline} | {self.other}"
 
 
-def sampled(engine: str, scripts: Mapping[str, str], values: Mapping[str, Value] | None = None) -> tuple[Sampled, ...]:
+def sampled(
+    dialect: Dialect, scripts: Mapping[str, str], values: Mapping[str, Value] | None = None
+) -> tuple[Sampled, ...]:
     """The statements of a workload that have a plan.
 
     Args:
-        engine: whose SQL it is, a key of `tdelta.workloads.sql.DIALECTS`.
+        dialect: whose SQL it is.
         scripts: the text of each transaction, by name.
         values: what to put for a parameter, by name; `SAMPLES` for those that are not named.
     """
     return tuple(
-        Sampled(f"{name}/{number}", tuple(_bound(engine, piece, values or {}, sample) for sample in SAMPLES))
+        Sampled(f"{name}/{number}", tuple(_bound(dialect, piece, values or {}, sample) for sample in SAMPLES))
         for name, text in scripts.items()
         for number, piece in enumerate((piece for piece in cut(text)[0] if piece.is_counted), start=1)
         if piece.code.split(maxsplit=1)[0].lower() in _EXPLAINED
     )
 
 
-def plans_of(engine: str, rows: Rows, statements: Iterable[Sampled]) -> dict[str, Plan]:
+def plans_of(dialect: Dialect, rows: Rows, statements: Iterable[Sampled]) -> dict[str, Plan]:
     """The plan of each statement on one twin, by the statement's name; why there is none where there is none.
 
     Args:
-        engine: a key of `tdelta.workloads.sql.DIALECTS`.
+        dialect: whose SQL it is.
         rows: asks the twin.
         statements: what is explained.
     """
-    return {one.name: _plan(engine, rows, one) for one in statements}
+    return {one.name: _plan(dialect, rows, one) for one in statements}
 
 
 def compare(baseline: Mapping[str, Plan], other: Mapping[str, Plan]) -> tuple[PlanDifference, ...]:
@@ -109,64 +111,39 @@ def unexplained(plans: Mapping[str, Plan]) -> tuple[str, ...]:
     return tuple(f"{name}: {plan[_NOT_EXPLAINED]}" for name, plan in plans.items() if _NOT_EXPLAINED in plan)
 
 
-def _bound(engine: str, piece: Piece, values: Mapping[str, Value], sample: Value) -> str:
+def _bound(dialect: Dialect, piece: Piece, values: Mapping[str, Value], sample: Value) -> str:
     """The text with literals for parameters. Places are looked for where strings and comments are blanked."""
     parts, end = [], 0
     for match in _VARIABLE.finditer(piece.code):
         is_counted = _COUNTED.search(piece.code[: match.start()]) is not None
         value = values.get(match[1], 1 if is_counted else sample)
-        parts += [piece.text[end : match.start()], _literal(DIALECTS[engine], value)]
+        parts += [piece.text[end : match.start()], _literal(dialect, value)]
         end = match.end()
     return "".join((*parts, piece.text[end:]))
 
 
-def _literal(dialect: str, value: Value) -> str:
+def _literal(dialect: Dialect, value: Value) -> str:
     match value:
         case None:
             return "NULL"
         case bytes():
-            return f"'\\x{value.hex()}'::bytea" if dialect == "postgres" else f"x'{value.hex()}'"
+            return dialect.bytes_literal.format(value.hex())
         case str():
-            text = value.replace("\\", "\\\\") if dialect == "mysql" else value
-            return "'" + text.replace("'", "''") + "'"
+            return dialect.text_literal(value)
         case _:
             return repr(value)
 
 
-def _plan(engine: str, rows: Rows, statement: Sampled) -> Plan:
-    explain, read = _EXPLAIN[DIALECTS[engine]]
+def _plan(dialect: Dialect, rows: Rows, statement: Sampled) -> Plan:
     refused = ""
     for text in dict.fromkeys(statement.texts):
         try:
-            return read(rows(f"{explain} {text}"))
+            answer = rows(f"{dialect.explain} {text}")
         except TdeltaError as error:
             refused = refused or str(error)
+        else:
+            return without_estimates(json.loads("\n".join(str(row[0]) for row in answer)))
     return {_NOT_EXPLAINED: refused}
-
-
-def _from_json(rows: Sequence[Sequence[object]]) -> Plan:
-    """A JSON text, in one row or line by line."""
-    return without_estimates(json.loads("\n".join(str(row[0]) for row in rows)))
-
-
-def _from_query_plan(rows: Sequence[Sequence[object]]) -> Plan:
-    """SQLite: id, parent, unused, detail. Ids are addresses in the program; the depth is what counts."""
-    depths = {0: -1}
-    lines = []
-    for number, parent, _, detail in rows:
-        depths[int(str(number))] = depth = depths.get(int(str(parent)), -1) + 1
-        lines.append("  " * depth + str(detail))
-    return lines
-
-
-_EXPLAIN: Mapping[str, tuple[str, Callable[[Sequence[Sequence[object]]], Plan]]] = MappingProxyType(
-    {
-        "mysql": ("EXPLAIN FORMAT=JSON", _from_json),
-        "postgres": ("EXPLAIN (FORMAT JSON)", _from_json),
-        "sqlite": ("EXPLAIN QUERY PLAN", _from_query_plan),
-    }
-)
-"""By dialect: how a plan is asked for, and how the answer is read."""
 
 
 def without_estimates(plan: Plan) -> Plan:
@@ -193,8 +170,6 @@ def _words(baseline: Plan, other: Plan) -> tuple[str, str]:
 def _short(plan: Plan) -> str:
     if plan is None:
         return "no plan"
-    if isinstance(plan, list) and all(isinstance(line, str) for line in plan):
-        return _line("; ".join(line.strip() for line in plan)) or "nothing to do"
     return _line(", ".join(_nodes(plan))) or _line(json.dumps(plan))
 
 

@@ -6,7 +6,7 @@ Only factors that vary in the run are named: a run at one thread does not say "1
 from __future__ import annotations
 
 from tdelta.design.layout import COMPARED, PLAIN
-from tdelta.driver.servers.adapters import SERVERS
+from tdelta.engines.registry import servers
 from tdelta.records import Condition, Contrast, DatabaseFacts, Decision, Level, Metric, Role, RunSettings, ServersFacts
 from tdelta.report.quantities import amounts, counted, share
 
@@ -38,7 +38,7 @@ def metric_name(metric: Metric, settings: RunSettings) -> str:
 
 def is_served(settings: RunSettings) -> bool:
     """Whether the engine is a server, whose CPU is told apart from its client's."""
-    return settings.engine in SERVERS
+    return settings.engine in servers()
 
 
 _OF_BYTES = {

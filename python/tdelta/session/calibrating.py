@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from tdelta.design import fresh_seed, stream
 from tdelta.design.randomness import SEED_BITS
 from tdelta.driver import MakeTwins
-from tdelta.driver.servers.adapters import SERVERS
+from tdelta.engines.registry import servers
 from tdelta.errors import TimeFault, UsageError
 from tdelta.inference.instrument import pooled_noise
 from tdelta.inference.tallies import faults, identical_tally, planted_tallies, tally_cautions, trustworthy
@@ -74,7 +74,7 @@ class _Series:
 
 def for_usual_time(request: RunRequest) -> RunRequest:
     """The same request with the time that a calibration takes where no other is asked for."""
-    seconds = MAX_SECONDS_ON_SERVERS if request.engine in SERVERS else MAX_SECONDS
+    seconds = MAX_SECONDS_ON_SERVERS if request.engine in servers() else MAX_SECONDS
     return dataclasses.replace(request, max_seconds=seconds)
 
 

@@ -18,7 +18,10 @@ from tdelta.driver.examining import CopyExaminer, Trier
 from tdelta.driver.exposure import require_no_markers
 from tdelta.driver.protocol import Tables
 from tdelta.driver.staging import Original, copy_original, find_original
-from tdelta.engines import Layout, TwinSettings, engine
+from tdelta.engines.catalogue import engine
+from tdelta.engines.sqlite.conversion import Layout
+from tdelta.engines.sqlite.engine import TwinSettings
+from tdelta.engines.sqlite.profile import DIALECT
 from tdelta.errors import DatabaseFault, UnsoundTwins, UsageError
 from tdelta.evidence import Markers
 from tdelta.measure import require_space, require_writable
@@ -44,7 +47,6 @@ from tdelta.workloads.database import Database
 from tdelta.workloads.keys import key_sql, key_variables
 from tdelta.workloads.own_folder import read_own_folder
 from tdelta.workloads.proposal import Proposal, propose
-from tdelta.workloads.sql import DIALECTS
 
 _COPIES = 3
 """Files as large as the original that staging takes at once: the copy, its rebuild, and the copy that is tried on."""
@@ -120,7 +122,10 @@ class _Staging:
             wanted = self._wanted(database)
             require_no_markers(database.names)
             examiner.add(
-                [*(sql for key in wanted.keys for sql in key_sql(key, database)), *self._markers().table_sql()]
+                [
+                    *(sql for key in wanted.keys for sql in key_sql(key, database, DIALECT)),
+                    *self._markers().table_sql(DIALECT),
+                ]
             )
             self._observe(Phase("rebuild", "the copy, as compact as every twin"))
             examiner.rebuild()
@@ -156,12 +161,12 @@ class _Staging:
 
     def _wanted(self, database: Database) -> Workload | Proposal:
         if self._request.workload is not None:
-            return read_own_folder(Path(self._request.workload), database, DIALECTS["sqlite"])
+            return read_own_folder(Path(self._request.workload), database, DIALECT)
         if not database.rows:
             raise DatabaseFault(
                 self._original.named, "its tables hold no rows, so there is nothing to read; or give a --workload"
             )
-        return propose(database)
+        return propose(database, DIALECT)
 
     def _with_keys(
         self,

@@ -30,7 +30,7 @@ def available(
 
     Args:
         vary: the levels that were asked for, by factor.
-        crypto: whose code the library under test encrypts with, as `tdelta.engines.Library` says.
+        crypto: whose code the library under test encrypts with, as `tdelta.engines.sqlite.libraries.Library` says.
 
     Raises:
         UsageError: ``off`` is the only level asked for, and cannot be had.
@@ -50,7 +50,7 @@ def cannot_switch_off(crypto: str) -> str | None:
     """Why the level ``off`` cannot be had here, for people; None where it can.
 
     Args:
-        crypto: whose code encrypts, as `tdelta.engines.Library` says.
+        crypto: whose code encrypts, as `tdelta.engines.sqlite.libraries.Library` says.
     """
     if crypto not in tuple(CryptoKind):
         return f"the library under test encrypts with {crypto!r}, from which nothing can hide the instructions"

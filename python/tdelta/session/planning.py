@@ -17,8 +17,9 @@ from tdelta.design.layout import PLAIN
 from tdelta.driver import AnyJob, LoadJob, Mix, with_markers
 from tdelta.driver.jobs import REBUILD, STEPS, Steps
 from tdelta.driver.outside.command import LoadCommand
-from tdelta.engines import WHEELS
 from tdelta.engines.dsn import parse_dsn
+from tdelta.engines.registry import dialects
+from tdelta.engines.sqlite.libraries import WHEELS
 from tdelta.errors import UnknownName, UsageError
 from tdelta.evidence import Markers
 from tdelta.records import Condition, Level, Metric, Role, RunSettings
@@ -191,7 +192,7 @@ class Plan:
         job = self.load_job()
         if not isinstance(job, LoadJob) or not any(self.step(condition) for condition in self.conditions):
             return None
-        return Steps(job, self.workload.rebuilds.get(self.family.dialect, ()))
+        return Steps(job, self.workload.rebuilds.get(self.family.dialect.name, ()))
 
     @property
     def command(self) -> LoadCommand | None:
@@ -257,7 +258,7 @@ def plan(request: RunRequest, run_id: str, source: Source | None = None, servers
     chosen = family(request, servers)
     if request.study is not None:
         study(request.study)  # it must exist; its settings are in the request already
-    workload = load(request.workload or _DEFAULT_WORKLOAD) if source is None else source.workload
+    workload = load(request.workload or _DEFAULT_WORKLOAD, dialects()) if source is None else source.workload
     vary = _varied(request, chosen)
     _check(request, vary, chosen)
     _check_rebuild(vary, workload, chosen)
@@ -288,11 +289,11 @@ def plan(request: RunRequest, run_id: str, source: Source | None = None, servers
 
 
 def _check_rebuild(vary: Mapping[str, tuple[Level, ...]], workload: Workload, chosen: Family) -> None:
-    if REBUILD in vary.get("work", ()) and not workload.rebuilds.get(chosen.dialect):
-        known = ", ".join(sorted(workload.rebuilds)) or "none"
+    if REBUILD in vary.get("work", ()) and not workload.rebuilds.get(chosen.dialect.name):
+        known, name = ", ".join(sorted(workload.rebuilds)) or "none", chosen.dialect.name
         raise UsageError(
-            f"--vary work={REBUILD}: workload {workload.name} says how for {known}, and not for {chosen.dialect}: write"
-            f" the statements into its folder as rebuild.{chosen.dialect}.sql, or leave the level out"
+            f"--vary work={REBUILD}: workload {workload.name} says how for {known}, and not for {name}: write"
+            f" the statements into its folder as rebuild.{name}.sql, or leave the level out"
         )
 
 

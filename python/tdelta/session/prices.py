@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tdelta.driver import Twin
-from tdelta.driver.servers.adapters import SERVERS
+from tdelta.engines.registry import servers
 from tdelta.errors import ServerFault, ServerLost, StorageFault, TdeltaError
 from tdelta.records import Condition
 from tdelta.session.planning import Plan
@@ -65,7 +65,7 @@ class Prices:
                 self._state.unit_costs.setdefault(condition.key, [{FAULT: _HURRIED}])
 
     def _measured(self, condition: Condition, twin: Twin) -> dict[str, object] | None:
-        if self._plan.request.engine in SERVERS:
+        if self._plan.request.engine in servers():
             return self._asked(condition, twin)
         settings = self._plan.twin_settings(condition, 0)
         alike = (settings.cipher, self._plan.family.page_size(settings), settings.aes_instructions)

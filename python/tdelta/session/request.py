@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tdelta.driver.servers.adapters import SERVERS
-from tdelta.engines import SQLITE3MC
+from tdelta.engines.registry import servers
+from tdelta.engines.sqlite.libraries import SQLITE3MC
 from tdelta.records import DEFAULT_ROPE, DatabaseFacts, Level, Metric
 
 
@@ -108,7 +108,7 @@ class RunRequest:
     @property
     def is_served(self) -> bool:
         """Whether twins are servers, private ones or the user's own."""
-        return self.engine in SERVERS or self.baseline is not None
+        return self.engine in servers() or self.baseline is not None
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ from tdelta.driver.protocol import Tables
 from tdelta.driver.servers.describing import Described
 from tdelta.driver.servers.restore import is_strict
 from tdelta.driver.servers.restored import NAMED, RestoredServer
+from tdelta.engines.registry import profile
 from tdelta.errors import DatabaseFault
 from tdelta.evidence import Markers
 from tdelta.measure import require_writable
@@ -45,8 +46,6 @@ from tdelta.workloads.database import Database
 from tdelta.workloads.keys import key_sql, key_variables
 from tdelta.workloads.own_folder import read_own_folder
 from tdelta.workloads.proposal import Proposal, propose
-from tdelta.workloads.spelling import SPELLINGS
-from tdelta.workloads.sql import DIALECTS
 
 _FILE = "restored dump"
 _NOT_STRICT = (
@@ -148,7 +147,7 @@ class _Staging:
         self._request = request
         self._server = server
         self._observe = observe
-        self._spelling = SPELLINGS[request.engine]
+        self._dialect = profile(request.engine).dialect
 
     def run(self) -> RestoredSource:
         """Restore, describe, choose what to run, add what that needs, and try it."""
@@ -163,8 +162,8 @@ class _Staging:
         wanted = self._wanted(database)
         require_no_markers(database.names)
         markers = Markers.drawn(fresh_seed() if request.seed is None else request.seed)
-        keys = (sql for key in wanted.keys for sql in key_sql(key, database, self._spelling))
-        statements = (*keys, *markers.table_sql(request.engine))
+        keys = (sql for key in wanted.keys for sql in key_sql(key, database, self._dialect))
+        statements = (*keys, *markers.table_sql(self._dialect))
         server.add(statements)
         tables = (*tables_of(database), *own_tables(wanted, database))
         self._observe(Phase("checksum", "the rows of the restored dump"))
@@ -197,10 +196,10 @@ class _Staging:
 
     def _wanted(self, database: Database) -> Workload | Proposal:
         if self._request.workload is not None:
-            return read_own_folder(Path(self._request.workload), database, DIALECTS[self._request.engine])
+            return read_own_folder(Path(self._request.workload), database, self._dialect)
         if not database.rows:
             raise DatabaseFault(NAMED, "its tables hold no rows, so there is nothing to read; or give a --workload")
-        return propose(database, self._spelling)
+        return propose(database, self._dialect)
 
     def _unrepeatable(self, workload: Workload, constants: Mapping[str, int], tables: Tables) -> tuple[str, ...]:
         """The tables that hold other rows when the same work is done a moment later, as by a trigger that stamps."""

@@ -12,7 +12,7 @@ from typing import Protocol
 from tdelta.driver import Checksums, DatabaseJob, RestoreJob
 from tdelta.driver.protocol import Tables
 from tdelta.driver.staging import Original
-from tdelta.engines import Layout
+from tdelta.engines.sqlite.conversion import Layout
 from tdelta.records import DatabaseFacts
 from tdelta.workloads import Workload
 from tdelta.workloads.database import Database

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from tdelta.driver.servers.adapters import SERVERS
 from tdelta.engines.dsn import ENGINES
+from tdelta.engines.registry import servers
 from tdelta.errors import UnknownName, UsageError
 from tdelta.session.published import PUBLISHED, PublishedFigure
 from tdelta.session.request import RunRequest
@@ -177,7 +177,7 @@ _STUDIES = (
                     "step_blocks": 1,
                     "min_rounds": 2,
                 }
-                for e in SERVERS
+                for e in servers()
             },
         },
         at_published_scale={"size_bytes": 9_800_000_000, "trial_seconds": 10.0, "max_seconds": 6 * 3600.0},
@@ -260,7 +260,7 @@ def request_for(typed: Mapping[str, Any]) -> RunRequest:
         typed = {"trial_seconds": _OPEN_LOOP_TRIAL_SECONDS, **typed}
     name = typed.get("study")
     settings = study(name).settings_for(typed.get("engine"), typed.get("scale", "")) if name else {}
-    if typed.get("engine", settings.get("engine")) in SERVERS:
+    if typed.get("engine", settings.get("engine")) in servers():
         settings = {**_ON_SERVERS, **settings}
         if "trial_seconds" in typed and "discard_seconds" not in typed:
             settings.pop("discard_seconds")  # half a second is of trials of two

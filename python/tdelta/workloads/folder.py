@@ -11,6 +11,7 @@ from typing import TypeVar
 
 from tdelta.errors import WorkloadError
 from tdelta.workloads import laws, sql
+from tdelta.workloads.dialect import GENERIC, Dialect
 from tdelta.workloads.faults import Faults, hint
 from tdelta.workloads.model import Column, Table, Transaction, Workload
 from tdelta.workloads.scan import cut
@@ -31,13 +32,17 @@ _NO_SCHEMA = (
 )
 
 
-def read_folder(folder: Path) -> Workload:
+def read_folder(folder: Path, dialects: Mapping[str, Dialect]) -> Workload:
     """Reads and checks a folder with ``workload.toml``, ``schema.sql`` and one ``NAME.sql`` for each transaction.
+
+    Args:
+        folder: where it is.
+        dialects: each engine's, by the names that overrides such as ``schema.NAME.sql`` may have.
 
     Raises:
         WorkloadError: all faults of the folder, each with file and line.
     """
-    return read_by(FolderReader(folder))
+    return read_by(FolderReader(folder, dialects))
 
 
 def read_by(reader: FolderReader) -> Workload:
@@ -55,11 +60,12 @@ def read_by(reader: FolderReader) -> Workload:
 class FolderReader:
     """One reading of one folder."""
 
-    dialect = ""
-    """Whose SQL the scripts are, as sqlglot names it; by default what all engines have in common."""
+    dialect = GENERIC
+    """Whose SQL the scripts are; by default what all engines have in common."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, dialects: Mapping[str, Dialect]) -> None:
         self.folder = folder
+        self.dialects = dialects
         self.faults = Faults()
         self.lines: Mapping[tuple[str, ...], int] = {}
 
@@ -96,8 +102,8 @@ class FolderReader:
         found: dict[str, tuple[str, ...]] = {}
         for path in sorted(self.folder.glob("rebuild.*.sql")):
             engine = path.name.split(".")[1]
-            if engine not in sql.DIALECTS:
-                self.faults.add(path.name, 0, f"unknown engine {engine!r}.{hint(engine, sql.DIALECTS)}")
+            if engine not in self.dialects:
+                self.faults.add(path.name, 0, f"unknown engine {engine!r}.{hint(engine, self.dialects)}")
             elif (text := self.text(path.name, "is missing")) is not None:
                 pieces, torn = cut(text)
                 for line, fault in torn:
@@ -141,10 +147,10 @@ class FolderReader:
             schemas[""], defined = read_schema(text, SCHEMA, self.faults)
         for path in sorted(self.folder.glob("schema.*.sql")):
             engine = path.name.split(".")[1]
-            if engine not in sql.DIALECTS:
-                self.faults.add(path.name, 0, f"unknown engine {engine!r}.{hint(engine, sql.DIALECTS)}")
+            if engine not in self.dialects:
+                self.faults.add(path.name, 0, f"unknown engine {engine!r}.{hint(engine, self.dialects)}")
             elif (text := self.text(path.name, "is missing")) is not None:
-                schemas[engine], own = read_schema(text, path.name, self.faults, sql.DIALECTS[engine])
+                schemas[engine], own = read_schema(text, path.name, self.faults, self.dialects[engine])
                 self.same_columns(path.name, own, defined)
         return schemas, defined
 
@@ -198,7 +204,7 @@ class FolderReader:
 
     def size(self, document: Mapping[str, object]) -> tuple[int, int]:
         """Bytes a unit of scale and fixed bytes, of ``[size]``."""
-        remedy = "load scale 1 and scale 11 into a plain SQLite file; a tenth of the difference is bytes_per_scale"
+        remedy = "load scale 1 and scale 11 into a plain file of SQLite; a tenth of the difference is bytes_per_scale"
         size = document.get("size")
         if not isinstance(size, dict):
             self.fault(f"the table [size] with bytes_per_scale is missing: {remedy}", "size")
@@ -383,7 +389,7 @@ class FolderReader:
 
     def names(self, scripts: list[tuple[str, Script]], schemas: Mapping[str, Schema]) -> None:
         """Checks the tables and columns that scripts name, once the schema itself is sound."""
-        schema = schemas.get("sqlite") or (schemas[""].into("sqlite") if "" in schemas else None)
+        schema = schemas.get(sql.CHECKING.name) or (schemas[""].into(sql.CHECKING) if "" in schemas else None)
         if schema is None:
             return
         with sql.NameCheck() as check:

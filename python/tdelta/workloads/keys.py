@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tdelta.workloads.database import Database, DatabaseTable, TableKey
+from tdelta.workloads.dialect import Dialect
 from tdelta.workloads.model import KeyTable
-from tdelta.workloads.spelling import SQLITE, Spelling
 
 MOST_KEYS = 10_000
 """The most keys of one table that are sampled; of a longer table they name a part, evenly spread."""
@@ -34,7 +34,7 @@ def key_columns(key: TableKey) -> tuple[str, ...]:
     return tuple(f"k{place}" for place in range(1, len(key.columns) + 1))
 
 
-def key_sql(wanted: KeyTable, database: Database, spelling: Spelling = SQLITE) -> tuple[str, ...]:
+def key_sql(wanted: KeyTable, database: Database, dialect: Dialect) -> tuple[str, ...]:
     """The statements that make a key table.
 
     Raises:
@@ -43,7 +43,7 @@ def key_sql(wanted: KeyTable, database: Database, spelling: Spelling = SQLITE) -
     table = database.table(wanted.table)
     if table is None or table.key is None:
         raise ValueError(f"{wanted.table} has no keys to sample")
-    quoted = spelling.quoted
+    quoted = dialect.quoted
     made, listed = quoted(key_table_name(wanted.name)), ", ".join(key_columns(table.key))
     ordered = ", ".join(quoted(name) for name in table.key.names)
     named = ", ".join(
@@ -54,7 +54,7 @@ def key_sql(wanted: KeyTable, database: Database, spelling: Spelling = SQLITE) -
         f"SELECT {named}, row_number() OVER (ORDER BY {ordered}) AS place FROM {quoted(table.name)} WHERE {present}"
     )
     taken = f"(place - 1) % {_stride(table)} = 0"
-    if spelling.has_types:
+    if dialect.has_types:
         return (
             f"CREATE TABLE {made} AS SELECT row_number() OVER (ORDER BY place) AS n, {listed}"
             f" FROM ({numbered}) AS numbered WHERE {taken}",

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from tdelta.errors import UnknownName
+from tdelta.workloads.dialect import Dialect
 from tdelta.workloads.schema import Schema
-from tdelta.workloads.sql import DIALECTS
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +65,7 @@ class KeyTable:
 class Workload:
     """A workload that has passed every check. Made by :func:`tdelta.workloads.load`.
 
-    ``bytes_per_scale`` and ``fixed_bytes`` say how large a plain SQLite file of scale s is, indexes included:
+    ``bytes_per_scale`` and ``fixed_bytes`` say how large a plain file of SQLite of scale s is, indexes included:
     ``fixed_bytes + s * bytes_per_scale``. A workload on a user's database has no ``tables`` and no size of its own, but
     may have ``keys``. ``rebuilds`` are statements that rebuild the tables, by engine, in its own words.
     """
@@ -102,11 +101,11 @@ class Workload:
         return counts
 
     def scale_for(self, size_bytes: float) -> float:
-        """The scale at which a plain SQLite file takes about ``size_bytes``; a hundredth of a unit at least."""
+        """The scale at which a plain file of SQLite takes about ``size_bytes``; a hundredth of a unit at least."""
         return max(0.01, (size_bytes - self.fixed_bytes) / self.bytes_per_scale)
 
     def size_at(self, scale: float) -> int:
-        """About how many bytes a plain SQLite file of this scale takes."""
+        """About how many bytes a plain file of SQLite of this scale takes."""
         return round(self.fixed_bytes + self.bytes_per_scale * scale)
 
     def plan(self, scale: float) -> dict[str, object]:
@@ -133,34 +132,16 @@ class Workload:
         """Each transaction's ``weight``, script ``text`` and whether it ``writes``, by name, as JSON values."""
         return {t.name: {"weight": t.weight, "text": t.text, "writes": t.writes} for t in self.transactions}
 
-    def tables_sql(self, dialect: str) -> tuple[str, ...]:
-        """The statements to run before the load: tables with their primary keys.
-
-        Raises:
-            UnknownName: no engine is called ``dialect``.
-        """
+    def tables_sql(self, dialect: Dialect) -> tuple[str, ...]:
+        """The statements to run before the load: tables with their primary keys."""
         return self._schema(dialect).tables
 
-    def indexes_sql(self, dialect: str) -> tuple[str, ...]:
-        """The statements to run after the load: building an index once is faster and packs it tightly.
-
-        Raises:
-            UnknownName: no engine is called ``dialect``.
-        """
+    def indexes_sql(self, dialect: Dialect) -> tuple[str, ...]:
+        """The statements to run after the load: building an index once is faster and packs it tightly."""
         return self._schema(dialect).indexes
 
-    def schema_for(self, dialect: str) -> tuple[str, ...]:
-        """All statements of the schema, :meth:`tables_sql` first and then :meth:`indexes_sql`.
-
-        Raises:
-            UnknownName: no engine is called ``dialect``.
-        """
-        return self.tables_sql(dialect) + self.indexes_sql(dialect)
-
-    def _schema(self, dialect: str) -> Schema:
-        if dialect not in DIALECTS:
-            raise UnknownName("dialect", dialect, DIALECTS)
-        return self.schemas.get(dialect) or self.schemas[""].into(dialect)
+    def _schema(self, dialect: Dialect) -> Schema:
+        return self.schemas.get(dialect.name) or self.schemas[""].into(dialect)
 
 
 def _column_plan(table: Table, column: Column) -> dict[str, object]:

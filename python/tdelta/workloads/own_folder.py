@@ -16,6 +16,7 @@ from pathlib import Path
 
 from tdelta.errors import StorageFault, UsageError
 from tdelta.workloads.database import Database
+from tdelta.workloads.dialect import GENERIC, Dialect
 from tdelta.workloads.faults import hint
 from tdelta.workloads.folder import SCHEMA, TOML, FolderReader, read_by
 from tdelta.workloads.keys import key_table_name, key_variables
@@ -26,8 +27,8 @@ _TOP = ("name", "version", "title", "description", "keys", "transactions")
 _OF_GENERATED_ROWS = ("tables", "size")
 
 
-def read_own_folder(folder: Path, database: Database, dialect: str = "") -> Workload:
-    """Reads and checks a folder of transactions on a database of the user's, in SQL of that dialect (sqlglot's name).
+def read_own_folder(folder: Path, database: Database, dialect: Dialect = GENERIC) -> Workload:
+    """Reads and checks a folder of transactions on a database of the user's, in SQL of that dialect.
 
     Whether the database takes the statements is for the database to say, later, on a copy.
 
@@ -40,8 +41,8 @@ def read_own_folder(folder: Path, database: Database, dialect: str = "") -> Work
 class _OwnReader(FolderReader):
     """One reading of a folder for a database that is there."""
 
-    def __init__(self, folder: Path, database: Database, dialect: str) -> None:
-        super().__init__(folder)
+    def __init__(self, folder: Path, database: Database, dialect: Dialect) -> None:
+        super().__init__(folder, {})
         self.dialect = dialect
         self.database = database
 

@@ -25,10 +25,10 @@ from tdelta.workloads.database import (
     IndexColumn,
     is_writable_name,
 )
+from tdelta.workloads.dialect import Dialect
 from tdelta.workloads.keys import key_columns, key_table_name, key_variables
 from tdelta.workloads.model import KeyTable, Transaction, Workload
 from tdelta.workloads.scripts import check_script, given_variables
-from tdelta.workloads.spelling import SQLITE, Spelling
 
 MOST_TABLES = 5
 SMALLEST_SHARE = 0.01
@@ -115,7 +115,7 @@ def rangeable(table: DatabaseTable) -> tuple[DatabaseIndex, ...]:
     )
 
 
-def propose(database: Database, spelling: Spelling = SQLITE) -> Proposal:
+def propose(database: Database, dialect: Dialect) -> Proposal:
     """Propose transactions for the biggest tables of a database, in the SQL of its engine.
 
     Every script has passed the checks of a user's own; one that does not (a name that looks like a call of the clock)
@@ -125,14 +125,14 @@ def propose(database: Database, spelling: Spelling = SQLITE) -> Proposal:
     choices: list[Choice] = []
     keys: list[KeyTable] = []
     for table in biggest(database):
-        writer = _Writer(table, database, {key_table_name(key.name) for key in keys}, spelling)
+        writer = _Writer(table, database, {key_table_name(key.name) for key in keys}, dialect)
         keys += writer.key_tables()
         choices += writer.choices(notes)
     for left in (table for table in database.tables if table.rows and (table.key is None or not _is_writable(table))):
         why = "it has no key to find a row by" if left.key is None else "its name has a character that scripts lack"
         notes.append(f"table {left.name!r} is left out: {why}")
     given = given_variables(()) | database.variables().keys() | key_variables(keys, database).keys()
-    kept = tuple(checked for choice in choices if (checked := _checked(choice, given, notes, spelling.dialect)))
+    kept = tuple(checked for choice in choices if (checked := _checked(choice, given, notes, dialect)))
     return Proposal(kept, tuple(keys), tuple(notes))
 
 
@@ -179,7 +179,7 @@ def _is_writable(table: DatabaseTable) -> bool:
     return is_writable_name(table.name) and key is not None and all(is_writable_name(name) for name in key.names)
 
 
-def _checked(choice: Choice, given: frozenset[str], notes: list[str], dialect: str) -> Choice | None:
+def _checked(choice: Choice, given: frozenset[str], notes: list[str], dialect: Dialect) -> Choice | None:
     """The choice with those of its scripts that pass the checks."""
     faults = {text: [fault for _, fault in check_script(text, given, dialect).faults] for text in choice.scripts}
     sound = tuple(text for text in choice.scripts if not faults[text])
@@ -191,13 +191,13 @@ def _checked(choice: Choice, given: frozenset[str], notes: list[str], dialect: s
 class _Writer:
     """Writes the scripts of one table."""
 
-    def __init__(self, table: DatabaseTable, database: Database, made: Set[str], spelling: Spelling) -> None:
+    def __init__(self, table: DatabaseTable, database: Database, made: Set[str], dialect: Dialect) -> None:
         key = table.key
         assert key is not None  # noqa: S101 - `biggest` takes tables with a key only
         self.table = table
         self.key = key
-        self.spelling = spelling
-        self.quoted = spelling.quoted
+        self.dialect = dialect
+        self.quoted = dialect.quoted
         self.stem = database.stems[table.name]
         self.is_drawn_directly = key.is_integer and table.is_dense
         self.key_name = _key_name(self.stem.lower(), database.names | made)
@@ -257,13 +257,13 @@ class _Writer:
         return columns[0] if len(columns) == 1 else f"({', '.join(columns)})"
 
     def _where(self) -> str:
-        if self.spelling.has_types:
-            return self.spelling.equal(*self._apart())
+        if self.dialect.has_types:
+            return self.dialect.equal(*self._apart())
         return f"{self._key()} = {self._drawn()}"
 
     def _from_there(self) -> str:
-        if self.spelling.has_types:
-            return self.spelling.from_there(*self._apart())
+        if self.dialect.has_types:
+            return self.dialect.from_there(*self._apart())
         return f"{self._key()} >= {self._drawn()}"
 
     def _apart(self) -> tuple[list[str], list[str]]:
@@ -310,7 +310,7 @@ class _Writer:
 
     def _update(self, name: str, storage: str) -> str:
         column = self.quoted(name)
-        turned = self.spelling.turned[storage].format(column=column)
+        turned = self.dialect.turned[storage].format(column=column)
         return self._script(
             f"Another value of the same length in one column of {self.table.name}: to set it to itself writes nothing.",
             self._draw(),

@@ -9,6 +9,7 @@ import sqlglot
 from sqlglot import exp
 
 from tdelta.workloads import laws, sql
+from tdelta.workloads.dialect import GENERIC, Dialect
 from tdelta.workloads.faults import Faults
 from tdelta.workloads.scan import cut
 
@@ -21,19 +22,18 @@ _TEXTS = exp.DataType.TEXT_TYPES
 class Schema:
     """The statements of a schema in one dialect: tables to be made before the load, indexes after it."""
 
-    dialect: str
+    dialect: Dialect
     tables: tuple[str, ...]
     indexes: tuple[str, ...]
 
-    def into(self, dialect: str) -> Schema:
+    def into(self, dialect: Dialect) -> Schema:
         """This schema in the dialect of an engine."""
 
         def turned(statements: tuple[str, ...]) -> tuple[str, ...]:
-            target = sql.DIALECTS[dialect]
-            trees = (sqlglot.parse_one(text, read=self.dialect) for text in statements)
-            return tuple(_in_own_order(tree, target).sql(target) for tree in trees)
+            trees = (sqlglot.parse_one(text, read=self.dialect.sqlglot) for text in statements)
+            return tuple(_in_own_order(tree, dialect.sqlglot).sql(dialect.sqlglot) for tree in trees)
 
-        return Schema(sql.DIALECTS[dialect], turned(self.tables), turned(self.indexes))
+        return Schema(dialect, turned(self.tables), turned(self.indexes))
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class _Reader:
     """Gathers the statements of one file."""
 
     file: str
-    dialect: str
+    dialect: Dialect
     faults: Faults
     statements: dict[str, list[tuple[int, str]]] = field(default_factory=lambda: {"TABLE": [], "INDEX": []})
     tables: dict[str, SchemaTable] = field(default_factory=dict)
@@ -81,14 +81,16 @@ class _Reader:
         self.tables[name] = SchemaTable(line, columns, places, tuple(_primary_key(definition)))
 
 
-def read_schema(text: str, file: str, faults: Faults, dialect: str = "") -> tuple[Schema, dict[str, SchemaTable]]:
+def read_schema(
+    text: str, file: str, faults: Faults, dialect: Dialect = GENERIC
+) -> tuple[Schema, dict[str, SchemaTable]]:
     """Reads a schema file.
 
     Args:
         text: the file's content.
         file: its name, for faults.
         faults: where faults go.
-        dialect: sqlglot's name of the dialect it is written in; generic by default.
+        dialect: what it is written in.
 
     Returns:
         The statements that could be read, and the tables they define.
@@ -104,16 +106,16 @@ def read_schema(text: str, file: str, faults: Faults, dialect: str = "") -> tupl
     tables = tuple(text for _, text in reader.statements["TABLE"])
     indexes = tuple(text for _, text in reader.statements["INDEX"])
     schema = Schema(dialect, tables, indexes)
-    if not dialect and not faults:
+    if dialect is GENERIC and not faults:
         _try(reader, faults)
     return schema, reader.tables
 
 
 def _try(reader: _Reader, faults: Faults) -> None:
-    """Makes the schema in an empty SQLite, which knows better than any parser what does not exist."""
+    """Makes the schema in an empty database, which knows better than any parser what does not exist."""
     with sql.NameCheck() as check:
         for line, text in reader.statements["TABLE"] + reader.statements["INDEX"]:
-            statement = sqlglot.transpile(text, write="sqlite")[0]
+            statement = sqlglot.transpile(text, write=sql.CHECKING.sqlglot)[0]
             if fault := check.define(statement):
                 faults.add(reader.file, line, fault)
 

@@ -15,6 +15,7 @@ from typing import TypeAlias
 from sqlglot import exp
 
 from tdelta.workloads import expressions, sql
+from tdelta.workloads.dialect import GENERIC, Dialect
 from tdelta.workloads.faults import hint
 from tdelta.workloads.scan import Piece, cut
 
@@ -78,13 +79,13 @@ def given_variables(tables: Iterable[str]) -> frozenset[str]:
     return frozenset(_GIVEN) | {f"rows_{table}" for table in tables}
 
 
-def check_script(text: str, given: Iterable[str], dialect: str = "") -> Script:
+def check_script(text: str, given: Iterable[str], dialect: Dialect = GENERIC) -> Script:
     """Reads a script and finds its faults.
 
     Args:
         text: the script.
         given: names of the variables that are set before it begins, see :func:`given_variables`.
-        dialect: whose SQL it is, as sqlglot names it; by default what all have in common.
+        dialect: whose SQL it is; by default what all have in common.
 
     Returns:
         The script. Where it has faults, its steps are those that could be read.
@@ -114,7 +115,7 @@ class _Block:
 class _Checker:
     """Follows a script in the order of its lines, with the variables set and the blocks open so far."""
 
-    def __init__(self, given: frozenset[str], dialect: str) -> None:
+    def __init__(self, given: frozenset[str], dialect: Dialect) -> None:
         self.given = given
         self.dialect = dialect
         self.known = set(given)

@@ -1,26 +1,16 @@
-"""What a statement does, whether it repeats, and which SQL dialect an engine speaks."""
+"""What a statement does, whether it repeats, and whether the names in it exist."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
+from tdelta.workloads.dialect import GENERIC, Dialect
 from tdelta.workloads.scan import Piece
-
-DIALECTS: Mapping[str, str] = {
-    "sqlite": "sqlite",
-    "duckdb": "duckdb",
-    "mariadb": "mysql",
-    "mysql": "mysql",
-    "postgres": "postgres",
-    "oracle": "oracle",
-    "sqlserver": "tsql",
-}
-"""sqlglot's dialect for each engine."""
 
 WRITES = (exp.Insert, exp.Update, exp.Delete, exp.Merge)
 """Statements that change rows."""
@@ -40,24 +30,22 @@ _CHANCE_CALL = re.compile(
 _TIME_CALL = re.compile(
     r"\b(date|time|datetime|julianday|unixepoch|strftime)\s*\((?:[^()]*'\s*now\s*'[^()]*|\s*)\)", re.IGNORECASE
 )
-# What sqlglot does not read of SQLite's: shorter ways to write a conflict clause.
-_OF_SQLITE = (
-    (re.compile(r"\Areplace\b", re.I), "INSERT OR REPLACE"),
-    (re.compile(r"\Aupdate\s+or\s+(?:rollback|abort|replace|fail|ignore)\b", re.I), "UPDATE"),
-)
-# Only what SQLite says of names: its grammar is no yardstick for a workload that may be meant for another engine.
+# Only what is said of names: one grammar is no yardstick for a workload that may be meant for another engine.
 _NAME_FAULTS = re.compile(
     r"no such (table|column)|has no column named|ambiguous column name|values for \d+ columns|columns but \d+ values"
 )
 
 
-def parse(text: str, dialect: str = "") -> exp.Expression | str:
+CHECKING = Dialect("sqlite", "sqlite")
+"""What `NameCheck` reads: Python's own sqlite3, whatever engine the workload is for."""
+
+
+def parse(text: str, dialect: Dialect = GENERIC) -> exp.Expression | str:
     """The syntax tree of one statement, or why there is none."""
-    if dialect == DIALECTS["sqlite"]:
-        for written, read in _OF_SQLITE:
-            text = written.sub(read, text)
+    for written, read in dialect.misread:
+        text = written.sub(read, text)
     try:
-        tree = sqlglot.parse_one(text, read=dialect)
+        tree = sqlglot.parse_one(text, read=dialect.sqlglot)
     except SqlglotError as error:
         details = getattr(error, "errors", None)
         if not details:

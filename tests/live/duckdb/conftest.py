@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from sqlite.running import Answered, Place, require
 
-from tdelta.engines import DuckdbEngine
+from tdelta.engines.duckdb.engine import DuckdbEngine
 
 ENGINE = ("--engine", "duckdb")
 

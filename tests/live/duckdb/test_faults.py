@@ -14,7 +14,7 @@ from sqlite.running import workers_of
 
 from tdelta.driver import Worker
 from tdelta.driver.duckdb.twins import PROGRAM
-from tdelta.engines import DuckdbEngine, DuckdbSettings
+from tdelta.engines.duckdb.engine import DuckdbEngine, DuckdbSettings
 from tdelta.errors import TdeltaError
 from tdelta.evidence import NO_MARKER
 from tdelta.records import Decision, Event, EvidenceState, RunResult, TrialDone

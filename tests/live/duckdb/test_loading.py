@@ -14,7 +14,9 @@ from typing import Any
 from tdelta.driver import Worker
 from tdelta.driver.duckdb.rows import write_files
 from tdelta.driver.duckdb.twins import PROGRAM
-from tdelta.engines import SQLITE3MC, DuckdbEngine, DuckdbSettings, SqliteEngine, TwinSettings
+from tdelta.engines.duckdb.engine import DuckdbEngine, DuckdbSettings
+from tdelta.engines.sqlite.engine import SqliteEngine, TwinSettings
+from tdelta.engines.sqlite.libraries import SQLITE3MC
 
 SEED = 7
 ROWS = 20_000

@@ -9,8 +9,7 @@ from sqlite.running import Place
 
 from tdelta.driver.duckdb.pricing import ask_block_prices
 from tdelta.driver.duckdb.twins import PROGRAM
-from tdelta.engines import DuckdbEngine
-from tdelta.engines.duckdb import BLOCK_BYTES, DuckdbSettings
+from tdelta.engines.duckdb.engine import BLOCK_BYTES, DuckdbEngine, DuckdbSettings
 
 from .conftest import ENGINE
 

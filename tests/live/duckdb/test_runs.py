@@ -10,7 +10,7 @@ import pytest
 from sqlite.running import SMALL, Answered, Place, end, read_until, workers_left
 from sqlite.test_answers import checks, trials_of
 
-from tdelta.engines import DuckdbEngine
+from tdelta.engines.duckdb.engine import DuckdbEngine
 from tdelta.evidence import FINDS, NO_MARKER
 
 from .conftest import ENGINE

@@ -9,7 +9,9 @@ from leaking import all_searched, asking, running, settings_of, states
 from sqlite.running import require
 
 from tdelta.driver.servers.binaries import find_servers
-from tdelta.engines.mariadb import MariadbEngine
+from tdelta.engines.mariadb.private import MariadbEngine
+from tdelta.engines.mariadb.profile import PROFILE
+from tdelta.engines.registry import dialects
 from tdelta.errors import EngineUnavailable, StatementFault
 from tdelta.evidence import validity
 from tdelta.evidence.plans import Rows, compare, plans_of, sampled, unexplained
@@ -63,15 +65,15 @@ def test_what_a_scope_does_not_cover_is_listed_and_no_failed_check(evidence: tup
 
 
 def test_a_twin_without_an_index_is_told_by_the_statements_that_lack_it(engine: MariadbEngine, tmp_path: Path) -> None:
-    workload = load("order-entry")
-    statements = sampled("mariadb", {one.name: one.text for one in workload.transactions})
+    workload = load("order-entry", dialects())
+    statements = sampled(PROFILE.dialect, {one.name: one.text for one in workload.transactions})
     with running(engine, tmp_path / "plans", settings_of("none")) as server, asking(server) as twin:
-        for sql in workload.schema_for("mariadb"):
+        for sql in (*workload.tables_sql(PROFILE.dialect), *workload.indexes_sql(PROFILE.dialect)):
             twin.run(sql)
         rows: Rows = lambda sql: twin.rows(sql)[1]  # noqa: E731 - it is one line
-        before, again = plans_of("mariadb", rows, statements), plans_of("mariadb", rows, statements)
+        before, again = plans_of(PROFILE.dialect, rows, statements), plans_of(PROFILE.dialect, rows, statements)
         twin.run("DROP INDEX orders_customer ON orders")
-        after = plans_of("mariadb", rows, statements)
+        after = plans_of(PROFILE.dialect, rows, statements)
         with pytest.raises(StatementFault):
             twin.run("EXPLAIN SELECT * FROM nowhere")
     assert (len(before), unexplained(before), compare(before, again)) == (len(statements), (), ())

@@ -16,7 +16,7 @@ from tdelta.driver.evp_calls import HEAD, SLOT, environment
 from tdelta.driver.servers import Server
 from tdelta.driver.servers.binaries import find_servers
 from tdelta.driver.servers.observation import CipherCalls, Watched, observe, read_counts, told
-from tdelta.engines.mariadb import MariadbEngine
+from tdelta.engines.mariadb.private import MariadbEngine
 from tdelta.errors import EngineUnavailable
 
 ROWS = "SELECT REPEAT(MD5(seq), 6) FROM seq_1_to_20000"

@@ -22,11 +22,11 @@ from tdelta.driver.servers.describing import describe
 from tdelta.driver.servers.own import asking
 from tdelta.driver.servers.restore import RestoreTarget, restore
 from tdelta.driver.workers import Worker
+from tdelta.engines.mariadb.profile import PROFILE
 from tdelta.errors import RestoreFault
 from tdelta.workloads.database import ColumnSample, DatabaseColumn, IndexColumn
 from tdelta.workloads.keys import key_sql, key_variables
 from tdelta.workloads.proposal import Kind, propose
-from tdelta.workloads.spelling import MYSQL
 
 from .own import INSTALL, Server, install, programs, root, running
 
@@ -128,9 +128,9 @@ def test_a_proposal_is_made_of_it_that_runs_and_whose_writes_write(
     options = {"protocol": "mysql", "socket": str(server.socket), "user": "twin", "database": "twin"}
     with contextlib.closing(WorkerSession(options)) as session:
         database = describe(MySqlCatalog(), asking(session), "twin").database
-        proposal = propose(database, MYSQL)
+        proposal = propose(database, PROFILE.dialect)
         for key in proposal.keys:
-            for statement in key_sql(key, database, MYSQL):
+            for statement in key_sql(key, database, PROFILE.dialect):
                 session.run(statement)
     assert "table 'loose' is left out: it has no key to find a row by" in proposal.notes
     by_name = {choice.name: choice for choice in proposal.choices}
@@ -158,8 +158,8 @@ def test_a_range_over_a_key_of_several_columns_follows_the_key(
     restore("mariadb --no-defaults -u {user} {database} < {folder}/dump.sql", target, 60.0)
     with contextlib.closing(root(server, database="twin")) as session:
         database = describe(MySqlCatalog(), asking(session), "twin").database
-        proposal = propose(database, MYSQL)
-        for statement in (sql for key in proposal.keys for sql in key_sql(key, database, MYSQL)):
+        proposal = propose(database, PROFILE.dialect)
+        for statement in (sql for key in proposal.keys for sql in key_sql(key, database, PROFILE.dialect)):
             session.run(statement)
         (script,) = next(choice.scripts for choice in proposal.choices if choice.name == "range_line_items")
         statement = script.splitlines()[-1].replace(":n", "90").rstrip(";")

@@ -12,7 +12,7 @@ from sqlite.running import require
 from tdelta_runs import ServerPlace, occupied
 
 from tdelta.driver.evp_calls import environment, read
-from tdelta.engines.mariadb import MariadbEngine
+from tdelta.engines.mariadb.private import MariadbEngine
 from tdelta.records import TimedCalls
 
 from .test_observation import engine, filled

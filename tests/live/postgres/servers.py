@@ -15,8 +15,8 @@ import pytest
 
 from tdelta.driver.servers import Server, place_for
 from tdelta.driver.servers.protections import gocryptfs_program
-from tdelta.engines.postgres import PostgresEngine
-from tdelta.engines.postgres_storage import Gocryptfs
+from tdelta.engines.postgres.private import PostgresEngine
+from tdelta.engines.postgres.storage import Gocryptfs
 from tdelta.engines.servers import ServerBinary, ServerSettings
 from tdelta.measure import hidden_environment
 from tdelta.measure.aes import CryptoKind

@@ -14,11 +14,11 @@ from tdelta.driver.servers.catalogs import PostgresCatalog
 from tdelta.driver.servers.describing import Described, describe
 from tdelta.driver.servers.own import asking
 from tdelta.driver.servers.restore import RestoreTarget, restore
+from tdelta.engines.postgres.profile import PROFILE
 from tdelta.errors import RestoreFault
 from tdelta.workloads.database import ColumnSample, DatabaseColumn, IndexColumn
 from tdelta.workloads.keys import key_sql, key_variables
 from tdelta.workloads.proposal import Kind, propose
-from tdelta.workloads.spelling import POSTGRES
 
 from .own import ROOT_PASSWORD, Server, Session, install, programs, running
 
@@ -114,12 +114,12 @@ def test_a_dump_is_restored_and_described(described: Described) -> None:
 
 def test_a_proposal_is_made_of_it_that_runs_and_whose_writes_write(described: Described, server: Server) -> None:
     database = described.database
-    proposal = propose(database, POSTGRES)
+    proposal = propose(database, PROFILE.dialect)
     names = {choice.name for choice in proposal.choices}
     assert {"read_customers", "range_customers", "index_customers", "update_customers"} <= names
     assert {"read_line_items", "range_line_items", "read_codes", "update_codes"} <= names
     with contextlib.closing(session(server, "twin")) as asked:
-        for statement in (sql for key in proposal.keys for sql in key_sql(key, database, POSTGRES)):
+        for statement in (sql for key in proposal.keys for sql in key_sql(key, database, PROFILE.dialect)):
             asked.run(statement)
         constants = {**database.variables(), **key_variables(proposal.keys, database), "op": 1}
         for choice in proposal.choices:
@@ -131,9 +131,9 @@ def test_a_proposal_is_made_of_it_that_runs_and_whose_writes_write(described: De
 
 
 def test_a_range_over_a_key_of_several_columns_follows_the_key(described: Described, server: Server) -> None:
-    proposal = propose(described.database, POSTGRES)
+    proposal = propose(described.database, PROFILE.dialect)
     with contextlib.closing(session(server, "twin")) as asked:
-        for statement in (sql for key in proposal.keys for sql in key_sql(key, described.database, POSTGRES)):
+        for statement in (sql for key in proposal.keys for sql in key_sql(key, described.database, PROFILE.dialect)):
             asked.run(statement)
         (script,) = next(choice.scripts for choice in proposal.choices if choice.name == "range_line_items")
         statement = script.splitlines()[-1].replace(":n", "90")

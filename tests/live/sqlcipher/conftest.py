@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from sqlite.running import Place, require
 
-from tdelta.engines import SQLCIPHER
+from tdelta.engines.sqlite.libraries import SQLCIPHER
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from tdelta.driver import Worker
-from tdelta.engines import RAW, SqliteEngine, TwinSettings
+from tdelta.engines.sqlite.engine import SqliteEngine, TwinSettings
+from tdelta.engines.sqlite.libraries import RAW
 
 KEY = "5e" * 32
 

@@ -10,7 +10,8 @@ from sqlite.test_answers import checks, trials_of
 
 import tdelta.workloads
 from tdelta.driver import TrialJob, Worker
-from tdelta.engines import SQLCIPHER, SqliteEngine
+from tdelta.engines.sqlite.engine import SqliteEngine
+from tdelta.engines.sqlite.libraries import SQLCIPHER
 from tdelta.errors import TdeltaError
 
 from .opening import KEY, made, settings

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from tdelta.engines import PASSPHRASE, RAW, SQLCIPHER, SQLITE3MC, Library, SqliteEngine
+from tdelta.engines.sqlite.engine import SqliteEngine
+from tdelta.engines.sqlite.libraries import PASSPHRASE, RAW, SQLCIPHER, SQLITE3MC, Library
 from tdelta.errors import TdeltaError
 
 from .opening import KEY, made, opened, settings

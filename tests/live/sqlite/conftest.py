@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tdelta.driver import twins
-from tdelta.engines import SQLITE3MC
+from tdelta.engines.sqlite.libraries import SQLITE3MC
 from tdelta.measure import page_floor
 
 from .running import FLOOR_SECONDS, Answered, Place, require

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from tdelta.driver import CipherProof, TwinFolder, Worker, prove
-from tdelta.engines import SqliteEngine, TwinSettings
+from tdelta.engines.sqlite.engine import SqliteEngine, TwinSettings
 from tdelta.measure import CryptoKind, cannot_hide, hidden_environment
 from tdelta.measure.aes import OPENSSL_WORD, PreloadMode, preload_path
 

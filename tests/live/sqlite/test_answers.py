@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import tdelta.workloads
-from tdelta.engines import SqliteEngine
+from tdelta.engines.sqlite.engine import SqliteEngine
 from tdelta.inference.soundness import AA_CHECK
 
 from .running import ANSWERED, SMALL, Answered, Place

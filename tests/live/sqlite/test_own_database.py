@@ -20,7 +20,7 @@ import tdelta.workloads
 from tdelta.driver import Mix, SqliteTwins, TwinFolder, Worker
 from tdelta.driver.conversions import convert
 from tdelta.driver.examining import Refused, answered
-from tdelta.engines import SqliteEngine, TwinSettings
+from tdelta.engines.sqlite.engine import SqliteEngine, TwinSettings
 from tdelta.errors import StorageFault
 from tdelta.session import RunRequest
 from tdelta.session.database import staged

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tdelta.engines import WHEELS
+from tdelta.engines.sqlite.libraries import WHEELS
 from tdelta.errors import TdeltaError
 from tdelta.records import Event, TrialDone
 from tdelta.report.document import document, to_json

@@ -6,7 +6,7 @@ from types import ModuleType, SimpleNamespace
 
 import pytest
 
-import tdelta.engines
+import tdelta.engines.catalogue
 
 from .calling import call
 
@@ -28,7 +28,7 @@ STUDY = SimpleNamespace(
 
 @pytest.fixture(autouse=True)
 def lists(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tdelta.engines, "catalogue", lambda *_given: (ENGINE,), raising=False)
+    monkeypatch.setattr(tdelta.engines.catalogue, "catalogue", lambda *_given: (ENGINE,), raising=False)
     module = ModuleType("tdelta.session.studies")
     module.studies = lambda: (STUDY,)  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "tdelta.session.studies", module)

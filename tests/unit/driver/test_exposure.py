@@ -14,8 +14,9 @@ import pytest
 
 from tdelta.driver import LoadJob, Worker, with_markers
 from tdelta.driver.exposure import Exposure
+from tdelta.engines.sqlite.profile import DIALECT
 from tdelta.errors import UsageError, WorkerFault
-from tdelta.evidence import TABLE_SQL, FileClass, Markers
+from tdelta.evidence import FileClass, Markers, table_sql
 
 MARKERS = Markers.drawn(7)
 LOAD = LoadJob(
@@ -63,7 +64,7 @@ class SqliteWorker:
 def worker(folder: Path, mode: str) -> SqliteWorker:
     path = folder / "a.db"
     with closing(sqlite3.connect(path)) as db:
-        db.execute(TABLE_SQL)
+        db.execute(table_sql(DIALECT))
         db.executemany("INSERT INTO tdelta_marker VALUES (?, ?)", enumerate(MARKERS.rows, 1))
         db.commit()
     return SqliteWorker(path, mode)
@@ -77,16 +78,16 @@ def found_by(exposure: Exposure) -> dict[FileClass, int]:
 
 
 def test_the_markers_table_stands_behind_all_others_of_a_load() -> None:
-    job = with_markers(LOAD, MARKERS)
+    job = with_markers(LOAD, MARKERS, DIALECT)
     assert [table["name"] for table in job.plan["tables"]] == ["t", "tdelta_marker"]  # type: ignore[index,union-attr]
-    assert (job.plan["more"], job.tables_sql, job.indexes_sql) == (1, ("CREATE t", TABLE_SQL), ("INDEX",))
+    assert (job.plan["more"], job.tables_sql, job.indexes_sql) == (1, ("CREATE t", table_sql(DIALECT)), ("INDEX",))
     assert job.tables == (("t", ("id",)), ("tdelta_marker", ("id", "marker")))
     assert LOAD.plan["tables"] == [{"name": "t", "rows": 1, "columns": []}]
 
 
 def test_a_workload_with_a_table_of_that_name_is_refused() -> None:
     with pytest.raises(UsageError, match="a name that tdelta keeps for its own: rename the table"):
-        with_markers(dataclasses.replace(LOAD, tables=(("Tdelta_Marker", ("id",)),)), MARKERS)
+        with_markers(dataclasses.replace(LOAD, tables=(("Tdelta_Marker", ("id",)),)), MARKERS, DIALECT)
 
 
 @pytest.mark.parametrize("mode", ["wal", "delete", "truncate", "persist", "memory"])

@@ -12,7 +12,7 @@ from tdelta import _native
 from tdelta.driver import Worker, describe_library, find_library
 from tdelta.driver.loading import Loaded
 from tdelta.driver.worker import Host
-from tdelta.engines import SQLCIPHER, WHEELS
+from tdelta.engines.sqlite.libraries import SQLCIPHER, WHEELS
 from tdelta.errors import EngineUnavailable, UsageError
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tdelta.driver import CipherProof, TwinFolder, proof, prove
-from tdelta.engines import SqliteEngine
+from tdelta.engines.sqlite.engine import SqliteEngine
 from tdelta.errors import WorkerFault
 from tdelta.measure.aes import PreloadMode
 

@@ -4,9 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from tdelta.engines import SQLCIPHER, SQLITE3MC, Library, SqliteEngine, Unusable, catalogue, engine
-from tdelta.engines.mysql import MysqlEngine
+from tdelta.engines.catalogue import Unusable, catalogue, engine
+from tdelta.engines.mysql.private import MysqlEngine
 from tdelta.engines.servers import ServerBinary
+from tdelta.engines.sqlite.engine import SqliteEngine
+from tdelta.engines.sqlite.libraries import SQLCIPHER, SQLITE3MC, Library
 from tdelta.errors import EngineUnavailable, UnknownName, UsageError
 
 

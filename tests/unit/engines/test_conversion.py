@@ -7,8 +7,8 @@ import json
 
 import pytest
 
-from tdelta.engines import Layout, SqliteEngine, TwinSettings
-from tdelta.engines.conversion import Conversion, Step, Target, conversion
+from tdelta.engines.sqlite.conversion import Conversion, Layout, Step, Target, conversion
+from tdelta.engines.sqlite.engine import SqliteEngine, TwinSettings
 from tdelta.errors import UsageError
 
 FOUND = Layout(page_size=4096, reserved_bytes=0, auto_vacuum=2, user_version=7, application_id=-5)

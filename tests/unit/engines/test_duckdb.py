@@ -7,8 +7,8 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
-from tdelta.engines import DuckdbEngine, DuckdbSettings, catalogue
-from tdelta.engines.duckdb import attach_sql, literal, quoted, setting_statements
+from tdelta.engines.catalogue import catalogue
+from tdelta.engines.duckdb.engine import DuckdbEngine, DuckdbSettings, attach_sql, literal, quoted, setting_statements
 from tdelta.errors import EngineUnavailable, UnknownName
 
 KEY = "5e" * 32

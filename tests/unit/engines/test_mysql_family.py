@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from tdelta.engines.mariadb import MariadbEngine
-from tdelta.engines.mysql import PERCONA, MysqlEngine
-from tdelta.engines.mysql_family import PAGE_BYTES, chunk_bytes, free_pages, pool_bytes, switch_fault
+from tdelta.engines.mariadb.private import MariadbEngine
+from tdelta.engines.mysql.private import PERCONA, MysqlEngine
 from tdelta.engines.servers import Place, Recipe, ServerBinary, ServerSettings
+from tdelta.engines.shared.mysql_family import PAGE_BYTES, chunk_bytes, free_pages, pool_bytes, switch_fault
 from tdelta.errors import UnknownName
 
 MIB = 1 << 20

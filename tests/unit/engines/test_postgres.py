@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from tdelta.engines.postgres import PostgresEngine
-from tdelta.engines.postgres_protection import Protection
-from tdelta.engines.postgres_storage import EncryptedFolder, Gocryptfs
-from tdelta.engines.postgres_tde import PgTde
+from tdelta.engines.postgres.private import PostgresEngine
+from tdelta.engines.postgres.protection import Protection
+from tdelta.engines.postgres.storage import EncryptedFolder, Gocryptfs
+from tdelta.engines.postgres.tde import PgTde
 from tdelta.engines.servers import Place, Recipe, ServerBinary, ServerSettings
 
 PLAIN = ServerSettings("none")

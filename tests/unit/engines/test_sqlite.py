@@ -7,7 +7,8 @@ import json
 
 import pytest
 
-from tdelta.engines import PASSPHRASE, RAW, SQLCIPHER, Library, SqliteEngine, TwinSettings
+from tdelta.engines.sqlite.engine import SqliteEngine, TwinSettings
+from tdelta.engines.sqlite.libraries import PASSPHRASE, RAW, SQLCIPHER, Library
 from tdelta.errors import UnknownName, UsageError
 
 ENGINE = SqliteEngine()

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-import tdelta.engines.sqlite_libraries as libraries
-from tdelta.engines import KINDS, SQLCIPHER, SQLITE3MC, WHEELS, Library
+import tdelta.engines.sqlite.libraries as libraries
+from tdelta.engines.sqlite.libraries import KINDS, SQLCIPHER, SQLITE3MC, WHEELS, Library
 from tdelta.measure.versions import DISTRIBUTIONS
 
 PYPROJECT = tomllib.loads((Path(__file__).parents[3] / "pyproject.toml").read_text())["project"]

@@ -2,8 +2,9 @@ from __future__ import annotations
 
 import zlib
 
+from tdelta.engines.sqlite.profile import DIALECT
 from tdelta.evidence import COLUMNS, TABLE, Markers
-from tdelta.evidence.markers import TABLE_SQL
+from tdelta.evidence.markers import table_sql
 
 
 def test_markers_are_drawn_from_the_seed_and_from_nothing_else() -> None:
@@ -33,4 +34,4 @@ def test_the_tables_plan_holds_the_rows_in_the_order_of_their_ids() -> None:
     serial, given = plan["columns"]
     assert (serial["name"], given["name"]) == COLUMNS
     assert [bytes.fromhex(text) for text in given["hex"]] == list(markers.rows)
-    assert all(f" {column} " in TABLE_SQL.replace("(", " ") for column in COLUMNS)
+    assert all(f" {column} " in table_sql(DIALECT).replace("(", " ") for column in COLUMNS)

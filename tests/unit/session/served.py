@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from tdelta.driver.fake import FakeTwin, FakeTwins, Script
-from tdelta.engines.mariadb import MariadbEngine
-from tdelta.engines.mysql import MysqlEngine
+from tdelta.engines.mariadb.private import MariadbEngine
+from tdelta.engines.mysql.private import MysqlEngine
 from tdelta.engines.servers import ServerBinary, ServerEngine, ServerSettings
 from tdelta.errors import ServerLost
 from tdelta.evidence import FileClass, Found

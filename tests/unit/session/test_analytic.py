@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from tdelta.driver.fake import FakeTwins, Script, cost_by_cipher
-from tdelta.engines import DuckdbEngine
-from tdelta.engines.duckdb import DuckdbSettings
+from tdelta.engines.duckdb.engine import DuckdbEngine, DuckdbSettings
 from tdelta.records import Decision
 
 from .conducting import Sitting, check

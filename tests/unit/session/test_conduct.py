@@ -13,7 +13,7 @@ import pytest
 import tdelta.workloads
 from tdelta.driver import TwinFolder
 from tdelta.driver.fake import FakeTwin, FakeTwins, cost_by_cipher, equal_rows, plain_facts
-from tdelta.engines import Library
+from tdelta.engines.sqlite.libraries import Library
 from tdelta.errors import EngineUnavailable, StorageFault, TdeltaError, TimeFault, UsageError
 from tdelta.inference import judge
 from tdelta.records import CheckState, Decision, Look, Phase, Role, RunPlanned, TrialDone

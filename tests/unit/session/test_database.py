@@ -12,7 +12,7 @@ import pytest
 import tdelta.workloads
 from tdelta.driver import DatabaseJob
 from tdelta.driver.fake import equal_rows
-from tdelta.engines import Layout
+from tdelta.engines.sqlite.conversion import Layout
 from tdelta.errors import DatabaseFault, TdeltaError, UsageError
 from tdelta.records import DatabaseFacts
 from tdelta.session import RunRequest, dry_run, plan

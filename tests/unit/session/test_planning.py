@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tdelta.driver.fake import FakeClock
-from tdelta.engines import SQLCIPHER, Library
+from tdelta.engines.sqlite.libraries import SQLCIPHER, Library
 from tdelta.errors import TimeFault, UnknownName, UsageError, WorkloadError
 from tdelta.records import Metric, Role
 from tdelta.session import RunRequest, conduct, dry_run, plan, planning

@@ -12,7 +12,7 @@ from tdelta_fake_perf import install, report
 
 from tdelta.driver import Checksums, Tables
 from tdelta.driver.fake import FakeTwin, equal_rows
-from tdelta.engines import TwinSettings
+from tdelta.engines.sqlite.engine import TwinSettings
 from tdelta.inference import ledger
 from tdelta.records import FunctionClass, Phase, Role, RunResult
 from tdelta.session import profiling

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tdelta.engines.registry import dialects
 from tdelta.errors import UnknownName, UsageError
 from tdelta.session import RunRequest
 from tdelta.session.studies import overridden, request_for, studies
@@ -39,7 +40,7 @@ def test_the_warehouse_is_queried_from_memory_and_from_disk() -> None:
     assert (request.engine, request.workload, request.cache) == ("duckdb", "warehouse", 1.2)
     assert request.max_seconds <= 900, "the issue allows fifteen minutes"
     published = request_for({"study": "warehouse", "scale": "published"})
-    rows = load("warehouse").rows(load("warehouse").scale_for(published.size_bytes))
+    rows = load("warehouse", dialects()).rows(load("warehouse", dialects()).scale_for(published.size_bytes))
     assert rows == {"fact_sales": pytest.approx(100_000_000, rel=0.01)}
 
 

@@ -8,6 +8,7 @@ import sqlite3
 from collections.abc import Mapping
 
 from tdelta.driver.describing import bounded, describe
+from tdelta.engines.sqlite.profile import DIALECT
 from tdelta.workloads.database import Database
 from tdelta.workloads.keys import key_sql, key_variables
 from tdelta.workloads.proposal import Proposal
@@ -42,7 +43,7 @@ def described(connection: sqlite3.Connection) -> Database:
 def prepared(connection: sqlite3.Connection, database: Database, proposal: Proposal) -> dict[str, int]:
     """Add the key tables and rebuild, as a staging does. Returns the variables that scripts are given."""
     for key in proposal.keys:
-        for statement in key_sql(key, database):
+        for statement in key_sql(key, database, DIALECT):
             connection.execute(statement)
     connection.execute("VACUUM")
     query = query_of(connection)

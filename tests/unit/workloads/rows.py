@@ -11,6 +11,7 @@ import re
 import sqlite3
 from pathlib import Path
 
+from tdelta.engines.sqlite.profile import DIALECT
 from tdelta.workloads import Workload
 from tdelta.workloads.expressions import Apply, Expression, Number, Variable
 from tdelta.workloads.scripts import Command, Statement, check_script, given_variables
@@ -55,7 +56,7 @@ def loaded(workload: Workload, scale: float) -> sqlite3.Connection:
     database = sqlite3.connect(":memory:", isolation_level=None)
     draw = random.Random(1)
     counts = workload.rows(scale)
-    for statement in workload.tables_sql("sqlite"):
+    for statement in workload.tables_sql(DIALECT):
         database.execute(statement)
     database.execute("BEGIN")
     for table in workload.plan(scale)["tables"]:
@@ -64,7 +65,7 @@ def loaded(workload: Workload, scale: float) -> sqlite3.Connection:
         names, marks = ",".join(c["name"] for c in columns), ",".join("?" * len(columns))
         database.executemany(f"INSERT INTO {table['name']} ({names}) VALUES ({marks})", made)
     database.execute("COMMIT")
-    for statement in workload.indexes_sql("sqlite"):
+    for statement in workload.indexes_sql(DIALECT):
         database.execute(statement)
     return database
 

@@ -6,9 +6,8 @@ import pickle
 import pytest
 import sqlglot
 
-from tdelta.errors import UnknownName
+from tdelta.engines.registry import dialects
 from tdelta.workloads import BUILT_IN, load
-from tdelta.workloads.sql import DIALECTS
 
 from .rows import Runner, loaded
 
@@ -17,7 +16,7 @@ SCALE = 0.5
 
 @pytest.fixture(params=BUILT_IN)
 def workload(request):
-    return load(request.param)
+    return load(request.param, dialects())
 
 
 def test_a_built_in_workload_is_found_by_its_name(workload):
@@ -78,22 +77,22 @@ def test_scripts_are_json_by_transaction(workload):
     assert all(set(script) == {"weight", "text", "writes"} for script in scripts.values())
 
 
-@pytest.mark.parametrize("dialect", sorted(DIALECTS))
+@pytest.mark.parametrize("dialect", dialects().values(), ids=dialects())
 def test_the_schema_speaks_every_dialect_tables_first(workload, dialect):
-    statements = workload.schema_for(dialect)
-    kinds = [sqlglot.parse_one(statement, read=DIALECTS[dialect]).kind for statement in statements]
+    statements = workload.tables_sql(dialect) + workload.indexes_sql(dialect)
+    kinds = [sqlglot.parse_one(statement, read=dialect.sqlglot).kind for statement in statements]
     assert kinds == sorted(kinds, reverse=True)
     assert kinds.count("TABLE") == len(workload.tables)
-    assert workload.tables_sql(dialect) + workload.indexes_sql(dialect) == statements
 
 
 def test_keys_are_sqlite_row_ids_so_that_a_point_select_is_one_search():
-    plan = loaded(load("point-select"), 0.01).execute("EXPLAIN QUERY PLAN SELECT c FROM sbtest1 WHERE id = 1")
+    database = loaded(load("point-select", dialects()), 0.01)
+    plan = database.execute("EXPLAIN QUERY PLAN SELECT c FROM sbtest1 WHERE id = 1")
     assert "INTEGER PRIMARY KEY" in plan.fetchone()[3]
 
 
 def test_rows_grow_with_the_scale_while_fixed_tables_stay():
-    rows = load("order-entry").rows
+    rows = load("order-entry", dialects()).rows
     assert rows(50)["customers"] == 50_000
     assert rows(50)["order_items"] == 5 * rows(50)["orders"]
     assert rows(50)["products"] == rows(0.001)["products"] == 1000
@@ -101,18 +100,18 @@ def test_rows_grow_with_the_scale_while_fixed_tables_stay():
 
 
 def test_half_of_order_entry_browses_as_in_swingbench():
-    weights = {transaction.name: transaction.weight for transaction in load("order-entry").transactions}
+    weights = {transaction.name: transaction.weight for transaction in load("order-entry", dialects()).transactions}
     browsing = weights["browse_products"] + weights["browse_orders"]
     assert browsing / sum(weights.values()) == pytest.approx(0.5, abs=0.1)
 
 
 @pytest.mark.parametrize("name", BUILT_IN)
 def test_only_connect_opens_connections_as_part_of_its_work(name):
-    assert load(name).connects == (name == "connect")
+    assert load(name, dialects()).connects == (name == "connect")
 
 
 def test_read_only_has_the_shape_of_sysbench():
-    text = load("read-only").transactions[0].text
+    text = load("read-only", dialects()).transactions[0].text
     assert text.count("WHERE id = ") == 10
     assert text.count("BETWEEN") == 4
     assert text.count("+ 99") == 4
@@ -121,9 +120,4 @@ def test_read_only_has_the_shape_of_sysbench():
 @pytest.mark.parametrize("scale", [0, -1, float("nan")])
 def test_a_scale_that_is_none_is_refused(scale):
     with pytest.raises(ValueError, match="scale must be above 0"):
-        load("read-only").plan(scale)
-
-
-def test_an_unknown_dialect_is_named_with_a_hint():
-    with pytest.raises(UnknownName, match="Did you mean 'postgres'"):
-        load("read-only").schema_for("postgress")
+        load("read-only", dialects()).plan(scale)

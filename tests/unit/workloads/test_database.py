@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tdelta.engines.sqlite.profile import DIALECT
 from tdelta.workloads.database import Database, DatabaseTable, is_writable_name, quoted, stems
 from tdelta.workloads.keys import MOST_KEYS, key_count, key_sql, key_variables
 from tdelta.workloads.model import KeyTable
@@ -110,7 +111,7 @@ def test_keys_are_sampled_evenly_from_the_first_row_on_and_never_more_than_ten_t
     )
     database = described(connection)
     key = KeyTable("mine", "t")
-    for statement in key_sql(key, database):
+    for statement in key_sql(key, database, DIALECT):
         connection.execute(statement)
     found = connection.execute("SELECT n, k1 FROM tdelta_key_mine ORDER BY n").fetchall()
     stride = -(-rows // MOST_KEYS)
@@ -122,5 +123,5 @@ def test_keys_are_sampled_evenly_from_the_first_row_on_and_never_more_than_ten_t
 def test_a_table_that_is_not_there_has_no_keys_to_sample() -> None:
     database = described(built("CREATE TABLE t (x);"))
     with pytest.raises(ValueError, match="nothing has no keys"):
-        key_sql(KeyTable("n", "nothing"), database)
+        key_sql(KeyTable("n", "nothing"), database, DIALECT)
     assert key_variables([KeyTable("n", "nothing")], database) == {"keys_n": 0}

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from tdelta.engines.registry import dialects
 from tdelta.workloads import BUILT_IN, load
 from tdelta.workloads.expressions import FUNCTIONS
 from tdelta.workloads.laws import LAWS
@@ -29,7 +30,7 @@ def test_every_built_in_workload_is_documented(name):
 
 
 def test_the_weights_on_the_page_are_those_of_the_workload():
-    transactions = load("order-entry").transactions
+    transactions = load("order-entry", dialects()).transactions
     total = sum(transaction.weight for transaction in transactions)
     for transaction in transactions:
         (row,) = (row for row in ROWS if row.startswith(f"| {transaction.title.lower()} |"))

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 import tdelta.workloads
+from tdelta.engines.registry import dialects
 from tdelta.errors import UnknownName, WorkloadError
 from tdelta.workloads import load
 
@@ -68,12 +69,12 @@ def change(folder: Path, file: str, old: str, new: str) -> None:
 
 def faults(folder: Path) -> tuple[str, ...]:
     with pytest.raises(WorkloadError) as raised:
-        load(folder)
+        load(folder, dialects())
     return raised.value.faults
 
 
 def test_a_sound_folder_is_read(folder):
-    workload = load(str(folder))
+    workload = load(str(folder), dialects())
     assert (workload.name, workload.version, workload.fixed_bytes) == ("mine", 1, 0)
     assert workload.rows(2) == {"parents": 20, "children": 60}
     assert [table.primary_key for table in workload.tables] == [("id",), ("parent_id", "line")]
@@ -89,9 +90,9 @@ def test_a_sound_folder_is_read(folder):
 def test_an_override_replaces_the_generic_schema_for_its_engine_alone(folder):
     own = SCHEMA.replace("VARCHAR(9)", "VARBINARY(9)").replace("BIGINT", "INT")
     (folder / "schema.mysql.sql").write_text(own, encoding="utf-8")
-    workload = load(folder)
-    assert "VARBINARY(9)" in workload.schema_for("mysql")[0]
-    assert "VARCHAR(9)" in workload.schema_for("postgres")[0]
+    workload = load(folder, dialects())
+    assert "VARBINARY(9)" in workload.tables_sql(dialects()["mysql"])[0]
+    assert "VARCHAR(9)" in workload.tables_sql(dialects()["postgres"])[0]
 
 
 @pytest.mark.parametrize(
@@ -293,10 +294,10 @@ def test_a_path_without_a_folder_is_a_fault_of_the_folder(tmp_path):
 
 def test_a_name_that_is_no_workload_is_named_with_a_hint():
     with pytest.raises(UnknownName, match="Did you mean 'order-entry'"):
-        load("order-entri")
+        load("order-entri", dialects())
 
 
 def test_a_copy_of_a_built_in_folder_is_a_workload_of_ones_own(tmp_path):
     built_in = Path(tdelta.workloads.__file__).parent / "order_entry"
     mine = shutil.copytree(built_in, tmp_path / "mine")
-    assert load(f"{mine}/") == load("order-entry")
+    assert load(f"{mine}/", dialects()) == load("order-entry", dialects())

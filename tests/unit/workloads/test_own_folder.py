@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from tdelta.engines.registry import dialects
+from tdelta.engines.sqlite.profile import DIALECT
 from tdelta.errors import StorageFault, UsageError, WorkloadError
 from tdelta.workloads import load
 from tdelta.workloads.model import KeyTable, Workload
@@ -101,7 +103,7 @@ def test_a_schema_does_not_go_with_a_database_and_all_faults_come_at_once(folder
 
 def test_a_folder_of_transactions_alone_says_that_it_needs_a_database(folder: Path) -> None:
     with pytest.raises(WorkloadError, match=r"schema\.sql: is missing.*a database of your own has none: --database"):
-        load(folder)
+        load(folder, dialects())
 
 
 def test_a_path_without_a_folder_is_a_fault(tmp_path: Path) -> None:
@@ -109,7 +111,7 @@ def test_a_path_without_a_folder_is_a_fault(tmp_path: Path) -> None:
 
 
 def proposed() -> Workload:
-    proposal = propose(DATABASE)
+    proposal = propose(DATABASE, DIALECT)
     return settle(proposal, {choice.name: choice.scripts[0] for choice in proposal.choices}, 'a "b".db')
 
 

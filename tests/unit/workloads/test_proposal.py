@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tdelta import _native
+from tdelta.engines.sqlite.profile import DIALECT
 from tdelta.workloads.database import Database, quoted
 from tdelta.workloads.own_folder import read_own_folder, write_own_folder
 from tdelta.workloads.proposal import WEIGHTS, Choice, Kind, Proposal, biggest, propose, settle
@@ -29,7 +30,7 @@ def filled(table: str, values: str, rows: int = 300) -> str:
 def proposed(*statements: str) -> tuple[sqlite3.Connection, Database, Proposal]:
     connection = built(*statements)
     database = described(connection)
-    return connection, database, propose(database)
+    return connection, database, propose(database, DIALECT)
 
 
 def choice(proposal: Proposal, name: str) -> Choice:
@@ -493,8 +494,8 @@ def test_whatever_the_schema_each_proposed_script_runs_and_the_folder_comes_back
         return
     with contextlib.closing(connection):
         database = described(connection)
-        proposal = propose(database)
-        assert propose(described(connection)) == proposal
+        proposal = propose(database, DIALECT)
+        assert propose(described(connection), DIALECT) == proposal
         runner = OwnRunner(connection, prepared(connection, database, proposal))
         works = tried(runner, schema, proposal)
         for text in works.values():

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tdelta.engines.sqlite.profile import DIALECT
 from tdelta.workloads.expressions import Apply, ExpressionFault, Number, Variable, parse
 from tdelta.workloads.scripts import Command, Script, check_script, given_variables
 
@@ -124,7 +125,7 @@ def test_all_faults_of_a_script_are_reported_at_once():
     ],
 )
 def test_sqlites_own_sql_is_read_where_the_script_is_for_sqlite(statement, writes):
-    script = check_script(f"{statement};\n", given_variables(()), "sqlite")
+    script = check_script(f"{statement};\n", given_variables(()), DIALECT)
     assert (script.faults, script.writes) == ((), writes)
     assert check_script(f"{statement};\n", given_variables(())).faults
 

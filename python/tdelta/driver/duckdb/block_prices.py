@@ -15,7 +15,7 @@ from typing import Any
 
 from tdelta.driver.duckdb.database import Database
 from tdelta.driver.scripted.usage import usage
-from tdelta.engines.duckdb import BLOCK_BYTES
+from tdelta.engines.duckdb.engine import BLOCK_BYTES
 
 ROWS = 1 << 20
 _BLOCKS = ROWS * 8 / BLOCK_BYTES
@@ -77,7 +77,7 @@ def block_prices(files: Mapping[str, Mapping[str, Any]], turns: int) -> dict[str
 
     Args:
         files: ``plain`` and ``encrypted``, and ``bare`` where there is the same cipher without its MAC: each the
-            options of `tdelta.engines.duckdb.DuckdbEngine.options`, with memory for all of its blocks.
+            options of `tdelta.engines.duckdb.engine.DuckdbEngine.options`, with memory for all of its blocks.
         turns: writes and scans of each file, of which a pass is the mean.
 
     Returns:

@@ -14,7 +14,15 @@ from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
 from tdelta.driver.scripted.clients import ClientError
-from tdelta.engines.duckdb import CATALOG, CRYPTO_SQL, DATABASE_SQL, attach_sql, literal, quoted, setting_statements
+from tdelta.engines.duckdb.engine import (
+    CATALOG,
+    CRYPTO_SQL,
+    DATABASE_SQL,
+    attach_sql,
+    literal,
+    quoted,
+    setting_statements,
+)
 
 Options: TypeAlias = Mapping[str, Any]
 _T = TypeVar("_T")
@@ -43,7 +51,8 @@ class Database:
     """An open DuckDB with one file attached, or none.
 
     Args:
-        options: as `tdelta.engines.duckdb.DuckdbEngine.options` gives them; with ``path`` None it is in memory only.
+        options: as `tdelta.engines.duckdb.engine.DuckdbEngine.options` gives them; with ``path`` None it is in
+            memory only.
 
     Raises:
         ClientError: DuckDB cannot be loaded (``library``), or what it says.

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from tdelta.driver.workers import Worker
-from tdelta.engines.duckdb import BLOCK_BYTES, DuckdbEngine, DuckdbSettings
+from tdelta.engines.duckdb.engine import BLOCK_BYTES, DuckdbEngine, DuckdbSettings
 
 _SECONDS = 300.0
 _TURNS = 4

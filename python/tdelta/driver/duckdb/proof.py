@@ -31,7 +31,7 @@ def page_costs(plain: Mapping[str, Any], encrypted: Mapping[str, Any]) -> dict[s
     """Make both files, and time what a page of each costs to read.
 
     Args:
-        plain: options of the plain file, as `tdelta.engines.duckdb.DuckdbEngine.options` gives them.
+        plain: options of the plain file, as `tdelta.engines.duckdb.engine.DuckdbEngine.options` gives them.
         encrypted: of the other.
 
     Returns:

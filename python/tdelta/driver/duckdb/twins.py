@@ -22,7 +22,7 @@ from tdelta.driver.protocol import NOTHING, Checksums, LoopCost, Tables
 from tdelta.driver.servers.whole import WholeTrials, work_of
 from tdelta.driver.steps import STEP_SECONDS, embedded_step
 from tdelta.driver.workers import Worker
-from tdelta.engines.duckdb import DuckdbEngine, DuckdbSettings
+from tdelta.engines.duckdb.engine import DuckdbEngine, DuckdbSettings
 from tdelta.errors import StorageFault, TdeltaError
 from tdelta.evidence import TABLE, FileClass, Found, TwinFile, search
 from tdelta.evidence.headers import Meaning, header_of

@@ -25,7 +25,7 @@ from tdelta.driver.scripted.clients import ClientError, Noop
 from tdelta.driver.scripted.loop import Report, Trial, run_trial
 from tdelta.driver.scripted.programs import Mix, mix_of
 from tdelta.driver.scripted.usage import cpu_seconds, since, spent, usage
-from tdelta.engines.duckdb import quoted
+from tdelta.engines.duckdb.engine import quoted
 from tdelta.measure.caches import empty_page_cache
 
 PROGRAM = "tdelta.driver.duckdb.worker"

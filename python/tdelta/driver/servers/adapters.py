@@ -7,22 +7,19 @@ from pathlib import Path
 
 from tdelta.driver.servers.binaries import find_servers
 from tdelta.driver.servers.protections import protection_for
-from tdelta.engines import Unusable
-from tdelta.engines.mariadb import MariadbEngine
-from tdelta.engines.mysql import MysqlEngine
-from tdelta.engines.postgres import PostgresEngine
+from tdelta.engines.catalogue import Unusable
+from tdelta.engines.mariadb.private import MariadbEngine
+from tdelta.engines.mysql.private import MysqlEngine
+from tdelta.engines.postgres.private import PostgresEngine
 from tdelta.engines.servers import ServerBinary, ServerEngine
 from tdelta.errors import TdeltaError
-
-SERVERS = ("mariadb", "mysql", "postgres")
-"""The engines that are servers."""
 
 
 def server_engine(name: str, program: Path | None = None, encrypted_folder: Path | None = None) -> ServerEngine:
     """What drives the newest server of that name, or the program that is given.
 
     Args:
-        name: one of `SERVERS`.
+        name: of an engine that is a server.
         program: ``--server-binary``.
         encrypted_folder: ``--encrypted-dir``, PostgreSQL's only.
 

@@ -26,6 +26,7 @@ from tdelta.driver.servers.tree import living
 from tdelta.driver.servers.whole import WholeTrials, work_of
 from tdelta.driver.workers import Worker
 from tdelta.engines.own_servers import PREFIX
+from tdelta.engines.registry import profile
 from tdelta.errors import OwnServerFault, ServerLost, TdeltaError, UsageError
 from tdelta.evidence import Found
 from tdelta.evidence.plans import plans_of, sampled
@@ -243,7 +244,8 @@ class OwnTwin:
             found: list[list[str | None]] = self._worker.ask("rows", sql=sql)["rows"]
             return [[cell and named.sub(PREFIX, cell) for cell in row] for row in found]
 
-        return plans_of(engine, rows, sampled(engine, scripts))
+        dialect = profile(engine).dialect
+        return plans_of(dialect, rows, sampled(dialect, scripts))
 
     def prove(self) -> CipherProof:
         """A server that is not tdelta's keeps its instructions.

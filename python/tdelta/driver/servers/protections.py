@@ -7,9 +7,9 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from tdelta.engines.postgres_protection import Protection
-from tdelta.engines.postgres_storage import EncryptedFolder, Gocryptfs
-from tdelta.engines.postgres_tde import EXTENSION, PgTde
+from tdelta.engines.postgres.protection import Protection
+from tdelta.engines.postgres.storage import EncryptedFolder, Gocryptfs
+from tdelta.engines.postgres.tde import EXTENSION, PgTde
 from tdelta.engines.servers import ServerBinary
 from tdelta.errors import EngineUnavailable, EnvironmentFault
 from tdelta.measure.encrypted_folders import require_encrypted

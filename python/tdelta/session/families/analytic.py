@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from tdelta.driver import AnyJob, Mix, TwinFolder
 from tdelta.driver.duckdb.twins import DuckdbTwins
 from tdelta.driver.outside.command import LoadCommand
-from tdelta.engines.duckdb import DuckdbEngine, DuckdbSettings
+from tdelta.engines.duckdb.engine import DuckdbEngine, DuckdbSettings
 from tdelta.errors import UsageError
 from tdelta.evidence import FileClass
 from tdelta.records import Condition, Level

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tdelta.driver import find_library
-from tdelta.driver.servers.adapters import SERVERS, server_engine
-from tdelta.engines import engine
-from tdelta.engines.duckdb import DuckdbEngine
+from tdelta.driver.servers.adapters import server_engine
+from tdelta.engines.catalogue import engine
+from tdelta.engines.duckdb.engine import DuckdbEngine
+from tdelta.engines.registry import servers as server_names
 from tdelta.session.families.analytic import AnalyticFamily
 from tdelta.session.families.embedded import EmbeddedFamily
 from tdelta.session.families.own import OwnFamily
@@ -35,7 +36,7 @@ def family(request: RunRequest, servers: OwnServers | None = None) -> Family:
     dsns = own_dsns(request)
     if dsns is not None:
         return OwnFamily(dsns, servers)
-    if request.engine in SERVERS:
+    if request.engine in server_names():
         return ServedFamily(server_engine(request.engine, request.server_binary, request.encrypted_dir))
     if request.engine == DuckdbEngine.name:
         duckdb = DuckdbEngine()

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from tdelta.driver import AnyJob, Mix, SqliteTwins, TwinFolder
 from tdelta.driver.outside.command import LoadCommand
-from tdelta.engines import SqliteEngine, TwinSettings
+from tdelta.engines.sqlite.engine import SqliteEngine, TwinSettings
+from tdelta.engines.sqlite.profile import PROFILE
 from tdelta.errors import UsageError
 from tdelta.evidence import FileClass
 from tdelta.inference.traces import Nearest
@@ -23,14 +24,6 @@ if TYPE_CHECKING:
     from tdelta.session.request import RunRequest
 
 DEFAULT_PAGE_SIZE = 4096
-
-_NEAREST: Nearest = {
-    "physical": (("cache_misses",), "pages read from the file (SQLITE_DBSTATUS_CACHE_MISS)"),
-    "logical": (("cache_hits", "cache_misses"), "requests for a page (CACHE_HIT and CACHE_MISS)"),
-    "current": (("cache_writes",), "pages written to the log or the file (CACHE_WRITE)"),
-    "rows_changed": (("rows_changed",), "sqlite3_total_changes"),
-}
-"""The nearest that SQLite has; it does not count requests to change a page."""
 
 
 class EmbeddedFamily(OfEngine[SqliteEngine]):
@@ -67,7 +60,7 @@ class EmbeddedFamily(OfEngine[SqliteEngine]):
     @property
     def nearest(self) -> Nearest:
         """What SQLite's page cache of the connection counts."""
-        return _NEAREST
+        return PROFILE.headings
 
     def check_cipher(self, cipher: str) -> None:
         """Raise ``UsageError`` for a cipher that this library does not have."""

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Generic, Protocol, TypeVar
 
 from tdelta.inference.traces import Nearest
+from tdelta.workloads.dialect import Dialect
 
 
 class Named(Protocol):
@@ -16,7 +17,7 @@ class Named(Protocol):
         """The engine's name."""
 
     @property
-    def dialect(self) -> str:
+    def dialect(self) -> Dialect:
         """Whose SQL it speaks."""
 
     @property
@@ -43,7 +44,7 @@ class OfEngine(Generic[EngineT]):
         return self.engine.name
 
     @property
-    def dialect(self) -> str:
+    def dialect(self) -> Dialect:
         """Whose SQL it speaks."""
         return self.engine.dialect
 

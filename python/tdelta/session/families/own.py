@@ -17,6 +17,7 @@ from tdelta.driver.servers.own_twins import (
     OwnSettings,
 )
 from tdelta.engines.dsn import Dsn
+from tdelta.engines.registry import profile
 from tdelta.errors import TdeltaError, UnknownName, UsageError
 from tdelta.evidence import FileClass
 from tdelta.inference.traces import Nearest
@@ -24,6 +25,7 @@ from tdelta.records import Condition, Level
 from tdelta.session.families.needs import Needs, own_needs
 from tdelta.session.families.served import CLIENT_FACTORS, check_discard
 from tdelta.session.own_servers import OwnServers, place_of
+from tdelta.workloads.dialect import Dialect
 
 if TYPE_CHECKING:
     from tdelta.session.planning import Plan
@@ -87,9 +89,9 @@ class OwnFamily:
         return self.name if self._servers is None else self._servers.pair.baseline.identity.product
 
     @property
-    def dialect(self) -> str:
+    def dialect(self) -> Dialect:
         """Whose SQL it speaks."""
-        return self.name
+        return profile(self.name).dialect
 
     @property
     def crypto(self) -> str:

@@ -14,6 +14,7 @@ from tdelta.evidence import FileClass
 from tdelta.inference.traces import Nearest
 from tdelta.records import Condition, Level
 from tdelta.session.families.needs import Needs
+from tdelta.workloads.dialect import Dialect
 
 if TYPE_CHECKING:
     from tdelta.session.planning import Plan
@@ -32,12 +33,12 @@ class Family(Protocol):
         """The product under test, for people."""
 
     @property
-    def dialect(self) -> str:
-        """Whose SQL it speaks, a key of `tdelta.workloads.sql.DIALECTS`."""
+    def dialect(self) -> Dialect:
+        """Whose SQL it speaks."""
 
     @property
     def crypto(self) -> str:
-        """Whose code encrypts, as in `tdelta.engines.Library`."""
+        """Whose code encrypts, as in `tdelta.engines.sqlite.libraries.Library`."""
 
     @property
     def ciphers(self) -> tuple[str, ...]:

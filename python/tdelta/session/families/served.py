@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from tdelta.driver import AnyJob, Mix, TwinFolder
 from tdelta.driver.outside.command import LoadCommand, parse_load
 from tdelta.driver.servers.twins import ServerTwins
+from tdelta.engines.registry import profile
 from tdelta.engines.servers import PLAIN_SCOPE, ServerEngine, ServerSettings
 from tdelta.errors import UnknownName, UsageError
 from tdelta.evidence import FileClass, covered
@@ -18,7 +19,6 @@ from tdelta.records import Condition, Level
 from tdelta.session.families.engines import OfEngine
 from tdelta.session.families.needs import Needs, served_needs
 from tdelta.session.families.work import check_trace, check_work
-from tdelta.workloads.sql import DIALECTS
 
 if TYPE_CHECKING:
     from tdelta.session.planning import Plan
@@ -62,7 +62,7 @@ class ServedFamily(OfEngine[ServerEngine]):
         yield partial(check_discard, request)
         yield partial(check_trace, request, levels)
         yield partial(check_work, request, levels, most_cold=None, product=self.product)
-        yield partial(_check_load, request, levels, self.dialect)
+        yield partial(_check_load, request, levels, self.name)
 
     @property
     def nearest(self) -> Nearest:
@@ -143,7 +143,7 @@ class ServedFamily(OfEngine[ServerEngine]):
 
     def command(self, request: RunRequest, threads: Sequence[Level]) -> LoadCommand | None:
         """As asked with ``--load``."""
-        return load_command(request, self.dialect, threads)
+        return load_command(request, self.name, threads)
 
     def differing(self, settings: ServerSettings) -> tuple[str, ...]:
         """As the engine says."""
@@ -188,7 +188,7 @@ def _refuse_embedded_options(request: RunRequest, levels: Mapping[str, Sequence[
         raise UsageError(f"{', '.join(wrong)}: of SQLite only, and {product} is a server; leave it out")
 
 
-def _check_load(request: RunRequest, levels: Mapping[str, Sequence[Level]], dialect: str) -> None:
+def _check_load(request: RunRequest, levels: Mapping[str, Sequence[Level]], engine: str) -> None:
     if request.load is None:
         if request.load_operations is not None:
             raise UsageError("--load-operations: expected --load with it")
@@ -197,10 +197,10 @@ def _check_load(request: RunRequest, levels: Mapping[str, Sequence[Level]], dial
     wrong += ["--vary at"] if "at" in levels else []
     if wrong:
         raise UsageError(f"{', '.join(wrong)}: of tdelta's own loop only, and --load is another's; leave it out")
-    load_command(request, dialect, levels.get("threads", (request.threads,)))
+    load_command(request, engine, levels.get("threads", (request.threads,)))
 
 
-def load_command(request: RunRequest, dialect: str, threads: Sequence[Level]) -> LoadCommand | None:
+def load_command(request: RunRequest, engine: str, threads: Sequence[Level]) -> LoadCommand | None:
     """The user's load command, checked; None where the workload's transactions are the load.
 
     Raises:
@@ -209,7 +209,7 @@ def load_command(request: RunRequest, dialect: str, threads: Sequence[Level]) ->
     if request.load is None:
         return None
     levels = [int(level) for level in threads]
-    return parse_load(request.load, DIALECTS[dialect], threads_levels=levels, operations=request.load_operations)
+    return parse_load(request.load, profile(engine).protocol, threads_levels=levels, operations=request.load_operations)
 
 
 def check_discard(request: RunRequest) -> None:

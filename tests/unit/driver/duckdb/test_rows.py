@@ -19,8 +19,9 @@ from tdelta.driver import LoadJob, TwinFolder, Worker
 from tdelta.driver.duckdb.rows import GeneratedRows, write_files
 from tdelta.driver.duckdb.twins import PROGRAM
 from tdelta.driver.duckdb.worker import Host
-from tdelta.engines import SQLITE3MC, SqliteEngine, TwinSettings
-from tdelta.engines.duckdb import quoted
+from tdelta.engines.duckdb.engine import quoted
+from tdelta.engines.sqlite.engine import SqliteEngine, TwinSettings
+from tdelta.engines.sqlite.libraries import SQLITE3MC
 from tdelta.errors import StorageFault, TdeltaError
 
 SEED = 20_26

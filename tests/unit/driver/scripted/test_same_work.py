@@ -15,7 +15,9 @@ from tdelta.driver.answers import checksums
 from tdelta.driver.scripted.evaluating import Variables
 from tdelta.driver.scripted.loop import Report, Trial, run_trial
 from tdelta.driver.scripted.programs import Statement, mix_of
-from tdelta.engines import SqliteEngine, TwinSettings
+from tdelta.engines.registry import dialects
+from tdelta.engines.sqlite.engine import SqliteEngine, TwinSettings
+from tdelta.engines.sqlite.profile import DIALECT
 from tdelta.workloads import Workload, load
 
 SCALE = 0.2
@@ -52,7 +54,7 @@ class PythonsOwn:
 
 def job_of(workload: Workload) -> LoadJob:
     tables = tuple((t.name, tuple(c.name for c in t.columns)) for t in workload.tables)
-    return LoadJob(workload.plan(SCALE), 5, workload.tables_sql("sqlite"), workload.indexes_sql("sqlite"), tables)
+    return LoadJob(workload.plan(SCALE), 5, workload.tables_sql(DIALECT), workload.indexes_sql(DIALECT), tables)
 
 
 def loaded(path: Path, job: LoadJob) -> None:
@@ -98,7 +100,7 @@ def both(path: Path, mix: dict, tables: tuple) -> None:
 
 @pytest.mark.parametrize("name", ["order-entry", "read-only", "insert"])
 def test_a_workload_leaves_the_same_rows(tmp_path: Path, name: str) -> None:
-    workload = load(name)
+    workload = load(name, dialects())
     job, path = job_of(workload), tmp_path / "twin.db"
     loaded(path, job)
     scripts = [{"name": n, "weight": s["weight"], "text": s["text"]} for n, s in workload.scripts().items()]

@@ -10,7 +10,7 @@ import pytest
 
 from tdelta.driver.servers import Server
 from tdelta.driver.servers.instances import Instance
-from tdelta.engines.mariadb import MariadbEngine
+from tdelta.engines.mariadb.private import MariadbEngine
 from tdelta.engines.servers import ServerBinary, ServerSettings
 from tdelta.errors import ServerFault, ServerLost
 

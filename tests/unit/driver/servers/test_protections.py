@@ -8,8 +8,8 @@ import pytest
 
 from tdelta.driver.servers import protections
 from tdelta.driver.servers.protections import has_extension, protection_for
-from tdelta.engines.postgres_storage import Gocryptfs
-from tdelta.engines.postgres_tde import PgTde
+from tdelta.engines.postgres.storage import Gocryptfs
+from tdelta.engines.postgres.tde import PgTde
 from tdelta.engines.servers import ServerBinary
 from tdelta.errors import EngineUnavailable, EnvironmentFault, UsageError
 

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tdelta.engines import DuckdbEngine
-from tdelta.engines.duckdb import DuckdbSettings
+from tdelta.engines.duckdb.engine import DuckdbEngine, DuckdbSettings
 from tdelta.errors import EngineUnavailable, UsageError
 from tdelta.session import RunRequest
 from tdelta.session.planning import Plan, plan

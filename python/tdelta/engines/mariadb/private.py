@@ -12,7 +12,21 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from tdelta.engines.mysql_family import (
+from tdelta.engines.mariadb.profile import PROFILE
+from tdelta.engines.servers import (
+    DATABASE,
+    PLAIN_SCOPE,
+    Command,
+    Footprint,
+    Place,
+    PriceSql,
+    Recipe,
+    ServerCipher,
+    ServerSettings,
+    Settling,
+    Tracing,
+)
+from tdelta.engines.shared.mysql_family import (
     CREATE_SQL,
     GREETING,
     LOG_BYTES,
@@ -32,19 +46,6 @@ from tdelta.engines.mysql_family import (
     switched_on,
     variables,
     wanted_switches,
-)
-from tdelta.engines.servers import (
-    DATABASE,
-    PLAIN_SCOPE,
-    Command,
-    Footprint,
-    Place,
-    PriceSql,
-    Recipe,
-    ServerCipher,
-    ServerSettings,
-    Settling,
-    Tracing,
 )
 from tdelta.errors import UnknownName
 
@@ -138,7 +139,7 @@ class MariadbEngine(MysqlFamily):
     """How twins of a MariaDB server are made and asked; see `tdelta.engines.servers.ServerEngine`."""
 
     name = "mariadb"
-    dialect = "mariadb"
+    dialect = PROFILE.dialect
     crypto = "openssl"
     ciphers = _CIPHERS
     scopes = (PLAIN_SCOPE, "data", "+log", "+temp", "+binlog", "all")

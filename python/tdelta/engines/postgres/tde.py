@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tdelta.engines.postgres_protection import Protection
+from tdelta.engines.postgres.protection import Protection
 from tdelta.engines.servers import PLAIN_SCOPE, ServerCipher, ServerSettings
 
 EXTENSION = "pg_tde"

@@ -15,7 +15,22 @@ import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from tdelta.engines.mysql_family import (
+from tdelta.engines.mysql.profile import PROFILE
+from tdelta.engines.servers import (
+    DATABASE,
+    PLAIN_SCOPE,
+    Command,
+    Footprint,
+    Place,
+    PriceSql,
+    Recipe,
+    ServerBinary,
+    ServerCipher,
+    ServerSettings,
+    Settling,
+    Tracing,
+)
+from tdelta.engines.shared.mysql_family import (
     CREATE_SQL,
     GREETING,
     LOG_BYTES,
@@ -35,20 +50,6 @@ from tdelta.engines.mysql_family import (
     switched_on,
     variables,
     wanted_switches,
-)
-from tdelta.engines.servers import (
-    DATABASE,
-    PLAIN_SCOPE,
-    Command,
-    Footprint,
-    Place,
-    PriceSql,
-    Recipe,
-    ServerBinary,
-    ServerCipher,
-    ServerSettings,
-    Settling,
-    Tracing,
 )
 
 PERCONA = "Percona Server"
@@ -118,7 +119,7 @@ class MysqlEngine(MysqlFamily):
     """How twins of a MySQL or Percona server are made and asked; see `tdelta.engines.servers.ServerEngine`."""
 
     name = "mysql"
-    dialect = "mysql"
+    dialect = PROFILE.dialect
     crypto = "openssl"
     ciphers = _CIPHERS
     own_facts = (

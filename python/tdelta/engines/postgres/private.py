@@ -16,7 +16,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from tdelta.engines.postgres_protection import Protection
+from tdelta.engines.postgres.profile import PROFILE
+from tdelta.engines.postgres.protection import Protection
 from tdelta.engines.servers import (
     DATABASE,
     Command,
@@ -31,6 +32,7 @@ from tdelta.engines.servers import (
     Settling,
     Tracing,
 )
+from tdelta.workloads.dialect import Dialect
 
 _PORT = 5432
 """The name of the socket ends in it; no port is listened on."""
@@ -108,9 +110,9 @@ class PostgresEngine:
         return "postgres"
 
     @property
-    def dialect(self) -> str:
+    def dialect(self) -> Dialect:
         """Whose SQL it speaks."""
-        return "postgres"
+        return PROFILE.dialect
 
     @property
     def ciphers(self) -> Mapping[str, ServerCipher]:

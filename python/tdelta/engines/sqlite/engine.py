@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from tdelta.engines.conversion import Conversion, Layout, Target, conversion
-from tdelta.engines.sqlite_libraries import PASSPHRASE, RAW, SQLITE3MC, Cipher, Library
+from tdelta.engines.sqlite.conversion import Conversion, Layout, Target, conversion
+from tdelta.engines.sqlite.libraries import PASSPHRASE, RAW, SQLITE3MC, Cipher, Library
+from tdelta.engines.sqlite.profile import DIALECT
 from tdelta.errors import UnknownName, UsageError
 
 _MAGIC = b"SQLite format 3\x00"
@@ -46,7 +47,7 @@ class SqliteEngine:
     """How twins of this engine are made and opened, with one library. Opens nothing itself."""
 
     name = "sqlite"
-    dialect = "sqlite"
+    dialect = DIALECT
     synchronous_levels = ("off", "normal", "full", "extra")
     temp_stores = ("default", "file", "memory")
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from tdelta.engines.postgres_protection import Protection
+from tdelta.engines.postgres.protection import Protection
 from tdelta.engines.servers import PLAIN_SCOPE, Command, Mount, Place, ServerCipher, ServerSettings
 
 _PLAIN = ServerCipher("no encryption")

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
+from tdelta.engines.duckdb.profile import PROFILE
 from tdelta.errors import EngineUnavailable, UnknownName
 
 STORAGE_VERSION = "v1.5.0"
@@ -85,7 +86,7 @@ class DuckdbEngine:
 
     name = "duckdb"
     product = "DuckDB"
-    dialect = "duckdb"
+    dialect = PROFILE.dialect
     crypto = "openssl"
     ciphers = CIPHERS
     proof_cipher = "aes-256-gcm"

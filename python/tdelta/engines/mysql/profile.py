@@ -1,0 +1,18 @@
+"""MySQL, as far as it is data."""
+
+from __future__ import annotations
+
+from tdelta.engines.profile import CLIENT_FACTORS, Profile
+from tdelta.engines.shared.mysql_dialect import mysql_dialect
+from tdelta.engines.shared.mysql_family import NEAREST
+
+PROFILE = Profile(
+    name="mysql",
+    product="MySQL, Percona Server",
+    dialect=mysql_dialect("mysql"),
+    is_server=True,
+    client_factors=CLIENT_FACTORS,
+    warms_until_settled=True,
+    headings=NEAREST,
+    protocol="mysql",
+)

@@ -1,0 +1,27 @@
+"""PostgreSQL, as far as it is data."""
+
+from __future__ import annotations
+
+from tdelta.engines.profile import CLIENT_FACTORS, Profile
+from tdelta.workloads.dialect import FLIPPED, Dialect
+
+PROFILE = Profile(
+    name="postgres",
+    product="PostgreSQL",
+    dialect=Dialect(
+        name="postgres",
+        sqlglot="postgres",
+        bytes_type="BYTEA",
+        bytes_literal="'\\x{}'::bytea",
+        turned={
+            "text": "substr(CAST({column} AS text), 2) || substr(CAST({column} AS text), 1, 1)",
+            "integer": FLIPPED,
+            "real": "{column} * CAST(1.0000000000000002 AS double precision)",
+        },
+        explain="EXPLAIN (FORMAT JSON)",
+    ),
+    is_server=True,
+    client_factors=CLIENT_FACTORS,
+    warms_until_settled=True,
+    protocol="postgres",
+)

@@ -1,0 +1,47 @@
+"""What is known of an engine before anything of it is found, opened or asked: data alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from tdelta.workloads.dialect import Dialect
+
+Headings: TypeAlias = Mapping[str, tuple[tuple[str, ...], str]]
+"""What an engine has under the customary headings of a statement trace: counters to add up, and the words for them."""
+
+CLIENT_FACTORS = ("threads", "at")
+"""Factors that a server does not see: conditions that differ in these only share an instance."""
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """One engine.
+
+    Attributes:
+        name: what ``--engine`` takes.
+        product: the product, for people.
+        dialect: whose SQL it speaks.
+        is_server: whether twins are servers, started by tdelta or by the user; else each is a file and a process.
+        client_factors: factors that a twin does not see.
+        fills_cpus: whether one connection keeps all CPUs busy: tasks that wait for one tell of no other load then.
+        cold_operations: how many operations of a cold trial, on each thread, find nothing in any cache; None: all that
+            fill it.
+        warms_until_settled: whether warm-up goes on until cache misses settle, and is not one trial.
+        headings: what it counts under the headings of a statement trace.
+        shown: what a plain twin shows of itself and an encrypted one hides.
+        protocol: what clients of other programs speak to its twins, ``mysql`` or ``postgres``; empty where none can.
+    """
+
+    name: str
+    product: str
+    dialect: Dialect
+    is_server: bool = False
+    client_factors: tuple[str, ...] = ()
+    fills_cpus: bool = False
+    cold_operations: int | None = 1
+    warms_until_settled: bool = False
+    headings: Headings = field(default_factory=dict)
+    shown: str = "planted rows in its tables"
+    protocol: str = ""

@@ -1,0 +1,42 @@
+"""SQLite, as far as it is data."""
+
+from __future__ import annotations
+
+import re
+
+from tdelta.engines.profile import Profile
+from tdelta.workloads.dialect import Dialect
+
+_TURNED = {
+    "text": "substr({column}, 2) || substr({column}, 1, 1)",
+    "integer": "({column} | 1) - ({column} & 1)",
+    "real": "{column} * 1.0000000000000002",
+}
+"""The factor is the least double above 1."""
+
+DIALECT = Dialect(
+    name="sqlite",
+    sqlglot="sqlite",
+    misread=(  # shorter ways to write a conflict clause
+        (re.compile(r"\Areplace\b", re.IGNORECASE), "INSERT OR REPLACE"),
+        (re.compile(r"\Aupdate\s+or\s+(?:rollback|abort|replace|fail|ignore)\b", re.IGNORECASE), "UPDATE"),
+    ),
+    turned={  # a column's values may be of any type
+        storage: f"CASE typeof({{column}}) WHEN '{storage}' THEN {expression} ELSE {{column}} END"
+        for storage, expression in _TURNED.items()
+    },
+    has_types=False,
+)
+
+PROFILE = Profile(
+    name="sqlite",
+    product="SQLite",
+    dialect=DIALECT,
+    headings={  # requests to change a page are not counted
+        "physical": (("cache_misses",), "pages read from the file (SQLITE_DBSTATUS_CACHE_MISS)"),
+        "logical": (("cache_hits", "cache_misses"), "requests for a page (CACHE_HIT and CACHE_MISS)"),
+        "current": (("cache_writes",), "pages written to the log or the file (CACHE_WRITE)"),
+        "rows_changed": (("rows_changed",), "sqlite3_total_changes"),
+    },
+    shown="its header",
+)
