@@ -131,13 +131,13 @@ class Tdelta:
 
 
 @contextlib.contextmanager
-def private_server(engine: str) -> Iterator[str]:
+def private_server(engine: str, *options: str) -> Iterator[str]:
     """A server of that kind whose tables fit its buffer pool; its socket."""
     program = Program(find_servers(engine)[0])
     with tempfile.TemporaryDirectory() as folder:
         template = Path(folder) / "template"
         program.install(template)
-        with running(program, template, Path(folder), "--innodb-buffer-pool-size=512M") as server:
+        with running(program, template, Path(folder), "--innodb-buffer-pool-size=512M", *options) as server:
             with server.twin(database=None) as twin:
                 twin.run(f"CREATE DATABASE {DATABASE}")
             yield str(server.socket)
