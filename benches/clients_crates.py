@@ -20,7 +20,6 @@ import re
 import statistics
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -35,11 +34,20 @@ SEED = 20_26
 HERE = Path(__file__).parent / "rivals"
 
 
-def built(target: Path) -> Path:
-    """The program, compiled as a release."""
-    command = ["cargo", "build", "--release", "--locked", "--quiet", "--manifest-path", str(HERE / "Cargo.toml")]
+def built(target: Path, profile: str) -> Path:
+    """The program, compiled."""
+    command = [
+        "cargo",
+        "build",
+        "--profile",
+        profile,
+        "--locked",
+        "--quiet",
+        "--manifest-path",
+        str(HERE / "Cargo.toml"),
+    ]
     subprocess.run(command, check=True, env={**os.environ, "CARGO_TARGET_DIR": str(target)})
-    return target / "release" / "rivals"
+    return target / ("debug" if profile == "dev" else profile) / "rivals"
 
 
 class Rival:
@@ -155,10 +163,11 @@ def main() -> None:
     parser.add_argument("--connections", type=int, nargs="+", default=[1, 4, 64, 2048])
     parser.add_argument("--pairs", type=int, default=16)
     parser.add_argument("--seconds", type=float, default=1.0)
-    parser.add_argument("--target", type=Path, default=Path(tempfile.gettempdir()) / "tdelta-rivals")
+    parser.add_argument("--target", type=Path, default=HERE.parents[1] / "target" / "rivals")
+    parser.add_argument("--profile", default="release", help="cargo's profile; figures are of release builds only")
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
-    program = built(arguments.target)
+    program = built(arguments.target, arguments.profile)
     found = []
     with server(arguments.engine, max(arguments.connections)) as (options, all_work):
         for work in all_work:

@@ -30,6 +30,10 @@ SMOKE: dict[str, list[tuple[str, ...]]] = {
         ("--engine", engine, "--seconds", "0.1", "--pairs", "2", "--threads", "1", "--workloads", "oltp_point_select")
         for engine in ("mariadb", "mysql")
     ],
+    "clients_crates": [
+        ("--engine", engine, "--profile", "dev", "--connections", "1", "2", "--pairs", "1", "--seconds", "0.1")
+        for engine in ("mariadb", "postgres")
+    ],
     "clients_postgres": [("--threads", "1", "--pairs", "2", "--operations", "200")],
     "cold_scans": [("--size", "5MB", "--blocks", "2", "--rounds", "1", "--max-time", "3m")],
     "duckdb_load": [("--rows", "10000", "--digest")],
