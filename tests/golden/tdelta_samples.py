@@ -66,7 +66,7 @@ from tdelta.records import (
     WhatIfPoint,
 )
 from tdelta.records.carryover import CarryOver
-from tdelta.session.checks import FILES, IN_FORCE, ROWS_AFTER, ROWS_BEFORE
+from tdelta.session.collectors.checks import FILES, IN_FORCE, ROWS_AFTER, ROWS_BEFORE
 
 RUN_ID = "20261121-2112-k3vq"
 ROPE = 0.02

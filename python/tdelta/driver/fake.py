@@ -1,6 +1,6 @@
 """A fake engine and a fake clock for tests: whatever drives twins can be tested without a database and without seconds.
 
-Hand a `FakeTwins` to `tdelta.session.conduct.conduct` as ``make_twins`` and its clock as ``now``. Time passes only when
+Hand a `FakeTwins` to `tdelta.session.conduct` as ``make_twins`` and its clock as ``now``. Time passes only when
 a fake twin works, by as much as the `Script` says; everything that was asked of a twin can be read afterwards in
 `FakeTwins.started`. A script can also misbehave: rows or settings that differ, a failing statement, a Ctrl-C.
 

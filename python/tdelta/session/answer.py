@@ -11,23 +11,21 @@ from dataclasses import dataclass
 
 from tdelta.inference import Judgement, cache_cautions, server_measures
 from tdelta.inference.cipher_work import barely_encrypted, idle_cipher_caution
-from tdelta.inference.ledger import Explained, ledgers
+from tdelta.inference.ledger import ledgers
 from tdelta.inference.pages import page_costs
 from tdelta.inference.prices import prices_from_json
 from tdelta.inference.steps import step_measures
-from tdelta.inference.tails import tail_cautions
+from tdelta.inference.tails import tail_cautions, tail_measures
 from tdelta.inference.traces import statement_texts, statement_traces
 from tdelta.inference.whatif import what_ifs
-from tdelta.records import Decision, Level, Role, RunResult, TailMeasure, Trial, Validity, Verdict
-from tdelta.session.checks import Checks
-from tdelta.session.evidence import Evidence
+from tdelta.records import Decision, Level, Role, RunResult, Trial, Validity, Verdict
+from tdelta.session.collectors import Collectors
+from tdelta.session.context import Ready, RunContext
 from tdelta.session.planning import Plan
 from tdelta.session.pressed import pressure_cautions
-from tdelta.session.prices import price_cautions
-from tdelta.session.profiling import Profiling
 from tdelta.session.published import published_cells
 from tdelta.session.request import RunRequest
-from tdelta.session.state import Floors, RunState, TrialSize
+from tdelta.session.state import Floors, TrialSize
 from tdelta.session.studies import overridden
 from tdelta.workloads.scan import cut
 
@@ -38,38 +36,28 @@ _LATE = 0.80
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """How a sitting ended, and what its set-up had found."""
+    """How a sitting ended."""
 
     stopped_by: str
     interrupted: bool
     elapsed_seconds: float
-    size: TrialSize
-    library: str
 
 
 def assemble(
-    plan: Plan,
-    judgement: Judgement,
-    trials: Sequence[Trial],
-    checks: Checks,
-    evidence: Evidence,
-    ending: Ending,
-    *,
-    state: RunState,
-    tails: tuple[TailMeasure, ...] = (),
-    profiling: Profiling,
-    machine: Mapping[str, object],
-    versions: Mapping[str, str],
+    context: RunContext, ready: Ready, collectors: Collectors, judgement: Judgement, ending: Ending
 ) -> RunResult:
     """Put the answer together. A failed check makes every primary verdict ``unsound``."""
-    own = (*checks.validity(trials), *evidence.validity())
+    plan, state, trials, size = context.plan, context.state, context.trials, ready.size
+    checks, profiles, search = collectors.checks, collectors.profiles, collectors.search
+    machine, versions = context.store.machine(context.run_id), context.store.versions(context.run_id)
+    tails = tail_measures(trials, plan.settings, lambda: context.store.iter_trials(context.run_id))
+    own = (*checks.validity(trials), *search.validity())
     validity = (*own, *judgement.validity)
     verdicts, decision = judgement.verdicts, judgement.decision
     # The A/A check is the judgement's own: it has made the verdicts of its stratum unsound already, and only those.
     failed = [check for check in own if check.is_unsound]
     if failed:
         verdicts, decision = tuple(_unsound(verdicts, failed)), Decision.UNSOUND
-    size = ending.size
     dilution = _dilution(trials, size)
     page_prices = prices_from_json(state.unit_costs, plan.conditions)
     floors = state.floors or Floors()
@@ -89,8 +77,8 @@ def assemble(
             *tail_cautions(tails, plan.settings),
             *_cautions(plan, trials, verdicts, ending, dilution),
             *floors.cautions,
-            *profiling.cautions(),
-            *price_cautions(state.unit_costs),
+            *profiles.cautions(),
+            *collectors.unit_costs.cautions(),
         ),
         rounds=len({trial.round for trial in trials}),
         blocks=len({trial.block for trial in trials}),
@@ -101,7 +89,7 @@ def assemble(
         loop_cost_ns=size.loop_cost_ns,
         dilution=dilution,
         machine=machine,
-        versions={**versions, "library under test": ending.library},
+        versions={**versions, "library under test": ready.twins.library},
         stopped_by=ending.stopped_by,
         interrupted=ending.interrupted,
         slices=size.slices,
@@ -114,7 +102,7 @@ def assemble(
         overridden=overridden(plan.request),
         arrival_rates=_by_baseline(plan, size.rates),
         capacities=_by_baseline(plan, size.capacities),
-        evidence=evidence.records(),
+        evidence=search.records(),
         servers=servers,
         published=tuple(published_cells(plan.settings.study, plan.conditions, _fixed(plan.request))),
         twin_settings=checks.settings_compared(),
@@ -123,22 +111,11 @@ def assemble(
         tails=tails,
         steps=step_measures(trials, plan.settings),
         traces=statement_traces(trials, plan.settings, _statements(plan), plan.family.nearest),
-        profiles=profiling.records() if plan.request.profile else (),
-        ledger=ledgers(trials, plan.settings, explain(plan, state, profiling)),
+        profiles=profiles.records() if plan.request.profile else (),
+        ledger=ledgers(trials, plan.settings, profiles.explained()),
         what_if=what_ifs(trials, plan.settings, page_prices),
         stalls=judgement.stalls,
         order_effect=judgement.order_effect,
-    )
-
-
-def explain(plan: Plan, state: RunState, profiling: Profiling | None) -> Explained:
-    """What the ledger's lines are made of, without functions where there is no ``profiling``."""
-    profiles = () if profiling is None else profiling.records()
-    return Explained(
-        prices_from_json(state.unit_costs, plan.conditions),
-        state.timed_calls,
-        {profile.condition.condition.key: profile for profile in profiles},
-        "" if profiling is None else profiling.why_none(),
     )
 
 

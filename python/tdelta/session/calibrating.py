@@ -34,9 +34,10 @@ from tdelta.records import (
     RunSettings,
     Trial,
 )
-from tdelta.session.conduct import Observer, conduct
+from tdelta.session.clock import Clock
+from tdelta.session.context import Observer
 from tdelta.session.request import RunRequest
-from tdelta.session.rounds import Clock
+from tdelta.session.run import conduct
 from tdelta.session.state import RunState
 from tdelta.store import Store
 from tdelta.store.calibrations import add_calibration, fresh_calibration_id, mark_part

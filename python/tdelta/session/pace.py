@@ -17,12 +17,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from enum import StrEnum
 
+from tdelta.design.layout import PLAIN
 from tdelta.errors import TimeFault
-from tdelta.records import Condition
-from tdelta.session.calibration import LONGEST_TRIALS
+from tdelta.records import Condition, Role
 from tdelta.session.families.needs import Needs
 from tdelta.session.planning import Plan
-from tdelta.session.timing import SHARE_OF_TIME, TRIALS, laps_of, timed_conditions
+from tdelta.session.trial_size import LONGEST_TRIALS
 from tdelta.session.warming import LOOKED_AT
 
 FEWEST_BLOCKS = 2
@@ -56,6 +56,16 @@ _LOADED_END = 2.0
 twin took 3 s. A twin takes as much longer to end, as far as can be said before, as it took to be made."""
 
 
+TRIALS = 4
+"""Trials of an instance whose calls are timed: how they scatter says how sure their mean is."""
+
+_SETTLING_LAPS = 2
+"""Of servers. Where their cache misses more or less often than in the measured trials, calls are scaled by pages."""
+
+SHARE_OF_TIME = 0.2
+"""The share of the run's time that all of this may take."""
+
+
 class Stage(StrEnum):
     """The stages of a run, in their order.
 
@@ -81,6 +91,20 @@ _OF_TRIALS = (Stage.LAP, Stage.BLOCK)
 """These are sized to a time, on the machine as it is."""
 
 _SET_UP = (Stage.LOAD, Stage.OBSERVE, Stage.CALIBRATE)
+
+
+def timed_conditions(plan: Plan) -> list[Condition]:
+    """Conditions whose calls are timed: all that encrypt and are judged, but for loads and rebuilds."""
+    return [
+        c for c in plan.conditions if c.role is Role.TREATMENT and str(c.level("cipher")) != PLAIN and not plan.step(c)
+    ]
+
+
+def laps_of(plan: Plan, condition: Condition) -> int:
+    """Trials that warm up an instance whose calls are timed."""
+    if plan.work(condition) != "warm":
+        return 0
+    return _SETTLING_LAPS if plan.warms_until_settled else 1
 
 
 class Pace:

@@ -20,9 +20,9 @@ from tdelta.errors import StoreError, TimeFault, UsageError
 from tdelta.inference.planning import Asked, MeasuredRun, PlannedRun, prospect, teaches
 from tdelta.records import Condition, Event, Level, Metric, Phase, Role, RunPlanned, RunResult, RunSettings, Trial
 from tdelta.records.prospects import Prospect
-from tdelta.session.conduct import conduct
 from tdelta.session.planning import check, plan, request_from_json, request_to_json
 from tdelta.session.request import RunRequest
+from tdelta.session.run import conduct
 from tdelta.store import Store
 
 PILOT_SECONDS = 120.0

@@ -17,7 +17,7 @@ from tdelta_runs import (
     states,
 )
 
-from tdelta.session.checks import IN_FORCE
+from tdelta.session.collectors.checks import IN_FORCE
 
 
 class TestMariadbRuns(ServerRuns):

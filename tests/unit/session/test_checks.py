@@ -9,7 +9,7 @@ import pytest
 from tdelta.driver.outside.command import LoadCommand, parse_load
 from tdelta.records import CheckState, Measurement, SpanTotals, Trial
 from tdelta.session import RunRequest, plan
-from tdelta.session.checks import IN_FORCE, SAME_WORK, Checks
+from tdelta.session.collectors.checks import IN_FORCE, SAME_WORK, Checks
 from tdelta.session.planning import Plan
 from tdelta.session.state import RunState
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import signal
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -456,8 +455,7 @@ def test_the_folder_of_a_killed_run_is_swept_before_room_is_asked_for(
     (stale / ".tdelta-owner").touch()
     (stale / "load-0.db").write_bytes(b"rows")
     found = []
-    module = sys.modules["tdelta.session.conduct"]  # the package's attribute of that name is the function
-    monkeypatch.setattr(module, "check_room", lambda *_: found.append(stale.exists()))
+    monkeypatch.setattr("tdelta.session.run.check_room", lambda *_: found.append(stale.exists()))
     sitting.conduct()
     assert found == [False]
 
@@ -547,8 +545,7 @@ def test_trials_that_were_cut_off_before_they_did_anything_make_the_run_unsound_
         return replace(measured, operations=0, transactions={}, statements={}, stopped_by="signal")
 
     trial = FakeTwin.trial
-    module = sys.modules["tdelta.session.conduct"]  # the package has a function of that name
-    monkeypatch.setattr(module, "calibrate", calibrated_once(trial, monkeypatch, cut_off))
+    monkeypatch.setattr("tdelta.session.prepare.calibrate", calibrated_once(trial, monkeypatch, cut_off))
     result = sitting.conduct()
     assert result.decision is Decision.UNSOUND
     assert result.dilution == 0.0
@@ -557,7 +554,7 @@ def test_trials_that_were_cut_off_before_they_did_anything_make_the_run_unsound_
 
 def calibrated_once(trial, monkeypatch: pytest.MonkeyPatch, afterwards):
     """Calibrates with trials as they are, and has all later ones go wrong."""
-    from tdelta.session.calibration import calibrate
+    from tdelta.session.trial_size import calibrate
 
     def calibrated(*given):
         found = calibrate(*given)

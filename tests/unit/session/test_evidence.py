@@ -11,7 +11,7 @@ from tdelta.driver.fake import cipher_as_asked, equal_rows, markers_where_plain
 from tdelta.errors import TdeltaError
 from tdelta.evidence import FINDS, NO_MARKER, FileClass, Found
 from tdelta.records import BlockDone, CheckState, Decision, EvidenceState, Phase, RunResult
-from tdelta.session.rounds import _SEARCH
+from tdelta.session.context import SEARCHES
 from tdelta.store import Store
 
 from .conducting import Sitting, check
@@ -119,7 +119,7 @@ def test_the_trials_meanwhile_are_short_alike_on_all_twins_and_not_stored(sittin
     jobs = [job for twin in sitting.twins.started for job in twin.searched]
     (job,) = set(jobs)
     assert job.operations == round(operations * 0.1 / 0.25)
-    assert (job.stream, job.first_op, job.slices, job.discard, job.planted) == (_SEARCH, 1 + 3 * operations, 1, 0, 0.0)
+    assert (job.stream, job.first_op, job.slices, job.discard, job.planted) == (SEARCHES, 1 + 3 * operations, 1, 0, 0.0)
     assert len(sitting.trials()) == result.trials == 12
 
 
@@ -139,7 +139,7 @@ def test_the_markers_are_rows_of_every_twin_and_of_the_checksums(sitting: Sittin
 
 def test_the_time_of_the_search_is_not_counted_into_the_length_of_a_round(sitting: Sitting) -> None:
     def slow_search(_twin, job):
-        if job.stream >= _SEARCH:
+        if job.stream >= SEARCHES:
             sitting.twins.clock.advance(4.0)
 
     sitting = sitting.scripted(cost_ns=NEVER_PRECISE, before_trial=slow_search)
@@ -157,7 +157,7 @@ def interrupt_at(number: int):
     pressed: list[int] = []
 
     def before_trial(_twin, job):
-        if job.stream >= _SEARCH:
+        if job.stream >= SEARCHES:
             pressed.append(job.stream)
             if len(pressed) == number:
                 signal.raise_signal(signal.SIGINT)

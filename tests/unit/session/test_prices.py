@@ -9,7 +9,7 @@ import pytest
 
 from tdelta.errors import StorageFault, TdeltaError
 from tdelta.records import Condition, Role
-from tdelta.session.prices import MOST_ROUNDS, Prices, price_cautions
+from tdelta.session.collectors.unit_costs import MOST_ROUNDS, UnitCosts
 from tdelta.session.state import RunState
 
 
@@ -31,31 +31,32 @@ def condition(cipher: str, work: str) -> Condition:
     return Condition((("cipher", cipher), ("work", work)), role, int(work == "cold"))
 
 
-def prices(engine: str, state: RunState) -> Prices:
+def unit_costs(engine: str, state: RunState) -> UnitCosts:
     def settings(of: Condition, _size: int) -> Any:
         return SimpleNamespace(cipher=of.level("cipher"), aes_instructions="on")
 
     family = SimpleNamespace(page_size=lambda _settings: None)
     plan: Any = SimpleNamespace(request=SimpleNamespace(engine=engine), family=family, twin_settings=settings)
-    return Prices(plan, state)
+    context: Any = SimpleNamespace(plan=plan, state=state)
+    return UnitCosts(context)
 
 
 WARM, COLD = condition("aes-256-gcm", "warm"), condition("aes-256-gcm", "cold")
 
 
-def taken(engine: str, rounds: int, answer: dict[str, object] | Exception | None) -> tuple[RunState, Twin]:
+def taken(engine: str, rounds: int, answer: dict[str, object] | Exception | None) -> tuple[UnitCosts, RunState, Twin]:
     state, twin = RunState(), Twin(answer)
-    made = prices(engine, state)
+    made = unit_costs(engine, state)
     for number in range(rounds):
         made.begin_round(number)
         for one in (WARM, COLD):
-            made.take([one], twin)  # type: ignore[arg-type]
-    return state, twin
+            made.collect([one], twin)  # type: ignore[arg-type]
+    return made, state, twin
 
 
 @pytest.mark.parametrize(("engine", "asked"), [("duckdb", 2), ("sqlite", 2), ("mysql", 4)])
 def test_alike_files_share_a_measurement_of_a_round_and_servers_do_not(engine: str, asked: int) -> None:
-    state, twin = taken(engine, 2, {"passes": {}})
+    _, state, twin = taken(engine, 2, {"passes": {}})
     assert twin.asked == asked
     assert {key: len(measured) for key, measured in state.unit_costs.items()} == {WARM.key: 2, COLD.key: 2}
 
@@ -64,14 +65,14 @@ def test_alike_files_share_a_measurement_of_a_round_and_servers_do_not(engine: s
 def test_all_twins_are_measured_in_the_first_rounds_whatever_they_answer(
     answer: dict[str, object] | Exception | None,
 ) -> None:
-    _, twin = taken("mysql", MOST_ROUNDS + 3, answer)
+    *_, twin = taken("mysql", MOST_ROUNDS + 3, answer)
     assert twin.asked == 2 * MOST_ROUNDS
 
 
 def test_what_cannot_be_measured_is_told_once_and_a_full_disk_is_raised() -> None:
-    state, _ = taken("duckdb", 2, TdeltaError("expected some 64 blocks, found 71.0"))
-    (caution,) = price_cautions(state.unit_costs)
+    made, _, _ = taken("duckdb", 2, TdeltaError("expected some 64 blocks, found 71.0"))
+    (caution,) = made.cautions()
     assert caution.endswith("at one moment or more: expected some 64 blocks, found 71.0")
-    assert price_cautions({}) == []
+    assert unit_costs("duckdb", RunState()).cautions() == ()
     with pytest.raises(StorageFault):
         taken("duckdb", 1, StorageFault("full"))

@@ -15,8 +15,8 @@ from tdelta.driver.fake import FakeTwin, equal_rows
 from tdelta.engines.sqlite.engine import TwinSettings
 from tdelta.inference import ledger
 from tdelta.records import FunctionClass, Phase, Role, RunResult
-from tdelta.session import profiling
-from tdelta.session.rounds import _PROFILE, _SEARCH
+from tdelta.session.collectors import profile
+from tdelta.session.context import PROFILES, SEARCHES
 
 from . import served as servers
 from .conducting import Sitting, check
@@ -41,7 +41,7 @@ def _bin(tmp_path: Path) -> Path:
 
 
 def jobs(twin: FakeTwin) -> list[Any]:
-    return [job for job in twin.jobs if job.stream >= _PROFILE]
+    return [job for job in twin.jobs if job.stream >= PROFILES]
 
 
 def of_rounds(sitting: Sitting) -> list[FakeTwin]:
@@ -133,17 +133,17 @@ def test_every_round_has_some_behind_its_blocks_and_before_the_search(sitting: S
     sampled = [twin for twin in twins if jobs(twin)]  # the A/A twin has no part where nothing is written
     assert len(sampled) == 2 * len(twins) // 3
     assert len({next(iter(jobs(twin))).stream for twin in sampled}) == len(twins) // 3
-    assert all(job.stream < _PROFILE for twin in sampled for job in twin.jobs[: -len(jobs(twin))])
+    assert all(job.stream < PROFILES for twin in sampled for job in twin.jobs[: -len(jobs(twin))])
     names = [event.name for event in sitting.events if isinstance(event, Phase)]
     assert names.index("profile") < names.index("evidence")
     streams = [job.stream for job in of_rounds(sitting)[0].searched]
-    assert all(_SEARCH <= stream < _PROFILE for stream in streams)
+    assert all(SEARCHES <= stream < PROFILES for stream in streams)
 
 
 def test_only_the_first_round_has_them_where_they_may_take_no_time(
     sitting: Sitting, log: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(profiling, "_SHARE_OF_TIME", 0.0)
+    monkeypatch.setattr(profile, "_SHARE_OF_TIME", 0.0)
     result = sitting.conduct(profile=True)
     counts = [len(jobs(twin)) for twin in of_rounds(sitting)]
     assert sorted(counts[:3]) == [0, 1, 1]
@@ -152,7 +152,7 @@ def test_only_the_first_round_has_them_where_they_may_take_no_time(
 
 
 def test_orders_are_drawn_anew_in_every_round(sitting: Sitting, log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(profiling, "_MOST_PASSES", 1)
+    monkeypatch.setattr(profile, "_MOST_PASSES", 1)
     sitting.conduct(profile=True, min_rounds=8, max_rounds=8)
     first = log.read_text().split()[::2]
     assert len(first) == 8
@@ -161,7 +161,7 @@ def test_orders_are_drawn_anew_in_every_round(sitting: Sitting, log: Path, monke
 
 def test_a_pass_that_is_cut_short_in_a_later_round_is_not_counted(sitting: Sitting, log: Path) -> None:
     def before_trial(twin: FakeTwin, job: Any) -> None:
-        if job.stream >= _PROFILE + (1 << 8):
+        if job.stream >= PROFILES + (1 << 8):
             signal.raise_signal(signal.SIGINT)
 
     result = sitting.scripted(before_trial=before_trial).conduct(profile=True)
@@ -290,7 +290,7 @@ def test_the_profile_of_an_earlier_sitting_is_kept(sitting: Sitting, log: Path) 
 
 def test_an_interruption_ends_it(sitting: Sitting, log: Path) -> None:
     def before_trial(twin: FakeTwin, job: Any) -> None:
-        if job.stream >= _PROFILE:
+        if job.stream >= PROFILES:
             signal.raise_signal(signal.SIGINT)
 
     result = sitting.scripted(before_trial=before_trial).conduct(profile=True)

@@ -10,11 +10,11 @@ import pytest
 from tdelta.driver.evp_calls import HEAD, SLOT, read
 from tdelta.driver.fake import FakeTwin
 from tdelta.records import LedgerKind, RunResult
-from tdelta.session import RunRequest, pace, timing
-from tdelta.session.pace import FEWEST_BLOCKS, Pace, Stage
+from tdelta.session import RunRequest, pace
+from tdelta.session.collectors import timed_calls
+from tdelta.session.context import PROFILES, TIMED
+from tdelta.session.pace import FEWEST_BLOCKS, TRIALS, Pace, Stage
 from tdelta.session.planning import plan
-from tdelta.session.rounds import _PROFILE, _TIMED
-from tdelta.session.timing import TRIALS
 
 from .conducting import Sitting
 from .served import installed
@@ -36,7 +36,7 @@ def calls(_twin: FakeTwin, job: Any, path: Path) -> None:
 
 
 def own(sitting: Sitting) -> list[FakeTwin]:
-    return [twin for twin in sitting.twins.started if twin.jobs and all(job.stream >= _TIMED for job in twin.jobs)]
+    return [twin for twin in sitting.twins.started if twin.jobs and all(job.stream >= TIMED for job in twin.jobs)]
 
 
 def cipher(result: RunResult) -> Any:
@@ -64,7 +64,7 @@ def test_trials_that_are_timed_are_in_neither_the_store_nor_the_other_twins_oper
     assert result.trials == plain.conduct(min_rounds=1, max_rounds=1).trials
 
     def first_ops(of: Sitting) -> list[list[int]]:
-        return [[job.first_op for job in twin.jobs if job.stream < _PROFILE] for twin in of.twins.started[:3]]
+        return [[job.first_op for job in twin.jobs if job.stream < PROFILES] for twin in of.twins.started[:3]]
 
     assert first_ops(timed) == first_ops(plain)
 
@@ -84,7 +84,7 @@ def test_without_time_nothing_is_timed_and_the_remedy_is_said(
     sitting: Sitting, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pace, "SHARE_OF_TIME", 0.0)
-    monkeypatch.setattr(timing, "SHARE_OF_TIME", 0.0)
+    monkeypatch.setattr(timed_calls, "SHARE_OF_TIME", 0.0)
     timed = sitting.scripted(calls=calls)
     result = timed.conduct()
     assert own(timed) == []
@@ -104,7 +104,7 @@ def test_a_run_with_time_for_one_round_leaves_out_blocks_for_the_timed_calls_and
 
 def test_trials_that_are_far_slower_than_the_rounds_are_given_up_before_the_time_is_up(sitting: Sitting) -> None:
     def cost_ns(twin: FakeTwin, job: Any) -> float:
-        return NEVER_PRECISE(twin, job) * (10.0 if job.stream >= _TIMED else 1.0)
+        return NEVER_PRECISE(twin, job) * (10.0 if job.stream >= TIMED else 1.0)
 
     timed = sitting.scripted(calls=calls, cost_ns=cost_ns)
     timed.conduct(max_seconds=20.0, trial_seconds=0.5, blocks_per_round=16, **ONE_ROUND)

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from tdelta.driver import Checksums
+from tdelta.driver import Checksums, Twin
 from tdelta.driver.proof import CipherProof
 from tdelta.errors import UnsoundTwins
 from tdelta.evidence.plans import compare
@@ -38,12 +38,19 @@ class Checks:
         self._plan = plan
         self._state = state
         self._notes = state.twins
+        self._scripts = {name: str(script["text"]) for name, script in plan.workload.scripts().items()}
         self._before: list[str] = []
         self._ciphers_seen: dict[str, bool] = {}
         self._in_force_seen: dict[str, str] = {}
         self._expected: Checksums = {}
         self._ended: dict[int, tuple[str, Checksums]] = {}
         self._plans: dict[int, tuple[str, Mapping[str, Any]]] = {}
+
+    def fresh(self, condition: Condition, twin: Twin) -> None:
+        """A twin that was made: its settings, its cipher, and how it runs the statements."""
+        self._settled(condition, twin.facts())
+        self._in_force(condition, twin.cipher_facts())
+        self._planned(condition, twin.plans(self._scripts))
 
     def loaded(self, name: str, sums: Checksums, expected: Checksums) -> None:
         """A loaded file's rows, against the rows as generated, or as read from the user's database."""
@@ -57,7 +64,7 @@ class Checks:
             found = "encrypted" if is_encrypted else "plain"
             self._notes.ciphers.append(f"the file loaded with cipher {cipher} is {found}")
 
-    def in_force(self, condition: Condition, facts: Mapping[str, str]) -> None:
+    def _in_force(self, condition: Condition, facts: Mapping[str, str]) -> None:
         """What a twin says of its cipher, against the one it was asked for."""
         family, settings = self._plan.family, self._plan.twin_settings(condition, 0)
         self._in_force_seen.setdefault(str(condition.level("cipher")), family.told(settings, facts))
@@ -70,7 +77,7 @@ class Checks:
         """What engines were seen to start for their pages, by the cipher asked for; empty where nothing was seen."""
         return self._state.ciphers or {}
 
-    def planned(self, condition: Condition, plans: Mapping[str, Any]) -> None:
+    def _planned(self, condition: Condition, plans: Mapping[str, Any]) -> None:
         """How a twin runs the statements, against the first twin of the same stratum; a difference is a caution."""
         first, known = self._plans.setdefault(condition.stratum, (condition.key, plans))
         for difference in compare(known, plans):
@@ -81,7 +88,7 @@ class Checks:
             if told not in self._notes.other_plans:
                 self._notes.other_plans.append(told)
 
-    def settled(self, condition: Condition, facts: dict[str, str]) -> None:
+    def _settled(self, condition: Condition, facts: dict[str, str]) -> None:
         """Settings read back from a twin, against the first twin of the same stratum."""
         first, known = self._notes.facts.setdefault(condition.stratum, (condition.key, facts))
         allowed = frozenset() if self._plan.request.reserve == "equal" else _DIFFERENT_BY_RESERVE

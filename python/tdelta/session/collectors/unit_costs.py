@@ -5,15 +5,13 @@ Measured on fresh twins ahead of the first rounds, so that how far prices differ
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from tdelta.driver import Twin
 from tdelta.engines.registry import servers
 from tdelta.errors import ServerFault, ServerLost, StorageFault, TdeltaError
 from tdelta.records import Condition
-from tdelta.session.planning import Plan
-from tdelta.session.state import RunState
+from tdelta.session.context import RunContext
 
 _HURRIED = "--max-time left no time for them"
 
@@ -24,25 +22,24 @@ MOST_ROUNDS = 5
 """Rounds ahead of which prices are measured."""
 
 
-def price_cautions(found: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[str]:
-    """Why prices of some conditions could not be measured, each reason once."""
-    faults = {one[FAULT]: None for measured in found.values() for one in measured if FAULT in one}
-    return [f"ledger: prices could not be measured, at one moment or more: {fault}" for fault in faults]
-
-
-class Prices:
+class UnitCosts:
     """Prices by the condition's key, JSON values; each condition has one measurement for each of the first rounds.
 
     Twins alike in all that a price of files depends on share a measurement; every server is measured itself, plain ones
     and A/A twins, too: what the server's log takes is a difference, and twins must have done the same.
     """
 
-    def __init__(self, plan: Plan, state: RunState) -> None:
-        self._plan = plan
-        self._state = state
+    def __init__(self, context: RunContext) -> None:
+        self._plan = context.plan
+        self._state = context.state
         self._shared: dict[tuple[object, ...], dict[str, object] | None] = {}
         self._measures = False
         self._is_hurried = False
+
+    def cautions(self) -> tuple[str, ...]:
+        """Why some could not be measured, each reason once."""
+        faults = {one[FAULT]: None for measured in self._state.unit_costs.values() for one in measured if FAULT in one}
+        return tuple(f"ledger: prices could not be measured, at one moment or more: {fault}" for fault in faults)
 
     def begin_round(self, number: int, *, is_hurried: bool = False) -> None:
         """What was measured for twins of another round counts for these no more. Rounds have numbers from 0.
@@ -55,7 +52,7 @@ class Prices:
         self._measures = number < MOST_ROUNDS
         self._is_hurried = is_hurried
 
-    def take(self, conditions: Sequence[Condition], twin: Twin) -> None:
+    def collect(self, conditions: Sequence[Condition], twin: Twin) -> None:
         """Measure the prices of a fresh twin, which stands for these conditions; none where it has none."""
         found = self._measured(conditions[0], twin) if self._measures and not self._is_hurried else None
         for condition in conditions:

@@ -10,22 +10,24 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, ExitStack, suppress
+from collections.abc import Iterator
+from contextlib import ExitStack, suppress
 from functools import partial
 from pathlib import Path
 
 from tdelta.design import stream
-from tdelta.driver import TrialJob, Twin
+from tdelta.driver import Twin
 from tdelta.errors import EnvironmentFault
+from tdelta.inference.ledger import Explained, ledgers, may_have_much_rest
+from tdelta.inference.prices import prices_from_json
 from tdelta.inference.profiles import Profiled, cpu_profiles
 from tdelta.profiling.perf import Perf, find_perf
 from tdelta.profiling.recording import Recording, added
 from tdelta.profiling.rights import following_threads, without_kernel
 from tdelta.profiling.sampling import FREQUENCY_HZ, Sampling
-from tdelta.records import Condition, CpuProfile, Event, Measurement, Phase, Role
-from tdelta.session.planning import Plan
-from tdelta.session.state import ProfileNotes, RunState, SampledTwins
+from tdelta.records import Condition, CpuProfile, Measurement, Phase, Role
+from tdelta.session.context import PROFILES, Round, RunContext
+from tdelta.session.state import ProfileNotes, SampledTwins
 
 _TRIAL_SECONDS = 1.0
 """The least length of such a trial: starting, ending and reading perf take about as long."""
@@ -51,46 +53,51 @@ _CLOSING_SECONDS = 5.0
 """What is left of the run's time for what comes behind a profile."""
 
 
-class Profiling:
-    """The profiles of a run, whichever sitting made them.
+class CpuProfiles:
+    """The profiles of a run, whichever sitting made them."""
 
-    ``folder`` is where perf's files go, once the run has one of its own.
-    """
+    stage = "the CPU profile"
 
-    def __init__(self, plan: Plan, state: RunState) -> None:
-        self._plan = plan
-        self.folder = plan.base
-        if state.profile is None:
-            state.profile = ProfileNotes(is_given_up=not plan.request.profile)
-        self._notes = state.profile
+    def __init__(self, context: RunContext, folder: Path) -> None:
+        self._context = context
+        self._folder = folder
+        self._plan = context.plan
+        if context.state.profile is None:
+            context.state.profile = ProfileNotes(is_given_up=not context.plan.request.profile)
+        self._notes = context.state.profile
         self._is_explaining = False
         self._spent_seconds = 0.0
 
-    @property
     def is_due(self) -> bool:
-        """Whether a round is to have some: profiles were asked for, and have not been given up."""
+        """Whether a round is to have some: they were asked for, or one ledger's rest is much, and are not given up.
+
+        For a ledger they are sampled in one round, and not on a user's own servers, where that is to be asked for.
+        """
+        request = self._plan.request
+        may_explain = not (request.profile or request.baseline is not None or self._is_explaining or self._is_begun)
+        if may_explain and self._has_much_rest():
+            self._is_explaining, self._notes.is_given_up = True, False
         return not self._notes.is_given_up
 
-    @property
     def first_seconds(self) -> float:
         """About how long the first pass takes; 0 where none is to come."""
         each = _PERF_SECONDS + max(_TRIAL_SECONDS, self._plan.request.trial_seconds)
-        return 0.0 if self._found or not self.is_due else len(self._plan.conditions) * each
+        return 0.0 if self._found or self._notes.is_given_up else len(self._plan.conditions) * each
 
-    @property
-    def may_explain(self) -> bool:
-        """Whether one round's functions may be sampled for the ledger: none were asked for, and none were yet.
+    def _has_much_rest(self) -> bool:
+        """Whether lines leave much of some condition's extra CPU unexplained, as far as is known."""
+        state = self._context.state
+        known = Explained(prices_from_json(state.unit_costs, self._plan.conditions), state.timed_calls, {})
+        return any(map(may_have_much_rest, ledgers(self._context.trials, self._plan.settings, known)))
 
-        Not on a user's own servers, where that is to be asked for.
-        """
-        request = self._plan.request
-        return not (request.profile or request.baseline is not None or self._is_explaining or self.is_begun)
+    def explained(self) -> Explained:
+        """What the ledger's lines are made of."""
+        state = self._context.state
+        prices = prices_from_json(state.unit_costs, self._plan.conditions)
+        functions = {profile.condition.condition.key: profile for profile in self.records()}
+        return Explained(prices, state.timed_calls, functions, self._why_none())
 
-    def explain(self) -> None:
-        """Sample the functions of this round, since a ledger's rest is much."""
-        self._is_explaining, self._notes.is_given_up = True, False
-
-    def why_none(self) -> str:
+    def _why_none(self) -> str:
         """Why functions were not sampled for the ledger, and how they can be; empty where they were."""
         if self._found:
             return ""
@@ -102,51 +109,34 @@ class Profiling:
         return "; ".join(why) or "the run had no time to sample functions"
 
     @property
-    def is_begun(self) -> bool:
+    def _is_begun(self) -> bool:
         """Whether there is anything to restore: samples, or why there are none."""
         return bool(self._found or self._notes.cautions or self._notes.lost_passes)
 
-    def gather(
-        self,
-        number: int,
-        twins: Mapping[Condition, tuple[str, Twin]],
-        jobs: Callable[[Condition, int], TrialJob],
-        *,
-        seconds_left: Callable[[], float],
-        watching: Callable[[Twin], AbstractContextManager[None]],
-        is_interrupted: Callable[[], bool],
-        observe: Callable[[Event], None],
-    ) -> None:
-        """Run and sample all twins of a round, one after another, in passes; none where the time is up.
-
-        Args:
-            number: the round's.
-            twins: the round's, each with its name.
-            jobs: the trial that is next for a condition, and the number of its pass; the same for all of a stratum.
-            seconds_left: what is left of the run's time.
-            watching: within what it returns, a Ctrl-C ends the twin's trial.
-            is_interrupted: whether there was a Ctrl-C; then trials that are left are not run.
-            observe: told what happens.
-        """
-        is_first = not self._found
-        if seconds_left() < self.first_seconds or not (is_first or self._affordable(seconds_left(), 0.0)):
+    def collect(self, of: Round) -> None:
+        """Run and sample all twins of a round, one after another, in passes; none where the time is up."""
+        seconds_left = self._context.seconds_left
+        is_first, twins = not self._found, len(of.twins)
+        if seconds_left() < self.first_seconds():
             return
-        if self._is_explaining and seconds_left() < _CLOSING_SECONDS + len(twins) * _AROUND_TRIAL * _TRIAL_SECONDS:
+        if not (is_first or self._affordable(seconds_left(), 0.0)):
+            return
+        if self._is_explaining and seconds_left() < _CLOSING_SECONDS + twins * _AROUND_TRIAL * _TRIAL_SECONDS:
             self._notes.is_given_up = True
             return
         try:
             perf = find_perf()
         except EnvironmentFault as fault:
-            self._give_up(fault, observe)
+            self._give_up(fault)
             return
         perf = dataclasses.replace(perf, looks_at_cpus=perf.looks_at_cpus and not self._notes.follows_threads)
         if self._found and not self._notes.follows_threads and not perf.looks_at_cpus:
-            self._give_up(EnvironmentFault("perf looked at whole CPUs before, and may not now"), observe)
+            self._give_up(EnvironmentFault("perf looked at whole CPUs before, and may not now"))
             return
-        passes = _Passes(self._plan, perf, self.folder, number, twins, watching, is_interrupted, observe)
+        passes = _Passes(self._context, of, perf, self._folder)
         wanted, free, before = 1, 0.0, seconds_left()
-        while len(passes.done) < wanted and not is_interrupted():
-            if not passes.run(wanted, jobs):
+        while len(passes.done) < wanted and not self._context.interruption.requested:
+            if not passes.run(wanted):
                 if passes.fault is None or not passes.perf.looks_at_cpus or not is_first or passes.done:
                     break
                 # What may not, or cannot, be had of whole CPUs may be of threads; both ways in one run compare nothing.
@@ -164,7 +154,7 @@ class Profiling:
         self._spent_seconds += taken - free
         self._notes.pass_seconds = max(self._notes.pass_seconds, taken / max(1, len(passes.done)))
         if passes.fault is not None:
-            self._give_up(passes.fault, observe)
+            self._give_up(passes.fault)
         self._notes.is_given_up = self._notes.is_given_up or self._is_explaining
         self._notes.has_kernel = self._notes.has_kernel and passes.has_kernel
         self._notes.follows_threads = not passes.perf.looks_at_cpus
@@ -186,7 +176,7 @@ class Profiling:
         told = list(self._notes.cautions)
         if self._notes.lost_passes:
             told.append(f"{'CPU profile' if self._found else 'no CPU profile'}: {self._in_lost_passes()}")
-        if self.is_due and not self.is_begun:
+        if not self._notes.is_given_up and not self._is_begun:
             return ("no CPU profile: the run ended before",)
         if self._found and not self._notes.has_kernel:
             told.append(f"CPU profile: {without_kernel()}")
@@ -217,12 +207,12 @@ class Profiling:
         passes = "1 pass, which does" if self._notes.lost_passes == 1 else f"{self._notes.lost_passes} passes, which do"
         return f"perf could not write everything down in {passes} not count"
 
-    def _give_up(self, fault: Exception, observe: Callable[[Event], None]) -> None:
+    def _give_up(self, fault: Exception) -> None:
         self._notes.is_given_up = True
         self._notes.cautions.append(
             f"the CPU profile was cut short: {fault}" if self.records() else f"no CPU profile: {fault}"
         )
-        observe(Phase("profile", self._notes.cautions[-1]))
+        self._context.observe(Phase("profile", self._notes.cautions[-1]))
 
     def _passes_wanted(self, passes: _Passes) -> int:
         """As many a round as give every condition enough samples, over the rounds that a run has at least."""
@@ -244,27 +234,14 @@ class Profiling:
 class _Passes:
     """Passes over all twins, and what they brought."""
 
-    def __init__(
-        self,
-        plan: Plan,
-        perf: Perf,
-        folder: Path,
-        number: int,
-        twins: Mapping[Condition, tuple[str, Twin]],
-        watching: Callable[[Twin], AbstractContextManager[None]],
-        is_interrupted: Callable[[], bool],
-        observe: Callable[[Event], None],
-    ) -> None:
-        self._plan = plan
-        self.perf = perf
+    def __init__(self, context: RunContext, of: Round, perf: Perf, folder: Path) -> None:
+        self._context = context
         self._folder = folder
-        self._round = number
-        self._twins = twins
-        self._watching = watching
-        self._is_interrupted = is_interrupted
-        self._observe = observe
+        self._round = of
+        self.perf = perf
+        plan = context.plan
         self._conditions = [
-            c for c in plan.conditions if c in twins and (c.role not in _NOT_SAMPLED or plan.mix().writes)
+            c for c in plan.conditions if c in of.twins and (c.role not in _NOT_SAMPLED or plan.mix().writes)
         ]
         self._begun = 0
         self.done: list[dict[Condition, tuple[Recording, Measurement]]] = []
@@ -292,24 +269,24 @@ class _Passes:
         self.perf = dataclasses.replace(self.perf, looks_at_cpus=False)
         self.fault = None
 
-    def run(self, of: int, jobs: Callable[[Condition, int], TrialJob]) -> bool:
+    def run(self, of: int) -> bool:
         """One trial on every twin, in a drawn order. Whether all were wholly sampled: half a pass compares nothing.
 
         Args:
             of: how many passes there are to be.
-            jobs: the trial that is next for a condition, and the number of its pass.
         """
-        number = self._begun
+        context, number, in_round = self._context, self._begun, self._round.number
         self._begun += 1
-        order = stream(self._plan.settings.seed, "profile", self._round, number).permutation(len(self._conditions))
+        seed = context.plan.settings.seed
+        order = stream(seed, "profile", in_round, number).permutation(len(self._conditions))
         sampled: dict[Condition, tuple[Recording, Measurement]] = {}
         for done, index in enumerate(order):
-            if self._is_interrupted():
+            if context.interruption.requested:
                 return False
             text = f"functions are sampled, pass {len(self.done) + 1} of {of}"
-            self._observe(Phase("profile", text, done, len(self._conditions)))
+            context.observe(Phase("profile", text, done, len(self._conditions)))
             condition = self._conditions[int(index)]
-            if (found := self._trial(number, condition, jobs(condition, number))) is not None:
+            if (found := self._trial(number, condition)) is not None:
                 sampled[condition] = found
         if self.fault is not None or any(c.role not in _NOT_SAMPLED and c not in sampled for c in self._conditions):
             return False
@@ -319,15 +296,18 @@ class _Passes:
         self.done.append(sampled)
         return True
 
-    def _trial(self, number: int, condition: Condition, job: TrialJob) -> tuple[Recording, Measurement] | None:
+    def _trial(self, number: int, condition: Condition) -> tuple[Recording, Measurement] | None:
         """One trial; None where it was not sampled, perf did not last, or it did not come to its end."""
-        twin = self._twins[condition][1]
+        twin = self._round.twins[condition][1]
+        stream_of = PROFILES + (self._round.number << 8) + number
+        times = longer(self._round.jobs.size.trial_seconds)
+        job = self._round.jobs.in_one_piece(condition, stream_of, times)
         file = self._folder / f"perf-{number}-{self._conditions.index(condition)}.data"
         with ExitStack() as stack:
             stack.callback(self._remove)
             is_sampled = condition.role not in _NOT_SAMPLED and self.fault is None
             sampling = self._attached(twin, file, stack) if is_sampled else None
-            with self._watching(twin):
+            with self._context.interruption.watching(twin):
                 # What comes before the work, a server's start, is in no figure of the run, and is not sampled.
                 measured = twin.trial(job, None if sampling is None else partial(self._begin, sampling))
             if sampling is None or self.fault is not None or measured.stopped_by == "signal":

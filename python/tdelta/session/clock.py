@@ -1,0 +1,115 @@
+"""The time of a sitting, and what ends it before: Ctrl-C, the end of the time, a closed terminal."""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+from tdelta.driver import Twin, signals
+from tdelta.errors import TimeFault
+
+_SOON = 1e-3
+
+
+class Clock:
+    """Wall clock of a sitting, set-up included."""
+
+    def __init__(self, max_seconds: float, now: Callable[[], float] = time.monotonic) -> None:
+        self._now = now
+        self._began = now()
+        self._max_seconds = max_seconds
+
+    def elapsed(self) -> float:
+        """Seconds since the sitting began."""
+        return self._now() - self._began
+
+    def left(self) -> float:
+        """Seconds left, never below 0."""
+        return max(0.0, self._max_seconds - self.elapsed())
+
+    def ring_at_end(self, before_seconds: float = 0.0) -> None:
+        """Have this process get a SIGALRM when the time is up, or so long before; not by a clock of a test's own."""
+        if self._now is time.monotonic and signals.are_ours():
+            signal.setitimer(signal.ITIMER_REAL, max(_SOON, self.left() - before_seconds))
+
+    def never_ring(self) -> None:
+        """Take `ring_at_end` back."""
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+
+    def fault(self) -> TimeFault:
+        """That the time was up before the run could be laid out."""
+        why = "the user's database was not made ready by then"
+        return TimeFault(self._max_seconds, 2 * self._max_seconds, why)
+
+
+class Interruption:
+    """Ctrl-C: until there is something to say, a `KeyboardInterrupt`; from then on, a request that trials see."""
+
+    def __init__(self) -> None:
+        self.requested = False
+        self.is_late = False
+        self.is_out_of_time = False
+        """Whether the time was up with nothing to say yet."""
+
+        self._armed = False
+        self._running: tuple[Twin, ...] = ()
+
+    def arm(self) -> None:
+        """From now on, requests wait for the trial's end."""
+        self._armed = True
+
+    def request(self) -> None:
+        """What the signal handler calls. A second request does not wait."""
+        if not self._armed or self.requested:
+            raise KeyboardInterrupt
+        self.requested = True
+        for twin in self._running:
+            twin.stop()
+
+    def ring(self) -> None:
+        """The time is up: a request, too, unless there was one."""
+        if not self.requested:
+            self.is_late = True
+            self.is_out_of_time = not self._armed
+            self.request()
+
+    @contextmanager
+    def watching(self, *twins: Twin) -> Iterator[None]:
+        """While these twins are under load, a request also stops their trials."""
+        self._running = twins
+        try:
+            yield
+        finally:
+            self._running = ()
+
+
+@contextmanager
+def interruptible(interruption: Interruption, clock: Clock, fault: Callable[[], TimeFault]) -> Iterator[None]:
+    """Turn Ctrl-C, SIGTERM and a closed terminal into a request, or, with nothing to say yet, KeyboardInterrupt.
+
+    The end of the run's time is such a request, too, whatever stage it falls into; with nothing to say, ``fault``.
+    Where signals are not tdelta's, neither: Ctrl-C is then the `KeyboardInterrupt` that Python makes of it, and the
+    time is looked at between stages alone.
+    """
+    if not signals.are_ours():
+        yield
+        return
+
+    def handle(number: int, _frame: FrameType | None) -> None:
+        signals.deliver(interruption.ring if number == signal.SIGALRM else interruption.request)
+
+    before = {number: signal.signal(number, handle) for number in (*signals.ENDING, signal.SIGALRM)}
+    try:
+        clock.ring_at_end()
+        yield
+    except KeyboardInterrupt:
+        if interruption.is_out_of_time:
+            raise fault() from None
+        raise
+    finally:
+        clock.never_ring()
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,63 @@
+"""What is gathered of a run beside its trials, each kind by a collector of its own, in the state of the run.
+
+A collector of rounds has its turn behind the blocks, while nothing is measured: whether it is due, and then all that it
+collects of the round's twins. What it found, and what is to be said of it, is the same in every sitting.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from tdelta.session.collectors.checks import Checks
+from tdelta.session.collectors.profile import CpuProfiles
+from tdelta.session.collectors.search import FileSearch
+from tdelta.session.collectors.timed_calls import TimedCalls
+from tdelta.session.collectors.unit_costs import UnitCosts
+from tdelta.session.context import Ready, Round, RunContext
+
+
+class Collector(Protocol):
+    """One of rounds. ``stage`` names what is void where a server dies meanwhile."""
+
+    stage: str
+
+    def is_due(self) -> bool:
+        """Whether there is something left to collect."""
+
+    def collect(self, of: Round) -> None:
+        """Collect it, of as many twins as there is time for, until there is a Ctrl-C."""
+
+
+class Preferred(Collector, Protocol):
+    """One that goes before a round's later blocks."""
+
+    def first_seconds(self) -> float:
+        """What time is kept for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Collectors:
+    """All of a run: checks of the twins, what is measured of fresh ones, and what is collected behind the blocks."""
+
+    checks: Checks
+    unit_costs: UnitCosts
+    timed_calls: TimedCalls
+    profiles: CpuProfiles
+    search: FileSearch
+
+    @classmethod
+    def of(cls, context: RunContext, ready: Ready, checks: Checks) -> Collectors:
+        """Those of a sitting, with the checks of what was loaded."""
+        calls, profiles = TimedCalls(context, ready), CpuProfiles(context, ready.folder)
+        return cls(checks, UnitCosts(context), calls, profiles, FileSearch(context))
+
+    @property
+    def preferred(self) -> tuple[Preferred, ...]:
+        """Those for which later blocks are left out where time is short."""
+        return self.timed_calls, self.profiles
+
+    @property
+    def behind_blocks(self) -> tuple[Collector, ...]:
+        """Those of rounds, in their order."""
+        return self.timed_calls, self.profiles, self.search

@@ -1,0 +1,80 @@
+"""The search of a run's twins for planted markers: once, behind the blocks of a round, while nothing is measured.
+
+A run that is interrupted before keeps what was searched by then and says so; its next sitting searches all twins again.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+from tdelta.driver import TrialJob
+from tdelta.evidence import Searched, validity, weigh
+from tdelta.records import FileEvidence, Phase, Validity
+from tdelta.session.context import SEARCHES, Round, RunContext, lasting
+from tdelta.session.pace import Stage
+
+_TRIAL_SECONDS = 0.1
+"""The log cannot be reset while markers are held in it, so the trial meanwhile is short."""
+
+_INTERRUPTED = "NOT searched: the run ended before the search"
+
+
+class FileSearch:
+    """What a search of all twins found, whichever sitting made it."""
+
+    stage = "the search of the files"
+
+    def __init__(self, context: RunContext) -> None:
+        self._context = context
+        self._plan = context.plan
+
+    def is_due(self) -> bool:
+        """Whether some twin was not searched yet that every round has."""
+        return self._context.is_search_due
+
+    def collect(self, of: Round) -> None:
+        """Search all twins, one after another, each while it runs a trial that nobody measures or stores.
+
+        As many as there is time for; those that are left are searched in another round.
+        """
+        context, needles = self._context, self._plan.markers().needles
+        began, behind = context.clock.elapsed(), context.pace.behind_blocks(searches=False)
+        for_each = context.pace.of(Stage.SEARCH) / max(1, len(self._plan.instances()))
+        context.state.evidence = {}
+        for done, condition in enumerate(instances := [c for c in context.searchable() if c in of.twins]):
+            if context.interruption.requested or context.clock.left() < for_each + behind:
+                break
+            context.observe(Phase("evidence", "files are searched for planted markers", done, len(instances)))
+            twin = of.twins[condition][1]
+            with context.interruption.watching(twin):
+                job = self._short(of.jobs.next(condition, SEARCHES + of.number))
+                context.state.evidence[condition.key] = twin.evidence(job, needles)
+        if not self.is_due():
+            context.pace.took(Stage.SEARCH, context.clock.elapsed() - began)
+
+    def records(self) -> tuple[FileEvidence, ...]:
+        """What it means, in the design's order."""
+        plan = self._plan
+        evidence, covered = self._context.state.evidence, plan.family.covered
+        searched = self._context.searched()
+        return weigh([Searched(c, evidence[c.key], covered(plan.twin_settings(c, 0))) for c in searched])
+
+    def validity(self) -> tuple[Validity, ...]:
+        """Whether nothing leaks, and whether the search would have seen it."""
+        return validity(self.records(), self._not_searched())
+
+    def _not_searched(self) -> str:
+        searched, searchable = self._context.searched(), self._context.searchable()
+        if searchable and not searched:
+            return _INTERRUPTED
+        if out_of_reach := lasting(self._plan.instances()) - lasting(searchable):
+            return f"{out_of_reach} twins NOT searched: {self._plan.family.unsearched}"
+        twins = lasting(searchable)
+        left = twins - lasting(searched)
+        return f"{left} of {twins} twins NOT searched: the run ended before" if left else ""
+
+    def _short(self, job: TrialJob) -> TrialJob:
+        share = min(1.0, _TRIAL_SECONDS / self._plan.request.trial_seconds)
+        return dataclasses.replace(
+            job, operations=max(1, round(job.operations * share)), slices=1, discard=0, planted=0.0
+        )

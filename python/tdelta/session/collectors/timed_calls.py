@@ -1,0 +1,102 @@
+"""The engine's own calls of its ciphers, timed: trials of instances of their own, behind the blocks of a round.
+
+A preload in the process that encrypts times every call into OpenSSL (``crates/evp-count``), which would be in what is
+measured; so each encrypted condition gets one more instance, warmed up as the round's are, and nothing of its trials
+counts but its calls. What keeps calls from being timed is said in the ledger and ends nothing.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tdelta.driver.evp_calls import Counts, environment, read
+from tdelta.errors import ServerFault, ServerLost, StorageFault, TdeltaError
+from tdelta.inference.ledger import crossed_of
+from tdelta.inference.prices import prices_from_json
+from tdelta.inference.timed import Timed, TimedTrial
+from tdelta.records import Condition, Measurement, Phase
+from tdelta.session.context import Ready, Round, RunContext
+from tdelta.session.pace import SHARE_OF_TIME, TRIALS, Stage, laps_of, timed_conditions
+
+_NO_TIME = f"they would take more than {SHARE_OF_TIME:.0%} of the run's time; give it more with --max-time"
+_LATE = "the run's time was nearly up; give it more with --max-time"
+_NOT_SEEN = "no call of a cipher in OpenSSL's shared library was seen"
+
+
+class TimedCalls:
+    """Timed calls by the condition's key, whichever sitting timed them."""
+
+    stage = "the timed calls"
+
+    def __init__(self, context: RunContext, ready: Ready) -> None:
+        self._context = context
+        self._ready = ready
+        self._plan = context.plan
+        self._found = context.state.timed_calls
+
+    def _left(self) -> list[Condition]:
+        """Conditions whose calls are to be timed, and were not yet."""
+        return [c for c in timed_conditions(self._plan) if c.key not in self._found]
+
+    def is_due(self) -> bool:
+        """Whether some are left."""
+        return bool(self._left())
+
+    def first_seconds(self) -> float:
+        """What it takes to time those that are left."""
+        return 0.0 if self._ready.twins.why_not_timed else self._context.pace.calls(len(self._left()))
+
+    def collect(self, of: Round) -> None:
+        """Time the calls of every condition that is due, each on a fresh instance."""
+        context, twins = self._context, self._ready.twins
+        due, began = self._left(), context.seconds_left()
+        share = SHARE_OF_TIME * self._plan.request.max_seconds
+        for done, condition in enumerate(due):
+            if context.interruption.requested:
+                return
+            if refusal := twins.why_not_timed:
+                self._found[condition.key] = Timed(fault=refusal)
+                continue
+            left, needed = context.seconds_left(), context.pace.of(Stage.TIMING)
+            if left < needed or began - left + needed > share:
+                self._found[condition.key] = Timed(fault=_LATE if left < needed else _NO_TIME)
+                continue
+            context.observe(Phase("timing", "the engine's own calls of its cipher are timed", done, len(due)))
+            counts = self._ready.folder / f"calls-{done}.counts"
+            try:
+                with context.pace.timed(Stage.TIMING):
+                    self._found[condition.key] = self._timed(of, condition, counts)
+            except (StorageFault, ServerFault, ServerLost):
+                raise
+            except TdeltaError as error:
+                self._found[condition.key] = Timed(fault=str(error))
+            finally:
+                counts.unlink(missing_ok=True)
+
+    def _timed(self, of: Round, condition: Condition, counts: Path) -> Timed:
+        context = self._context
+        settings = self._plan.twin_settings(condition, self._ready.data_bytes)
+        twin = self._ready.twins.start(settings, counts.stem, environment(counts))
+        try:
+            laps, trials = laps_of(self._plan, condition), []
+            for number in range(laps + TRIALS):
+                if context.seconds_left() <= 0.0:  # its cache was colder than the round's
+                    return Timed(fault=_LATE)
+                before: list[Counts] = []
+                with context.interruption.watching(twin):
+                    job = of.jobs.of_fresh_instance(condition, number)
+                    measured = twin.trial(job, lambda: before.append(read(counts)))  # noqa: B023
+                if measured.stopped_by == "signal":
+                    return Timed(fault="the run was interrupted")
+                if number >= laps and measured.counted_operations:
+                    trials.append(self._trial(condition, measured, read(counts), before[0]))
+        finally:
+            twin.end()
+        if not any(one.calls for one in trials):
+            return Timed(fault=_NOT_SEEN)
+        return Timed(tuple(trials))
+
+    def _trial(self, condition: Condition, measured: Measurement, after: Counts, before: Counts) -> TimedTrial:
+        prices = prices_from_json(self._context.state.unit_costs, self._plan.conditions).get(condition.key)
+        pages = None if prices is None else crossed_of(measured, prices)
+        return TimedTrial(measured.counted_operations, pages, tuple(after.since(before)))

@@ -1,0 +1,172 @@
+"""What one sitting at a run has at hand, and what a round hands to its collectors."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from tdelta.driver import TrialJob, Twin, Twins
+from tdelta.records import Condition, Event, Role, Trial
+from tdelta.session.clock import Clock, Interruption
+from tdelta.session.pace import Pace
+from tdelta.session.planning import Plan
+from tdelta.session.state import RunState, TrialSize
+from tdelta.session.trial_size import OPERATIONS_APART, discarded, trial_deadline_seconds
+from tdelta.store import Store
+
+Observer: TypeAlias = Callable[[Event], None]
+
+WARM_UPS, SEARCHES, PROFILES, TRACES, TIMED = (1 << bit for bit in range(41, 46))
+"""Where streams of operations begin: of warm-ups, and of trials meanwhile files are searched, functions sampled,
+statements metered one by one, and calls of ciphers timed. Blocks count from 0, and the sizing of trials lies below."""
+
+
+@dataclass(slots=True)
+class RunContext:
+    """One sitting. ``trials`` are all that the run has, without their histograms."""
+
+    plan: Plan
+    store: Store
+    state: RunState
+    observe: Observer
+    clock: Clock
+    pace: Pace
+    trials: list[Trial]
+    interruption: Interruption = field(default_factory=Interruption)
+
+    @classmethod
+    def of(cls, plan: Plan, store: Store, state: RunState, observe: Observer, clock: Clock) -> RunContext:
+        """A sitting that begins, or goes on with what the store has of its run."""
+        trials = list(store.trials(plan.settings.run_id, histograms=False))
+        return cls(plan, store, state, observe, clock, Pace(plan, clock.elapsed), trials)
+
+    @property
+    def run_id(self) -> str:
+        """The run's."""
+        return self.plan.settings.run_id
+
+    def keep_state(self) -> None:
+        """Store what is known by now."""
+        self.state.keep(self.store, self.run_id)
+
+    def keep_trial(self, trial: Trial) -> int:
+        """Store a trial durably; keep it without its histograms. Returns how many there are."""
+        self.store.add_trial(self.run_id, trial)
+        bare = dataclasses.replace(trial.measurement, histograms={})
+        self.trials.append(dataclasses.replace(trial, measurement=bare))
+        return len(self.trials)
+
+    def require_time(self) -> None:
+        """Raise where what is left cannot be done in time, as long as there is nothing else to say."""
+        if not self.trials:
+            self.pace.require(searches=False)
+        self.clock.ring_at_end(self.pace.tidying())
+
+    def searchable(self) -> list[Condition]:
+        """One condition of each instance whose files can be read as they lie on the disk."""
+        plan = self.plan
+        return [c for c in plan.instances() if plan.family.can_be_searched(plan.twin_settings(c, 0))]
+
+    def searched(self) -> list[Condition]:
+        """Those whose files were searched."""
+        return [condition for condition in self.plan.conditions if condition.key in self.state.evidence]
+
+    @property
+    def is_search_due(self) -> bool:
+        """Whether some twin was not searched yet that every round has."""
+        return lasting(self.searched()) < lasting(self.searchable())
+
+    def behind_blocks(self) -> float:
+        """The seconds of what comes behind the last block of a round."""
+        return self.pace.behind_blocks(searches=self.is_search_due)
+
+    def seconds_left(self) -> float:
+        """What is left of the run's time for what is collected behind the blocks; below 0 once it is used up."""
+        return self.clock.left() - self.behind_blocks()
+
+
+def lasting(conditions: Iterable[Condition]) -> int:
+    """How many are in every round; of B/B twins that is searched which takes part in the round of the search."""
+    return sum(condition.role is not Role.BB for condition in conditions)
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """What rounds begin with: the maker of twins, the size of the plain data, of a trial, and the run's folder."""
+
+    twins: Twins[Any]
+    data_bytes: int
+    size: TrialSize
+    folder: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """A round whose blocks are done: its twins, each with its name, and the trials that they may be given."""
+
+    number: int
+    twins: Mapping[Condition, tuple[str, Twin]]
+    jobs: Jobs
+
+
+class Jobs:
+    """The trials that the instances of a round are given. ``:op`` never comes twice on an instance."""
+
+    def __init__(self, plan: Plan, size: TrialSize) -> None:
+        self._plan = plan
+        self.size = size
+        self._given: Counter[Condition] = Counter()
+        """Trials that each condition was given, warm-ups included."""
+
+        self._first_op = {
+            condition: 1 + OPERATIONS_APART * place
+            for conditions in plan.instances().values()
+            for place, condition in enumerate(conditions)
+        }
+
+    def next(self, condition: Condition, stream: int) -> TrialJob:
+        """A condition's next trial; conditions that share an instance count apart."""
+        operations, slices = self.size.operations[condition.stratum], self.size.slices
+        first_op = self._first_op[condition] + operations * self._given[condition]
+        self._given[condition] += 1
+        rate = self.size.rates.get(condition.stratum)
+        return TrialJob(
+            seed=self._plan.settings.seed,
+            stream=stream,
+            operations=operations,
+            first_op=first_op,
+            deadline_seconds=trial_deadline_seconds(self.size.trial_seconds),
+            slices=slices,
+            discard=self._discarded(condition, operations, slices) if rate is None else 0,
+            rate=rate,
+            arrivals=self._plan.request.arrivals,
+            planted=condition.planted or 0.0,
+            trial_seconds=self._plan.request.trial_seconds,
+        )
+
+    def in_one_piece(self, condition: Condition, stream: int, times: int = 1) -> TrialJob:
+        """The next, not cut, with nothing left out; where transactions are its work as long as so many trials."""
+        job = dataclasses.replace(self.next(condition, stream), slices=1, discard=0, step=self._plan.step(condition))
+        if times == 1 or self._plan.work(condition) != "warm" or self._plan.command is not None:
+            return job
+        self._given[condition] += times - 1
+        return dataclasses.replace(
+            job,
+            operations=job.operations * times,
+            deadline_seconds=trial_deadline_seconds(self.size.trial_seconds * times),
+        )
+
+    def of_fresh_instance(self, condition: Condition, nth: int) -> TrialJob:
+        """The ``nth`` trial of an instance beside the round's, in one piece; the round's own are not counted on."""
+        job = self.next(condition, TIMED + nth)
+        self._given[condition] -= 1
+        first_op = self._first_op[condition] + job.operations * nth
+        return dataclasses.replace(job, first_op=first_op, slices=1, discard=0)
+
+    def _discarded(self, condition: Condition, operations: int, slices: int) -> int:
+        """None of a cold trial, which is about its head, nor of one that has one operation."""
+        return 0 if self._plan.work(condition) != "warm" else discarded(self._plan.request, operations, slices)

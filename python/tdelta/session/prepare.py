@@ -1,0 +1,87 @@
+"""All of a run that comes before its first round: data is loaded once for each kind of twin, and trials are sized."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from tdelta.design.layout import PLAIN
+from tdelta.driver import Twins
+from tdelta.errors import ServerLost
+from tdelta.records import Phase
+from tdelta.session.collectors.checks import Checks
+from tdelta.session.collectors.floors import measure_floors
+from tdelta.session.context import Ready, RunContext
+from tdelta.session.pace import Stage
+from tdelta.session.state import TrialSize
+from tdelta.session.trial_size import calibrate
+
+
+def prepare(context: RunContext, twins: Twins[Any], folder: Path, checks: Checks) -> Ready:
+    """Load and compare the rows, see which ciphers are at work, size the trials, and time the ciphers alone.
+
+    Raises:
+        UnsoundTwins: the twins would not hold the same rows.
+        TimeFault: what is left does not fit into the run's time.
+    """
+    data_bytes = _load(context, twins, checks)
+    with context.pace.timed(Stage.OBSERVE):
+        _observe_ciphers(context, twins)
+    context.require_time()
+    size = _size(context, twins, data_bytes, checks)
+    if context.state.floors is None:
+        context.observe(Phase("floor", "what the cipher alone takes for a page"))
+        context.state.floors = measure_floors(context.plan, twins)
+        context.keep_state()
+    context.require_time()
+    return Ready(twins, data_bytes, size, folder)
+
+
+def _load(context: RunContext, twins: Twins[Any], checks: Checks) -> int:
+    """Load every kind of data, compare the rows, and return the size of the plain one."""
+    plan, expected = context.plan, twins.expected_checksums()
+    kinds = plan.load_kinds()
+    data_bytes = 0
+    for number, (kind, condition) in enumerate(kinds.items()):
+        settings = plan.twin_settings(condition, 0)
+        context.observe(Phase("load", plan.family.kind_words(settings), number, len(kinds)))
+        with context.pace.timed(Stage.LOAD):
+            path, sums = twins.load(settings)
+            checks.loaded("/".join(map(str, kind)), sums, expected)
+            checks.ciphered(str(kind[0]), is_encrypted=twins.is_encrypted(path))
+        data_bytes = data_bytes or twins.data_bytes(path)
+        context.require_time()
+    if plan.source is not None:
+        plan.source.let_go()
+    checks.raise_if_rows_differ()
+    return data_bytes
+
+
+def _observe_ciphers(context: RunContext, twins: Twins[Any]) -> None:
+    """What engines really encrypt pages with, in runs of their own, before anything is measured."""
+    plan, found = context.plan, dict[str, str]()
+    if not plan.family.observes_ciphers() or context.state.ciphers is not None:
+        return
+    for condition in plan.load_kinds().values():
+        cipher = str(condition.level("cipher"))
+        if cipher != PLAIN and cipher not in found:
+            context.observe(Phase("observe", f"which cipher {cipher} is in fact"))
+            found[cipher] = twins.observe(plan.twin_settings(condition, 0))
+    context.state.ciphers = found
+    context.keep_state()
+
+
+def _size(context: RunContext, twins: Twins[Any], data_bytes: int, checks: Checks) -> TrialSize:
+    """Find the trial's size, or take the one that an earlier sitting found; a server may be lost once meanwhile."""
+    context.observe(Phase("calibrate", "how many operations fill a trial"))
+    with context.pace.timed(Stage.CALIBRATE):
+        found = context.state.trial_size
+        try:
+            found = found or calibrate(context.plan, twins, data_bytes)
+        except ServerLost as loss:
+            checks.lost(0, "calibration", loss.said)
+            found = calibrate(context.plan, twins, data_bytes)
+    context.pace.filled(found.trial_seconds)
+    context.state.trial_size = found
+    context.keep_state()
+    return found

@@ -1,0 +1,283 @@
+"""A run from its first file to its answer.
+
+The stages, in order: make room, load each kind of file once and compare the rows, find how many operations fill a
+trial, then rounds of fresh twins until the answer is precise enough or the time is up. Every block is stored before
+the next one starts, so whatever ends a run, what it measured stays and `resume` goes on behind it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from tdelta.design import fresh_seed
+from tdelta.driver import MakeTwins, TwinFolder, Twins, signals, sweep
+from tdelta.errors import StorageFault, TdeltaError, TimeFault, UsageError
+from tdelta.inference import enough, gate_answered, judge, look
+from tdelta.measure import library_versions, machine_facts
+from tdelta.records import Look, Phase, RunPlanned, RunResult
+from tdelta.session.answer import Ending, assemble
+from tdelta.session.calibrated import key_of, with_calibration
+from tdelta.session.clock import Clock, Interruption, interruptible
+from tdelta.session.collectors import Collectors
+from tdelta.session.collectors.checks import Checks
+from tdelta.session.context import Observer, Ready, RunContext
+from tdelta.session.ground import grounded
+from tdelta.session.pace import Stage
+from tdelta.session.planning import Plan, plan, request_from_json
+from tdelta.session.preflight import check_room, time_caution, with_bb_twin
+from tdelta.session.prepare import prepare
+from tdelta.session.request import RunRequest
+from tdelta.session.rounds import RoundRunner
+from tdelta.session.state import RunState
+from tdelta.store import RunStatus, Store
+
+
+def conduct(
+    request: RunRequest,
+    observer: Observer,
+    *,
+    make_twins: MakeTwins | None = None,
+    now: Callable[[], float] = time.monotonic,
+) -> RunResult:
+    """Run what was asked, from the set-up to the verdict, and keep it in the store.
+
+    Ctrl-C during trials ends the run with what is known so far (``interrupted`` in the result).
+
+    Args:
+        request: what was asked.
+        observer: told what happens.
+        make_twins: makes the run's twins in the engine's place; `tdelta.driver.fake` has some for tests.
+        now: the clock, seconds.
+
+    Raises:
+        UsageError: what was asked cannot be done.
+        TimeFault: not even one short round fits into the run's time, as was estimated, or as it turned out to be.
+        EnvironmentFault: the machine cannot do it (no room, not writable, no engine).
+        StoreError: the store cannot be used.
+        KeyboardInterrupt: before there was anything to say.
+    """
+    clock = Clock(request.max_seconds, now)
+    request = dataclasses.replace(request, seed=fresh_seed() if request.seed is None else request.seed)
+    with Store.open(request.store) as store, interruptible(Interruption(), clock, clock.fault):
+        run_id = store.fresh_run_id()
+        with _forgotten(store, run_id), grounded(request, run_id, observer) as ground:
+            made = with_bb_twin(plan(request, run_id, ground.source, ground.servers))
+            _make_room(made, clock)
+            machine, versions = machine_facts(made.base), library_versions() | made.family.versions()
+            key = key_of(made, machine)
+            made = with_calibration(made, key, store)
+            store.create_run(made.settings, machine, versions)
+            state = RunState(key=key)
+            _keep_work(made, store, state)
+            with ground.entered():
+                return _sit(RunContext.of(made, store, state, observer, clock), make_twins)
+
+
+def resume(
+    run_id: str,
+    store_path: Path | None,
+    observer: Observer,
+    *,
+    make_twins: MakeTwins | None = None,
+    now: Callable[[], float] = time.monotonic,
+) -> RunResult:
+    """Complete a run that was cut short: same settings and seed, fresh twins, the next rounds.
+
+    Trials that are stored count; a block that was cut short stays in the store and out of the verdict.
+
+    Args:
+        run_id: the run, or the beginning of its id, or ``last``.
+        store_path: the store, or None for the default one.
+        observer: told what happens.
+        make_twins: as for `conduct`.
+        now: as for `conduct`.
+
+    Raises:
+        UnknownName: there is no such run.
+        UsageError: it is complete, or its workload or the library under test has changed since.
+    """
+    with Store.open(store_path, must_exist=True) as store:
+        found = store.resolve(run_id)
+        if store.status(found) is RunStatus.DONE:
+            raise UsageError(f"run {found} is complete: `tdelta show {found}` repeats its answer")
+        settings = store.settings(found)
+        request = request_from_json(settings.options)
+        _require_same_versions(found, store.versions(found))
+        clock = Clock(request.max_seconds, now)
+        with interruptible(Interruption(), clock, clock.fault), grounded(request, found, observer) as ground:
+            made = dataclasses.replace(plan(request, found, ground.source, ground.servers), settings=settings)
+            state = RunState.of(store, found)
+            if state.fingerprint not in (None, made.fingerprint()):
+                changed = "workload" if ground.source is None else "database or its workload"
+                raise UsageError(f"run {found}: its {changed} has changed since it began; start a new run")
+            _require_same_library(found, state.library, made.family.identity())
+            _keep_work(made, store, state)  # a run that was killed at once has none yet
+            _make_room(made, clock)
+            with ground.entered():
+                return _sit(RunContext.of(made, store, state, observer, clock), make_twins)
+
+
+@contextmanager
+def _forgotten(store: Store, run_id: str) -> Iterator[None]:
+    """Keep nothing of a run whose time turned out to be too short for any trial."""
+    try:
+        yield
+    except TimeFault:
+        store.forget(run_id)
+        raise
+
+
+def _keep_work(plan: Plan, store: Store, state: RunState) -> None:
+    """What the run does, by its digest, and with what; on a user's database in full, since it may be a proposal."""
+    state.fingerprint, state.library = plan.fingerprint(), plan.family.identity()
+    state.database = None if plan.source is None else plan.source.as_json()
+    state.keep(store, plan.settings.run_id)
+
+
+def _require_same_versions(run_id: str, before: Mapping[str, str]) -> None:
+    """Trials under another library would be compared with these as if nothing had changed."""
+    now = library_versions()
+    changed = [f"{name} {before.get(name)} → {now.get(name)}" for name in now if before.get(name) != now[name]]
+    if changed:
+        raise UsageError(f"run {run_id}: versions have changed since it began ({', '.join(changed)}); start a new run")
+
+
+def _require_same_library(run_id: str, before: str | None, now: str) -> None:
+    """A run without that fact was killed at once, or is of a version that knew one library only."""
+    if before not in (None, now):
+        raise UsageError(f"run {run_id}: the library under test was {before}, and is now {now}; start a new run")
+
+
+def _make_room(plan: Plan, clock: Clock) -> None:
+    """Remove what killed runs left, then see that there is room, and make the folder."""
+    sweep(plan.base)
+    check_room(plan, clock.elapsed())
+    try:
+        plan.base.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StorageFault(f"cannot make {plan.base}: {error.strerror}; choose another folder with --dir") from error
+
+
+def _sit(context: RunContext, make_twins: MakeTwins | None) -> RunResult:
+    """One sitting: prepare, rounds, judge. Whatever ends it, the store says how far the run came."""
+    plan, run_id = context.plan, context.run_id
+    short = time_caution(plan, context.clock.elapsed())
+    _announce(context, short)
+    with ExitStack() as stack:
+        stack.enter_context(interruptible(context.interruption, context.clock, context.pace.fault))
+        with signals.held():  # or a Ctrl-C could leave a folder that nobody owns
+            # Refuses a run that another process is at.
+            folder = stack.enter_context(TwinFolder(plan.base, run_id))
+        context.store.set_status(run_id, RunStatus.RUNNING)
+        try:
+            with _twins(plan, folder, make_twins) as twins:
+                checks = Checks(plan, context.state)
+                ready = prepare(context, twins, folder.path, checks)
+                collectors = Collectors.of(context, ready, checks)
+                context.interruption.arm()
+                stopped_by = _rounds(context, RoundRunner(context, ready, collectors))
+            return _answer(context, ready, collectors, stopped_by, short)
+        except BaseException as error:
+            status = RunStatus.INTERRUPTED if isinstance(error, KeyboardInterrupt) else RunStatus.FAILED
+            with suppress(TdeltaError):  # a store that is full must not hide what went wrong
+                context.store.set_status(run_id, status)
+            raise
+
+
+def _announce(context: RunContext, short: str | None) -> None:
+    plan, request = context.plan, context.plan.request
+    planned = RunPlanned(
+        settings=plan.settings,
+        blocks_per_round=request.blocks_per_round,
+        rounds_min=request.min_rounds,
+        trial_seconds=request.trial_seconds,
+        deadline_seconds=request.max_seconds,
+        directory=str(plan.base),
+    )
+    context.observe(planned)
+    if short is not None:
+        context.observe(Phase("time", short))
+
+
+@contextmanager
+def _twins(plan: Plan, folder: TwinFolder, make_twins: MakeTwins | None) -> Iterator[Twins[Any]]:
+    """The maker of twins, until the end of the block."""
+    job, mix = plan.load_job(), plan.mix()
+    if make_twins is None:
+        twins = plan.family.make_twins(folder, job, mix)
+    else:
+        twins = make_twins(plan.family.engine, folder, job, mix)
+    try:
+        yield twins
+    finally:
+        twins.end()
+
+
+def _rounds(context: RunContext, runner: RoundRunner) -> str:
+    """Rounds until the answer is precise enough, the rounds are used up, or the time is. Returns which."""
+    trials, clock = context.trials, context.clock
+    done = _whole_rounds(context)
+    number = max((trial.round for trial in trials), default=-1) + 1
+    block = max((trial.block for trial in trials), default=-1) + 1
+    longest = 0.0
+    # An earlier sitting may have come to the end of its rounds, and died before it could say so.
+    ended = _why_to_stop(context, number - 1, done, 0.0) if done else None
+    while ended is None:
+        began = clock.elapsed()
+        block = runner.run(number, block)
+        context.keep_state()
+        longest = max(longest, clock.elapsed() - began - runner.extra_seconds)
+        done, number = done + (runner.loss is None), number + 1
+        if runner.loss is not None and not trials:
+            # There is nothing to say yet: what was lost is raised where there is no time to make up for it.
+            if context.interruption.requested or clock.left() < longest + context.pace.closing():
+                raise runner.loss
+            continue
+        # fewer rounds than were asked for are worse than a short one: luck of layout differs between rounds
+        needed = runner.shortest_seconds() if done < context.plan.request.min_rounds else longest
+        ended = _why_to_stop(context, number - 1, done, needed)
+    return ended
+
+
+def _whole_rounds(context: RunContext) -> int:
+    """Rounds of earlier sittings that came to their end."""
+    in_round = Counter(trial.round for trial in context.trials)
+    return sum(count >= context.plan.trials_in(number) for number, count in in_round.items())
+
+
+def _why_to_stop(context: RunContext, number: int, done: int, needed: float) -> str | None:
+    """Look at what is known after ``done`` rounds, where another needs so many seconds: why to stop, if so."""
+    if context.interruption.requested:
+        return "time" if context.interruption.is_late else "interrupt"
+    request, settings, pace = context.plan.request, context.plan.settings, context.pace
+    with pace.timed(Stage.LOOK):
+        looks = look(context.trials, settings)
+    precise = enough(looks, budget=request.budget, rounds_done=done, first_look=request.min_rounds)
+    if precise and request.budget is not None:
+        precise = gate_answered(context.trials, settings)
+    used_up = request.max_rounds is not None and done >= request.max_rounds
+    late = context.clock.left() < needed + pace.closing()
+    context.observe(Look(number, looks, context.clock.left(), precise or used_up or late))
+    return "precision" if precise else "rounds" if used_up else "time" if late else None
+
+
+def _answer(context: RunContext, ready: Ready, collectors: Collectors, stopped_by: str, short: str | None) -> RunResult:
+    """The verdict on what there is, stored; a run that was interrupted can be resumed all the same."""
+    interruption, store, elapsed = context.interruption, context.store, context.clock.elapsed()
+    context.observe(Phase("judge"))
+    if not context.trials:
+        raise KeyboardInterrupt
+    if short is not None and stopped_by == "time":
+        context.plan = dataclasses.replace(context.plan, cautions=(*context.plan.cautions, short))
+    ending = Ending(stopped_by, interruption.requested and not interruption.is_late, elapsed)
+    result = assemble(context, ready, collectors, judge(context.trials, context.plan.settings), ending)
+    store.finish(context.run_id, result)
+    if ending.interrupted:
+        store.set_status(context.run_id, RunStatus.INTERRUPTED)
+    return result
