@@ -10,16 +10,16 @@ from pathlib import Path
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tdelta.driver.outside import Connection, Work, parse_load
-from tdelta.driver.outside.anycommand import AnyCommand
-from tdelta.driver.outside.command import PLACEHOLDERS, expand
-from tdelta.driver.outside.pgbench import Pgbench
-from tdelta.driver.outside.results import Finished
-from tdelta.driver.outside.sysbench import Sysbench
-from tdelta.driver.outside.tools import Asked
+from tdelta.driver.load_command import Connection, Work, parse_load
+from tdelta.driver.load_command.anycommand import AnyCommand
+from tdelta.driver.load_command.command import PLACEHOLDERS, expand
+from tdelta.driver.load_command.pgbench import Pgbench
+from tdelta.driver.load_command.results import Finished
+from tdelta.driver.load_command.sysbench import Sysbench
+from tdelta.driver.load_command.tools import Asked
 from tdelta.errors import LoadCommandError, LoadFault
 
-OUTPUTS = Path(__file__).parents[1] / "unit" / "driver" / "outside" / "outputs"
+OUTPUTS = Path(__file__).parents[1] / "unit" / "driver" / "load_command" / "outputs"
 REPORTS = tuple(path.read_text() for path in sorted(OUTPUTS.glob("*.txt")))
 LOGS = tuple(path.read_text() for path in sorted(OUTPUTS.glob("*.log.*")))
 OPTIONS = (

@@ -6,10 +6,10 @@ import sys
 import pytest
 
 import tdelta.driver
-import tdelta.driver.outside
+import tdelta.driver.load_command
 import tdelta.measure
 
-PACKAGES = (tdelta.driver, tdelta.driver.outside, tdelta.measure)
+PACKAGES = (tdelta.driver, tdelta.driver.load_command, tdelta.measure)
 FOR_MANY = ("tdelta.records", "tdelta.evidence", "tdelta.inference", "tdelta.workloads", "numpy", "sqlglot")
 """What only those need who plan, judge or search; ``tdelta.records`` alone takes as long as all a worker needs."""
 
@@ -27,7 +27,7 @@ def test_every_name_of_a_package_is_found(package: object) -> None:
     [
         "tdelta.driver.worker",
         "tdelta.driver.servers.supervisor",
-        "tdelta.driver.outside.supervisor",
+        "tdelta.driver.load_command.supervisor",
         "tdelta.measure.floor_worker",
     ],
 )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from tdelta.driver.outside.command import LoadCommand
+from tdelta.driver.load_command.command import LoadCommand
 from tdelta.engines.sqlite.conversion import Layout
 
 _SECOND_NS = 1_000_000_000

@@ -16,7 +16,7 @@ from tdelta.design import drawn_twin, fresh_seed, lay_out, parse_level, with_bb_
 from tdelta.design.layout import PLAIN
 from tdelta.driver import AnyJob, LoadJob, Mix, with_markers
 from tdelta.driver.jobs import REBUILD, STEPS, Steps
-from tdelta.driver.outside.command import LoadCommand
+from tdelta.driver.load_command.command import LoadCommand
 from tdelta.engines.dsn import parse_dsn
 from tdelta.engines.registry import dialects
 from tdelta.engines.sqlite.libraries import WHEELS

@@ -17,7 +17,7 @@ from temporaries import temporary_files_in
 
 from tdelta import _native
 from tdelta.driver import Worker
-from tdelta.driver.outside import Connection, OutsideLoad, Work, parse_load, run, with_server
+from tdelta.driver.load_command import CommandLoad, Connection, Work, parse_load, run, with_server
 from tdelta.errors import LoadFault, TdeltaError
 from tdelta.measure.children import die_with_parent
 
@@ -116,7 +116,7 @@ def test_what_the_server_used_meanwhile_is_added(server: Server, tmp_path: Path)
     counted = (
         "SELECT 'inserted', variable_value FROM information_schema.global_status WHERE variable_name = 'HANDLER_WRITE'"
     )
-    with Worker() as worker, OutsideLoad(command, connection, tmp_path) as load:
+    with Worker() as worker, CommandLoad(command, connection, tmp_path) as load:
         worker.ask("connect", options={**options, "database": "tdelta"}, connections=1)
         worker.ask("observe", observed={"watch": [server.pid], "counters": [counted]})
         worker.ask("begin_outside")
@@ -184,9 +184,9 @@ def test_a_wrong_password_is_told_in_the_servers_words_and_not_repeated(server: 
     assert "wr0ng" not in str(caught.value)
 
 
-def load_that_goes_on(server: Server, parent: Path) -> OutsideLoad:
+def load_that_goes_on(server: Server, parent: Path) -> CommandLoad:
     command = parse_load(f"sysbench oltp_point_select {TABLES} --time=300 run", "mysql")
-    load = OutsideLoad(command, server.connection, parent)
+    load = CommandLoad(command, server.connection, parent)
     load.begin(WORK, 300.0)
     assert eventually(lambda: is_connected(server))
     return load

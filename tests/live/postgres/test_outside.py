@@ -17,7 +17,7 @@ import pytest
 from sqlite.running import require
 
 from tdelta import _native
-from tdelta.driver.outside import Connection, OutsideLoad, Work, parse_load, run
+from tdelta.driver.load_command import CommandLoad, Connection, Work, parse_load, run
 from tdelta.errors import LoadFault
 from tdelta.measure.children import die_with_parent
 
@@ -183,8 +183,8 @@ def test_a_wrong_password_is_told_in_the_servers_words_and_not_asked_for(server:
     assert "wr0ng" not in str(caught.value)
 
 
-def load_that_goes_on(server: Server, parent: Path) -> OutsideLoad:
-    load = OutsideLoad(parse_load("pgbench -n -S -T 300", "postgres"), server.connection, parent)
+def load_that_goes_on(server: Server, parent: Path) -> CommandLoad:
+    load = CommandLoad(parse_load("pgbench -n -S -T 300", "postgres"), server.connection, parent)
     load.begin(WORK, 300.0)
     assert eventually(lambda: connections(server, "AND query LIKE 'SELECT abalance%'") == WORK.threads)
     return load

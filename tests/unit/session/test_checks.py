@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from tdelta.driver.outside.command import LoadCommand, parse_load
+from tdelta.driver.load_command.command import LoadCommand, parse_load
 from tdelta.records import CheckState, Measurement, SpanTotals, Trial
 from tdelta.session import RunRequest, plan
 from tdelta.session.collectors.checks import IN_FORCE, SAME_WORK, Checks

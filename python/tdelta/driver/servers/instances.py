@@ -18,9 +18,9 @@ from typing import Any
 from tdelta.design import stream
 from tdelta.driver.answers import checksums, measurement, raise_failed, traced
 from tdelta.driver.jobs import TRACE, Mix, TrialJob
-from tdelta.driver.outside.command import Work
-from tdelta.driver.outside.connections import Connection
-from tdelta.driver.outside.trial import OutsideLoad, with_server
+from tdelta.driver.load_command.command import Work
+from tdelta.driver.load_command.connections import Connection
+from tdelta.driver.load_command.trial import CommandLoad, with_server
 from tdelta.driver.proof import CipherProof
 from tdelta.driver.protocol import Checksums, Tables
 from tdelta.driver.servers.exposure import ServerExposure
@@ -112,11 +112,11 @@ class ServerTwin:
         self._owns_instance = owns_instance
         self._is_stopped = False
         self._worker = Worker()
-        self._command: OutsideLoad | None = None
+        self._command: CommandLoad | None = None
         try:
             if mix.command is not None:
                 place, options = instance.recipe.place, {**instance.recipe.connect, "database": DATABASE}
-                self._command = OutsideLoad(mix.command, Connection.from_options(options), place.folder)
+                self._command = CommandLoad(mix.command, Connection.from_options(options), place.folder)
             with instance.at_work():
                 self._connect()
         except BaseException:
@@ -279,7 +279,7 @@ class ServerTwin:
         seconds = job.deadline_seconds + _GRACE_SECONDS
         return traced(self._worker.ask("trace", seconds=seconds, trial=job.as_json(), tracing=order))
 
-    def _commanded(self, command: OutsideLoad, job: TrialJob) -> Measurement:
+    def _commanded(self, command: CommandLoad, job: TrialJob) -> Measurement:
         """One run of the user's command, with what the server used meanwhile."""
         work = Work(self._settings.threads, job.operations, job.trial_seconds, _load_seed(job))
         self._worker.ask("begin_outside")

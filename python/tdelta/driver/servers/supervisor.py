@@ -1,103 +1,40 @@
 """The process that stands between tdelta and one private server: starts it, freezes it, and never leaves it behind.
 
-Orders come as JSON lines on standard input, answers leave as JSON lines on a duplicate of standard output. The end of
-the input means that tdelta is gone, by whatever signal: then the server's whole tree is thawed and killed, its mounts
-are undone, its folders removed, and the process ends. Ctrl-C and its like are not for it. Should the supervisor itself
-be killed, the kernel kills the server with it. Started as ``python -m tdelta.driver.servers.supervisor``.
-
-It has one thread and never waits without watching its input.
+See `tdelta.driver.supervising`. At the end of its input the server's whole tree is thawed and killed, its mounts are
+undone, its folders removed. Started as ``python -m tdelta.driver.servers.supervisor``.
 """
 
 from __future__ import annotations
 
 import contextlib
-import json
 import os
-import select
 import signal
 import subprocess
-import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from tdelta.driver.files import is_of_a_run, remove_abandoned
 from tdelta.driver.servers import tree
 from tdelta.driver.servers.ground import Ground, waits_for_room
-from tdelta.driver.servers.launching import IGNORED, adopt_orphans, launch
 from tdelta.driver.servers.mounts import is_mounted, unmount
 from tdelta.driver.servers.recipes import from_json
+from tdelta.driver.supervising import Failed, Host, Input, Order, launch, supervise
 from tdelta.engines.servers import Command, Mount, Recipe
-from tdelta.measure.space import raise_open_files
-
-Order = dict[str, Any]
+from tdelta.measure.aes import OPENSSL_VARIABLE
 
 _BREATH_SECONDS = 0.1
 """For how long a frozen server is thawed now and then: its clocks are served then, and it uses next to no CPU."""
 
-_TICK_SECONDS = 0.01
+_LOOK_AGAIN_SECONDS = 0.01
 _MOUNT_SECONDS = 30.0
 _FREEZE_SECONDS = 20.0
 _KILL_SECONDS = 30.0
-_INPUT = 0
 
 
-class ParentGone(Exception):
-    """The input has ended."""
-
-
-class Failed(Exception):
-    """An order that could not be carried out: ``kind`` is for programs."""
-
-    def __init__(self, kind: str, message: str) -> None:
-        super().__init__(message)
-        self.kind = kind
-
-
-class Input:
-    """Lines of orders, read without ever blocking past a time limit."""
-
-    def __init__(self, descriptor: int = _INPUT) -> None:
-        self._descriptor = descriptor
-        self._buffer = b""
-
-    def line(self, seconds: float | None) -> bytes | None:
-        """The next line; None if there is none within ``seconds`` (None: wait for it)."""
-        while b"\n" not in self._buffer:
-            if not self._read(seconds):
-                return None
-        line, _, self._buffer = self._buffer.partition(b"\n")
-        return line
-
-    def wait(self, done: Callable[[], bool], seconds: float) -> bool:
-        """Wait until something is done, but no longer than ``seconds``; returns whether it is.
-
-        Raises:
-            ParentGone: the input ended meanwhile.
-        """
-        give_up = time.monotonic() + seconds
-        while not done():
-            if time.monotonic() > give_up:
-                return False
-            self._read(_TICK_SECONDS)
-        return True
-
-    def _read(self, seconds: float | None) -> bool:
-        if not select.select([self._descriptor], [], [], seconds)[0]:
-            return False
-        chunk = os.read(self._descriptor, 1 << 16)
-        if not chunk:
-            raise ParentGone
-        self._buffer += chunk
-        return True
-
-
-class Host:
+class ServerHost(Host):
     """The state of one supervisor: its recipe, once it has one, and the processes it started."""
 
     def __init__(self, orders: Input) -> None:
-        self._orders = orders
+        super().__init__(orders)
         self._recipe: Recipe | None = None
         self._ground: Ground | None = None
         self._run_folder: Path | None = None
@@ -106,16 +43,6 @@ class Host:
         self._server: subprocess.Popen[bytes] | None = None
         self._mount: subprocess.Popen[bytes] | None = None
         self._is_frozen = False
-
-    def answer(self, order: Order) -> Order:
-        """Carry out one order. What fails becomes ``{"error": [kind, message]}``."""
-        try:
-            handler: Callable[[Order], Order] = getattr(self, f"do_{order['do']}")
-            return {"ok": handler(order)}
-        except Failed as error:
-            return {"error": [error.kind, str(error)]}
-        except OSError as error:
-            return {"error": ["storage", f"{error.filename or 'a server'}: {error.strerror}"]}
 
     def do_adopt(self, order: Order) -> Order:
         """Take charge of a server's folders: make them and write its files, readable by their owner only."""
@@ -230,8 +157,18 @@ class Host:
 
     def _launch(self, command: Command) -> subprocess.Popen[bytes]:
         place = self._adopted().place
+        environment = {name: value for name, value in os.environ.items() if name != OPENSSL_VARIABLE}
         try:
-            return launch(command, place.log, place.folder, self._environment)
+            with place.log.open("ab") as log:
+                return launch(
+                    command.argv,
+                    environment | dict(command.environment) | self._environment,
+                    log,
+                    log,
+                    folder=place.folder,
+                    secret=command.secret,
+                    leaves_root=command.as_user,
+                )
         except OSError as error:
             raise Failed("server", f"{command.argv[0]} cannot be started: {error.strerror}") from error
 
@@ -287,7 +224,7 @@ class Host:
         while tree.living(os.getpid(), self._mount_pids()):
             for pid in tree.living(os.getpid(), self._mount_pids()):
                 os.kill(pid, signal.SIGKILL)
-            self._orders.wait(self._is_quiet, _TICK_SECONDS)
+            self._orders.wait(self._is_quiet, _LOOK_AGAIN_SECONDS)
         self._is_frozen = False
 
     def _mount_pids(self) -> tuple[int, ...]:
@@ -297,34 +234,6 @@ class Host:
         return tuple(process.pid for process in (self._server, self._mount) if process is not None)
 
 
-def serve(host: Host, orders: Input, answer: Callable[[str], object]) -> None:
-    """Carry out orders until the input ends, and keep a frozen server's heart beating."""
-    while True:
-        line = orders.line(host.patience())
-        if line is None:
-            host.breathe()
-            continue
-        answer(json.dumps(host.answer(json.loads(line))) + "\n")
-
-
-def main() -> None:
-    """Serve until tdelta is gone."""
-    for number in IGNORED:
-        signal.signal(number, signal.SIG_IGN)
-    os.umask(0o077)
-    raise_open_files()
-    adopt_orphans()
-    answers = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8", buffering=1)
-    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
-    orders = Input()
-    host = Host(orders)
-    try:
-        serve(host, orders, answers.write)
-    except (ParentGone, BrokenPipeError):
-        pass
-    finally:
-        host.end()
-
-
 if __name__ == "__main__":
-    main()
+    os.umask(0o077)
+    supervise(ServerHost)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from tdelta.driver import AnyJob, Mix, TwinFolder
 from tdelta.driver.duckdb.twins import DuckdbTwins
-from tdelta.driver.outside.command import LoadCommand
+from tdelta.driver.load_command.command import LoadCommand
 from tdelta.engines.duckdb.engine import DuckdbEngine, DuckdbSettings
 from tdelta.errors import UsageError
 from tdelta.evidence import FileClass

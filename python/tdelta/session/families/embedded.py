@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from tdelta.driver import AnyJob, Mix, SqliteTwins, TwinFolder
-from tdelta.driver.outside.command import LoadCommand
+from tdelta.driver.load_command.command import LoadCommand
 from tdelta.engines.sqlite.engine import SqliteEngine, TwinSettings
 from tdelta.engines.sqlite.profile import PROFILE
 from tdelta.errors import UsageError

@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tdelta.driver import AnyJob, LoadJob, Mix, TwinFolder
-from tdelta.driver.outside.command import LoadCommand
+from tdelta.driver.load_command.command import LoadCommand
 from tdelta.driver.servers.own_twins import (
     BASELINE_PLACE,
     ENCRYPTED_PLACE,

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from tdelta.driver import AnyJob, Mix, TwinFolder, Twins
-from tdelta.driver.outside.command import LoadCommand
+from tdelta.driver.load_command.command import LoadCommand
 from tdelta.evidence import FileClass
 from tdelta.inference.traces import Nearest
 from tdelta.records import Condition, Level

@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from tdelta.driver import AnyJob, Mix, TwinFolder
-from tdelta.driver.outside.command import LoadCommand, parse_load
+from tdelta.driver.load_command.command import LoadCommand, parse_load
 from tdelta.driver.servers.twins import ServerTwins
 from tdelta.engines.registry import profile
 from tdelta.engines.servers import PLAIN_SCOPE, ServerEngine, ServerSettings

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path, PurePath
 
-from tdelta.driver.outside.connections import POSTGRES, Connection
-from tdelta.driver.outside.results import (
+from tdelta.driver.load_command.connections import POSTGRES, Connection
+from tdelta.driver.load_command.results import (
     Finished,
     LoadResult,
     TimesSeen,
@@ -26,7 +26,7 @@ from tdelta.driver.outside.results import (
     totals_of,
     unreadable,
 )
-from tdelta.driver.outside.tools import TIMED_CAUTION, Amount, Asked, Filled, threads_fault
+from tdelta.driver.load_command.tools import TIMED_CAUTION, Amount, Asked, Filled, threads_fault
 from tdelta.records import SpanTotals
 
 _SHORT = "ib:c:CdD:f:F:h:I:j:lL:M:nNp:P:qrR:s:St:T:U:vV?"
@@ -111,7 +111,7 @@ class _Given:
 
 
 class Pgbench:
-    """The tool; see `tdelta.driver.outside.tools.Tool`."""
+    """The tool; see `tdelta.driver.load_command.tools.Tool`."""
 
     name = "pgbench"
     install = "install the package postgresql-contrib, or add PostgreSQL's own bin folder to PATH"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tdelta.driver.outside import PLACEHOLDERS, parse_load
+from tdelta.driver.load_command import PLACEHOLDERS, parse_load
 
 PAGE = (Path(__file__).parents[4] / "docs/load-command.md").read_text(encoding="utf-8")
 EXAMPLES = re.findall(r"```sh\n(.*?)```", PAGE, re.DOTALL)[0].splitlines()

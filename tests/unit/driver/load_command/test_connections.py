@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tdelta.driver.outside import Connection
-from tdelta.driver.outside.connections import inherited_environment, write_passfile
+from tdelta.driver.load_command import Connection
+from tdelta.driver.load_command.connections import inherited_environment, write_passfile
 
 from .recorded import MYSQL, POSTGRES
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tdelta.driver.outside import Amount, Connection, Work, parse_load
-from tdelta.driver.outside.command import expand
+from tdelta.driver.load_command import Amount, Connection, Work, parse_load
+from tdelta.driver.load_command.command import expand
 from tdelta.errors import LoadCommandError
 
 from .recorded import MYSQL, POSTGRES

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tdelta.driver.outside import Connection
+from tdelta.driver.load_command import Connection
 
 OUTPUTS = Path(__file__).parent / "outputs"
 MYSQL = Connection("mysql", "tdelta", "tdelta", socket=Path("/run/twin/server.sock"), password="s3cret")  # noqa: S106

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from tdelta import _native
-from tdelta.driver.outside.anycommand import AnyCommand
-from tdelta.driver.outside.pgbench import Pgbench
-from tdelta.driver.outside.results import Finished
-from tdelta.driver.outside.sysbench import Sysbench
+from tdelta.driver.load_command.anycommand import AnyCommand
+from tdelta.driver.load_command.pgbench import Pgbench
+from tdelta.driver.load_command.results import Finished
+from tdelta.driver.load_command.sysbench import Sysbench
 from tdelta.errors import LoadFault
 from tdelta.records import SpanTotals
 

@@ -15,9 +15,9 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 
-from tdelta.driver.outside.anycommand import TOOLS, AnyCommand
-from tdelta.driver.outside.connections import MYSQL, Connection
-from tdelta.driver.outside.tools import Amount, Asked, Filled, Tool
+from tdelta.driver.load_command.anycommand import TOOLS, AnyCommand
+from tdelta.driver.load_command.connections import MYSQL, Connection
+from tdelta.driver.load_command.tools import Amount, Asked, Filled, Tool
 from tdelta.errors import LoadCommandError
 
 PLACEHOLDERS: Mapping[str, str] = {

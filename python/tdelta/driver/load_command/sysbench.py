@@ -12,9 +12,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 
-from tdelta.driver.outside.connections import MYSQL, Connection
-from tdelta.driver.outside.results import Finished, LoadResult, histograms_of, number, only_seen, unreadable
-from tdelta.driver.outside.tools import TIMED_CAUTION, Amount, Asked, Filled, threads_fault
+from tdelta.driver.load_command.connections import MYSQL, Connection
+from tdelta.driver.load_command.results import Finished, LoadResult, histograms_of, number, only_seen, unreadable
+from tdelta.driver.load_command.tools import TIMED_CAUTION, Amount, Asked, Filled, threads_fault
 from tdelta.records import SpanTotals
 
 _DRIVERS = {MYSQL: "mysql", "postgres": "pgsql"}
@@ -60,7 +60,7 @@ class _Given:
 
 
 class Sysbench:
-    """The tool; see `tdelta.driver.outside.tools.Tool`."""
+    """The tool; see `tdelta.driver.load_command.tools.Tool`."""
 
     name = "sysbench"
     install = "install the package sysbench"

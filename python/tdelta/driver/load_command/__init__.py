@@ -1,6 +1,6 @@
 """Any command as the load (``--load 'sysbench oltp_read_only run'``).
 
-`parse_load` reads and checks the user's words once. For each twin `OutsideLoad` fills in its connection, runs the
+`parse_load` reads and checks the user's words once. For each twin `CommandLoad` fills in its connection, runs the
 command as a trial and reads what it reports; one file for each tool whose options and reports are known (`sysbench`,
 `pgbench`), and one for every other command.
 """
@@ -8,10 +8,10 @@ command as a trial and reads what it reports; one file for each tool whose optio
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tdelta.driver.outside.command import PLACEHOLDERS, LoadCommand, Work, parse_load
-    from tdelta.driver.outside.connections import Connection
-    from tdelta.driver.outside.tools import Amount
-    from tdelta.driver.outside.trial import OutsideLoad, run, with_server
+    from tdelta.driver.load_command.command import PLACEHOLDERS, LoadCommand, Work, parse_load
+    from tdelta.driver.load_command.connections import Connection
+    from tdelta.driver.load_command.tools import Amount
+    from tdelta.driver.load_command.trial import CommandLoad, run, with_server
 else:
     from tdelta.lazily import found_in
 
@@ -20,15 +20,15 @@ else:
         command=("PLACEHOLDERS", "LoadCommand", "Work", "parse_load"),
         connections=("Connection",),
         tools=("Amount",),
-        trial=("OutsideLoad", "run", "with_server"),
+        trial=("CommandLoad", "run", "with_server"),
     )
 
 __all__ = [
     "PLACEHOLDERS",
     "Amount",
+    "CommandLoad",
     "Connection",
     "LoadCommand",
-    "OutsideLoad",
     "Work",
     "parse_load",
     "run",

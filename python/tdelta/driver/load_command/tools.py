@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol
 
-from tdelta.driver.outside.connections import Connection
-from tdelta.driver.outside.results import Finished, LoadResult
+from tdelta.driver.load_command.connections import Connection
+from tdelta.driver.load_command.results import Finished, LoadResult
 
 
 class Amount(StrEnum):

@@ -7,11 +7,11 @@ import re
 from collections.abc import Sequence
 from pathlib import PurePath
 
-from tdelta.driver.outside.connections import MYSQL, Connection
-from tdelta.driver.outside.pgbench import Pgbench
-from tdelta.driver.outside.results import Finished, LoadResult, histograms_of, unreadable
-from tdelta.driver.outside.sysbench import Sysbench
-from tdelta.driver.outside.tools import TIMED_CAUTION, Amount, Asked, Filled, Tool
+from tdelta.driver.load_command.connections import MYSQL, Connection
+from tdelta.driver.load_command.pgbench import Pgbench
+from tdelta.driver.load_command.results import Finished, LoadResult, histograms_of, unreadable
+from tdelta.driver.load_command.sysbench import Sysbench
+from tdelta.driver.load_command.tools import TIMED_CAUTION, Amount, Asked, Filled, Tool
 from tdelta.records import SpanTotals
 
 TOOLS: tuple[Tool, ...] = (Sysbench(), Pgbench())
@@ -26,7 +26,7 @@ _MARKS = {"{operations}": Amount.ASKED, "{operations_per_thread}": Amount.ASKED,
 
 
 class AnyCommand:
-    """The tool that knows nothing; see `tdelta.driver.outside.tools.Tool`.
+    """The tool that knows nothing; see `tdelta.driver.load_command.tools.Tool`.
 
     Args:
         program: the command's first word.

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tdelta.driver.outside import Connection, OutsideLoad, Work, parse_load, run
+from tdelta.driver.load_command import CommandLoad, Connection, Work, parse_load, run
 from tdelta.errors import LoadFault, WorkerFault
 from tdelta.records import Measurement
 
@@ -90,7 +90,7 @@ def test_a_command_gets_password_and_place_unseen(tmp_path: Path) -> None:
 
 
 def test_the_supervisor_knows_no_password_from_its_arguments_or_environment(tmp_path: Path) -> None:
-    with OutsideLoad(parse_load("sleep 0.01", "mysql"), MYSQL, tmp_path) as load:
+    with CommandLoad(parse_load("sleep 0.01", "mysql"), MYSQL, tmp_path) as load:
         load.trial(WORK, 30.0)
         seen = [Path(f"/proc/{load.pid}/{name}").read_bytes() for name in ("cmdline", "environ")]
     assert not any(b"s3cret" in text for text in seen)
@@ -105,7 +105,7 @@ def test_a_command_that_prints_the_password_does_not_bring_it_into_a_message(tmp
 
 
 def test_one_load_runs_many_trials_and_leaves_no_file(tmp_path: Path) -> None:
-    with OutsideLoad(parse_load("sh -c 'echo {operations} > {log}.x'", "mysql"), MYSQL, tmp_path) as load:
+    with CommandLoad(parse_load("sh -c 'echo {operations} > {log}.x'", "mysql"), MYSQL, tmp_path) as load:
         for _ in range(3):
             assert load.trial(WORK, 30.0).operations == 1
             assert [path.name for path in next(iter(tmp_path.iterdir())).iterdir()] == ["passfile"]
@@ -143,7 +143,7 @@ def test_a_command_that_ends_before_what_it_started_is_a_fault_and_that_is_ended
 
 def test_a_stop_ends_everything_that_the_command_started(tmp_path: Path, sleepers: tuple[str, Path]) -> None:
     text, pids = sleepers
-    with OutsideLoad(parse_load(text, "mysql"), MYSQL, tmp_path) as load:
+    with CommandLoad(parse_load(text, "mysql"), MYSQL, tmp_path) as load:
         load.begin(WORK, 300.0)
         started = pids_in(pids, 3)
         load.stop()
@@ -154,14 +154,14 @@ def test_a_stop_ends_everything_that_the_command_started(tmp_path: Path, sleeper
 
 
 def test_a_stop_between_trials_does_not_stop_the_next(tmp_path: Path) -> None:
-    with OutsideLoad(parse_load("sleep 0.01", "mysql"), MYSQL, tmp_path) as load:
+    with CommandLoad(parse_load("sleep 0.01", "mysql"), MYSQL, tmp_path) as load:
         load.stop()
         assert load.trial(WORK, 30.0).stopped_by == "count"
 
 
 def test_the_end_of_the_block_ends_a_trial_that_runs(tmp_path: Path, sleepers: tuple[str, Path]) -> None:
     text, pids = sleepers
-    with OutsideLoad(parse_load(text, "mysql"), MYSQL, tmp_path) as load:
+    with CommandLoad(parse_load(text, "mysql"), MYSQL, tmp_path) as load:
         load.begin(WORK, 300.0)
         started = pids_in(pids, 3)
     assert not any(is_running(pid) for pid in started)
@@ -172,7 +172,7 @@ def test_a_killed_tdelta_leaves_no_process_and_no_folder(tmp_path: Path, sleeper
     text, pids = sleepers
     program = (
         "from pathlib import Path\n"
-        "from tdelta.driver.outside import Connection, Work, parse_load, run\n"
+        "from tdelta.driver.load_command import Connection, Work, parse_load, run\n"
         f"run(parse_load({text!r}, 'mysql'), Connection('mysql', 'me', 'db'), Work(1, 1, 1.0, 1),"
         f" parent=Path({str(tmp_path)!r}), deadline_seconds=300.0)\n"
     )
@@ -187,11 +187,11 @@ def test_a_killed_tdelta_leaves_no_process_and_no_folder(tmp_path: Path, sleeper
 
 
 def test_a_supervisor_that_is_killed_takes_the_command_with_it(tmp_path: Path) -> None:
-    with OutsideLoad(parse_load(f"sh -c 'echo $$ >{tmp_path}/pids; exec sleep 300'", "mysql"), MYSQL, tmp_path) as load:
+    with CommandLoad(parse_load(f"sh -c 'echo $$ >{tmp_path}/pids; exec sleep 300'", "mysql"), MYSQL, tmp_path) as load:
         load.begin(WORK, 300.0)
         (pid,) = pids_in(tmp_path / "pids", 1)
         os.kill(load.pid, signal.SIGKILL)
-        with pytest.raises(WorkerFault, match="ended from outside"):
+        with pytest.raises(WorkerFault, match="killed from outside"):
             load.answer()
         assert eventually(lambda: not is_running(pid))
 
@@ -204,12 +204,12 @@ def test_output_beyond_all_bounds_is_read_from_its_end(tmp_path: Path) -> None:
 def test_a_load_that_cannot_reach_its_server_as_asked_is_refused_before_anything_starts(tmp_path: Path) -> None:
     there = Connection("mysql", "me", "db", host="db.example")
     with pytest.raises(LoadFault, match="socket"):
-        OutsideLoad(parse_load("echo {socket}", "mysql"), there, tmp_path)
+        CommandLoad(parse_load("echo {socket}", "mysql"), there, tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_trial_can_be_stopped_from_a_signals_handler(tmp_path: Path) -> None:
-    with OutsideLoad(parse_load("sleep 300", "postgres"), POSTGRES, tmp_path) as load:
+    with CommandLoad(parse_load("sleep 300", "postgres"), POSTGRES, tmp_path) as load:
         timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGUSR1))
         before = signal.signal(signal.SIGUSR1, lambda *_: load.stop())
         try:

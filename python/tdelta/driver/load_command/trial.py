@@ -1,18 +1,15 @@
 """A load command as a trial: run on one twin, accounted for, its results read.
 
-The command's processes are a supervisor's (`tdelta.driver.outside.supervisor`), so that none of them outlives tdelta.
-Its CPU, with that of everything that it started, is the client's: what the server used is the caller's to add.
+The command runs below a supervisor (`tdelta.driver.load_command.supervisor`), so that none of it outlives tdelta. Its
+CPU, with that of everything that it started, is the client's: what the server used is the caller's to add.
 """
 
 from __future__ import annotations
 
 import contextlib
 import dataclasses
-import json
 import os
 import shutil
-import subprocess
-import sys
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -20,21 +17,30 @@ from types import TracebackType
 from typing import Any
 
 from tdelta.driver import signals
-from tdelta.driver.outside.command import LOG_NAME, LoadCommand, Work, passfile
-from tdelta.driver.outside.connections import Connection, inherited_environment, write_passfile
-from tdelta.driver.outside.results import Finished
+from tdelta.driver.load_command.command import LOG_NAME, LoadCommand, Work, passfile
+from tdelta.driver.load_command.connections import Connection, inherited_environment, write_passfile
+from tdelta.driver.load_command.results import Finished
 from tdelta.errors import LoadFault, WorkerFault
-from tdelta.measure.children import ready
+from tdelta.measure.children import Child, Refusal
 from tdelta.measure.standstill import in_words
 from tdelta.records import Measurement
 
 _GRACE_SECONDS = 60.0
 _END_SECONDS = 20.0
 _MOST_OUTPUT_BYTES = 8 << 20
-_SUPERVISOR = Path(__file__).with_name("supervisor.py")
 
 
-class OutsideLoad:
+class _Supervisor(Child):
+    """The process that runs the commands. It inherits nothing secret: a command's variables reach it by its input."""
+
+    called = "a load command's supervisor"
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__("tdelta.driver.load_command.supervisor", os.environ)
+        self.send("keep", folder=str(folder))
+
+
+class CommandLoad:
     """One twin's side of trials by a load command. Use as a context manager, or call `end`.
 
     Args:
@@ -57,18 +63,17 @@ class OutsideLoad:
         self._password = connection.password
         self._connection = connection
         self._folder = Path(tempfile.mkdtemp(prefix="load-", dir=parent))
-        self._supervisor: subprocess.Popen[bytes] | None = None
+        self._deadline_seconds = 0.0
         try:
             write_passfile(connection, passfile(self._folder))
-            # It inherits nothing secret: the command's own variables reach it through its standard input.
-            self._supervisor = _start_supervisor(self._folder)
+            self._supervisor = _Supervisor(self._folder)
         except BaseException:
-            self.end()
+            shutil.rmtree(self._folder, ignore_errors=True)
             raise
         own = connection.environment(passfile(self._folder))
         self._environment = inherited_environment() | dict(environment or {}) | own
 
-    def __enter__(self) -> OutsideLoad:
+    def __enter__(self) -> CommandLoad:
         return self
 
     def __exit__(
@@ -79,25 +84,23 @@ class OutsideLoad:
     @property
     def pid(self) -> int:
         """The supervisor's process id."""
-        return self._running.pid
+        return self._supervisor.pid
 
     def trial(self, work: Work, deadline_seconds: float) -> Measurement:
         """Run the command once and wait for it; raises as `answer` does."""
         self.begin(work, deadline_seconds)
-        if not ready([self], deadline_seconds + _GRACE_SECONDS):
-            raise WorkerFault(f"a load command's supervisor did not answer within {deadline_seconds:.0f} s")
         return self.answer()
 
     def fileno(self) -> int:
         """The descriptor on which the answer arrives, for `ready`."""
-        assert self._running.stdout is not None  # noqa: S101 - opened as a pipe
-        return self._running.stdout.fileno()
+        return self._supervisor.fileno()
 
     def begin(self, work: Work, deadline_seconds: float) -> None:
         """Start the command and do not wait; `answer` has what came of it."""
         self._remove_logs()
+        self._deadline_seconds = deadline_seconds
         self._send(
-            do="run",
+            "run",
             argv=self._command.argv(self._connection, work, self._folder),
             environment=self._environment,
             out=str(self._folder / "out"),
@@ -112,46 +115,29 @@ class OutsideLoad:
             LoadFault: it could not be started, failed, took too long, left processes behind, or said nothing useful.
             WorkerFault: the supervisor was ended from outside.
         """
-        assert self._running.stdout is not None  # noqa: S101 - opened as a pipe
-        line = self._running.stdout.readline()
-        if not line:
-            raise WorkerFault(
-                "a load command's supervisor was ended from outside (`dmesg` tells whether memory ran out)"
-            )
+        name = self._command.tool.name
         try:
-            return self._measurement(json.loads(line))
+            return self._measurement(self._supervisor.answer(self._deadline_seconds + _GRACE_SECONDS), name)
+        except Refusal as error:
+            raise LoadFault(f"load command {name}: {error}: it {error.kind}") from error
         finally:
             self._remove_logs()
 
     def stop(self) -> None:
         """Have the command end now, by its process group."""
         with contextlib.suppress(WorkerFault):
-            self._send(do="stop")
+            self._send("stop")
 
     def end(self) -> None:
         """End the command, if it runs, and the supervisor; remove the folder."""
-        if self._supervisor is not None:
-            _end_supervisor(self._supervisor)
+        self._supervisor.close(_END_SECONDS)
         shutil.rmtree(self._folder, ignore_errors=True)
 
-    @property
-    def _running(self) -> subprocess.Popen[bytes]:
-        assert self._supervisor is not None  # noqa: S101 - set unless the constructor raised
-        return self._supervisor
+    def _send(self, do: str, **order: object) -> None:
+        with signals.held():  # its handler sends, too: a stop must not land within this line
+            self._supervisor.send(do, **order)
 
-    def _send(self, **order: object) -> None:
-        assert self._running.stdin is not None  # noqa: S101 - opened as a pipe
-        try:
-            with signals.held():  # its handler sends, too: a stop must not land within this line
-                self._running.stdin.write(json.dumps(order).encode() + b"\n")
-                self._running.stdin.flush()
-        except OSError as error:
-            raise WorkerFault("a load command's supervisor is gone: it was ended from outside") from error
-
-    def _measurement(self, answer: Mapping[str, Any]) -> Measurement:
-        name = self._command.tool.name
-        if "cannot_start" in answer:
-            raise LoadFault(f"load command {name}: {answer['cannot_start']}: it cannot be started")
+    def _measurement(self, answer: Mapping[str, Any], name: str) -> Measurement:
         cpu = {f"client_{part}": answer[part] for part in ("cpu_user_seconds", "cpu_system_seconds")}
         if answer["ended_by"] == "stop":
             return Measurement(0, answer["elapsed_ns"], {}, {}, stopped_by="signal", **cpu)
@@ -196,8 +182,8 @@ def run(
     deadline_seconds: float,
     environment: Mapping[str, str] | None = None,
 ) -> Measurement:
-    """Run a load command once on one twin; see `OutsideLoad`."""
-    with OutsideLoad(command, connection, parent, environment) as load:
+    """Run a load command once on one twin; see `CommandLoad`."""
+    with CommandLoad(command, connection, parent, environment) as load:
         return load.trial(work, deadline_seconds)
 
 
@@ -212,28 +198,6 @@ def with_server(measured: Measurement, used: Mapping[str, Any]) -> Measurement:
         standstill=in_words(used["standstill"], "a worker process"),
         **used["usage"],
     )
-
-
-def _start_supervisor(folder: Path) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(
-        [sys.executable, "-I", "-S", str(_SUPERVISOR), str(folder)],  # needs no package, so it starts at once
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        start_new_session=True,  # Ctrl-C is the parent's to handle
-    )
-
-
-def _end_supervisor(supervisor: subprocess.Popen[bytes]) -> None:
-    """Close its input, at which it kills what it runs and goes; only if it does not, kill it."""
-    for pipe in (supervisor.stdin, supervisor.stdout):
-        if pipe is not None:
-            with contextlib.suppress(OSError):
-                pipe.close()
-    try:
-        supervisor.wait(_END_SECONDS)
-    except subprocess.TimeoutExpired:
-        supervisor.kill()
-        supervisor.wait()
 
 
 def _fault(answer: Mapping[str, Any], name: str) -> str | None:

@@ -1,0 +1,113 @@
+"""The process between tdelta and a load command: runs it, accounts for all of its processes, leaves none of them.
+
+See `tdelta.driver.supervising`. The end of the input, however tdelta came to its end, kills what runs and removes the
+private folder. Started as ``python -m tdelta.driver.load_command.supervisor``.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import select
+import shutil
+import signal
+import time
+from pathlib import Path
+
+from tdelta.driver.servers import tree
+from tdelta.driver.supervising import Failed, Host, Input, Order, launch, supervise
+from tdelta.measure.procfs import read_text
+
+_POLITE_SECONDS = 2.0
+_LINGER_SECONDS = 1.0
+_POLL_SECONDS = 0.01
+_KILL_SECONDS = 30.0
+
+
+class CommandHost(Host):
+    """One load command at a time."""
+
+    def __init__(self, orders: Input) -> None:
+        super().__init__(orders)
+        self._folder: Path | None = None
+
+    def do_keep(self, order: Order) -> None:
+        """Take charge of a private folder; there is no answer to it."""
+        self._folder = Path(order["folder"])
+
+    def do_stop(self, _order: Order) -> None:
+        """Nothing: between trials there is nothing to stop, and one that runs takes any order for a stop."""
+
+    def do_run(self, order: Order) -> Order:
+        """Run one command until it ends, or is told to, or its time is over; nothing of it runs any more afterwards."""
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        with Path(order["out"]).open("wb") as out, Path(order["err"]).open("wb") as err:
+            began_ns = time.monotonic_ns()
+            try:
+                process = launch(tuple(order["argv"]), order["environment"], out, err)
+            except OSError as error:
+                raise Failed("cannot be started", f"{error.strerror or error}") from error
+        ended_by = self._wait(process.pid, order["deadline_seconds"])
+        elapsed_ns = time.monotonic_ns() - began_ns
+        status = process.wait()
+        left = _linger() if ended_by == "itself" else []
+        _kill_all()
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return {
+            "status": status,
+            "ended_by": ended_by,
+            "elapsed_ns": elapsed_ns,
+            "cpu_user_seconds": after.ru_utime - before.ru_utime,
+            "cpu_system_seconds": after.ru_stime - before.ru_stime,
+            "left": left,
+        }
+
+    def _wait(self, pid: int, seconds: float) -> str:
+        """Wait for the command's end and say what brought it about: ``itself``, ``stop`` or ``deadline``.
+
+        The command is not reaped here, so that its process group is certain to be its own whenever it is signalled.
+
+        Raises:
+            ParentGone: the input ended meanwhile; the command is killed then.
+        """
+        ending = os.pidfd_open(pid)
+        try:
+            ready = select.select([ending, self._orders.descriptor], [], [], 0.0 if self._orders.has_line else seconds)[
+                0
+            ]
+            if ending in ready:
+                return "itself"
+            is_told = bool(ready) or self._orders.has_line
+            if is_told:
+                self._orders.line(None)
+            os.killpg(pid, signal.SIGTERM)
+            select.select([ending], [], [], _POLITE_SECONDS)
+            os.killpg(pid, signal.SIGKILL)
+            select.select([ending], [], [])
+            return "stop" if is_told else "deadline"
+        finally:
+            os.close(ending)
+
+    def end(self) -> None:
+        """Kill what runs, and remove the folder."""
+        _kill_all()
+        if self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def _linger() -> list[str]:
+    """Give what the command started a moment to end by itself. Returns the names of what then still runs."""
+    give_up = time.monotonic() + _LINGER_SECONDS
+    while (found := tree.living(os.getpid())) and time.monotonic() < give_up:
+        time.sleep(_POLL_SECONDS)
+    return sorted((read_text(Path(f"/proc/{pid}/comm")) or "?").strip() for pid in found)
+
+
+def _kill_all() -> None:
+    """Kill whatever is below this process, and collect all of it, so that its CPU time is counted."""
+    tree.kill(os.getpid(), _KILL_SECONDS)
+    tree.reap(())
+
+
+if __name__ == "__main__":
+    supervise(CommandHost)
