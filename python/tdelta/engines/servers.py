@@ -12,9 +12,10 @@ import signal
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from tdelta.workloads.dialect import Dialect
+if TYPE_CHECKING:
+    from tdelta.workloads.dialect import Dialect
 
 PLAIN_SCOPE = "none"
 """The scope of a twin without a cipher."""
