@@ -13,7 +13,9 @@ from tdelta.driver.servers.exposure import ServerExposure
 from tdelta.driver.workers import Worker
 from tdelta.engines.registry import profile
 from tdelta.engines.servers import DATABASE, ServerEngine, ServerSettings
-from tdelta.evidence import EXPOSURES, Markers, Searched, ServerFiles, covered, weigh
+from tdelta.engines.shared.promises import covered
+from tdelta.engines.shared.server_files import ServerFiles
+from tdelta.evidence import Markers, Searched, weigh
 from tdelta.records import Condition, EvidenceState, FileEvidence, Role
 
 MARKERS = Markers.drawn(20)
@@ -81,14 +83,15 @@ def searched(engine: ServerEngine, folder: Path, scope: str) -> Searched:
     with running(engine, folder / scope, settings) as server, asking(server) as connection:
         for sql in MARKERS.table_sql(profile(kind).dialect):
             connection.run(sql)
-        files = ServerFiles(kind, server.recipe.place, server.pids, server.recipe.mount)
-        exposure = ServerExposure(EXPOSURES[kind], lambda: Asking(server), files, MARKERS.needles)
+        files = ServerFiles(engine.evidence.files, server.recipe.place, server.pids, server.recipe.mount)
+        exposure = ServerExposure(engine.evidence.plan, lambda: Asking(server), files, MARKERS.needles)
         with exposure.under_way():
             exposure.look()
         exposure.look_afterwards()
         _, counts = connection.rows("SELECT COUNT(*) FROM tdelta_marker")
     assert counts == [["512"]]
-    covers = covered(engine.binary, settings, is_folder_encrypted=server.recipe.mount is not None)
+    parts, mount = engine.evidence.parts_of(engine.binary.product), server.recipe.mount
+    covers = covered(parts, settings, is_folder_encrypted=mount is not None)
     return Searched(condition(scope), exposure.found(), covers)
 
 

@@ -14,7 +14,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # a supervisor, which imports this module, has no use for them
+    from tdelta.engines.shared.evidence import ServerEvidence
+    from tdelta.engines.shared.settling import Settling
     from tdelta.workloads.dialect import Dialect
 
 PLAIN_SCOPE = "none"
@@ -179,20 +181,6 @@ class ServerCipher:
 
 
 @dataclass(frozen=True, slots=True)
-class Settling:
-    """What brings a server to rest after a trial, so that the next twin's trial does not pay for this one.
-
-    ``statements`` are run, then ``query`` until its first value is at most ``at_most`` (None: no waiting), no longer
-    than ``seconds``.
-    """
-
-    statements: tuple[str, ...] = ()
-    query: str | None = None
-    at_most: int = 0
-    seconds: float = 30.0
-
-
-@dataclass(frozen=True, slots=True)
 class Footprint:
     """What a server takes before it holds any data, measured (docs/engines).
 
@@ -261,6 +249,10 @@ class ServerEngine(Protocol):
     @property
     def dialect(self) -> Dialect:
         """Whose SQL it speaks."""
+
+    @property
+    def evidence(self) -> ServerEvidence:
+        """How its files are searched."""
 
     @property
     def ciphers(self) -> Mapping[str, ServerCipher]:

@@ -9,38 +9,24 @@ plaintext is shown only where a marker is known to be in the rows.
 """
 
 from tdelta.evidence.classes import FileClass, file_class
-from tdelta.evidence.duckdb_files import duckdb_file_class, duckdb_files
-from tdelta.evidence.exposures import EXPOSURES, ExposurePlan, Step
 from tdelta.evidence.markers import COLUMNS, TABLE, Markers, table_sql
-from tdelta.evidence.promises import covered
 from tdelta.evidence.search import Found, TwinFile, files_of, merged, search
-from tdelta.evidence.server_classes import server_file_class
-from tdelta.evidence.server_files import ServerFiles, condensed
 from tdelta.evidence.weighing import FINDS, NO_MARKER, Searched, validity, weigh
 
 __all__ = [
     "COLUMNS",
-    "EXPOSURES",
     "FINDS",
     "NO_MARKER",
     "TABLE",
-    "ExposurePlan",
     "FileClass",
     "Found",
     "Markers",
     "Searched",
-    "ServerFiles",
-    "Step",
     "TwinFile",
-    "condensed",
-    "covered",
-    "duckdb_file_class",
-    "duckdb_files",
     "file_class",
     "files_of",
     "merged",
     "search",
-    "server_file_class",
     "table_sql",
     "validity",
     "weigh",

@@ -18,7 +18,8 @@ from pathlib import Path
 
 from tdelta.driver.looking import Looks
 from tdelta.driver.workers import Worker
-from tdelta.evidence import TABLE, FileClass, Found, TwinFile, duckdb_files
+from tdelta.engines.duckdb.files import duckdb_files
+from tdelta.evidence import TABLE, FileClass, Found, TwinFile
 from tdelta.evidence.markers import MARKER_BYTES, MARKER_ROWS
 
 _LOOK_SECONDS = 600.0

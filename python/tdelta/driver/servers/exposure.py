@@ -1,7 +1,8 @@
 """Marker rows on their way through every kind of file a server has, and the search of all its files meanwhile.
 
-What is done is data (`tdelta.evidence.exposures`); this carries it out: each connection that a plan names is opened at
-its first statement, a statement that is to be held runs in a thread, and everything the server has is searched.
+What is done is data (`tdelta.engines.shared.exposures`); this carries it out: each connection that a plan names is
+opened at its first statement, a statement that is to be held runs in a thread, and everything the server has is
+searched.
 """
 
 from __future__ import annotations
@@ -12,8 +13,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Protocol
 
+from tdelta.engines.shared.exposures import ExposurePlan, Step
+from tdelta.engines.shared.server_files import ServerFiles, condensed
 from tdelta.errors import TdeltaError, WorkerFault
-from tdelta.evidence import ExposurePlan, Found, ServerFiles, Step, condensed, merged, search
+from tdelta.evidence import Found, merged, search
 
 _HOLD_SECONDS = 120.0
 _POLL_SECONDS = 0.05

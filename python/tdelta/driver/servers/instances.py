@@ -30,8 +30,9 @@ from tdelta.driver.servers.whole import work_of
 from tdelta.driver.steps import STEP_SECONDS, client_step
 from tdelta.driver.workers import Worker
 from tdelta.engines.servers import DATABASE, PriceSql, Recipe, ServerEngine, ServerSettings
+from tdelta.engines.shared.server_files import ServerFiles
 from tdelta.errors import TdeltaError
-from tdelta.evidence import EXPOSURES, Found, ServerFiles
+from tdelta.evidence import Found
 from tdelta.evidence.plans import plans_of, sampled
 from tdelta.measure.aes import PreloadMode
 from tdelta.measure.caches import empty_page_cache
@@ -231,10 +232,10 @@ class ServerTwin:
             TdeltaError: a statement failed; the message is the server's.
         """
         instance = self.instance
-        kind, recipe = instance.engine.binary.kind, instance.recipe
-        files = ServerFiles(kind, recipe.place, instance.server.pids, recipe.mount)
+        evidence, recipe = instance.engine.evidence, instance.recipe
+        files = ServerFiles(evidence.files, recipe.place, instance.server.pids, recipe.mount)
         options = {**recipe.connect, "database": DATABASE}
-        exposure = ServerExposure(EXPOSURES[kind], lambda: Asking(options), files, needles)
+        exposure = ServerExposure(evidence.plan, lambda: Asking(options), files, needles)
         with self._connected():
             with exposure.under_way():
                 self._worker.send("trial", trial=job.as_json(), checkpoint=False)

@@ -26,9 +26,10 @@ from tdelta.driver.servers.server import Keeper, Server
 from tdelta.driver.servers.whole import WholeTrials
 from tdelta.driver.workers import Worker
 from tdelta.engines.servers import DATABASE, Place, Recipe, ServerEngine, ServerSettings
+from tdelta.engines.shared.mysql_evidence import CHANGE_SQL
+from tdelta.engines.shared.server_files import ServerFiles
 from tdelta.errors import TdeltaError
-from tdelta.evidence import TABLE, FileClass, ServerFiles, search
-from tdelta.evidence.exposures import CHANGE_SQL
+from tdelta.evidence import TABLE, FileClass, search
 from tdelta.measure.aes import CryptoKind, hidden_environment
 
 _START_SECONDS = 120.0
@@ -98,7 +99,7 @@ class ServerTwins(WholeTrials):
         if not self._engine.can_be_searched(load.settings):
             return load.settings.is_encrypted
         recipe = load.recipe
-        files = ServerFiles(self._engine.binary.kind, recipe.place, tuple, recipe.mount)
+        files = ServerFiles(self._engine.evidence.files, recipe.place, tuple, recipe.mount)
         tables = [file for file in files.stored() if file.file_class in (FileClass.TABLES, FileClass.OTHER)]
         return not any(found.markers_found for found in search(tables, self._needles()))
 

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from tdelta.engines.mariadb.evidence import EVIDENCE
 from tdelta.engines.mariadb.profile import PROFILE
 from tdelta.engines.servers import (
     DATABASE,
@@ -23,7 +24,6 @@ from tdelta.engines.servers import (
     Recipe,
     ServerCipher,
     ServerSettings,
-    Settling,
     Tracing,
 )
 from tdelta.engines.shared.mysql_family import (
@@ -47,6 +47,7 @@ from tdelta.engines.shared.mysql_family import (
     variables,
     wanted_switches,
 )
+from tdelta.engines.shared.settling import Settling
 from tdelta.errors import UnknownName
 
 _PLAIN = "none"
@@ -140,6 +141,7 @@ class MariadbEngine(MysqlFamily):
 
     name = "mariadb"
     dialect = PROFILE.dialect
+    evidence = EVIDENCE
     crypto = "openssl"
     ciphers = _CIPHERS
     scopes = (PLAIN_SCOPE, "data", "+log", "+temp", "+binlog", "all")

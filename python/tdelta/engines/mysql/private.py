@@ -15,6 +15,7 @@ import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from tdelta.engines.mysql.evidence import EVIDENCE
 from tdelta.engines.mysql.profile import PROFILE
 from tdelta.engines.servers import (
     DATABASE,
@@ -27,7 +28,6 @@ from tdelta.engines.servers import (
     ServerBinary,
     ServerCipher,
     ServerSettings,
-    Settling,
     Tracing,
 )
 from tdelta.engines.shared.mysql_family import (
@@ -51,6 +51,7 @@ from tdelta.engines.shared.mysql_family import (
     variables,
     wanted_switches,
 )
+from tdelta.engines.shared.settling import Settling
 
 PERCONA = "Percona Server"
 
@@ -120,6 +121,7 @@ class MysqlEngine(MysqlFamily):
 
     name = "mysql"
     dialect = PROFILE.dialect
+    evidence = EVIDENCE
     crypto = "openssl"
     ciphers = _CIPHERS
     own_facts = (

@@ -16,6 +16,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from tdelta.engines.postgres.evidence import EVIDENCE
 from tdelta.engines.postgres.profile import PROFILE
 from tdelta.engines.postgres.protection import Protection
 from tdelta.engines.servers import (
@@ -29,9 +30,10 @@ from tdelta.engines.servers import (
     ServerBinary,
     ServerCipher,
     ServerSettings,
-    Settling,
     Tracing,
 )
+from tdelta.engines.shared.evidence import ServerEvidence
+from tdelta.engines.shared.settling import Settling
 from tdelta.workloads.dialect import Dialect
 
 _PORT = 5432
@@ -108,6 +110,11 @@ class PostgresEngine:
     def name(self) -> str:
         """The engine's name."""
         return "postgres"
+
+    @property
+    def evidence(self) -> ServerEvidence:
+        """How its files are searched."""
+        return EVIDENCE
 
     @property
     def dialect(self) -> Dialect:

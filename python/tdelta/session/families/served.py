@@ -11,8 +11,9 @@ from tdelta.driver.load_command.command import LoadCommand, parse_load
 from tdelta.driver.servers.twins import ServerTwins
 from tdelta.engines.registry import profile
 from tdelta.engines.servers import PLAIN_SCOPE, ServerEngine, ServerSettings
+from tdelta.engines.shared.promises import covered
 from tdelta.errors import UnknownName, UsageError
-from tdelta.evidence import FileClass, covered
+from tdelta.evidence import FileClass
 from tdelta.inference.traces import Nearest
 from tdelta.measure.aes import CryptoKind
 from tdelta.records import Condition, Level
@@ -131,7 +132,8 @@ class ServedFamily(OfEngine[ServerEngine]):
 
     def covered(self, settings: ServerSettings) -> frozenset[FileClass] | None:
         """What the scope covers."""
-        return covered(self.engine.binary, settings, is_folder_encrypted=self.engine.encrypts_folder(settings))
+        parts = self.engine.evidence.parts_of(self.engine.binary.product)
+        return covered(parts, settings, is_folder_encrypted=self.engine.encrypts_folder(settings))
 
     def can_be_searched(self, settings: ServerSettings) -> bool:
         """As the engine says."""

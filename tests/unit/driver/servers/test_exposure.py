@@ -10,9 +10,15 @@ from pathlib import Path
 import pytest
 
 from tdelta.driver.servers.exposure import ServerExposure
-from tdelta.engines.servers import Place, Settling
+from tdelta.engines.mariadb.evidence import EVIDENCE
+from tdelta.engines.mysql.evidence import EVIDENCE as OF_MYSQL
+from tdelta.engines.postgres.evidence import EVIDENCE as OF_POSTGRES
+from tdelta.engines.servers import Place
+from tdelta.engines.shared.exposures import ExposurePlan, Step
+from tdelta.engines.shared.server_files import ServerFiles
+from tdelta.engines.shared.settling import Settling
 from tdelta.errors import StatementFault, WorkerFault
-from tdelta.evidence import EXPOSURES, ExposurePlan, FileClass, ServerFiles, Step
+from tdelta.evidence import FileClass
 
 NEEDLE = bytes(range(200, 216))
 PLAN = ExposurePlan(
@@ -77,7 +83,7 @@ def place(tmp_path: Path) -> Place:
 
 
 def exposure(fake: Fake, place: Place, plan: ExposurePlan = PLAN) -> ServerExposure:
-    return ServerExposure(plan, fake.connect, ServerFiles("mariadb", place, lambda: ()), [NEEDLE])
+    return ServerExposure(plan, fake.connect, ServerFiles(EVIDENCE.files, place, lambda: ()), [NEEDLE])
 
 
 def test_within_the_block_a_statement_is_held_and_pages_are_written_and_behind_it_all_is_put_back(place: Place) -> None:
@@ -130,7 +136,7 @@ def test_a_statement_that_does_not_hold_is_a_fault_and_no_evidence(place: Place)
         pass
 
 
-@pytest.mark.parametrize("plan", EXPOSURES.values(), ids=EXPOSURES)
+@pytest.mark.parametrize("plan", [one.plan for one in (EVIDENCE, OF_MYSQL, OF_POSTGRES)])
 def test_a_plan_that_holds_says_how_to_ask_and_lets_go_and_ends_every_transaction_it_leaves_open(
     plan: ExposurePlan,
 ) -> None:

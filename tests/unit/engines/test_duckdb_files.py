@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tdelta.evidence import FileClass, duckdb_file_class, duckdb_files
+from tdelta.engines.duckdb.files import duckdb_file_class, duckdb_files
+from tdelta.evidence import FileClass
 
 
 @pytest.mark.parametrize(

@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tdelta.engines.servers import Mount, Place
+from tdelta.engines.shared.file_classes import FileRules, server_file_class
 from tdelta.errors import EnvironmentFault
 from tdelta.evidence.classes import FileClass
 from tdelta.evidence.search import Found, OpenFile, TwinFile, in_order, open_files
-from tdelta.evidence.server_classes import server_file_class
 
 _FEW = 3
 """So many clean files of a class and folder are named one by one; more are told as their folder."""
@@ -29,13 +29,13 @@ class ServerFiles:
     """Where the files of one server are.
 
     Args:
-        kind: the engine, as `tdelta.engines.servers.ServerBinary.kind`.
+        rules: which file is what.
         place: where the server lives; its keys are not read.
         pids: tells the processes whose trees are the server, and the one that serves ``mount``. Asked at each look.
         mount: the encrypted file system under the data directory.
     """
 
-    kind: str
+    rules: FileRules
     place: Place
     pids: Callable[[], Sequence[int]]
     mount: Mount | None = None
@@ -71,7 +71,7 @@ class ServerFiles:
 
     def _file(self, path: Path, by: str, identity: tuple[int, int], *, is_unlinked: bool = False) -> TwinFile:
         name = self._name(path)
-        of = server_file_class(self.kind, name, is_unlinked=is_unlinked)
+        of = server_file_class(self.rules, name, is_unlinked=is_unlinked)
         return TwinFile(f"{name} (unlinked)" if is_unlinked else name, by, of, identity)
 
     def _name(self, path: Path) -> str:

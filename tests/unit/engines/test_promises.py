@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from tdelta.engines.mariadb.evidence import EVIDENCE as OF_MARIADB
+from tdelta.engines.mysql.evidence import EVIDENCE as OF_MYSQL
+from tdelta.engines.postgres.evidence import EVIDENCE as OF_POSTGRES
+from tdelta.engines.servers import ServerSettings
+from tdelta.engines.shared.promises import covered
+from tdelta.evidence import FileClass
 
-from tdelta.engines.servers import ServerBinary, ServerSettings
-from tdelta.evidence import FileClass, covered
+EVIDENCE = {"mariadb": OF_MARIADB, "mysql": OF_MYSQL, "postgres": OF_POSTGRES}
 
 
 def classes(kind: str, scope: str, product: str = "", *, is_folder_encrypted: bool = False) -> frozenset[FileClass]:
-    binary = ServerBinary(kind, product or kind, Path("/usr/sbin/x"), "1", "")
     settings = ServerSettings("none" if scope == "none" else "aes-256", scope)
-    return covered(binary, settings, is_folder_encrypted=is_folder_encrypted)
+    return covered(EVIDENCE[kind].parts_of(product or kind), settings, is_folder_encrypted=is_folder_encrypted)
 
 
 def test_a_plain_twin_answers_for_nothing() -> None:

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from tdelta.evidence import FileClass, server_file_class
+from tdelta.engines.mariadb.evidence import EVIDENCE as OF_MARIADB
+from tdelta.engines.mysql.evidence import EVIDENCE as OF_MYSQL
+from tdelta.engines.postgres.evidence import EVIDENCE as OF_POSTGRES
+from tdelta.engines.shared.file_classes import server_file_class
+from tdelta.evidence import FileClass
+
+FILES = {"mariadb": OF_MARIADB.files, "mysql": OF_MYSQL.files, "postgres": OF_POSTGRES.files}
 
 MYSQL_FAMILY = {
     "tdelta/orders.ibd": FileClass.TABLES,
@@ -45,6 +51,9 @@ POSTGRES = {
     "base/5/16384_fsm": FileClass.TABLES,
     "base/5/24601.1": FileClass.TABLES,
     "base/5/1259": FileClass.DICTIONARY,
+    "base/5/16383": FileClass.DICTIONARY,
+    "base/5/9999": FileClass.DICTIONARY,
+    "base/5/100000": FileClass.TABLES,
     "base/5/pg_filenode.map": FileClass.DICTIONARY,
     "base/5/t5_16393": FileClass.TEMP_TABLES,
     "base/pgsql_tmp/pgsql_tmp4588.0": FileClass.TEMP,
@@ -62,16 +71,16 @@ POSTGRES = {
 @pytest.mark.parametrize("kind", ["mariadb", "mysql"])
 @pytest.mark.parametrize(("path", "expected"), MYSQL_FAMILY.items())
 def test_a_path_tells_its_class_on_the_mysql_family(kind: str, path: str, expected: FileClass) -> None:
-    assert server_file_class(kind, path) is expected
+    assert server_file_class(FILES[kind], path) is expected
 
 
 @pytest.mark.parametrize(("path", "expected"), POSTGRES.items())
 def test_a_path_tells_its_class_on_postgres(path: str, expected: FileClass) -> None:
-    assert server_file_class("postgres", path) is expected
+    assert server_file_class(FILES["postgres"], path) is expected
 
 
 @pytest.mark.parametrize("kind", ["mariadb", "mysql", "postgres"])
 def test_a_file_without_a_name_is_temporary_unless_its_name_said_what_it_was(kind: str) -> None:
-    assert server_file_class(kind, "/var/lib/x/#395564", is_unlinked=True) is FileClass.TEMP
+    assert server_file_class(FILES[kind], "/var/lib/x/#395564", is_unlinked=True) is FileClass.TEMP
     kept = {"postgres": ("base/5/16384", FileClass.TABLES)}.get(kind, ("tdelta/orders.ibd", FileClass.TABLES))
-    assert server_file_class(kind, kept[0], is_unlinked=True) is kept[1]
+    assert server_file_class(FILES[kind], kept[0], is_unlinked=True) is kept[1]

@@ -1,0 +1,51 @@
+"""What is searched for on MariaDB, and what each scope of its encryption covers."""
+
+from __future__ import annotations
+
+from tdelta.engines.shared.evidence import ServerEvidence
+from tdelta.engines.shared.exposures import SPILL, ExposurePlan, steps
+from tdelta.engines.shared.mysql_evidence import (
+    AFTER,
+    COMMITTED,
+    FILES,
+    OPEN,
+    RELEASE,
+    SETTLED,
+    flushing,
+    held,
+    press,
+    spill,
+)
+from tdelta.engines.shared.promises import parts
+from tdelta.evidence import FileClass
+
+_PLAN = ExposurePlan(
+    steps=(
+        *COMMITTED,
+        *spill(),
+        # Once it finds no room in a pool that shrinks, MariaDB's page cleaner looks for room only and writes no table's
+        # page until one is evicted (seen in 10.11.19 with encrypted temporary tables): reading evicts some.
+        *press(*steps("spill", f"SELECT COUNT(marker) FROM {SPILL}")),
+        *held("SET SESSION tmp_memory_table_size = 16384, max_heap_table_size = 16384"),
+        *OPEN,
+    ),
+    held="SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE STATE = 'User lock'",
+    settling=flushing("information_schema.GLOBAL_STATUS"),
+    release=RELEASE,
+    after=AFTER,
+    settled=SETTLED,
+)
+
+_PARTS = parts(
+    data=(FileClass.TABLES, FileClass.SYSTEM, FileClass.UNDO, FileClass.DOUBLEWRITE),
+    log=(FileClass.REDO,),
+    temp=(FileClass.TEMP_TABLES, FileClass.TEMP),
+    binlog=(FileClass.BINLOG, FileClass.RELAY),
+)
+"""Not the tables that queries make on disk: with ``encrypt_tmp_disk_tables`` and ``aria_encrypt_tables`` ON, MariaDB
+10.11.19 writes their pages in the clear as soon as Aria's cache is full. Where a version does better, they read "not
+found" all the same.
+"""
+
+
+EVIDENCE = ServerEvidence(_PLAN, FILES, {"": _PARTS})

@@ -1,0 +1,56 @@
+"""What is searched for on MySQL and Percona Server, and what each scope of their encryption covers."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+
+from tdelta.engines.shared.evidence import ServerEvidence
+from tdelta.engines.shared.exposures import ExposurePlan
+from tdelta.engines.shared.mysql_evidence import (
+    AFTER,
+    COMMITTED,
+    FILES,
+    OPEN,
+    RELEASE,
+    SETTLED,
+    flushing,
+    held,
+    press,
+    spill,
+)
+from tdelta.engines.shared.promises import parts
+from tdelta.evidence import FileClass
+
+_PLAN = ExposurePlan(
+    steps=(
+        *COMMITTED,
+        *spill(),
+        *press(),
+        *held("SET SESSION tmp_table_size = 16384, max_heap_table_size = 16384"),
+        *OPEN,
+    ),
+    held="SELECT COUNT(*) FROM performance_schema.processlist WHERE STATE = 'User lock'",
+    settling=flushing("performance_schema.global_status"),
+    release=RELEASE,
+    after=AFTER,
+    settled=SETTLED,
+)
+
+_PARTS = parts(
+    data=(FileClass.TABLES,),
+    log=(FileClass.REDO, FileClass.UNDO, FileClass.DOUBLEWRITE),
+    binlog=(FileClass.BINLOG, FileClass.RELAY),
+    all=(FileClass.DICTIONARY,),
+)
+"""Every page that is written passes through the doublewrite file as it is: those of undo, too, so that this file is
+free of plaintext only where undo is encrypted (MySQL 9.7.4)."""
+
+_PERCONA = MappingProxyType(
+    {
+        **_PARTS,
+        "temp": frozenset((FileClass.TEMP_TABLES, FileClass.DISK_TABLES, FileClass.TEMP)),
+        "all": frozenset((FileClass.DICTIONARY, FileClass.SYSTEM)),
+    }
+)
+
+EVIDENCE = ServerEvidence(_PLAN, FILES, {"": _PARTS, "Percona Server": _PERCONA})

@@ -1,0 +1,30 @@
+"""What is known of a server's files: data alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from tdelta.engines.shared.exposures import ExposurePlan
+from tdelta.engines.shared.file_classes import FileRules
+from tdelta.evidence import FileClass
+
+Parts: TypeAlias = Mapping[str, frozenset[FileClass]]
+"""Classes by the part of a scope that covers them; ``all`` holds what no single part has."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServerEvidence:
+    """How markers get into every kind of file, which file is what, and what a scope covers.
+
+    ``parts`` are by product; those under ``""`` are of every other.
+    """
+
+    plan: ExposurePlan
+    files: FileRules
+    parts: Mapping[str, Parts]
+
+    def parts_of(self, product: str) -> Parts:
+        """What each part of a scope covers on that product."""
+        return self.parts.get(product, self.parts[""])
