@@ -6,6 +6,7 @@ import math
 from dataclasses import replace
 
 from tdelta.records import Decision, Metric
+from tdelta.records.carryover import ShareEffect
 from tdelta.records.prospects import (
     Advice,
     Aim,
@@ -77,7 +78,7 @@ def whole() -> Prospect:
         ),
         luck=Luck(0.0041, (0.0006, 0.0103), 81),
         carry_over=CarryOver(
-            ((0.0012, (-0.003, 0.0054)), (-0.0004, (-0.0046, 0.0038))),
+            (ShareEffect(0.0012, (-0.003, 0.0054)), ShareEffect(-0.0004, (-0.0046, 0.0038))),
             None,
             None,
             ("what an encrypted trial leaves to the next one: only plain twins ran", "how fast it fades"),
@@ -102,9 +103,9 @@ def stored() -> Prospect:
     """From one stored run with encryption, of one length, an overhead and two ROPEs asked for."""
     aims = tuple(_aim(0.03, rope) for rope in (0.01, 0.02))
     carried = CarryOver(
-        ((0.0012, (-0.003, 0.0054)), (-0.0004, (-0.0046, 0.0038))),
-        (0.012, (0.004, 0.02)),
-        (-0.004, (-0.0067, -0.0013)),
+        (ShareEffect(0.0012, (-0.003, 0.0054)), ShareEffect(-0.0004, (-0.0046, 0.0038))),
+        ShareEffect(0.012, (0.004, 0.02)),
+        ShareEffect(-0.004, (-0.0067, -0.0013)),
         ("what a twin leaves to its own next trial", "how fast it fades"),
     )
     one = replace(whole().lengths[0], scales=(), where="threads 4")

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import fields, replace
+from typing import Any
 
 from tdelta.evidence import NO_MARKER
 from tdelta.inference.cipher_work import idle_cipher_caution
 from tdelta.inference.profiles import Profiled, cpu_profiles
 from tdelta.inference.soundness import AA_CHECK, BB_CHECK
 from tdelta.records import (
+    FINDINGS,
     Amount,
     BadTrials,
     Band,
@@ -19,6 +21,7 @@ from tdelta.records import (
     CheckState,
     Condition,
     Contrast,
+    Counts,
     DatabaseFacts,
     Decision,
     Estimate,
@@ -33,6 +36,7 @@ from tdelta.records import (
     LedgerKind,
     LedgerLine,
     Level,
+    LoopFacts,
     LuckPrior,
     Metric,
     Moved,
@@ -65,7 +69,7 @@ from tdelta.records import (
     WhatIfCell,
     WhatIfPoint,
 )
-from tdelta.records.carryover import CarryOver
+from tdelta.records.carryover import CarryOver, ShareEffect
 from tdelta.session.collectors.checks import FILES, IN_FORCE, ROWS_AFTER, ROWS_BEFORE
 
 RUN_ID = "20261121-2112-k3vq"
@@ -182,11 +186,28 @@ SOUND = (
 )
 
 
+def changed(result: RunResult, **changes: Any) -> RunResult:
+    """A result with other values: of its fields, of its counts and of its loop's, or other findings of a kind."""
+    counts, loop = (
+        {f.name: changes.pop(f.name) for f in fields(of) if f.name in changes} for of in (Counts, LoopFacts)
+    )
+    found = {name: changes.pop(name) for name in FINDINGS if name in changes}
+    kept = [one for one in result.findings if one.FINDING not in found]
+    more = [one for given in found.values() for one in (given if isinstance(given, tuple) else (given,))]
+    return replace(
+        result,
+        counts=replace(result.counts, **counts),
+        loop=replace(result.loop, **loop),
+        findings=(*kept, *more),
+        **changes,
+    )
+
+
 def result(
     decision: Decision,
     verdicts: tuple[Verdict, ...],
     given: RunSettings | None = None,
-    **changes: object,
+    **changes: Any,
 ) -> RunResult:
     base = RunResult(
         settings=given or settings(),
@@ -195,18 +216,12 @@ def result(
         noise_floor=(noise(estimate(1.002, 0.005)),),
         validity=SOUND,
         cautions=(),
-        rounds=5,
-        blocks=30,
-        trials=90,
-        operations_per_trial=2960,
-        trial_seconds=0.25,
-        elapsed_seconds=71.3,
-        loop_cost_ns=96.4,
-        dilution=0.00114,
+        counts=Counts(5, 30, 90, operations_per_trial=2960, trial_seconds=0.25, elapsed_seconds=71.3),
+        loop=LoopFacts(loop_cost_ns=96.4, dilution=0.00114),
         machine={"cpus": 2, "cpu": "a processor", "memory_bytes": 8 * 2**30},
         versions={"tdelta": "0.1.0", "sqlite": "3.51.0"},
     )
-    return replace(base, **changes)  # type: ignore[arg-type]
+    return changed(base, **changes)
 
 
 def secondary(of: Condition = AES, baseline: Condition = PLAIN, scale: float = 1.0) -> tuple[Verdict, ...]:
@@ -253,9 +268,9 @@ def few_stalls() -> RunResult:
         estimate(1.044, 0.05), Decision.UNDECIDED, primary=True, reasons=reasons, typical=estimate(1.004, 0.008)
     )
     order = CarryOver(
-        positions=((-0.004, (-0.012, 0.004)), (0.003, (-0.005, 0.011))),
-        after_encrypted=(0.011, (0.002, 0.02)),
-        bias=(-0.0028, (-0.005, -0.0005)),
+        positions=(ShareEffect(-0.004, (-0.012, 0.004)), ShareEffect(0.003, (-0.005, 0.011))),
+        after_encrypted=ShareEffect(0.011, (0.002, 0.02)),
+        bias=ShareEffect(-0.0028, (-0.005, -0.0005)),
         unknown=("the twin two trials before",),
     )
     stalls = (odd(PLAIN, 120), odd(AES, 120, 2, 0.038, 2))
@@ -264,7 +279,7 @@ def few_stalls() -> RunResult:
 
 def earlier() -> RunResult:
     """What a version before the ratio of means stored."""
-    base = replace(costly(), stalls=())
+    base = changed(costly(), stalls=())
     return replace(
         base, verdicts=tuple(replace(v, typical=None) for v in base.verdicts if "checkpoint" not in v.metric)
     )
@@ -756,7 +771,7 @@ def with_tails() -> RunResult:
         of(AES, "register_customer", replace(clumped, bad_trials=replace(bad, low=2.587, high=36.9)), None),
     )
     given = settings(options={"vary": {"cipher": ["aes-256"]}, "threads": 1, "slo_seconds": 0.02})
-    return replace(costly(), settings=given, tails=tails, rounds=16, blocks=96, trials=288)
+    return changed(costly(), settings=given, tails=tails, rounds=16, blocks=96, trials=288)
 
 
 def bulk() -> RunResult:
@@ -824,7 +839,7 @@ def traced() -> RunResult:
     )
     headings = {"physical": "pages read from files (reads)", "logical": "requests to read a page (requests)"}
     given = settings(engine="sqlite", workload="dml-trace", options={"workload": "dml-trace", "trace": True})
-    return replace(costly(), settings=given, traces=Traces(statements, headings))
+    return changed(costly(), settings=given, traces=Traces(statements, headings))
 
 
 def profiled() -> RunResult:
@@ -852,7 +867,7 @@ def profiled() -> RunResult:
         found.append(Profiled(of, 5, 12_950, tuple(functions)))
     profile = cpu_profiles(found)
     unsure = cpu_profiles([found[0], replace(found[0], condition=condition("aes-128"))])
-    return replace(costly(), profiles=(*profile, *unsure))
+    return changed(costly(), profiles=(*profile, *unsure))
 
 
 def without_numbers() -> RunResult:

@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from tdelta_samples import SOUND
+from tdelta_samples import SOUND, changed
 
 from tdelta.evidence import NO_MARKER
 from tdelta.inference import judge
@@ -22,10 +22,12 @@ from tdelta.records import (
     CheckState,
     Condition,
     Contrast,
+    Counts,
     Decision,
     Estimate,
     EvidenceState,
     FileEvidence,
+    LoopFacts,
     Measurement,
     Metric,
     PageCost,
@@ -222,7 +224,7 @@ def leaking_result(given: RunSettings, found: Sequence[Trial]) -> RunResult:
     verdicts = tuple(
         replace(v, decision=Decision.UNSOUND, reasons=reasons) if v.primary else v for v in result.verdicts
     )
-    return replace(
+    return changed(
         result,
         decision=Decision.UNSOUND,
         verdicts=verdicts,
@@ -235,6 +237,7 @@ def sound_result(given: RunSettings, found: Sequence[Trial]) -> RunResult:
     """The factorial, judged, with contrasts and page costs where it has them."""
     judgement = judge(found, given)
     is_factorial = any("aes_instructions" in dict(c.levels) for c in given.conditions)
+    order = judgement.order_effect
     return RunResult(
         settings=given,
         decision=judgement.decision,
@@ -242,14 +245,15 @@ def sound_result(given: RunSettings, found: Sequence[Trial]) -> RunResult:
         noise_floor=judgement.noise_floor,
         validity=(SOUND[0], *judgement.validity),
         cautions=(*judgement.cautions, f"the workload is called {NASTY}"),
-        rounds=len({t.round for t in found}),
-        blocks=len({t.block for t in found}),
-        trials=len(found),
-        operations_per_trial=OPERATIONS,
-        trial_seconds=0.03,
-        elapsed_seconds=93.2,
-        loop_cost_ns=96.4,
-        dilution=0.00114,
+        counts=Counts(
+            rounds=len({t.round for t in found}),
+            blocks=len({t.block for t in found}),
+            trials=len(found),
+            operations_per_trial=OPERATIONS,
+            trial_seconds=0.03,
+            elapsed_seconds=93.2,
+        ),
+        loop=LoopFacts(loop_cost_ns=96.4, dilution=0.00114),
         machine={
             "cpu_model": "a processor",
             "memory_total_bytes": 8 * 2**30,
@@ -257,11 +261,13 @@ def sound_result(given: RunSettings, found: Sequence[Trial]) -> RunResult:
             "governor": None,
         },
         versions={"tdelta": "0.1.0", "library under test": "SQLite3 Multiple Ciphers 2.6.1"},
-        stalls=judgement.stalls,
-        order_effect=judgement.order_effect,
-        contrasts=_contrasts(given.conditions) if is_factorial else (),
-        page_costs=_page_costs(given.conditions) if is_factorial else (),
         overridden=("threads 1 instead of 4", "size 50 MB instead of 6 GB") if is_factorial else (),
+        findings=(
+            *judgement.stalls,
+            *(() if order is None else (order,)),
+            *(_contrasts(given.conditions) if is_factorial else ()),
+            *(_page_costs(given.conditions) if is_factorial else ()),
+        ),
     )
 
 

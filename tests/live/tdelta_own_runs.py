@@ -120,7 +120,7 @@ class OwnRuns(OnTwoServers):
         once = {"min_rounds": 1, "max_rounds": 1, "store": place.base / "runs.sqlite"}
         result = conduct(request_for({**asked, **brief, **once, "aa_twin": False, "bb_twin": True}), observe)
         assert [c.role for c in result.settings.conditions] == [Role.BASELINE, Role.TREATMENT, Role.BB]
-        assert result.trials == 3 * result.blocks
+        assert result.counts.trials == 3 * result.counts.blocks
         schema = f"tdelta_{result.settings.run_id.replace('-', '_')}"
         assert [f"{schema}_bb" in names for names in seen] == [False, True]
         assert all(schema in names for names in seen)

@@ -17,6 +17,7 @@ from tdelta.records.calibration import (
     PlantedTally,
     Visible,
 )
+from tdelta.records.carryover import CarryOver
 from tdelta.records.conditions import Condition, Level, Role
 from tdelta.records.estimates import Estimate
 from tdelta.records.events import (
@@ -28,6 +29,7 @@ from tdelta.records.events import (
     RunPlanned,
     TrialDone,
 )
+from tdelta.records.findings import FINDINGS, Finding
 from tdelta.records.ledger import Amount, Ledger, LedgerItem, LedgerKind, LedgerLine, TimedCalls
 from tdelta.records.observed import (
     ALL,
@@ -56,10 +58,12 @@ from tdelta.records.results import (
     DEFAULT_ROPE,
     CheckState,
     Contrast,
+    Counts,
     DatabaseFacts,
     Decision,
     EvidenceState,
     FileEvidence,
+    LoopFacts,
     Metric,
     NoiseFloor,
     PageCost,
@@ -101,6 +105,7 @@ from tdelta.records.whatif import Band, WhatIf, WhatIfCell, WhatIfPoint
 __all__ = [
     "ALL",
     "DEFAULT_ROPE",
+    "FINDINGS",
     "RESPONSE_TIME",
     "THROUGHPUT",
     "Amount",
@@ -114,12 +119,14 @@ __all__ = [
     "CacheUse",
     "CalibrationKey",
     "CalibrationUsed",
+    "CarryOver",
     "CheckState",
     "ClassShare",
     "Comparison",
     "Condition",
     "Contrast",
     "Counted",
+    "Counts",
     "CpuProfile",
     "DatabaseFacts",
     "Decision",
@@ -130,6 +137,7 @@ __all__ = [
     "Exceeding",
     "Figure",
     "FileEvidence",
+    "Finding",
     "FunctionClass",
     "FunctionShare",
     "Group",
@@ -140,6 +148,7 @@ __all__ = [
     "LedgerLine",
     "Level",
     "Look",
+    "LoopFacts",
     "LuckPrior",
     "MachineCalibration",
     "Measurement",

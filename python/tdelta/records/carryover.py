@@ -4,11 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-Interval = tuple[float, float]
+from tdelta.records.findings import Finding
 
 
 @dataclass(frozen=True, slots=True)
-class CarryOver:
+class ShareEffect:
+    """What something adds to a cost, a share of it, with its 95 % interval."""
+
+    share: float
+    interval95: tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class CarryOver(Finding):
     """What the place in a block, and the twin before, do to a trial; shares of its cost.
 
     Attributes:
@@ -19,7 +27,10 @@ class CarryOver:
         unknown: what these data cannot say, in words.
     """
 
-    positions: tuple[tuple[float, Interval], ...]
-    after_encrypted: tuple[float, Interval] | None
-    bias: tuple[float, Interval] | None
+    FINDING = "order_effect"
+    IS_SINGLE = True
+
+    positions: tuple[ShareEffect, ...]
+    after_encrypted: ShareEffect | None
+    bias: ShareEffect | None
     unknown: tuple[str, ...]

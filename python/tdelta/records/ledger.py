@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from tdelta.records.conditions import Condition
+from tdelta.records.findings import Finding
 from tdelta.records.profile import FunctionShare
 
 
@@ -81,7 +82,7 @@ class LedgerLine:
 
 
 @dataclass(frozen=True, slots=True)
-class Ledger:
+class Ledger(Finding):
     """What one condition took beyond the baseline of its stratum, an operation, and of what that is made.
 
     ``cpu`` is the difference in CPU time, ``lines`` its parts in the order of `LedgerKind`, the rest last; medians of
@@ -90,6 +91,8 @@ class Ledger:
     Where the rest is much, ``functions`` are those that a profile says it is made of, the largest difference first, and
     ``where_unknown`` says why there are none.
     """
+
+    FINDING = "ledger"
 
     condition: Condition
     baseline: Condition

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from tdelta.records.conditions import Condition
+from tdelta.records.findings import Finding
 
 
 class FunctionClass(StrEnum):
@@ -85,7 +86,7 @@ class ClassShare:
 
 
 @dataclass(frozen=True, slots=True)
-class CpuProfile:
+class CpuProfile(Finding):
     """The CPU time of one condition beside its baseline's, out of trials that were sampled and not measured.
 
     ``difference_ns`` is of an operation, all functions together, with its 95 % interval, which knows of the number of
@@ -93,9 +94,11 @@ class CpuProfile:
     differences and times, the largest first.
     """
 
+    FINDING = "profiles"
+
     baseline: ProfiledSide
     condition: ProfiledSide
     difference_ns: float
     interval95: tuple[float, float]
-    classes: tuple[ClassShare, ...]
-    functions: tuple[FunctionShare, ...]
+    classes: tuple[ClassShare, ...] = field(metadata={"inside": {"function_class": "class"}})
+    functions: tuple[FunctionShare, ...] = field(metadata={"inside": {"function_class": "class"}})

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from tdelta.records.carryover import CarryOver, Interval
+from tdelta.records.carryover import CarryOver
 from tdelta.records.results import Decision, Metric
 
 
@@ -24,7 +24,7 @@ class ScaleNoise:
     trials: int
     sd: float
     excess: float
-    excess95: Interval
+    excess95: tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class NoiseAtLength:
     blocks: int
     cost: float
     sd: float
-    sd95: Interval
+    sd95: tuple[float, float]
     time_for_same: float
     scales: tuple[ScaleNoise, ...]
 
@@ -64,7 +64,7 @@ class Luck:
     """The luck of an instance, the same in all blocks of its round: posterior median and 95 % interval."""
 
     sd: float
-    sd95: Interval
+    sd95: tuple[float, float]
     instances: int
 
 
@@ -88,6 +88,8 @@ class TimeCosts:
 @dataclass(frozen=True, slots=True)
 class Layout:
     """The run that is planned: conditions of a stratum and of a block, plain twins, trial, blocks, wall clock."""
+
+    DERIVED = ("whole_round_seconds",)
 
     conditions: int
     block_conditions: int
@@ -174,7 +176,7 @@ class Width:
     rounds: int
     seconds: float
     width: float
-    width80: Interval
+    width80: tuple[float, float]
     luck_share: float
 
 

@@ -5,18 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import TypeVar
 
 from tdelta.records.calibration import CalibrationUsed, LuckPrior
-from tdelta.records.carryover import CarryOver
 from tdelta.records.conditions import Condition
 from tdelta.records.estimates import Estimate
-from tdelta.records.ledger import Ledger
-from tdelta.records.profile import CpuProfile
-from tdelta.records.serving import ServerMeasures, SettingsCompared
-from tdelta.records.steps import StepMeasure
-from tdelta.records.tails import TailMeasure
-from tdelta.records.traces import Traces
-from tdelta.records.whatif import WhatIf
+from tdelta.records.findings import Finding
+
+F = TypeVar("F", bound=Finding)
 
 DEFAULT_ROPE = 0.02
 """What overhead is not worth speaking of where the user does not say, a share."""
@@ -77,7 +73,7 @@ class Verdict:
 
 
 @dataclass(frozen=True, slots=True)
-class StallMeasure:
+class StallMeasure(Finding):
     """The odd trials of one condition in the primary metric, its twins together (both plain ones for the baseline).
 
     ``down_weighted`` of the ``trials`` count less than half for the typical cost, and ``down_weighted_time`` is the
@@ -85,6 +81,8 @@ class StallMeasure:
     and add ``stall_cost`` to the mean (0.18: +18 %). Stalls in a smaller share of trials than ``missed_share`` are not
     met in at least 5 % of runs of this length.
     """
+
+    FINDING = "stalls"
 
     condition: Condition
     trials: int
@@ -112,16 +110,18 @@ class NoiseFloor:
     rounds: int
     blocks: int
     condition: Condition | None = None
-    is_apart: bool = True
+    is_apart: bool = field(default=True, metadata={"json": ""})
 
 
 @dataclass(frozen=True, slots=True)
-class Contrast:
+class Contrast(Finding):
     """One condition over another that is not its baseline: the same run, the same blocks, one factor apart.
 
     For example aes-256 without the CPU's AES instructions over aes-256 with them: what the instructions save. Never
     decides anything. ``factor`` is the one whose levels differ; the condition of the later level is over the earlier.
     """
+
+    FINDING = "contrasts"
 
     factor: str
     condition: Condition
@@ -131,7 +131,7 @@ class Contrast:
 
 
 @dataclass(frozen=True, slots=True)
-class PageCost:
+class PageCost(Finding):
     """What a page of encrypted data cost beyond plain, beside what its cipher alone costs on this CPU.
 
     ``pages_per_operation`` counts pages read and written; ``cpu_us_per_page`` is the extra CPU time of an operation
@@ -139,6 +139,8 @@ class PageCost:
     ``floor_us_per_page`` is what ``floor_of`` (``aes-256-cbc, 4096 bytes, with AES instructions``) takes for that mix
     of reads and writes, measured on this machine by `tdelta floor`'s own loop; None where it is not known.
     """
+
+    FINDING = "page_costs"
 
     condition: Condition
     pages_per_operation: float
@@ -149,8 +151,10 @@ class PageCost:
 
 
 @dataclass(frozen=True, slots=True)
-class PublishedCell:
+class PublishedCell(Finding):
     """What was published for one condition of a study: ``ratio`` is a cost over the same without encryption."""
+
+    FINDING = "published"
 
     condition: Condition
     ratio: float
@@ -176,13 +180,15 @@ class EvidenceState(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class FileEvidence:
+class FileEvidence(Finding):
     """What was found in one class of files of the twins of one condition.
 
     ``file_class`` is one of `tdelta.evidence.FileClass`. ``files`` names those that were read (unlinked ones as
     ``etilqs_… (unlinked)``): without folder for SQLite, from the data directory on for a server, of which many clean
     ones are told as their folder. ``leaking`` are those of an encrypted twin in which markers were found.
     """
+
+    FINDING = "evidence"
 
     condition: Condition
     file_class: str
@@ -208,6 +214,8 @@ class Validity:
     A failed one makes the run ``unsound``, unless it is one whose failure changes what the figures are of and not
     whether they hold (``makes_unsound`` is False).
     """
+
+    DERIVED = ("ok",)
 
     check: str
     state: CheckState
@@ -327,23 +335,48 @@ class RunSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class Counts:
+    """How much a run measured, and how long it took. ``slices`` is into how many turns a trial is cut."""
+
+    rounds: int
+    blocks: int
+    trials: int
+    operations_per_trial: int
+    trial_seconds: float
+    elapsed_seconds: float
+    slices: int = field(default=1, metadata={"json": "slices_per_trial"})
+
+
+@dataclass(frozen=True, slots=True)
+class LoopFacts:
+    """How the load loop did over all trials.
+
+    ``loop_cost_ns`` is its own cost, for one statement; ``dilution`` the share of the baseline's response time that is
+    tdelta's own. ``late_starts`` and ``backlog_max`` are of an open loop (`tdelta.records.Measurement`);
+    ``arrival_rates`` are the operations due a second in one, by the key of each stratum's baseline, and ``capacities``
+    what that baseline did in a closed loop, where the rate is a share of it. ``errors`` and ``retries`` count by kind.
+    """
+
+    loop_cost_ns: float
+    dilution: float
+    late_starts: int = 0
+    backlog_max: int = 0
+    errors: Mapping[str, int] = field(default_factory=dict)
+    retries: Mapping[str, int] = field(default_factory=dict)
+    arrival_rates: Mapping[str, float] = field(default_factory=dict)
+    capacities: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class RunResult:
     """The answer. ``decision`` is the worst of the primary verdicts.
 
-    ``loop_cost_ns`` is the load loop's own, for one statement; ``dilution`` the share of the baseline's response time
-    that is tdelta's own. ``slices`` is into how many turns a trial is cut. ``late_starts`` and ``backlog_max`` are of
-    an open loop (`tdelta.records.Measurement`); ``errors`` and ``retries`` count by kind, over all trials.
-    ``arrival_rates`` are the operations due a second in an open loop, by the key of each stratum's baseline, and
-    ``capacities`` what that baseline did in a closed loop, where the rate is a share of it.
     ``overridden`` says in words which settings of the study were changed (``threads 1 instead of 4``).
-    ``servers`` is empty where the engine is embedded, ``published`` where no study has figures for these conditions.
     ``ciphers_in_force`` says which cipher was seen at work in place of one that was asked for (``{"aes-256":
     "AES-128-CBC"}``); it is empty where none was seen, or the one asked for.
     ``barely_encrypted`` has the pages per operation that passed the cipher, by the keys of those conditions in which
     that was next to nothing (`tdelta.inference.cipher_work`).
-    ``traces`` is None without `--trace`.
-    ``profiles`` is empty unless they were asked for.
-    ``tails`` is empty without a threshold and with too few blocks for a percentile (`tdelta.inference.tails`).
+    ``findings`` is everything else that was found, those of one kind in their order.
     """
 
     settings: RunSettings
@@ -352,44 +385,26 @@ class RunResult:
     noise_floor: tuple[NoiseFloor, ...]
     validity: tuple[Validity, ...]
     cautions: tuple[str, ...]
-    rounds: int
-    blocks: int
-    trials: int
-    operations_per_trial: int
-    trial_seconds: float
-    elapsed_seconds: float
-    loop_cost_ns: float
-    dilution: float
+    counts: Counts
+    loop: LoopFacts
     machine: Mapping[str, object] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=dict)
     stopped_by: str = "precision"
     interrupted: bool = False
-    slices: int = 1
-    late_starts: int = 0
-    backlog_max: int = 0
-    errors: Mapping[str, int] = field(default_factory=dict)
-    retries: Mapping[str, int] = field(default_factory=dict)
-    contrasts: tuple[Contrast, ...] = ()
-    page_costs: tuple[PageCost, ...] = ()
-    evidence: tuple[FileEvidence, ...] = ()
     overridden: tuple[str, ...] = ()
-    arrival_rates: Mapping[str, float] = field(default_factory=dict)
-    capacities: Mapping[str, float] = field(default_factory=dict)
-    servers: tuple[ServerMeasures, ...] = ()
-    published: tuple[PublishedCell, ...] = ()
-    twin_settings: SettingsCompared | None = None
     ciphers_in_force: Mapping[str, str] = field(default_factory=dict)
     barely_encrypted: Mapping[str, float] = field(default_factory=dict)
-    tails: tuple[TailMeasure, ...] = ()
-    steps: tuple[StepMeasure, ...] = ()
-    traces: Traces | None = None
-    profiles: tuple[CpuProfile, ...] = ()
-    ledger: tuple[Ledger, ...] = ()
-    what_if: tuple[WhatIf, ...] = ()
-    stalls: tuple[StallMeasure, ...] = ()
-    order_effect: CarryOver | None = None
+    findings: tuple[Finding, ...] = ()
 
     @property
     def primary(self) -> tuple[Verdict, ...]:
         """The primary verdicts, one a judged condition, in the design's order."""
         return tuple(v for v in self.verdicts if v.primary)
+
+    def of(self, kind: type[F]) -> tuple[F, ...]:
+        """The findings of one kind; empty where there are none."""
+        return tuple(one for one in self.findings if isinstance(one, kind))
+
+    def one(self, kind: type[F]) -> F | None:
+        """The finding of a kind of which there is one at most."""
+        return next(iter(self.of(kind)), None)

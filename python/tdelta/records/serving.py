@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from tdelta.records.conditions import Condition
+from tdelta.records.findings import Finding
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,12 +73,14 @@ class Moved:
 
 
 @dataclass(frozen=True, slots=True)
-class ServerMeasures:
+class ServerMeasures(Finding):
     """What a server and its client did under one condition, over the trials that the verdicts rest on. Descriptive.
 
     ``throughput`` is operations a second, times are µs of one operation. ``cache`` is None where the engine does not
     count requests.
     """
+
+    FINDING = "servers"
 
     condition: Condition
     trials: int
@@ -92,12 +95,15 @@ class ServerMeasures:
 
 
 @dataclass(frozen=True, slots=True)
-class SettingsCompared:
+class SettingsCompared(Finding):
     """Settings read back from twins. ``shared`` are the same on all of them, by name.
 
     ``varied`` are those that differ between strata, as their factors say, with their values in order; ``differing``
     what each kind of encrypted twin is given and a plain one is not, by the kind's name.
     """
+
+    FINDING = "twin_settings"
+    IS_SINGLE = True
 
     shared: Mapping[str, str]
     varied: Mapping[str, tuple[str, ...]]

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from tdelta.records.conditions import Condition
+from tdelta.records.findings import Finding
 
 
 class TailUnit(StrEnum):
@@ -37,6 +38,8 @@ class TailRatio:
 class Exceeding:
     """One side: ``longer`` of ``transactions`` took longer than the threshold, in ``blocks_with`` of the blocks."""
 
+    DERIVED = ("share",)
+
     longer: int
     transactions: int
     blocks_with: int
@@ -55,6 +58,8 @@ class BadTrials:
     ratio's 95 % interval: ``high`` is None where nothing bounds it (no bad trial on the baseline), and both are where
     there is no interval at all (no bad trial, or most of them).
     """
+
+    DERIVED = ("quotient",)
 
     condition_bad: int
     condition_trials: int
@@ -99,6 +104,8 @@ class Percentile99:
     ``ratio`` is None with fewer than three rounds; ``reason`` then says why, in words.
     """
 
+    DERIVED = ("quotient",)
+
     baseline_ns: int
     condition_ns: int
     ratio: TailRatio | None
@@ -111,12 +118,14 @@ class Percentile99:
 
 
 @dataclass(frozen=True, slots=True)
-class TailMeasure:
+class TailMeasure(Finding):
     """The tail of one condition beside its baseline, over ``blocks`` complete blocks of ``rounds`` rounds.
 
     The baseline are both plain twins together; of an A/A twin it is the other one. ``transaction`` is ``all`` for the
     mix. ``exceedance`` is None without a threshold (``--slo``), ``p99`` where there are too few blocks or transactions.
     """
+
+    FINDING = "tails"
 
     condition: Condition
     baseline: Condition

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from tdelta.records.conditions import Condition
 from tdelta.records.estimates import Estimate
+from tdelta.records.findings import Finding
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +36,11 @@ class StatementTrace:
 
 
 @dataclass(frozen=True, slots=True)
-class Traces:
+class Traces(Finding):
     """The statements of a run, condition by condition, and what the engine has under each heading, in words."""
+
+    FINDING = "traces"
+    IS_SINGLE = True
 
     statements: tuple[StatementTrace, ...]
     headings: Mapping[str, str]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tdelta.records.conditions import Condition
+from tdelta.records.findings import Finding
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +46,10 @@ class WhatIfCell:
 
 
 @dataclass(frozen=True, slots=True)
-class WhatIf:
+class WhatIf(Finding):
     """The prediction for one kind of twin over cache shares. ``condition`` is that of its first measured cell."""
+
+    FINDING = "what_if"
 
     condition: Condition
     points: tuple[WhatIfPoint, ...]

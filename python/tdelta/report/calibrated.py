@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
-from dataclasses import asdict
+from collections.abc import Iterable
 
 from tdelta.records import CalibrationUsed, Metric, RunResult, RunSettings, Visible
 from tdelta.report.quantities import counted, percent, small_share
+from tdelta.report.values import record_values
 
 
 def used_text(result: RunResult) -> str | None:
@@ -22,30 +23,21 @@ def used_text(result: RunResult) -> str | None:
     return f"{text} Smallest visible overhead: {smallest}." if smallest else text
 
 
-def used_json(settings: RunSettings) -> dict[str, object] | None:
+def used_values(settings: RunSettings) -> dict[str, object] | None:
     """The calibration that a run began with, as JSON values; None where there was none."""
     used = settings.calibration
     if used is None:
         return None
-    return {
-        "calibration_id": used.calibration_id,
-        "created_unix_seconds": used.created_unix_seconds,
-        "runs": used.runs,
-        "noise_floor": used.noise_floor,
-        "luck": [{"metric": metric, **asdict(prior)} for metric, prior in used.luck.items()],
-        "visible": [visible_json(one, settings.rope) for one in used.visible],
-    }
+    luck = [{"metric": metric, **record_values(prior)} for metric, prior in used.luck.items()]
+    return record_values(used) | {"luck": luck, "visible": visible_values(used.visible, settings.rope)}
 
 
-def visible_json(visible: Visible, rope: float) -> dict[str, object]:
-    """What a run of that length shows: the overhead called costly, and the one told from 0, as shares."""
-    return {
-        "minutes": visible.minutes,
-        "rounds": visible.rounds,
-        "reach": visible.reach,
-        "costly_from": visible.overhead(rope),
-        "above_zero_from": visible.overhead(0.0),
-    }
+def visible_values(visible: Iterable[Visible], rope: float) -> list[dict[str, object]]:
+    """What runs of such lengths show: the overhead called costly, and the one told from 0, as shares."""
+    return [
+        {**record_values(one), "costly_from": one.overhead(rope), "above_zero_from": one.overhead(0.0)}
+        for one in visible
+    ]
 
 
 def day(unix_seconds: float) -> str:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict
 
 from rich.table import Table
 from rich.text import Text
 
 from tdelta.records import Counted, MachineCalibration, Metric, MetricNoise, PlantedTally, Visible
-from tdelta.report.calibrated import visible_json
+from tdelta.report.calibrated import visible_values
 from tdelta.report.drawing import draw, paragraph, plain_table
 from tdelta.report.quantities import MISSING, counted, duration, interval, percent, points, share, small_share
 from tdelta.report.terminal import NARROWEST
+from tdelta.report.values import record_values
 from tdelta.session.calibrated import MOST_DAYS
 
 CALIBRATION_SCHEMA = "tdelta.calibration/1"
@@ -24,7 +24,7 @@ _INDENT = "  "
 def calibration_document(found: MachineCalibration, exit_code: int) -> dict[str, object]:
     """A calibration as JSON values."""
     head = {"schema": CALIBRATION_SCHEMA, "exit_code": exit_code, "is_sound": found.is_sound}
-    return head | asdict(found) | {"visible": [visible_json(one, found.rope) for one in found.visible]}
+    return head | record_values(found) | {"visible": visible_values(found.visible, found.rope)}
 
 
 def calibration_text(found: MachineCalibration, width: int, *, color: bool = False) -> str:

@@ -27,14 +27,3 @@ def summed_up(checks: Iterable[Validity]) -> list[tuple[CheckState, str]]:
     names = [check.check for check in given if check.ok]
     worse = listed(check for check in given if not check.ok)
     return [*worse, *([(CheckState.OK, f"{counted(len(names), 'check')}: {'; '.join(names)}")] if names else [])]
-
-
-def check_json(check: Validity) -> dict[str, object]:
-    """A check as JSON values; ``ok`` is derived."""
-    return {
-        "check": check.check,
-        "state": check.state.value,
-        "ok": check.ok,
-        "makes_unsound": check.makes_unsound,
-        "detail": check.detail,
-    }

@@ -74,7 +74,7 @@ def _gap(verdict: Verdict) -> float:
 
 def odd_trials(result: RunResult, condition: Condition) -> StallMeasure | None:
     """The odd trials of one condition, None where they are not known."""
-    return next((measure for measure in result.stalls if measure.condition == condition), None)
+    return next((measure for measure in result.of(StallMeasure) if measure.condition == condition), None)
 
 
 def _cause(verdict: Verdict, result: RunResult, *, is_slower: bool) -> str:

@@ -39,22 +39,6 @@ def evidence_lines(evidence: Sequence[FileEvidence], settings: RunSettings, widt
     return [table, *leaks, *paragraph(_note(evidence), width, "dim")]
 
 
-def evidence_json(evidence: Sequence[FileEvidence]) -> list[dict[str, object]]:
-    """The same as JSON values, field by field."""
-    return [
-        {
-            "condition": one.condition.as_json(),
-            "file_class": one.file_class,
-            "state": one.state.value,
-            "files": list(one.files),
-            "leaking": list(one.leaking),
-            "scanned_bytes": one.scanned_bytes,
-            "markers_found": one.markers_found,
-        }
-        for one in evidence
-    ]
-
-
 def _note(evidence: Sequence[FileEvidence]) -> str:
     is_left = any(one.state is EvidenceState.UNCOVERED for one in evidence)
     return _NOTE + _UNCOVERED_NOTE if is_left else _NOTE

@@ -48,10 +48,10 @@ NOTE = (
 
 def ledger_lines(result: RunResult, width: int) -> list[Text | Table]:
     """The ledgers of a run, one below the other; nothing where it has none."""
-    if not result.ledger:
+    if not result.of(Ledger):
         return []
     table = plain_table((("ledger", False), ("per op", True), ("95 % HDI", True), ("share", True), ("", False)))
-    for ledger in result.ledger:
+    for ledger in result.of(Ledger):
         table.add_row(Text(condition_label(ledger.condition, result.settings), style="bold"))
         cells = amount_cells(ledger)
         table.add_row("  extra CPU", *cells(ledger.cpu), "", "")
@@ -69,14 +69,14 @@ def ledger_lines(result: RunResult, width: int) -> list[Text | Table]:
 def ledger_note(result: RunResult, label: Callable[[Condition, RunSettings], str]) -> str:
     """What lines are, and what has none: once where that is so of all ledgers, else with the conditions it is so of."""
     absent: dict[str, list[Ledger]] = {}
-    for ledger in result.ledger:
+    for ledger in result.of(Ledger):
         for words in ledger.in_rest:
             absent.setdefault(words, []).append(ledger)
-    sentences = [NOTE, *filter(None, (where_words(ledger, result, label) for ledger in result.ledger))]
+    sentences = [NOTE, *filter(None, (where_words(ledger, result, label) for ledger in result.of(Ledger)))]
     for words, ledgers in absent.items():
         what, colon, why = words.partition(": ")
         of = "; ".join(label(ledger.condition, result.settings) for ledger in ledgers)
-        where = "" if len(ledgers) == len(result.ledger) else f" ({of})"
+        where = "" if len(ledgers) == len(result.of(Ledger)) else f" ({of})"
         begins = "Calls of the cipher were not timed" if what == NOT_TIMED else f"No line for {what}"
         sentences.append(f"{begins}{where}{colon}{why}.")
     return " ".join(sentences)

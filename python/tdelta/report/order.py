@@ -1,10 +1,10 @@
-"""What the order within a block does to a trial, in words and as JSON values: the same for a run and a plan."""
+"""What the order within a block does to a trial, in words: the same for a run and a plan."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tdelta.records.carryover import CarryOver, Interval
+from tdelta.records.carryover import CarryOver, ShareEffect
 from tdelta.report.quantities import interval, percent
 
 
@@ -20,20 +20,6 @@ def order_words(found: CarryOver) -> Iterator[str]:
         yield "not estimated"
 
 
-def order_json(found: CarryOver) -> dict[str, object]:
-    """The same as JSON values."""
-    return {
-        "positions": [_share(one) for one in found.positions],
-        "after_encrypted": None if found.after_encrypted is None else _share(found.after_encrypted),
-        "bias": None if found.bias is None else _share(found.bias),
-        "unknown": list(found.unknown),
-    }
-
-
-def _share_text(found: tuple[float, Interval]) -> str:
-    median, (low, high) = found
-    return f"{percent(1 + median, 2)} ({interval((1 + low, 1 + high), 2)})"
-
-
-def _share(found: tuple[float, Interval]) -> dict[str, object]:
-    return {"share": found[0], "interval95": list(found[1])}
+def _share_text(found: ShareEffect) -> str:
+    low, high = found.interval95
+    return f"{percent(1 + found.share, 2)} ({interval((1 + low, 1 + high), 2)})"

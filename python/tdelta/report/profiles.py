@@ -35,7 +35,7 @@ NOTE = (
 def profile_lines(result: RunResult, width: int) -> list[Text | Table]:
     """The CPU profiles of a run; nothing where it has none."""
     lines: list[Text | Table] = []
-    for profile in result.profiles:
+    for profile in result.of(CpuProfile):
         lines += [*paragraph(heading(profile, result), width, "bold"), _functions(profile, width), Text()]
         lines += [_classes(profile), Text()]
     return [*lines, *paragraph(NOTE, width, "dim")] if lines else []

@@ -8,7 +8,7 @@ from itertools import chain
 from rich.table import Table
 from rich.text import Text
 
-from tdelta.records import RunResult, ServerMeasures
+from tdelta.records import RunResult, ServerMeasures, SettingsCompared
 from tdelta.report.drawing import paragraph, plain_table
 from tdelta.report.labels import level_text, metric_name
 from tdelta.report.quantities import MISSING, amounts, decimals, interval, percent, rate, small_count
@@ -92,8 +92,8 @@ def server_lines(result: RunResult, width: int) -> list[Text | Table]:
 
 def differing_lines(result: RunResult) -> list[str]:
     """In which settings encrypted twins differ from plain ones; of servers, whose settings are many."""
-    compared = result.twin_settings
-    if compared is None or not result.servers:
+    compared = result.one(SettingsCompared)
+    if compared is None or not result.of(ServerMeasures):
         return []
     return [f"set on {kind} and not on plain twins: {', '.join(names)}" for kind, names in compared.differing.items()]
 

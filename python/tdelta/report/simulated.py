@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-
 from tdelta.inference import Held, held
 from tdelta.inference.cautions import FEWEST_ROUNDS
 from tdelta.records import Decision, RunResult
@@ -15,17 +13,18 @@ def held_text(result: RunResult) -> str | None:
     if all(verdict.decision is Decision.UNSOUND for verdict in result.primary):
         return None
     found = _held(result)
-    runs = f"{counted(result.rounds, 'round')}" if result.rounds < FEWEST_ROUNDS else "three rounds or more"
+    rounds = result.counts.rounds
+    runs = counted(rounds, "round") if rounds < FEWEST_ROUNDS else "three rounds or more"
     return (
         f"In simulated runs of {runs}, the 95 % interval covered the truth or the verdict was undecided"
         f" {found.fewest} to {found.most} times in 100."
     )
 
 
-def held_json(result: RunResult) -> dict[str, object] | None:
-    """The same as JSON values; None where no verdict stands."""
-    return asdict(_held(result)) if held_text(result) else None
+def simulated(result: RunResult) -> Held | None:
+    """What simulations of such runs found; None where no verdict stands."""
+    return _held(result) if held_text(result) else None
 
 
 def _held(result: RunResult) -> Held:
-    return held(result.rounds)
+    return held(result.counts.rounds)

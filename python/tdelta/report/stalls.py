@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from rich.table import Table
 from rich.text import Text
 
-from tdelta.records import Role, RunResult, StallMeasure
+from tdelta.records import CarryOver, Role, RunResult, StallMeasure
 from tdelta.report.drawing import paragraph, plain_table
 from tdelta.report.labels import condition_label, surroundings
 from tdelta.report.order import order_words
@@ -34,12 +34,12 @@ def stall_lines(result: RunResult, width: int) -> list[Text | Table]:
 
 def has_odd_trials(result: RunResult) -> bool:
     """Whether any trial of any condition was odd."""
-    return any(measure.down_weighted or measure.stalls for measure in result.stalls)
+    return any(measure.down_weighted or measure.stalls for measure in result.of(StallMeasure))
 
 
 def stall_rows(result: RunResult) -> Iterator[tuple[str, ...]]:
     """Each condition with its cells, as `TITLES` heads them."""
-    for measure in result.stalls:
+    for measure in result.of(StallMeasure):
         yield (
             _name(measure, result),
             f"{measure.trials:,}",
@@ -55,18 +55,19 @@ def footnotes(result: RunResult) -> Iterator[str]:
     missed = missed_text(result)
     if missed is not None:
         yield missed
-    if result.order_effect is not None:
-        yield f"Order within a block: {'; '.join(order_words(result.order_effect))}."
+    order = result.one(CarryOver)
+    if order is not None:
+        yield f"Order within a block: {'; '.join(order_words(order))}."
 
 
 def missed_text(result: RunResult) -> str | None:
     """How rare stalls would have to be to be missed; None where some were met, or nothing is known of them."""
-    if not result.stalls or any(measure.stalls for measure in result.stalls):
+    if not result.of(StallMeasure) or any(measure.stalls for measure in result.of(StallMeasure)):
         return None
-    fewest = min(result.stalls, key=lambda measure: measure.trials)
+    fewest = min(result.of(StallMeasure), key=lambda measure: measure.trials)
     if not fewest.trials:
         return None
-    same = len({measure.trials for measure in result.stalls}) == 1
+    same = len({measure.trials for measure in result.of(StallMeasure)}) == 1
     trials = f"{'' if same else 'at least '}{counted(fewest.trials, 'trial')}"
     return (
         f"No stall was met in {trials} of each condition: stalls in fewer than 1 of {1 / fewest.missed_share:.0f}"

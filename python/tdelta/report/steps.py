@@ -20,12 +20,12 @@ _NOTE = (
 
 def step_lines(result: RunResult, width: int) -> list[Text | Table]:
     """The loads and rebuilds of a run, plain and encrypted one below the other; nothing where it has none."""
-    if not result.steps:
+    if not result.of(StepMeasure):
         return []
     headings = ("seconds", "CPU", "rows/s", "written/s", "files")
     table = plain_table((("", False), *((name, True) for name in headings)))
     table.padding = (0, 1, 0, 0)
-    for work, found in groupby(result.steps, key=_work):
+    for work, found in groupby(result.of(StepMeasure), key=_work):
         group = list(found)
         table.add_row(Text(f"{work} of {group[0].rows:,} rows", style="bold"))
         for one in group:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from tdelta.records import RunResult, RunSettings
+from tdelta.records import RunResult, RunSettings, SettingsCompared
 from tdelta.report.labels import is_served, varies
 from tdelta.report.quantities import amounts, counted, share
 
@@ -33,7 +33,7 @@ def _parts(result: RunResult) -> Iterator[str]:
     yield _product(result)
     yield _work(settings)
     yield from _data(result)
-    if result.arrival_rates:
+    if result.loop.arrival_rates:
         yield "open loop"
     threads = settings.options.get("threads")
     if isinstance(threads, int) and not varies("threads", settings):
@@ -76,7 +76,8 @@ def _data(result: RunResult) -> Iterator[str]:
     if settings.own_servers is not None or not isinstance(cache, int | float) or varies("cache", settings):
         yield f"{data}{cold}"
         return
-    in_force = _cache_bytes({} if result.twin_settings is None else result.twin_settings.shared)
+    compared = result.one(SettingsCompared)
+    in_force = None if compared is None else _cache_bytes(compared.shared)
     if in_force is not None and abs(in_force / max(1.0, cache * size) - 1.0) > _AS_ASKED:
         yield f"{data} with a cache of {_megabytes(in_force)} (asked for {share(cache)}){cold}"
     else:

@@ -35,7 +35,7 @@ def sweep_cells(result: RunResult) -> tuple[SweepCell, ...]:
     judged = [v for v in result.primary if v.condition.role is Role.TREATMENT]
     if len({c.level(THREADS) for c in result.settings.conditions if THREADS in dict(c.levels)}) < 2:
         return ()
-    published = {cell.condition.key: cell for cell in result.published}
+    published = {cell.condition.key: cell for cell in result.of(PublishedCell)}
     return tuple(
         SweepCell(
             verdict=verdict,
@@ -63,7 +63,7 @@ def server_groups(result: RunResult) -> dict[str, list[ServerMeasures]]:
 
     A/A twins are left out.
     """
-    shown = [m for m in result.servers if m.condition.role not in (Role.AA, Role.BB)]
+    shown = [m for m in result.of(ServerMeasures) if m.condition.role not in (Role.AA, Role.BB)]
     groups: dict[str, list[ServerMeasures]] = {panel_of(m.condition, result): [] for m in shown}
     for measured in sorted(shown, key=lambda m: int(m.condition.level(THREADS))):
         groups[panel_of(measured.condition, result)].append(measured)
@@ -74,5 +74,5 @@ def server_label(measured: ServerMeasures, result: RunResult) -> str:
     """A server within its group: ``16 threads, plain``, ``aes-256, tables only``."""
     condition = measured.condition
     name = "plain" if condition.role is Role.BASELINE else kind_label(condition)
-    threads = {m.condition.level(THREADS) for m in result.servers}
+    threads = {m.condition.level(THREADS) for m in result.of(ServerMeasures)}
     return name if len(threads) == 1 else f"{level_text(THREADS, condition.level(THREADS))}, {name}"

@@ -63,8 +63,8 @@ class TailGroup:
 def tail_groups(result: RunResult) -> tuple[TailGroup, ...]:
     """Every figure there is: the mix first, exceedances, bad trials, percentiles, conditions in the design's order."""
     found = []
-    for transaction in dict.fromkeys(measure.transaction for measure in result.tails):
-        measures = [m for m in result.tails if m.transaction == transaction]
+    for transaction in dict.fromkeys(measure.transaction for measure in result.of(TailMeasure)):
+        measures = [m for m in result.of(TailMeasure) if m.transaction == transaction]
         name = "" if transaction == ALL else f"{transaction_name(transaction)}: "
         exceeding = tuple(_exceedance_row(m, m.exceedance, result) for m in measures if m.exceedance is not None)
         percentiles = tuple(_percentile_row(m, m.p99, result) for m in measures if m.p99 is not None)
@@ -79,8 +79,8 @@ def tail_groups(result: RunResult) -> tuple[TailGroup, ...]:
 
 def tail_notes(result: RunResult, *, has_types: bool = True) -> list[str]:
     """What the figures are, what their intervals rest on, and what they cannot show."""
-    exceeding = [m.exceedance for m in result.tails if m.exceedance is not None]
-    ratios = [ratio for m in result.tails for ratio in _ratios(m)]
+    exceeding = [m.exceedance for m in result.of(TailMeasure) if m.exceedance is not None]
+    ratios = [ratio for m in result.of(TailMeasure) for ratio in _ratios(m)]
     parts = []
     if exceeding:
         parts.append(f"Shares are of transactions, counted from {time_text(exceeding[0].counted_from_ns)} on.")
@@ -89,7 +89,7 @@ def tail_notes(result: RunResult, *, has_types: bool = True) -> list[str]:
     parts += [f"Those of shares and percentiles rest on {_units(units)}."] if units else []
     if any(unit is TailUnit.PAIR for unit, _ in units):
         parts.append(OF_PAIRS)
-    shown = [measure for measure in result.tails if has_types or measure.transaction == ALL]
+    shown = [measure for measure in result.of(TailMeasure) if has_types or measure.transaction == ALL]
     bad = [found for measure in shown if (found := _bad(measure)) is not None]
     parts += [BAD_TRIALS] if bad else []
     parts += [ONE_ROUND] if any(found.rounds == 1 for found in bad) else []
@@ -139,12 +139,12 @@ def interval_text(ratio: TailRatio | None) -> str:
 
 
 def _slo(result: RunResult) -> str:
-    found = (m.exceedance.threshold_ns for m in result.tails if m.exceedance is not None)
+    found = (m.exceedance.threshold_ns for m in result.of(TailMeasure) if m.exceedance is not None)
     return time_text(next(found, 0))
 
 
 def _shows_types(result: RunResult) -> bool:
-    types = {m.transaction for m in result.tails} - {ALL}
+    types = {m.transaction for m in result.of(TailMeasure)} - {ALL}
     return len({v.condition for v in result.primary}) == 1 and len(types) <= _MOST_TYPES
 
 

@@ -13,7 +13,18 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from tdelta.records import Decision, Estimate, Metric, PageCost, RunResult, RunSettings, Verdict
+from tdelta.records import (
+    Contrast,
+    Decision,
+    Estimate,
+    FileEvidence,
+    Metric,
+    PageCost,
+    RunResult,
+    RunSettings,
+    StepMeasure,
+    Verdict,
+)
 from tdelta.report.calibrated import used_text
 from tdelta.report.checks import MARKS, STYLES, summed_up
 from tdelta.report.command import next_command, repeat_command
@@ -108,7 +119,7 @@ def render(result: RunResult, width: int = DEFAULT_WIDTH, *, color: bool = False
         _page_costs(result, width),
         ledger_lines(result, width),
         what_if_lines(result, width),
-        evidence_lines(result.evidence, result.settings, width),
+        evidence_lines(result.of(FileEvidence), result.settings, width),
         _checks(result, width),
         _cautions(result, width),
         _footer(result, width),
@@ -234,12 +245,12 @@ def _shown(estimate: Estimate, bounds: tuple[float, ...]) -> str:
 
 def _contrasts(result: RunResult, width: int) -> list[Text | Table]:
     """One condition over another, factor by factor: shown, never decided on."""
-    if not result.contrasts:
+    if not result.of(Contrast):
         return []
     table = plain_table((("", False), ("ratio", True), ("95 % HDI", True)))
-    for factor in dict.fromkeys(contrast.factor for contrast in result.contrasts):
+    for factor in dict.fromkeys(contrast.factor for contrast in result.of(Contrast)):
         table.add_row(Text(contrast_title(factor), style="bold"))
-        for contrast in (c for c in result.contrasts if c.factor == factor):
+        for contrast in (c for c in result.of(Contrast) if c.factor == factor):
             name = f"  {contrast_label(contrast, result.settings)}, {metric_label(contrast.metric, result.settings)}"
             table.add_row(name, *_ratio_cells(contrast.ratio, result))
     note = "One condition over the other, in the same blocks; for orientation, nothing is decided on it."
@@ -254,13 +265,13 @@ def _ratio_cells(ratio: Estimate, result: RunResult) -> tuple[str, str]:
 
 def _page_costs(result: RunResult, width: int) -> list[Text | Table]:
     """The measured cost of a page beside what its cipher alone takes."""
-    if not result.page_costs:
+    if not result.of(PageCost):
         return []
     headings = (("cost of a page", False), ("pages per op", True), ("extra CPU", True), ("95 % HDI", True))
     table = plain_table((*headings, ("cipher alone", True)))
-    for cost in result.page_costs:
+    for cost in result.of(PageCost):
         table.add_row(condition_label(cost.condition, result.settings), *_page_cells(cost))
-    alone = dict.fromkeys(cost.floor_of for cost in result.page_costs if cost.floor_us_per_page is not None)
+    alone = dict.fromkeys(cost.floor_of for cost in result.of(PageCost) if cost.floor_us_per_page is not None)
     note = "Extra CPU time for each page read or written, beyond the plain twins'."
     note += f" The cipher alone, measured on this machine: {'; '.join(alone)}." if alone else ""
     return [table, Text(), *paragraph(note, width, "dim")]
@@ -289,9 +300,10 @@ def _cautions(result: RunResult, width: int) -> list[Text | Table]:
 
 def _footer(result: RunResult, width: int) -> list[Text | Table]:
     settings = result.settings
+    made = result.counts
     counts = ", ".join(
         counted(number, noun)
-        for number, noun in ((result.rounds, "round"), (result.blocks, "block"), (result.trials, "trial"))
+        for number, noun in ((made.rounds, "round"), (made.blocks, "block"), (made.trials, "trial"))
     )
     lines = (
         f"run {settings.run_id}, seed {settings.seed}: {settings.engine}, workload {settings.workload}",
@@ -304,12 +316,12 @@ def _footer(result: RunResult, width: int) -> list[Text | Table]:
         ),
         *(() if settings.own_servers is None else (own_servers_text(settings.own_servers),)),
         f"{counts} of {trial_words(result)}, {_operations(result)}"
-        f" and {counted(result.slices, 'turn')} each;"
-        f" {duration(result.elapsed_seconds)} in all; {ended(result)}",
-        f"tdelta's own loop: {_loop_cost(result.loop_cost_ns)} a statement,"
-        f" {small_share(result.dilution)} of the measured time",
+        f" and {counted(result.counts.slices, 'turn')} each;"
+        f" {duration(result.counts.elapsed_seconds)} in all; {ended(result)}",
+        f"tdelta's own loop: {_loop_cost(result.loop.loop_cost_ns)} a statement,"
+        f" {small_share(result.loop.dilution)} of the measured time",
         *_open_loop(result),
-        *(f"tried again: {counted(count, 'transaction')} ({kind})" for kind, count in result.retries.items()),
+        *(f"tried again: {counted(count, 'transaction')} ({kind})" for kind, count in result.loop.retries.items()),
     )
     texts: list[Text | Table] = [text for line in lines for text in paragraph(line, width, "dim", indent="  ")]
     return [*texts, *(Text(f"{title:<10} {command}", style="dim") for title, command in _next_steps(result))]
@@ -317,31 +329,32 @@ def _footer(result: RunResult, width: int) -> list[Text | Table]:
 
 def _open_loop(result: RunResult) -> tuple[str, ...]:
     """What the arrival rates did to the queue; nothing in a closed loop."""
-    if not result.arrival_rates:
+    if not result.loop.arrival_rates:
         return ()
-    rates = ", ".join(_rate_text(key, rate, result) for key, rate in result.arrival_rates.items())
-    late = counted(result.late_starts, "late start")
-    return (f"open loop, {rates} operations due a second: {late}, backlog at most {result.backlog_max:,}",)
+    rates = ", ".join(_rate_text(key, rate, result) for key, rate in result.loop.arrival_rates.items())
+    late = counted(result.loop.late_starts, "late start")
+    return (f"open loop, {rates} operations due a second: {late}, backlog at most {result.loop.backlog_max:,}",)
 
 
 def _rate_text(key: str, rate: float, result: RunResult) -> str:
     """``1,200``, or ``1,200 (60 % of the baseline's 2,000)``."""
-    if key not in result.capacities:
+    if key not in result.loop.capacities:
         return f"{rate:,.4g}"
-    capacity = result.capacities[key]
+    capacity = result.loop.capacities[key]
     return f"{rate:,.0f} ({share(rate / capacity)} of the baseline's {capacity:,.0f})"
 
 
 def trial_words(result: RunResult) -> str:
     """How long the baseline's trials take about; of loads and rebuilds `step_lines` tells, where there are others."""
-    others = len(result.settings.conditions) - len(result.steps)
-    return f"{duration(result.trial_seconds)}{' (loads and rebuilds apart)' if result.steps and others else ''}"
+    steps = result.of(StepMeasure)
+    has_others = len(result.settings.conditions) > len(steps)
+    return f"{duration(result.counts.trial_seconds)}{' (loads and rebuilds apart)' if steps and has_others else ''}"
 
 
 def _operations(result: RunResult) -> str:
     """Operations of a trial; where strata differ, the record holds the fewest."""
     has_strata = len({condition.stratum for condition in result.settings.conditions}) > 1
-    return f"{'at least ' if has_strata else ''}{counted(result.operations_per_trial, 'operation')}"
+    return f"{'at least ' if has_strata else ''}{counted(result.counts.operations_per_trial, 'operation')}"
 
 
 def _loop_cost(nanoseconds: float) -> str:

@@ -26,7 +26,7 @@ NOTE = (
 
 def trace_lines(result: RunResult, width: int) -> list[Text | Table]:
     """The statements of a run, each with its twins; nothing where none was traced."""
-    traces = result.traces
+    traces = result.one(Traces)
     if traces is None:
         return []
     columns = columns_of(traces)

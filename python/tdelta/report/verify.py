@@ -14,11 +14,12 @@ from rich.text import Text
 
 from tdelta.evidence import FINDS, NO_MARKER
 from tdelta.evidence.reading import BlockKinds, FileReading, Marker, ReadState
-from tdelta.records import EvidenceState, RunResult, Validity
-from tdelta.report.checks import MARKS, STYLES, check_json, listed
+from tdelta.records import EvidenceState, FileEvidence, RunResult, Validity
+from tdelta.report.checks import MARKS, STYLES, listed
 from tdelta.report.drawing import draw, paragraph, plain_table
-from tdelta.report.evidence import evidence_json, evidence_lines
+from tdelta.report.evidence import evidence_lines
 from tdelta.report.quantities import MISSING, amounts, counted
+from tdelta.report.values import values_of
 
 VERIFY_SCHEMA = "tdelta.verify/1"
 ANSWERED, UNDECIDED, UNSOUND = 0, 3, 4
@@ -51,7 +52,7 @@ def run_exit_code(result: RunResult) -> int:
     """4 if a check of the evidence failed, 0 if some class of an encrypted twin was shown encrypted, else 3."""
     if any(check.failed for check in _checks(result)):
         return UNSOUND
-    is_shown = any(one.state is EvidenceState.ENCRYPTED for one in result.evidence)
+    is_shown = any(one.state is EvidenceState.ENCRYPTED for one in result.of(FileEvidence))
     return ANSWERED if is_shown else UNDECIDED
 
 
@@ -78,7 +79,7 @@ def readings_text(
 
 def run_text(result: RunResult, width: int, *, color: bool = False) -> str:
     """The evidence of a stored run, with its two checks."""
-    lines = evidence_lines(result.evidence, result.settings, width)
+    lines = evidence_lines(result.of(FileEvidence), result.settings, width)
     if not lines:
         lines = [*paragraph(f"Run {result.settings.run_id} holds no evidence: its files were not searched.", width)]
     checks = [
@@ -132,8 +133,8 @@ def run_document(result: RunResult, exit_code: int) -> dict[str, object]:
         "answer": "; ".join(check.detail for check in _checks(result)),
         "markers": [],
         "files": [],
-        "evidence": evidence_json(result.evidence),
-        "validity": [check_json(one) for one in _checks(result)],
+        "evidence": values_of(result.of(FileEvidence)),
+        "validity": values_of(_checks(result)),
         "limits": [],
     }
 

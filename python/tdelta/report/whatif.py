@@ -18,11 +18,11 @@ NOTE = (
 
 def what_if_lines(result: RunResult, width: int) -> list[Text | Table]:
     """Cells of a run over cache shares beside their predictions; nothing where it has none."""
-    if not result.what_if:
+    if not result.of(WhatIf):
         return []
     headings = ("measured", "predicted", "95 % band")
     table = plain_table((("what if: cache", False), *((name, True) for name in headings), ("", False)))
-    for one in result.what_if:
+    for one in result.of(WhatIf):
         for name, of in (("response time", "response"), ("CPU per operation", "cpu")):
             table.add_row(Text(f"{compared_label(one.condition)}, {name}", style="bold"))
             _add(table, one, of)
@@ -40,6 +40,6 @@ def _add(table: Table, one: WhatIf, of: str) -> None:
 
 def held_text(result: RunResult) -> str:
     """In how many cells the band held the measured median."""
-    cells = [cell for one in result.what_if for cell in one.cells]
+    cells = [cell for one in result.of(WhatIf) for cell in one.cells]
     held = [sum(getattr(cell, f"{of}_held") for cell in cells) for of in ("response", "cpu")]
     return f"Bands held {held[0]} of {len(cells)} medians of response time and {held[1]} of CPU time."

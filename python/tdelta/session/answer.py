@@ -18,7 +18,7 @@ from tdelta.inference.steps import step_measures
 from tdelta.inference.tails import tail_cautions, tail_measures
 from tdelta.inference.traces import statement_texts, statement_traces
 from tdelta.inference.whatif import what_ifs
-from tdelta.records import Decision, Level, Role, RunResult, Trial, Validity, Verdict
+from tdelta.records import Counts, Decision, Finding, Level, LoopFacts, Role, RunResult, Trial, Validity, Verdict
 from tdelta.session.collectors import Collectors
 from tdelta.session.context import Ready, RunContext
 from tdelta.session.planning import Plan
@@ -80,43 +80,53 @@ def assemble(
             *profiles.cautions(),
             *collectors.unit_costs.cautions(),
         ),
-        rounds=len({trial.round for trial in trials}),
-        blocks=len({trial.block for trial in trials}),
-        trials=len(trials),
-        operations_per_trial=min(size.operations.values()),
-        trial_seconds=_trial_seconds(trials),
-        elapsed_seconds=ending.elapsed_seconds,
-        loop_cost_ns=size.loop_cost_ns,
-        dilution=dilution,
+        counts=Counts(
+            rounds=len({trial.round for trial in trials}),
+            blocks=len({trial.block for trial in trials}),
+            trials=len(trials),
+            operations_per_trial=min(size.operations.values()),
+            trial_seconds=_trial_seconds(trials),
+            elapsed_seconds=ending.elapsed_seconds,
+            slices=size.slices,
+        ),
+        loop=LoopFacts(
+            loop_cost_ns=size.loop_cost_ns,
+            dilution=dilution,
+            late_starts=sum(trial.measurement.late_starts for trial in trials),
+            backlog_max=max(trial.measurement.backlog_max for trial in trials),
+            errors=_by_kind(trial.measurement.errors for trial in trials),
+            retries=_by_kind(trial.measurement.retries for trial in trials),
+            arrival_rates=_by_baseline(plan, size.rates),
+            capacities=_by_baseline(plan, size.capacities),
+        ),
         machine=machine,
         versions={**versions, "library under test": ready.twins.library},
         stopped_by=ending.stopped_by,
         interrupted=ending.interrupted,
-        slices=size.slices,
-        late_starts=sum(trial.measurement.late_starts for trial in trials),
-        backlog_max=max(trial.measurement.backlog_max for trial in trials),
-        errors=_by_kind(trial.measurement.errors for trial in trials),
-        retries=_by_kind(trial.measurement.retries for trial in trials),
-        contrasts=judgement.contrasts,
-        page_costs=page_costs(trials, verdicts, floors.floors),
         overridden=overridden(plan.request),
-        arrival_rates=_by_baseline(plan, size.rates),
-        capacities=_by_baseline(plan, size.capacities),
-        evidence=search.records(),
-        servers=servers,
-        published=tuple(published_cells(plan.settings.study, plan.conditions, _fixed(plan.request))),
-        twin_settings=checks.settings_compared(),
         ciphers_in_force=checks.ciphers_in_force,
         barely_encrypted=idle,
-        tails=tails,
-        steps=step_measures(trials, plan.settings),
-        traces=statement_traces(trials, plan.settings, _statements(plan), plan.family.nearest),
-        profiles=profiles.records() if plan.request.profile else (),
-        ledger=ledgers(trials, plan.settings, profiles.explained()),
-        what_if=what_ifs(trials, plan.settings, page_prices),
-        stalls=judgement.stalls,
-        order_effect=judgement.order_effect,
+        findings=(
+            *judgement.stalls,
+            *_known(judgement.order_effect),
+            *judgement.contrasts,
+            *page_costs(trials, verdicts, floors.floors),
+            *search.records(),
+            *servers,
+            *published_cells(plan.settings.study, plan.conditions, _fixed(plan.request)),
+            *_known(checks.settings_compared()),
+            *tails,
+            *step_measures(trials, plan.settings),
+            *_known(statement_traces(trials, plan.settings, _statements(plan), plan.family.nearest)),
+            *(profiles.records() if plan.request.profile else ()),
+            *ledgers(trials, plan.settings, profiles.explained()),
+            *what_ifs(trials, plan.settings, page_prices),
+        ),
     )
+
+
+def _known(finding: Finding | None) -> tuple[Finding, ...]:
+    return () if finding is None else (finding,)
 
 
 def _statements(plan: Plan) -> dict[str, str]:

@@ -250,7 +250,7 @@ def _stored(store: Store, result: RunResult) -> tuple[tuple[Trial, ...], RunSett
 def _cautions(series: _Series) -> Iterator[str]:
     if series.interrupted:
         yield "the calibration was interrupted: this is what was known by then"
-    short = sum(result.rounds < ROUNDS_PER_RUN for result in series.results)
+    short = sum(result.counts.rounds < ROUNDS_PER_RUN for result in series.results)
     if short:
         yield f"{short} of {len(series.results)} runs had fewer than {ROUNDS_PER_RUN} rounds: give --max-time more"
 
@@ -259,9 +259,9 @@ def _pace(series: _Series) -> Pace:
     """How long a usual run takes, by what these took; rounds are taken to grow with their twins."""
     twins = len(series.results[0].settings.conditions)
     periods = [later - earlier for starts in series.starts for earlier, later in _successive(starts)]
-    whole = _median([result.elapsed_seconds / max(1, result.rounds) for result in series.results])
+    whole = _median([result.counts.elapsed_seconds / max(1, result.counts.rounds) for result in series.results])
     period = _median(periods) or whole
-    set_ups = [max(0.0, result.elapsed_seconds - period * result.rounds) for result in series.results]
+    set_ups = [max(0.0, result.counts.elapsed_seconds - period * result.counts.rounds) for result in series.results]
     return Pace(_median(set_ups), max(_LEAST_SECONDS, period * _USUAL_TWINS / twins))
 
 

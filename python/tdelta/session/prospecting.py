@@ -206,7 +206,7 @@ def _measured(store: Store, run_id: str) -> MeasuredRun:
 def _elapsed_seconds(store: Store, run_id: str, trials: Sequence[Trial]) -> float:
     """Wall clock of a run; of one that was cut short, from its first block to its last."""
     try:
-        return store.result(run_id).elapsed_seconds
+        return store.result(run_id).counts.elapsed_seconds
     except StoreError:
         starts = [trial.started_unix_seconds for trial in trials]
         return max(starts) - min(starts) if starts else 0.0

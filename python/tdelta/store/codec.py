@@ -6,7 +6,7 @@ non-finite floats: bytes become Base64 text, and a ``float`` that is not finite 
 values; a tuple in there comes back as a list, which is the one thing that does not come back as it was.
 
 Limits: the field types that records use (scalars, ``StrEnum``, dataclasses, tuples, lists, mappings by text or whole
-numbers, unions of scalars, ``X | None``), no others.
+numbers, unions of scalars, ``X | None``, and findings, which are written with their kind), no others.
 """
 
 from __future__ import annotations
@@ -23,8 +23,11 @@ from enum import StrEnum
 from typing import Any, TypeVar
 
 from tdelta.errors import StoreError, TdeltaError
+from tdelta.records import FINDINGS, Finding
 
 T = TypeVar("T")
+
+_KIND = "finding"
 
 
 def encode(value: object) -> Any:
@@ -47,7 +50,8 @@ def encode(value: object) -> Any:
         case tuple() | list():
             return [encode(item) for item in value]
     if dataclasses.is_dataclass(value):
-        return {field.name: encode(getattr(value, field.name)) for field in dataclasses.fields(value)}
+        fields = {field.name: encode(getattr(value, field.name)) for field in dataclasses.fields(value)}
+        return {_KIND: value.FINDING, **fields} if isinstance(value, Finding) else fields
     raise TdeltaError(f"cannot be stored as JSON: expected a record or a JSON value, found {type(value).__name__}")
 
 
@@ -101,6 +105,8 @@ def _decode(kind: Any, data: object, where: str) -> object:
     """Decode ``data`` as the type hint ``kind``; ``where`` is the path for messages."""
     if kind in (object, Any):
         return data
+    if isinstance(kind, type) and issubclass(kind, Finding):
+        return _decode_finding(kind, _expect(data, dict, where), where)
     if dataclasses.is_dataclass(kind):
         return _decode_record(typing.cast(type, kind), data, where)
     origin, arguments = typing.get_origin(kind), typing.get_args(kind)
@@ -114,6 +120,14 @@ def _decode(kind: Any, data: object, where: str) -> object:
     if origin in (typing.Union, types.UnionType):
         return _decode_union(arguments, data, where)
     return _decode_scalar(kind, data, where)
+
+
+def _decode_finding(kind: type[Finding], data: dict[str, object], where: str) -> object:
+    """A finding says of which kind it is, since a result holds all kinds side by side."""
+    name = data.get(_KIND)
+    if not isinstance(name, str) or not issubclass(FINDINGS.get(name, Finding), kind) or name not in FINDINGS:
+        raise StoreError(f"{where}: expected a finding ({', '.join(FINDINGS)}), found {name!r}")
+    return _decode_record(FINDINGS[name], {key: item for key, item in data.items() if key != _KIND}, where)
 
 
 def _decode_record(kind: type, data: object, where: str) -> object:

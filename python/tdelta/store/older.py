@@ -3,6 +3,8 @@
 Earlier ledgers had lines out of a CPU profile (spinning, scheduling, crowding), and profiles classes for the first two.
 What these took is what no line explains now: it goes back to the rest, and to the classes that their functions are of.
 
+Earlier results had a field for each kind of finding, and for each of their counts.
+
 Earlier checks had a truth value, ``ok``, where there are three states now.
 
 Limits: a stored interval is not the draws it came from. Intervals of what is put together here are of independent
@@ -11,11 +13,12 @@ parts, side by side, and a share that is put together has none.
 
 from __future__ import annotations
 
+import dataclasses
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from tdelta.records import CheckState
+from tdelta.records import FINDINGS, CheckState, Counts, LoopFacts
 
 _LINES = ("spinning", "scheduling", "crowding")
 _CLASSES = {"spinning": "database", "scheduling": "kernel"}
@@ -24,13 +27,34 @@ _WORDS = ("spinning and scheduling", "spinning", "scheduling", "CPUs that slow o
 
 def modern(result: Any) -> Any:
     """A stored result with the fields of this version; the same where it is of this one."""
-    if not isinstance(result, dict):  # no result: what decodes it says so
+    if not isinstance(result, dict) or "findings" in result:
         return result
-    changed: dict[str, Any] = {}
+    changed = dict(result)
     for name, of in {"ledger": _ledger, "profiles": _profile, "validity": _check}.items():
         if isinstance(result.get(name), list):
             changed[name] = [of(one) for one in result[name]]
-    return {**result, **changed}
+    order = result.get("order_effect")
+    if isinstance(order, dict):
+        changed["order_effect"] = {**order, "positions": [_effect(one) for one in order["positions"]]}
+        changed["order_effect"] |= {name: _effect(order[name]) for name in ("after_encrypted", "bias")}
+    for name, kind in {"counts": Counts, "loop": LoopFacts}.items():
+        names = [field.name for field in dataclasses.fields(kind) if field.name in result]
+        changed[name] = {key: changed.pop(key) for key in names}
+    return changed | {"findings": list(_findings(changed))}
+
+
+def _effect(pair: Any) -> Any:
+    """An effect of the order within a block was a pair."""
+    return None if pair is None else {"share": pair[0], "interval95": pair[1]}
+
+
+def _findings(result: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """The findings, which had a field of the result for each kind; they are taken out of it."""
+    for name in [name for name in FINDINGS if name in result]:
+        found = result.pop(name)
+        for one in found if isinstance(found, list) else [found]:
+            if one is not None:
+                yield {"finding": name, **one}
 
 
 def _check(check: Any) -> Any:

@@ -17,7 +17,7 @@ from tdelta.driver.duckdb.twins import PROGRAM
 from tdelta.engines.duckdb.engine import DuckdbEngine, DuckdbSettings
 from tdelta.errors import TdeltaError
 from tdelta.evidence import NO_MARKER
-from tdelta.records import Decision, Event, EvidenceState, RunResult, TrialDone
+from tdelta.records import Decision, Event, EvidenceState, FileEvidence, RunResult, TrialDone
 from tdelta.report.document import document, to_json
 from tdelta.report.progress import progress
 from tdelta.report.terminal import render
@@ -68,7 +68,7 @@ def test_a_twin_that_is_really_plain_makes_the_run_unsound(tmp_path: Path, monke
     result = conduct(request(tmp_path), lambda _event: None)
     assert result.decision is Decision.UNSOUND
     assert (checks(result)[ENCRYPTED_AS_ASKED], checks(result)[IN_FORCE], checks(result)[NO_MARKER]) == (False,) * 3
-    leaks = {one.file_class for one in result.evidence if one.state is EvidenceState.LEAK}
+    leaks = {one.file_class for one in result.of(FileEvidence) if one.state is EvidenceState.LEAK}
     assert leaks == {"database", "wal"}
 
 
@@ -76,7 +76,7 @@ def test_temporary_files_in_the_clear_make_the_run_unsound(tmp_path: Path, monke
     changed(monkeypatch, encrypts_temp=False)
     result = conduct(request(tmp_path), lambda _event: None)
     assert result.decision is Decision.UNSOUND
-    leaks = [one for one in result.evidence if one.state is EvidenceState.LEAK]
+    leaks = [one for one in result.of(FileEvidence) if one.state is EvidenceState.LEAK]
     assert {one.file_class for one in leaks} == {"temp"}
     assert all(name.startswith("duckdb_temp_") for one in leaks for name in one.leaking)
     assert not checks(result)[IN_FORCE]

@@ -62,7 +62,7 @@ def test_a_run_says_what_it_found(found: td.Run) -> None:
 
 def test_its_trials_are_columns_of_one_length(found: td.Run) -> None:
     columns = found.trials()
-    assert {len(values) for values in columns.values()} == {found.result.trials}
+    assert {len(values) for values in columns.values()} == {found.result.counts.trials}
     assert set(columns["cipher"]) == {"none", "aes-256"}
     assert min(columns["response_mean_ns"]) > 0  # type: ignore[type-var, operator]
 

@@ -14,7 +14,7 @@ from tdelta.driver import SqliteTwin, TrialJob, exposure, looking
 from tdelta.engines.sqlite.engine import SqliteEngine
 from tdelta.evidence import FINDS, NO_MARKER, Found
 from tdelta.evidence.reading import ReadState, parse_markers, read_files, regular_files
-from tdelta.records import Decision, EvidenceState, RunResult
+from tdelta.records import Decision, EvidenceState, FileEvidence, RunResult
 from tdelta.session import RunRequest, conduct
 
 from .running import ANSWERED, SMALL, Answered, Place, end, read_until
@@ -127,7 +127,7 @@ def test_a_twin_that_is_really_plain_makes_the_run_unsound_and_names_its_file(
     monkeypatch.setattr(SqliteEngine, "needs_key", staticmethod(lambda _cipher: False))
     result = run_here(tmp_path, aa_twin=False)
     assert result.decision is Decision.UNSOUND
-    leaks = [one for one in result.evidence if one.state is EvidenceState.LEAK]
+    leaks = [one for one in result.of(FileEvidence) if one.state is EvidenceState.LEAK]
     assert {one.file_class for one in leaks} == {"database", "wal"}
     ok, told = detail(result, NO_MARKER)
     assert (ok, f"plaintext in {leaks[0].leaking[0]} (database) of cipher=aes-256" in told) == (False, True)

@@ -20,8 +20,10 @@ from tdelta.inference.tallies import (
 from tdelta.records import (
     CheckState,
     Condition,
+    Counts,
     Decision,
     Estimate,
+    LoopFacts,
     Metric,
     PlantedTally,
     Role,
@@ -55,7 +57,8 @@ def verdict(
 
 def result(*verdicts: Verdict, validity: tuple[Validity, ...] = ()) -> RunResult:
     asked: RunSettings = settings((BASELINE, IDENTICAL, PLANTED))
-    return RunResult(asked, Decision.UNDECIDED, verdicts, (), validity, (), 3, 18, 72, 100, 0.25, 40.0, 90.0, 0.001)
+    counts, loop = Counts(3, 18, 72, 100, 0.25, 40.0), LoopFacts(90.0, 0.001)
+    return RunResult(asked, Decision.UNDECIDED, verdicts, (), validity, (), counts, loop)
 
 
 def identical(median: float, decision: Decision = Decision.UNDECIDED, **changes: float) -> RunResult:

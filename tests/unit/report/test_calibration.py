@@ -11,7 +11,7 @@ import tdelta_samples as s
 from calibration_samples import CALIBRATIONS, calibration, short, sound, unsound
 
 from tdelta.records import Metric, RunResult
-from tdelta.report.calibrated import used_json, used_text
+from tdelta.report.calibrated import used_text, used_values
 from tdelta.report.calibration import calibration_document, calibration_text
 from tdelta.report.command import repeat_command
 from tdelta.report.document import document, to_json
@@ -106,7 +106,7 @@ def test_a_length_that_holds_no_round_is_left_out() -> None:
 
 def test_a_run_without_a_calibration_says_nothing() -> None:
     assert used_text(s.costly()) is None
-    assert used_json(s.costly().settings) is None
+    assert used_values(s.costly().settings) is None
     assert document(s.costly(), 0)["settings"]["calibration"] is None  # type: ignore[index]
 
 

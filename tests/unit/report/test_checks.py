@@ -6,7 +6,8 @@ import tdelta_samples as s
 from tdelta.evidence import FINDS, NO_MARKER
 from tdelta.inference.soundness import AA_CHECK, BB_CHECK
 from tdelta.records import CheckState, Validity
-from tdelta.report.checks import MARKS, check_json, listed
+from tdelta.report.checks import MARKS, listed
+from tdelta.report.values import record_values
 from tdelta.session import checks, instructions
 
 EMITTED = {
@@ -39,7 +40,7 @@ def test_only_a_failed_check_can_make_a_run_unsound_and_not_every_one_does(
 ) -> None:
     one = check(state, makes_unsound=makes_unsound)
     assert (one.ok, one.failed, one.is_unsound) == found
-    assert (check_json(one)["state"], check_json(one)["ok"]) == (state.value, one.ok)
+    assert (record_values(one)["state"], record_values(one)["ok"]) == (state.value, one.ok)
 
 
 @pytest.mark.parametrize("name", s.SAMPLES)

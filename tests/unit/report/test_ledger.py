@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import tdelta_samples as s
 
-from tdelta.records import Condition, RunSettings
+from tdelta.records import Condition, Ledger, RunSettings
 from tdelta.report.ledger import NOTE, function_rows, ledger_note, share_text, where_words
 from tdelta.report.page.blocks import Table
 from tdelta.report.page.ledger import ledger_section
@@ -18,8 +18,8 @@ def cipher(condition: Condition, _settings: RunSettings) -> str:
 
 def note(*in_rest: tuple[str, ...]) -> str:
     result = s.with_ledger()
-    ledgers = [replace(one, in_rest=words) for one, words in zip(result.ledger[:2], in_rest, strict=True)]
-    text = ledger_note(replace(result, ledger=tuple(ledgers)), cipher)
+    ledgers = [replace(one, in_rest=words) for one, words in zip(result.of(Ledger)[:2], in_rest, strict=True)]
+    text = ledger_note(s.changed(result, ledger=tuple(ledgers)), cipher)
     assert text.startswith(NOTE)
     return text.removeprefix(NOTE).strip()
 
@@ -43,11 +43,11 @@ def test_what_is_so_of_one_is_said_of_it() -> None:
 
 def test_a_line_of_pages_that_were_not_met_says_once_on_the_page_what_its_price_is_of() -> None:
     result = s.with_ledger()
-    priced, unpriced, *_ = result.ledger
+    priced, unpriced, *_ = result.of(Ledger)
     cipher_line = priced.lines[0]
     unmet = replace(cipher_line, items=tuple(replace(item, count=0.0) for item in cipher_line.items))
     one = replace(priced, lines=(unmet, *priced.lines[1:]))
-    section = ledger_section(replace(result, ledger=(one, unpriced)))
+    section = ledger_section(s.changed(result, ledger=(one, unpriced)))
     assert section is not None
     table = next(block for block in section.blocks if isinstance(block, Table))
     told = next(row for row in table.rows if row[0] == "cipher")
@@ -60,7 +60,7 @@ def test_where_every_cost_has_its_line_nothing_is_said() -> None:
 
 def test_functions_of_a_rest_that_is_much_stand_below_it_and_where_there_are_none_that_is_said() -> None:
     result = s.with_ledger()
-    *_, named, blind = result.ledger
+    *_, named, blind = result.of(Ledger)
     assert [what.partition(":")[0] for _, what in function_rows(named)] == [
         "my_aes_crypt in mariadbd",
         "[not named] in mariadbd",
@@ -73,7 +73,7 @@ def test_functions_of_a_rest_that_is_much_stand_below_it_and_where_there_are_non
 
 
 def test_a_share_is_told_with_its_interval_and_without_one_where_it_has_none() -> None:
-    line = s.with_ledger().ledger[0].lines[0]
+    line = s.with_ledger().of(Ledger)[0].lines[0]
     assert share_text(line) == "31 % (24 … 39)"
     assert share_text(replace(line, share_hdi95=None)) == "31 %"
     assert share_text(replace(line, share=None)) == "–"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import tdelta_samples as s
 
 from tdelta.report.stalls import has_odd_trials, missed_text, stall_rows
@@ -31,4 +29,4 @@ def test_where_a_stall_was_met_nothing_is_said_of_none() -> None:
 
 
 def test_a_result_that_knows_nothing_of_stalls_claims_nothing() -> None:
-    assert missed_text(replace(s.costly(), stalls=())) is None
+    assert missed_text(s.changed(s.costly(), stalls=())) is None

@@ -14,7 +14,7 @@ def run(
 ) -> RunResult:
     given = s.settings()
     given = replace(given, engine=engine, options={**given.options, **options})
-    return replace(
+    return s.changed(
         s.costly(),
         settings=given,
         versions={"library under test": library} if library else {},

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 import tdelta_samples as s
 
-from tdelta.records import BadTrials, RunResult, TailRatio, TailUnit
+from tdelta.records import BadTrials, RunResult, TailMeasure, TailRatio, TailUnit
 from tdelta.report.tails import TailRow, tail_groups, tail_lines, tail_notes, time_text
 from tdelta.report.terminal import render
 
@@ -55,20 +55,20 @@ def test_a_closed_loop_says_what_it_hides_and_an_open_one_does_not() -> None:
 def test_intervals_over_pairs_of_older_versions_say_that_luck_is_not_in_them() -> None:
     result = s.with_tails()
     assert "luck of instances is not" not in tail_notes(result)[0]
-    found = result.tails[1]
+    found = result.of(TailMeasure)[1]
     assert found.exceedance is not None
     over_pairs = replace(found.exceedance, ratio=TailRatio(1.4, (1.2, 1.7), TailUnit.PAIR, 90))
-    changed = replace(result, tails=(replace(found, exceedance=over_pairs),))
+    changed = s.changed(result, tails=(replace(found, exceedance=over_pairs),))
     assert "rest on 90 pairs or 16 rounds." in tail_notes(changed)[0]
     assert "luck of instances is not" in tail_notes(changed)[0]
 
 
 def bad_row(found: BadTrials) -> TailRow:
     result = s.with_tails()
-    measure = result.tails[1]
+    measure = result.of(TailMeasure)[1]
     assert measure.exceedance is not None
     changed = replace(measure, exceedance=replace(measure.exceedance, bad_trials=found))
-    (group,) = (g for g in tail_groups(replace(result, tails=(changed,))) if "trials with any" in g.title)
+    (group,) = (g for g in tail_groups(s.changed(result, tails=(changed,))) if "trials with any" in g.title)
     return group.rows[0]
 
 
@@ -93,13 +93,13 @@ def test_bad_trials_have_a_row_that_says_what_could_have_been_missed(
 
 def test_bad_trials_of_one_round_say_that_luck_is_assumed() -> None:
     result = s.with_tails()
-    measure = result.tails[3]
+    measure = result.of(TailMeasure)[3]
     assert measure.exceedance is not None
     found = measure.exceedance.bad_trials
     assert found is not None
     of_one = replace(measure, exceedance=replace(measure.exceedance, bad_trials=replace(found, rounds=1)))
     assert "Of a single round" not in tail_notes(result)[0]
-    assert "Of a single round" in tail_notes(replace(result, tails=(of_one,)))[0]
+    assert "Of a single round" in tail_notes(s.changed(result, tails=(of_one,)))[0]
 
 
 def test_types_are_left_to_the_page_where_several_conditions_are_judged() -> None:

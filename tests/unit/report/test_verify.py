@@ -43,7 +43,7 @@ def test_mixed_files_without_a_marker_say_nothing_and_with_one_that_is_absent_th
 
 def test_a_run_that_leaks_or_searches_in_vain_is_unsound_and_one_that_shows_nothing_undecided() -> None:
     shown = s.evidence(EvidenceState.ENCRYPTED, 0)
-    sound = replace(s.costly(), evidence=shown, validity=())
+    sound = s.changed(s.costly(), evidence=shown, validity=())
     blind = replace(sound, validity=(Validity("the search finds what is there", CheckState.FAILED, "no"),))
     assert [run_exit_code(one) for one in (s.leaking(), blind, sound, s.costly())] == [4, 4, 0, 3]
 

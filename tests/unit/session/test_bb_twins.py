@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tdelta.driver.fake import cost_by_cipher
-from tdelta.records import Role
+from tdelta.records import FileEvidence, Role
 from tdelta.session import RunRequest, plan
 from tdelta.session.planning import request_from_json, request_to_json
 from tdelta.session.preflight import dry_run, with_bb_twin
@@ -180,7 +180,7 @@ def test_a_request_that_was_stored_before_there_were_any_has_none(sitting: Sitti
 def test_files_are_searched_once_those_of_the_bb_twin_of_that_round_with_them(sitting: Sitting) -> None:
     """What is done to one twin of a round is done to all, or its rows would differ from theirs at the end."""
     result = sitting.conduct(**CIPHERS, min_rounds=3, max_rounds=3)
-    assert len({found.condition for found in result.evidence if found.condition.role is Role.BB}) == 1
+    assert len({found.condition for found in result.of(FileEvidence) if found.condition.role is Role.BB}) == 1
     assert sum(len(twin.searched) for twin in sitting.twins.started) == 6
     searched = [twin for twin in sitting.twins.started if twin.searched]
     done = {sum(job.operations for job in (*twin.jobs, *twin.searched)) for twin in searched}

@@ -75,7 +75,7 @@ def test_a_calibration_fills_its_time_with_whole_runs_and_keeps_them(place: Plac
     with Store.open(place.sitting.store) as store:
         results = [store.result(run_id) for run_id in found.run_ids]
         assert {store.status(run_id) for run_id in found.run_ids} == {RunStatus.DONE}
-    assert [result.rounds for result in results] == [3] * len(results)
+    assert [result.counts.rounds for result in results] == [3] * len(results)
     assert len({result.settings.seed for result in results}) == len(results)
     roles = [condition.role for condition in results[0].settings.conditions]
     assert roles == [Role.BASELINE, Role.AA, Role.IDENTICAL, Role.PLANTED]

@@ -85,8 +85,8 @@ def test_an_open_loop_needs_no_search(sitting: Sitting) -> None:
 
 def test_the_loops_own_cost_is_in_the_result(sitting: Sitting) -> None:
     result = sitting.conduct()
-    assert result.loop_cost_ns == 100.0
-    assert result.dilution == pytest.approx(50.0 / 100_000.0, rel=0.05)
+    assert result.loop.loop_cost_ns == 100.0
+    assert result.loop.dilution == pytest.approx(50.0 / 100_000.0, rel=0.05)
 
 
 def test_a_loop_that_takes_a_twentieth_of_the_time_is_a_caution(
@@ -108,22 +108,22 @@ def test_a_trial_may_take_many_times_what_it_should_and_never_under_half_a_minut
 def test_a_share_of_capacity_becomes_a_rate_found_on_the_baseline(sitting: Sitting) -> None:
     sitting = sitting.scripted(cost_ns=cost_by_cipher({"none": 100_000.0, "aes-256": 130_000.0}, 0.0))
     result = sitting.conduct(at=0.6, trial_seconds=0.5)
-    (key,) = result.arrival_rates
+    (key,) = result.loop.arrival_rates
     assert key == "cipher=none,threads=1"
-    assert result.capacities[key] == pytest.approx(10_000, rel=0.02)
-    assert result.arrival_rates[key] == pytest.approx(6_000, rel=0.02)
+    assert result.loop.capacities[key] == pytest.approx(10_000, rel=0.02)
+    assert result.loop.arrival_rates[key] == pytest.approx(6_000, rel=0.02)
     jobs = [job for twin in sitting.twins.started if not twin.name.startswith("calib") for job in twin.jobs]
-    assert {job.rate for job in jobs} == {result.arrival_rates[key]}
-    assert {job.operations for job in jobs} == {round(result.arrival_rates[key] * 0.5)}
+    assert {job.rate for job in jobs} == {result.loop.arrival_rates[key]}
+    assert {job.operations for job in jobs} == {round(result.loop.arrival_rates[key] * 0.5)}
 
 
 def test_levels_of_load_share_one_capacity_and_have_a_rate_each(sitting: Sitting) -> None:
     result = sitting.conduct(vary={"cipher": ("aes-256",), "at": (0.3, 0.8)}, trial_seconds=0.5)
     calibrated = [twin for twin in sitting.twins.started if twin.name.startswith("calibration")]
     assert len(calibrated) == 1
-    low, high = result.arrival_rates.values()
+    low, high = result.loop.arrival_rates.values()
     assert high / low == pytest.approx(8 / 3)
-    assert len(set(result.capacities.values())) == 1
+    assert len(set(result.loop.capacities.values())) == 1
 
 
 def test_rates_survive_a_round_trip(sitting: Sitting) -> None:

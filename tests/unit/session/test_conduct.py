@@ -15,7 +15,7 @@ from tdelta.driver.fake import FakeTwin, FakeTwins, cost_by_cipher, equal_rows, 
 from tdelta.engines.sqlite.libraries import Library
 from tdelta.errors import EngineUnavailable, StorageFault, TdeltaError, TimeFault, UsageError
 from tdelta.inference import judge
-from tdelta.records import CheckState, Decision, Look, Phase, Role, RunPlanned, TrialDone
+from tdelta.records import CheckState, Decision, Look, PageCost, Phase, Role, RunPlanned, TrialDone
 from tdelta.store import RunStatus, Store
 
 from . import served
@@ -66,30 +66,30 @@ def test_the_ratio_is_the_one_that_the_script_has(sitting: Sitting) -> None:
 
 def test_a_run_stops_when_it_is_precise_enough_and_not_before_its_fewest_rounds(sitting: Sitting) -> None:
     result = sitting.scripted(cost_ns=PRECISE_AT_ONCE).conduct(min_rounds=3, max_rounds=None, max_seconds=10_000.0)
-    assert (result.stopped_by, result.rounds) == ("precision", 3)
+    assert (result.stopped_by, result.counts.rounds) == ("precision", 3)
 
 
 def test_a_run_stops_when_its_rounds_are_used_up(sitting: Sitting) -> None:
     result = sitting.scripted(cost_ns=NEVER_PRECISE).conduct(min_rounds=2, max_rounds=4, max_seconds=10_000.0)
-    assert (result.stopped_by, result.rounds) == ("rounds", 4)
+    assert (result.stopped_by, result.counts.rounds) == ("rounds", 4)
 
 
 def test_a_run_stops_before_a_round_that_would_not_fit_in_its_time(sitting: Sitting) -> None:
     sitting = sitting.scripted(cost_ns=NEVER_PRECISE)
     result = sitting.conduct(max_rounds=None, max_seconds=30.0)
     assert result.stopped_by == "time"
-    assert result.rounds > 2
+    assert result.counts.rounds > 2
     assert sitting.twins.clock() <= 30.0
-    longest = max(event.seconds_left for event in sitting.events if isinstance(event, Look)) / result.rounds
+    longest = max(event.seconds_left for event in sitting.events if isinstance(event, Look)) / result.counts.rounds
     assert sitting.twins.clock() > 30.0 - 2 * longest
 
 
 def test_a_round_that_grows_too_long_ends_at_a_whole_block(sitting: Sitting) -> None:
     sitting = sitting.scripted(cost_ns=NEVER_PRECISE)
     result = sitting.conduct(blocks_per_round=50, max_rounds=None, max_seconds=15.0)
-    assert (result.stopped_by, result.rounds) == ("time", 1)
-    assert 1 < result.blocks < 50
-    assert result.trials == 3 * result.blocks
+    assert (result.stopped_by, result.counts.rounds) == ("time", 1)
+    assert 1 < result.counts.blocks < 50
+    assert result.counts.trials == 3 * result.counts.blocks
 
 
 @pytest.mark.parametrize(("min_rounds", "rounds"), [(1, 1), (2, 2), (3, 2)])
@@ -99,10 +99,10 @@ def test_a_short_round_makes_up_the_fewest_that_were_asked_for(sitting: Sitting,
     one_round = sitting.twins.clock()
     sitting = sitting.scripted(cost_ns=NEVER_PRECISE)
     result = sitting.conduct(blocks_per_round=20, min_rounds=min_rounds, max_rounds=None, max_seconds=1.6 * one_round)
-    assert (result.stopped_by, result.rounds) == ("time", rounds)
+    assert (result.stopped_by, result.counts.rounds) == ("time", rounds)
     assert sitting.twins.clock() <= 1.6 * one_round
-    assert result.trials == 3 * result.blocks
-    assert result.blocks == 20 if rounds == 1 else 20 < result.blocks < 40
+    assert result.counts.trials == 3 * result.counts.blocks
+    assert result.counts.blocks == 20 if rounds == 1 else 20 < result.counts.blocks < 40
 
 
 def test_a_run_without_time_for_a_short_round_is_refused_before_it_makes_anything(sitting: Sitting) -> None:
@@ -115,7 +115,7 @@ def test_a_run_without_time_for_a_short_round_is_refused_before_it_makes_anythin
 @pytest.mark.parametrize(("budget", "decision"), [(0.05, Decision.OVER), (0.9, Decision.WITHIN)])
 def test_a_budget_gate_is_decided_as_soon_as_it_is_clear(sitting: Sitting, budget: float, decision: Decision) -> None:
     result = sitting.conduct(budget=budget, min_rounds=3, max_rounds=None, max_seconds=10_000.0)
-    assert (result.decision, result.stopped_by, result.rounds) == (decision, "precision", 3)
+    assert (result.decision, result.stopped_by, result.counts.rounds) == (decision, "precision", 3)
 
 
 def test_the_observer_is_told_the_plan_first_and_every_look(sitting: Sitting) -> None:
@@ -294,7 +294,7 @@ def test_ctrl_c_while_twins_start_starts_no_more_of_them(sitting: Sitting) -> No
 
     sitting = sitting.scripted(cost_ns=cost_ns, facts=facts)
     result = sitting.conduct()
-    assert (result.interrupted, result.rounds, len(sitting.twins.started)) == (True, 1, 5)
+    assert (result.interrupted, result.counts.rounds, len(sitting.twins.started)) == (True, 1, 5)
 
 
 def test_a_second_ctrl_c_does_not_wait(sitting: Sitting) -> None:
@@ -345,7 +345,7 @@ def test_a_run_that_died_after_its_last_round_is_resumed_without_another(sitting
     before = again.trials()
     result = again.resume()
     assert again.trials() == before
-    assert (result.rounds, result.stopped_by) == (2, "rounds")
+    assert (result.counts.rounds, result.stopped_by) == (2, "rounds")
 
 
 def test_a_check_that_failed_before_the_interruption_stays_failed(sitting: Sitting) -> None:
@@ -519,7 +519,7 @@ def counting(misses: int):
 
 def test_the_cost_of_a_page_stands_beside_the_ciphers_own(sitting: Sitting, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(FakeTwin, "trial", counting(misses=50_000))
-    costs = {cost.condition.level("aes_instructions"): cost for cost in sitting.conduct(**FACTORIAL).page_costs}
+    costs = {cost.condition.level("aes_instructions"): cost for cost in sitting.conduct(**FACTORIAL).of(PageCost)}
     assert {level: cost.floor_us_per_page for level, cost in costs.items()} == {"on": 1.0, "off": 6.0}
     assert all(cost.cpu_us_per_page is not None and cost.cpu_us_per_page > 0 for cost in costs.values())
 
@@ -534,7 +534,7 @@ def test_without_openssl_the_run_goes_on_and_says_that_there_is_no_floor(
     monkeypatch.setattr(FakeTwin, "trial", counting(misses=50_000))
     result = sitting.conduct()
     assert any("no floor beside the cost of a page: there is no libcrypto" in caution for caution in result.cautions)
-    assert [cost.floor_us_per_page for cost in result.page_costs] == [None]
+    assert [cost.floor_us_per_page for cost in result.of(PageCost)] == [None]
 
 
 def test_trials_that_were_cut_off_before_they_did_anything_make_the_run_unsound_and_no_defect(
@@ -548,7 +548,7 @@ def test_trials_that_were_cut_off_before_they_did_anything_make_the_run_unsound_
     monkeypatch.setattr("tdelta.session.prepare.calibrate", calibrated_once(trial, monkeypatch, cut_off))
     result = sitting.conduct()
     assert result.decision is Decision.UNSOUND
-    assert result.dilution == 0.0
+    assert result.loop.dilution == 0.0
     assert not check(result, "the same work was done").ok
 
 

@@ -10,7 +10,7 @@ import pytest
 from tdelta.driver.fake import cipher_as_asked, equal_rows, markers_where_plain
 from tdelta.errors import TdeltaError
 from tdelta.evidence import FINDS, NO_MARKER, FileClass, Found
-from tdelta.records import BlockDone, CheckState, Decision, EvidenceState, Phase, RunResult
+from tdelta.records import BlockDone, CheckState, Decision, EvidenceState, FileEvidence, Phase, RunResult
 from tdelta.session.context import SEARCHES
 from tdelta.store import Store
 
@@ -30,7 +30,7 @@ def with_more(*more: Found):
 
 
 def states(result: RunResult) -> dict[tuple[str, str], EvidenceState]:
-    return {(one.condition.key, one.file_class): one.state for one in result.evidence}
+    return {(one.condition.key, one.file_class): one.state for one in result.of(FileEvidence)}
 
 
 def searched(sitting: Sitting) -> list[str]:
@@ -48,7 +48,7 @@ def test_a_sound_run_says_of_every_class_what_was_shown(sitting: Sitting) -> Non
     assert {found[encrypted, name] for name in ("database", "wal")} == {EvidenceState.ENCRYPTED}
     assert {found[encrypted, name] for name in ("temp", "other")} == {EvidenceState.NOT_TESTED}
     assert (check(result, NO_MARKER).ok, check(result, FINDS).ok) == (True, True)
-    conditions = list(dict.fromkeys(one.condition for one in result.evidence))
+    conditions = list(dict.fromkeys(one.condition for one in result.of(FileEvidence)))
     assert conditions == list(result.settings.conditions)
 
 
@@ -115,12 +115,12 @@ def test_every_twin_is_searched_once_behind_the_blocks_of_the_first_round(sittin
 
 def test_the_trials_meanwhile_are_short_alike_on_all_twins_and_not_stored(sitting: Sitting) -> None:
     result = sitting.conduct()
-    operations = result.operations_per_trial
+    operations = result.counts.operations_per_trial
     jobs = [job for twin in sitting.twins.started for job in twin.searched]
     (job,) = set(jobs)
     assert job.operations == round(operations * 0.1 / 0.25)
     assert (job.stream, job.first_op, job.slices, job.discard, job.planted) == (SEARCHES, 1 + 3 * operations, 1, 0, 0.0)
-    assert len(sitting.trials()) == result.trials == 12
+    assert len(sitting.trials()) == result.counts.trials == 12
 
 
 def test_a_planted_twin_is_not_slowed_while_its_files_are_searched(sitting: Sitting) -> None:
@@ -144,7 +144,7 @@ def test_the_time_of_the_search_is_not_counted_into_the_length_of_a_round(sittin
 
     sitting = sitting.scripted(cost_ns=NEVER_PRECISE, before_trial=slow_search)
     result = sitting.conduct(max_rounds=None, max_seconds=40.0)
-    round_seconds = (sitting.twins.clock() - 12.0) / result.rounds
+    round_seconds = (sitting.twins.clock() - 12.0) / result.counts.rounds
     assert result.stopped_by == "time"
     assert sitting.twins.clock() > 40.0 - 3 * round_seconds  # a round of 12 s more would not have fitted any earlier
 
@@ -167,7 +167,7 @@ def interrupt_at(number: int):
 
 def test_a_run_interrupted_before_its_search_says_that_there_was_none(sitting: Sitting) -> None:
     result = sitting.scripted(before_trial=press_ctrl_c(at_stream=1)).conduct()
-    assert (result.interrupted, result.evidence) == (True, ())
+    assert (result.interrupted, result.of(FileEvidence)) == (True, ())
     for name in (NO_MARKER, FINDS):
         assert (check(result, name).state, check(result, name).detail) == (
             CheckState.NOT_SHOWN,
@@ -180,7 +180,7 @@ def test_a_search_that_is_interrupted_keeps_what_it_found_and_says_what_is_left(
     sitting = sitting.scripted(before_trial=interrupt_at(number))
     result = sitting.conduct()
     assert result.interrupted
-    assert len({one.condition for one in result.evidence}) == number
+    assert len({one.condition for one in result.of(FileEvidence)}) == number
     left = f"{3 - number} of 3 twins NOT searched: the run ended before"
     assert (left in check(result, FINDS).detail) is (number < 3)
 
@@ -190,7 +190,7 @@ def test_resume_searches_again_what_was_left(sitting: Sitting) -> None:
     again = Sitting(sitting.base)
     result = again.resume()
     assert len(searched(again)) == 3
-    assert len({one.condition for one in result.evidence}) == 3
+    assert len({one.condition for one in result.of(FileEvidence)}) == 3
     assert check(result, NO_MARKER).detail.startswith("not found in database, wal of 1 twin")
 
 
@@ -200,12 +200,12 @@ def test_resume_keeps_what_an_earlier_sitting_found_and_does_not_search_again(si
     again = Sitting(sitting.base)
     result = again.resume()
     assert searched(again) == []
-    assert (result.evidence, result.decision) == (first.evidence, Decision.UNSOUND)
+    assert (result.of(FileEvidence), result.decision) == (first.of(FileEvidence), Decision.UNSOUND)
     assert not result.interrupted
 
 
 def test_the_evidence_is_stored_with_the_result_and_in_the_state_of_the_run(sitting: Sitting) -> None:
     result = sitting.conduct()
     with Store.open(sitting.store) as store:
-        assert store.result(store.resolve("last")).evidence == result.evidence
+        assert store.result(store.resolve("last")).of(FileEvidence) == result.of(FileEvidence)
     assert sitting.state().evidence.keys() == {condition.key for condition in result.settings.conditions}

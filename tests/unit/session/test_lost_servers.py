@@ -43,7 +43,7 @@ def test_the_stage_in_which_a_server_dies_is_void_and_another_round_makes_up_for
     assert "its last word" not in "".join(result.cautions)
     in_round = Counter(trial.round for trial in sitting.trials())
     assert {number: count // 3 for number, count in in_round.items()} == rounds
-    assert (result.blocks, sitting.status()) == (blocks, RunStatus.DONE)
+    assert (result.counts.blocks, sitting.status()) == (blocks, RunStatus.DONE)
     assert all(check.ok for check in result.validity if "marker" in check.check or "search" in check.check)
     assert all(twin.ended for twin in sitting.twins.started)
     assert [event.name for event in sitting.events if isinstance(event, Phase)].count("lost") == 1
@@ -60,12 +60,12 @@ def test_a_server_that_dies_in_calibration_is_calibrated_again(tmp_path: Path) -
     sitting = served(tmp_path, before_trial=dies(is_calibration))
     result = sitting.conduct(**OPTIONS)
     assert voids(result) == ["round 1: calibration"]
-    assert result.rounds == 2
+    assert result.counts.rounds == 2
 
 
 def test_one_round_that_is_lost_at_its_first_block_still_has_an_answer(tmp_path: Path) -> None:
     result = served(tmp_path, before_trial=dies(is_block)).conduct(**OPTIONS, min_rounds=1, max_rounds=1)
-    assert (result.rounds, result.blocks, result.stopped_by) == (1, 2, "rounds")
+    assert (result.counts.rounds, result.counts.blocks, result.stopped_by) == (1, 2, "rounds")
 
 
 def test_a_fourth_death_ends_the_run_with_what_the_log_says(tmp_path: Path) -> None:
@@ -97,4 +97,4 @@ def test_losses_are_told_again_when_the_run_is_resumed(tmp_path: Path) -> None:
     sitting.twins = served(tmp_path).twins
     result = sitting.resume()
     assert len(voids(result)) >= 3
-    assert result.rounds == 2
+    assert result.counts.rounds == 2

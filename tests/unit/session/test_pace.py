@@ -166,7 +166,7 @@ def test_warm_ups_end_where_blocks_need_the_time_and_that_is_said(
     sitting = served(tmp_path, counters=counters)
     result = sitting.conduct(**OPTIONS, trial_seconds=2.0, min_rounds=1, max_rounds=1, max_seconds=90.0)
     assert sitting.twins.clock() <= 90.0
-    assert result.blocks >= FEWEST_BLOCKS
+    assert result.counts.blocks >= FEWEST_BLOCKS
     (said,) = (caution for caution in result.cautions if "had not settled" in caution and "#aa" in caution)
     assert "after 15 trials" not in said
 
@@ -233,7 +233,7 @@ def test_a_trial_that_hangs_is_stopped_at_the_end_of_the_runs_time_and_what_is_k
         make_twins=hanging("block"),
     )
     assert time.monotonic() - began < 5.5
-    assert (result.stopped_by, result.interrupted, result.blocks) == ("time", False, 1)
+    assert (result.stopped_by, result.interrupted, result.counts.blocks) == ("time", False, 1)
     assert "the run was interrupted: this is what was known by then" not in result.cautions
 
 

@@ -14,7 +14,7 @@ from tdelta.driver import Checksums, Tables
 from tdelta.driver.fake import FakeTwin, equal_rows
 from tdelta.engines.sqlite.engine import TwinSettings
 from tdelta.inference import ledger
-from tdelta.records import FunctionClass, Phase, Role, RunResult
+from tdelta.records import CpuProfile, FunctionClass, Ledger, Phase, Role, RunResult
 from tdelta.session.collectors import profile
 from tdelta.session.context import PROFILES, SEARCHES
 
@@ -57,7 +57,7 @@ def test_a_run_whose_rest_is_little_has_no_profile_unless_it_is_asked_for(
 ) -> None:
     monkeypatch.setattr(ledger, "MUCH", 2.0)
     result = sitting.conduct()
-    assert (result.profiles, told(result), log.read_text()) == ((), [], "")
+    assert (result.of(CpuProfile), told(result), log.read_text()) == ((), [], "")
     assert not any(jobs(twin) for twin in sitting.twins.started)
 
 
@@ -67,10 +67,10 @@ def test_functions_of_a_rest_that_is_much_are_sampled_once_without_being_asked_f
     more = report((1300, LIBRARY, "[.] sqlite3VdbeExec"), (500, LIBRARY, "[.] aesEncryptCBC"))
     install(_bin(sitting.base), monkeypatch, {**REPORTS, "2": more})
     result = sitting.conduct()
-    (found,) = result.ledger
+    (found,) = result.of(Ledger)
     assert [one.function for one in found.functions] == ["sqlite3VdbeExec"]  # the cipher's has a line
     assert found.where_unknown == ""
-    assert (result.profiles, told(result)) == ((), [])
+    assert (result.of(CpuProfile), told(result)) == ((), [])
     sampled = [twin for twin in of_rounds(sitting) if jobs(twin)]
     assert len(sampled) == 2
     assert len({len(jobs(twin)) for twin in sampled}) == 1
@@ -81,13 +81,13 @@ def test_without_perf_the_ledger_says_that_it_cannot_say_where_and_how_to_get_it
 ) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
     result = sitting.conduct()
-    assert result.ledger[0].where_unknown.startswith("there is no perf here; install perf")
+    assert result.of(Ledger)[0].where_unknown.startswith("there is no perf here; install perf")
     assert told(result) == []
 
 
 def test_each_judged_condition_stands_beside_its_baseline(sitting: Sitting, log: Path) -> None:
     result = sitting.conduct(profile=True)
-    (profile,) = result.profiles
+    (profile,) = result.of(CpuProfile)
     assert (profile.baseline.condition.role, profile.condition.condition.role) == (Role.BASELINE, Role.TREATMENT)
     done = list({job.stream: job for twin in of_rounds(sitting) for job in jobs(twin)}.values())
     assert profile.condition.operations == sum(job.operations for job in done)
@@ -102,7 +102,7 @@ def test_each_judged_condition_stands_beside_its_baseline(sitting: Sitting, log:
 def test_trials_that_are_sampled_are_in_neither_the_store_nor_the_verdicts(sitting: Sitting, log: Path) -> None:
     result = sitting.conduct(profile=True)
     plain = Sitting(sitting.base / "other").conduct()
-    assert result.trials == len(sitting.trials()) == plain.trials
+    assert result.counts.trials == len(sitting.trials()) == plain.counts.trials
 
 
 def test_every_twin_of_the_round_does_the_same_operations_and_aa_twins_are_not_sampled(
@@ -148,7 +148,7 @@ def test_only_the_first_round_has_them_where_they_may_take_no_time(
     counts = [len(jobs(twin)) for twin in of_rounds(sitting)]
     assert sorted(counts[:3]) == [0, 1, 1]
     assert not any(counts[3:])
-    assert result.profiles[0].condition.trials == 1
+    assert result.of(CpuProfile)[0].condition.trials == 1
 
 
 def test_orders_are_drawn_anew_in_every_round(sitting: Sitting, log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -165,7 +165,7 @@ def test_a_pass_that_is_cut_short_in_a_later_round_is_not_counted(sitting: Sitti
             signal.raise_signal(signal.SIGINT)
 
     result = sitting.scripted(before_trial=before_trial).conduct(profile=True)
-    (profile,) = result.profiles
+    (profile,) = result.of(CpuProfile)
     passes = log.read_text().split()
     assert profile.baseline.trials == profile.condition.trials == len(passes) // 2
     assert len(passes) % 2 == 1
@@ -174,7 +174,7 @@ def test_a_pass_that_is_cut_short_in_a_later_round_is_not_counted(sitting: Sitti
 def test_without_perf_the_run_says_so_and_goes_on(sitting: Sitting, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
     result = sitting.conduct(profile=True)
-    assert result.profiles == ()
+    assert result.of(CpuProfile) == ()
     (caution,) = told(result)
     assert caution.startswith("no CPU profile: there is no perf here; install perf")
     assert result.verdicts
@@ -199,7 +199,7 @@ def test_whatever_keeps_perf_from_it_the_twins_stay_equal(
     install(_bin(sitting.base), monkeypatch, **{"reports": REPORTS, **fake})
     counted = sitting.scripted(rows=by_trials)
     result = counted.conduct(profile=True, workload="order-entry")
-    assert result.profiles == ()
+    assert result.of(CpuProfile) == ()
     assert [caution[: len(words)] for caution in told(result)] == [words]
     assert check(result, "rows are the same after the last trial").ok
 
@@ -208,7 +208,7 @@ def test_a_kernel_that_cannot_be_looked_at_is_told(sitting: Sitting, monkeypatch
     reports = {"": report((900, LIBRARY, "[.] sqlite3VdbeExec"), event="cpu-clock:u")}
     install(_bin(sitting.base), monkeypatch, reports)
     result = sitting.conduct(profile=True)
-    assert result.profiles
+    assert result.of(CpuProfile)
     assert [caution.partition(",")[0] for caution in told(result)] == [
         "CPU profile: perf may not look at the kernel here"
     ]
@@ -221,7 +221,7 @@ def test_that_perf_follows_the_threads_of_servers_is_told(
     servers.installed(monkeypatch)
     install(_bin(tmp_path), monkeypatch, {"": REPORTS["2"]}, looks_at_cpus=looks_at_cpus)
     result = servers.served(tmp_path, processes=lambda _: (11,)).conduct(profile=True, **servers.OPTIONS)
-    assert result.profiles
+    assert result.of(CpuProfile)
     words = [] if looks_at_cpus else ["CPU profile: perf follows threads here"]
     assert [caution.partition(",")[0] for caution in told(result)] == words
 
@@ -236,7 +236,7 @@ def test_where_whole_cpus_cannot_be_sampled_all_of_the_run_follows_threads(
     result = sitting.scripted(rows=by_trials).conduct(profile=True, workload="order-entry", min_rounds=3, max_rounds=3)
     done = log.read_text().split()
     assert done.count("all") == ("dies_on_cpus_at" in fake)
-    (profile,) = result.profiles
+    (profile,) = result.of(CpuProfile)
     assert {profile.baseline.trials, profile.condition.trials} == {done.count("1")} == {done.count("2")}
     (caution,) = told(result)
     assert caution.startswith("CPU profile: perf follows threads, since it failed on whole CPUs: perf ")
@@ -252,17 +252,17 @@ def test_samples_of_whole_cpus_and_of_threads_are_never_put_together(
     everything = {"": REPORTS["2"]}
     twins = sitting.scripted(cost_ns=NEVER_PRECISE, before_trial=press_ctrl_c(at_stream=2), processes=lambda _: (11,))
     install(_bin(sitting.base), monkeypatch, everything, looks_at_cpus=True)
-    before = twins.conduct(profile=True).profiles
+    before = twins.conduct(profile=True).of(CpuProfile)
     install(_bin(sitting.base), monkeypatch, everything)
     again = Sitting(sitting.base).resume()
-    assert again.profiles == before != ()
+    assert again.of(CpuProfile) == before != ()
     assert told(again) == ["the CPU profile was cut short: perf looked at whole CPUs before, and may not now"]
 
 
 def test_a_pass_of_which_perf_lost_a_part_does_not_count(sitting: Sitting, monkeypatch: pytest.MonkeyPatch) -> None:
     log = install(_bin(sitting.base), monkeypatch, REPORTS, loses=(3,))
     result = sitting.conduct(profile=True)
-    (profile,) = result.profiles
+    (profile,) = result.of(CpuProfile)
     assert profile.baseline.trials == profile.condition.trials == len(log.read_text().split()) // 2 - 1
     assert told(result) == ["CPU profile: perf could not write everything down in 1 pass, which does not count"]
 
@@ -270,7 +270,7 @@ def test_a_pass_of_which_perf_lost_a_part_does_not_count(sitting: Sitting, monke
 def test_where_every_pass_was_lost_there_is_no_profile(sitting: Sitting, monkeypatch: pytest.MonkeyPatch) -> None:
     install(_bin(sitting.base), monkeypatch, REPORTS, loses=tuple(range(1, 99)))
     result = sitting.scripted(rows=by_trials).conduct(profile=True, workload="order-entry", min_rounds=2, max_rounds=2)
-    assert result.profiles == ()
+    assert result.of(CpuProfile) == ()
     assert told(result) == ["no CPU profile: perf could not write everything down in 2 passes, which do not count"]
     assert check(result, "rows are the same after the last trial").ok
 
@@ -279,13 +279,13 @@ def test_the_profile_of_an_earlier_sitting_is_kept(sitting: Sitting, log: Path) 
     twins = sitting.scripted(cost_ns=NEVER_PRECISE, before_trial=press_ctrl_c(at_stream=2))
     result = twins.conduct(profile=True)
     assert result.interrupted
-    assert result.profiles
+    assert result.of(CpuProfile)
     before = log.read_text()
     again = Sitting(sitting.base).resume()
     assert len(log.read_text()) > len(before)
     passes = log.read_text().count("2")
-    assert [one.condition.trials for one in again.profiles] == [passes]
-    assert [one.condition.samples for one in again.profiles] == [passes * 1410]
+    assert [one.condition.trials for one in again.of(CpuProfile)] == [passes]
+    assert [one.condition.samples for one in again.of(CpuProfile)] == [passes * 1410]
 
 
 def test_an_interruption_ends_it(sitting: Sitting, log: Path) -> None:
@@ -295,7 +295,7 @@ def test_an_interruption_ends_it(sitting: Sitting, log: Path) -> None:
 
     result = sitting.scripted(before_trial=before_trial).conduct(profile=True)
     assert result.interrupted
-    assert result.profiles == ()
+    assert result.of(CpuProfile) == ()
     assert len(log.read_text().split()) == 1
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tdelta.records import Role
+from tdelta.records import FileEvidence, Role
 from tdelta.session.warming import MOST_LAPS
 
 from .conducting import check
@@ -57,7 +57,7 @@ def test_files_of_a_server_are_searched_once_whoever_shares_it(tmp_path: Path) -
     assert sum(len(twin.searched) for twin in sitting.twins.started) == 4
     assert not any(twin.searched for twin in sitting.twins.joined)
     assert all(is_search(job) for twin in sitting.twins.started for job in twin.searched)
-    assert {found.condition.level("threads") for found in result.evidence} == {1}
+    assert {found.condition.level("threads") for found in result.of(FileEvidence)} == {1}
 
 
 def test_rows_are_compared_only_of_servers_all_of_whose_trials_have_one_thread(tmp_path: Path) -> None:

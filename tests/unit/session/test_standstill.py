@@ -93,4 +93,4 @@ def test_a_block_that_stood_still_and_was_interrupted_is_no_block(sitting: Sitti
             os.kill(os.getpid(), signal.SIGINT)
 
     result = sitting.scripted(standstill=stands(1), before_trial=interrupt).conduct()
-    assert (result.interrupted, result.blocks) == (True, 1)
+    assert (result.interrupted, result.counts.blocks) == (True, 1)

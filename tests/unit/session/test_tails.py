@@ -6,7 +6,7 @@ import pytest
 
 from tdelta._native import histogram_of
 from tdelta.driver.fake import FakeTwin
-from tdelta.records import Measurement, RunResult
+from tdelta.records import Measurement, RunResult, TailMeasure
 from tdelta.store import Store
 
 from .conducting import Sitting
@@ -31,7 +31,7 @@ def slow_ones(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def quotients(result: RunResult) -> list[float | None]:
-    return [m.exceedance.quotient for m in result.tails if m.exceedance is not None]
+    return [m.exceedance.quotient for m in result.of(TailMeasure) if m.exceedance is not None]
 
 
 @pytest.mark.usefixtures("slow_ones")
@@ -60,10 +60,10 @@ def test_a_run_that_goes_on_answers_the_threshold_it_began_with(sitting: Sitting
 
 @pytest.mark.usefixtures("slow_ones")
 def test_without_a_threshold_and_with_few_blocks_there_are_no_tails(sitting: Sitting) -> None:
-    assert sitting.conduct().tails == ()
+    assert sitting.conduct().of(TailMeasure) == ()
 
 
 def test_a_load_without_single_response_times_has_no_answer_and_says_so(sitting: Sitting) -> None:
     result = sitting.conduct(slo_seconds=0.02)
-    assert result.tails == ()
+    assert result.of(TailMeasure) == ()
     assert _UNTOLD in result.cautions

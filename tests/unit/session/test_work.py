@@ -69,7 +69,7 @@ def test_a_round_of_loads_alone_ends_with_their_last_block(tmp_path: Path) -> No
     place = Sitting(tmp_path, FakeTwins(Script(cost_ns=cost_by_cipher(COSTS))))
     options = {"workload": "warehouse", "vary": {"work": ("load",)}, "aa_twin": False, "min_rounds": 2, "max_rounds": 2}
     result = place.conduct(**options, blocks_per_round=4, step_blocks=2)
-    assert (result.rounds, result.blocks, result.trials) == (2, 4, 8)
+    assert (result.counts.rounds, result.counts.blocks, result.counts.trials) == (2, 4, 8)
 
 
 @pytest.mark.parametrize(

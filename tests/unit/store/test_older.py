@@ -5,20 +5,48 @@ from __future__ import annotations
 import copy
 import json
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 import tdelta_samples as s
 
-from tdelta.records import FunctionClass, LedgerKind, RunResult
-from tdelta.report.document import document
+from tdelta.records import CheckState, CpuProfile, FunctionClass, Ledger, LedgerKind, RunResult, Validity
+from tdelta.report.document import document, to_json
+from tdelta.report.page import RunData, compose
+from tdelta.report.terminal import render
 from tdelta.store import decode, encode
 from tdelta.store.older import modern
+
+RESULTS = Path(__file__).parents[2] / "data" / "results"
+BEFORE_FINDINGS: dict[str, Any] = json.loads((RESULTS / "before-findings.json").read_text(encoding="utf-8"))
+"""Results as they were stored when each kind of finding was a field, and what their documents held besides prose."""
+
+
+def older(name: str) -> dict[str, Any]:
+    """A stored result, to be made older still."""
+    return copy.deepcopy(dict(BEFORE_FINDINGS[name]["stored"]))
+
+
+@pytest.mark.parametrize("name", BEFORE_FINDINGS)
+def test_the_document_of_a_result_of_before_findings_is_what_it_was_key_by_key(name: str) -> None:
+    values = json.loads(to_json(document(decode(RunResult, modern(older(name))), 3)))
+    prose = {"answer": values.pop("answer"), "subject": values.pop("subject")}
+    assert all(prose.values())
+    assert values["settings"].pop("repeat").startswith("tdelta run")
+    assert values == BEFORE_FINDINGS[name]["document"]
+
+
+@pytest.mark.parametrize("name", [name for name in BEFORE_FINDINGS if name in s.SAMPLES])
+def test_a_result_of_before_findings_has_a_text_and_a_page(name: str) -> None:
+    result = decode(RunResult, modern(older(name)))
+    assert result.settings.run_id in render(result)
+    assert result.settings.run_id in compose(RunData(result, 0.0)).title
 
 
 def older_ledger() -> dict[str, Any]:
     """The sample with a ledger, as version 0.21 stored it."""
-    data: dict[str, Any] = json.loads(json.dumps(encode(s.with_ledger())))
+    data = older("with_ledger")
     first = data["ledger"][0]
     for ledger in data["ledger"]:
         del ledger["functions"], ledger["where_unknown"]
@@ -41,7 +69,7 @@ def older_ledger() -> dict[str, Any]:
 
 
 def test_lines_that_are_gone_are_in_the_rest_of_an_older_ledger() -> None:
-    found = decode(RunResult, modern(older_ledger())).ledger[0]
+    found = decode(RunResult, modern(older_ledger())).of(Ledger)[0]
     kinds = [line.kind for line in found.lines]
     assert kinds == [LedgerKind.CIPHER, LedgerKind.INTEGRITY, LedgerKind.IO, LedgerKind.REST]
     rest = found.lines[-1]
@@ -55,10 +83,8 @@ def test_lines_that_are_gone_are_in_the_rest_of_an_older_ledger() -> None:
 
 
 def test_an_older_profile_has_its_samples_in_classes_that_there_are() -> None:
-    data: dict[str, Any] = json.loads(json.dumps(encode(s.profiled())))
-    expected = decode(RunResult, data).profiles[0]
-    older = copy.deepcopy(data)
-    profile = older["profiles"][0]
+    (expected, _), data = s.profiled().of(CpuProfile), older("profiled")
+    profile = data["profiles"][0]
     for side in ("baseline", "condition"):
         profile[side]["at_work_ns"] = [1.0, 2.0]
     for one in profile["classes"]:
@@ -67,7 +93,7 @@ def test_an_older_profile_has_its_samples_in_classes_that_there_are() -> None:
     halved = {name: half[name] / 2 for name in ("plain_ns", "encrypted_ns", "difference_ns")}
     half |= halved
     profile["classes"].append({**half, "function_class": "spinning"})
-    found = decode(RunResult, modern(older)).profiles[0]
+    found = decode(RunResult, modern(data)).of(CpuProfile)[0]
     (database,) = [one for one in found.classes if one.function_class is FunctionClass.DATABASE]
     (whole,) = [one for one in expected.classes if one.function_class is FunctionClass.DATABASE]
     assert database.difference_ns == pytest.approx(whole.difference_ns)
@@ -80,15 +106,21 @@ def test_results_of_this_version_are_as_they_were() -> None:
         assert decode(RunResult, modern(data)) == replace(sample)
 
 
+@pytest.mark.parametrize(("held", "state"), [(True, CheckState.OK), (False, CheckState.FAILED)])
+def test_a_check_of_before_there_were_three_states_has_one(held: bool, state: CheckState) -> None:
+    data = older("bulk") | {"validity": [{"check": "settings are the same", "ok": held, "detail": "34 settings"}]}
+    assert decode(RunResult, modern(data)).validity == (Validity("settings are the same", state, "34 settings"),)
+
+
 def test_a_result_stored_before_the_ratio_of_means_opens_and_says_that_its_figure_is_the_typical_one() -> None:
-    older: dict[str, Any] = json.loads(json.dumps(encode(s.earlier())))
+    data = older("with_tails")
     for name in ("stalls", "order_effect"):
-        del older[name]
-    for verdict in older["verdicts"]:
+        del data[name]
+    for verdict in data["verdicts"]:
         del verdict["typical"]
-    for floor in older["noise_floor"]:
+    for floor in data["noise_floor"]:
         del floor["condition"]
-    values = document(decode(RunResult, modern(older)), 0)
+    values = document(decode(RunResult, modern(data)), 0)
     assert (values["schema"], values["estimand"]) == ("tdelta.run/2", "typical")
     assert (values["stalls"], values["order_effect"]) == ([], None)
     head: Any = values["verdicts"][0]  # type: ignore[index]

@@ -1,6 +1,5 @@
 """The store: round trips, durability, names, and every fault told in words."""
 
-import json
 import os
 import re
 import signal
@@ -17,9 +16,8 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from tdelta.errors import StorageFault, StoreError, StoreTooNew, UnknownName, UsageError
-from tdelta.records import CheckState, Decision, Measurement, Validity
+from tdelta.records import Decision, Measurement
 from tdelta.store import RunStatus, Store, default_path
-from tdelta.store.codec import dumps
 from tdelta.store.store import APPLICATION_ID, SCHEMA_VERSION
 
 from .examples import MACHINE, VERSIONS, result_of, settings_of, trial_of, trials
@@ -130,16 +128,6 @@ def test_the_status_follows_the_run_to_its_result(store):
     store.finish(RUN, result_of(settings_of()))
     assert store.status(RUN) is RunStatus.DONE
     assert store.result(RUN) == result_of(settings_of())
-
-
-@pytest.mark.parametrize(("held", "state"), [(True, CheckState.OK), (False, CheckState.FAILED)])
-def test_a_result_of_before_checks_had_three_states_still_opens(store, held, state):
-    result = result_of(settings_of(), validity=(Validity("settings are the same", state, "34 settings"),))
-    store.finish(RUN, result)
-    stored = json.loads(dumps(result))
-    stored["validity"] = [{"check": "settings are the same", "ok": held, "detail": "34 settings"}]
-    store._db.execute("UPDATE runs SET result = ?", (json.dumps(stored),))
-    assert store.result(RUN) == result
 
 
 def test_an_interrupted_result_leaves_the_run_interrupted(store):

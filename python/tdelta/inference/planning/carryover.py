@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from tdelta.inference.planning.runs import Seen
 from tdelta.inference.posterior import FloatArray
 from tdelta.records import Condition, Role
-from tdelta.records.carryover import CarryOver, Interval
+from tdelta.records.carryover import CarryOver, ShareEffect
 
 _MOST_POSITIONS = 8
 _WORST_CONDITION = 1e8
@@ -54,7 +54,7 @@ def carry_over(strata: Sequence[Seen]) -> CarryOver:
     return CarryOver(tuple(estimates), after, _bias(after, places), tuple(unknown))
 
 
-def _bias(after: tuple[float, Interval] | None, places: int) -> tuple[float, Interval] | None:
+def _bias(after: ShareEffect | None, places: int) -> ShareEffect | None:
     """Of an overhead, for what follows encrypted twins.
 
     Each ordered pair of neighbours of a stratum is as likely as any other, 1 in ``places`` a block. A plain trial so
@@ -62,8 +62,8 @@ def _bias(after: tuple[float, Interval] | None, places: int) -> tuple[float, Int
     """
     if after is None:
         return None
-    median, (low, high) = after
-    return -median / places, (-high / places, -low / places)
+    low, high = after.interval95
+    return ShareEffect(-after.share / places, (-high / places, -low / places))
 
 
 def _has_encrypted(one: Seen) -> bool:
@@ -104,7 +104,7 @@ def _table(one: Seen, rows: Sequence[Sequence[float]]) -> FloatArray:
     return whole[np.ix_(one.fitted.blocks, one.fitted.used)]
 
 
-def _least_squares(one: Seen, columns: Sequence[FloatArray]) -> list[tuple[float, Interval]] | None:
+def _least_squares(one: Seen, columns: Sequence[FloatArray]) -> list[ShareEffect] | None:
     """Each column's coefficient as a share, with its 95 % interval; None if they cannot be told apart."""
     if not columns:
         return []
@@ -121,7 +121,7 @@ def _least_squares(one: Seen, columns: Sequence[FloatArray]) -> list[tuple[float
     variance = float(((y - x @ found) ** 2).sum()) / df
     reach = t_quantile(0.975, df) * np.sqrt(variance * np.diag(inverse))
     return [
-        (math.expm1(value), (math.expm1(value - sd), math.expm1(value + sd)))
+        ShareEffect(math.expm1(value), (math.expm1(value - sd), math.expm1(value + sd)))
         for value, sd in zip(found.tolist(), reach.tolist(), strict=True)
     ]
 

@@ -7,7 +7,17 @@ from collections.abc import Iterator
 
 from tdelta.inference.cipher_work import is_whole_run
 from tdelta.inference.verdicts import ALL_TRANSACTIONS
-from tdelta.records import Decision, Estimate, Metric, NoiseFloor, RunResult, RunSettings, Verdict
+from tdelta.records import (
+    Contrast,
+    Decision,
+    Estimate,
+    Metric,
+    NoiseFloor,
+    PublishedCell,
+    RunResult,
+    RunSettings,
+    Verdict,
+)
 from tdelta.report.calibrated import used_text
 from tdelta.report.estimand import parting
 from tdelta.report.labels import (
@@ -223,7 +233,7 @@ def _published(result: RunResult) -> Iterator[Block]:
         for figure in study.figures
     ]
     columns = [Column("of what"), Column("finding"), Column("overhead", is_number=True), Column("source")]
-    if result.published and not is_unsound(result):
+    if result.of(PublishedCell) and not is_unsound(result):
         yield _beside(result)
         yield Table("All published figures", columns, published, folded=True)
     else:
@@ -239,7 +249,7 @@ def _published(result: RunResult) -> Iterator[Block]:
 
 def _beside(result: RunResult) -> Table:
     """What was published for a condition's own levels, beside what was measured under them."""
-    published = {cell.condition.key: cell for cell in result.published}
+    published = {cell.condition.key: cell for cell in result.of(PublishedCell)}
     bounds = bounds_of(result.settings)
     rows = [
         (
@@ -283,13 +293,13 @@ def _study(settings: RunSettings) -> Study | None:
 
 def contrast_blocks(result: RunResult) -> list[Block]:
     """What one factor does by itself: one condition over another that is not its baseline, in the same blocks."""
-    if not result.contrasts:
+    if not result.of(Contrast):
         return []
     settings = result.settings
     rows: list[Row] = []
-    for factor in dict.fromkeys(c.factor for c in result.contrasts):
+    for factor in dict.fromkeys(c.factor for c in result.of(Contrast)):
         rows.append(Row(contrast_title(factor)))
-        for contrast in (c for c in result.contrasts if c.factor == factor):
+        for contrast in (c for c in result.of(Contrast) if c.factor == factor):
             name = f"{contrast_label(contrast, settings)}, {metric_name(contrast.metric, settings)}"
             rows.append(Row(name, contrast.ratio, _side(contrast.ratio)))
     figure = forest(

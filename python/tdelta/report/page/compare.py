@@ -118,9 +118,9 @@ def _settings(run: RunData) -> Mapping[str, object]:
         "budget": settings.budget,
         "metric": settings.metric.value,
         "planned at": date_text(run.created_unix_seconds),
-        "rounds": result.rounds,
-        "blocks": result.blocks,
-        "operations a trial": result.operations_per_trial,
+        "rounds": result.counts.rounds,
+        "blocks": result.counts.blocks,
+        "operations a trial": result.counts.operations_per_trial,
     }
     return {**settings.options, **own}
 

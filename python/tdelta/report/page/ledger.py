@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from tdelta.records import Amount, Ledger, RunResult
+from tdelta.records import Amount, Ledger, RunResult, WhatIf
 from tdelta.report.ledger import NAMES, amount_cells, function_rows, items_text, ledger_note, share_text, told_lines
 from tdelta.report.page.blocks import Block, Column, Paragraph, Section, Table
 from tdelta.report.page.figures.what_if import what_if_figure
@@ -16,18 +16,18 @@ from tdelta.report.whatif import held_text
 
 def ledger_section(result: RunResult) -> Section | None:
     """Of what the extra CPU of each encrypted condition is made; None where the run has no ledger."""
-    if not result.ledger:
+    if not result.of(Ledger):
         return None
     lead = Paragraph(ledger_note(result, label))
-    return Section("ledger", "Where the cost goes", [lead, *(_table(one, result) for one in result.ledger)])
+    return Section("ledger", "Where the cost goes", [lead, *(_table(one, result) for one in result.of(Ledger))])
 
 
 def what_if_section(result: RunResult) -> Section | None:
     """Predicted overhead against cache share over the measured cells; None without enough of them."""
-    if not result.what_if:
+    if not result.of(WhatIf):
         return None
     blocks: list[Block] = [Paragraph(f"{WHAT_IF_NOTE} {held_text(result)}")]
-    blocks += [what_if_figure(one, number) for number, one in enumerate(result.what_if)]
+    blocks += [what_if_figure(one, number) for number, one in enumerate(result.of(WhatIf))]
     return Section("what-if", "What if the cache were another", blocks)
 
 

@@ -13,10 +13,10 @@ _NUMBERS = ("plain", "twin", "difference")
 
 def profile_section(result: RunResult) -> Section | None:
     """The CPU profile of each judged condition beside its baseline's; None where the run has none."""
-    if not result.profiles:
+    if not result.of(CpuProfile):
         return None
     blocks: list[Paragraph | Table] = [Paragraph(NOTE)]
-    for profile in result.profiles:
+    for profile in result.of(CpuProfile):
         blocks += [Paragraph(heading(profile, result), "lead"), _classes(profile, result), _functions(profile, result)]
     return Section("profiles", "Where the CPU time goes", blocks)
 

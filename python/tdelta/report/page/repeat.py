@@ -60,17 +60,17 @@ def citation(data: RunData) -> str:
 def _run_table(data: RunData) -> Table:
     result = data.result
     settings = result.settings
-    each = f"{counted(result.operations_per_trial, 'operation')}, {counted(result.slices, 'turn')}"
+    each = f"{counted(result.counts.operations_per_trial, 'operation')}, {counted(result.counts.slices, 'turn')}"
     rows = [
         ("run", run_words(result)),
         ("planned at", date_text(data.created_unix_seconds)),
         ("seed", str(settings.seed)),
-        ("measured", f"{counted(result.rounds, 'round')}, {counted(result.blocks, 'block')}"),
-        ("trials", f"{result.trials:,} of {trial_words(result)}, at least {each} each"),
-        ("took", f"{duration(result.elapsed_seconds)}, {ended(result)}"),
+        ("measured", f"{counted(result.counts.rounds, 'round')}, {counted(result.counts.blocks, 'block')}"),
+        ("trials", f"{result.counts.trials:,} of {trial_words(result)}, at least {each} each"),
+        ("took", f"{duration(result.counts.elapsed_seconds)}, {ended(result)}"),
         ("loop", _loop_words(result)),
-        ("tried again", _kinds(result.retries)),
-        ("errors", _kinds(result.errors)),
+        ("tried again", _kinds(result.loop.retries)),
+        ("errors", _kinds(result.loop.errors)),
     ]
     return Table("The run", [Column(""), Column("")], rows)
 
@@ -79,8 +79,8 @@ def _loop_words(result: RunResult) -> str:
     rate = result.settings.options.get("rate")
     if rate is None:
         return "closed: as fast as the clients can"
-    late = counted(result.late_starts, "late start")
-    return f"open: {rate} operations due a second; {late}, backlog at most {result.backlog_max:,}"
+    late = counted(result.loop.late_starts, "late start")
+    return f"open: {rate} operations due a second; {late}, backlog at most {result.loop.backlog_max:,}"
 
 
 def _kinds(counts: Mapping[str, int]) -> str:
@@ -135,5 +135,5 @@ def _cannot_show(result: RunResult) -> Iterator[str]:
             "What users feel below saturation: clients here ask again at once (closed loop), so the database is"
             " always busy."
         )
-    if result.rounds < 2:
+    if result.counts.rounds < 2:
         yield "The luck of instances: a single round has only one instance of each twin."

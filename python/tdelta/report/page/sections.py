@@ -5,7 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from tdelta.evidence import FileClass
-from tdelta.records import Condition, Estimate, EvidenceState, FileEvidence, Metric, Role, RunResult, Verdict
+from tdelta.records import (
+    Condition,
+    Estimate,
+    EvidenceState,
+    FileEvidence,
+    Metric,
+    PageCost,
+    Role,
+    RunResult,
+    SettingsCompared,
+    Verdict,
+)
 from tdelta.report.checks import MARKS, listed
 from tdelta.report.labels import kind_label, metric_name, surroundings, transaction_name
 from tdelta.report.page.answer import UNRELIABLE, contrast_blocks, is_unsound, limits_of, verdict_row
@@ -147,14 +158,14 @@ def _metric_forest(result: RunResult) -> Iterator[Block]:
 
 
 def _page_cost_blocks(result: RunResult) -> Iterator[Block]:
-    if not result.page_costs:
+    if not result.of(PageCost):
         return
-    figure = page_costs(result.page_costs, result.settings)
+    figure = page_costs(result.of(PageCost), result.settings)
     if figure is not None:
         yield figure
     else:
         yield Paragraph("Hardly a page moved between cache and file, so a cost for each cannot be told.", "note")
-        yield page_cost_table(result.page_costs, result.settings)
+        yield page_cost_table(result.of(PageCost), result.settings)
 
 
 def sweep_section(result: RunResult) -> Section | None:
@@ -265,12 +276,12 @@ def trust_section(data: RunData) -> Section:
 
 def _evidence(result: RunResult) -> Iterator[Block]:
     yield Heading("Is it really encrypted")
-    if not result.evidence:
+    if not result.of(FileEvidence):
         yield Paragraph(
             "This run did not search its files for planted plain text. What is known is under the checks below.", "note"
         )
         return
-    yield from (Paragraph(_leak_words(found, result), "alarm") for found in result.evidence if _is_leak(found))
+    yield from (Paragraph(_leak_words(found, result), "alarm") for found in result.of(FileEvidence) if _is_leak(found))
     yield Paragraph(
         "Incompressible markers stand in the rows of every twin. They must be found in the files of plain twins, and"
         " nowhere in those of encrypted ones; where no plain twin shows them, their absence says nothing: not tested."
@@ -289,10 +300,10 @@ def _leak_words(found: FileEvidence, result: RunResult) -> str:
 
 
 def _evidence_table(result: RunResult) -> Table:
-    known: dict[tuple[str, str], FileEvidence] = {(e.condition.key, e.file_class): e for e in result.evidence}
-    found = {e.file_class for e in result.evidence}
+    known: dict[tuple[str, str], FileEvidence] = {(e.condition.key, e.file_class): e for e in result.of(FileEvidence)}
+    found = {e.file_class for e in result.of(FileEvidence)}
     classes = [name for name in FileClass if name in found]
-    conditions: Mapping[str, Condition] = {e.condition.key: e.condition for e in result.evidence}
+    conditions: Mapping[str, Condition] = {e.condition.key: e.condition for e in result.of(FileEvidence)}
     rows: list[list[str | Cell]] = [
         [label(condition, result.settings), *(_state(known.get((key, name))) for name in classes)]
         for key, condition in conditions.items()
@@ -313,7 +324,7 @@ def _evidence_files(result: RunResult) -> Table:
             f"{e.markers_found:,}",
             ", ".join(e.leaking) or "–",
         )
-        for e in result.evidence
+        for e in result.of(FileEvidence)
     ]
     columns = [
         Column(""),
@@ -338,15 +349,15 @@ def _cautions(result: RunResult) -> Iterator[Block]:
     else:
         yield Paragraph("No caution was raised.", "note")
     yield Paragraph(
-        f"tdelta's own loop takes {small_share(result.dilution)} of the measured time; overheads read that much too"
-        " small.",
+        f"tdelta's own loop takes {small_share(result.loop.dilution)} of the measured time; overheads read that much"
+        " too small.",
         "note",
     )
 
 
 def _settings(result: RunResult) -> Iterator[Block]:
     """In what the twins differ beside their rows' ciphertext, and what they share."""
-    compared = result.twin_settings
+    compared = result.one(SettingsCompared)
     if compared is None:
         return
     yield Heading("Settings of the twins")

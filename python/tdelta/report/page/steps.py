@@ -12,14 +12,14 @@ _COLUMNS = ("rows", "elapsed, s", "CPU, s", "rows a second", "written a second",
 
 def step_section(result: RunResult) -> Section | None:
     """What each kind of load or rebuild took, A/A twins included; None where the run has none."""
-    if not result.steps:
+    if not result.of(StepMeasure):
         return None
     lead = Paragraph(
         "Each trial of these is one load or one rebuild of all rows: medians over the trials, quartiles behind them."
         " CPU is the database's; written is what it asked the system to write, logs and all; files is what they take"
         " afterwards. What this says against the plain twins, the verdicts do."
     )
-    rows = [(label(one.condition, result.settings), *_cells(one)) for one in result.steps]
+    rows = [(label(one.condition, result.settings), *_cells(one)) for one in result.of(StepMeasure)]
     columns = [Column(""), *(Column(title, is_number=True) for title in _COLUMNS)]
     return Section("steps", "Loads and rebuilds", [lead, Table("Loads and rebuilds, side by side", columns, rows)])
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tdelta.records import RunResult
+from tdelta.records import RunResult, Traces
 from tdelta.report.page.blocks import Block, Column, Paragraph, Section, Table
 from tdelta.report.page.wording import label
 from tdelta.report.quantities import MISSING
@@ -15,7 +15,7 @@ _WIDTH = 160
 
 def trace_section(result: RunResult) -> Section | None:
     """What each statement cost on each twin, with ratios; None where none was traced."""
-    traces = result.traces
+    traces = result.one(Traces)
     if traces is None:
         return None
     names = columns_of(traces)

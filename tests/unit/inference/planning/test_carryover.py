@@ -22,12 +22,12 @@ def found(measured: MeasuredRun) -> CarryOver:
 def test_what_an_encrypted_trial_leaves_behind_is_found_with_its_sign() -> None:
     carried = found(run(conditions=TWINS, after_encrypted=0.03, noise=0.01, rounds=20))
     assert carried.after_encrypted is not None
-    median, (low, high) = carried.after_encrypted
+    median, (low, high) = carried.after_encrypted.share, carried.after_encrypted.interval95
     assert low < 0.0305 < high
     assert median == pytest.approx(0.0305, abs=0.006)
     assert carried.bias is not None
-    assert carried.bias[0] == pytest.approx(-median / 3)
-    assert carried.bias[1][0] < carried.bias[0] < carried.bias[1][1]
+    assert carried.bias.share == pytest.approx(-median / 3)
+    assert carried.bias.interval95[0] < carried.bias.share < carried.bias.interval95[1]
 
 
 def test_the_bias_is_what_an_overhead_really_moves_by() -> None:
@@ -37,7 +37,7 @@ def test_the_bias_is_what_an_overhead_really_moves_by() -> None:
     assert moved == pytest.approx(-0.03 / 3, abs=0.0008)
     bias = found(carried).bias
     assert bias is not None
-    assert bias[1][0] < moved < bias[1][1]
+    assert bias.interval95[0] < moved < bias.interval95[1]
 
 
 def theta(measured: MeasuredRun) -> float:
@@ -51,13 +51,13 @@ def test_where_nothing_is_carried_over_the_interval_holds_zero() -> None:
     for seed in range(60):
         after = found(run(conditions=TWINS, rounds=4, seed=seed)).after_encrypted
         assert after is not None
-        held += after[1][0] <= 0.0 <= after[1][1]
+        held += after.interval95[0] <= 0.0 <= after.interval95[1]
     assert held >= 52
 
 
 def test_places_in_a_block_are_told_apart() -> None:
     carried = found(run(later=0.02, noise=0.005, rounds=10))
-    assert [round(median, 2) for median, _ in carried.positions] == [0.02, 0.04]
+    assert [round(one.share, 2) for one in carried.positions] == [0.02, 0.04]
 
 
 def test_places_among_what_is_compared_are_told_apart_where_strata_follow_one_another() -> None:
@@ -66,10 +66,10 @@ def test_places_among_what_is_compared_are_told_apart_where_strata_follow_one_an
     behind = [replace(t, condition=others[t.condition], position=t.position + len(TWINS)) for t in one.trials]
     both = replace(one.settings, conditions=(*TWINS, *others.values()))
     carried = found(replace(one, settings=both, trials=(*one.trials, *behind)))
-    assert [round(median, 2) for median, _ in carried.positions] == [0.02, 0.04]
+    assert [round(one.share, 2) for one in carried.positions] == [0.02, 0.04]
     assert carried.after_encrypted is not None
     assert carried.bias is not None
-    assert carried.bias[0] == pytest.approx(-carried.after_encrypted[0] / 3)
+    assert carried.bias.share == pytest.approx(-carried.after_encrypted.share / 3)
 
 
 def test_a_block_of_strata_in_a_mixed_order_has_as_many_places_as_trials_though_bb_twins_take_turns() -> None:
@@ -78,10 +78,10 @@ def test_a_block_of_strata_in_a_mixed_order_has_as_many_places_as_trials_though_
     mixed = with_other_twin(run(later=0.02, noise=0.005, rounds=20, conditions=(*TWINS, *second, twins[0])), *twins)
     carried = found(mixed)
     later = [math.expm1(0.02 * place) for place in range(1, 7)]
-    assert [median for median, _ in carried.positions] == pytest.approx(later, abs=0.01)
+    assert [one.share for one in carried.positions] == pytest.approx(later, abs=0.01)
     assert carried.after_encrypted is not None
     assert carried.bias is not None
-    assert carried.bias[0] == pytest.approx(-carried.after_encrypted[0] / 7)
+    assert carried.bias.share == pytest.approx(-carried.after_encrypted.share / 7)
 
 
 def test_plain_twins_cannot_show_what_encrypted_ones_leave_behind() -> None:

@@ -11,7 +11,7 @@ import tdelta_samples as s
 import tdelta_stored as t
 
 from tdelta.inference import PairedRatios
-from tdelta.records import EvidenceState
+from tdelta.records import EvidenceState, FileEvidence
 from tdelta.report.page import RunData
 from tdelta.report.page.blocks import Cell, Figure, Table
 from tdelta.report.page.figures.differences import differences
@@ -191,9 +191,9 @@ def test_pressure_is_told_by_block_and_what_never_was_is_said(sound: RunData) ->
 
 
 def test_every_state_of_evidence_reads_differently(leaking: RunData) -> None:
-    evidence = list(leaking.result.evidence)
+    evidence = list(leaking.result.of(FileEvidence))
     evidence[0] = replace(evidence[0], state=EvidenceState.MISSING)
-    result = replace(leaking.result, evidence=tuple(evidence))
+    result = s.changed(leaking.result, evidence=tuple(evidence))
     tables = [b for b in trust_section(replace(leaking, result=result)).blocks if isinstance(b, Table)]
     cells = {cell for row in tables[0].rows for cell in row[1:] if isinstance(cell, Cell)}
     assert {cell.text for cell in cells} == {

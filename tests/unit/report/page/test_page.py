@@ -181,7 +181,7 @@ def test_what_was_changed_of_the_study_and_what_was_published_stand_by_the_answe
 def test_where_cpu_was_published_this_runs_stands_beside_it(sound: RunData) -> None:
     def measured(study: str) -> list[str]:
         settings = replace(sound.result.settings, study=study)
-        page = render(compose(replace(sound, result=replace(sound.result, settings=settings, published=()))))
+        page = render(compose(replace(sound, result=s.changed(sound.result, settings=settings, published=()))))
         return read(page).text("td")
 
     with_cpu, without = measured("warehouse"), measured("order-entry")

@@ -121,7 +121,7 @@ def _time_table(result: RunResult) -> Table:
             f"{m.time.client_cores:.2f}",
             m.bottleneck.value,
         )
-        for m in result.servers
+        for m in result.of(ServerMeasures)
     ]
     columns = [Column(""), *(Column(title, is_number=True) for title in titles), Column("bottleneck")]
     caption = "Numbers: where the time goes; medians over the trials, in brackets their quartiles"
@@ -137,7 +137,7 @@ def share_table(result: RunResult) -> Table:
             *(_share(part) for part in (m.time.server_share, m.time.client_share, m.time.waiting_share)),
             *(_share_or_none(part) for part in (m.time.io_share, m.time.cpu_pressure, m.time.io_pressure)),
         )
-        for m in result.servers
+        for m in result.of(ServerMeasures)
     ]
     columns = [Column(""), *(Column(title, is_number=True) for title in titles)]
     return Table("The time of all threads in parts, and pressure on the machine: medians", columns, rows, folded=True)
@@ -157,7 +157,7 @@ def moved_table(result: RunResult) -> Table:
             _bytes(m.moved.device_read_bytes),
             _bytes(m.moved.device_written_bytes),
         )
-        for m in result.servers
+        for m in result.of(ServerMeasures)
     ]
     columns = [Column(""), *(Column(title, is_number=True) for title in (*titles, "to the device"))]
     caption = "Cache, pages and bytes of one operation, the twins side by side: medians over the trials"
