@@ -11,8 +11,8 @@
     td.analyze("plain/", "tde/")              # as `tdelta analyze plain/ tde/`
     td.load("last")                           # a run of the store, whoever made it
 
-Options are those of `tdelta.session.RunRequest` by their names there; everything that is not given has the command
-line's default. No signal handler is installed and no alarm set: Ctrl-C is a ``KeyboardInterrupt``, the run's servers
+Options are the fields of the records in `tdelta.session.request`; everything that is not given has the command line's
+default. No signal handler is installed and no alarm set: Ctrl-C is a ``KeyboardInterrupt``, the run's servers
 and files go, its trials stay in the store, and the end of its time is seen between stages and blocks.
 """
 
@@ -21,14 +21,14 @@ from __future__ import annotations
 import dataclasses
 import html
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from tdelta.cli.exit_codes import analysis_exit_code, exit_code
 from tdelta.errors import UnknownName
 from tdelta.inference.observed import ComparisonPicture
-from tdelta.records import AnalysisResult, Comparison, Decision, Event, Metric, RunResult, Verdict
+from tdelta.records import AnalysisResult, Comparison, Decision, Event, RunResult, Verdict
 from tdelta.report.analysis import analysis_document, analysis_text, compose_analysis
 from tdelta.report.document import document
 from tdelta.report.page import compose, gather, render
@@ -36,7 +36,6 @@ from tdelta.report.sentence import answer
 from tdelta.report.terminal import render as render_text
 from tdelta.session import RunRequest, conduct
 from tdelta.session.analyzing import AnalysisRequest, analyze_files
-from tdelta.session.studies import request_for
 from tdelta.store import Store
 from tdelta.store.export import Cell, columns
 
@@ -48,9 +47,6 @@ _FRAME = (
     '<iframe srcdoc="{page}" title="tdelta" style="width:100%;height:75vh;border:0" sandbox="allow-scripts"></iframe>'
 )
 """A page has its own styles, which must not mix with the notebook's."""
-
-_PATHS = frozenset({"store", "directory", "database", "server_binary", "encrypted_dir"})
-"""Options that may be given as text."""
 
 
 class _Answered(ABC):
@@ -201,8 +197,8 @@ def run(study: str | None = None, *, observer: Observer | None = None, **options
     Args:
         study: a built-in one, or None.
         observer: called with each `tdelta.records.Event` as it happens, in this thread.
-        **options: fields of `tdelta.session.RunRequest`: shares are quotients less one, sizes bytes, times seconds,
-            ``vary`` maps a factor to its levels.
+        **options: by the names in `tdelta.session.request.OPTIONS`: shares are quotients less one, sizes bytes, times
+            seconds, ``vary`` maps a factor to its levels.
 
     Raises:
         UnknownName: an option or a study that there is not.
@@ -211,11 +207,9 @@ def run(study: str | None = None, *, observer: Observer | None = None, **options
         EnvironmentFault: the machine cannot do it (no room, no engine).
         KeyboardInterrupt: Ctrl-C; trials that were run are in the store, and ``tdelta run --resume last`` goes on.
     """
-    _require_known(options, RunRequest, without={"study", "rope_is_given"})
-    convert: dict[str, Callable[[Any], Any]] = {"metric": Metric, **dict.fromkeys(_PATHS, Path)}
-    given = {name: convert.get(name, _as_is)(value) for name, value in options.items() if value is not None}
-    request = request_for(given if study is None else {"study": study, **given})
-    return Run(conduct(request, observer or _ignored), request.store)
+    given = {name: value for name, value in {"study": study, **options}.items() if value is not None}
+    request = RunRequest(**given)
+    return Run(conduct(request, observer or _ignored), request.where.store)
 
 
 def load(run_id: str = "last", *, store: Path | str | None = None) -> Run:
@@ -248,20 +242,11 @@ def analyze(*files: Path | str, observer: Observer | None = None, **options: Any
         UsageError: what was asked cannot be done.
         ImportFault: a file cannot be read; names all of them.
     """
-    _require_known(options, AnalysisRequest, without={"files"})
+    known = {field.name for field in dataclasses.fields(AnalysisRequest)} - {"files"}
+    if unknown := options.keys() - known:
+        raise UnknownName("option", min(unknown), sorted(known))
     found = analyze_files(AnalysisRequest(tuple(map(str, files)), **options), observer or _ignored)
     return Analysis(found.result, found.pictures)
-
-
-def _require_known(options: Mapping[str, Any], request: type[RunRequest | AnalysisRequest], without: set[str]) -> None:
-    known = {field.name for field in dataclasses.fields(request)} - without
-    for name in options:
-        if name not in known:
-            raise UnknownName("option", name, sorted(known))
-
-
-def _as_is(value: Any) -> Any:
-    return value
 
 
 def _ignored(_event: Event) -> None:

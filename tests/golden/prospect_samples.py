@@ -21,7 +21,6 @@ from tdelta.records.prospects import (
     TimeCosts,
     Width,
 )
-from tdelta.session.planning import request_to_json
 from tdelta.session.request import RunRequest
 
 ROUNDS = (3, 4, 5, 6, 8, 11, 15, 20, 27, 36, 48, 64, 96, 128)
@@ -95,7 +94,7 @@ def whole() -> Prospect:
         advised_rounds=rounds,
         simulated=240,
         cautions=("only plain twins were measured: encrypted ones are taken to be as noisy, as lucky and as fast",),
-        options=request_to_json(request),
+        options=request.to_json(),
     )
 
 

@@ -19,7 +19,7 @@ from sqlite.running import Answered, Place, end, read_until, workers_left
 from tdelta.inference.soundness import BB_CHECK
 from tdelta.records import Event, Role, RoundStarted
 from tdelta.session import conduct
-from tdelta.session.studies import request_for
+from tdelta.session.request import RunRequest
 
 VARIABLE = "OWN_SERVERS_PASSWORD"
 SHORT = (
@@ -118,7 +118,7 @@ class OwnRuns(OnTwoServers):
         asked = {"baseline": baseline, "encrypted": encrypted, "assume_encrypted": bool(self.vouching)}
         brief = {"size_bytes": 5_000_000, "trial_seconds": 0.2, "blocks_per_round": 2, "workload": "order-entry"}
         once = {"min_rounds": 1, "max_rounds": 1, "store": place.base / "runs.sqlite"}
-        result = conduct(request_for({**asked, **brief, **once, "aa_twin": False, "bb_twin": True}), observe)
+        result = conduct(RunRequest(**{**asked, **brief, **once, "aa_twin": False, "bb_twin": True}), observe)
         assert [c.role for c in result.settings.conditions] == [Role.BASELINE, Role.TREATMENT, Role.BB]
         assert result.counts.trials == 3 * result.counts.blocks
         schema = f"tdelta_{result.settings.run_id.replace('-', '_')}"

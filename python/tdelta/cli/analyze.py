@@ -10,9 +10,10 @@ import click
 
 from tdelta.cli.exit_codes import analysis_exit_code
 from tdelta.cli.output import can_draw, color, is_live, width, write
-from tdelta.cli.units import Percent, ResponseTime
+from tdelta.cli.units import Typed
 from tdelta.report.document import to_json
 from tdelta.report.progress import progress
+from tdelta.session.values import Percent, ResponseTime
 
 _OPTIONS = {"conditions": "condition", "priors": "prior", "slo_seconds": "slo", "run_sd": "run-sd"}
 """Options that are not called as their parameters are."""
@@ -29,11 +30,13 @@ _OPTIONS = {"conditions": "condition", "priors": "prior", "slo_seconds": "slo", 
 )
 @click.option("--unit", metavar="UNIT", help="Unit of figures whose file says none: ms, us, s, tps, /s, tpm, ….")
 @click.option("--baseline", metavar="NAME", help="Condition that the others are compared with.  [none, plain, off, …]")
-@click.option("--rope", type=Percent(), help="Overhead you would not care about, either way.  [2%]")
+@click.option("--rope", type=Typed(Percent()), help="Overhead you would not care about, either way.  [2%]")
 @click.option(
-    "--run-sd", type=Percent(), help="What runs of one system differ by (sd): lets one run a condition decide."
+    "--run-sd", type=Typed(Percent()), help="What runs of one system differ by (sd): lets one run a condition decide."
 )
-@click.option("--budget", type=Percent(), help="Overhead you allow: turns the answer into a gate, exit code 5 if over.")
+@click.option(
+    "--budget", type=Typed(Percent()), help="Overhead you allow: turns the answer into a gate, exit code 5 if over."
+)
 @click.option(
     "--prior",
     "priors",
@@ -46,7 +49,7 @@ _OPTIONS = {"conditions": "condition", "priors": "prior", "slo_seconds": "slo", 
 @click.option(
     "--slo",
     "slo_seconds",
-    type=ResponseTime(),
+    type=Typed(ResponseTime()),
     metavar="TIME",
     help="Time a transaction may take, e.g. 20ms: how often each condition took longer is told, and decides nothing.",
 )
@@ -100,8 +103,7 @@ def _command(files: tuple[str, ...], asked: dict[str, object]) -> str:
 
 
 def _word(name: str, value: object) -> str:
-    from tdelta.report.command import typed_time
 
     if not isinstance(value, float):
         return str(value)
-    return typed_time(value) if name == "slo_seconds" else f"{100 * value:.12g}%"
+    return (ResponseTime() if name == "slo_seconds" else Percent()).write(value)

@@ -8,47 +8,26 @@ import click
 
 from tdelta.cli.exit_codes import ExitCode
 from tdelta.cli.output import can_draw, color, is_live, width, write
-from tdelta.cli.run import request_of, run
-from tdelta.cli.units import Duration, Percent
+from tdelta.cli.run import request_of
+from tdelta.cli.units import Typed, click_options
 from tdelta.report.calibration import calibration_document, calibration_text
 from tdelta.report.document import to_json
 from tdelta.report.progress import progress
+from tdelta.session.request import OPTIONS
+from tdelta.session.values import Duration, Percent
 
-_OF_RUN = (
-    "engine",
-    "library",
-    "server_binary",
-    "workload",
-    "database",
-    "threads",
-    "cache",
-    "cold",
-    "page_size",
-    "journal_mode",
-    "synchronous",
-    "temp_store",
-    "size_bytes",
-    "rate",
-    "at",
-    "arrivals",
-    "trial_seconds",
-    "slice_seconds",
-    "discard_seconds",
-    "blocks_per_round",
-    "rope",
-    "seed",
-    "directory",
-    "store",
-)
+_OPTIONS = click_options(option for option in OPTIONS.values() if option.decides_trial or option.calibrates)
 """The options of `tdelta run` that decide what a trial is, how it is called costly, and where things go."""
 
 
 @click.command(
     short_help="Show what this instrument can tell here.",
-    params=[option for name in _OF_RUN for option in run.params if option.name == name],
+    params=_OPTIONS,
 )
-@click.option("--plant", type=Percent(), multiple=True, help="Cost to plant in one more twin; repeatable.  [5%]")
-@click.option("--max-time", "max_seconds", type=Duration(), help="Wall clock for all runs.  [10m; 1h on a server]")
+@click.option("--plant", type=Typed(Percent()), multiple=True, help="Cost to plant in one more twin; repeatable.  [5%]")
+@click.option(
+    "--max-time", "max_seconds", type=Typed(Duration()), help="Wall clock for all runs.  [10m; 1h on a server]"
+)
 @click.option("--json", "as_json", is_flag=True, help="Print every figure as JSON (docs/json.md).")
 def calibrate(as_json: bool, max_seconds: float | None, **given: object) -> int:
     """Run identical twins and twins with planted costs, and say what this instrument can tell on this machine.

@@ -9,10 +9,12 @@ from pathlib import Path
 import click
 
 from tdelta.cli.output import can_draw, color, is_live, width, write
-from tdelta.cli.units import Duration, size_bytes
+from tdelta.cli.units import Typed
+from tdelta.design.factors import size_bytes
 from tdelta.report.document import to_json
 from tdelta.report.floor import floor_document, floor_text
 from tdelta.report.progress import progress
+from tdelta.session.values import Duration
 
 _KIBIBYTES = re.compile(r"(\d+)\s*[kK]")
 
@@ -64,7 +66,9 @@ def _page_bytes(word: str) -> int | None:
     help="aes-128, aes-192, aes-256, hmac-sha1, hmac-sha256, hmac-sha512.  [all]",
 )
 @click.option("--modes", type=Names(), metavar="NAME,…", help="cbc, ctr, gcm, xts, for the AES among them.  [all]")
-@click.option("--max-time", "seconds", type=Duration(), help="Wall clock; three passes are made in any case.  [20s]")
+@click.option(
+    "--max-time", "seconds", type=Typed(Duration()), help="Wall clock; three passes are made in any case.  [20s]"
+)
 @click.option("--library", type=click.Path(path_type=Path), metavar="FILE", help="A libcrypto.  [the machine's]")
 @click.option("--seed", type=click.IntRange(0, 2**63 - 1), metavar="N", help="Draws keys, pages and order.  [drawn]")
 @click.option("--json", "as_json", is_flag=True, help="Print every figure as JSON (docs/json.md).")

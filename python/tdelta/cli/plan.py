@@ -8,39 +8,21 @@ from pathlib import Path
 import click
 
 from tdelta.cli.output import can_draw, color, is_live, width, write
-from tdelta.cli.run import request_of, run
-from tdelta.cli.units import Duration, Percent
+from tdelta.cli.run import request_of
+from tdelta.cli.units import Typed, click_options
 from tdelta.inference.planning import Asked
 from tdelta.records import Metric
 from tdelta.records.prospects import Prospect
 from tdelta.report.document import to_json
 from tdelta.report.plan import plan_document, plan_text
 from tdelta.report.progress import progress
-from tdelta.session.request import RunRequest
+from tdelta.session.request import OPTIONS, RunRequest
 from tdelta.session.studies import studies
+from tdelta.session.values import Duration, Percent
 
 _LEAST_ASSURANCE = 0.5
 _MOST_ASSURANCE = 0.99
-_NOT_OF_A_PILOT = frozenset(
-    {
-        "study",
-        "write_workload",
-        "rounds",
-        "max_seconds",
-        "rope",
-        "budget",
-        "aa",
-        "no_aa_twin",
-        "no_bb_twin",
-        "plant",
-        "trace",
-        "resume_id",
-        "profile",
-        "dry_run",
-        "as_json",
-    }
-)
-"""Options of a run that a plan has no use for, or has with a meaning of its own."""
+_PILOT_OPTIONS = click_options(option for option in OPTIONS.values() if option.of_pilot)
 
 _OF_STORED_RUNS = frozenset({"metric", "store"})
 """Options of a run that also go with stored runs."""
@@ -49,10 +31,14 @@ _OF_STORED_RUNS = frozenset({"metric", "store"})
 @click.command(short_help="Say how long one must measure here.")
 @click.argument("sources", nargs=-1, metavar="[RUN]...")
 @click.option(
-    "--effect", "effects", type=Percent(), multiple=True, help="True overhead to be told; repeatable.  [a list]"
+    "--effect", "effects", type=Typed(Percent()), multiple=True, help="True overhead to be told; repeatable.  [a list]"
 )
 @click.option(
-    "--rope", "ropes", type=Percent(), multiple=True, help="Overhead you would not care about; repeatable.  [a list]"
+    "--rope",
+    "ropes",
+    type=Typed(Percent()),
+    multiple=True,
+    help="Overhead you would not care about; repeatable.  [a list]",
 )
 @click.option(
     "--assurance",
@@ -60,11 +46,13 @@ _OF_STORED_RUNS = frozenset({"metric", "store"})
     default="0.8",
     help="Chance of a right decision, 0.5 to 0.99 or a percentage.  [0.8]",
 )
-@click.option("--max-time", "max_seconds", type=Duration(), help="The longest run you would let measure.  [no limit]")
+@click.option(
+    "--max-time", "max_seconds", type=Typed(Duration()), help="The longest run you would let measure.  [no limit]"
+)
 @click.option(
     "--pilot-time",
     "pilot_seconds",
-    type=Duration(),
+    type=Typed(Duration()),
     help="Wall clock of a pilot, set-up included.  [2m; 15m on a server]",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON (docs/json-plan.md).")
@@ -163,5 +151,4 @@ def _assurance(text: str) -> float:
     return chance
 
 
-_PILOT_OPTIONS = tuple(parameter for parameter in run.params if parameter.name not in _NOT_OF_A_PILOT)
 plan.params += _PILOT_OPTIONS

@@ -1,6 +1,6 @@
 """The factors that can be varied, and how one level of each is written.
 
-Validation at the edge: :func:`parse_vary` reports every fault of a request at once. Which ciphers exist is the
+Validation at the edge: :func:`parse_vary` reports every fault of ``--vary`` at once. Which ciphers exist is the
 engine's to say, not the design's; here a cipher is only a well-formed name.
 """
 
@@ -30,6 +30,24 @@ SCOPES = ("data", "+log", "+temp", "+binlog", "all")
 WORKS = ("warm", "cold", "load", "rebuild")
 """What a trial does: transactions, whose data is in caches as far as it fits or not at all; one load of all rows; one
 rebuild of the tables."""
+
+SHARE_FACTORS = frozenset({"cache", "at"})
+"""Factors whose levels are shares, written as percentages."""
+
+_NUMBER = r"(\d+(?:\.\d*)?|\.\d+)"
+_SIZE = re.compile(rf"{_NUMBER}\s*([A-Za-z]*)")
+_BYTES = {
+    "": 1,
+    "b": 1,
+    "kb": 10**3,
+    "mb": 10**6,
+    "gb": 10**9,
+    "tb": 10**12,
+    "kib": 2**10,
+    "mib": 2**20,
+    "gib": 2**30,
+    "tib": 2**40,
+}
 
 BARE_SHARE_MAX = 2.0
 """Above it a share without ``%`` is refused: whoever writes ``cache=10`` means 10 %, not 1000 %."""
@@ -84,10 +102,13 @@ def parse_vary(items: Iterable[str]) -> dict[str, tuple[Level, ...]]:
     faults: list[UsageError] = []
     for item in items:
         name, _, text = (part.strip() for part in item.partition("="))
-        if name in varied:
+        name = name.replace("-", "_")
+        if not name or not all(part.strip() for part in text.split(",")):
+            faults.append(UsageError(f"expected FACTOR=LEVEL,LEVEL such as threads=1,4, found {item!r}"))
+        elif name in varied:
             faults.append(UsageError(f"{name}: given twice; write all its levels in one --vary {name}=…"))
-            continue
-        varied[name] = _parse_levels(name, text, faults)
+        else:
+            varied[name] = _parse_levels(name, text, faults)
     _raise_together("--vary", faults)
     return varied
 
@@ -110,6 +131,20 @@ def _parse_levels(name: str, text: str, faults: list[UsageError]) -> tuple[Level
     return tuple(levels)
 
 
+def size_bytes(text: str) -> int | None:
+    """A size as whole bytes, or None if the text is not one (or does not come out at a whole byte)."""
+    match = _SIZE.fullmatch(text.strip())
+    if match is None or match[2].lower() not in _BYTES:
+        return None
+    size = float(match[1]) * _BYTES[match[2].lower()]
+    return int(size) if size.is_integer() and size > 0 else None
+
+
+def share_of_percent(number: str) -> float:
+    """Per cent as a share, without the dust of binary division: ``7`` is 0.07 and not 0.07000000000000001."""
+    return float(f"{number}e-2")
+
+
 def _raise_together(where: str, faults: list[UsageError]) -> None:
     if len(faults) == 1:
         raise faults[0]
@@ -127,7 +162,7 @@ def _cipher(text: str) -> str:
 
 def _share(text: str) -> float:
     in_percent = text.endswith("%")
-    share = float(text.removesuffix("%")) / (100 if in_percent else 1)
+    share = share_of_percent(text.removesuffix("%").strip()) if in_percent else float(text)
     if not math.isfinite(share) or share <= 0 or (share > BARE_SHARE_MAX and not in_percent):
         raise ValueError(text)
     return share
@@ -162,8 +197,8 @@ def _threads(text: str) -> int:
 
 
 def _page_size(text: str) -> int:
-    size = _whole(text)
-    if size not in PAGE_SIZES:
+    size = size_bytes(text)
+    if size is None or size not in PAGE_SIZES:
         raise ValueError(text)
     return size
 

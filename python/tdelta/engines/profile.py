@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from tdelta.engines.takes import Takes
 from tdelta.workloads.dialect import Dialect
 
 Headings: TypeAlias = Mapping[str, tuple[tuple[str, ...], str]]
@@ -23,6 +24,7 @@ class Profile:
         name: what ``--engine`` takes.
         product: the product, for people.
         dialect: whose SQL it speaks.
+        takes: the groups of options that it takes.
         is_server: whether twins are servers, started by tdelta or by the user; else each is a file and a process.
         client_factors: factors that a twin does not see.
         fills_cpus: whether one connection keeps all CPUs busy: tasks that wait for one tell of no other load then.
@@ -37,6 +39,7 @@ class Profile:
     name: str
     product: str
     dialect: Dialect
+    takes: frozenset[Takes] = frozenset({Takes.INSTANCES})
     is_server: bool = False
     client_factors: tuple[str, ...] = ()
     fills_cpus: bool = False

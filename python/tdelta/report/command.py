@@ -1,69 +1,20 @@
 """Command lines to go on with: the one that repeats a run, built from its recorded settings, and what shows it again.
 
-``RunSettings.options`` holds JSON values under the field names of :class:`tdelta.session.request.RunRequest`; what
-equals the default is left out, and the seed is always written, since it draws everything.
+``RunSettings.options`` holds JSON values under the names of :data:`tdelta.session.request.OPTIONS`; what equals the
+default is left out, and the seed is always written, since it draws everything.
 """
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from tdelta.errors import UsageError
 from tdelta.records import RunSettings
-from tdelta.session.request import RunRequest
-from tdelta.session.studies import request_for
-
-_FLAGS: Mapping[str, str] = {
-    "engine": "--engine",
-    "scale": "--scale",
-    "server_binary": "--server-binary",
-    "scope": "--scope",
-    "encrypted_dir": "--encrypted-dir",
-    "load": "--load",
-    "load_operations": "--load-operations",
-    "library": "--library",
-    "workload": "--workload",
-    "database": "--database",
-    "restore": "--restore",
-    "baseline": "--baseline",
-    "encrypted": "--encrypted",
-    "schema": "--schema",
-    "threads": "--threads",
-    "cache": "--cache",
-    "page_size": "--page-size",
-    "journal_mode": "--journal-mode",
-    "synchronous": "--synchronous",
-    "temp_store": "--temp-store",
-    "reserve": "--reserve",
-    "key": "--key",
-    "size_bytes": "--size",
-    "rate": "--rate",
-    "at": "--at",
-    "arrivals": "--arrivals",
-    "trial_seconds": "--trial-seconds",
-    "slice_seconds": "--slice",
-    "discard_seconds": "--discard",
-    "blocks_per_round": "--blocks",
-    "step_blocks": "--step-blocks",
-    "max_seconds": "--max-time",
-    "rope": "--rope",
-    "budget": "--budget",
-    "metric": "--metric",
-    "slo_seconds": "--slo",
-    "directory": "--dir",
-    "store": "--store",
-}
-_PLAN_FLAGS = {**_FLAGS, "assurance": "--assurance"}
-_DSNS = ("baseline", "encrypted")
-_DECIDING = ("study", "engine", "scale", *_DSNS)
-"""What decides the defaults of the rest."""
-
-_SIZES = (("GB", 10**9), ("MB", 10**6), ("kB", 10**3), ("B", 1))
-_DURATIONS = frozenset({"max_seconds", "slice_seconds", "discard_seconds"})
-_SHARES = frozenset({"cache", "at", "rope", "budget"})
-_MINUTE = 60.0
-_TIMES = (("s", 1.0), ("ms", 1e-3), ("us", 1e-6))
+from tdelta.session.options import Option
+from tdelta.session.request import OPTIONS, RunRequest
+from tdelta.session.values import Value
 
 
 def repeat_command(settings: RunSettings) -> str:
@@ -77,18 +28,44 @@ def run_command(options: Mapping[str, object]) -> str:
 
 
 def _run_words(options: Mapping[str, object]) -> list[str]:
-    without = _without_options(options)
-    varied = _varied(options)
-    words = ["tdelta", "run", *_study(options)]
-    for name, flag in _FLAGS.items():
-        value = options.get(name)
-        default = _default_of(name, options, without)
-        is_default = value == default and name not in without.vary
-        is_default = is_default and not (name == "trial_seconds" and _is_open(options, varied))
-        is_default = is_default and not (name == "rope" and options.get("rope_is_given"))
-        if value is not None and not is_default and name not in varied:
-            words += [flag, _word(name, value)]
-    return [*words, *_vary(varied, without), *_rounds(options, without), *_twins(options, without)]
+    recorded = {**{o.name: o.absent for o in OPTIONS.values() if o.is_told_by_absence}, **options}
+    given = {
+        name: OPTIONS[name].value.from_json(v) for name, v in recorded.items() if name in OPTIONS and v is not None
+    }
+    deciding = {option.name for option in OPTIONS.values() if option.decides_defaults}
+    without = _request({name: given[name] for name in deciding & given.keys()})
+    words = ["tdelta", "run"]
+    for option in OPTIONS.values():
+        if option.name in deciding:
+            of_the_others = _request({name: given[name] for name in deciding & given.keys() - {option.name}})
+            words += _words(option, given, of_the_others)
+        else:
+            words += _words(option, given, without)
+    return words
+
+
+def _words(option: Option, given: Mapping[str, Any], without: RunRequest) -> list[str]:
+    """What gives the option its value, where it would have another if it were not typed."""
+    name, varied, usual = option.name, given.get("vary", {}), without.values
+    is_never = name == "seed" or name in varied or (name == "bb_twin" and given.get("aa", False))
+    if is_never or not option.flag or name not in given:
+        return []
+    value, default = given[name], usual[name]
+    if option.also:
+        value, default = (value, given.get(option.also)), (default, usual[option.also])
+    if name == "vary":
+        value, default = {f: levels for f, levels in value.items() if levels != default.get(f)}, {}
+    is_open = "rate" in given or "at" in given or "at" in varied
+    is_written = name in usual["vary"] or (option.has_open_loop_default and is_open) or given.get(f"{name}_is_given")
+    return option.value.words(option.flag, value) if value != default or is_written else []
+
+
+def _request(given: Mapping[str, Any]) -> RunRequest:
+    """What would run if only these were given; a study that this version no longer has is no study."""
+    try:
+        return RunRequest(**given)
+    except UsageError:
+        return RunRequest()
 
 
 def next_command(command: str, settings: RunSettings, *words: str) -> str:
@@ -109,120 +86,11 @@ def plan_command(run_ids: Iterable[str], options: Mapping[str, object], *words: 
 
     Args:
         run_ids: the runs.
-        options: by the field names of a run's request, and ``assurance``; all of them are written.
+        options: JSON values by the names of a run's options, and ``assurance``; all of them are written.
         words: what comes between.
     """
-    given = (word for name, value in options.items() for word in (_PLAN_FLAGS[name], _word(name, value)))
+    flags = {name: (option.flag, option.value) for name, option in OPTIONS.items()} | {
+        "assurance": ("--assurance", Value())
+    }
+    given = (word for name, value in options.items() for word in flags[name][1].words(flags[name][0], value))
     return shlex.join(["tdelta", "plan", *run_ids, *words, *given])
-
-
-def _is_open(options: Mapping[str, object], varied: Mapping[str, object]) -> bool:
-    """An open loop has another default for the length of a trial."""
-    return options.get("rate") is not None or options.get("at") is not None or "at" in varied
-
-
-def _without_options(options: Mapping[str, object]) -> RunRequest:
-    """What would run if only the study were named; a study that this version no longer has is no study."""
-    try:
-        return request_for({name: options[name] for name in _DECIDING if options.get(name)})
-    except UsageError:
-        return RunRequest()
-
-
-def _default_of(name: str, options: Mapping[str, object], without: RunRequest) -> object:
-    """What runs where this option is not typed. DSNs are always typed, and say the engine."""
-    if name in _DSNS:
-        return None
-    if name == "scale":
-        return RunRequest().scale
-    return _study_engine(options) if name == "engine" and not options.get("baseline") else getattr(without, name)
-
-
-def _study_engine(options: Mapping[str, object]) -> str:
-    """The engine that runs where none is named."""
-    return _without_options({"study": options.get("study")}).engine
-
-
-def _study(options: Mapping[str, object]) -> list[str]:
-    study = options.get("study")
-    return [str(study)] if study else []
-
-
-def _word(name: str, value: object) -> str:
-    if name in _SHARES and isinstance(value, int | float):
-        return _percent(value)
-    if name == "slo_seconds" and isinstance(value, int | float):
-        return typed_time(value)
-    if name == "size_bytes":
-        return _size(int(str(value)))
-    if name in _DURATIONS and isinstance(value, int | float):  # whole seconds from Python
-        return _duration(value)
-    return _plain(value) if isinstance(value, float) else str(value)
-
-
-def _duration(seconds: float) -> str:
-    """``90s``, and whole minutes from two of them on as minutes: ``30m``."""
-    is_minutes = seconds >= 2 * _MINUTE and seconds % _MINUTE == 0
-    return f"{_plain(seconds / _MINUTE)}m" if is_minutes else f"{_plain(seconds)}s"
-
-
-def _percent(value: float) -> str:
-    return f"{_plain(100 * value)}%"
-
-
-def _plain(value: float) -> str:
-    """All the figures that were typed, and none of the dust of binary fractions."""
-    return f"{value:.12g}"
-
-
-def typed_time(seconds: float) -> str:
-    """A time as ``--slo`` takes it: ``20ms``, ``250us``, ``1.5s``."""
-    unit, size = next((step for step in _TIMES if seconds >= step[1]), _TIMES[-1])
-    return f"{_plain(seconds / size)}{unit}"
-
-
-def _size(size_bytes: int) -> str:
-    return next(f"{size_bytes // step}{unit}" for unit, step in _SIZES if size_bytes % step == 0)
-
-
-def _varied(options: Mapping[str, object]) -> dict[str, list[object]]:
-    varied = options.get("vary")
-    return {str(name): list(levels) for name, levels in varied.items()} if isinstance(varied, Mapping) else {}
-
-
-def _vary(varied: Mapping[str, list[object]], without: RunRequest) -> list[str]:
-    """Every factor whose levels are not the study's."""
-    own = {name: levels for name, levels in varied.items() if levels != list(without.vary.get(name, ()))}
-    return [word for name, levels in own.items() for word in ("--vary", f"{name}={_levels(name, levels)}")]
-
-
-def _levels(factor: str, levels: Iterable[object]) -> str:
-    write: Callable[[object], str] = str
-    if factor in _SHARES:
-        write = _cache_level
-    return ",".join(write(level) for level in levels)
-
-
-def _cache_level(level: object) -> str:
-    return _percent(level) if isinstance(level, int | float) else str(level)
-
-
-def _rounds(options: Mapping[str, object], without: RunRequest) -> list[str]:
-    least, most = (options.get(name, getattr(without, name)) for name in ("min_rounds", "max_rounds"))
-    if (least, most) == (without.min_rounds, without.max_rounds):
-        return []
-    return ["--rounds", f"{least}" if most is None else f"{least}..{most}"]
-
-
-def _twins(options: Mapping[str, object], without: RunRequest) -> list[str]:
-    words = ["--cold"] if options.get("cold") else []
-    words += ["--trace"] if options.get("trace") else []
-    words += ["--assume-encrypted"] if options.get("assume_encrypted") else []
-    words += ["--profile"] if options.get("profile") and not without.profile else []
-    words += ["--aa"] if options.get("aa") else []
-    words += [] if options.get("aa_twin", True) else ["--no-aa-twin"]
-    words += ["--no-bb-twin"] if options.get("bb_twin", False) is False and not options.get("aa") else []
-    words += [] if options.get("use_calibration", True) else ["--no-calibration"]
-    planted = options.get("plant")
-    shares = planted if isinstance(planted, list | tuple) else ()
-    return words + [word for value in shares for word in ("--plant", _percent(value))]

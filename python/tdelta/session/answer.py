@@ -24,9 +24,8 @@ from tdelta.session.context import Ready, RunContext
 from tdelta.session.planning import Plan
 from tdelta.session.pressed import pressure_cautions
 from tdelta.session.published import published_cells
-from tdelta.session.request import RunRequest
+from tdelta.session.request import RunRequest, overridden
 from tdelta.session.state import Floors, TrialSize
-from tdelta.session.studies import overridden
 from tdelta.workloads.scan import cut
 
 _DILUTED = 0.05
@@ -118,7 +117,7 @@ def assemble(
             *tails,
             *step_measures(trials, plan.settings),
             *_known(statement_traces(trials, plan.settings, _statements(plan), plan.family.nearest)),
-            *(profiles.records() if plan.request.profile else ()),
+            *(profiles.records() if plan.request.design.profile else ()),
             *ledgers(trials, plan.settings, profiles.explained()),
             *what_ifs(trials, plan.settings, page_prices),
         ),
@@ -144,7 +143,7 @@ def _cpus(machine: Mapping[str, object]) -> int:
 
 def _fixed(request: RunRequest) -> dict[str, Level]:
     """The levels of factors that the run does not vary, where published figures name them."""
-    return {"threads": request.threads, "cache": request.cache}
+    return {"threads": request.work.threads, "cache": request.twins.cache}
 
 
 def _unsound(verdicts: Sequence[Verdict], failed: Sequence[Validity]) -> Iterator[Verdict]:

@@ -56,7 +56,7 @@ def key_of(plan: Plan, machine: Mapping[str, object]) -> CalibrationKey | None:
     strata differ in an option that decides what a trial is.
     """
     request = plan.request
-    if request.baseline is not None or request.restore is not None or request.load is not None:
+    if request.tested.baseline is not None or request.tested.restore is not None or request.work.load is not None:
         return None
     options = _options(plan)
     if options is None:
@@ -74,7 +74,7 @@ def key_of(plan: Plan, machine: Mapping[str, object]) -> CalibrationKey | None:
 
 def with_calibration(plan: Plan, key: CalibrationKey | None, store: Store) -> Plan:
     """The same plan with the newest calibration that fits; one that showed the instrument to lie is told, not used."""
-    if key is None or not plan.request.use_calibration:
+    if key is None or not plan.request.decision.use_calibration:
         return plan
     found = newest_calibration(store, key, since_unix_seconds=time.time() - MOST_DAYS * _DAY_SECONDS)
     if found is None:
@@ -104,13 +104,13 @@ def _options(plan: Plan) -> dict[str, object] | None:
         if len(values) != 1:
             return None
         found[name] = values.pop()
-    found["arrivals"] = plan.request.arrivals if plan.is_open else None
+    found["arrivals"] = plan.request.work.arrivals if plan.is_open else None
     return found
 
 
 def _given(plan: Plan, name: str) -> object:
     """An option as it was typed, or its default; the page size that SQLite gets where none was typed."""
-    value: object = getattr(plan.request, name)
+    value: object = plan.request.values[name]
     return DEFAULT_PAGE_SIZE if name == "page_size" and value is None and plan.source is None else value
 
 

@@ -8,7 +8,6 @@ with an earlier calibration, or errors would feed on themselves.
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 import statistics
 import time
@@ -75,8 +74,8 @@ class _Series:
 
 def for_usual_time(request: RunRequest) -> RunRequest:
     """The same request with the time that a calibration takes where no other is asked for."""
-    seconds = MAX_SECONDS_ON_SERVERS if request.engine in servers() else MAX_SECONDS
-    return dataclasses.replace(request, max_seconds=seconds)
+    seconds = MAX_SECONDS_ON_SERVERS if request.tested.engine in servers() else MAX_SECONDS
+    return request.replace(max_seconds=seconds)
 
 
 def calibrate_machine(
@@ -86,7 +85,7 @@ def calibrate_machine(
     make_twins: MakeTwins | None = None,
     now: Callable[[], float] = time.monotonic,
 ) -> MachineCalibration:
-    """Run identical and planted twins for as long as ``request.max_seconds`` allows, and keep what they say.
+    """Run identical and planted twins for as long as ``request.decision.max_seconds`` allows, and keep what they say.
 
     Args:
         request: as for a run; what is compared, a study and a budget have no place in it. Without ``plant``, 5 %.
@@ -100,12 +99,12 @@ def calibrate_machine(
         TdeltaError: as `tdelta.session.conduct`, from any of the runs.
     """
     _check(request)
-    clock = Clock(request.max_seconds, now)
-    seed = fresh_seed() if request.seed is None else request.seed
-    request = dataclasses.replace(request, seed=seed, plant=request.plant or PLANTED)
+    clock = Clock(request.decision.max_seconds, now)
+    seed = fresh_seed() if request.design.seed is None else request.design.seed
+    request = request.replace(seed=seed, plant=request.design.plant or PLANTED)
     series = _run_all(request, observer, clock, make_twins, now)
     observer(Phase("judge", "what all runs say together"))
-    with Store.open(request.store) as store:
+    with Store.open(request.where.store) as store:
         found = _assembled(request, series, store, clock.elapsed())
         add_calibration(store, found)
     return found
@@ -113,14 +112,14 @@ def calibrate_machine(
 
 def _check(request: RunRequest) -> None:
     given = {
-        "STUDY": request.study is not None,
-        "--vary": bool(request.vary),
-        "--budget": request.budget is not None,
-        "--baseline and --encrypted": request.baseline is not None or request.encrypted is not None,
-        "--restore": request.restore is not None,
-        "--load": request.load is not None,
-        "--no-aa-twin": not request.aa_twin,
-        "--no-bb-twin": request.bb_twin is False,
+        "STUDY": request.tested.study is not None,
+        "--vary": bool(request.design.vary),
+        "--budget": request.decision.budget is not None,
+        "--baseline and --encrypted": request.tested.baseline is not None or request.tested.encrypted is not None,
+        "--restore": request.tested.restore is not None,
+        "--load": request.work.load is not None,
+        "--no-aa-twin": not request.design.aa_twin,
+        "--no-bb-twin": request.design.bb_twin is False,
     }
     wrong = [
         f"{option}: expected none, since a calibration runs identical twins of tdelta's own making; leave it out"
@@ -156,14 +155,14 @@ def _run_all(
         except TimeFault as fault:
             if not series.results:
                 least = fault.least_seconds + _CLOSING_SECONDS
-                raise TimeFault(request.max_seconds, least, fault.why) from None
+                raise TimeFault(request.decision.max_seconds, least, fault.why) from None
             break
         except KeyboardInterrupt:
             if not series.results:
                 raise
             series.interrupted = True
             break
-        with Store.open(request.store) as store:
+        with Store.open(request.where.store) as store:
             mark_part(store, result.settings.run_id)
         series.interrupted = result.interrupted
         if not result.interrupted:
@@ -184,9 +183,8 @@ def _run_words(number: int, series: _Series, clock: Clock) -> str:
 
 def _of_series(request: RunRequest, number: int, seconds_left: float) -> RunRequest:
     """The request of one run, with a seed of its own."""
-    drawn = stream(request.seed or 0, "calibrate", number)
-    return dataclasses.replace(
-        request,
+    drawn = stream(request.design.seed or 0, "calibrate", number)
+    return request.replace(
         seed=int(drawn.integers(1 << SEED_BITS)),
         aa=True,
         min_rounds=ROUNDS_PER_RUN,
@@ -214,7 +212,7 @@ def _assembled(request: RunRequest, series: _Series, store: Store, elapsed_secon
     runs = [_stored(store, result) for result in sound]
     found = {metric: pooled_noise(runs, metric) for metric in (Metric.RESPONSE_TIME, Metric.CPU_PER_OPERATION)}
     noise = {metric: pooled for metric, pooled in found.items() if pooled is not None}
-    identical, planted = identical_tally(sound), planted_tallies(sound, is_truth=request.threads == 1)
+    identical, planted = identical_tally(sound), planted_tallies(sound, is_truth=request.work.threads == 1)
     pace = _pace(series)
     responses = noise.get(Metric.RESPONSE_TIME)
     first = results[0]
@@ -224,19 +222,21 @@ def _assembled(request: RunRequest, series: _Series, store: Store, elapsed_secon
     return MachineCalibration(
         calibration_id=fresh_calibration_id(store),
         created_unix_seconds=time.time(),
-        seed=request.seed or 0,
+        seed=request.design.seed or 0,
         key=key,
         run_ids=tuple(result.settings.run_id for result in results),
         rounds_per_run=ROUNDS_PER_RUN,
-        blocks_per_round=request.blocks_per_round,
+        blocks_per_round=request.design.blocks_per_round,
         elapsed_seconds=elapsed_seconds,
-        rope=request.rope,
+        rope=request.decision.rope,
         identical=identical,
         planted=planted,
         noise=tuple(pooled.record() for pooled in noise.values()),
         pace=pace,
-        visible=() if responses is None else visible(responses, responses.prior, pace, blocks=request.blocks_per_round),
-        faults=tuple(faults(results, identical, planted, request.rope)),
+        visible=()
+        if responses is None
+        else visible(responses, responses.prior, pace, blocks=request.design.blocks_per_round),
+        faults=tuple(faults(results, identical, planted, request.decision.rope)),
         cautions=(*tally_cautions(len(sound), planted), *_cautions(series)),
         interrupted=series.interrupted,
         machine=first.machine,

@@ -143,9 +143,9 @@ class Jobs:
             slices=slices,
             discard=self._discarded(condition, operations, slices) if rate is None else 0,
             rate=rate,
-            arrivals=self._plan.request.arrivals,
+            arrivals=self._plan.request.work.arrivals,
             planted=condition.planted or 0.0,
-            trial_seconds=self._plan.request.trial_seconds,
+            trial_seconds=self._plan.request.design.trial_seconds,
         )
 
     def in_one_piece(self, condition: Condition, stream: int, times: int = 1) -> TrialJob:

@@ -70,13 +70,13 @@ def staged(request: RunRequest, run_id: str, observe: Observer) -> Iterator[Data
         WorkloadError: the workload does not fit it.
         StorageFault: there is no room for copies.
     """
-    if request.database is None:
+    if request.tested.database is None:
         yield None
         return
     check(request)
-    _require_other_than_store(request.database, request)
-    original = find_original(request.database)
-    base = request.directory or default_base()
+    _require_other_than_store(request.tested.database, request)
+    original = find_original(request.tested.database)
+    base = request.where.directory or default_base()
     _require_room(base, original)
     with TwinFolder(base, f"{run_id}-original") as folder:
         yield _Staging(request, original, folder, observe).run()
@@ -84,7 +84,7 @@ def staged(request: RunRequest, run_id: str, observe: Observer) -> Iterator[Data
 
 def _require_other_than_store(database: Path, request: RunRequest) -> None:
     """To read and close the store's file, even once, would drop the locks that this process holds on it."""
-    store = request.store or default_path()
+    store = request.where.store or default_path()
     if store.exists() and database.exists() and store.samefile(database):
         raise UsageError(f"--database {database}: this run keeps its results in it; give a copy, or use --store")
 
@@ -104,7 +104,7 @@ class _Staging:
         self._original = original
         self._folder = folder
         self._observe = observe
-        self._engine = engine(request.engine, find_library(request.library))
+        self._engine = engine(request.tested.engine, find_library(request.tested.library))
         self._path = folder.file("original")
 
     def run(self) -> DatabaseSource:
@@ -153,15 +153,15 @@ class _Staging:
 
     def _markers(self) -> Markers:
         """The run's, which has drawn its seed by now; without one (a staging alone) any will do."""
-        return Markers.drawn(fresh_seed() if self._request.seed is None else self._request.seed)
+        return Markers.drawn(fresh_seed() if self._request.design.seed is None else self._request.design.seed)
 
     def _told_copied(self, done_bytes: int, total_bytes: int) -> None:
         detail = f"{self._original.file_name}, which is only read"
         self._observe(Phase("copy", detail, done_bytes // _MEGABYTE, -(-total_bytes // _MEGABYTE)))
 
     def _wanted(self, database: Database) -> Workload | Proposal:
-        if self._request.workload is not None:
-            return read_own_folder(Path(self._request.workload), database, DIALECT)
+        if self._request.work.workload is not None:
+            return read_own_folder(Path(self._request.work.workload), database, DIALECT)
         if not database.rows:
             raise DatabaseFault(
                 self._original.named, "its tables hold no rows, so there is nothing to read; or give a --workload"
@@ -192,7 +192,7 @@ class _Staging:
         """Try every transaction on a scratch copy."""
         with self._scratch(layout, constants) as trier:
             named, title = self._original.named, self._original.file_name
-            return choose(wanted, self._request.workload, named, title, trier, self._observe)
+            return choose(wanted, self._request.work.workload, named, title, trier, self._observe)
 
     @contextmanager
     def _scratch(self, layout: Layout, constants: Mapping[str, int]) -> Iterator[Trier]:
@@ -231,7 +231,7 @@ class _Staging:
                 f"virtual tables are left as they are, and their rows are not compared:"
                 f" {', '.join(database.virtual_tables)}"
             )
-        if self._request.workload is None:
+        if self._request.work.workload is None:
             yield PROPOSED_CAUTION
 
 

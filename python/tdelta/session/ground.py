@@ -49,7 +49,7 @@ def grounded(request: RunRequest, run_id: str, observe: Observer) -> Iterator[Gr
         with reached(request, dsns, run_id) as servers:  # silent: a person may be asked for a password
             observe(Phase("compare", "the two servers were found to be twins"))
             yield Ground(servers=servers)
-    elif request.restore is not None:
+    elif request.tested.restore is not None:
         with restored(request, run_id, observe) as source:
             yield Ground(source=source)
     else:

@@ -54,7 +54,7 @@ def own_dsns(request: RunRequest) -> tuple[Dsn, Dsn] | None:
         DsnFault: a DSN has faults.
         UsageError: only one is given, or both have faults, or they are of engines that are no twins.
     """
-    given = (request.baseline, request.encrypted)
+    given = (request.tested.baseline, request.tested.encrypted)
     if given == (None, None):
         return None
     if None in given:
@@ -93,14 +93,14 @@ def _planted_place(number: int) -> str:
 
 def _further_places(request: RunRequest) -> list[str]:
     """The places on the baseline's server beside the first; `_encrypted_places` has those on the other."""
-    aa = [Role.AA.value] if request.aa_twin else []
-    identical = [Role.IDENTICAL.value] if request.aa else []
-    return [*aa, *identical, *map(_planted_place, range(len(request.plant)))]
+    aa = [Role.AA.value] if request.design.aa_twin else []
+    identical = [Role.IDENTICAL.value] if request.design.aa else []
+    return [*aa, *identical, *map(_planted_place, range(len(request.design.plant)))]
 
 
 def _encrypted_places(request: RunRequest) -> list[str]:
     """The places on the encrypted server beside the first."""
-    return [Role.BB.value] if request.bb_twin and not request.aa else []
+    return [Role.BB.value] if request.design.bb_twin and not request.design.aa else []
 
 
 @dataclass(slots=True)
@@ -205,7 +205,7 @@ def reached(request: RunRequest, dsns: tuple[Dsn, Dsn], run_id: str) -> Iterator
         UnsoundTwins: what is encrypted on them is not what a measurement needs.
         UsageError: the schema's name, or a metric that cannot be had.
     """
-    schema = schema_name(run_id, request.schema)
+    schema = schema_name(run_id, request.tested.schema)
     places, encrypted_places = (
         {place: _checked_name(f"{schema}_{place}") for place in found(request)}
         for found in (_further_places, _encrypted_places)
@@ -222,10 +222,10 @@ def reached(request: RunRequest, dsns: tuple[Dsn, Dsn], run_id: str) -> Iterator
             schema,
             more=tuple(places.values()),
             more_encrypted=tuple(encrypted_places.values()),
-            assumed=request.assume_encrypted,
+            assumed=request.tested.assume_encrypted,
         )
         access = Access(lambda server: passwords.of(server.dsn), _processes(dsns))
-        _require_metric(request.metric, access)
+        _require_metric(request.decision.metric, access)
         yield OwnServers(found, run_id, schema, places, access, left, encrypted_places)
 
 

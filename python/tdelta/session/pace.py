@@ -143,7 +143,7 @@ class Pace:
 
     def filled(self, trial_seconds: float) -> None:
         """Take note of the length of a trial that was found, where it is longer than was asked for."""
-        longer = max(1.0, trial_seconds / self._plan.request.trial_seconds)
+        longer = max(1.0, trial_seconds / self._plan.request.design.trial_seconds)
         for stage in (Stage.LAP, Stage.BLOCK):
             self._estimates[stage] *= longer
 
@@ -169,7 +169,7 @@ class Pace:
     def calls(self, conditions: int) -> float:
         """What it takes to time the calls of so many conditions, or of as many as may be timed in a run's time."""
         each = self.of(Stage.TIMING)
-        return each * min(conditions, int(SHARE_OF_TIME * self._plan.request.max_seconds / each))
+        return each * min(conditions, int(SHARE_OF_TIME * self._plan.request.decision.max_seconds / each))
 
     def tidying(self) -> float:
         """What it takes to end a round's twins and to remove all that the run made."""
@@ -215,13 +215,13 @@ class Pace:
 
     def shortest(self, *, searches: bool = True) -> float:
         """What is left until an answer of one round, as short as can be."""
-        blocks = self.blocks(min(FEWEST_BLOCKS, self._plan.request.blocks_per_round))
+        blocks = self.blocks(min(FEWEST_BLOCKS, self._plan.request.design.blocks_per_round))
         ahead = self.ahead_of_blocks(laps=LOOKED_AT if searches else 1, prices=False)
         return self.set_up_left() + ahead + blocks + self.behind_blocks(searches=searches)
 
     def whole(self, rounds: int) -> float:
         """What is left until an answer of so many whole rounds."""
-        one = self.ahead_of_blocks() + self.blocks(self._plan.request.blocks_per_round) + self.of(Stage.ROWS)
+        one = self.ahead_of_blocks() + self.blocks(self._plan.request.design.blocks_per_round) + self.of(Stage.ROWS)
         once = self.of(Stage.SEARCH) + self.calls(self._timed)
         return self.set_up_left() + rounds * (one + self.of(Stage.END)) + once + self.closing()
 
@@ -231,24 +231,24 @@ class Pace:
         Args:
             searches: whether the search of the files, and a whole warm-up, are to fit, too.
         """
-        found, elapsed = self._plan.request.max_seconds, self._elapsed()
+        found, elapsed = self._plan.request.decision.max_seconds, self._elapsed()
         if elapsed + self.shortest(searches=searches) > found:
             raise self.fault()
 
     def require_blocks(self) -> None:
         """Raise ``TimeFault`` where the fewest blocks of a round whose twins are there do not fit."""
-        blocks = self.blocks(min(FEWEST_BLOCKS, self._plan.request.blocks_per_round))
-        if self._elapsed() + blocks + self.behind_blocks(searches=False) > self._plan.request.max_seconds:
+        blocks = self.blocks(min(FEWEST_BLOCKS, self._plan.request.design.blocks_per_round))
+        if self._elapsed() + blocks + self.behind_blocks(searches=False) > self._plan.request.decision.max_seconds:
             raise self.fault()
 
     def fault(self) -> TimeFault:
         """That the time is too short, and how long it has to be."""
-        found, elapsed = self._plan.request.max_seconds, self._elapsed()
+        found, elapsed = self._plan.request.decision.max_seconds, self._elapsed()
         needed = max(elapsed, found if self._done else 0.0, elapsed + self.shortest())
         return TimeFault(found, _rounded(_SPARE * needed), self._why(elapsed))
 
     def _why(self, elapsed: float) -> str:
-        set_up, blocks = self.set_up_left(), min(FEWEST_BLOCKS, self._plan.request.blocks_per_round)
+        set_up, blocks = self.set_up_left(), min(FEWEST_BLOCKS, self._plan.request.design.blocks_per_round)
         before = (
             f"{about(elapsed)} have passed" if self._done else f"the set-up takes about {about(elapsed + set_up)} here"
         )
@@ -298,9 +298,9 @@ def _estimates(plan: Plan, needs: Needs) -> dict[Stage, float]:
 
 def _trial_seconds(plan: Plan, condition: Condition) -> float:
     """About how long a trial takes. Twins that derive a key for each operation take the longest there are."""
-    usual = plan.request.trial_seconds * _SLOWDOWN + _TRIAL_GAP_SECONDS
+    usual = plan.request.design.trial_seconds * _SLOWDOWN + _TRIAL_GAP_SECONDS
     derives = plan.workload.connects and condition.level("cipher") != "none"
-    return LONGEST_TRIALS * plan.request.trial_seconds if derives else usual
+    return LONGEST_TRIALS * plan.request.design.trial_seconds if derives else usual
 
 
 def _part_seconds(plan: Plan, needs: Needs, condition: Condition) -> float:
@@ -310,5 +310,5 @@ def _part_seconds(plan: Plan, needs: Needs, condition: Condition) -> float:
     """
     if plan.step(condition):
         return needs.step_seconds
-    traced = _trial_seconds(plan, condition) if plan.request.trace else 0.0
+    traced = _trial_seconds(plan, condition) if plan.request.design.trace else 0.0
     return _trial_seconds(plan, condition) + traced + (needs.cold_seconds if plan.is_cold(condition) else 0.0)

@@ -17,27 +17,25 @@ from tdelta.design.layout import PLAIN
 from tdelta.driver import AnyJob, LoadJob, Mix, with_markers
 from tdelta.driver.jobs import REBUILD, STEPS, Steps
 from tdelta.driver.load_command.command import LoadCommand
-from tdelta.engines.dsn import parse_dsn
 from tdelta.engines.registry import dialects
-from tdelta.engines.sqlite.libraries import WHEELS
+from tdelta.engines.takes import Takes
 from tdelta.errors import UnknownName, UsageError
 from tdelta.evidence import Markers
-from tdelta.records import Condition, Level, Metric, Role, RunSettings
+from tdelta.records import Condition, Level, Role, RunSettings
 from tdelta.session.families import DEFAULT_PAGE_SIZE, Family, family
 from tdelta.session.instructions import available
 from tdelta.session.own_servers import OwnServers
-from tdelta.session.request import RunRequest
+from tdelta.session.request import OPTIONS, RunRequest
 from tdelta.session.source import DatabaseSource, Source
 from tdelta.session.studies import study
 from tdelta.workloads import BUILT_IN, Workload, load
 
-_DEFAULTS = RunRequest()
 _DEFAULT_CIPHER = "aes-256"
 _DEFAULT_WORKLOAD = "order-entry"
 _LEAST_USABLE_BYTES = 480
 _LONGEST_SLO_SECONDS = 3600.0  # histograms of response times end there
-_DSNS = ("baseline", "encrypted")
-_PATHS = ("database", "directory", "store", "server_binary", "encrypted_dir")
+_FACTORS_ALONE = {"aes_instructions": Takes.INSTANCES}
+"""Factors that no option sets, and whose they are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,11 +74,11 @@ class Plan:
     @property
     def is_open(self) -> bool:
         """Whether operations fall due at a rate, given or found (``--at``)."""
-        return self.request.rate is not None or any(self.share_of_capacity(c) is not None for c in self.conditions)
+        return self.request.work.rate is not None or any(self.share_of_capacity(c) is not None for c in self.conditions)
 
     def share_of_capacity(self, condition: Condition) -> float | None:
         """The share of the baseline's capacity at which operations fall due; None where no such share was asked for."""
-        share = dict(condition.levels).get("at", self.request.at)
+        share = dict(condition.levels).get("at", self.request.work.at)
         return None if share is None else float(share)
 
     def is_cold(self, condition: Condition) -> bool:
@@ -89,7 +87,7 @@ class Plan:
 
     def work(self, condition: Condition) -> str:
         """What a condition's trials do: a level of the factor of that name."""
-        return str(dict(condition.levels).get("work", "cold" if self.request.cold else "warm"))
+        return str(dict(condition.levels).get("work", "cold" if self.request.work.cold else "warm"))
 
     def step(self, condition: Condition) -> str:
         """Which step a condition's trials are; empty where they are of transactions."""
@@ -98,7 +96,11 @@ class Plan:
 
     def has_part(self, condition: Condition, place: int) -> bool:
         """Whether a condition's trials are in a block, which is the ``place``-th of its round, from 0."""
-        return not self.step(condition) or self.request.step_blocks is None or place < self.request.step_blocks
+        return (
+            not self.step(condition)
+            or self.request.design.step_blocks is None
+            or place < self.request.design.step_blocks
+        )
 
     def in_round(self, number: int) -> tuple[Condition, ...]:
         """The conditions of a round, in the design's order but for its B/B twin, which is last.
@@ -126,13 +128,13 @@ class Plan:
         if is_alike and not has_steps:
             return None
         counts = [sum(c.stratum == stratum for c in self.in_round(n)) for n in range(number + 1)]
-        blocks = self.request.blocks_per_round
-        of_a_round = min(self.request.step_blocks or blocks, blocks) if has_steps else blocks
+        blocks = self.request.design.blocks_per_round
+        of_a_round = min(self.request.design.step_blocks or blocks, blocks) if has_steps else blocks
         return of_a_round * counts[:-1].count(counts[-1])
 
     def trials_in(self, number: int) -> int:
         """How many trials a whole round has."""
-        places = range(self.request.blocks_per_round)
+        places = range(self.request.design.blocks_per_round)
         return sum(self.has_part(condition, place) for condition in self.in_round(number) for place in places)
 
     def of_one_round(self) -> Plan:
@@ -148,7 +150,7 @@ class Plan:
             conditions=with_bb_twins(self.conditions) if bb_twin else self.conditions,
             options={**self.settings.options, "bb_twin": bb_twin},
         )
-        request = dataclasses.replace(self.request, bb_twin=bb_twin)
+        request = self.request.replace(bb_twin=bb_twin)
         return dataclasses.replace(self, request=request, settings=settings, cautions=(*self.cautions, *cautions))
 
     @property
@@ -256,33 +258,33 @@ def plan(request: RunRequest, run_id: str, source: Source | None = None, servers
         EngineUnavailable: the engine is not installed.
     """
     chosen = family(request, servers)
-    if request.study is not None:
-        study(request.study)  # it must exist; its settings are in the request already
-    workload = load(request.workload or _DEFAULT_WORKLOAD, dialects()) if source is None else source.workload
+    if request.tested.study is not None:
+        study(request.tested.study)  # it must exist; its settings are in the request already
+    workload = load(request.work.workload or _DEFAULT_WORKLOAD, dialects()) if source is None else source.workload
     vary = _varied(request, chosen)
     _check(request, vary, chosen)
     _check_rebuild(vary, workload, chosen)
     vary, left_out = available(vary, chosen.crypto)
     conditions = _laid_out(request, vary)
-    seed = fresh_seed() if request.seed is None else request.seed
+    seed = fresh_seed() if request.design.seed is None else request.design.seed
     key = chosen.recorded_key(request, connects=workload.connects)
     settings = RunSettings(
         run_id=run_id,
         seed=seed,
-        study=request.study or "",
+        study=request.tested.study or "",
         engine=chosen.name,
         workload=workload.name,
         conditions=conditions,
-        rope=request.rope,
-        budget=request.budget,
-        metric=request.metric,
-        options=request_to_json(dataclasses.replace(request, seed=seed, key=key)),
+        rope=request.decision.rope,
+        budget=request.decision.budget,
+        metric=request.decision.metric,
+        options=request.replace(seed=seed, key=key).to_json(),
         database=None if source is None else source.facts(),
         own_servers=None if servers is None else servers.facts(),
     )
-    scale = workload.scale_for(request.size_bytes) if source is None else 1.0
+    scale = workload.scale_for(request.tested.size_bytes) if source is None else 1.0
     cautions = (*left_out, *(() if servers is None else servers.cautions))
-    made = Plan(request, chosen, workload, scale, settings, request.directory or default_base(), cautions, source)
+    made = Plan(request, chosen, workload, scale, settings, request.where.directory or default_base(), cautions, source)
     if isinstance(source, DatabaseSource):
         _check_pages(made)
     return made
@@ -315,11 +317,11 @@ def _laid_out(request: RunRequest, vary: Mapping[str, tuple[Level, ...]]) -> tup
     """The conditions; with B/B twins only where it is certain already that there are to be any."""
     return lay_out(
         vary,
-        threads=request.threads,
-        aa=request.aa,
-        aa_twin=request.aa_twin,
-        bb_twin=request.bb_twin is True,
-        plant=request.plant,
+        threads=request.work.threads,
+        aa=request.design.aa,
+        aa_twin=request.design.aa_twin,
+        bb_twin=request.design.bb_twin is True,
+        plant=request.design.plant,
     )
 
 
@@ -331,9 +333,9 @@ def default_base() -> Path:
 
 def _varied(request: RunRequest, chosen: Family) -> dict[str, tuple[Level, ...]]:
     """The factors and their levels, with the default cipher where nothing else is to be compared."""
-    vary = dict(request.vary)
+    vary = dict(request.design.vary)
     has_default = _default_cipher(chosen) in chosen.ciphers
-    if not (request.aa or request.plant) or (not vary and has_default):
+    if not (request.design.aa or request.design.plant) or (not vary and has_default):
         vary.setdefault("cipher", (_default_cipher(chosen),))
     return vary
 
@@ -347,21 +349,21 @@ def _default_cipher(chosen: Family) -> str:
 def _check(request: RunRequest, vary: Mapping[str, tuple[Level, ...]], chosen: Family) -> None:
     """Name every fault at once."""
     unvaried: dict[str, tuple[Level, ...]] = {
-        "threads": (request.threads,),
-        "cache": (float(request.cache),),
-        "page_size": (DEFAULT_PAGE_SIZE if request.page_size is None else request.page_size,),
-        "journal_mode": (request.journal_mode,),
-        **({} if request.at is None else {"at": (float(request.at),)}),
+        "threads": (request.work.threads,),
+        "cache": (float(request.twins.cache),),
+        "page_size": (DEFAULT_PAGE_SIZE if request.twins.page_size is None else request.twins.page_size,),
+        "journal_mode": (request.twins.journal_mode,),
+        **({} if request.work.at is None else {"at": (float(request.work.at),)}),
     }
     levels = {**unvaried, **vary}
     checks: list[Callable[[], object]] = [
         *(partial(_check_level, factor, level) for factor in levels for level in levels[factor]),
         *(partial(_check_cipher, request, chosen, str(cipher)) for cipher in vary.get("cipher", ())),
         partial(_check_given_once, request, vary),
+        partial(_check_taken, request, vary, chosen),
         partial(_check_pace, request, vary),
         partial(_check_database, request),
         partial(_check_restore, request),
-        partial(_check_servers, request),
         partial(_check_numbers, request),
         *chosen.checks(request, vary),
     ]
@@ -378,36 +380,56 @@ def _check(request: RunRequest, vary: Mapping[str, tuple[Level, ...]], chosen: F
 
 
 def _check_given_once(request: RunRequest, vary: Mapping[str, tuple[Level, ...]]) -> None:
-    twice = [name for name in vary if getattr(request, name, None) != getattr(_DEFAULTS, name, None)]
+    twice = [option for option in request.changed() if option.name in vary]
     if twice:
-        both = ", ".join(f"--{name.replace('_', '-')} and --vary {name}=…" for name in twice)
+        both = ", ".join(f"{option.flag} and --vary {option.name}=…" for option in twice)
         raise UsageError(f"{both}: expected one of the two; list every level you want in --vary")
+
+
+def _check_taken(request: RunRequest, vary: Mapping[str, tuple[Level, ...]], chosen: Family) -> None:
+    """Refuse the options and factors that are for other engines."""
+    factors = {option.factor or option.name: option.takes for option in OPTIONS.values()} | _FACTORS_ALONE
+    given = [(option.flag, option.takes) for option in request.changed()]
+    given += [(f"--vary {name}", factors.get(name)) for name in vary]
+    wrong: dict[Takes, list[str]] = {}
+    for typed, takes in given:
+        if takes is not None and takes not in chosen.takes:
+            wrong.setdefault(takes, []).append(typed)
+    if wrong:
+        raise UsageError(
+            "\n".join(
+                f"{', '.join(typed)}: {takes.value} only, not for {chosen.product}; leave it out"
+                for takes, typed in wrong.items()
+            )
+        )
 
 
 def _check_cipher(request: RunRequest, chosen: Family, cipher: str) -> None:
     try:
         chosen.check_cipher(cipher)
     except UnknownName as fault:
-        if request.study is None or cipher not in study(request.study).settings.get("vary", {}).get("cipher", ()):
+        if request.tested.study is None or cipher not in study(request.tested.study).settings.get("vary", {}).get(
+            "cipher", ()
+        ):
             raise
         others = ", ".join(name for name in chosen.ciphers if name != PLAIN)
         raise UsageError(
-            f"study {request.study} asks for cipher {cipher}, which {chosen.product} does not have:"
+            f"study {request.tested.study} asks for cipher {cipher}, which {chosen.product} does not have:"
             f" choose among {others} with --vary cipher=…"
         ) from fault
 
 
 def _check_pace(request: RunRequest, vary: Mapping[str, tuple[Level, ...]]) -> None:
-    if request.rate is not None and (request.at is not None or "at" in vary):
+    if request.work.rate is not None and (request.work.at is not None or "at" in vary):
         raise UsageError("--rate and --at: expected one of the two; --at finds the rate from the baseline's capacity")
 
 
 def _check_database(request: RunRequest) -> None:
     """What does not go with a file of the user's."""
-    if request.database is None:
+    if request.tested.database is None:
         return
     wrong = []
-    if not _is_text(request.database):
+    if not _is_text(request.tested.database):
         wrong.append("--database: expected a path in UTF-8; rename the file, or name a link to it")
     wrong += _against_own_rows(request, "--database", "the database")
     if wrong:
@@ -416,9 +438,9 @@ def _check_database(request: RunRequest) -> None:
 
 def _check_restore(request: RunRequest) -> None:
     """What does not go with a dump of the user's."""
-    if request.restore is None:
+    if request.tested.restore is None:
         return
-    wrong = [] if request.restore.strip() else ["--restore: expected a command, found none"]
+    wrong = [] if request.tested.restore.strip() else ["--restore: expected a command, found none"]
     wrong += _against_own_rows(request, "--restore", "the dump")
     if wrong:
         raise UsageError("\n".join(wrong))
@@ -426,26 +448,17 @@ def _check_restore(request: RunRequest) -> None:
 
 def _against_own_rows(request: RunRequest, option: str, rows: str) -> Iterator[str]:
     """What does not go with rows that are there already."""
-    if request.study is not None:
-        yield f"STUDY {request.study} and {option}: expected one of the two, since a study makes its own rows"
-    if request.size_bytes != _DEFAULTS.size_bytes:
+    if request.tested.study is not None:
+        yield f"STUDY {request.tested.study} and {option}: expected one of the two, since a study makes its own rows"
+    if request.tested.size_bytes != OPTIONS["size_bytes"].default:
         yield f"--size and {option}: expected one of the two, since twins are as large as {rows}"
-    if request.workload in BUILT_IN:
+    if request.work.workload in BUILT_IN:
         yield (
-            f"--workload {request.workload} and {option}: it makes its own tables; leave it out for a proposal, or"
+            f"--workload {request.work.workload} and {option}: it makes its own tables; leave it out for a proposal, or"
             " give a folder of transactions (--write-workload makes one to begin with)"
         )
-    elif request.workload is not None and not Path(request.workload).is_dir():
-        yield f"--workload {request.workload}: expected a folder of transactions, found none of that name"
-
-
-def _check_servers(request: RunRequest) -> None:
-    """What is of servers of the user's only."""
-    if request.baseline is not None or request.encrypted is not None:
-        return
-    given = {"--schema": request.schema is not None, "--assume-encrypted": request.assume_encrypted}
-    if wrong := [option for option, is_given in given.items() if is_given]:
-        raise UsageError(f"{', '.join(wrong)}: of servers of yours only; name them with --baseline and --encrypted")
+    elif request.work.workload is not None and not Path(request.work.workload).is_dir():
+        yield f"--workload {request.work.workload}: expected a folder of transactions, found none of that name"
 
 
 def _is_text(path: Path) -> bool:
@@ -478,52 +491,16 @@ def _check_numbers(request: RunRequest) -> None:
     wrong = [
         f"{name}: expected a number above 0, found {value:g}"
         for name, value in (
-            ("--size", request.size_bytes),
-            ("--trial-seconds", request.trial_seconds),
-            ("--max-time", request.max_seconds),
-            ("--rope", request.rope),
+            ("--size", request.tested.size_bytes),
+            ("--trial-seconds", request.design.trial_seconds),
+            ("--max-time", request.decision.max_seconds),
+            ("--rope", request.decision.rope),
         )
         if not value > 0
     ]
-    if request.slo_seconds is not None and not 1e-6 <= request.slo_seconds <= _LONGEST_SLO_SECONDS:
-        wrong.append(f"--slo: expected a time from 1us to one hour, found {request.slo_seconds:g} s")
-    if request.max_rounds is not None and request.max_rounds < request.min_rounds:
-        wrong.append(f"--rounds: expected MIN..MAX, found {request.min_rounds}..{request.max_rounds}")
+    if request.decision.slo_seconds is not None and not 1e-6 <= request.decision.slo_seconds <= _LONGEST_SLO_SECONDS:
+        wrong.append(f"--slo: expected a time from 1us to one hour, found {request.decision.slo_seconds:g} s")
+    if request.decision.max_rounds is not None and request.decision.max_rounds < request.decision.min_rounds:
+        wrong.append(f"--rounds: expected MIN..MAX, found {request.decision.min_rounds}..{request.decision.max_rounds}")
     if wrong:
         raise UsageError("\n".join(wrong))
-
-
-def request_to_json(request: RunRequest) -> dict[str, object]:
-    """A request as JSON values, from which `request_from_json` makes the same request, its paths absolute."""
-    values = {field.name: getattr(request, field.name) for field in dataclasses.fields(request)}
-    values["vary"] = {factor: list(levels) for factor, levels in request.vary.items()}
-    values["plant"] = list(request.plant)
-    values["metric"] = request.metric.value
-    for name in _PATHS:
-        values[name] = None if values[name] is None else str(values[name].absolute())
-    is_folder = request.workload is not None and request.workload not in BUILT_IN and Path(request.workload).is_dir()
-    if request.workload is not None and is_folder:
-        values["workload"] = str(Path(request.workload).resolve())
-    for name in _DSNS:
-        values[name] = None if values[name] is None else _absolute_dsn(str(values[name]))
-    if request.library not in WHEELS:
-        values["library"] = str(Path(request.library).absolute())
-    return values
-
-
-def _absolute_dsn(text: str) -> str:
-    """A DSN as it can be typed anywhere, its files' paths absolute."""
-    dsn = parse_dsn(text)
-    password, authority = (path and str(Path(path).absolute()) for path in (dsn.password_file, dsn.tls_ca))
-    return str(dataclasses.replace(dsn, password_file=password, tls_ca=authority))
-
-
-def request_from_json(values: Mapping[str, Any]) -> RunRequest:
-    """The request that `request_to_json` wrote; one of a version without B/B twins has none."""
-    made = {"bb_twin": False, **values}
-    made["vary"] = {factor: tuple(levels) for factor, levels in values["vary"].items()}
-    made["plant"] = tuple(values["plant"])
-    made["metric"] = Metric(values["metric"])
-    for name in _PATHS:
-        made[name] = Path(values[name]) if values.get(name) is not None else None
-    return RunRequest(**made)

@@ -62,11 +62,12 @@ def _checks(plan: Plan, elapsed_seconds: float) -> tuple[Callable[[], None], ...
 def time_caution(plan: Plan, elapsed_seconds: float = 0.0) -> str | None:
     """What is to be said where the run has time for fewer rounds than were asked for; None where it has enough."""
     request = plan.request
-    whole = elapsed_seconds + Pace(plan).whole(request.min_rounds)
-    if whole <= request.max_seconds:
+    whole = elapsed_seconds + Pace(plan).whole(request.decision.min_rounds)
+    if whole <= request.decision.max_seconds:
         return None
-    rounds = "1 round takes" if request.min_rounds == 1 else f"{request.min_rounds} rounds take"
-    return f"{rounds} about {about(whole)} and --max-time is {about(request.max_seconds)}: the run will be cut short"
+    decision = request.decision
+    rounds = "1 round takes" if decision.min_rounds == 1 else f"{decision.min_rounds} rounds take"
+    return f"{rounds} about {about(whole)} and --max-time is {about(decision.max_seconds)}: the run will be cut short"
 
 
 def with_bb_twin(plan: Plan) -> Plan:
@@ -75,7 +76,7 @@ def with_bb_twin(plan: Plan) -> Plan:
     Nothing is encrypted in a run of identical twins, nor in one that only plants costs: these have none. A user's own
     servers have none either unless asked for, since it is one more schema on a server that others may use.
     """
-    if plan.request.bb_twin is not None:
+    if plan.request.design.bb_twin is not None:
         return plan
     grown = plan.decided(bb_twin=True)
     if plan.settings.own_servers is not None or not grown.bb_twins:
@@ -89,10 +90,10 @@ def with_bb_twin(plan: Plan) -> Plan:
 def _lacking(plan: Plan) -> str | None:
     """What a run does not fit into, in words; None where it fits."""
     pace, request = Pace(plan), plan.request
-    needs, seconds, memory = pace.needs, pace.whole(request.min_rounds), free_memory_bytes()
-    if seconds > request.max_seconds:
-        rounds = f"{request.min_rounds} rounds" if request.min_rounds > 1 else "1 round"
-        return f"{rounds} with it take about {about(seconds)} and --max-time is {about(request.max_seconds)}"
+    needs, seconds, memory = pace.needs, pace.whole(request.decision.min_rounds), free_memory_bytes()
+    if seconds > request.decision.max_seconds:
+        rounds = f"{request.decision.min_rounds} rounds" if request.decision.min_rounds > 1 else "1 round"
+        return f"{rounds} with it take about {about(seconds)} and --max-time is {about(request.decision.max_seconds)}"
     if needs.disk_bytes > free_disk_bytes(plan.base):
         return f"the disk under {plan.base} has no room for it"
     if memory is not None and needs.memory_bytes > memory:
@@ -117,8 +118,8 @@ def dry_run(
     if write_workload is not None:
         _require_proposal(request)
         require_free_folder(write_workload)
-    if request.seed is None:
-        request = replace(request, seed=fresh_seed())
+    if request.design.seed is None:
+        request = request.replace(seed=fresh_seed())
     with grounded(request, f"dry-run-{os.getpid()}", observe) as ground:
         source = ground.source
         outlook = _outlook(request, ground)
@@ -129,8 +130,8 @@ def dry_run(
 
 
 def _require_proposal(request: RunRequest) -> None:
-    if (request.database is None and request.restore is None) or request.workload is not None:
-        found = "--workload" if request.workload is not None else "neither"
+    if (request.tested.database is None and request.tested.restore is None) or request.work.workload is not None:
+        found = "--workload" if request.work.workload is not None else "neither"
         raise UsageError(
             "--write-workload writes what is proposed for --database FILE or --restore CMD without --workload; found"
             f" {found}"
@@ -149,14 +150,14 @@ def _outlook(request: RunRequest, ground: Ground) -> DryRun:
     return DryRun(
         conditions=tuple(condition.key for condition in made.conditions),
         seconds_least=staged_seconds + pace.shortest(),
-        seconds_at_least=staged_seconds + pace.whole(request.min_rounds),
-        seconds_at_most=request.max_seconds,
+        seconds_at_least=staged_seconds + pace.whole(request.decision.min_rounds),
+        seconds_at_most=request.decision.max_seconds,
         disk_bytes=pace.needs.disk_bytes,
         disk_free_bytes=free_disk_bytes(made.base),
         memory_bytes=pace.needs.memory_bytes,
         memory_free_bytes=free_memory_bytes() or 0,
         directory=str(made.base),
-        trials_at_least=sum(made.trials_in(number) for number in range(request.min_rounds)),
+        trials_at_least=sum(made.trials_in(number) for number in range(request.decision.min_rounds)),
         faults=faults,
         cautions=(*made.cautions, *filter(None, (caution,)), *(() if source is None else source.cautions)),
         database=made.settings.database,

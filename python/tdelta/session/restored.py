@@ -130,7 +130,7 @@ def restored(request: RunRequest, run_id: str, observe: Observer) -> Iterator[Re
         WorkloadError: the workload does not fit it.
     """
     check(request)
-    base = request.directory or default_base()
+    base = request.where.directory or default_base()
     sweep(base)
     require_writable(base)
     with (
@@ -147,21 +147,21 @@ class _Staging:
         self._request = request
         self._server = server
         self._observe = observe
-        self._dialect = profile(request.engine).dialect
+        self._dialect = profile(request.tested.engine).dialect
 
     def run(self) -> RestoredSource:
         """Restore, describe, choose what to run, add what that needs, and try it."""
         request, server = self._request, self._server
         self._observe(Phase("restore", "the dump, into a plain server of tdelta's"))
         began = time.monotonic()
-        server.restore(str(request.restore))
+        server.restore(str(request.tested.restore))
         load_seconds = time.monotonic() - began
         self._observe(Phase("examine", "tables, keys, columns and sizes"))
         described = server.describe()
         database = described.database
         wanted = self._wanted(database)
         require_no_markers(database.names)
-        markers = Markers.drawn(fresh_seed() if request.seed is None else request.seed)
+        markers = Markers.drawn(fresh_seed() if request.design.seed is None else request.design.seed)
         keys = (sql for key in wanted.keys for sql in key_sql(key, database, self._dialect))
         statements = (*keys, *markers.table_sql(self._dialect))
         server.add(statements)
@@ -173,10 +173,10 @@ class _Staging:
         constants = {**database.variables(), **key_variables(wanted.keys, database)}
         with server.scratch(constants) as trier:
             title = "the restored dump"
-            chosen = choose(wanted, request.workload, NAMED, title, trier, self._observe)
+            chosen = choose(wanted, request.work.workload, NAMED, title, trier, self._observe)
         unrepeatable = self._unrepeatable(chosen.workload, constants, tables)
         return RestoredSource(
-            command=str(request.restore),
+            command=str(request.tested.restore),
             database=database,
             workload=chosen.workload,
             constants=constants,
@@ -195,8 +195,8 @@ class _Staging:
         )
 
     def _wanted(self, database: Database) -> Workload | Proposal:
-        if self._request.workload is not None:
-            return read_own_folder(Path(self._request.workload), database, self._dialect)
+        if self._request.work.workload is not None:
+            return read_own_folder(Path(self._request.work.workload), database, self._dialect)
         if not database.rows:
             raise DatabaseFault(NAMED, "its tables hold no rows, so there is nothing to read; or give a --workload")
         return propose(database, self._dialect)
@@ -217,7 +217,7 @@ class _Staging:
         yield from described.left_out
         yield from chosen.cautions
         yield from moment_cautions(unrepeatable)
-        if self._request.workload is None:
+        if self._request.work.workload is None:
             yield PROPOSED_CAUTION
         if not is_strict():
             yield _NOT_STRICT

@@ -82,8 +82,8 @@ class RoundRunner:
         self._longest_start = max(self._longest_start, self._clock.elapsed() - began)
         if first_block == 0 and not self._interruption.requested:
             self._pace.require_blocks()
-        self._context.observe(RoundStarted(number, self._plan.request.blocks_per_round))
-        for place in range(self._plan.request.blocks_per_round):
+        self._context.observe(RoundStarted(number, self._plan.request.design.blocks_per_round))
+        for place in range(self._plan.request.design.blocks_per_round):
             taking_part = [c for c in self._plan.in_round(number) if self._plan.has_part(c, place)]
             has_steps = any(self._plan.step(c) for c in taking_part)
             if not taking_part:  # loads and rebuilds are all there is, and they are done
@@ -141,7 +141,7 @@ class RoundRunner:
 
     def _has_time_for(self, seconds: float) -> bool:
         """Whether the fewest blocks of a round, and what is to come behind them, fit after so many seconds."""
-        blocks = min(FEWEST_BLOCKS, self._plan.request.blocks_per_round)
+        blocks = min(FEWEST_BLOCKS, self._plan.request.design.blocks_per_round)
         return self._clock.left() >= seconds + self._pace.blocks(blocks) + self._context.behind_blocks()
 
     def _start(self, number: int, stack: ExitStack) -> dict[Condition, tuple[str, Twin]]:
@@ -239,7 +239,7 @@ class RoundRunner:
         started, measured = self._unbroken(number, twins, order)
         if self._interruption.requested and any(m.stopped_by != "count" for m in measured):
             return
-        if self._plan.request.trace and not self._interruption.requested:
+        if self._plan.request.design.trace and not self._interruption.requested:
             measured = self._traced(block, twins, measured, order[: len(conditions)])
         for position, index in enumerate(order[: len(conditions)]):
             condition = conditions[index]

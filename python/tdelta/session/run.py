@@ -29,7 +29,7 @@ from tdelta.session.collectors.checks import Checks
 from tdelta.session.context import Observer, Ready, RunContext
 from tdelta.session.ground import grounded
 from tdelta.session.pace import Stage
-from tdelta.session.planning import Plan, plan, request_from_json
+from tdelta.session.planning import Plan, plan
 from tdelta.session.preflight import check_room, time_caution, with_bb_twin
 from tdelta.session.prepare import prepare
 from tdelta.session.request import RunRequest
@@ -62,9 +62,9 @@ def conduct(
         StoreError: the store cannot be used.
         KeyboardInterrupt: before there was anything to say.
     """
-    clock = Clock(request.max_seconds, now)
-    request = dataclasses.replace(request, seed=fresh_seed() if request.seed is None else request.seed)
-    with Store.open(request.store) as store, interruptible(Interruption(), clock, clock.fault):
+    clock = Clock(request.decision.max_seconds, now)
+    request = request.replace(seed=fresh_seed() if request.design.seed is None else request.design.seed)
+    with Store.open(request.where.store) as store, interruptible(Interruption(), clock, clock.fault):
         run_id = store.fresh_run_id()
         with _forgotten(store, run_id), grounded(request, run_id, observer) as ground:
             made = with_bb_twin(plan(request, run_id, ground.source, ground.servers))
@@ -107,9 +107,9 @@ def resume(
         if store.status(found) is RunStatus.DONE:
             raise UsageError(f"run {found} is complete: `tdelta show {found}` repeats its answer")
         settings = store.settings(found)
-        request = request_from_json(settings.options)
+        request = RunRequest.from_json(settings.options)
         _require_same_versions(found, store.versions(found))
-        clock = Clock(request.max_seconds, now)
+        clock = Clock(request.decision.max_seconds, now)
         with interruptible(Interruption(), clock, clock.fault), grounded(request, found, observer) as ground:
             made = dataclasses.replace(plan(request, found, ground.source, ground.servers), settings=settings)
             state = RunState.of(store, found)
@@ -194,10 +194,10 @@ def _announce(context: RunContext, short: str | None) -> None:
     plan, request = context.plan, context.plan.request
     planned = RunPlanned(
         settings=plan.settings,
-        blocks_per_round=request.blocks_per_round,
-        rounds_min=request.min_rounds,
-        trial_seconds=request.trial_seconds,
-        deadline_seconds=request.max_seconds,
+        blocks_per_round=request.design.blocks_per_round,
+        rounds_min=request.decision.min_rounds,
+        trial_seconds=request.design.trial_seconds,
+        deadline_seconds=request.decision.max_seconds,
         directory=str(plan.base),
     )
     context.observe(planned)
@@ -240,7 +240,7 @@ def _rounds(context: RunContext, runner: RoundRunner) -> str:
                 raise runner.loss
             continue
         # fewer rounds than were asked for are worse than a short one: luck of layout differs between rounds
-        needed = runner.shortest_seconds() if done < context.plan.request.min_rounds else longest
+        needed = runner.shortest_seconds() if done < context.plan.request.decision.min_rounds else longest
         ended = _why_to_stop(context, number - 1, done, needed)
     return ended
 
@@ -258,10 +258,10 @@ def _why_to_stop(context: RunContext, number: int, done: int, needed: float) -> 
     request, settings, pace = context.plan.request, context.plan.settings, context.pace
     with pace.timed(Stage.LOOK):
         looks = look(context.trials, settings)
-    precise = enough(looks, budget=request.budget, rounds_done=done, first_look=request.min_rounds)
-    if precise and request.budget is not None:
+    precise = enough(looks, budget=request.decision.budget, rounds_done=done, first_look=request.decision.min_rounds)
+    if precise and request.decision.budget is not None:
         precise = gate_answered(context.trials, settings)
-    used_up = request.max_rounds is not None and done >= request.max_rounds
+    used_up = request.decision.max_rounds is not None and done >= request.decision.max_rounds
     late = context.clock.left() < needed + pace.closing()
     context.observe(Look(number, looks, context.clock.left(), precise or used_up or late))
     return "precision" if precise else "rounds" if used_up else "time" if late else None

@@ -1,28 +1,25 @@
 """The built-in studies, each a published experiment at a scale that a laptop finishes.
 
-A study is a set of settings for `RunRequest`; options that are typed go before them, and what they changed is told in
-the answer (`overridden`).
+A study is a set of options for `tdelta.session.request.RunRequest`; options that are typed go before them, and what
+they changed is told in the answer (`overridden` there).
 """
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from tdelta.engines.dsn import ENGINES
 from tdelta.engines.registry import servers
 from tdelta.errors import UnknownName, UsageError
 from tdelta.session.published import PUBLISHED, PublishedFigure
-from tdelta.session.request import RunRequest
 
 
 @dataclass(frozen=True, slots=True)
 class Study:
     """A study as ``tdelta studies`` lists it. ``runs`` says whether this version can run it.
 
-    ``settings`` are the fields of a `RunRequest` in which it differs from a run without a study, ``by_engine`` those in
+    ``settings`` are the options in which it differs from a run without a study, ``by_engine`` those in
     which it differs once more on some engines, ``at_published_scale`` those with ``--scale published``. ``tables`` are
     the published ones that ``tdelta analyze published:NAME`` takes.
     """
@@ -38,7 +35,7 @@ class Study:
     tables: tuple[str, ...] = ()
 
     def settings_for(self, engine: str | None, scale: str) -> dict[str, Any]:
-        """The fields of a request on that engine (None: the study's own) at that scale.
+        """The options of a request on that engine (None: the study's own) at that scale.
 
         Raises:
             UsageError: there is no published scale to run it at.
@@ -56,14 +53,6 @@ class Study:
 
 PUBLISHED_SCALE = "published"
 """The level of ``--scale`` that repeats a study at the size at which it was published."""
-
-_ON_SERVERS: Mapping[str, Any] = {
-    "trial_seconds": 2.0,
-    "discard_seconds": 0.5,
-    "blocks_per_round": 8,
-    "max_seconds": 600.0,
-}
-"""Where the defaults of a run on a server differ: its carry-over is longer, and its set-up."""
 
 _ALL_WORK = ("load", "rebuild", "warm", "cold")
 
@@ -235,90 +224,3 @@ def study(name: str) -> Study:
     if not known[name].runs:
         raise UsageError(f"study {name!r}: {known[name].note}; what runs now: `tdelta run order-entry`")
     return known[name]
-
-
-_OPEN_LOOP_TRIAL_SECONDS = 2.0
-"""Each trial of an open loop begins with an empty queue: shorter ones would hardly see it fill."""
-
-
-def request_for(typed: Mapping[str, Any]) -> RunRequest:
-    """The request of ``tdelta run``: what was typed, then the study's settings, then the defaults (a server's, on one).
-
-    A factor that is typed replaces the study's levels of that factor, and its setting where it has one; the study's
-    other factors stay.
-
-    Args:
-        typed: fields of `RunRequest`, only those that were typed.
-
-    Raises:
-        UnknownName: there is no such study.
-        UsageError: this version cannot run it.
-    """
-    if engine := _engine_of(typed):
-        typed = {"engine": engine, **typed}
-    if any(name in typed or name in typed.get("vary", {}) for name in ("rate", "at")):
-        typed = {"trial_seconds": _OPEN_LOOP_TRIAL_SECONDS, **typed}
-    name = typed.get("study")
-    settings = study(name).settings_for(typed.get("engine"), typed.get("scale", "")) if name else {}
-    if typed.get("engine", settings.get("engine")) in servers():
-        settings = {**_ON_SERVERS, **settings}
-        if "trial_seconds" in typed and "discard_seconds" not in typed:
-            settings.pop("discard_seconds")  # half a second is of trials of two
-    vary = dict(typed.get("vary", {}))
-    settings = {field: value for field, value in settings.items() if field not in vary}
-    factors = {factor: levels for factor, levels in settings.pop("vary", {}).items() if factor not in typed}
-    said = {"rope_is_given": True} if "rope" in typed else {}
-    return RunRequest(**{**settings, **typed, **said, "vary": {**factors, **vary}})
-
-
-def _engine_of(typed: Mapping[str, Any]) -> str | None:
-    """The engine of the user's servers, by what their DSN begins with; faults of a DSN are told where it is read."""
-    given = typed.get("baseline") or typed.get("encrypted")
-    return None if given is None else ENGINES.get(str(given).partition(":")[0].lower())
-
-
-def overridden(request: RunRequest) -> tuple[str, ...]:
-    """Which of the study's settings the request has changed, in words: ``threads 1 instead of 4``."""
-    if request.study is None:
-        return ()
-    given = {"study": request.study, "engine": request.engine, "scale": request.scale}
-    return tuple(_changes(request, request_for(given)))
-
-
-def _changes(request: RunRequest, original: RunRequest) -> Iterator[str]:
-    for factor in dict.fromkeys((*original.vary, *request.vary)):
-        now, then = (_levels(of.vary.get(factor), getattr(of, factor, None)) for of in (request, original))
-        if now != then:
-            yield f"{_words(factor)} {now} instead of {then}"
-    for name in _SETTINGS:
-        now, then = getattr(request, name), getattr(original, name)
-        if now != then and name not in request.vary:
-            yield f"{_words(name)} {now} instead of {then}"
-
-
-_NO_SETTINGS = (
-    "study",
-    "vary",
-    "seed",
-    "directory",
-    "store",
-    "key",
-    "slo_seconds",
-    "profile",
-    "use_calibration",
-    "rope_is_given",
-)
-"""Where files go, what is drawn, how a library takes keys, what else is asked of the same trials and what is known
-already changes no study; factors are told apart."""
-
-_SETTINGS = tuple(f.name for f in dataclasses.fields(RunRequest) if f.name not in _NO_SETTINGS)
-
-
-def _levels(varied: tuple[object, ...] | None, fixed: object) -> str:
-    if varied:
-        return ", ".join(map(str, varied))
-    return "not varied" if fixed is None else str(fixed)
-
-
-def _words(name: str) -> str:
-    return name.removesuffix("_seconds").removesuffix("_bytes").replace("_", " ")

@@ -162,7 +162,7 @@ class _Capacity:
 def _paced(plan: Plan, loop: TrialJob, rate: float) -> TrialJob:
     """The same at the run's own pace, for about a second: waking up late is the loop's own, too."""
     operations = max(_FEWEST_OPERATIONS, round(rate))
-    return dataclasses.replace(loop, operations=operations, rate=rate, arrivals=plan.request.arrivals)
+    return dataclasses.replace(loop, operations=operations, rate=rate, arrivals=plan.request.work.arrivals)
 
 
 def discarded(request: RunRequest, operations: int, slices: int) -> int:
@@ -170,21 +170,21 @@ def discarded(request: RunRequest, operations: int, slices: int) -> int:
 
     Caches are cold after another's turn. None of a cold trial, which is about its head.
     """
-    if request.cold:
+    if request.work.cold:
         return 0
-    if request.discard_seconds is None:
+    if request.design.discard_seconds is None:
         return -(-operations // (slices * _HEAD))
-    share = min(_MOST_DISCARDED, request.discard_seconds / request.trial_seconds)
+    share = min(_MOST_DISCARDED, request.design.discard_seconds / request.design.trial_seconds)
     return round(operations * share / slices)
 
 
 def _slices(plan: Plan, operations: int) -> int:
     """Into how many slices a trial is cut. An open loop is not: its queue would be cut, too."""
     request = plan.request
-    if plan.is_open or request.slice_seconds == 0:
+    if plan.is_open or request.design.slice_seconds == 0:
         return 1
     threads = max(int(condition.level("threads")) for condition in plan.conditions)
-    by_time = round(request.trial_seconds / (request.slice_seconds * threads))
+    by_time = round(request.design.trial_seconds / (request.design.slice_seconds * threads))
     return max(1, min(by_time, operations // (_LEAST_OF_SLICE * threads)))
 
 
@@ -195,13 +195,13 @@ def trial_deadline_seconds(trial_seconds: float) -> float:
 
 def _fill(plan: Plan, seats: _Seats, baseline: Condition, capacity: _Capacity) -> _Filled:
     """Operations that fill the wanted time on this baseline, and the time they took at last."""
-    wanted = plan.request.trial_seconds
+    wanted = plan.request.design.trial_seconds
     share = plan.share_of_capacity(baseline)
     if share is not None:
         at_most = capacity.of(baseline)
         return _due(share * at_most, wanted, at_most)
-    if plan.request.rate is not None:
-        return _due(plan.request.rate, wanted)
+    if plan.request.work.rate is not None:
+        return _due(plan.request.work.rate, wanted)
     if plan.command is not None and not plan.command.calibrates:
         return _Filled(1, wanted)  # the command knows by itself how much it does
     return _closed(plan, seats, baseline, wanted)
@@ -225,7 +225,7 @@ def _closed(plan: Plan, seats: _Seats, baseline: Condition, wanted: float) -> _F
 
 def _cold(plan: Plan, twin: Twin, first_op: int, operations: int) -> _Filled:
     """As many operations as can be cold, however short: the next would find in the caches what they brought."""
-    deadline = trial_deadline_seconds(plan.request.trial_seconds)
+    deadline = trial_deadline_seconds(plan.request.design.trial_seconds)
     measured = twin.trial(_job(plan, _STREAM + 1, operations, first_op, seconds=deadline))
     return _Filled(operations, measured.elapsed_ns / 1e9)
 
@@ -260,7 +260,7 @@ def _bounded(plan: Plan, seats: _Seats, stratum: int, filled: _Filled) -> _Fille
     operations = filled.operations
     treatments = [condition for condition in plan.strata[stratum] if condition.role is Role.TREATMENT]
     slowest = max((_probed(plan, seats, condition) for condition in treatments), default=0.0)
-    longest = LONGEST_TRIALS * plan.request.trial_seconds
+    longest = LONGEST_TRIALS * plan.request.design.trial_seconds
     if operations * slowest <= longest:
         return filled
     fewer = min(operations, max(_FEWEST_SLOW_OPERATIONS, int(longest / slowest)))
@@ -270,7 +270,7 @@ def _bounded(plan: Plan, seats: _Seats, stratum: int, filled: _Filled) -> _Fille
 def _probed(plan: Plan, seats: _Seats, condition: Condition) -> float:
     """About how long an operation takes under this condition, s, from very few of them."""
     operations = max(_PROBED_OPERATIONS, int(condition.level("threads")))
-    deadline = trial_deadline_seconds(plan.request.trial_seconds)
+    deadline = trial_deadline_seconds(plan.request.design.trial_seconds)
     with seats.twin(condition) as (twin, first_op):
         measured: Measurement = twin.trial(_job(plan, _STREAM, operations, first_op, seconds=deadline))
     return measured.elapsed_ns / 1e9 / max(1, measured.operations)
@@ -283,5 +283,5 @@ def _job(plan: Plan, stream: int, operations: int, first_op: int, seconds: float
         operations,
         first_op,
         deadline_seconds=seconds,
-        trial_seconds=plan.request.trial_seconds,
+        trial_seconds=plan.request.design.trial_seconds,
     )

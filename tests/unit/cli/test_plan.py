@@ -14,7 +14,6 @@ from tdelta.inference.planning import Asked
 from tdelta.records import Event, Metric, Phase
 from tdelta.records.prospects import Prospect
 from tdelta.session.request import RunRequest
-from tdelta.session.studies import request_for
 
 from .calling import call
 
@@ -81,16 +80,18 @@ def test_options_of_a_run_reach_the_pilot_and_say_what_is_given(session: FakePro
         ],
     )
     ((request, asked, seconds, given),) = session.pilots
-    assert (request.threads, request.blocks_per_round, request.size_bytes) == (4, 8, 20_000_000)
-    assert request.vary == {"cipher": ("aes-128",)}
+    assert (request.work.threads, request.design.blocks_per_round, request.tested.size_bytes) == (4, 8, 20_000_000)
+    assert request.design.vary == {"cipher": ("aes-128",)}
     assert (asked.max_seconds, seconds) == (1800.0, 40.0)
-    assert request.max_seconds == RunRequest().max_seconds, "--max-time is the planned run's, not the pilot's"
+    assert request.decision.max_seconds == RunRequest().decision.max_seconds, (
+        "--max-time is the planned run's, not the pilot's"
+    )
     assert given == {"threads", "blocks_per_round", "size_bytes", "varied"}
 
 
 def test_a_study_by_its_name_is_piloted(session: FakeProspecting) -> None:
     call("plan", "order-entry")
-    assert session.pilots[0][0] == request_for({"study": "order-entry"})
+    assert session.pilots[0][0] == RunRequest(study="order-entry")
 
 
 def test_stored_runs_are_read(session: FakeProspecting) -> None:

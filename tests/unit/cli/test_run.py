@@ -15,9 +15,7 @@ from tdelta.errors import UnknownName
 from tdelta.records import Event, Metric, Phase, RunResult
 from tdelta.report.command import repeat_command, run_command
 from tdelta.session import plan
-from tdelta.session.planning import request_to_json
 from tdelta.session.request import DryRun, RunRequest
-from tdelta.session.studies import request_for
 
 from .asking import ASKED, WORDS
 from .calling import Called, call
@@ -163,16 +161,16 @@ TYPED: tuple[dict[str, object], ...] = (
 
 
 def test_every_option_but_the_seed_is_typed_somewhere() -> None:
-    assert {name for typed in TYPED for name in typed} == set(request_to_json(RunRequest())) - {"seed", "rope_is_given"}
+    assert {name for typed in TYPED for name in typed} == set(RunRequest().to_json()) - {"seed", "rope_is_given"}
 
 
 @pytest.mark.parametrize("typed", TYPED, ids=lambda typed: ", ".join(f"{name} {typed[name]}" for name in typed))
 def test_the_command_for_a_run_asks_for_that_run(session: FakeSession, typed: dict[str, object]) -> None:
-    options = request_to_json(request_for(typed))
+    options = RunRequest(**typed).to_json()
     assert call(*shlex.split(run_command(options))[1:]).code == 0
     (asked,) = session.requests
     assert isinstance(asked, RunRequest)
-    assert request_to_json(asked) == options
+    assert asked.to_json() == options
 
 
 def test_the_answer_goes_to_standard_output_and_progress_to_standard_error(session: FakeSession) -> None:
@@ -283,22 +281,22 @@ def test_what_the_session_refuses_is_a_message_and_not_a_traceback(monkeypatch: 
 def test_the_defaults_named_in_the_help_are_the_defaults_of_the_request() -> None:
     request = RunRequest()
     named = {
-        "engine": request.engine,
-        "library": request.library,
-        "threads": str(request.threads),
-        "cache": f"{100 * request.cache:g}%",
+        "engine": request.tested.engine,
+        "library": request.tested.library,
+        "threads": str(request.work.threads),
+        "cache": f"{100 * request.twins.cache:g}%",
         "page_size": str(plan(request, "r").twin_settings(plan(request, "r").conditions[0], 0).page_size),
-        "journal_mode": request.journal_mode,
-        "synchronous": request.synchronous,
-        "reserve": request.reserve,
-        "size_bytes": f"{request.size_bytes // 10**6}MB",
-        "arrivals": request.arrivals,
-        "trial_seconds": str(request.trial_seconds),
-        "blocks_per_round": str(request.blocks_per_round),
-        "max_seconds": f"{request.max_seconds:g}s",
-        "rope": f"{100 * request.rope:g}%",
-        "metric": request.metric.value,
+        "journal_mode": request.twins.journal_mode,
+        "synchronous": request.twins.synchronous,
+        "reserve": request.twins.reserve,
+        "size_bytes": f"{request.tested.size_bytes // 10**6}MB",
+        "arrivals": request.work.arrivals,
+        "trial_seconds": str(request.design.trial_seconds),
+        "blocks_per_round": str(request.design.blocks_per_round),
+        "max_seconds": f"{request.decision.max_seconds:g}s",
+        "rope": f"{100 * request.decision.rope:g}%",
+        "metric": request.decision.metric.value,
     }
     helps = {option.name: getattr(option, "help", "") for option in run.params}
     assert {name: helps[name].rsplit("[", 1)[-1].rstrip("]").split(";")[0] for name in named} == named
-    assert helps["rounds"].endswith(f"[{request.min_rounds}, as many as time allows]")
+    assert helps["rounds"].endswith(f"[{request.decision.min_rounds}, as many as time allows]")

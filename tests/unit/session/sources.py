@@ -51,6 +51,6 @@ def staging(
 
     @contextmanager
     def staged(request: RunRequest, _run_id: str, _observe: Callable[[Event], None]) -> Iterator[DatabaseSource | None]:
-        yield None if request.database is None else made()
+        yield None if request.tested.database is None else made()
 
     return staged

@@ -12,7 +12,6 @@ import pytest
 from tdelta.driver.fake import cost_by_cipher
 from tdelta.records import FileEvidence, Role
 from tdelta.session import RunRequest, plan
-from tdelta.session.planning import request_from_json, request_to_json
 from tdelta.session.preflight import dry_run, with_bb_twin
 
 from .conducting import Sitting
@@ -120,7 +119,7 @@ def test_what_is_stored_of_a_request_draws_the_same_twins_again(sitting: Sitting
     sitting.conduct(**CIPHERS, min_rounds=3, max_rounds=3)
     whole = twins_by_round(sitting)
     request = sitting.request(**CIPHERS, min_rounds=3, max_rounds=3)
-    made = plan(request_from_json(request_to_json(request)), "run")
+    made = plan(RunRequest.from_json(request.to_json()), "run")
     assert {n: {made.in_round(n)[-1].key} for n in range(3)} == whole
     assert [made.trials_in(number) for number in range(3)] == [12, 12, 12]
 
@@ -171,10 +170,10 @@ def test_memory_is_asked_for_the_twins_of_one_round(sitting: Sitting) -> None:
 
 
 def test_a_request_that_was_stored_before_there_were_any_has_none(sitting: Sitting) -> None:
-    stored = request_to_json(replace(RunRequest(), bb_twin=None))
-    assert request_from_json(stored).bb_twin is None
+    stored = replace(RunRequest(), bb_twin=None).to_json()
+    assert RunRequest.from_json(stored).bb_twin is None
     del stored["bb_twin"]
-    assert request_from_json(stored).bb_twin is False
+    assert RunRequest.from_json(stored).bb_twin is False
 
 
 def test_files_are_searched_once_those_of_the_bb_twin_of_that_round_with_them(sitting: Sitting) -> None:

@@ -197,8 +197,8 @@ def test_what_has_no_place_in_a_calibration_is_named_at_once(place: Place) -> No
 
 
 def test_a_server_is_given_an_hour_and_a_file_ten_minutes() -> None:
-    assert for_usual_time(RunRequest()).max_seconds == 600.0
-    assert for_usual_time(RunRequest(engine="mariadb")).max_seconds == 3600.0
+    assert for_usual_time(RunRequest()).decision.max_seconds == 600.0
+    assert for_usual_time(RunRequest(engine="mariadb")).decision.max_seconds == 3600.0
 
 
 # Runs that begin with it

@@ -151,7 +151,7 @@ def test_a_cold_trial_is_one_operation_a_thread_since_the_second_would_be_warm(
     sitting: Sitting, threads: int, cost_ns: float
 ) -> None:
     made = plan(sitting.request(threads=threads, trial_seconds=2.0), "run")
-    cold = dataclasses.replace(made, request=dataclasses.replace(made.request, cold=True))
+    cold = dataclasses.replace(made, request=made.request.replace(cold=True))
     twins = FakeTwins(Script(cost_ns=cost_by_cipher({"none": cost_ns}, 0.0)))
     with TwinFolder(sitting.base, "run") as folder:
         found = calibrate(cold, twins(made.family.engine, folder, made.load_job(), made.mix()), 3_000_000)

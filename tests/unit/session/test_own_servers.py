@@ -16,10 +16,9 @@ from tdelta.errors import DsnFault, TdeltaError, UsageError
 from tdelta.records import Metric, Role, RunSettings
 from tdelta.session.families import family
 from tdelta.session.own_servers import OwnServers, own_dsns, reached
-from tdelta.session.planning import Plan, check, plan, request_from_json, request_to_json
+from tdelta.session.planning import Plan, check, plan
 from tdelta.session.preflight import with_bb_twin
 from tdelta.session.request import RunRequest
-from tdelta.session.studies import request_for
 from tdelta.store.codec import dumps, loads
 
 BASELINE, ENCRYPTED = "mysql://bench@db1/?password-env=A", "mariadb://bench@db2/?password-env=B"
@@ -48,12 +47,12 @@ def servers(differences: Sequence[Difference] = (), processes: dict[str, int] | 
 
 
 def planned(found: OwnServers, **asked: Any) -> Plan:
-    return plan(request_for({**TYPED, **asked}), "r1", None, found)
+    return plan(RunRequest(**{**TYPED, **asked}), "r1", None, found)
 
 
 def test_the_engine_and_its_defaults_follow_from_the_dsns() -> None:
-    request = request_for(TYPED)
-    assert (request.engine, request.trial_seconds, request.max_seconds) == ("mysql", 2.0, 600.0)
+    request = RunRequest(**TYPED)
+    assert (request.tested.engine, request.design.trial_seconds, request.decision.max_seconds) == ("mysql", 2.0, 600.0)
     assert family(request).name == "mysql"  # until the server says otherwise
     assert planned(servers()).settings.engine == "mariadb"
 
@@ -112,7 +111,7 @@ def test_a_bb_twin_is_there_where_it_is_asked_for_and_has_a_schema_on_the_encryp
     settings = {c.key: made.twin_settings(c, 0) for c in made.conditions if c.role is Role.BB}
     assert {(s.place, s.loaded, s.cipher) for s in settings.values()} == {("bb", "encrypted", "encrypted")}
     assert len(made.instances()) == 4
-    assert with_bb_twin(planned(servers())).request.bb_twin is False
+    assert with_bb_twin(planned(servers())).request.design.bb_twin is False
 
 
 def test_what_goes_with_the_answer_is_said_before_the_run_too() -> None:
@@ -156,18 +155,18 @@ def test_what_is_stored_of_the_servers_comes_back(tmp_path: Path, monkeypatch: p
     settings = planned(servers([Difference("x", None, "2", 99)])).settings
     assert loads(RunSettings, dumps(settings)).own_servers == settings.own_servers
     request = RunRequest(engine="mysql", baseline="mysql://a@b/?password-file=secret", encrypted="mysql://a@c")
-    again = request_from_json(request_to_json(request))
+    again = RunRequest.from_json(request.to_json())
     assert parse_dsn(str(again.baseline)).password_file == str(tmp_path / "secret")
     assert parse_dsn(str(again.encrypted)) == parse_dsn("mysql://a@c")
 
 
 def test_a_family_that_was_not_reached_makes_no_twins() -> None:
     with pytest.raises(TdeltaError, match="not reached yet"):
-        family(request_for(TYPED)).identity()
+        family(RunRequest(**TYPED)).identity()
 
 
 def test_a_schema_whose_further_names_are_too_long_is_refused() -> None:
-    request = request_for({**TYPED, "schema": "s" * 62, "metric": Metric.RESPONSE_TIME})
+    request = RunRequest(**{**TYPED, "schema": "s" * 62, "metric": Metric.RESPONSE_TIME})
     dsns = own_dsns(request)
     assert dsns is not None
     with pytest.raises(UsageError, match="expected a name short enough"), reached(request, dsns, "r1"):

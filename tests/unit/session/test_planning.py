@@ -18,8 +18,6 @@ from tdelta.engines.sqlite.libraries import SQLCIPHER, Library
 from tdelta.errors import TimeFault, UnknownName, UsageError, WorkloadError
 from tdelta.records import Metric, Role
 from tdelta.session import RunRequest, conduct, dry_run, plan, planning
-from tdelta.session.planning import request_from_json, request_to_json
-from tdelta.session.studies import request_for
 
 SHARES = st.floats(0.001, 2.0)
 COUNTS = st.integers(1, 100)
@@ -53,7 +51,7 @@ REQUESTS = st.builds(
 
 @given(REQUESTS)
 def test_a_request_comes_back_from_json_as_it_was(request_: RunRequest) -> None:
-    assert request_from_json(json.loads(json.dumps(request_to_json(request_)))) == request_
+    assert RunRequest.from_json(json.loads(json.dumps(request_.to_json()))) == request_
 
 
 def test_paths_of_a_stored_request_do_not_depend_on_the_working_folder(
@@ -68,16 +66,16 @@ def test_paths_of_a_stored_request_do_not_depend_on_the_working_folder(
         library="./lib.so",
         database=Path("app.db"),
     )
-    stored = request_to_json(given)
+    stored = given.to_json()
     assert [stored[name] for name in ("directory", "store", "workload", "library", "database")] == [
         str(tmp_path / name) for name in ("twins", "runs.sqlite", "mine", "lib.so", "app.db")
     ]
 
 
 def test_a_request_from_before_there_were_databases_is_read() -> None:
-    stored = request_to_json(RunRequest())
+    stored = RunRequest().to_json()
     del stored["database"]
-    assert request_from_json({**stored, "page_size": 4096}) == RunRequest(page_size=4096)
+    assert RunRequest.from_json({**stored, "page_size": 4096}) == RunRequest(page_size=4096)
 
 
 def test_without_anything_asked_plain_is_compared_with_aes_256() -> None:
@@ -167,7 +165,7 @@ def test_ciphers_are_those_of_the_library_that_was_named(sqlcipher: str) -> None
 
 def test_a_dry_run_of_connections_expects_the_longest_trials_of_twins_that_derive_keys() -> None:
     usual, connecting = (dry_run(RunRequest(workload=name, bb_twin=False)) for name in ("point-select", "connect"))
-    trials = usual.trials_at_least / 3 + RunRequest().min_rounds  # of one condition, with its warm-ups
+    trials = usual.trials_at_least / 3 + RunRequest().decision.min_rounds  # of one condition, with its warm-ups
     assert connecting.seconds_at_least - usual.seconds_at_least == pytest.approx(trials * (8 * 0.25 - 0.345))
 
 
@@ -275,12 +273,12 @@ def test_a_dry_run_and_the_refusal_of_the_run_name_the_same_time(tmp_path: Path)
         conduct(request, lambda _: None, now=FakeClock())
     assert raised.value.exit_code == 2
     assert not (tmp_path / "twins").exists()
-    enough = dataclasses.replace(request, max_seconds=raised.value.least_seconds)
+    enough = request.replace(max_seconds=raised.value.least_seconds)
     assert dry_run(enough).faults == ()
 
 
 def test_every_field_of_a_request_is_stored() -> None:
-    assert request_to_json(RunRequest()).keys() == {field.name for field in dataclasses.fields(RunRequest)}
+    assert RunRequest().to_json().keys() == {field.name for field in dataclasses.fields(RunRequest)}
 
 
 def test_a_folder_that_is_called_like_a_built_in_workload_does_not_take_its_place_in_the_record(
@@ -288,14 +286,14 @@ def test_a_folder_that_is_called_like_a_built_in_workload_does_not_take_its_plac
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "order-entry").mkdir()
-    assert request_to_json(RunRequest(workload="order-entry"))["workload"] == "order-entry"
+    assert RunRequest(workload="order-entry").to_json()["workload"] == "order-entry"
 
 
 def test_a_studys_cipher_that_the_library_lacks_is_told_as_the_studys() -> None:
-    request = request_for({"study": "order-entry", "library": "sqlcipher"})
+    request = RunRequest(study="order-entry", library="sqlcipher")
     with pytest.raises(UsageError, match=r"study order-entry asks for cipher aes-128, which SQLCipher does not have"):
         plan(request, "r")
-    chosen = request_for({"study": "order-entry", "library": "sqlcipher", "vary": {"cipher": ("aes-256",)}})
+    chosen = RunRequest(study="order-entry", library="sqlcipher", vary={"cipher": ("aes-256",)})
     assert {c.level("cipher") for c in plan(chosen, "r").conditions} == {"none", "aes-256"}
 
 

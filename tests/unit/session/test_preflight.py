@@ -11,7 +11,6 @@ import pytest
 from tdelta.errors import EnvironmentFault, StorageFault
 from tdelta.session import RunRequest, conduct, dry_run
 from tdelta.session.planning import Plan, plan
-from tdelta.session.studies import request_for
 
 from .served import engine, installed
 
@@ -82,7 +81,7 @@ def test_more_connections_than_open_files_are_refused(monkeypatch: pytest.Monkey
 
 
 def test_a_study_at_its_published_scale_says_what_it_would_take(tmp_path: Path) -> None:
-    request = request_for({"study": "read-only-sweep", "scale": "published", "seed": 1, "directory": tmp_path})
+    request = RunRequest(study="read-only-sweep", scale="published", seed=1, directory=tmp_path)
     outlook = dry_run(request)
     assert outlook.disk_bytes > 8 * 43.4e9  # two loads; plain, A/A and encrypted twins at two sizes of cache
     assert outlook.memory_bytes > 3 * 1.2 * 43.4e9
@@ -97,4 +96,4 @@ def test_a_study_at_its_published_scale_is_refused_where_the_disk_is_small(
     monkeypatch.setattr("tdelta.measure.space.free_disk_bytes", lambda _: 100 * 10**9)
     given = {"study": "read-only-sweep", "scale": "published", "directory": tmp_path, "store": tmp_path / "s"}
     with pytest.raises(StorageFault, match=r"of free disk space, found 100.0 GB; free \d+\.\d GB"):
-        conduct(request_for(given), lambda _: None)
+        conduct(RunRequest(**given), lambda _: None)

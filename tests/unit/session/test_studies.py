@@ -6,86 +6,90 @@ import pytest
 
 from tdelta.engines.registry import dialects
 from tdelta.errors import UnknownName, UsageError
-from tdelta.session import RunRequest
-from tdelta.session.studies import overridden, request_for, studies
+from tdelta.session.request import RunRequest, overridden
+from tdelta.session.studies import studies
 from tdelta.workloads import load
 
 
 @pytest.mark.parametrize("asked", [{"rate": 100.0}, {"at": 0.5}, {"vary": {"at": (0.5, 0.8)}}])
 def test_trials_of_an_open_loop_are_longer_whoever_asks(asked: dict[str, object]) -> None:
-    assert request_for(asked).trial_seconds == 2.0
-    assert request_for({**asked, "trial_seconds": 0.5}).trial_seconds == 0.5
+    assert RunRequest(**asked).design.trial_seconds == 2.0
+    assert RunRequest(**{**asked, "trial_seconds": 0.5}).design.trial_seconds == 0.5
 
 
 def test_without_a_study_nothing_is_added() -> None:
-    assert request_for({"threads": 2}) == RunRequest(threads=2)
+    assert RunRequest(threads=2) == RunRequest().replace(threads=2)
     assert overridden(RunRequest(threads=2)) == ()
 
 
 def test_order_entry_is_the_published_factorial() -> None:
-    request = request_for({"study": "order-entry"})
-    assert request.vary == {"cipher": ("aes-128", "aes-256"), "aes_instructions": ("on", "off")}
-    assert (request.threads, request.workload) == (4, "order-entry")
-    assert request.max_seconds < 360, "the issue allows six minutes"
+    request = RunRequest(study="order-entry")
+    assert request.design.vary == {"cipher": ("aes-128", "aes-256"), "aes_instructions": ("on", "off")}
+    assert (request.work.threads, request.work.workload) == (4, "order-entry")
+    assert request.decision.max_seconds < 360, "the issue allows six minutes"
     assert overridden(request) == ()
 
 
 def test_the_warehouse_is_queried_from_memory_and_from_disk() -> None:
-    request = request_for({"study": "warehouse"})
+    request = RunRequest(study="warehouse")
     works = ("load", "rebuild", "warm", "cold")
-    assert request.vary == {"work": works, "cipher": ("aes-256-gcm", "aes-256-gcm-mbedtls")}, (
+    assert request.design.vary == {"work": works, "cipher": ("aes-256-gcm", "aes-256-gcm-mbedtls")}, (
         "software AES, as published"
     )
-    assert request_for({"study": "warehouse", "engine": "mariadb"}).vary == {"work": works}, "the cipher is its own"
-    assert (request.engine, request.workload, request.cache) == ("duckdb", "warehouse", 1.2)
-    assert request.max_seconds <= 900, "the issue allows fifteen minutes"
-    published = request_for({"study": "warehouse", "scale": "published"})
-    rows = load("warehouse", dialects()).rows(load("warehouse", dialects()).scale_for(published.size_bytes))
+    assert RunRequest(study="warehouse", engine="mariadb").design.vary == {"work": works}, "the cipher is its own"
+    assert (request.tested.engine, request.work.workload, request.twins.cache) == ("duckdb", "warehouse", 1.2)
+    assert request.decision.max_seconds <= 900, "the issue allows fifteen minutes"
+    published = RunRequest(study="warehouse", scale="published")
+    rows = load("warehouse", dialects()).rows(load("warehouse", dialects()).scale_for(published.tested.size_bytes))
     assert rows == {"fact_sales": pytest.approx(100_000_000, rel=0.01)}
 
 
 @pytest.mark.parametrize("engine", ["duckdb", "sqlite", "mariadb", "mysql", "postgres"])
 def test_a_direct_load_is_one_serial_load_with_and_without_the_instructions(engine: str) -> None:
-    request = request_for({"study": "direct-load", "engine": engine})
-    assert (request.threads, request.vary["work"], request.vary["aes_instructions"]) == (1, ("load",), ("on", "off"))
-    assert request.max_seconds <= 900, "the issue allows fifteen minutes"
+    request = RunRequest(study="direct-load", engine=engine)
+    assert (request.work.threads, request.design.vary["work"], request.design.vary["aes_instructions"]) == (
+        1,
+        ("load",),
+        ("on", "off"),
+    )
+    assert request.decision.max_seconds <= 900, "the issue allows fifteen minutes"
 
 
 @pytest.mark.parametrize("engine", ["duckdb", "sqlite", "mariadb", "mysql", "postgres"])
 def test_the_warehouse_fits_every_engine(engine: str) -> None:
     for scale in ("", "published"):
-        request = request_for({"study": "warehouse", "engine": engine} | ({"scale": scale} if scale else {}))
-        assert (request.discard_seconds or 0.0) < request.trial_seconds
-        assert (request.max_seconds > 900) is (scale == "published")
+        request = RunRequest(**{"study": "warehouse", "engine": engine} | ({"scale": scale} if scale else {}))
+        assert (request.design.discard_seconds or 0.0) < request.design.trial_seconds
+        assert (request.decision.max_seconds > 900) is (scale == "published")
 
 
 def test_an_option_that_is_typed_goes_before_the_study_and_is_told() -> None:
-    request = request_for({"study": "order-entry", "threads": 1, "seed": 5})
-    assert request.threads == 1
+    request = RunRequest(study="order-entry", threads=1, seed=5)
+    assert request.work.threads == 1
     assert overridden(request) == ("threads 1 instead of 4",)
 
 
 def test_a_threshold_asks_more_of_the_same_trials_and_changes_no_study() -> None:
-    assert overridden(request_for({"study": "order-entry", "slo_seconds": 0.02})) == ()
+    assert overridden(RunRequest(study="order-entry", slo_seconds=0.02)) == ()
 
 
 def test_a_factor_that_is_typed_replaces_the_studys_levels_of_that_factor_only() -> None:
-    request = request_for({"study": "order-entry", "vary": {"cipher": ("chacha20",)}})
-    assert request.vary == {"aes_instructions": ("on", "off"), "cipher": ("chacha20",)}
+    request = RunRequest(study="order-entry", vary={"cipher": ("chacha20",)})
+    assert request.design.vary == {"aes_instructions": ("on", "off"), "cipher": ("chacha20",)}
     assert overridden(request) == ("cipher chacha20 instead of aes-128, aes-256",)
 
 
 def test_a_setting_of_the_study_can_be_varied_instead() -> None:
-    request = request_for({"study": "order-entry", "vary": {"threads": (1, 4)}})
-    assert request.threads == RunRequest().threads
-    assert request.vary["threads"] == (1, 4)
+    request = RunRequest(study="order-entry", vary={"threads": (1, 4)})
+    assert request.work.threads == RunRequest().work.threads
+    assert request.design.vary["threads"] == (1, 4)
     assert overridden(request) == ("threads 1, 4 instead of 4",)
 
 
 def test_unknown_and_planned_studies_are_refused() -> None:
     with pytest.raises(UnknownName, match="order-entry"):
-        request_for({"study": "order_entry"})
+        RunRequest(study="order_entry")
     planned = [study.name for study in studies() if not study.runs]
     for name in planned:
         with pytest.raises(UsageError, match=r"cannot run it yet|runs nothing"):
-            request_for({"study": name})
+            RunRequest(study=name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tdelta.engines.profile import CLIENT_FACTORS, Profile
+from tdelta.engines.takes import SERVER_TAKES, Takes
 from tdelta.workloads.dialect import FLIPPED, Dialect
 
 PROFILE = Profile(
@@ -20,6 +21,7 @@ PROFILE = Profile(
         },
         explain="EXPLAIN (FORMAT JSON)",
     ),
+    takes=SERVER_TAKES | {Takes.ENCRYPTED_FOLDER},
     is_server=True,
     client_factors=CLIENT_FACTORS,
     warms_until_settled=True,

@@ -91,7 +91,7 @@ class Checks:
     def _settled(self, condition: Condition, facts: dict[str, str]) -> None:
         """Settings read back from a twin, against the first twin of the same stratum."""
         first, known = self._notes.facts.setdefault(condition.stratum, (condition.key, facts))
-        allowed = frozenset() if self._plan.request.reserve == "equal" else _DIFFERENT_BY_RESERVE
+        allowed = frozenset() if self._plan.request.twins.reserve == "equal" else _DIFFERENT_BY_RESERVE
         for name, value in facts.items():
             if value != known[name] and name not in allowed:
                 self._notes.settings.append(f"{name} is {value} on {condition.key} and {known[name]} on {first}")

@@ -63,7 +63,7 @@ class CpuProfiles:
         self._folder = folder
         self._plan = context.plan
         if context.state.profile is None:
-            context.state.profile = ProfileNotes(is_given_up=not context.plan.request.profile)
+            context.state.profile = ProfileNotes(is_given_up=not context.plan.request.design.profile)
         self._notes = context.state.profile
         self._is_explaining = False
         self._spent_seconds = 0.0
@@ -74,14 +74,16 @@ class CpuProfiles:
         For a ledger they are sampled in one round, and not on a user's own servers, where that is to be asked for.
         """
         request = self._plan.request
-        may_explain = not (request.profile or request.baseline is not None or self._is_explaining or self._is_begun)
+        may_explain = not (
+            request.design.profile or request.tested.baseline is not None or self._is_explaining or self._is_begun
+        )
         if may_explain and self._has_much_rest():
             self._is_explaining, self._notes.is_given_up = True, False
         return not self._notes.is_given_up
 
     def first_seconds(self) -> float:
         """About how long the first pass takes; 0 where none is to come."""
-        each = _PERF_SECONDS + max(_TRIAL_SECONDS, self._plan.request.trial_seconds)
+        each = _PERF_SECONDS + max(_TRIAL_SECONDS, self._plan.request.design.trial_seconds)
         return 0.0 if self._found or self._notes.is_given_up else len(self._plan.conditions) * each
 
     def _has_much_rest(self) -> bool:
@@ -101,7 +103,7 @@ class CpuProfiles:
         """Why functions were not sampled for the ledger, and how they can be; empty where they were."""
         if self._found:
             return ""
-        if self._plan.request.baseline is not None:
+        if self._plan.request.tested.baseline is not None:
             return "functions of your own servers are sampled with --profile only"
         why = [caution.removeprefix("no CPU profile: ") for caution in self._notes.cautions]
         if self._notes.lost_passes:
@@ -171,7 +173,7 @@ class CpuProfiles:
 
     def cautions(self) -> tuple[str, ...]:
         """What is to be said of them; why there are none, where they were asked for."""
-        if not self._plan.request.profile:
+        if not self._plan.request.design.profile:
             return ()
         told = list(self._notes.cautions)
         if self._notes.lost_passes:
@@ -217,7 +219,7 @@ class CpuProfiles:
     def _passes_wanted(self, passes: _Passes) -> int:
         """As many a round as give every condition enough samples, over the rounds that a run has at least."""
         wanted = math.ceil(_ENOUGH_SAMPLES / max(1.0, passes.fewest_cpu_seconds * FREQUENCY_HZ))
-        rounds = min(self._plan.request.min_rounds, self._plan.request.max_rounds or math.inf)
+        rounds = min(self._plan.request.decision.min_rounds, self._plan.request.decision.max_rounds or math.inf)
         rounds = 1 if self._is_explaining else rounds
         return math.ceil(min(wanted, _MOST_PASSES) / max(1, rounds))
 
@@ -226,7 +228,7 @@ class CpuProfiles:
 
         Where nobody asked for a profile, its share is of the time that the run has taken and not of all it may take.
         """
-        whole = self._plan.request.max_seconds
+        whole = self._plan.request.decision.max_seconds
         share = _SHARE_OF_TIME * (whole - left if self._is_explaining else whole) - self._spent_seconds - taken
         return max(0, int(min(left - _CLOSING_SECONDS, share) / max(self._notes.pass_seconds, 1e-3)))
 

@@ -74,7 +74,7 @@ class FileSearch:
         return f"{left} of {twins} twins NOT searched: the run ended before" if left else ""
 
     def _short(self, job: TrialJob) -> TrialJob:
-        share = min(1.0, _TRIAL_SECONDS / self._plan.request.trial_seconds)
+        share = min(1.0, _TRIAL_SECONDS / self._plan.request.design.trial_seconds)
         return dataclasses.replace(
             job, operations=max(1, round(job.operations * share)), slices=1, discard=0, planted=0.0
         )

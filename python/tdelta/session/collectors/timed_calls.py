@@ -50,7 +50,7 @@ class TimedCalls:
         """Time the calls of every condition that is due, each on a fresh instance."""
         context, twins = self._context, self._ready.twins
         due, began = self._left(), context.seconds_left()
-        share = SHARE_OF_TIME * self._plan.request.max_seconds
+        share = SHARE_OF_TIME * self._plan.request.decision.max_seconds
         for done, condition in enumerate(due):
             if context.interruption.requested:
                 return

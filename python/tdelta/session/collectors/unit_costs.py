@@ -62,7 +62,7 @@ class UnitCosts:
                 self._state.unit_costs.setdefault(condition.key, [{FAULT: _HURRIED}])
 
     def _measured(self, condition: Condition, twin: Twin) -> dict[str, object] | None:
-        if self._plan.request.engine in servers():
+        if self._plan.request.tested.engine in servers():
             return self._asked(condition, twin)
         settings = self._plan.twin_settings(condition, 0)
         alike = (settings.cipher, self._plan.family.page_size(settings), settings.aes_instructions)

@@ -23,10 +23,6 @@ if TYPE_CHECKING:
     from tdelta.session.planning import Plan
     from tdelta.session.request import RunRequest
 
-_FACTORS = ("cipher", "aes_instructions", "threads", "cache", "work", "at")
-_OF_SQLITE = ("library", "key", "database", "page_size", "journal_mode", "synchronous", "temp_store", "reserve")
-_OF_SERVERS = ("server_binary", "scope", "encrypted_dir", "restore", "load", "load_operations", "trace")
-
 
 class AnalyticFamily(OfEngine[DuckdbEngine]):
     """DuckDB as a run sees it; see `tdelta.session.families.Family`."""
@@ -60,8 +56,7 @@ class AnalyticFamily(OfEngine[DuckdbEngine]):
         return self.engine.identity()
 
     def checks(self, request: RunRequest, levels: Mapping[str, Sequence[Level]]) -> Iterator[Callable[[], object]]:
-        """The options that others have."""
-        yield partial(_refuse_others_options, request, levels)
+        """Caches emptied, and a head that is not recorded."""
         yield partial(check_work, request, levels, most_cold=1, product=self.product)
         yield partial(check_discard, request)
 
@@ -80,13 +75,13 @@ class AnalyticFamily(OfEngine[DuckdbEngine]):
                 rf"\connect: {self.product} runs within the process, which connects to nothing:"
                 " choose another --workload"
             )
-        return request.key
+        return request.twins.key
 
     def settings(self, plan: Plan, condition: Condition, data_bytes: int) -> DuckdbSettings:
         """What a condition's files and connections are made with."""
         levels, request = dict(condition.levels), plan.request
         threads, cores = int(levels["threads"]), len(os.sched_getaffinity(0))
-        cache_bytes = round(float(levels.get("cache", request.cache)) * data_bytes)
+        cache_bytes = round(float(levels.get("cache", request.twins.cache)) * data_bytes)
         return DuckdbSettings(
             cipher=str(levels["cipher"]),
             threads=threads,
@@ -175,16 +170,3 @@ class AnalyticFamily(OfEngine[DuckdbEngine]):
     def make_twins(self, folder: TwinFolder, job: AnyJob, mix: Mix) -> DuckdbTwins:
         """Files and workers."""
         return DuckdbTwins(self.engine, folder, job, mix)
-
-
-def _refuse_others_options(request: RunRequest, levels: Mapping[str, Sequence[Level]]) -> None:
-    defaults = type(request)()
-    wrong = [
-        f"--{name.replace('_', '-')}"
-        for name in (*_OF_SQLITE, *_OF_SERVERS)
-        if getattr(request, name) != getattr(defaults, name)
-    ]
-    wrong += [f"--vary {name}" for name in levels if name not in _FACTORS]
-    wrong += ["--slice"] if request.slice_seconds else []
-    if wrong:
-        raise UsageError(f"{', '.join(wrong)}: of other engines, and DuckDB has none of it; leave it out")

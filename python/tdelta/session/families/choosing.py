@@ -36,10 +36,12 @@ def family(request: RunRequest, servers: OwnServers | None = None) -> Family:
     dsns = own_dsns(request)
     if dsns is not None:
         return OwnFamily(dsns, servers)
-    if request.engine in server_names():
-        return ServedFamily(server_engine(request.engine, request.server_binary, request.encrypted_dir))
-    if request.engine == DuckdbEngine.name:
+    if request.tested.engine in server_names():
+        return ServedFamily(
+            server_engine(request.tested.engine, request.tested.server_binary, request.twins.encrypted_dir)
+        )
+    if request.tested.engine == DuckdbEngine.name:
         duckdb = DuckdbEngine()
         duckdb.require()
         return AnalyticFamily(duckdb)
-    return EmbeddedFamily(engine(request.engine, find_library(request.library)))
+    return EmbeddedFamily(engine(request.tested.engine, find_library(request.tested.library)))

@@ -10,7 +10,6 @@ from tdelta.driver import AnyJob, Mix, SqliteTwins, TwinFolder
 from tdelta.driver.load_command.command import LoadCommand
 from tdelta.engines.sqlite.engine import SqliteEngine, TwinSettings
 from tdelta.engines.sqlite.profile import PROFILE
-from tdelta.errors import UsageError
 from tdelta.evidence import FileClass
 from tdelta.inference.traces import Nearest
 from tdelta.records import Condition, Level
@@ -48,12 +47,11 @@ class EmbeddedFamily(OfEngine[SqliteEngine]):
         return self.engine.library.identity()
 
     def checks(self, request: RunRequest, levels: Mapping[str, Sequence[Level]]) -> Iterator[Callable[[], object]]:
-        """The options of SQLite, and those that only servers have."""
-        yield partial(self.engine.check_synchronous, request.synchronous)
-        yield partial(self.engine.check_temp_store, request.temp_store)
-        yield partial(self.engine.key_kind, request.key, connects=False)
+        """The options of SQLite."""
+        yield partial(self.engine.check_synchronous, request.twins.synchronous)
+        yield partial(self.engine.check_temp_store, request.twins.temp_store)
+        yield partial(self.engine.key_kind, request.twins.key, connects=False)
         yield partial(self._check_reserve, request, levels)
-        yield partial(_refuse_server_options, request, levels)
         yield partial(check_trace, request, levels)
         yield partial(check_work, request, levels, most_cold=None, product=self.product)
 
@@ -69,8 +67,8 @@ class EmbeddedFamily(OfEngine[SqliteEngine]):
     def recorded_key(self, request: RunRequest, *, connects: bool) -> str | None:
         """How keys are given, where there is a choice."""
         if not self.engine.has_choice_of_keys():
-            return request.key
-        return self.engine.key_kind(request.key, connects=connects)
+            return request.twins.key
+        return self.engine.key_kind(request.twins.key, connects=connects)
 
     def settings(self, plan: Plan, condition: Condition, data_bytes: int) -> TwinSettings:
         """What a condition's files and connections are made with."""
@@ -79,14 +77,14 @@ class EmbeddedFamily(OfEngine[SqliteEngine]):
         return TwinSettings(
             cipher=cipher,
             page_size=int(levels.get("page_size", _page_size(plan))),
-            journal_mode=str(levels.get("journal_mode", request.journal_mode)),
-            synchronous=request.synchronous,
+            journal_mode=str(levels.get("journal_mode", request.twins.journal_mode)),
+            synchronous=request.twins.synchronous,
             reserved_bytes=self._reserved_bytes(plan, cipher),
             threads=int(levels["threads"]),
-            cache_bytes=round(float(levels.get("cache", request.cache)) * data_bytes),
-            key_kind=self.engine.key_kind(request.key, connects=plan.workload.connects),
+            cache_bytes=round(float(levels.get("cache", request.twins.cache)) * data_bytes),
+            key_kind=self.engine.key_kind(request.twins.key, connects=plan.workload.connects),
             aes_instructions=str(levels.get("aes_instructions", "on")),
-            temp_store=request.temp_store,
+            temp_store=request.twins.temp_store,
             is_cold=plan.is_cold(condition),
         )
 
@@ -161,7 +159,7 @@ class EmbeddedFamily(OfEngine[SqliteEngine]):
         return SqliteTwins(self.engine, folder, job, mix)
 
     def _reserved_bytes(self, plan: Plan, cipher: str) -> int:
-        policy = plan.request.reserve
+        policy = plan.request.twins.reserve
         wanted = self.engine.reserved_bytes(plan.ciphers, policy)[cipher]
         source = plan.source
         if not isinstance(source, DatabaseSource):
@@ -170,29 +168,14 @@ class EmbeddedFamily(OfEngine[SqliteEngine]):
 
     def _check_reserve(self, request: RunRequest, levels: Mapping[str, Sequence[Level]]) -> None:
         known = [cipher for cipher in map(str, levels.get("cipher", ())) if cipher in self.engine.ciphers]
-        asked = DEFAULT_PAGE_SIZE if request.page_size is None else request.page_size
+        asked = DEFAULT_PAGE_SIZE if request.twins.page_size is None else request.twins.page_size
         for page_size in levels.get("page_size", (asked,)):
-            self.engine.check_reserve(["none", *known], request.reserve, page_size if isinstance(page_size, int) else 0)
+            self.engine.check_reserve(
+                ["none", *known], request.twins.reserve, page_size if isinstance(page_size, int) else 0
+            )
 
 
 def _page_size(plan: Plan) -> int:
     source = plan.source
     own = source.layout.page_size if isinstance(source, DatabaseSource) else DEFAULT_PAGE_SIZE
-    return own if plan.request.page_size is None else plan.request.page_size
-
-
-def _refuse_server_options(request: RunRequest, levels: Mapping[str, Sequence[Level]]) -> None:
-    given = {
-        "--server-binary": request.server_binary is not None,
-        "--scope": request.scope is not None,
-        "--vary scope": "scope" in levels,
-        "--encrypted-dir": request.encrypted_dir is not None,
-        "--restore": request.restore is not None,
-        "--load": request.load is not None,
-    }
-    wrong = [option for option, is_given in given.items() if is_given]
-    if wrong:
-        raise UsageError(
-            f"{', '.join(wrong)}: of engines that are servers, and SQLite is none; leave it out, or name one with"
-            " --engine mariadb, mysql or postgres"
-        )
+    return own if plan.request.twins.page_size is None else plan.request.twins.page_size

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Generic, Protocol, TypeVar
 
+from tdelta.engines.registry import profile
+from tdelta.engines.takes import Takes
 from tdelta.inference.traces import Nearest
 from tdelta.workloads.dialect import Dialect
 
@@ -52,6 +54,11 @@ class OfEngine(Generic[EngineT]):
     def crypto(self) -> str:
         """Whose code encrypts."""
         return self.engine.crypto
+
+    @property
+    def takes(self) -> frozenset[Takes]:
+        """The groups of options that the engine takes."""
+        return profile(self.engine.name).takes
 
     @property
     def ciphers(self) -> tuple[str, ...]:

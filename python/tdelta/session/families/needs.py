@@ -121,7 +121,8 @@ def embedded_needs(plan: Plan, *, times_calls: bool) -> Needs:
         open_files=0,
         stage_seconds=size / _STAGED_BYTES_PER_SECOND if is_own else 0.0,
         load_seconds=_WORKER_SECONDS + size / (_CONVERTED_BYTES_PER_SECOND if is_own else _LOAD_BYTES_PER_SECOND),
-        calibrate_seconds=len(plan.strata) * (_WORKER_SECONDS + _CALIBRATION_TRIALS * plan.request.trial_seconds),
+        calibrate_seconds=len(plan.strata)
+        * (_WORKER_SECONDS + _CALIBRATION_TRIALS * plan.request.design.trial_seconds),
         start_seconds=conditions * (size / _COPY_BYTES_PER_SECOND + _WORKER_SECONDS),
         price_seconds=_FILE_PRICE_SECONDS * (len(plan.ciphers) - 1),
         rows_seconds=conditions * read / _at_once(),
@@ -136,7 +137,7 @@ def served_needs(plan: Plan, footprint: Footprint) -> Needs:
     kinds, instances, conditions = len(plan.load_kinds()), plan.instances(), len(plan.conditions)
     data = plan.size_bytes + _ROW_BYTES * sum(plan.workload.rows(plan.scale).values())
     settings = [plan.twin_settings(first, data) for first in instances]
-    trial = plan.request.trial_seconds
+    trial = plan.request.design.trial_seconds
     started = data / _COPY_BYTES_PER_SECOND + footprint.start_seconds
     strata, servers = len(plan.strata), len({plan.family.instance(c[0]) for c in plan.strata.values()})
     return Needs(
@@ -198,7 +199,7 @@ def analytic_needs(plan: Plan) -> Needs:
         + size / _ANALYTIC_LOAD_BYTES_PER_SECOND
         + size / _GENERATED_BYTES_PER_SECOND / kinds,
         calibrate_seconds=len(plan.strata)
-        * (_ANALYTIC_WORKER_SECONDS + _CALIBRATION_TRIALS * plan.request.trial_seconds),
+        * (_ANALYTIC_WORKER_SECONDS + _CALIBRATION_TRIALS * plan.request.design.trial_seconds),
         start_seconds=conditions * (size / _COPY_BYTES_PER_SECOND + _ANALYTIC_WORKER_SECONDS),
         price_seconds=_BLOCK_PRICE_SECONDS * sum(cipher != "none" for cipher, _ in ciphers),
         rows_seconds=conditions * read / _at_once(),
@@ -217,7 +218,8 @@ def own_needs(plan: Plan) -> Needs:
         memory_bytes=sum(_TWIN_BYTES + _THREAD_BYTES * int(c.level("threads")) for c in plan.conditions),
         open_files=0,
         load_seconds=load_seconds,
-        calibrate_seconds=len(plan.strata) * (_CONNECT_SECONDS + _CALIBRATION_TRIALS * plan.request.trial_seconds),
+        calibrate_seconds=len(plan.strata)
+        * (_CONNECT_SECONDS + _CALIBRATION_TRIALS * plan.request.design.trial_seconds),
         start_seconds=conditions * _CONNECT_SECONDS + loaded_anew,
         rows_seconds=conditions * plan.size_bytes / _ROWS_BYTES_PER_SECOND / _at_once(),
         laps=_LAPS,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tdelta.driver import AnyJob, LoadJob, Mix, TwinFolder
 from tdelta.driver.load_command.command import LoadCommand
@@ -18,6 +18,7 @@ from tdelta.driver.servers.own_twins import (
 )
 from tdelta.engines.dsn import Dsn
 from tdelta.engines.registry import profile
+from tdelta.engines.takes import OWN_SERVERS_TAKE, Takes
 from tdelta.errors import TdeltaError, UnknownName, UsageError
 from tdelta.evidence import FileClass
 from tdelta.inference.traces import Nearest
@@ -33,32 +34,6 @@ if TYPE_CHECKING:
 
 PLAIN, OWN_CIPHER = "none", "encrypted"
 """The levels of ``cipher``: which of the two servers; which cipher that is, only its owner knows."""
-
-_FACTORS = ("cipher", *CLIENT_FACTORS)
-_REFUSED = (
-    "study",
-    "scale",
-    "library",
-    "key",
-    "database",
-    "page_size",
-    "journal_mode",
-    "synchronous",
-    "temp_store",
-    "reserve",
-    "server_binary",
-    "scope",
-    "cold",
-    "trace",
-    "encrypted_dir",
-    "cache",
-    "load",
-    "load_operations",
-    "restore",
-)
-"""Fields of a request that say how a server is made, or what it holds; and loads that would need its password."""
-
-_TYPED = {"study": "STUDY"}
 
 
 class OwnFamily:
@@ -111,6 +86,11 @@ class OwnFamily:
         )
 
     @property
+    def takes(self) -> frozenset[Takes]:
+        """Nothing that says how a server is made, or what it holds; nor loads, which would need its password."""
+        return OWN_SERVERS_TAKE
+
+    @property
     def settings_told(self) -> str | None:
         """Compared once, before the run."""
         differing = 0 if self._servers is None else len(self._servers.pair.differences)
@@ -141,9 +121,12 @@ class OwnFamily:
         """The servers with their versions."""
         return self._reached.identity()
 
-    def checks(self, request: RunRequest, levels: Mapping[str, Sequence[Level]]) -> Iterator[Callable[[], object]]:
-        """What a server of the user's has decided already is no option."""
-        yield partial(_refuse_others, request, levels)
+    def checks(
+        self,
+        request: RunRequest,
+        levels: Mapping[str, Sequence[Level]],  # noqa: ARG002 - as every family
+    ) -> Iterator[Callable[[], object]]:
+        """A head that is not recorded, and the engine."""
         yield partial(check_discard, request)
         yield partial(_check_engine, request, self._dsns)
 
@@ -154,14 +137,14 @@ class OwnFamily:
 
     def recorded_key(self, request: RunRequest, *, connects: bool) -> str | None:  # noqa: ARG002
         """Keys are the owner's affair."""
-        return request.key
+        return request.twins.key
 
     def settings(self, plan: Plan, condition: Condition, data_bytes: int) -> OwnSettings:  # noqa: ARG002
         """Which server, which schema, how many connections."""
         cipher = str(condition.level("cipher"))
         return OwnSettings(
             cipher=cipher,
-            place=place_of(condition, plan.request.plant),
+            place=place_of(condition, plan.request.design.plant),
             threads=int(condition.level("threads")),
             loaded=BASELINE_PLACE if cipher == PLAIN else ENCRYPTED_PLACE,
         )
@@ -258,21 +241,6 @@ class OwnFamily:
         return pair.expected(pair.baseline if cipher == PLAIN else pair.encrypted)
 
 
-def _refuse_others(request: RunRequest, levels: Mapping[str, Sequence[Any]]) -> None:
-    defaults = type(request)()
-    wrong = [
-        _TYPED.get(name, f"--{name.replace('_', '-')}")
-        for name in _REFUSED
-        if getattr(request, name) != getattr(defaults, name)
-    ]
-    wrong += ["--slice"] if request.slice_seconds else []
-    wrong += [f"--vary {name}" for name in levels if name not in _FACTORS]
-    if wrong:
-        raise UsageError(
-            f"{', '.join(wrong)}: does not go with --baseline and --encrypted, which are as they are; leave it out"
-        )
-
-
 def _check_engine(request: RunRequest, dsns: tuple[Dsn, Dsn]) -> None:
-    if request.engine not in {dsn.engine for dsn in dsns}:
-        raise UsageError(f"--engine {request.engine}: the DSNs say {dsns[0].engine}; leave --engine out")
+    if request.tested.engine not in {dsn.engine for dsn in dsns}:
+        raise UsageError(f"--engine {request.tested.engine}: the DSNs say {dsns[0].engine}; leave --engine out")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from tdelta.driver import AnyJob, Mix, TwinFolder, Twins
 from tdelta.driver.load_command.command import LoadCommand
+from tdelta.engines.takes import Takes
 from tdelta.evidence import FileClass
 from tdelta.inference.traces import Nearest
 from tdelta.records import Condition, Level
@@ -43,6 +44,10 @@ class Family(Protocol):
     @property
     def ciphers(self) -> tuple[str, ...]:
         """The levels of the factor ``cipher``."""
+
+    @property
+    def takes(self) -> frozenset[Takes]:
+        """The groups of options that the engine takes."""
 
     @property
     def unsearched(self) -> str:

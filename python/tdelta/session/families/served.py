@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 CLIENT_FACTORS = ("threads", "at")
 """Factors that a server does not see: conditions that differ in these only share an instance."""
 
-_OWN_FACTORS = ("cipher", "scope", "aes_instructions", "cache", "work", *CLIENT_FACTORS)
 _WIDEST = "all"
 _BESIDE_A_LOAD = 8
 """Connections beside those of a load: the one that reads counters, and those that hold markers in files."""
@@ -56,9 +55,8 @@ class ServedFamily(OfEngine[ServerEngine]):
         return f"{self.engine.binary.path}: {self.engine.binary.text}"
 
     def checks(self, request: RunRequest, levels: Mapping[str, Sequence[Level]]) -> Iterator[Callable[[], object]]:
-        """The options of servers, and those that only SQLite has."""
-        yield partial(_refuse_embedded_options, request, levels, self.product)
-        scopes = levels.get("scope", () if request.scope is None else (request.scope,))
+        """The options of servers."""
+        scopes = levels.get("scope", () if request.twins.scope is None else (request.twins.scope,))
         yield from (partial(self._check_scope, str(scope)) for scope in scopes)
         yield partial(check_discard, request)
         yield partial(check_trace, request, levels)
@@ -77,20 +75,20 @@ class ServedFamily(OfEngine[ServerEngine]):
 
     def recorded_key(self, request: RunRequest, *, connects: bool) -> str | None:  # noqa: ARG002
         """Servers take their keys one way only."""
-        return request.key
+        return request.twins.key
 
     def settings(self, plan: Plan, condition: Condition, data_bytes: int) -> ServerSettings:
         """What a condition's servers and connections are made with."""
         levels, request = dict(condition.levels), plan.request
         cipher = str(levels["cipher"])
-        scope = PLAIN_SCOPE if cipher == "none" else str(levels.get("scope", request.scope or self._widest()))
+        scope = PLAIN_SCOPE if cipher == "none" else str(levels.get("scope", request.twins.scope or self._widest()))
         sharing = [c for c in plan.conditions if self.instance(c) == self.instance(condition)]
         return ServerSettings(
             cipher=cipher,
             scope=scope,
             threads=int(levels["threads"]),
             connections=sum(int(c.level("threads")) + _BESIDE_A_LOAD for c in sharing),
-            cache_bytes=round(float(levels.get("cache", request.cache)) * data_bytes),
+            cache_bytes=round(float(levels.get("cache", request.twins.cache)) * data_bytes),
             aes_instructions=str(levels.get("aes_instructions", "on")),
             has_binlog=any(scope in ("+binlog", "all") for scope in self._scopes(plan)),
             is_cold=plan.is_cold(condition),
@@ -172,34 +170,24 @@ class ServedFamily(OfEngine[ServerEngine]):
 
     def _scopes(self, plan: Plan) -> set[str]:
         encrypted = [c for c in plan.conditions if c.level("cipher") != "none"]
-        return {str(dict(c.levels).get("scope", plan.request.scope or self._widest())) for c in encrypted}
+        return {str(dict(c.levels).get("scope", plan.request.twins.scope or self._widest())) for c in encrypted}
 
     def _check_scope(self, scope: str) -> None:
         if scope not in self.engine.scopes:
             raise UsageError(f"scope {scope}: {self.product} has {', '.join(self.engine.scopes)}")
 
 
-def _refuse_embedded_options(request: RunRequest, levels: Mapping[str, Sequence[Level]], product: str) -> None:
-    defaults = type(request)()
-    options = ("library", "key", "database", "page_size", "journal_mode", "synchronous", "temp_store", "reserve")
-    wrong = [f"--{name.replace('_', '-')}" for name in options if getattr(request, name) != getattr(defaults, name)]
-    wrong += [f"--vary {name}" for name in levels if name not in _OWN_FACTORS]
-    wrong += ["--encrypted-dir"] if request.encrypted_dir and request.engine != "postgres" else []
-    wrong += ["--slice"] if request.slice_seconds else []
-    if wrong:
-        raise UsageError(f"{', '.join(wrong)}: of SQLite only, and {product} is a server; leave it out")
-
-
 def _check_load(request: RunRequest, levels: Mapping[str, Sequence[Level]], engine: str) -> None:
-    if request.load is None:
-        if request.load_operations is not None:
+    if request.work.load is None:
+        if request.work.load_operations is not None:
             raise UsageError("--load-operations: expected --load with it")
         return
-    wrong = [f"--{name}" for name in ("rate", "at", "plant") if getattr(request, name)]
+    given = {"--rate": request.work.rate, "--at": request.work.at, "--plant": request.design.plant}
+    wrong = [flag for flag, value in given.items() if value]
     wrong += ["--vary at"] if "at" in levels else []
     if wrong:
         raise UsageError(f"{', '.join(wrong)}: of tdelta's own loop only, and --load is another's; leave it out")
-    load_command(request, engine, levels.get("threads", (request.threads,)))
+    load_command(request, engine, levels.get("threads", (request.work.threads,)))
 
 
 def load_command(request: RunRequest, engine: str, threads: Sequence[Level]) -> LoadCommand | None:
@@ -208,16 +196,21 @@ def load_command(request: RunRequest, engine: str, threads: Sequence[Level]) -> 
     Raises:
         LoadCommandError: all that is wrong with it.
     """
-    if request.load is None:
+    if request.work.load is None:
         return None
     levels = [int(level) for level in threads]
-    return parse_load(request.load, profile(engine).protocol, threads_levels=levels, operations=request.load_operations)
+    return parse_load(
+        request.work.load, profile(engine).protocol, threads_levels=levels, operations=request.work.load_operations
+    )
 
 
 def check_discard(request: RunRequest) -> None:
     """Raise ``UsageError`` for a head that is not recorded as long as the trial."""
-    if request.discard_seconds is not None and not 0 <= request.discard_seconds < request.trial_seconds:
+    if (
+        request.design.discard_seconds is not None
+        and not 0 <= request.design.discard_seconds < request.design.trial_seconds
+    ):
         raise UsageError(
-            f"--discard {request.discard_seconds:g}s: expected less than a trial, which takes"
-            f" {request.trial_seconds:g} s (--trial-seconds)"
+            f"--discard {request.design.discard_seconds:g}s: expected less than a trial, which takes"
+            f" {request.design.trial_seconds:g} s (--trial-seconds)"
         )

@@ -29,19 +29,19 @@ def check_work(
     Raises:
         UsageError: every fault.
     """
-    if request.cold and "work" in levels:
+    if request.work.cold and "work" in levels:
         raise UsageError("--cold and --vary work=…: expected one of the two; list cold among the levels in --vary")
-    works = (_COLD,) if request.cold else levels.get("work", ())
+    works = (_COLD,) if request.work.cold else levels.get("work", ())
     faults = []
     paced = [*_paced(request, levels)]
     if _COLD in works:
-        threads = max(map(int, levels.get("threads", (request.threads,))))
+        threads = max(map(int, levels.get("threads", (request.work.threads,))))
         wrong = paced + ([f"--threads above {most_cold}"] if most_cold is not None and threads > most_cold else [])
         if wrong:
             faults.append(f"{', '.join(wrong)}: not with cold caches on {product}, which are emptied in between")
     if set(works).intersection(STEPS):
-        given = {"--plant": request.plant, "--load": request.load, "--database": request.database}
-        wrong = paced + [option for option, value in (given | {"--restore": request.restore}).items() if value]
+        given = {"--plant": request.design.plant, "--load": request.work.load, "--database": request.tested.database}
+        wrong = paced + [option for option, value in (given | {"--restore": request.tested.restore}).items() if value]
         if wrong:
             faults.append(f"{', '.join(wrong)}: not with --vary work=load or rebuild, whose trials have no operations")
     if faults:
@@ -54,9 +54,9 @@ def check_trace(request: RunRequest, levels: Mapping[str, Sequence[Level]]) -> N
     Raises:
         UsageError: every fault.
     """
-    if not request.trace:
+    if not request.design.trace:
         return
-    given = {"--load": request.load, "--cold": request.cold, "--plant": request.plant}
+    given = {"--load": request.work.load, "--cold": request.work.cold, "--plant": request.design.plant}
     wrong = [*_paced(request, levels), *(option for option, value in given.items() if value)]
     wrong += [f"--vary work={work}" for work in levels.get("work", ()) if work != "warm"]
     if wrong:
@@ -65,8 +65,8 @@ def check_trace(request: RunRequest, levels: Mapping[str, Sequence[Level]]) -> N
 
 def _paced(request: RunRequest, levels: Mapping[str, Sequence[Level]]) -> Iterator[str]:
     """What cuts trials, or has operations fall due while there is something else to do."""
-    yield from (f"--{name}" for name in ("rate", "at") if getattr(request, name) is not None)
+    yield from (flag for flag, value in (("--rate", request.work.rate), ("--at", request.work.at)) if value is not None)
     if "at" in levels:
         yield "--vary at"
-    if request.slice_seconds:
+    if request.design.slice_seconds:
         yield "--slice"

@@ -1,0 +1,24 @@
+"""Which groups of options an engine takes: an option names its group, an engine those that it takes."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+
+class Takes(Enum):
+    """A group of options that only some take; its value says for whom they are."""
+
+    INSTANCES = "for databases that tdelta makes"
+    LIBRARY = "for SQLite"
+    SLICES = "for twins within the worker's own process"
+    SERVER = "for servers that tdelta starts"
+    ENCRYPTED_FOLDER = "for servers that cannot encrypt by themselves"
+    TRACES = "for engines whose statements can be metered one by one"
+    OWN_SERVERS = "for servers of your own (--baseline and --encrypted)"
+
+
+SERVER_TAKES = frozenset({Takes.INSTANCES, Takes.SERVER, Takes.TRACES})
+"""What private servers take."""
+
+OWN_SERVERS_TAKE = frozenset({Takes.OWN_SERVERS})
+"""What servers of the user's take, whichever engine they are."""

@@ -1,0 +1,104 @@
+"""What an option of ``tdelta run`` is. Each is declared once, at its field of a record of `tdelta.session.request`.
+
+From there come the flags of `run`, `plan` and `calibrate` with their help, the defaults of every engine, who is refused
+what, the JSON of a stored run, the command that repeats it, what a calibration must have in common with a run, which
+settings of a study were changed, and the tables of docs/commands.md.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, get_type_hints
+
+from tdelta.engines.takes import Takes
+from tdelta.session.values import Flag, Value
+
+_SAME = object()
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One option.
+
+    Attributes:
+        flag: what is typed: ``--threads``, ``STUDY`` for an argument, or empty where nothing can be.
+        value: its kind of value.
+        about: what it is, for people.
+        default: its value where it is not typed.
+        on_servers: its default on a server, private or the user's own, where that is another.
+        open_loop: its default with ``--rate`` or ``--at``, where that is another.
+        absent: its value in runs stored by versions that did not have it, where that was another than the default.
+        shown: the default in words, where writing its value would not say it.
+        takes: the group of options it is of; None where every engine takes it.
+        factor: the factor that varies it, where its name is another.
+        also: a second field that the same flag sets.
+        decides_trial: whether it decides what a trial is, so that a calibration must have it in common with a run.
+        calibrates: whether ``tdelta calibrate`` takes it; it does, if it decides what a trial is.
+        of_pilot: whether ``tdelta plan`` takes it for its pilot.
+        of_study: whether changing it changes what a study is.
+        decides_defaults: whether the defaults of other options hang on it.
+        name: the field's name, by which JSON and Python have it.
+        record: the name of the record that it is a field of.
+    """
+
+    flag: str
+    value: Value
+    about: str
+    default: Any = None
+    on_servers: Any = _SAME
+    open_loop: Any = _SAME
+    absent: Any = _SAME
+    shown: str = ""
+    takes: Takes | None = None
+    factor: str = ""
+    also: str = ""
+    decides_trial: bool = False
+    calibrates: bool = False
+    of_pilot: bool = True
+    of_study: bool = True
+    decides_defaults: bool = False
+    name: str = ""
+    record: str = ""
+
+    @property
+    def has_open_loop_default(self) -> bool:
+        """Whether an open loop has another default."""
+        return self.open_loop is not _SAME
+
+    @property
+    def has_servers_default(self) -> bool:
+        """Whether servers have another default."""
+        return self.on_servers is not _SAME
+
+    @property
+    def is_told_by_absence(self) -> bool:
+        """Whether a stored run that says nothing of it had another value than the default."""
+        return self.absent is not _SAME
+
+    @property
+    def before_it_was(self) -> Any:
+        """The value of a stored run that says nothing of it."""
+        return self.default if self.absent is _SAME else self.absent
+
+    @property
+    def default_words(self) -> str:
+        """The default for people, of servers and open loops too; empty where there is nothing to say."""
+        is_written = self.default is not None and not isinstance(self.value, Flag) and not self.value.is_repeated
+        usual = self.shown or (self.value.write(self.default) if is_written else "")
+        others = (("on a server", self.on_servers), ("with --rate or --at", self.open_loop))
+        words = [f"{self.value.write(default)} {where}" for where, default in others if default is not _SAME]
+        return "; ".join([usual, *words] if usual else words)
+
+    @property
+    def help_text(self) -> str:
+        """What ``--help`` says: what it is, and its default."""
+        return f"{self.about}  [{self.default_words}]" if self.default_words else self.about
+
+
+def options_of(record: str, kind: type[Any]) -> Iterator[Option]:
+    """The options that a record declares in the annotations of its fields, in their order."""
+    for name, hint in get_type_hints(kind, include_extras=True).items():
+        declared = next(part for part in hint.__metadata__ if isinstance(part, Option))
+        yield dataclasses.replace(declared, name=name, record=record)

@@ -1,0 +1,328 @@
+"""The kinds of values that options have: how each is read from a command line, kept as JSON and typed again.
+
+A unit is always asked for where its absence could be misread: ``5`` could be 5 % or a ratio of 5, so it is neither.
+Faults say what was expected and what was found.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tdelta.design import parse_vary
+from tdelta.design.factors import SHARE_FACTORS, share_of_percent, size_bytes
+from tdelta.records import Level
+
+_NUMBER = r"(\d+(?:\.\d*)?|\.\d+)"
+_PERCENT = re.compile(rf"{_NUMBER}\s*%")
+_DURATION_PART = re.compile(rf"{_NUMBER}\s*(ms|s|min|m|h)")
+_RESPONSE_TIME = re.compile(rf"{_NUMBER}\s*(us|µs|μs|ms|s)")
+_ROUNDS = re.compile(r"(\d+)(?:\.\.(\d+)?)?")
+_EXPONENTS = {"us": "e-6", "µs": "e-6", "μs": "e-6", "ms": "e-3", "s": ""}
+_SECONDS = {"ms": 1e-3, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
+_SIZES = (("GB", 10**9), ("MB", 10**6), ("kB", 10**3), ("B", 1))
+_TIMES = (("s", 1.0), ("ms", 1e-3), ("us", 1e-6))
+_MINUTE = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """Text, and what every kind does unless it says otherwise. ``metavar`` stands for a value in help texts."""
+
+    metavar: str = "TEXT"
+    is_repeated: bool = False
+
+    def parse(self, text: str) -> Any:
+        """One value as typed; raises ``ValueError``, which says what was expected."""
+        return text
+
+    def gathered(self, parsed: Any) -> Any:
+        """The option's value from what `parse` made: of all that was typed where it is repeatable."""
+        return parsed
+
+    def taken(self, value: Any) -> Any:
+        """The option's value from one that Python code gives."""
+        return value
+
+    def to_json(self, value: Any) -> Any:
+        """The value as JSON has it, with which the run could be repeated from any folder."""
+        return value
+
+    def from_json(self, value: Any) -> Any:
+        """The value that `to_json` wrote."""
+        return value
+
+    def write(self, value: Any) -> str:
+        """One value as it is typed: all the figures there are, and none of the dust of binary fractions."""
+        return f"{value:.12g}" if isinstance(value, float) else str(value)
+
+    def words(self, flag: str, value: Any) -> list[str]:
+        """The words of a command line that give the option this value."""
+        return [flag, self.write(value)]
+
+
+@dataclass(frozen=True, slots=True)
+class Argument(Value):
+    """Text that is typed without a flag."""
+
+    def words(self, flag: str, value: Any) -> list[str]:  # noqa: ARG002
+        """The text."""
+        return [str(value)]
+
+
+@dataclass(frozen=True, slots=True)
+class Choice(Value):
+    """One of a few names; ``make`` turns it into what it stands for. Without a metavar, help texts list the names."""
+
+    metavar: str = ""
+    names: tuple[str, ...] = ()
+    make: Callable[[str], Any] = str
+
+    def gathered(self, parsed: Any) -> Any:
+        """What the name stands for."""
+        return self.make(parsed)
+
+    def taken(self, value: Any) -> Any:
+        """What the name stands for, or that itself; a name that there is not is left to be refused with the rest."""
+        return self.make(value) if value in self.names else value
+
+    def to_json(self, value: Any) -> Any:
+        """The name."""
+        return str(value)
+
+    def from_json(self, value: Any) -> Any:
+        """What it stands for."""
+        return self.make(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Whole(Value):
+    """A whole number within limits."""
+
+    metavar: str = "N"
+    least: int = 1
+    most: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Number(Value):
+    """A number above 0."""
+
+    def taken(self, value: Any) -> Any:
+        """Python's whole numbers, too."""
+        return float(value) if isinstance(value, int) else value
+
+
+@dataclass(frozen=True, slots=True)
+class Percent(Number):
+    """``5%`` as the share 0.05. The sign is required."""
+
+    metavar: str = "PERCENT"
+
+    def parse(self, text: str) -> float:
+        """Turn the text into a share."""
+        match = _PERCENT.fullmatch(text.strip())
+        if match is None:
+            raise ValueError(f"expected a percentage such as 5% or 0.5%, found {text!r}")
+        return share_of_percent(match[1])
+
+    def write(self, value: Any) -> str:
+        """``5%``."""
+        return f"{100 * value:.12g}%" if isinstance(value, int | float) else str(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Size(Value):
+    """``50MB``, ``64MiB`` or plain bytes, as whole bytes."""
+
+    metavar: str = "SIZE"
+
+    def parse(self, text: str) -> int:
+        """Turn the text into bytes."""
+        found = size_bytes(text)
+        if found is None:
+            raise ValueError(
+                f"expected a size such as 50MB, 1.5GB or 64MiB (kB, MB, GB, TB; KiB, MiB, GiB, TiB), found {text!r}"
+            )
+        return found
+
+    def write(self, value: Any) -> str:
+        """In the largest unit in which it is whole."""
+        return next(f"{int(value) // step}{unit}" for unit, step in _SIZES if int(value) % step == 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Bytes(Size):
+    """A size that is written as plain bytes."""
+
+    def write(self, value: Any) -> str:
+        """``4096``."""
+        return str(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Duration(Number):
+    """``90s``, ``5m``, ``1h30m`` or ``250ms``, as seconds. A unit is required; so is more than 0s, unless ``zero``."""
+
+    metavar: str = "DURATION"
+    zero: bool = False
+
+    def parse(self, text: str) -> float:
+        """Turn the text into seconds."""
+        parts = _DURATION_PART.findall(text.strip())
+        seconds = math.fsum(float(number) * _SECONDS[unit] for number, unit in parts)
+        is_allowed = seconds > 0 or (self.zero and bool(parts))
+        if _DURATION_PART.sub("", text).strip() or not is_allowed:
+            raise ValueError(f"expected a duration such as 90s, 5m, 1h30m or 250ms, found {text!r}")
+        return seconds
+
+    def write(self, value: Any) -> str:
+        """``90s``, and whole minutes from two of them on as minutes: ``30m``."""
+        is_minutes = value >= 2 * _MINUTE and value % _MINUTE == 0
+        return f"{value / _MINUTE:.12g}m" if is_minutes else f"{value:.12g}s"
+
+
+@dataclass(frozen=True, slots=True)
+class ResponseTime(Number):
+    """``20ms``, ``250us`` or ``1.5s``, as seconds: how long a transaction may take. The unit is required."""
+
+    metavar: str = "TIME"
+
+    def parse(self, text: str) -> float:
+        """Turn the text into seconds."""
+        match = _RESPONSE_TIME.fullmatch(text.strip())
+        seconds = float(f"{match[1]}{_EXPONENTS[match[2]]}") if match else 0.0
+        if seconds <= 0:
+            raise ValueError(f"expected a time such as 20ms, 250us or 1.5s, found {text!r}")
+        return seconds
+
+    def write(self, value: Any) -> str:
+        """In the largest unit in which it is at least 1."""
+        unit, size = next((step for step in _TIMES if value >= step[1]), _TIMES[-1])
+        return f"{value / size:.12g}{unit}"
+
+
+@dataclass(frozen=True, slots=True)
+class Rounds(Value):
+    """``3`` (at least), ``3..8`` (at least and at most) or ``3..`` as ``(minimum, maximum or None)``."""
+
+    metavar: str = "MIN[..MAX]"
+
+    def parse(self, text: str) -> tuple[int, int | None]:
+        """Turn the text into a minimum and perhaps a maximum."""
+        match = _ROUNDS.fullmatch(text.strip())
+        if match is None:
+            raise ValueError(f"expected MIN or MIN..MAX such as 3 or 3..8, found {text!r}")
+        least, most = int(match[1]), int(match[2]) if match[2] else None
+        if least < 1 or (most is not None and most < least):
+            raise ValueError(f"expected 1 <= MIN <= MAX, found {text!r}")
+        return least, most
+
+    def write(self, value: Any) -> str:
+        """``3`` or ``3..8``."""
+        least, most = value
+        return f"{least}" if most is None else f"{least}..{most}"
+
+
+@dataclass(frozen=True, slots=True)
+class Place(Value):
+    """A path; ``is_file`` and ``is_folder`` say what may be there."""
+
+    metavar: str = "PATH"
+    is_file: bool = True
+    is_folder: bool = True
+
+    def gathered(self, parsed: Any) -> Path:
+        """The path."""
+        return Path(parsed)
+
+    def taken(self, value: Any) -> Any:
+        """Text, too."""
+        return Path(value) if isinstance(value, str) else value
+
+    def to_json(self, value: Any) -> str:
+        """The absolute path."""
+        return str(value.absolute())
+
+    def from_json(self, value: Any) -> Path:
+        """The path."""
+        return Path(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Flag(Value):
+    """Something that is so where the flag stands: the option is then ``stands_for``."""
+
+    metavar: str = ""
+    stands_for: bool = True
+
+    def gathered(self, parsed: Any) -> bool:  # noqa: ARG002
+        """What the flag stands for."""
+        return self.stands_for
+
+    def words(self, flag: str, value: Any) -> list[str]:
+        """The flag, where it stands for that."""
+        return [flag] if value is self.stands_for else []
+
+
+@dataclass(frozen=True, slots=True)
+class Percents(Percent):
+    """Percentages, each typed with a flag of its own."""
+
+    is_repeated: bool = True
+
+    def gathered(self, parsed: Any) -> tuple[float, ...]:
+        """All of them."""
+        return tuple(parsed)
+
+    def taken(self, value: Any) -> Any:
+        """Any sequence."""
+        return tuple(map(float, value))
+
+    def to_json(self, value: Any) -> list[float]:
+        """A list."""
+        return list(value)
+
+    def from_json(self, value: Any) -> tuple[float, ...]:
+        """All of them."""
+        return tuple(value)
+
+    def words(self, flag: str, value: Any) -> list[str]:
+        """A flag for each."""
+        return [word for share in value for word in (flag, self.write(share))]
+
+
+@dataclass(frozen=True, slots=True)
+class Factors(Value):
+    """Factors and their levels, ``threads=1,4``, each typed with a flag of its own; every fault is told at once."""
+
+    metavar: str = "F=L1,L2"
+    is_repeated: bool = True
+
+    def gathered(self, parsed: Any) -> dict[str, tuple[Level, ...]]:
+        """The levels of each factor, in the order typed."""
+        return parse_vary(parsed)
+
+    def taken(self, value: Any) -> dict[str, tuple[Level, ...]]:
+        """Any sequences of levels."""
+        return {factor: tuple(levels) for factor, levels in value.items()}
+
+    def to_json(self, value: Any) -> dict[str, list[Level]]:
+        """Lists of levels."""
+        return {factor: list(levels) for factor, levels in value.items()}
+
+    def from_json(self, value: Any) -> dict[str, tuple[Level, ...]]:
+        """The levels of each factor."""
+        return self.taken(value)
+
+    def words(self, flag: str, value: Mapping[str, Any]) -> list[str]:
+        """A flag for each factor."""
+        written = (f"{factor}={','.join(self._level(factor, level) for level in value[factor])}" for factor in value)
+        return [word for text in written for word in (flag, text)]
+
+    def _level(self, factor: str, level: object) -> str:
+        return Percent().write(level) if factor in SHARE_FACTORS else str(level)
