@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import Path
 
 import click
 
@@ -47,7 +48,7 @@ def _type(value: Value) -> click.ParamType[object]:
         case Choice():
             return click.Choice(value.names)
         case Place():
-            return click.Path(file_okay=value.is_file, dir_okay=value.is_folder)
+            return click.Path(file_okay=value.is_file, dir_okay=value.is_folder, path_type=Path)
         case Number() if type(value) is Number:
             return click.FloatRange(min=0, min_open=True)
         case _:

@@ -104,7 +104,7 @@ def parse_vary(items: Iterable[str]) -> dict[str, tuple[Level, ...]]:
         name, _, text = (part.strip() for part in item.partition("="))
         name = name.replace("-", "_")
         if not name or not all(part.strip() for part in text.split(",")):
-            faults.append(UsageError(f"expected FACTOR=LEVEL,LEVEL such as threads=1,4, found {item!r}"))
+            faults.append(UsageError(f"--vary {item}: expected FACTOR=LEVEL,LEVEL such as threads=1,4"))
         elif name in varied:
             faults.append(UsageError(f"{name}: given twice; write all its levels in one --vary {name}=…"))
         else:

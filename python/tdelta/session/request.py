@@ -573,7 +573,7 @@ class DecisionOptions:
         Metric,
         Option(
             "--metric",
-            Choice("NAME", names=tuple(Metric), make=Metric),
+            Choice("NAME", names=tuple(metric.value for metric in Metric), make=Metric),
             f"Cost that decides: {', '.join(Metric)}.",
             Metric.RESPONSE_TIME,
         ),

@@ -236,10 +236,6 @@ class Place(Value):
     is_file: bool = True
     is_folder: bool = True
 
-    def gathered(self, parsed: Any) -> Path:
-        """The path."""
-        return Path(parsed)
-
     def taken(self, value: Any) -> Any:
         """Text, too."""
         return Path(value) if isinstance(value, str) else value

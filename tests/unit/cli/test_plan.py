@@ -86,7 +86,7 @@ def test_options_of_a_run_reach_the_pilot_and_say_what_is_given(session: FakePro
     assert request.decision.max_seconds == RunRequest().decision.max_seconds, (
         "--max-time is the planned run's, not the pilot's"
     )
-    assert given == {"threads", "blocks_per_round", "size_bytes", "varied"}
+    assert given == {"threads", "blocks_per_round", "size_bytes", "vary"}
 
 
 def test_a_study_by_its_name_is_piloted(session: FakeProspecting) -> None:

@@ -83,8 +83,25 @@ def test_vary_reports_every_fault_of_every_item_at_once():
         parse_vary(["chiper=aes-256", "threads=0,2,2,x", "cache", "threads=3"])
     told = str(fault.value)
     assert told.startswith("--vary: 6 faults\n")
-    for part in ("'chiper'", "threads=0:", "threads=2: this level is already", "threads=x:", "cache=:", "given twice"):
+    for part in (
+        "'chiper'",
+        "threads=0:",
+        "threads=2: this level is already",
+        "threads=x:",
+        "cache: expected FACTOR",
+        "given twice",
+    ):
         assert part in told
+
+
+@pytest.mark.parametrize("text", ["threads", "=1,2", "threads=", "threads=1,,2"])
+def test_what_is_no_list_of_levels_is_refused_as_it_was_typed(text: str):
+    with pytest.raises(UsageError, match=f"--vary {text}: expected FACTOR=LEVEL,LEVEL"):
+        parse_vary([text])
+
+
+def test_a_page_size_may_have_a_unit_and_a_factor_be_typed_as_its_option():
+    assert parse_vary(["page-size=4096,16KiB"]) == {"page_size": (4096, 16384)}
 
 
 def test_two_spellings_of_one_level_are_one_level_given_twice():

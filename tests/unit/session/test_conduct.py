@@ -350,7 +350,8 @@ def test_a_run_that_died_after_its_last_round_is_resumed_without_another(sitting
 
 def test_a_check_that_failed_before_the_interruption_stays_failed(sitting: Sitting) -> None:
     differing = sitting.scripted(
-        rows=rows_that_differ(from_trial=1), before_trial=press_ctrl_c(at_stream=sitting.request().blocks_per_round)
+        rows=rows_that_differ(from_trial=1),
+        before_trial=press_ctrl_c(at_stream=sitting.request().design.blocks_per_round),
     )
     differing.conduct()
     result = Sitting(sitting.base).resume()

@@ -90,7 +90,7 @@ def test_what_the_scope_covers_is_what_the_search_looks_for() -> None:
         ({"encrypted_dir": Path("/srv")}, "--encrypted-dir"),
         ({"vary": {"cipher": ("aes-256",), "page_size": (4096,)}}, "--vary page_size"),
         ({"scope": "+undo"}, "scope +undo: MariaDB has none, data, +log"),
-        ({"discard_seconds": 0.25}, "expected less than a trial"),
+        ({"discard_seconds": 2.0}, "expected less than a trial"),
         ({"load_operations": "done ([0-9]+)"}, "expected --load with it"),
         ({"load": "true", "rate": 10.0}, "--rate: of tdelta's own loop only"),
         ({"load": "true", "vary": {"cipher": ("aes-256",), "at": (0.5,)}}, "--vary at: of tdelta's own loop only"),
