@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import resource
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -74,7 +73,7 @@ def test_each_connection_takes_memory_and_is_an_open_file() -> None:
 
 def test_more_connections_than_open_files_are_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(resource, "getrlimit", lambda _: (256, 1024))
-    request = replace(made(threads=64).request, directory=tmp_path / "twins", store=tmp_path / "runs.sqlite")
+    request = made(threads=64).request.replace(directory=tmp_path / "twins", store=tmp_path / "runs.sqlite")
     with pytest.raises(EnvironmentFault, match=r"1,072 open files.*found 1,024: raise the hard limit.*--threads"):
         conduct(request, lambda _: None)
     assert not (tmp_path / "twins").exists()

@@ -20,7 +20,7 @@ ASKED = Asked(effects=(0.05,), ropes=(0.02,), simulated=20)
 
 
 def pilot(sitting: Sitting, seconds: float = 60.0, given: frozenset[str] = frozenset(), **options: Any) -> Prospect:
-    request = dataclasses.replace(sitting.request(**options), min_rounds=3, max_rounds=None, blocks_per_round=6)
+    request = sitting.request(**options).replace(min_rounds=3, max_rounds=None, blocks_per_round=6)
     return from_pilot(
         request, ASKED, sitting.events.append, seconds, given=given, make_twins=sitting.twins, now=sitting.twins.clock
     )
