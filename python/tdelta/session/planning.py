@@ -396,12 +396,9 @@ def _check_taken(request: RunRequest, vary: Mapping[str, tuple[Level, ...]], cho
         if takes is not None and takes not in chosen.takes:
             wrong.setdefault(takes, []).append(typed)
     if wrong:
-        raise UsageError(
-            "\n".join(
-                f"{', '.join(typed)}: {takes.value} only, not for {chosen.product}; leave it out"
-                for takes, typed in wrong.items()
-            )
-        )
+        taker = f"by {chosen.product}" if request.tested.baseline is None else "on servers of your own"
+        told = (f"{', '.join(typed)}: not supported {taker}, only {takes.value}" for takes, typed in wrong.items())
+        raise UsageError("\n".join(f"{line}; leave it out" for line in told))
 
 
 def _check_cipher(request: RunRequest, chosen: Family, cipher: str) -> None:

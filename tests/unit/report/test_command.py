@@ -75,7 +75,7 @@ def test_a_following_command_names_the_store_only_if_one_was_named() -> None:
 def test_a_command_for_a_new_run_has_the_options_and_no_seed() -> None:
     options = {"engine": "sqlite", "min_rounds": 14, "max_rounds": 14, "max_seconds": 120.0, "seed": 5}
     options["bb_twin"] = None
-    assert run_command(options) == "tdelta run --max-time 2m --rounds 14..14"
+    assert run_command(options) == "tdelta run --rounds 14..14 --max-time 2m"
 
 
 def test_a_run_without_a_bb_twin_is_repeated_without_one_also_if_it_is_older_than_these() -> None:

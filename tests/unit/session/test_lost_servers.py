@@ -86,7 +86,7 @@ def test_a_loss_that_there_is_no_time_to_make_up_for_is_told_where_nothing_else_
 
     sitting = served(tmp_path, before_trial=before_trial)
     with pytest.raises(ServerLost, match="died while it was at work"):
-        sitting.conduct(**OPTIONS, max_seconds=60.0)
+        sitting.conduct(**OPTIONS, trial_seconds=0.25, max_seconds=60.0)
     assert sitting.status() is RunStatus.FAILED
 
 

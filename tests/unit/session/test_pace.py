@@ -148,7 +148,7 @@ def test_a_search_that_there_is_no_time_for_is_left_out_and_said(
             twin._twins.clock.advance(13.0)
 
     sitting = served(tmp_path, before_trial=slow_blocks)
-    result = sitting.conduct(**OPTIONS, min_rounds=1, max_rounds=1, max_seconds=60.0)
+    result = sitting.conduct(**OPTIONS, trial_seconds=0.25, min_rounds=1, max_rounds=1, max_seconds=60.0)
     assert sitting.twins.clock() <= 66.0
     assert "NOT searched" in check(result, NO_MARKER).detail
 

@@ -9,6 +9,7 @@ import pytest
 
 from tdelta.errors import StorageFault, TdeltaError
 from tdelta.records import Condition, Role
+from tdelta.session import RunRequest
 from tdelta.session.collectors.unit_costs import MOST_ROUNDS, UnitCosts
 from tdelta.session.state import RunState
 
@@ -36,7 +37,7 @@ def unit_costs(engine: str, state: RunState) -> UnitCosts:
         return SimpleNamespace(cipher=of.level("cipher"), aes_instructions="on")
 
     family = SimpleNamespace(page_size=lambda _settings: None)
-    plan: Any = SimpleNamespace(request=SimpleNamespace(engine=engine), family=family, twin_settings=settings)
+    plan: Any = SimpleNamespace(request=RunRequest(engine=engine), family=family, twin_settings=settings)
     context: Any = SimpleNamespace(plan=plan, state=state)
     return UnitCosts(context)
 

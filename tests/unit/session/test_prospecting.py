@@ -117,7 +117,7 @@ def test_a_pilot_that_is_ended_says_how_to_plan_from_what_it_measured(sitting: S
         if sum(isinstance(e, RunPlanned) for e in sitting.events) == 2:
             raise KeyboardInterrupt
 
-    request = sitting.request.replace(max_rounds=None, blocks_per_round=6)
+    request = sitting.request().replace(max_rounds=None, blocks_per_round=6)
     with pytest.raises(KeyboardInterrupt) as ended:
         from_pilot(request, ASKED, end_the_second, 60.0, make_twins=sitting.twins, now=sitting.twins.clock)
     measured = next(event.settings.run_id for event in sitting.events if isinstance(event, RunPlanned))

@@ -44,7 +44,7 @@ def test_the_first_lines_answer() -> None:
 
 
 def test_the_command_to_go_on_with_has_the_rounds_that_were_advised() -> None:
-    assert "  tdelta run --max-time 2m --rope 1% --rounds 11..11\n" in plan_text(whole(), 100)
+    assert "  tdelta run --rounds 11..11 --max-time 2m --rope 1%\n" in plan_text(whole(), 100)
     assert "tdelta run" not in plan_text(hopeless(), 100)
 
 

@@ -1,0 +1,86 @@
+"""An option is one declaration: a package with one line more has a flag, a default, a refusal, JSON and a command."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import tdelta
+
+PACKAGE = Path(tdelta.__file__).parent
+DECLARED = """    colour: Annotated[str, Option("--colour", Value("NAME"), "Colour of pages.", "blue", takes=Takes.LIBRARY)]
+"""
+BEFORE = "    page_size: Annotated["
+SCRIPT = """
+import json
+from click.testing import CliRunner
+from tdelta.cli.main import cli
+from tdelta.errors import UsageError
+from tdelta.report.command import run_command
+from tdelta.session import RunRequest, plan
+
+asked = RunRequest(colour="red")
+stored = asked.to_json()
+older = {name: value for name, value in stored.items() if name != "colour"}
+try:
+    plan(RunRequest(engine="duckdb", colour="red"), "r")
+    refused = ""
+except UsageError as fault:
+    refused = str(fault)
+print(json.dumps({
+    "help": CliRunner().invoke(cli, ["run", "--help"]).output,
+    "plan_help": CliRunner().invoke(cli, ["plan", "--help"]).output,
+    "calibrate_help": CliRunner().invoke(cli, ["calibrate", "--help"]).output,
+    "value": asked.twins.colour,
+    "again": RunRequest.from_json(json.loads(json.dumps(stored))) == asked,
+    "older": RunRequest.from_json(older).twins.colour,
+    "command": run_command(stored),
+    "usual_command": run_command(RunRequest().to_json()),
+    "refused": refused,
+}))
+"""
+
+
+@pytest.fixture(scope="module")
+def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The package, but for one more line in one file."""
+    root = tmp_path_factory.mktemp("toy")
+    (root / "tdelta" / "session").mkdir(parents=True)
+    for child in (*PACKAGE.iterdir(), *(PACKAGE / "session").iterdir()):
+        place = root / "tdelta" / child.relative_to(PACKAGE)
+        if child.name not in ("session", "request.py", "__pycache__"):
+            place.symlink_to(child)
+    text = (PACKAGE / "session" / "request.py").read_text(encoding="utf-8")
+    assert text.count(BEFORE) == 1
+    request = root / "tdelta" / "session" / "request.py"
+    request.write_text(text.replace(BEFORE, DECLARED + BEFORE), encoding="utf-8")
+    return root
+
+
+def run(package: Path, *words: str) -> str:
+    environment = {**os.environ, "PYTHONPATH": str(package), "COLUMNS": "120"}
+    done = subprocess.run([sys.executable, *words], env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_an_option_is_one_declaration(package: Path) -> None:
+    found = json.loads(run(package, "-c", SCRIPT))
+    assert "--colour NAME" in found["help"]
+    assert "Colour of pages.  [blue]" in found["help"]
+    assert "--colour" in found["plan_help"]
+    assert "--colour" not in found["calibrate_help"], "it decides nothing of a trial"
+    assert (found["value"], found["again"], found["older"]) == ("red", True, "blue")
+    assert found["command"].startswith("tdelta run --colour red")
+    assert "--colour" not in found["usual_command"]
+    assert found["refused"] == "--colour: not supported by DuckDB, only for SQLite; leave it out"
+
+
+def test_an_option_that_is_typed_reaches_the_plan(package: Path) -> None:
+    text = run(package, "-m", "tdelta", "run", "--colour", "green", "--dry-run", "--json")
+    assert json.loads(text)["conditions"]
