@@ -13,8 +13,8 @@ import pytest
 import tdelta
 
 PACKAGE = Path(tdelta.__file__).parent
-DECLARED = """    colour: Annotated[str, Option("--colour", Value("NAME"), "Colour of pages.", "blue", takes=Takes.LIBRARY)]
-"""
+OPTION = 'Option("--colour", Value("NAME"), "Colour of pages.", "blue", takes=Takes.LIBRARY)'
+DECLARED = f"    colour: Annotated[str, {OPTION}]\n"
 BEFORE = "    page_size: Annotated["
 SCRIPT = """
 import json
