@@ -118,7 +118,7 @@ class Tdelta:
     def run(self, stream: int, operations: int) -> Run:
         """Run so many transactions."""
         orders = {"seed": SEED, "stream": stream, "operations": operations, "first_op": 1, "deadline_ns": 600 * 10**9}
-        report = json.loads(self._twin.trial(json.dumps(orders))[0])
+        report = self._twin.trial(json.dumps(orders))
         outcome, extra = report["outcome"], report["extra"]
         if outcome["errors"]:
             sys.exit(f"tdelta: {outcome['first_error']}")

@@ -62,7 +62,7 @@ def pgbench_run(server: PrivateServer, threads: int, operations: int) -> dict[st
 def tdelta_run(twin: _native.ServerTwin, stream: int, operations: int) -> dict[str, float]:
     """The same of the load loop."""
     orders = {"seed": SEED, "stream": stream, "operations": operations, "first_op": 1, "deadline_ns": 600_000_000_000}
-    report = json.loads(twin.trial(json.dumps(orders))[0])
+    report = twin.trial(json.dumps(orders))
     outcome, extra = report["outcome"], report["extra"]
     assert outcome["operations"] == outcome["rows"] == operations, outcome
     cpu = extra["client_cpu_user_seconds"] + extra["client_cpu_system_seconds"]

@@ -63,8 +63,8 @@ def noop_ns(rows: dict[str, int], operations: int, runs: int) -> list[float]:
     """Ns an operation of the loop on a client that does nothing, one figure a run."""
     costs = []
     for run in range(runs):
-        report, _ = _native.loop_cost(*mix(rows), trial(run, operations))
-        costs.append(json.loads(report)["outcome"]["elapsed_ns"] / operations)
+        report = _native.loop_cost(*mix(rows), trial(run, operations))
+        costs.append(report["outcome"]["elapsed_ns"] / operations)
     return costs
 
 
@@ -78,8 +78,7 @@ def paired(twin: _native.SqliteTwin, bare: _native.BarePointSelects, rows: int, 
             if which == "bare":
                 elapsed[which] = bare.run(pair, rows, operations)
             else:
-                report, _ = twin.trial(trial(pair, operations))
-                elapsed[which] = json.loads(report)["outcome"]["elapsed_ns"]
+                elapsed[which] = twin.trial(trial(pair, operations))["outcome"]["elapsed_ns"]
         ratios.append((math.log(elapsed["bare"] / elapsed["tdelta"]), elapsed["bare"] / operations))
     return ratios[3:]
 

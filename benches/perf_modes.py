@@ -79,7 +79,7 @@ class Scans:
     def _operation(self) -> None:
         self._stream += 1
         orders = {"seed": SEED, "stream": self._stream, "operations": 1, "first_op": 1, "deadline_ns": 600 * 10**9}
-        outcome = json.loads(self._twin.trial(json.dumps(orders))[0])["outcome"]
+        outcome = self._twin.trial(json.dumps(orders))["outcome"]
         if outcome["errors"]:
             sys.exit(f"the scan failed: {outcome['first_error']}")
 

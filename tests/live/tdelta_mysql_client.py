@@ -236,8 +236,7 @@ def orders(operations: int, **changes: Any) -> str:
 
 def run(twin: _native.ServerTwin, text: str, operations: int, **changes: Any) -> dict[str, Any]:
     twin.prepare(script(text), "{}")
-    report: dict[str, Any] = json.loads(twin.trial(orders(operations, **changes))[0])
-    return report
+    return twin.trial(orders(operations, **changes))
 
 
 def refusal(options: str) -> tuple[str, str]:
@@ -301,9 +300,7 @@ class MysqlClient:
         with server.twin() as twin:
             renewed(twin)
             twin.load(json.dumps(EVERY_LAW), SEED, threads, SCHEMA, INDEXES)
-            assert json.loads(twin.checksums(COLUMNS)) == json.loads(
-                _native.plan_checksums(json.dumps(EVERY_LAW), SEED, 2)
-            )
+            assert twin.checksums(COLUMNS) == _native.plan_checksums(json.dumps(EVERY_LAW), SEED, 2)
             assert "by_parent" in twin.rows("SHOW CREATE TABLE `every law`")[1][0][1]  # type: ignore[operator]
 
     def test_a_server_that_takes_no_files_is_loaded_by_statements(self, server: Server) -> None:
@@ -314,9 +311,7 @@ class MysqlClient:
                 twin.load(json.dumps(EVERY_LAW), SEED, 2, SCHEMA, INDEXES)
             finally:
                 twin.run("SET GLOBAL local_infile=1")
-            assert json.loads(twin.checksums(COLUMNS)) == json.loads(
-                _native.plan_checksums(json.dumps(EVERY_LAW), SEED, 2)
-            )
+            assert twin.checksums(COLUMNS) == _native.plan_checksums(json.dumps(EVERY_LAW), SEED, 2)
 
     def test_a_row_that_the_server_would_change_is_a_fault_of_the_load(self, server: Server) -> None:
         narrow = SCHEMA[1].replace("noise VARCHAR(60)", "noise VARCHAR(3)")
@@ -554,8 +549,8 @@ class MysqlClient:
         with server.twin() as twin:
             twin.observe(json.dumps({"watch": [server.pid], **settle}))
             twin.prepare(script("SELECT :op;\n"), "{}")
-            with_it = json.loads(twin.trial(orders(2))[0])
-            without = json.loads(twin.trial(orders(2), None, False)[0])
+            with_it = twin.trial(orders(2))
+            without = twin.trial(orders(2), None, False)
         assert with_it["outcome"]["cpu_user_seconds"] > 0.05 > without["outcome"]["cpu_user_seconds"]
         assert with_it["extra"]["checkpoint_ns"] > 0 == without["extra"]["checkpoint_ns"]
 
@@ -574,7 +569,7 @@ class MysqlClient:
             killer = threading.Timer(0.5, doomed.kill)
             killer.start()
             try:
-                report = json.loads(twin.trial(orders(1_000_000))[0])
+                report = twin.trial(orders(1_000_000))
             finally:
                 killer.join()
             outcome = report["outcome"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import tempfile
 from pathlib import Path
 
@@ -33,7 +32,7 @@ def test_files_are_searched_alike_by_any_number_of_threads(
         paths = [Path(folder, str(number)) for number in range(len(contents))]
         for path, content in zip(paths, contents, strict=True):
             path.write_bytes(content)
-        found = json.loads(_native.search_files(paths, needles, threads))
+        found = _native.search_files(paths, needles, threads)
     for one, content in zip(found, contents, strict=True):
         all_places = [places(content, needle) for needle in needles]
         assert one["matches"] == [len(where) for where in all_places]

@@ -47,6 +47,30 @@ pub trait Client: Send {
     /// Leaves any open transaction, without failing.
     fn abandon(&mut self);
 
+    /// Makes sure that nothing of the database is in any cache. The loop calls it between operations of a cold trial, and
+    /// leaves out what it takes.
+    ///
+    /// # Errors
+    /// What the engine or the system said; or that this client cannot.
+    fn cool(&mut self) -> Result<(), ClientError> {
+        let message = "this client cannot make caches cold between operations".into();
+        Err(ClientError { kind: "value".into(), message, retryable: false })
+    }
+
+    /// Whether the engine does its statements in other threads of this process, too. They are then long enough to read
+    /// clocks around each, and where one connection is at work their CPU time is the process's.
+    fn is_spread(&self) -> bool {
+        false
+    }
+
+    /// Does a connection's part of a trial on a thread that the loop made for it and that ends with it.
+    fn attend<R: Send>(&mut self, part: impl FnOnce(&mut Self) -> R + Send) -> R
+    where
+        Self: Sized,
+    {
+        part(self)
+    }
+
     /// The engine's own counters since the last call, by name.
     fn take_counters(&mut self) -> BTreeMap<String, i64>;
 }

@@ -158,3 +158,58 @@ impl Rng {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_same_item_draws_the_same_and_another_item_does_not() {
+        let drawn = |index| {
+            let mut rng = Rng::new(1, 2, index);
+            [(); 8].map(|()| rng.bits())
+        };
+        assert_eq!(drawn(3), drawn(3));
+        assert_ne!(drawn(3), drawn(4));
+    }
+
+    #[test]
+    fn a_permutation_is_one() {
+        for size in [1, 2, 3, 10, 100, 1000] {
+            let mut all: Vec<u64> = (0..size).map(|index| permute(index, size)).collect();
+            all.sort_unstable();
+            assert_eq!(all, (0..size).collect::<Vec<_>>());
+            assert_eq!(permute(size + 1, size), permute(1 % size, size));
+        }
+    }
+
+    #[test]
+    fn integers_are_within_their_range_whatever_their_law() {
+        for seed in 0..300 {
+            let mut rng = Rng::new(seed, 0, 0);
+            assert!((1..=50).contains(&rng.zipfian(1, 50, 1.001)), "an exponent near one does not overflow");
+            for high in [1, 2, 9_999] {
+                let drawn = [rng.gaussian(1, high, 2.5), rng.exponential(1, high, 3.0), rng.zipfian(1, high, 1.1)];
+                assert!(drawn.iter().all(|value| (1..=high).contains(value)), "{drawn:?} of {high}");
+            }
+            assert!((-5..=i64::MAX - 7).contains(&rng.between(-5, i64::MAX - 7)));
+        }
+    }
+
+    #[test]
+    fn the_first_rank_is_the_most_frequent() {
+        let mut rng = Rng::new(5, 0, 0);
+        let mut counts = [0; 101];
+        (0..2000).for_each(|_| counts[rng.zipfian(1, 100, 1.2) as usize] += 1);
+        assert!(counts[1] > counts[2] && counts[2] > counts[50]);
+    }
+
+    #[test]
+    fn a_text_is_as_long_as_asked_and_of_letters_and_digits() {
+        for length in [0, 1, 7, 8, 9, 40] {
+            let text = Rng::new(3, 0, 0).text(length);
+            assert_eq!(text.len(), length);
+            assert!(text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit()));
+        }
+    }
+}

@@ -2,8 +2,8 @@
 //!
 //! `draw` makes every random number from the run's seed; `data` makes the rows; `script` reads transaction scripts;
 //! `baton` lets processes take turns; `pace` says when an operation is due; `latency` keeps the histograms; `process`
-//! reads clocks and the kernel's accounts; `load` is the loop that ties them together over a [`client::Client`].
-//! `scan` reads files for what they give away.
+//! reads clocks and the kernel's accounts; `load` is the loop that ties them together over a [`client::Client`];
+//! `twin` is what every engine does beside it. `scan` reads files for what they give away.
 
 pub mod baton;
 pub mod client;
@@ -16,4 +16,5 @@ pub mod process;
 pub mod scan;
 pub mod script;
 pub mod trace;
+pub mod twin;
 pub mod value;

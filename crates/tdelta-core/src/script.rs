@@ -863,6 +863,14 @@ mod tests {
         assert_eq!(evaluate("1 < 2 and not 3 = 4"), Ok(Value::Int(1)));
         assert_eq!(evaluate("max(1, 7, 3) + min(2, 5)"), Ok(Value::Int(9)));
         assert_eq!(evaluate("double(7) / 2"), Ok(Value::Real(3.5)));
+        for (text, value) in
+            [("-7 / 2", -3), ("7 / -2", -3), ("-7 % 2", -1), ("0 or 0", 0), ("int(3.9)", 3), ("abs(-4)", 4)]
+        {
+            assert_eq!(evaluate(text), Ok(Value::Int(value)), "{text}");
+        }
+        assert_eq!(evaluate("9223372036854775807 + 1"), Ok(Value::Int(i64::MIN)));
+        assert_eq!(evaluate("5.5 % 2"), Ok(Value::Real(1.5)));
+        assert_eq!((evaluate("1 <> 2"), evaluate("2 >= 2.0")), (Ok(Value::Int(1)), Ok(Value::Int(1))));
     }
 
     #[test]

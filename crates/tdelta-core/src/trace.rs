@@ -117,6 +117,10 @@ impl<C: Client, M: Meter<C>> Client for Traced<'_, C, M> {
         self.client.abandon();
     }
 
+    fn is_spread(&self) -> bool {
+        self.client.is_spread()
+    }
+
     fn take_counters(&mut self) -> BTreeMap<String, i64> {
         self.client.take_counters()
     }
@@ -126,7 +130,6 @@ impl<C: Client, M: Meter<C>> Client for Traced<'_, C, M> {
 mod tests {
     use super::*;
     use crate::client::Noop;
-    use crate::latency::Histograms;
     use crate::load::{Loop, Mix, Transaction, Trial};
     use std::sync::atomic::AtomicBool;
 
@@ -159,13 +162,11 @@ mod tests {
             "seed": 1, "stream": 1, "operations": 10, "first_op": 1, "deadline_ns": 60_000_000_000_u64,
         }))
         .unwrap();
-        let mut noop = Noop::default();
-        noop.prepare(&mix.programs).unwrap();
-        let mut traced = Loop::new([Traced::new(&mut noop, Steps(0))]);
-        let histograms = Histograms::new(mix.span_count());
-        let outcome = traced.run(&mix, &trial, None, &histograms, &AtomicBool::new(false)).unwrap();
+        let mut one = Loop::new([Noop::default()]);
+        one.keep(mix);
+        let (outcome, costs) = one.trace(Steps(0), &trial, &AtomicBool::new(false)).unwrap();
         assert_eq!(outcome.operations, 10);
-        let costs = traced.first().costs(&mix.programs);
+        assert!(one.run(&trial, None, &AtomicBool::new(false)).is_ok(), "it is as ready as before");
         let of = |name: &str| (costs[name].calls, costs[name].cpu_ns, costs[name].counters.clone());
         assert_eq!(of("work/1"), (10, 10_000, [("pages".to_owned(), 30)].into()));
         assert_eq!(of("work/2"), (5, 5_000, [("pages".to_owned(), 15)].into()));

@@ -1,6 +1,6 @@
 //! `tdelta floor`: a plan comes in, the batches of a pass go out. The GIL is released while pages are timed.
 
-use crate::{dump, parse, NativeError, STOP};
+use crate::{parse, values, NativeError, STOP};
 use pyo3::prelude::*;
 use tdelta_floor::copying::copies_ns;
 use tdelta_floor::meter::{Meter, Plan};
@@ -26,16 +26,16 @@ impl PyFloorMeter {
     }
 
     /// Which library is measured, and what it sees of the CPU.
-    fn facts(&self) -> PyResult<String> {
+    fn facts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let library = self.meter.library();
-        dump(&serde_json::json!({ "version": library.version(), "cpu": library.cpu() }))
+        values::value(py, &serde_json::json!({ "version": library.version(), "cpu": library.cpu() }))
     }
 
     /// One batch of every cell; fewer after `request_stop`.
-    fn run_pass(&mut self, py: Python<'_>, index: u64) -> PyResult<String> {
+    fn run_pass<'py>(&mut self, py: Python<'py>, index: u64) -> PyResult<Bound<'py, PyAny>> {
         let meter = &mut self.meter;
         let batches = py.detach(|| meter.pass(index, &STOP)).map_err(refused)?;
-        dump(&batches)
+        values::value(py, &batches)
     }
 }
 

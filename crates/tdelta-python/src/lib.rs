@@ -1,12 +1,16 @@
-//! The border between Python and Rust: plans come in as JSON, times and counters go out as JSON and bytes. There is no
-//! call for each operation; the GIL is released for as long as a trial, a load or a checksum takes.
+//! The border between Python and Rust: plans come in as JSON, times and counters go out as values of Python's. There is no
+//! call for each operation, except of clients that are Python's own (`dbapi`); the GIL is released for as long as a trial, a
+//! load or a checksum takes.
 //!
 //! The same shared object is a Python module (`tdelta._native`) and a SQLite extension (`sqlite3_tdelta_init`).
 
+mod dbapi;
 mod exposure;
+mod floor;
 mod rows;
 mod scan;
-mod server;
+mod twin;
+mod values;
 
 use pyo3::create_exception;
 use pyo3::exceptions::{PyException, PyValueError};
@@ -20,13 +24,11 @@ use std::os::raw::{c_char, c_int};
 use std::sync::atomic::{AtomicBool, Ordering};
 use tdelta_core::client::{ClientError, Noop};
 use tdelta_core::data::{Plan, TableChecksum};
-use tdelta_core::latency::{encode, merge, tally, Histograms};
-use tdelta_core::load::{Constant, Loop, Mix, Outcome, Transaction, Trial, Turns};
-use tdelta_core::process::{cpu_seconds, monotonic_ns, thread_delay_ns, Tree, Usage, Watch};
+use tdelta_core::latency::{encode, merge, tally};
+use tdelta_core::load::{Constant, Loop, Mix, Transaction, Trial};
+use tdelta_core::process::{monotonic_ns, Tree, Usage, Watch};
 use tdelta_sqlite::bare::PointSelects;
-use tdelta_sqlite::{initialise, is_initialised, Options, Twin};
-
-mod floor;
+use tdelta_sqlite::{initialise, is_initialised, Options};
 
 create_exception!(_native, NativeError, PyException, "What a database or a plan answered: (kind, message).");
 
@@ -59,166 +61,10 @@ fn parse<'a, T: Deserialize<'a>>(what: &str, json: &'a str) -> PyResult<T> {
     })
 }
 
-fn dump(value: &impl serde::Serialize) -> PyResult<String> {
-    serde_json::to_string(value).map_err(|error| PyValueError::new_err(error.to_string()))
-}
-
 fn mix_of(transactions: &str, constants: &str) -> PyResult<Mix> {
     let transactions: Vec<Transaction> = parse("transactions", transactions)?;
     let constants: BTreeMap<String, Constant> = parse("constants", constants)?;
     Mix::new(&transactions, &constants).map_err(PyValueError::new_err)
-}
-
-fn checksums_json(sums: &BTreeMap<String, TableChecksum>) -> PyResult<String> {
-    let plain: BTreeMap<_, _> =
-        sums.iter().map(|(table, s)| (table, (s.rows, format!("{:016x}{:016x}", s.sum, s.xor)))).collect();
-    dump(&plain)
-}
-
-/// The trial's outcome with totals by span name, process usage and counters, and a payload for each histogram.
-fn report<'py>(
-    py: Python<'py>,
-    outcome: &Outcome,
-    extra: serde_json::Value,
-    mix: &Mix,
-    histograms: &Histograms,
-) -> PyResult<(String, Bound<'py, PyDict>)> {
-    let names = mix.span_names();
-    let spans: BTreeMap<_, _> =
-        names.iter().zip(&outcome.totals).map(|(name, t)| (name, (t.count, t.total_ns))).collect();
-    let document = serde_json::json!({ "outcome": outcome, "spans": spans, "extra": extra });
-    let payloads = PyDict::new(py);
-    for (span, name) in names.iter().enumerate() {
-        if outcome.totals[span].count > 0 {
-            payloads.set_item(name, PyBytes::new(py, &encode(&histograms.merged(span))))?;
-        }
-    }
-    Ok((dump(&document)?, payloads))
-}
-
-/// A twin of the SQLite family, driven through the library that loaded this module.
-#[pyclass(name = "SqliteTwin", module = "tdelta._native", unsendable)]
-struct PyTwin {
-    twin: Option<Twin>,
-}
-
-impl PyTwin {
-    fn twin(&mut self) -> PyResult<&mut Twin> {
-        self.twin.as_mut().ok_or_else(|| NativeError::new_err(("closed", "this twin is closed")))
-    }
-}
-
-#[pymethods]
-impl PyTwin {
-    #[new]
-    fn new(py: Python<'_>, options: &str, connections: usize) -> PyResult<Self> {
-        if !is_initialised() {
-            return Err(NativeError::new_err(("library", "no SQLite library has loaded this module yet")));
-        }
-        let options: Options = parse("options", options)?;
-        let twin = py.detach(|| Twin::open(&options, connections)).map_err(native)?;
-        Ok(Self { twin: Some(twin) })
-    }
-
-    /// Runs one SQL statement; its first value as text.
-    fn text(&mut self, py: Python<'_>, sql: &str) -> PyResult<String> {
-        let twin = self.twin()?;
-        py.detach(|| twin.text(sql)).map_err(native)
-    }
-
-    /// Runs one SQL statement in which `:key` stands for the key; no message of its failure holds the key.
-    fn keyed(&mut self, py: Python<'_>, sql: &str, key: &str) -> PyResult<()> {
-        let twin = self.twin()?;
-        py.detach(|| twin.keyed(sql, key)).map_err(native)
-    }
-
-    /// Sets how many bytes the pages of one schema keep back, from its next VACUUM on.
-    fn reserve(&mut self, schema: &str, reserved_bytes: u8) -> PyResult<()> {
-        self.twin()?.reserve(schema, reserved_bytes).map_err(native)
-    }
-
-    fn load(
-        &mut self,
-        py: Python<'_>,
-        plan: &str,
-        seed: u64,
-        threads: usize,
-        tables: Vec<String>,
-        indexes: Vec<String>,
-    ) -> PyResult<()> {
-        let plan = Plan::from_json(plan).map_err(PyValueError::new_err)?;
-        let twin = self.twin()?;
-        py.detach(|| twin.load(&plan, seed, threads, &tables, &indexes)).map_err(native)
-    }
-
-    fn checksums(&mut self, py: Python<'_>, tables: Vec<(String, Vec<String>)>) -> PyResult<String> {
-        let twin = self.twin()?;
-        let sums = py.detach(|| twin.checksums(&tables)).map_err(native)?;
-        checksums_json(&sums)
-    }
-
-    fn prepare(&mut self, py: Python<'_>, transactions: &str, constants: &str) -> PyResult<()> {
-        let mix = mix_of(transactions, constants)?;
-        let twin = self.twin()?;
-        py.detach(|| twin.prepare(mix)).map_err(native)
-    }
-
-    #[pyo3(signature = (trial, turns=None, checkpoint=true))]
-    fn trial<'py>(
-        &mut self,
-        py: Python<'py>,
-        trial: &str,
-        turns: Option<&str>,
-        checkpoint: bool,
-    ) -> PyResult<(String, Bound<'py, PyDict>)> {
-        let trial: Trial = parse("trial", trial)?;
-        let turns: Option<Turns> = turns.map(|json| parse("turns", json)).transpose()?;
-        let twin = self.twin()?;
-        let (outcome, extra) = py
-            .detach(|| -> Result<_, ClientError> {
-                let before = Usage::now();
-                let (mut outcome, counters) = twin.trial(&trial, turns.as_ref(), &STOP)?;
-                let files = twin.file_sizes();
-                let cpu_before = cpu_seconds();
-                let checkpoint_ns = if checkpoint { twin.checkpoint()? } else { 0 };
-                let cpu_after = cpu_seconds();
-                // What the trial left in the log is its own cost: the recorded operations' share of it.
-                let share = outcome.operations as f64 / outcome.executed_operations.max(1) as f64;
-                outcome.cpu_user_seconds += share * (cpu_after.0 - cpu_before.0);
-                outcome.cpu_system_seconds += share * (cpu_after.1 - cpu_before.1);
-                let usage = Usage::now().since(&before);
-                let extra = serde_json::json!({
-                    "usage": usage, "counters": counters, "files": files, "checkpoint_ns": checkpoint_ns,
-                });
-                Ok((outcome, extra))
-            })
-            .map_err(native)?;
-        let (mix, histograms) = twin
-            .recorded()
-            .ok_or_else(|| NativeError::new_err(("order", "a trial before its transactions are prepared")))?;
-        report(py, &outcome, extra, mix, histograms)
-    }
-
-    /// Runs one trial with every statement metered by itself; what each cost is in the report's `extra.costs`.
-    fn trace<'py>(&mut self, py: Python<'py>, trial: &str) -> PyResult<(String, Bound<'py, PyDict>)> {
-        let trial: Trial = parse("trial", trial)?;
-        let twin = self.twin()?;
-        let (outcome, costs) = py
-            .detach(|| {
-                let found = twin.trace(&trial, &STOP)?;
-                twin.checkpoint().map(|_| found)
-            })
-            .map_err(native)?;
-        let (mix, histograms) = twin
-            .recorded()
-            .ok_or_else(|| NativeError::new_err(("order", "a trace before its transactions are prepared")))?;
-        report(py, &outcome, serde_json::json!({ "costs": costs }), mix, histograms)
-    }
-
-    fn close(&mut self, py: Python<'_>) {
-        let twin = self.twin.take();
-        py.detach(move || drop(twin));
-    }
 }
 
 /// The bare loop that the load loop is measured against.
@@ -244,26 +90,20 @@ impl PyBare {
     }
 }
 
-/// Runs the mix on a client that does nothing: what is left is the loop's own cost.
+/// Runs the mix on a client that does nothing: what is left is the loop's own cost. See `values::report`.
 #[pyfunction]
-fn loop_cost<'py>(
-    py: Python<'py>,
-    transactions: &str,
-    constants: &str,
-    trial: &str,
-) -> PyResult<(String, Bound<'py, PyDict>)> {
-    let mix = mix_of(transactions, constants)?;
+fn loop_cost<'py>(py: Python<'py>, transactions: &str, constants: &str, trial: &str) -> PyResult<Bound<'py, PyDict>> {
     let trial: Trial = parse("trial", trial)?;
-    let histograms = Histograms::new(mix.span_count());
-    let outcome = py
-        .detach(|| Loop::new([Noop::default()]).run(&mix, &trial, None, &histograms, &STOP))
-        .map_err(PyValueError::new_err)?;
-    report(py, &outcome, serde_json::Value::Null, &mix, &histograms)
+    let mut noop = Loop::new([Noop::default()]);
+    noop.keep(mix_of(transactions, constants)?);
+    let outcome = py.detach(|| noop.run(&trial, None, &STOP)).map_err(native)?;
+    let recorded = noop.recorded().ok_or_else(|| NativeError::new_err(("order", "a trial of nothing")))?;
+    values::report(py, &outcome, &serde_json::Value::Null, recorded)
 }
 
 /// The checksums of the rows that a plan generates, without any database.
 #[pyfunction]
-fn plan_checksums(py: Python<'_>, plan: &str, seed: u64, threads: usize) -> PyResult<String> {
+fn plan_checksums<'py>(py: Python<'py>, plan: &str, seed: u64, threads: usize) -> PyResult<Bound<'py, PyDict>> {
     let plan = Plan::from_json(plan).map_err(PyValueError::new_err)?;
     let sums = py.detach(|| {
         let sum_of = |table: &tdelta_core::data::Table| {
@@ -276,7 +116,7 @@ fn plan_checksums(py: Python<'_>, plan: &str, seed: u64, threads: usize) -> PyRe
         };
         plan.tables.iter().map(sum_of).collect()
     });
-    checksums_json(&sums)
+    values::checksums(py, &sums)
 }
 
 /// Merges histogram payloads: (count, mean ns, largest ns, the values at the quantiles).
@@ -332,6 +172,12 @@ fn clock() -> u64 {
     monotonic_ns()
 }
 
+/// What this process used so far, by the names that measurements have.
+#[pyfunction]
+fn process_usage(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+    values::value(py, &Usage::now())
+}
+
 /// Watches whether this process, or one of some others, stands still.
 #[pyclass(name = "Watch", module = "tdelta._native")]
 struct PyWatch {
@@ -345,17 +191,11 @@ impl PyWatch {
         Self { watch: Some(Watch::begin(Some(&Tree::new(&processes)))) }
     }
 
-    /// Ends; what was seen as JSON, nothing a second time.
-    fn end(&mut self, py: Python<'_>) -> PyResult<String> {
+    /// Ends; what was seen, nothing a second time.
+    fn end<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let watch = self.watch.take();
-        dump(&py.detach(|| watch.map(Watch::end).unwrap_or_default()))
+        values::value(py, &py.detach(|| watch.map(Watch::end).unwrap_or_default()))
     }
-}
-
-/// How long the calling thread was ready to run and had no CPU so far, ns; nothing where the kernel does not tell.
-#[pyfunction]
-fn thread_run_delay_ns() -> Option<u64> {
-    thread_delay_ns()
 }
 
 /// Whether a SQLite library has loaded this module as an extension.
@@ -367,11 +207,13 @@ fn library_loaded() -> bool {
 #[pymodule]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("NativeError", module.py().get_type::<NativeError>())?;
-    module.add_class::<PyTwin>()?;
-    module.add_class::<server::PyServerTwin>()?;
+    module.add_class::<twin::PyTwin>()?;
+    module.add_class::<twin::PySqliteTwin>()?;
+    module.add_class::<twin::PyServerTwin>()?;
+    module.add_class::<dbapi::PyDbApiTwin>()?;
     module.add_class::<PyBare>()?;
     module.add_class::<PyWatch>()?;
-    module.add_function(wrap_pyfunction!(thread_run_delay_ns, module)?)?;
+    module.add_function(wrap_pyfunction!(process_usage, module)?)?;
     module.add_class::<exposure::PyExposure>()?;
     module.add_class::<floor::PyFloorMeter>()?;
     module.add_function(wrap_pyfunction!(floor::page_copies_ns, module)?)?;

@@ -1,6 +1,6 @@
-//! The Python side of the scanner: paths and byte strings in, JSON out, the GIL free but for a tick now and then.
+//! The Python side of the scanner: paths and byte strings in, counts out, the GIL free but for a tick now and then.
 
-use crate::{dump, NativeError};
+use crate::{values, NativeError};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use std::path::PathBuf;
@@ -9,18 +9,18 @@ use tdelta_core::scan::{search, statistics, Needles};
 /// The largest block of which statistics are made, bytes: a thread's buffer is 64 of them.
 const LARGEST_BLOCK_BYTES: usize = 1 << 20;
 
-/// Searches files for byte strings: a JSON list with an item for each file.
+/// Searches files for byte strings: a list with an item for each file.
 #[pyfunction]
 #[pyo3(signature = (paths, needles, threads, tick=None))]
-pub fn search_files(
-    py: Python<'_>,
+pub fn search_files<'py>(
+    py: Python<'py>,
     paths: Vec<PathBuf>,
     needles: Vec<Vec<u8>>,
     threads: usize,
     tick: Option<Py<PyAny>>,
-) -> PyResult<String> {
+) -> PyResult<Bound<'py, PyAny>> {
     let needles = Needles::new(needles).map_err(PyValueError::new_err)?;
-    dump(&watched(py, tick, |watch| search(&paths, &needles, threads, watch))?)
+    values::value(py, &watched(py, tick, |watch| search(&paths, &needles, threads, watch))?)
 }
 
 /// Counts byte strings in memory, in their order.
@@ -32,21 +32,21 @@ pub fn search_bytes(py: Python<'_>, content: &[u8], needles: Vec<Vec<u8>>) -> Py
     Ok(counts)
 }
 
-/// Tells what kind of bytes files hold: a JSON list with an item for each file.
+/// Tells what kind of bytes files hold: a list with an item for each file.
 #[pyfunction]
 #[pyo3(signature = (paths, block_bytes, threads, tick=None))]
-pub fn byte_statistics(
-    py: Python<'_>,
+pub fn byte_statistics<'py>(
+    py: Python<'py>,
     paths: Vec<PathBuf>,
     block_bytes: usize,
     threads: usize,
     tick: Option<Py<PyAny>>,
-) -> PyResult<String> {
+) -> PyResult<Bound<'py, PyAny>> {
     if !(1..=LARGEST_BLOCK_BYTES).contains(&block_bytes) {
         let expected = format!("block_bytes: expected 1 to {LARGEST_BLOCK_BYTES}, found {block_bytes}");
         return Err(PyValueError::new_err(expected));
     }
-    dump(&watched(py, tick, |watch| statistics(&paths, block_bytes, threads, watch))?)
+    values::value(py, &watched(py, tick, |watch| statistics(&paths, block_bytes, threads, watch))?)
 }
 
 /// Runs `work` without the GIL. About ten times a second signals are looked at and `tick` is told the bytes read so far;

@@ -2,7 +2,7 @@
 //!
 //! A [`Session`] is one connection that speaks a server's own protocol: blocking, without a runtime, with prepared statements
 //! and rows read out of one buffer, since what it costs is measured together with what it measures. [`open`] makes a
-//! [`Twin`] of whichever protocol the options name: its connections under load, and one more for what is asked of the server
+//! [`Served`] twin of whichever protocol the options name: its connections under load, and one more for what is asked of the server
 //! between trials.
 
 mod crew;
@@ -18,7 +18,7 @@ mod verify;
 
 pub use options::{Options, Protocol, Tls};
 pub use session::{Rows, Session};
-pub use twin::{Extra, Observed, ServerTwin, Tracing, Twin};
+pub use twin::{Extra, Observed, Served, ServerTwin, Tracing};
 
 use std::sync::Arc;
 use tdelta_core::client::ClientError;
@@ -27,7 +27,7 @@ use tdelta_core::client::ClientError;
 ///
 /// # Errors
 /// Options that lack something, or what the server says; never with the password.
-pub fn open(options: Options, connections: usize) -> Result<Box<dyn Twin>, ClientError> {
+pub fn open(options: Options, connections: usize) -> Result<Box<dyn Served>, ClientError> {
     options.check()?;
     let options = Arc::new(options);
     match options.protocol {

@@ -13,10 +13,10 @@ use std::sync::Arc;
 use std::time::Duration;
 use tdelta_core::client::ClientError;
 use tdelta_core::data::{Plan, Table, TableChecksum};
-use tdelta_core::latency::Histograms;
-use tdelta_core::load::{Loop, Mix, Outcome, Trial, Turns};
+use tdelta_core::load::{Loop, Mix, Prepared, Trial, Turns};
 use tdelta_core::process::{monotonic_ns, Delays, Stalls, Standstill, Tree, Usage, Watch};
-use tdelta_core::trace::{Cost, Meter, Reading, Traced};
+use tdelta_core::trace::{Meter, Reading};
+use tdelta_core::twin::{as_json, Measured, Metered, Tables, Twin};
 
 /// Stack of a connection's thread: two thousand of them are to fit small machines.
 const STACK_BYTES: usize = 256 << 10;
@@ -150,14 +150,8 @@ pub struct Extra {
     pub standstill: Standstill,
 }
 
-/// A twin on a server, whatever its protocol.
-pub trait Twin: Send {
-    /// The first value that a statement answers, as text; empty for NULL and no row.
-    ///
-    /// # Errors
-    /// What the server says.
-    fn text(&mut self, sql: &str) -> Result<String, ClientError>;
-
+/// What a twin on a server does beside what every twin does, whatever its protocol.
+pub trait Served: Twin {
     /// All that a statement answers.
     ///
     /// # Errors
@@ -173,53 +167,8 @@ pub trait Twin: Send {
     /// Says what trials look at from now on.
     fn observe(&mut self, observed: Observed);
 
-    /// Makes the tables, fills them with the plan's rows over `threads` connections, then builds the indexes.
-    ///
-    /// # Errors
-    /// What the server says.
-    fn load(
-        &mut self,
-        plan: &Plan,
-        seed: u64,
-        threads: usize,
-        tables: &[String],
-        indexes: &[String],
-    ) -> Result<(), ClientError>;
-
-    /// A checksum of each table that does not depend on the order of rows.
-    ///
-    /// # Errors
-    /// What the server says.
-    fn checksums(&mut self, tables: &[(String, Vec<String>)]) -> Result<BTreeMap<String, TableChecksum>, ClientError>;
-
-    /// Compiles and prepares the transactions that trials will run.
-    ///
-    /// # Errors
-    /// A script fault or a statement that the server does not take.
-    fn prepare(&mut self, mix: Mix) -> Result<(), ClientError>;
-
-    /// Runs one trial, and lets the server come to rest if `settle`.
-    ///
-    /// # Errors
-    /// If nothing is prepared, or the server does not answer what is asked beside a trial that went well.
-    fn trial(
-        &mut self,
-        trial: &Trial,
-        turns: Option<&Turns>,
-        settle: bool,
-        stop: &AtomicBool,
-    ) -> Result<(Outcome, Extra), ClientError>;
-
-    /// Runs one trial on the first connection, with the meters read around every statement; what each cost, by name.
-    ///
-    /// # Errors
-    /// If nothing is prepared, or what the server says.
-    fn trace(
-        &mut self,
-        trial: &Trial,
-        tracing: &Tracing,
-        stop: &AtomicBool,
-    ) -> Result<(Outcome, BTreeMap<String, Cost>), ClientError>;
+    /// Says what traces read from now on.
+    fn trace_by(&mut self, tracing: Tracing);
 
     /// Takes note of what the server used so far: a load that is no loop of this process's is about to begin.
     ///
@@ -227,14 +176,11 @@ pub trait Twin: Send {
     /// What the server says.
     fn begin_outside(&mut self) -> Result<(), ClientError>;
 
-    /// Lets the server come to rest if `settle`, and says what it used since [`Twin::begin_outside`], that included.
+    /// Lets the server come to rest if `settle`, and says what it used since [`Served::begin_outside`], that included.
     ///
     /// # Errors
     /// If nothing was begun, or what the server says.
     fn end_outside(&mut self, settle: bool, stop: &AtomicBool) -> Result<Extra, ClientError>;
-
-    /// The prepared mix and the histograms of the last trial.
-    fn recorded(&self) -> Option<(&Mix, &Histograms)>;
 }
 
 /// What was read when a load of another process began.
@@ -252,8 +198,8 @@ pub struct ServerTwin<S> {
     connections: Loop<S>,
     /// For counters, facts and coming to rest: not one of those under load.
     administrative: S,
-    mix: Option<(Mix, Histograms)>,
     observed: Observed,
+    tracing: Option<Tracing>,
     server: Tree,
     outside: Option<Outside>,
 }
@@ -270,8 +216,8 @@ impl<S: Session> ServerTwin<S> {
             options: options.clone(),
             connections: Loop::new(opened).with_stacks(STACK_BYTES),
             administrative,
-            mix: None,
             observed: Observed::default(),
+            tracing: None,
             server: Tree::new(&[]),
             outside: None,
         })
@@ -336,20 +282,6 @@ impl<S: Session> Twin for ServerTwin<S> {
         self.administrative.text(sql)
     }
 
-    fn rows(&mut self, sql: &str) -> Result<Rows, ClientError> {
-        self.administrative.rows(sql)
-    }
-
-    fn run(&mut self, sql: &str) -> Result<(), ClientError> {
-        self.administrative.run(sql)
-    }
-
-    fn observe(&mut self, observed: Observed) {
-        self.server = Tree::new(&observed.watch).on(&observed.file_systems);
-        self.connections.watch(Some(self.server.clone()), observed.device.clone());
-        self.observed = observed;
-    }
-
     fn load(
         &mut self,
         plan: &Plan,
@@ -375,7 +307,7 @@ impl<S: Session> Twin for ServerTwin<S> {
         indexes.iter().try_for_each(|sql| self.administrative.run(sql))
     }
 
-    fn checksums(&mut self, tables: &[(String, Vec<String>)]) -> Result<BTreeMap<String, TableChecksum>, ClientError> {
+    fn checksums(&mut self, tables: &Tables) -> Result<BTreeMap<String, TableChecksum>, ClientError> {
         let sum_of = |(table, columns): &(String, Vec<String>)| {
             self.administrative.checksum(table, columns).map(|sum| (table.clone(), sum))
         };
@@ -385,8 +317,7 @@ impl<S: Session> Twin for ServerTwin<S> {
     fn prepare(&mut self, mix: Mix) -> Result<(), ClientError> {
         let clients = self.connections.clients().collect();
         share(HANDS, clients, |client: &mut S| client.prepare(&mix.programs))?;
-        let histograms = Histograms::new(mix.span_count());
-        self.mix = Some((mix, histograms));
+        self.connections.keep(mix);
         Ok(())
     }
 
@@ -396,15 +327,9 @@ impl<S: Session> Twin for ServerTwin<S> {
         turns: Option<&Turns>,
         settle: bool,
         stop: &AtomicBool,
-    ) -> Result<(Outcome, Extra), ClientError> {
-        if self.mix.is_none() {
-            return Err(failure("order", "a trial before its transactions are prepared".into()));
-        }
+    ) -> Result<Measured, ClientError> {
         let (counters, usage) = (self.counters()?, self.server.usage());
-        let Some((mix, histograms)) = &self.mix else { unreachable!("asked above") };
-        histograms.reset();
-        let mut outcome =
-            self.connections.run(mix, trial, turns, histograms, stop).map_err(|why| failure("baton", why))?;
+        let mut outcome = self.connections.run(trial, turns, stop)?;
         let client = (outcome.cpu_user_seconds, outcome.cpu_system_seconds);
         let after = match self.afterwards(&counters, settle, stop) {
             // A server that died under the trial cannot be asked: the trial's own errors tell.
@@ -426,29 +351,43 @@ impl<S: Session> Twin for ServerTwin<S> {
             pressure: outcome.pressure.clone(),
             standstill: outcome.standstill,
         };
-        Ok((outcome, extra))
+        Ok((outcome, as_json(&extra)))
     }
 
-    fn trace(
-        &mut self,
-        trial: &Trial,
-        tracing: &Tracing,
-        stop: &AtomicBool,
-    ) -> Result<(Outcome, BTreeMap<String, Cost>), ClientError> {
-        let Some((mix, histograms)) = &self.mix else {
-            return Err(failure("order", "a trace before its transactions are prepared".into()));
+    fn trace(&mut self, trial: &Trial, stop: &AtomicBool) -> Result<Metered, ClientError> {
+        let Some(tracing) = &self.tracing else {
+            return Err(failure("order", "a trace of a server before it is told what to read".into()));
         };
-        histograms.reset();
-        let session = self.connections.first();
-        let thread = session.text(&tracing.thread)?;
+        let thread = self.connections.first().text(&tracing.thread)?;
         let schedule = PathBuf::from(format!("/proc/{}/schedstat", thread.trim()));
         let meter = ServedMeter { administrative: &mut self.administrative, queries: &tracing.counters, schedule };
-        let mut traced = Loop::new([Traced::new(session, meter)]);
-        let outcome = traced.run(mix, trial, None, histograms, stop).map_err(|why| failure("baton", why))?;
-        let costs = traced.first().costs(&mix.programs);
-        drop(traced);
+        let found = self.connections.trace(meter, trial, stop)?;
         self.settle(stop)?;
-        Ok((outcome, costs))
+        Ok(found)
+    }
+
+    fn recorded(&self) -> Option<&Prepared> {
+        self.connections.recorded()
+    }
+}
+
+impl<S: Session> Served for ServerTwin<S> {
+    fn rows(&mut self, sql: &str) -> Result<Rows, ClientError> {
+        self.administrative.rows(sql)
+    }
+
+    fn run(&mut self, sql: &str) -> Result<(), ClientError> {
+        self.administrative.run(sql)
+    }
+
+    fn observe(&mut self, observed: Observed) {
+        self.server = Tree::new(&observed.watch).on(&observed.file_systems);
+        self.connections.watch(Some(self.server.clone()), observed.device.clone());
+        self.observed = observed;
+    }
+
+    fn trace_by(&mut self, tracing: Tracing) {
+        self.tracing = Some(tracing);
     }
 
     fn begin_outside(&mut self) -> Result<(), ClientError> {
@@ -481,10 +420,6 @@ impl<S: Session> Twin for ServerTwin<S> {
             pressure,
             standstill,
         })
-    }
-
-    fn recorded(&self) -> Option<(&Mix, &Histograms)> {
-        self.mix.as_ref().map(|(mix, histograms)| (mix, histograms))
     }
 }
 

@@ -15,4 +15,4 @@ pub mod bare;
 pub use connection::{Connection, Options};
 pub use exposure::Exposure;
 pub use library::{initialise, is_initialised};
-pub use twin::{FileSizes, Twin};
+pub use twin::Twin;

@@ -1,35 +1,19 @@
 //! A twin: one database file with its connections, and what is done to it outside of trials.
 
 use crate::connection::{Connection, Options, ThreadMeter, WriteQueue};
-use crate::statement::failure;
-use serde::Serialize;
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::sync::Arc;
 use tdelta_core::client::{Client, ClientError};
 use tdelta_core::data::{Chunk, Plan, Table, TableChecksum};
-use tdelta_core::latency::Histograms;
-use tdelta_core::load::{Loop, Mix, Outcome, Trial, Turns};
+use tdelta_core::load::{Loop, Mix, Prepared, Trial, Turns};
 use tdelta_core::process::monotonic_ns;
-use tdelta_core::trace::{Cost, Traced};
-
-/// Sizes of a twin's files, bytes.
-#[derive(Clone, Copy, Debug, Default, Serialize)]
-pub struct FileSizes {
-    /// The database file.
-    pub database: u64,
-    /// The write-ahead log.
-    pub wal: u64,
-    /// The rollback journal.
-    pub journal: u64,
-}
+use tdelta_core::twin::{trial_within, Measured, Metered, Tables};
 
 /// An open twin.
 pub struct Twin {
     path: String,
     connections: Loop<Connection>,
-    mix: Option<(Mix, Histograms)>,
 }
 
 impl Twin {
@@ -41,19 +25,11 @@ impl Twin {
         let (queue, shared) = (WriteQueue::new(), Arc::new(options.clone()));
         let opened: Result<Vec<_>, _> =
             (0..connections.max(1)).map(|_| Connection::open(shared.clone(), queue.clone())).collect();
-        Ok(Self { path: options.path.clone(), connections: Loop::new(opened?), mix: None })
+        Ok(Self { path: options.path.clone(), connections: Loop::new(opened?) })
     }
 
     fn first(&mut self) -> &mut Connection {
         self.connections.first()
-    }
-
-    /// Runs one statement outside of trials: the first column of its first row as text.
-    ///
-    /// # Errors
-    /// What SQLite says.
-    pub fn text(&mut self, sql: &str) -> Result<String, ClientError> {
-        self.first().text(sql)
     }
 
     /// Runs one statement in which `:key` stands for the key.
@@ -72,11 +48,32 @@ impl Twin {
         self.first().reserve(schema, bytes)
     }
 
-    /// Makes the tables, fills them with the plan's rows in one order, then builds the indexes.
-    ///
-    /// # Errors
-    /// What SQLite says.
-    pub fn load(
+    /// Moves the write-ahead log into the database file. Returns ns; 0 where a `\connect` has failed, which the trial tells.
+    fn checkpoint(connection: &mut Connection) -> Result<u64, ClientError> {
+        if !connection.is_open() {
+            return Ok(0);
+        }
+        let start = monotonic_ns();
+        connection.run("PRAGMA wal_checkpoint(TRUNCATE)")?;
+        Ok(monotonic_ns() - start)
+    }
+}
+
+/// The sizes of the files of a database now.
+fn file_sizes(path: &str) -> BTreeMap<String, u64> {
+    let size = |suffix: &str| std::fs::metadata(format!("{path}{suffix}")).map_or(0, |m| m.len());
+    [("database", ""), ("wal", "-wal"), ("journal", "-journal")]
+        .map(|(name, suffix)| (name.to_owned(), size(suffix)))
+        .into()
+}
+
+impl tdelta_core::twin::Twin for Twin {
+    fn text(&mut self, sql: &str) -> Result<String, ClientError> {
+        self.first().text(sql)
+    }
+
+    /// In one order and one transaction.
+    fn load(
         &mut self,
         plan: &Plan,
         seed: u64,
@@ -103,14 +100,7 @@ impl Twin {
         db.run("ANALYZE")
     }
 
-    /// A checksum of each table that does not depend on the order of rows.
-    ///
-    /// # Errors
-    /// What SQLite says.
-    pub fn checksums(
-        &mut self,
-        tables: &[(String, Vec<String>)],
-    ) -> Result<BTreeMap<String, TableChecksum>, ClientError> {
+    fn checksums(&mut self, tables: &Tables) -> Result<BTreeMap<String, TableChecksum>, ClientError> {
         let mut sums = BTreeMap::new();
         for (table, columns) in tables {
             let mut sum = TableChecksum::default();
@@ -124,87 +114,31 @@ impl Twin {
         Ok(sums)
     }
 
-    /// Compiles and prepares the transactions that trials will run.
-    ///
-    /// # Errors
-    /// A script fault or a statement that SQLite does not take.
-    pub fn prepare(&mut self, mix: Mix) -> Result<(), ClientError> {
+    fn prepare(&mut self, mix: Mix) -> Result<(), ClientError> {
         self.connections.clients().try_for_each(|c| c.prepare(&mix.programs))?;
-        let histograms = Histograms::new(mix.span_count());
-        self.mix = Some((mix, histograms));
+        self.connections.keep(mix);
         Ok(())
     }
 
-    /// Runs one trial. The counters are the trial's own.
-    ///
-    /// # Errors
-    /// If nothing is prepared.
-    pub fn trial(
+    fn trial(
         &mut self,
         trial: &Trial,
         turns: Option<&Turns>,
+        settle: bool,
         stop: &AtomicBool,
-    ) -> Result<(Outcome, BTreeMap<String, i64>), ClientError> {
-        let Some((mix, histograms)) = &self.mix else {
-            return Err(failure("order", "a trial before its transactions are prepared".into()));
-        };
-        histograms.reset();
-        self.connections.clients().for_each(|c| drop(c.take_counters()));
-        let outcome = self.connections.run(mix, trial, turns, histograms, stop).map_err(|why| failure("baton", why))?;
-        let mut counters = BTreeMap::new();
-        for connection in self.connections.clients() {
-            for (name, count) in connection.take_counters() {
-                *counters.entry(name).or_insert(0) += count;
-            }
-        }
-        Ok((outcome, counters))
+    ) -> Result<Measured, ClientError> {
+        let files = || Ok(file_sizes(&self.path));
+        let settled = |connections: &mut Loop<_>| if settle { Self::checkpoint(connections.first()) } else { Ok(0) };
+        trial_within(&mut self.connections, (trial, turns, stop), files, settled)
     }
 
-    /// Runs one trial on the first connection, with the meters read around every statement; what each cost, by name.
-    ///
-    /// # Errors
-    /// If nothing is prepared.
-    pub fn trace(
-        &mut self,
-        trial: &Trial,
-        stop: &AtomicBool,
-    ) -> Result<(Outcome, BTreeMap<String, Cost>), ClientError> {
-        let Some((mix, histograms)) = &self.mix else {
-            return Err(failure("order", "a trace before its transactions are prepared".into()));
-        };
-        histograms.reset();
-        let mut traced = Loop::new([Traced::new(self.connections.first(), ThreadMeter)]);
-        let outcome = traced.run(mix, trial, None, histograms, stop).map_err(|why| failure("baton", why))?;
-        let costs = traced.first().costs(&mix.programs);
-        Ok((outcome, costs))
+    fn trace(&mut self, trial: &Trial, stop: &AtomicBool) -> Result<Metered, ClientError> {
+        let found = self.connections.trace(ThreadMeter, trial, stop)?;
+        Self::checkpoint(self.first()).map(|_| found)
     }
 
-    /// The prepared mix and the histograms of the last trial.
-    #[must_use]
-    pub fn recorded(&self) -> Option<(&Mix, &Histograms)> {
-        self.mix.as_ref().map(|(mix, histograms)| (mix, histograms))
-    }
-
-    /// Moves the write-ahead log into the database file, so that the next trial does not pay for this one. Returns ns;
-    /// 0 where a `\connect` has failed, which the trial tells.
-    ///
-    /// # Errors
-    /// What SQLite says.
-    pub fn checkpoint(&mut self) -> Result<u64, ClientError> {
-        if !self.first().is_open() {
-            return Ok(0);
-        }
-        let start = monotonic_ns();
-        self.first().run("PRAGMA wal_checkpoint(TRUNCATE)")?;
-        Ok(monotonic_ns() - start)
-    }
-
-    /// The sizes of its files now.
-    #[must_use]
-    pub fn file_sizes(&self) -> FileSizes {
-        let size =
-            |suffix: &str| std::fs::metadata(Path::new(&format!("{}{suffix}", self.path))).map_or(0, |m| m.len());
-        FileSizes { database: size(""), wal: size("-wal"), journal: size("-journal") }
+    fn recorded(&self) -> Option<&Prepared> {
+        self.connections.recorded()
     }
 }
 

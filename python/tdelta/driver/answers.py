@@ -32,7 +32,7 @@ def as_checksums(sums: Mapping[str, Any]) -> Checksums:
 
 def raise_failed(answer: Mapping[str, Any]) -> None:
     """Raise what a statement of a trial failed with, if one did."""
-    outcome = answer["report"]["outcome"]
+    outcome = answer["outcome"]
     if outcome["stopped_by"] == "error":
         kind = next(iter(outcome["errors"]), "sql")
         raise failure(kind, f"a statement failed during a trial: {outcome['first_error']}")
@@ -41,8 +41,8 @@ def raise_failed(answer: Mapping[str, Any]) -> None:
 def measurement(answer: Mapping[str, Any]) -> Measurement:
     """What a trial measured. Raises as `raise_failed` does."""
     raise_failed(answer)
-    outcome, spans = answer["report"]["outcome"], answer["report"]["spans"]
-    extra = answer["report"]["extra"] or {}
+    outcome, spans = answer["outcome"], answer["spans"]
+    extra = answer["extra"] or {}
     is_served, loop_delay_ns = "client_cpu_user_seconds" in extra, outcome.get("run_delay_ns")
     return Measurement(
         operations=outcome["operations"],
@@ -85,7 +85,7 @@ def of_embedded(
 def traced(answer: Mapping[str, Any]) -> Measurement:
     """What the statements of a traced trial cost; the rest of it says nothing. Raises as `raise_failed` does."""
     raise_failed(answer)
-    outcome, costs = answer["report"]["outcome"], answer["report"]["extra"]["costs"]
+    outcome, costs = answer["outcome"], answer["extra"]["costs"]
     return Measurement(
         operations=outcome["operations"],
         executed_operations=outcome["executed_operations"],

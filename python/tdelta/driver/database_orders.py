@@ -69,10 +69,9 @@ class DatabaseOrders:
             self._any().prepare(json.dumps([order["transaction"]]), json.dumps(order["constants"]))
             if order["trial"] is None:
                 return {"said": None}
-            report, _ = self._any().trial(json.dumps(order["trial"]))
+            outcome = self._any().trial(json.dumps(order["trial"]))["outcome"]
         except _native.NativeError as error:
             return {"said": error.args[1]}
-        outcome = json.loads(report)["outcome"]
         if outcome["stopped_by"] == "deadline":
             return {"said": f"{outcome['executed_operations']} of {order['trial']['operations']} took too long"}
         return {"said": outcome["first_error"]}

@@ -1,4 +1,5 @@
 """How a worker process gets its orders and gives its answers: lines of JSON on standard input and output.
+Bytes, as of histograms, are base64 there.
 
 Answers leave on a duplicate of standard output (the original is pointed at standard error, so that no library can break
 the protocol by printing). ``stop`` is obeyed at once, while a trial runs; the end of the input ends the process.
@@ -6,6 +7,7 @@ the protocol by printing). ``stop`` is obeyed at once, while a trial runs; the e
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import queue
@@ -60,6 +62,10 @@ def serve(host: Host) -> None:
     orders: queue.SimpleQueue[Order | None] = queue.SimpleQueue()
     threading.Thread(target=listen, args=(sys.stdin, orders, host), daemon=True).start()
     while (order := orders.get()) is not None:
-        answers.write(json.dumps(host.answer(order)) + "\n")
+        answers.write(json.dumps(host.answer(order), default=_coded) + "\n")
         answers.flush()
     host.end()
+
+
+def _coded(payload: bytes) -> str:
+    return base64.b64encode(payload).decode()

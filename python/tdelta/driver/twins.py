@@ -251,8 +251,8 @@ class SqliteTwins:
         """The checksums of the rows as generated, before any database had them, or as read from a user's database."""
         if not isinstance(self._job, LoadJob):
             return self._job.checksums
-        text = _native.plan_checksums(json.dumps(self._job.plan), self._job.seed, os.cpu_count() or 1)
-        return as_checksums(json.loads(text))
+        sums = _native.plan_checksums(json.dumps(self._job.plan), self._job.seed, os.cpu_count() or 1)
+        return as_checksums(sums)
 
     @property
     def why_not_timed(self) -> str:

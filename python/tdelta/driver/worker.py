@@ -5,7 +5,6 @@ Started as ``python -m tdelta.driver.worker PARENT_PID``; how it is spoken to, `
 
 from __future__ import annotations
 
-import base64
 import json
 import os
 from collections.abc import Callable
@@ -18,8 +17,8 @@ from tdelta.driver.orders import Order, serve
 from tdelta.driver.own_orders import OwnServerOrders
 from tdelta.driver.page_prices import page_prices
 from tdelta.driver.pages import Files, page_costs
-from tdelta.driver.scripted.usage import spent
 from tdelta.measure.caches import forget
+from tdelta.measure.usage import spent
 
 
 class Host(DatabaseOrders, OwnServerOrders):
@@ -105,8 +104,7 @@ class Host(DatabaseOrders, OwnServerOrders):
     def do_checksums(self, order: Order) -> Order:
         """Row counts and order-independent checksums of tables."""
         tables = [(name, list(columns)) for name, columns in order["tables"]]
-        sums: Order = json.loads(self._any().checksums(tables))
-        return sums
+        return dict(self._any().checksums(tables))
 
     def do_prepare(self, order: Order) -> Order:
         """Compile and prepare the transactions."""
@@ -142,14 +140,13 @@ class Host(DatabaseOrders, OwnServerOrders):
         """Run one trial."""
         turns = order.get("turns")
         trial = json.dumps(order["trial"])
-        return _told(*self._any().trial(trial, turns and json.dumps(turns), order.get("checkpoint", True)))
+        return self._any().trial(trial, turns and json.dumps(turns), order.get("checkpoint", True))
 
     def do_trace(self, order: Order) -> Order:
         """Run one trial with every statement metered by itself; of a server, ``tracing`` says by what."""
-        trial = json.dumps(order["trial"])
-        if isinstance(self.twin, _native.ServerTwin):
-            return _told(*self.twin.trace(trial, json.dumps(order["tracing"])))
-        return _told(*self._open().trace(trial))
+        if "tracing" in order:
+            self._server().trace_by(json.dumps(order["tracing"]))
+        return self._any().trace(json.dumps(order["trial"]))
 
     def do_begin_outside(self, _order: Order) -> Order:
         """Take note of what the server used so far; a load of another process begins."""
@@ -158,8 +155,7 @@ class Host(DatabaseOrders, OwnServerOrders):
 
     def do_end_outside(self, order: Order) -> Order:
         """Have the server come to rest, and say what it used since that load began."""
-        used: Order = json.loads(self._server().end_outside(order.get("settle", True)))
-        return used
+        return self._server().end_outside(order.get("settle", True))
 
     def do_expose(self, order: Order) -> Order:
         """Put rows on their way through files, on a connection of its own, and hold them there."""
@@ -177,8 +173,7 @@ class Host(DatabaseOrders, OwnServerOrders):
     def do_loop_cost(self, order: Order) -> Order:
         """Run the transactions on a client that does nothing; scripts may fail on the rows it makes up."""
         order["trial"]["stop_on_error"] = False
-        given = (json.dumps(order[name]) for name in ("transactions", "constants", "trial"))
-        return _told(*_native.loop_cost(*given))
+        return _native.loop_cost(*(json.dumps(order[name]) for name in ("transactions", "constants", "trial")))
 
     def do_prove(self, order: Order) -> Order:
         """Time a page cipher of the library under test, on two files of its own."""
@@ -222,11 +217,6 @@ class Host(DatabaseOrders, OwnServerOrders):
         if not isinstance(self.twin, _native.ServerTwin):
             raise ValueError("no server is connected")
         return self.twin
-
-
-def _told(report: str, histograms: dict[str, bytes]) -> Order:
-    coded = {name: base64.b64encode(payload).decode() for name, payload in histograms.items()}
-    return {"report": json.loads(report), "histograms": coded}
 
 
 if __name__ == "__main__":

@@ -8,7 +8,6 @@ marker that is known to be in the rows can show that they are absent, and only i
 from __future__ import annotations
 
 import errno
-import json
 import os
 import stat
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -197,11 +196,11 @@ def read_files(paths: Sequence[Path], markers: Sequence[Marker], tick: Tick | No
         return ()
     threads = os.cpu_count() or 1
     needles = [needle for marker in markers for needle in marker.needles]
-    counted = json.loads(_native.byte_statistics(paths, BLOCK_BYTES, threads, _told(tick, "bytes")))
+    counted = _native.byte_statistics(paths, BLOCK_BYTES, threads, _told(tick, "bytes"))
     searched: list[dict[str, Any]] = [{"fault": None}] * len(paths)
     if needles:
         told = _told(tick, "search")
-        searched = json.loads(_native.search_files(paths, [data for _, data in needles], threads, told))
+        searched = _native.search_files(paths, [data for _, data in needles], threads, told)
     _require_read(paths, counted, searched)
     return tuple(
         _reading(path, bytes_of, matches, markers)

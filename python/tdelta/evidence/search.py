@@ -8,7 +8,6 @@ is left out, and so is one whose descriptor has become another's: what is read i
 from __future__ import annotations
 
 import errno
-import json
 import os
 import stat
 from collections.abc import Iterable, Iterator, Sequence
@@ -119,7 +118,7 @@ def search(files: Sequence[TwinFile], needles: Sequence[bytes]) -> tuple[Found, 
         if not opened:
             return ()
         paths = [f"/proc/self/fd/{descriptor}" for _, descriptor in opened]
-        answers = json.loads(_native.search_files(paths, needles, os.cpu_count() or 1))
+        answers = _native.search_files(paths, needles, os.cpu_count() or 1)
     pairs = [(file, answer) for (file, _), answer in zip(opened, answers, strict=True)]
     _refuse([f"{file.name}: {answer['fault']['message']}" for file, answer in pairs if answer["fault"] is not None])
     return tuple(

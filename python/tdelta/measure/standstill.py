@@ -7,7 +7,6 @@ second or more are found, shorter ones are not. A process that waits for a CPU d
 from __future__ import annotations
 
 import contextlib
-import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -32,7 +31,7 @@ def watching(who: str) -> Iterator[Watched]:
     try:
         yield seen
     finally:
-        seen.standstill = in_words(json.loads(watch.end()), who)
+        seen.standstill = in_words(watch.end(), who)
 
 
 def in_words(found: Mapping[str, Any] | None, who: str) -> str:

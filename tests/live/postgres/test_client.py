@@ -103,20 +103,20 @@ def loaded(server: PrivateServer) -> PrivateServer:
 class TestRows:
     def test_what_is_loaded_is_what_was_generated(self, loaded: PrivateServer, open_twin: Open) -> None:
         twin = open_twin()
-        found = json.loads(twin.checksums(columns()))
-        assert found == json.loads(_native.plan_checksums(json.dumps(PLAN), SEED, 2))
+        found = twin.checksums(columns())
+        assert found == _native.plan_checksums(json.dumps(PLAN), SEED, 2)
         assert {name: rows for name, (rows, _) in found.items()} == {"PARENTS": 50, "every": 3000, "hollow": 0}
 
     def test_one_changed_value_changes_its_tables_checksum(self, loaded: PrivateServer, open_twin: Open) -> None:
         twin = open_twin()
-        before = json.loads(twin.checksums(columns()))
+        before = twin.checksums(columns())
         for change, back in (("exact = -exact", "exact = -exact"), ("marker = marker || 'x'", "marker = '\\x{hex}'")):
             twin.run(f"UPDATE every SET {change} WHERE id = 2")
-            changed = json.loads(twin.checksums(columns()))
+            changed = twin.checksums(columns())
             twin.run(f"UPDATE every SET {back.format(hex=HEX[1])} WHERE id = 2")
             assert changed["every"] != before["every"]
             assert changed["PARENTS"] == before["PARENTS"]
-        assert json.loads(twin.checksums(columns())) == before
+        assert twin.checksums(columns()) == before
 
     def test_loaded_rows_are_frozen_and_in_the_order_of_their_keys(
         self, loaded: PrivateServer, open_twin: Open

@@ -125,13 +125,13 @@ def test_a_connection_that_cannot_be_opened_again_ends_its_trial_and_the_worker_
         worker.ask("open", library="sqlcipher", options=options, connections=1)
         worker.ask("prepare", transactions=[RECONNECT], constants={})
         trial = TrialJob(seed=1, stream=1, operations=5, first_op=1, deadline_seconds=30.0).as_json()
-        assert worker.ask("trial", trial=trial)["report"]["outcome"]["operations"] == 5
+        assert worker.ask("trial", trial=trial)["outcome"]["operations"] == 5
         path.unlink()
         path.mkdir()
-        outcome = worker.ask("trial", trial=trial)["report"]["outcome"]
+        outcome = worker.ask("trial", trial=trial)["outcome"]
         assert (outcome["stopped_by"], outcome["errors"]) == ("error", {"cannot_open": 1})
         assert "unable to open database file" in outcome["first_error"]
-        outcome = worker.ask("trial", trial=trial)["report"]["outcome"]
+        outcome = worker.ask("trial", trial=trial)["outcome"]
         assert outcome["errors"] == {"closed": 1}
         path.rmdir()
         with pytest.raises(TdeltaError):

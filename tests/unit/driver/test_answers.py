@@ -20,7 +20,7 @@ def answer(extra: dict[str, Any] | None = None, **outcome: Any) -> dict[str, Any
     seconds = dict.fromkeys(("cpu_user_seconds", "cpu_system_seconds"), 0.25)
     done = {"operations": 10, "executed_operations": 12, "elapsed_ns": 900, "errors": {}, "retries": {}}
     whole = {**counts, **seconds, **done, "stopped_by": "count", "run_delay_ns": 300, "pressure": {"steal": 0.1}}
-    return {"report": {"outcome": {**whole, **outcome}, "spans": {}, "extra": extra}, "histograms": {}}
+    return {"outcome": {**whole, **outcome}, "spans": {}, "extra": extra, "histograms": {}}
 
 
 def test_the_loops_delay_is_the_databases_where_both_are_one_process() -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tdelta.driver.jobs import LoadJob, Steps
-from tdelta.driver.scripted.usage import spent
 from tdelta.driver.steps import client_step, embedded_step
+from tdelta.measure.usage import spent
 
 JOB = LoadJob(
     {"tables": []},

@@ -59,6 +59,36 @@ impl Tree {
     }
 }
 
+/// A reading of what has been waited so far: by the calling thread, or by all threads of this process.
+#[derive(Debug)]
+pub enum Waits {
+    /// The calling thread's.
+    Thread(Option<u64>),
+    /// All of the process's.
+    Process(Delays),
+}
+
+impl Waits {
+    /// What has been waited so far, by all threads of the process if `by_all`.
+    #[must_use]
+    pub fn now(by_all: bool) -> Self {
+        if by_all {
+            Self::Process(Tree::new(&[std::process::id()]).delays())
+        } else {
+            Self::Thread(thread_delay_ns())
+        }
+    }
+
+    /// What was waited since.
+    #[must_use]
+    pub fn since(&self) -> Option<u64> {
+        match self {
+            Self::Thread(start_ns) => thread_delay_since(*start_ns),
+            Self::Process(start) => Tree::new(&[std::process::id()]).delays().since(start),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

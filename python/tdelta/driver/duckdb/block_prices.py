@@ -13,8 +13,8 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from tdelta import _native
 from tdelta.driver.duckdb.database import Database
-from tdelta.driver.scripted.usage import usage
 from tdelta.engines.duckdb.engine import BLOCK_BYTES
 
 ROWS = 1 << 20
@@ -122,15 +122,15 @@ def us_a_block(work: Callable[[], None], moved: str | None) -> float:
 
     Args:
         work: what is timed.
-        moved: the bytes of `usage` that tell how many blocks; None where all that there are were worked on in memory.
+        moved: the bytes of `process_usage` that tell how many blocks; None where all that there are were worked on in memory.
 
     Raises:
         ValueError: not all blocks were moved, or more.
     """
-    before, began_ns = usage(), time.process_time_ns()
+    before, began_ns = _native.process_usage(), time.process_time_ns()
     work()
     took_ns = time.process_time_ns() - began_ns
-    blocks = 0.0 if moved is None else (usage()[moved] - before[moved]) / BLOCK_BYTES
+    blocks = 0.0 if moved is None else (_native.process_usage()[moved] - before[moved]) / BLOCK_BYTES
     if before["asked_read_bytes"] and moved is not None and abs(blocks / _BLOCKS - 1.0) > _LIKENESS:
         raise ValueError(f"expected some {_BLOCKS:g} blocks of {moved.replace('_', ' ')}, found {blocks:.1f}")
     return took_ns / (blocks or _BLOCKS) / 1000

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
-from tdelta.driver.scripted.clients import ClientError
+from tdelta.driver.dbapi import ClientError, explained
 from tdelta.engines.duckdb.engine import (
     CATALOG,
     CRYPTO_SQL,
@@ -95,6 +95,10 @@ class Database:
             yield
         except self._error as error:
             raise as_client_error(error, self._options["key"]) from None  # its own text may quote the key
+
+    def explained(self, error: BaseException) -> tuple[str, str, bool]:
+        """What was raised, as `tdelta.driver.dbapi.explained`; of DuckDB's own errors without the key."""
+        return explained(as_client_error(error, self._options["key"]) if isinstance(error, self._error) else error)
 
     def attach(self) -> None:
         """Attach the file."""
@@ -182,6 +186,22 @@ class Database:
         sql = "SELECT column_name, data_type FROM duckdb_columns() WHERE database_name = ? AND table_name = ?"
         return dict(self.rows(sql, [self._catalog, table]))
 
+    def file_sizes(self) -> dict[str, int]:
+        """Bytes of the file and of its log."""
+        sizes = {"database": self.path, "wal": self._log}
+        return {name: path.stat().st_size if path.exists() else 0 for name, path in sizes.items()}
+
+    def settle(self) -> bool:
+        """Move what is in the log into the file; whether there was anything."""
+        has_log = self._log.exists() and self._log.stat().st_size > 0
+        if has_log:
+            self.checkpoint()
+        return has_log
+
+    @property
+    def _log(self) -> Path:
+        return Path(f"{self.path}.wal")
+
     def checkpoint(self) -> None:
         """Move the write-ahead log into the database file."""
         self.run(f"CHECKPOINT {CATALOG}")
@@ -212,23 +232,17 @@ class Connection:
 
     def __init__(self, database: Database, cursor: Any) -> None:
         self._database = database
-        self._cursor = cursor
+        self.cursor = cursor
 
-    def run(self, sql: str, parameters: Sequence[object] = ()) -> None:
+    def run(self, sql: str) -> None:
         """Run a statement and drop what it answers."""
         with self._database.told():
-            self._cursor.execute(sql, list(parameters))
-
-    def fetch(self, sql: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
-        """Run a statement and fetch all that it answers."""
-        with self._database.told():
-            found: list[tuple[Any, ...]] = self._cursor.execute(sql, list(parameters)).fetchall()
-            return found
+            self.cursor.execute(sql)
 
     def close(self) -> None:
         """Close it."""
         with contextlib.suppress(ClientError), self._database.told():
-            self._cursor.close()
+            self.cursor.close()
 
 
 def reading_sql(file: str, columns: Sequence[str], types: Mapping[str, str]) -> str:

@@ -12,8 +12,8 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
+from tdelta import _native
 from tdelta.driver.duckdb.database import Database
-from tdelta.driver.scripted.usage import usage
 from tdelta.measure.aes import PreloadMode
 
 ROWS = 1 << 20
@@ -67,10 +67,10 @@ def page_costs(plain: Mapping[str, Any], encrypted: Mapping[str, Any]) -> dict[s
 def _scan_ns(file: Database) -> tuple[int, str]:
     """The CPU time of a scan of every row, and what it found."""
     file.cool(lambda _folder: None)
-    read_before, began_ns = usage()["asked_read_bytes"], time.process_time_ns()
+    read_before, began_ns = _native.process_usage()["asked_read_bytes"], time.process_time_ns()
     found = file.text(_SCAN)
     took_ns = time.process_time_ns() - began_ns
-    read = usage()["asked_read_bytes"] - read_before
+    read = _native.process_usage()["asked_read_bytes"] - read_before
     if read_before and read < _READ_SHARE * _PAGES * PAGE_BYTES:
         raise ValueError(f"a scan of {_PAGES * PAGE_BYTES:,} bytes read {read:,} from the file")
     return took_ns, found

@@ -11,12 +11,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from tdelta.driver.answers import as_checksums, checksums, measurement, of_embedded, raise_failed
+from tdelta.driver.answers import as_checksums, checksums, measurement, of_embedded, raise_failed, traced
 from tdelta.driver.duckdb.exposure import DuckdbExposure, spilled
 from tdelta.driver.duckdb.pricing import ask_block_prices
 from tdelta.driver.duckdb.rows import GeneratedRows
 from tdelta.driver.files import TwinFolder
-from tdelta.driver.jobs import AnyJob, LoadJob, Mix, TrialJob
+from tdelta.driver.jobs import TRACE, AnyJob, LoadJob, Mix, TrialJob
 from tdelta.driver.proof import CipherProof
 from tdelta.driver.protocol import NOTHING, Checksums, LoopCost, Tables
 from tdelta.driver.servers.whole import WholeTrials, work_of
@@ -40,9 +40,6 @@ LOADING_MIB = 1024
 """DuckDB's limit of memory while a file is loaded, whatever the number of rows."""
 
 _PRICED = "priced"
-_LOOP_OPERATIONS = 2000
-"""Of a loop that costs a hundred times what the native one does, to be timed as well."""
-
 _NEEDLE_BYTES = 16
 _NEEDLES_APART = 16
 _HEAD_BYTES = 4096
@@ -154,6 +151,9 @@ class DuckdbTwin:
             return Measurement(0, 0, {}, {}, stopped_by="signal")
         if ready is not None:
             ready()
+        if job.step == TRACE:
+            seconds = job.deadline_seconds + _GRACE_SECONDS
+            return traced(self._worker.ask("trace", seconds=seconds, trial=job.as_json()))
         if job.step:
             return self._step(job.step)
         is_cold = self._settings.is_cold
@@ -276,9 +276,8 @@ class DuckdbTwins(WholeTrials):
 
     def loop_cost(self, job: TrialJob) -> LoopCost:
         """Run the transactions on a client that does nothing, in a worker like any other."""
-        fewer = dataclasses.replace(job, operations=min(job.operations, _LOOP_OPERATIONS))
         with Worker(program=PROGRAM) as worker:
-            measured = measurement(worker.ask("loop_cost", **work_of(self._mix), trial=fewer.as_json()))
+            measured = measurement(worker.ask("loop_cost", **work_of(self._mix), trial=job.as_json()))
         statements = sum(span.count for span in measured.statements.values())
         return LoopCost(measured.elapsed_ns / max(1, statements), measured.response_ns)
 

@@ -1,32 +1,25 @@
-"""What runs in a worker process of DuckDB: one twin, behind the load loop in Python.
+"""What runs in a worker process of DuckDB: one twin, with its driver under the load loop.
 
 Started as ``python -m tdelta.driver.duckdb.worker PARENT_PID``; how it is spoken to, `tdelta.driver.orders` says.
 """
 
 from __future__ import annotations
 
-import base64
 import contextlib
+import json
 import os
-import threading
-import time
-from collections import Counter
 from collections.abc import Callable
-from functools import partial
-from pathlib import Path
 
+from tdelta import _native
+from tdelta.driver.dbapi import ClientError, explained, loop_cost
 from tdelta.driver.duckdb.block_prices import block_prices
-from tdelta.driver.duckdb.client import DuckdbClient, mark
+from tdelta.driver.duckdb.client import STYLE, load_twin
 from tdelta.driver.duckdb.database import Connection, Database, reading_sql
 from tdelta.driver.duckdb.proof import page_costs
 from tdelta.driver.duckdb.rows import write_files
 from tdelta.driver.orders import Order, serve
-from tdelta.driver.scripted.clients import ClientError, Noop
-from tdelta.driver.scripted.loop import Report, Trial, run_trial
-from tdelta.driver.scripted.programs import Mix, mix_of
-from tdelta.driver.scripted.usage import cpu_seconds, since, spent, usage
 from tdelta.engines.duckdb.engine import quoted
-from tdelta.measure.caches import empty_page_cache
+from tdelta.measure.usage import spent
 
 PROGRAM = "tdelta.driver.duckdb.worker"
 _SQUEEZED_MIB = 48
@@ -38,10 +31,8 @@ class Host:
     """The state of one worker: its twin, once it is open."""
 
     def __init__(self) -> None:
-        self._stop = threading.Event()
         self._database: Database | None = None
-        self._clients: list[DuckdbClient] = []
-        self._mix: Mix | None = None
+        self._twin: _native.DbApiTwin | None = None
         self._exposed: list[Connection] = []
         self._afterwards: list[str] = []
 
@@ -50,20 +41,20 @@ class Host:
         try:
             handler: Callable[[Order], Order] = getattr(self, f"do_{order['do']}")
             return {"ok": handler(order)}
-        except ClientError as error:
-            return {"error": [error.kind, error.message]}
-        except OSError as error:
-            return {"error": ["io", f"{error.filename or 'a file'}: {error.strerror}"]}
+        except (ClientError, OSError) as error:
+            return {"error": list(explained(error)[:2])}
+        except _native.NativeError as error:
+            return {"error": list(error.args)}
         except ValueError as error:
             return {"error": ["value", str(error)]}
 
     def request_stop(self) -> None:
         """Have a trial end after the operations it is at."""
-        self._stop.set()
+        _native.request_stop()
 
     def clear_stop(self) -> None:
         """Let trials run again."""
-        self._stop.clear()
+        _native.clear_stop()
 
     def end(self) -> None:
         """Close what is open."""
@@ -81,7 +72,8 @@ class Host:
         """Attach (or make) the twin's file, with so many connections for the load."""
         self.do_close({})
         self._database = Database(order["options"])
-        self._clients = [DuckdbClient(self._database.connect()) for _ in range(order.get("connections", 0))]
+        if connections := order.get("connections", 0):
+            self._twin = load_twin(self._database, connections)
         return {"library": f"DuckDB {self._database.text('SELECT version()')}"}
 
     def do_digest(self, order: Order) -> Order:
@@ -114,7 +106,7 @@ class Host:
 
     def do_prepare(self, order: Order) -> Order:
         """Compile the transactions."""
-        self._mix = mix_of(order["transactions"], order["constants"], mark)
+        self._loaded().prepare(json.dumps(order["transactions"]), json.dumps(order["constants"]))
         return {}
 
     def do_trial(self, order: Order) -> Order:
@@ -122,20 +114,12 @@ class Host:
 
         In a cold one the file is attached anew before each operation, with nothing of it in any cache.
         """
-        if self._mix is None or not self._clients:
-            raise ValueError("a trial before its transactions are prepared")
-        if order.get("turns") is not None or order["trial"].get("slices", 1) != 1:
-            raise ValueError("trials on DuckDB are whole; found slices or turns")
-        if order.get("is_cold") and len(self._clients) > 1:
-            raise ValueError("one operation at a time can be cold; found more than one connection")
-        before, apart = usage(), Counter[str]()
-        cool = partial(self._cool, apart) if order.get("is_cold") else None
-        report = run_trial(self._mix, Trial(**order["trial"]), self._clients, self._stop, cool)
-        files = self._file_sizes()
-        checkpoint_ns = self._checkpoint(report) if order.get("checkpoint", True) else 0
-        used = {name: count - apart[name] for name, count in since(before).items()}
-        extra = {"usage": used, "files": files, "checkpoint_ns": checkpoint_ns}
-        return _told(report, extra)
+        trial, turns = order["trial"] | {"cold": order.get("is_cold", False)}, order.get("turns")
+        return self._loaded().trial(json.dumps(trial), turns and json.dumps(turns), order.get("checkpoint", True))
+
+    def do_trace(self, order: Order) -> Order:
+        """Run one trial with every statement metered by itself."""
+        return self._loaded().trace(json.dumps(order["trial"]))
 
     def do_step(self, order: Order) -> Order:
         """Make all rows anew out of their files, or rebuild what there is by some statements; says what that took."""
@@ -151,13 +135,11 @@ class Host:
         database.checkpoint()
         # A serial load is what one thread does; a second one would find nothing to do but spin, in some trials.
         with contextlib.nullcontext() if order["load"] is None else database.threads(order["load"]["threads"]):
-            return {**spent(step), "files": self._file_sizes()}
+            return {**spent(step), "files": database.file_sizes()}
 
     def do_loop_cost(self, order: Order) -> Order:
         """Run the transactions on a client that does nothing; scripts may fail on the rows it makes up."""
-        mix = mix_of(order["transactions"], order["constants"], mark)
-        trial = Trial(**order["trial"], stop_on_error=False)
-        return _told(run_trial(mix, trial, [Noop()], self._stop), {})
+        return loop_cost(STYLE, "duckdb", order)
 
     def do_expose(self, order: Order) -> Order:
         """Run statements on a connection of its own, and hold others on a second one, until concealed.
@@ -199,17 +181,14 @@ class Host:
 
     def do_close(self, _order: Order) -> Order:
         """Close the twin's file."""
-        self._exposed, self._clients = [], []
+        self._exposed = []
+        if self._twin is not None:
+            self._twin.close()
+            self._twin = None
         if self._database is not None:
             self._database.close()
             self._database = None
         return {}
-
-    def _cool(self, apart: Counter[str]) -> None:
-        """Attach the file anew; what that used is added to ``apart``, since it is no part of any operation."""
-        before = usage()
-        self._open().cool(empty_page_cache)
-        apart.update(since(before))
 
     def _squeeze(self, database: Database) -> None:
         """One thread and as little memory as DuckDB agrees to, and what was in force again afterwards."""
@@ -222,37 +201,15 @@ class Host:
         except ClientError:  # there is more than that which cannot be put away
             database.run(f"SET memory_limit = '{int(used) // _MIB + _ROOM_MIB}MiB'")
 
-    def _checkpoint(self, report: Report) -> int:
-        """Move what the trial left in the log: its own cost, by the recorded operations' share. Returns ns."""
-        wal = self._log()
-        if not (wal.exists() and wal.stat().st_size):
-            return 0
-        outcome = report.outcome
-        began_ns, before = time.monotonic_ns(), cpu_seconds()
-        self._open().checkpoint()
-        after = cpu_seconds()
-        share = outcome.operations / max(1, outcome.executed_operations)
-        outcome.cpu_user_seconds += share * (after[0] - before[0])
-        outcome.cpu_system_seconds += share * (after[1] - before[1])
-        return time.monotonic_ns() - began_ns
-
-    def _log(self) -> Path:
-        return Path(f"{self._open().path}.wal")
-
-    def _file_sizes(self) -> dict[str, int]:
-        sizes = {"database": self._open().path, "wal": self._log()}
-        return {name: path.stat().st_size if path.exists() else 0 for name, path in sizes.items()}
+    def _loaded(self) -> _native.DbApiTwin:
+        if self._twin is None:
+            raise ValueError("no twin is open for trials")
+        return self._twin
 
     def _open(self) -> Database:
         if self._database is None:
             raise ValueError("no twin is open")
         return self._database
-
-
-def _told(report: Report, extra: Order) -> Order:
-    coded = {name: base64.b64encode(payload).decode() for name, payload in report.histograms.items()}
-    spans = {name: list(totals) for name, totals in report.spans.items()}
-    return {"report": {"outcome": report.outcome.as_json(), "spans": spans, "extra": extra}, "histograms": coded}
 
 
 if __name__ == "__main__":

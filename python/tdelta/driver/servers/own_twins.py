@@ -300,8 +300,8 @@ class OwnTwin:
 
 def expected_checksums(job: LoadJob) -> Checksums:
     """The checksums of the rows that a plan generates."""
-    text = _native.plan_checksums(json.dumps(job.plan), job.seed, os.cpu_count() or 1)
-    return as_checksums(json.loads(text))
+    sums = _native.plan_checksums(json.dumps(job.plan), job.seed, os.cpu_count() or 1)
+    return as_checksums(sums)
 
 
 def connect(worker: Worker, schema: OwnSchema, access: Access, connections: int) -> None:

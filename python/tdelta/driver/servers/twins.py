@@ -86,8 +86,8 @@ class ServerTwins(WholeTrials):
         """The checksums of the rows as generated, before any server had them."""
         if not isinstance(self._job, LoadJob):
             return self._job.checksums
-        text = _native.plan_checksums(json.dumps(self._job.plan), self._job.seed, os.cpu_count() or 1)
-        return as_checksums(json.loads(text))
+        sums = _native.plan_checksums(json.dumps(self._job.plan), self._job.seed, os.cpu_count() or 1)
+        return as_checksums(sums)
 
     def data_bytes(self, path: Path) -> int:
         """How large the tables are with their indexes, as the server says."""

@@ -1,0 +1,117 @@
+//! A twin as whoever drives it sees it, whatever its engine.
+
+use crate::client::{Client, ClientError};
+use crate::data::{Plan, TableChecksum};
+use crate::load::{Loop, Mix, Outcome, Prepared, Trial, Turns};
+use crate::process::{cpu_seconds, Usage};
+use crate::trace::Cost;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::sync::atomic::AtomicBool;
+
+/// Tables with their columns, in the order in which a row is hashed.
+pub type Tables = [(String, Vec<String>)];
+
+/// A trial's outcome, and what is told beside it.
+pub type Measured = (Outcome, serde_json::Value);
+
+/// What the statements of a trial cost, by name, beside its outcome.
+pub type Metered = (Outcome, BTreeMap<String, Cost>);
+
+/// A database under one condition, with the connections of its load.
+pub trait Twin: Send {
+    /// The first value that a statement answers, as text; empty for NULL and no row.
+    ///
+    /// # Errors
+    /// What the engine says.
+    fn text(&mut self, sql: &str) -> Result<String, ClientError>;
+
+    /// Makes the tables, fills them with the plan's rows, then builds the indexes.
+    ///
+    /// # Errors
+    /// What the engine says.
+    fn load(
+        &mut self,
+        plan: &Plan,
+        seed: u64,
+        threads: usize,
+        tables: &[String],
+        indexes: &[String],
+    ) -> Result<(), ClientError>;
+
+    /// A checksum of each table that does not depend on the order of rows.
+    ///
+    /// # Errors
+    /// What the engine says.
+    fn checksums(&mut self, tables: &Tables) -> Result<BTreeMap<String, TableChecksum>, ClientError>;
+
+    /// Compiles and prepares the transactions that trials will run.
+    ///
+    /// # Errors
+    /// A script fault or a statement that the engine does not take.
+    fn prepare(&mut self, mix: Mix) -> Result<(), ClientError>;
+
+    /// Runs one trial and, if `settle`, brings what it left behind to rest, so that the next one does not pay for it.
+    ///
+    /// # Errors
+    /// If nothing is prepared, or what the engine says beside a trial that went well.
+    fn trial(
+        &mut self,
+        trial: &Trial,
+        turns: Option<&Turns>,
+        settle: bool,
+        stop: &AtomicBool,
+    ) -> Result<Measured, ClientError>;
+
+    /// Runs one trial on the first connection, with the meters read around every statement; what each cost, by name.
+    ///
+    /// # Errors
+    /// If nothing is prepared, or what the engine says.
+    fn trace(&mut self, trial: &Trial, stop: &AtomicBool) -> Result<Metered, ClientError>;
+
+    /// The prepared transactions and the histograms of the last trial.
+    fn recorded(&self) -> Option<&Prepared>;
+}
+
+/// What is told of a trial of an engine within this process, beside its outcome.
+#[derive(Debug, Serialize)]
+struct Within {
+    usage: Usage,
+    counters: BTreeMap<String, i64>,
+    files: BTreeMap<String, u64>,
+    checkpoint_ns: u64,
+}
+
+/// Runs one trial of an engine within this process, whose CPU time and bytes are the database's.
+///
+/// # Errors
+/// Those of [`Loop::run`], of `files` (sizes by name, before anything is settled) and of `settle` (returns ns).
+pub fn trial_within<C: Client>(
+    connections: &mut Loop<C>,
+    (trial, turns, stop): (&Trial, Option<&Turns>, &AtomicBool),
+    files: impl FnOnce() -> Result<BTreeMap<String, u64>, ClientError>,
+    settle: impl FnOnce(&mut Loop<C>) -> Result<u64, ClientError>,
+) -> Result<Measured, ClientError> {
+    connections.clients().for_each(|client| drop(client.take_counters()));
+    let before = Usage::now();
+    let mut outcome = connections.run(trial, turns, stop)?;
+    let mut counters = BTreeMap::new();
+    for (name, count) in connections.clients().flat_map(Client::take_counters) {
+        *counters.entry(name).or_insert(0) += count;
+    }
+    let files = files()?;
+    let cpu_before = cpu_seconds();
+    let checkpoint_ns = settle(connections)?;
+    let cpu_after = cpu_seconds();
+    // What the trial left in the log is its own cost: the recorded operations' share of it.
+    let share = outcome.operations as f64 / outcome.executed_operations.max(1) as f64;
+    outcome.cpu_user_seconds += share * (cpu_after.0 - cpu_before.0);
+    outcome.cpu_system_seconds += share * (cpu_after.1 - cpu_before.1);
+    let usage = Usage::now().since(&before).since(&outcome.apart.usage);
+    Ok((outcome, as_json(&Within { usage, counters, files, checkpoint_ns })))
+}
+
+/// As a JSON value.
+pub fn as_json(value: &impl Serialize) -> serde_json::Value {
+    serde_json::to_value(value).expect("what is told are numbers, texts and maps of them by name")
+}

@@ -1,0 +1,74 @@
+"""What engines share whose client is a driver of Python's (PEP 249), driven by `tdelta._native.DbApiTwin`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import sqlglot
+from sqlglot import exp
+
+from tdelta import _native
+
+_COLUMNS = 64
+"""Of the row that stands for every row; what `\\gset` of a workload takes is far less."""
+
+
+class ClientError(Exception):
+    """Why a statement failed.
+
+    Args:
+        kind: a short stable name, by which failures are counted: ``conflict``, ``constraint``, ``full``, …
+        message: what the engine said, without secrets.
+        retryable: whether the same transaction may succeed when it is tried again.
+    """
+
+    def __init__(self, kind: str, message: str, *, retryable: bool = False) -> None:
+        super().__init__(message)
+        self.kind = kind
+        self.message = message
+        self.retryable = retryable
+
+
+class NoDatabase:
+    """A cursor that does nothing: what a trial on it costs is the loop, and calling Python from it.
+
+    Every query answers one row of ones, so that ``\\gset`` has what it asks for.
+    """
+
+    def __init__(self, dialect: str) -> None:
+        self._dialect = dialect
+        self._sql = ""
+        self._rows = [(1,) * _COLUMNS]
+
+    @property
+    def description(self) -> list[tuple[str]] | None:
+        """The columns of the last statement, None where it is no query; asked once a statement, and not fast."""
+        tree = sqlglot.parse_one(self._sql, read=self._dialect)
+        return [(column.alias_or_name,) for column in tree.selects] if isinstance(tree, exp.Query) else None
+
+    def execute(self, sql: str, parameters: object = None) -> None:  # noqa: ARG002 - as a driver is called
+        """Remember the statement, for `description`."""
+        self._sql = sql
+
+    def fetchall(self) -> list[tuple[int, ...]]:
+        """The one row."""
+        return self._rows
+
+
+def loop_cost(style: Mapping[str, Any], dialect: str, order: Mapping[str, Any]) -> dict[str, Any]:
+    """Run the transactions of an order on a cursor that does nothing; scripts may fail on the rows it makes up."""
+    twin = _native.DbApiTwin(json.dumps(style), lambda _old: NoDatabase(dialect), 1, explained)
+    twin.prepare(json.dumps(order["transactions"]), json.dumps(order["constants"]))
+    return twin.trial(json.dumps({**order["trial"], "stop_on_error": False}))
+
+
+def explained(error: BaseException) -> tuple[str, str, bool]:
+    """An exception as the load loop counts it: its kind, its words, and whether to try again."""
+    match error:
+        case ClientError():
+            return error.kind, error.message, error.retryable
+        case OSError():
+            return "io", f"{error.filename or 'a file'}: {error.strerror}", False
+    return "defect", f"{type(error).__name__}: {error}", False
