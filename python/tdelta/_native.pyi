@@ -4,6 +4,8 @@ from collections.abc import Callable, Sequence
 from os import PathLike
 from typing import Any, final
 
+from typing_extensions import disjoint_base
+
 __all__ = [
     "BarePointSelects",
     "DbApiTwin",
@@ -34,6 +36,7 @@ __all__ = [
 class NativeError(Exception):
     """What a database or a plan answered; ``args`` is ``(kind, message)``."""
 
+@disjoint_base
 class Twin:
     """What every twin does.
 
@@ -71,11 +74,12 @@ class ServerTwin(Twin):
 
 @final
 class DbApiTwin(Twin):
-    """A twin of an engine whose client is a driver of Python's (PEP 249).
+    r"""A twin of an engine whose client is a driver of Python's (PEP 249).
 
-    ``connect`` makes a cursor that is ready for use; it is given the one that ``\\connect`` is to close, or None.
-    ``explain`` says of an exception its kind, its words, and whether to try again. ``cool`` makes caches cold between the
-    operations of a cold trial, ``files`` tells sizes, ``settle`` brings the engine to rest and says whether it had to.
+    ``connect`` makes a cursor that is ready for use; it is given the one that ``\connect`` is to close, or None.
+    ``explain`` says of an exception its kind, its words, and whether to try again. ``cool`` makes caches cold between
+    the operations of a cold trial, ``files`` tells sizes, ``settle`` brings the engine to rest and says whether it had
+    to.
     """
 
     def __new__(

@@ -12,7 +12,7 @@ from sqlglot import exp
 from tdelta import _native
 
 _COLUMNS = 64
-"""Of the row that stands for every row; what `\\gset` of a workload takes is far less."""
+"""Of the row that stands for every row; more than any script takes from one."""
 
 
 class ClientError(Exception):
@@ -32,9 +32,9 @@ class ClientError(Exception):
 
 
 class NoDatabase:
-    """A cursor that does nothing: what a trial on it costs is the loop, and calling Python from it.
+    r"""A cursor that does nothing: what a trial on it costs is the loop, and calling Python from it.
 
-    Every query answers one row of ones, so that ``\\gset`` has what it asks for.
+    Every query answers one row of ones, so that ``\gset`` has what it asks for.
     """
 
     def __init__(self, dialect: str) -> None:

@@ -1,7 +1,8 @@
 """How a worker process gets its orders and gives its answers: lines of JSON on standard input and output.
 
-Bytes, as of histograms, are base64 there. Answers leave on a duplicate of standard output (the original is pointed at standard error, so that no library can break
-the protocol by printing). ``stop`` is obeyed at once, while a trial runs; the end of the input ends the process.
+Answers leave on a duplicate of standard output (the original is pointed at standard error, so that no library can break
+the protocol by printing); bytes in them, as of histograms, are base64. ``stop`` is obeyed at once, while a trial runs;
+the end of the input ends the process.
 """
 
 from __future__ import annotations

@@ -16,7 +16,9 @@ from tdelta import _native
 from tdelta.driver import LoadJob, TrialJob, Worker
 from tdelta.driver.answers import checksums
 from tdelta.driver.dbapi import ClientError, NoDatabase, explained, loop_cost
-from tdelta.engines import SqliteEngine, TwinSettings
+from tdelta.engines.registry import dialects
+from tdelta.engines.sqlite.engine import SqliteEngine, TwinSettings
+from tdelta.engines.sqlite.profile import DIALECT
 from tdelta.workloads import Workload, load
 
 SCALE = 0.2
@@ -225,7 +227,7 @@ def own_twin(path: Path) -> _native.DbApiTwin:
 
 def job_of(workload: Workload) -> LoadJob:
     tables = tuple((t.name, tuple(c.name for c in t.columns)) for t in workload.tables)
-    return LoadJob(workload.plan(SCALE), 5, workload.tables_sql("sqlite"), workload.indexes_sql("sqlite"), tables)
+    return LoadJob(workload.plan(SCALE), 5, workload.tables_sql(DIALECT), workload.indexes_sql(DIALECT), tables)
 
 
 def both(path: Path, mix: dict[str, Any], tables: Any) -> None:
@@ -254,7 +256,7 @@ def both(path: Path, mix: dict[str, Any], tables: Any) -> None:
 
 @pytest.mark.parametrize("name", ["order-entry", "read-only", "insert"])
 def test_a_workload_leaves_the_same_rows(tmp_path: Path, name: str) -> None:
-    workload = load(name)
+    workload = load(name, dialects())
     job, path = job_of(workload), tmp_path / "twin.db"
     twin = own_twin(path)
     twin.load(json.dumps(job.plan), job.seed, 2, job.tables_sql, job.indexes_sql)

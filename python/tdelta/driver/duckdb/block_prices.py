@@ -122,7 +122,7 @@ def us_a_block(work: Callable[[], None], moved: str | None) -> float:
 
     Args:
         work: what is timed.
-        moved: the bytes of `process_usage` that tell how many blocks; None where all that there are were worked on in memory.
+        moved: the bytes of the process that tell how many blocks; None where all were worked on in memory.
 
     Raises:
         ValueError: not all blocks were moved, or more.

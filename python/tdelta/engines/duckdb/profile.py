@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from tdelta.engines.profile import Profile
+from tdelta.engines.takes import Takes
 from tdelta.workloads.dialect import Dialect
 
 PROFILE = Profile(
     name="duckdb",
     product="DuckDB",
     dialect=Dialect("duckdb", "duckdb", bytes_literal="unhex('{}')"),
+    takes=frozenset({Takes.INSTANCES, Takes.TRACES}),
+    headings={  # blocks that it has in memory are not counted
+        "physical": (("asked_read_bytes",), "bytes asked of the system to read (rchar)"),
+        "current": (("asked_written_bytes",), "bytes asked of the system to write (wchar)"),
+    },
     fills_cpus=True,
     cold_operations=None,
     shown="planted rows in its file",

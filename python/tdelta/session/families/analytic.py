@@ -11,13 +11,15 @@ from tdelta.driver import AnyJob, Mix, TwinFolder
 from tdelta.driver.duckdb.twins import DuckdbTwins
 from tdelta.driver.load_command.command import LoadCommand
 from tdelta.engines.duckdb.engine import DuckdbEngine, DuckdbSettings
+from tdelta.engines.duckdb.profile import PROFILE
+from tdelta.engines.profile import Headings
 from tdelta.errors import UsageError
 from tdelta.evidence import FileClass
 from tdelta.records import Condition, Level
 from tdelta.session.families.engines import OfEngine
 from tdelta.session.families.needs import Needs, analytic_needs
 from tdelta.session.families.served import check_discard
-from tdelta.session.families.work import check_work
+from tdelta.session.families.work import check_trace, check_work
 
 if TYPE_CHECKING:
     from tdelta.session.planning import Plan
@@ -38,6 +40,11 @@ class AnalyticFamily(OfEngine[DuckdbEngine]):
         return ""
 
     @property
+    def nearest(self) -> Headings:
+        """The bytes that the process asked the system for."""
+        return PROFILE.headings
+
+    @property
     def fills_cpus(self) -> bool:
         """A query runs on all of them."""
         return True
@@ -56,7 +63,8 @@ class AnalyticFamily(OfEngine[DuckdbEngine]):
         return self.engine.identity()
 
     def checks(self, request: RunRequest, levels: Mapping[str, Sequence[Level]]) -> Iterator[Callable[[], object]]:
-        """Caches emptied, and a head that is not recorded."""
+        """Statements metered, caches emptied, and a head that is not recorded."""
+        yield partial(check_trace, request, levels)
         yield partial(check_work, request, levels, most_cold=1, product=self.product)
         yield partial(check_discard, request)
 
