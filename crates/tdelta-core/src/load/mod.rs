@@ -564,7 +564,11 @@ mod tests {
         orders.planted = 0.5;
         let is_over = AtomicBool::new(false);
         let (outcome, _) = std::thread::scope(|scope| {
-            scope.spawn(|| while !is_over.load(std::sync::atomic::Ordering::Relaxed) {});
+            scope.spawn(|| {
+                while !is_over.load(std::sync::atomic::Ordering::Relaxed) {
+                    std::hint::spin_loop();
+                }
+            });
             // A statement that sleeps: what is spun is for what others do meanwhile.
             let found = go([Probe { sleep_ns: 4_000_000, spread: true, ..Probe::default() }], &mix, &orders);
             is_over.store(true, std::sync::atomic::Ordering::Relaxed);
