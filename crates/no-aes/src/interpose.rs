@@ -2,37 +2,12 @@
 
 use crate::actions::{bit, Action};
 use crate::patching;
+use crate::real::{self, Next};
 use crate::trap::{self, Mode};
-use std::ffi::{c_char, c_int, c_void, CStr};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::ffi::{c_char, c_int, c_void};
 
-/// A function that is behind one of ours, looked up once.
-struct Next {
-    name: &'static CStr,
-    address: AtomicUsize,
-}
-
-impl Next {
-    const fn new(name: &'static CStr) -> Self {
-        Self { name, address: AtomicUsize::new(0) }
-    }
-
-    fn address(&self) -> usize {
-        let known = self.address.load(Ordering::Acquire);
-        if known != 0 {
-            return known;
-        }
-        // SAFETY: looks up a name.
-        let found = unsafe { libc::dlsym(libc::RTLD_NEXT, self.name.as_ptr()) } as usize;
-        self.address.store(found, Ordering::Release);
-        found
-    }
-}
-
-type Dlopen = unsafe extern "C" fn(*const c_char, c_int) -> *mut c_void;
 type Signal = unsafe extern "C" fn(c_int, libc::sighandler_t) -> libc::sighandler_t;
 
-static DLOPEN: Next = Next::new(c"dlopen");
 static SIGNAL: Next = Next::new(c"signal");
 static SYSV_SIGNAL: Next = Next::new(c"__sysv_signal");
 
@@ -60,22 +35,13 @@ pub extern "C" fn no_aes_answered() -> u64 {
     trap::answered()
 }
 
-/// The C library's own `dlopen`; null where there is none.
-pub fn dlopen_behind(name: *const c_char, flags: c_int) -> *mut c_void {
-    match DLOPEN.address() {
-        0 => std::ptr::null_mut(),
-        // SAFETY: the address of that function; the arguments are its own.
-        address => unsafe { std::mem::transmute::<usize, Dlopen>(address)(name, flags) },
-    }
-}
-
 /// `dlopen`: what it brings is patched before the caller can call into it.
 ///
 /// # Safety
 /// As dlopen(3).
 #[no_mangle]
 pub unsafe extern "C" fn dlopen(name: *const c_char, flags: c_int) -> *mut c_void {
-    let handle = dlopen_behind(name, flags);
+    let handle = real::dlopen(name, flags);
     if !handle.is_null() && trap::mode() == Mode::Patching {
         patching::patch_new_objects();
     }
@@ -90,7 +56,7 @@ pub unsafe extern "C" fn dlopen(name: *const c_char, flags: c_int) -> *mut c_voi
 pub unsafe extern "C" fn sigaction(signal: c_int, new: *const libc::sigaction, old: *mut libc::sigaction) -> c_int {
     if !trap::is_ours(signal) {
         // SAFETY: the caller's own arguments.
-        return trap::next_sigaction().map_or(-1, |next| unsafe { next(signal, new, old) });
+        return real::sigaction().map_or(-1, |next| unsafe { next(signal, new, old) });
     }
     // SAFETY: null, or the caller's structure.
     let before = trap::exchange(unsafe { new.as_ref() }.map(Action::from_c));

@@ -41,6 +41,8 @@ mod interpose;
 mod memory;
 mod objects;
 mod patching;
+mod real;
+mod sites;
 mod trap;
 
 use trap::Mode;

@@ -1,19 +1,15 @@
 //! Replacing CPUID by an instruction that raises SIGILL, in the code of what is loaded.
 
-use crate::code::{classify, occurrences, Finding, CPUID, UD2};
+use crate::code::{classify, occurrences, Finding};
 use crate::frames::Frames;
 use crate::memory::{OwnMemory, Snapshot};
 use crate::objects::{additions, loaded, Object};
+use crate::real;
+use crate::sites::{replace, SITES};
 use std::ffi::{c_void, CString};
 use std::io;
-use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::Mutex;
-
-/// More than a process with every library of a distribution in it would have.
-const CAPACITY: usize = 4096;
-
-/// The addresses of the instructions that were replaced; read by signal handlers, so it never moves and never shrinks.
-pub static SITES: Sites<CAPACITY> = Sites::new();
 
 static PATCHED: AtomicU32 = AtomicU32::new(0);
 static UNPATCHED: AtomicU32 = AtomicU32::new(0);
@@ -120,39 +116,6 @@ fn find(code: &Snapshot, frames: Option<&Frames<'_>>, place: usize) -> Finding {
         .unwrap_or(Finding::Unclear)
 }
 
-/// Replaces one instruction. Only its second byte differs, so whoever runs it meets the one or the other.
-fn replace<const N: usize>(memory: &OwnMemory, sites: &Sites<N>, place: usize) -> bool {
-    const { assert!(CPUID[0] == UD2[0]) };
-    sites.add(place) && memory.write(place + 1, UD2[1]).is_ok()
-}
-
-/// Addresses that only become more.
-pub struct Sites<const N: usize> {
-    addresses: [AtomicUsize; N],
-    count: AtomicUsize,
-}
-
-impl<const N: usize> Sites<N> {
-    const fn new() -> Self {
-        Self { addresses: [const { AtomicUsize::new(0) }; N], count: AtomicUsize::new(0) }
-    }
-
-    /// Adds one, before its instruction is replaced; false if there is no room. Called by one thread at a time.
-    fn add(&self, address: usize) -> bool {
-        let count = self.count.load(Ordering::Relaxed);
-        let Some(slot) = self.addresses.get(count) else { return false };
-        slot.store(address, Ordering::Relaxed);
-        self.count.store(count + 1, Ordering::Release);
-        true
-    }
-
-    /// Whether it is one of them. Can be called by a signal handler.
-    pub fn contains(&self, address: usize) -> bool {
-        let count = self.count.load(Ordering::Acquire);
-        self.addresses.iter().take(count).any(|site| site.load(Ordering::Relaxed) == address)
-    }
-}
-
 /// Keeps an object from being unloaded. The program itself needs no pin.
 struct Pin(*mut c_void, CString);
 
@@ -162,18 +125,19 @@ impl Pin {
         if object.name.is_empty() {
             return Some(Self(std::ptr::null_mut(), object.name.clone()));
         }
-        let handle = open(&object.name, libc::RTLD_LAZY | libc::RTLD_NOLOAD);
-        if handle.is_none() {
+        let handle = real::dlopen(object.name.as_ptr(), libc::RTLD_LAZY | libc::RTLD_NOLOAD);
+        if handle.is_null() {
             // SAFETY: forgets a message that is not for the program.
             unsafe { libc::dlerror() };
+            return None;
         }
-        handle.map(|handle| Self(handle, object.name.clone()))
+        Some(Self(handle, object.name.clone()))
     }
 
     /// Keeps it for good: the addresses of patched instructions must never come to mean something else.
     fn keep(&self) {
         if !self.0.is_null() {
-            open(&self.1, libc::RTLD_LAZY | libc::RTLD_NOLOAD | libc::RTLD_NODELETE);
+            real::dlopen(self.1.as_ptr(), libc::RTLD_LAZY | libc::RTLD_NOLOAD | libc::RTLD_NODELETE);
         }
     }
 }
@@ -181,36 +145,17 @@ impl Pin {
 impl Drop for Pin {
     fn drop(&mut self) {
         if !self.0.is_null() {
-            // SAFETY: a handle that `open` returned, closed once.
+            // SAFETY: a handle that `dlopen` returned, closed once.
             unsafe { libc::dlclose(self.0) };
         }
     }
 }
 
-/// The C library's own `dlopen`, and never the one by which this library stands before it.
-fn open(name: &CString, flags: libc::c_int) -> Option<*mut c_void> {
-    #[cfg(not(test))]
-    let handle = crate::interpose::dlopen_behind(name.as_ptr(), flags);
-    #[cfg(test)]
-    // SAFETY: a text that ends in NUL, and flags that dlopen knows.
-    let handle = unsafe { libc::dlopen(name.as_ptr(), flags) };
-    (!handle.is_null()).then_some(handle)
-}
-
 #[cfg(test)]
-pub mod tests {
+mod tests {
     use super::*;
     use crate::frames::tests::table;
     use crate::objects::Segment;
-
-    /// Sites are added by one thread at a time, and tests run on several.
-    static ALONE: Mutex<()> = Mutex::new(());
-
-    /// Replaces one instruction, as patching does.
-    pub fn replace_at(memory: &OwnMemory, place: usize) -> bool {
-        let _alone = ALONE.lock().unwrap();
-        replace(memory, &SITES, place)
-    }
 
     /// `mov eax, 0xa20f; cpuid; ret`, an instruction and a decoy.
     const FUNCTION: [u8; 8] = [0xb8, 0x0f, 0xa2, 0x00, 0x00, 0x0f, 0xa2, 0xc3];
@@ -246,7 +191,7 @@ pub mod tests {
     #[test]
     fn the_instruction_is_replaced_the_decoy_is_not_and_what_no_function_holds_is_counted() {
         let (code, object) = object();
-        let _alone = ALONE.lock().unwrap();
+        let _alone = crate::sites::tests::ALONE.lock().unwrap();
         assert_eq!(patch(&object).unwrap(), Counts { patched: 1, unpatched: 2 });
         let expected = [[0xb8, 0x0f, 0xa2, 0x00, 0x00, 0x0f, 0x0b, 0xc3], FUNCTION].concat();
         assert_eq!(OwnMemory::open().unwrap().copy(code, expected.len()).unwrap(), expected);
@@ -270,12 +215,5 @@ pub mod tests {
             frames: None,
         };
         assert!(patch(&gone).is_err());
-    }
-
-    #[test]
-    fn a_full_table_takes_no_more_sites() {
-        let sites: Sites<2> = Sites::new();
-        assert!(sites.add(10) && sites.add(20) && !sites.add(30));
-        assert!(sites.contains(10) && sites.contains(20) && !sites.contains(30) && !sites.contains(0));
     }
 }

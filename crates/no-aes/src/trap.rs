@@ -4,9 +4,10 @@
 use crate::actions::{mask_from_c, Action, Onward, Remembered};
 use crate::cpuid::answer;
 use crate::faulting;
-use crate::patching::SITES;
+use crate::real;
+use crate::sites::SITES;
 use std::ffi::{c_int, c_void};
-use std::sync::atomic::{AtomicI32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 
 /// How CPUID is caught.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,13 +36,7 @@ static MODE: AtomicI32 = AtomicI32::new(Mode::None as i32);
 /// What the program wants done with our signal.
 static PROGRAM: Remembered = Remembered::new();
 
-/// The C library's own `sigaction`, found before the handler is installed.
-static SIGACTION: AtomicUsize = AtomicUsize::new(0);
-
 static ANSWERED: AtomicU64 = AtomicU64::new(0);
-
-/// `sigaction`.
-pub type Sigaction = unsafe extern "C" fn(c_int, *const libc::sigaction, *mut libc::sigaction) -> c_int;
 
 /// How CPUID is caught in this process.
 pub fn mode() -> Mode {
@@ -62,23 +57,9 @@ pub fn is_ours(signal: c_int) -> bool {
     mode().signal() == Some(signal)
 }
 
-/// The C library's own `sigaction`, and never the one by which this library stands before it.
-pub fn next_sigaction() -> Option<Sigaction> {
-    let known = SIGACTION.load(Ordering::Acquire);
-    let address = if known == 0 {
-        // SAFETY: looks up a name.
-        unsafe { libc::dlsym(libc::RTLD_NEXT, c"sigaction".as_ptr()) as usize }
-    } else {
-        known
-    };
-    SIGACTION.store(address, Ordering::Release);
-    // SAFETY: the address of that function, or null, which is `None`.
-    unsafe { std::mem::transmute::<usize, Option<Sigaction>>(address) }
-}
-
 /// Puts the handler of a mode in place and remembers the one that was there. False if it cannot be.
 pub fn install(mode: Mode) -> bool {
-    let (Some(signal), Some(sigaction)) = (mode.signal(), next_sigaction()) else { return false };
+    let (Some(signal), Some(sigaction)) = (mode.signal(), real::sigaction()) else { return false };
     let mut before = Action::DEFAULT.to_c();
     // SAFETY: both structures are valid.
     if unsafe { sigaction(signal, std::ptr::null(), &mut before) } != 0 {
@@ -106,7 +87,7 @@ pub fn exchange(new: Option<Action>) -> Action {
     let Some(new) = new else { return PROGRAM.get() };
     let blocked = set_mask(libc::SIG_BLOCK, u64::MAX);
     let before = PROGRAM.replace(new);
-    if let (Some(signal), Some(sigaction)) = (mode().signal(), next_sigaction()) {
+    if let (Some(signal), Some(sigaction)) = (mode().signal(), real::sigaction()) {
         // SAFETY: a valid structure.
         unsafe { sigaction(signal, &ours_for(&new), std::ptr::null_mut()) };
     }
@@ -242,7 +223,7 @@ mod tests {
         let page = ask_page();
         // SAFETY: code that `ask_page` made, of this type.
         let ask: extern "C" fn(u32) -> u32 = unsafe { std::mem::transmute(page) };
-        assert!(crate::patching::tests::replace_at(&OwnMemory::open().unwrap(), page + 5));
+        assert!(crate::sites::tests::replace_at(&OwnMemory::open().unwrap(), page + 5));
         assert_eq!(ask(1), answer(1, 0).ecx);
         let others: Vec<u32> = std::thread::scope(|scope| {
             let asked: Vec<_> = (0..4).map(|_| scope.spawn(|| ask(1))).collect();
@@ -335,8 +316,9 @@ mod tests {
     /// How a child ends that has the handler of a mode: with 0 if `work` returns true. A process has one mode, and this
     /// one keeps what it has. `work` may call what a signal handler may call: other threads' locks stay taken for ever.
     fn in_child(mode: Mode, work: impl FnOnce() -> bool) -> c_int {
-        assert!(next_sigaction().is_some()); // looked up here, as the loader has a lock
-                                             // SAFETY: the child does what is said above, and leaves.
+        // Looked up here, as the loader has a lock.
+        assert!(real::sigaction().is_some());
+        // SAFETY: the child does what is said above, and leaves.
         let child = unsafe { libc::fork() };
         if child == 0 {
             let none = libc::rlimit { rlim_cur: 0, rlim_max: 0 };

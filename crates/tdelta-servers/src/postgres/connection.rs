@@ -1,10 +1,9 @@
 //! One connection: opened and logged in, its statements prepared, one exchange a statement.
 
-use super::fault::{lost, refused_by};
+use super::exchange::{closed, no_rows, parsed, Exchange};
 use super::opening::open;
-use super::preparing::Wanted;
-use super::statement::Prepared;
-use super::wire::Wire;
+use super::preparing::{describe, prepare_program};
+use super::statement::{Parse, Prepared};
 use crate::failure::{failure, out_of_protocol};
 use crate::options::Options;
 use crate::session::{Rows, Session};
@@ -13,7 +12,6 @@ use fallible_iterator::FallibleIterator;
 use postgres_protocol::message::backend::{self, Message};
 use postgres_protocol::message::frontend;
 use std::collections::BTreeMap;
-use std::io;
 use std::ops::Range;
 use std::sync::Arc;
 use tdelta_core::client::{Client, ClientError};
@@ -21,15 +19,10 @@ use tdelta_core::data::{Table, TableChecksum};
 use tdelta_core::script::{Program, Statement};
 use tdelta_core::value::Value;
 
-/// ReadyForQuery's word for a connection outside of any transaction.
-const IDLE: u8 = b'I';
-
 /// A connection to a PostgreSQL server.
 pub struct Connection {
     options: Arc<Options>,
-    /// None once the server has gone, or a `\connect` has failed.
-    wire: Option<Wire>,
-    in_transaction: bool,
+    pub(super) exchange: Exchange,
     /// Whether the server knows any of our statements by name.
     has_named: bool,
     /// By program and statement; none for `\connect`, which has no SQL.
@@ -38,142 +31,38 @@ pub struct Connection {
 
 impl Connection {
     fn connected(options: Arc<Options>) -> Result<Self, ClientError> {
-        let wire = Some(open(&options)?);
-        let mut connection =
-            Self { options: options.clone(), wire, in_transaction: false, has_named: false, statements: Vec::new() };
+        let exchange = Exchange { wire: Some(open(&options)?), in_transaction: false };
+        let mut connection = Self { options: options.clone(), exchange, has_named: false, statements: Vec::new() };
         options.setup.iter().try_for_each(|sql| connection.run(sql))?;
         Ok(connection)
     }
 
-    /// Sends what `compose` writes and reads the answers up to ReadyForQuery; rows and descriptions go to `take`, which says
-    /// false of what it cannot read. Where the server wants rows (COPY), `feed` sends them.
-    pub(super) fn exchange(
-        &mut self,
-        compose: impl FnOnce(&mut BytesMut) -> io::Result<()>,
-        take: impl FnMut(u8, &[u8]) -> bool,
-        feed: impl FnMut(&mut Wire) -> io::Result<()>,
-    ) -> Result<(), ClientError> {
-        let wire = self.wire.as_mut().ok_or_else(closed)?;
-        let composed = compose(&mut wire.out);
-        if let Err(error) = composed {
-            wire.out.clear();
-            return Err(failure("sql", error.to_string()));
-        }
-        let answer = talk(wire, take, feed);
-        self.conclude(answer)
-    }
-
-    /// Notes what an exchange ended with; its error, if any.
-    #[inline]
-    fn conclude(&mut self, answer: Result<Ready, ClientError>) -> Result<(), ClientError> {
-        match answer {
-            Ok(Ready { in_transaction, fault }) => {
-                self.in_transaction = in_transaction;
-                fault.map_or(Ok(()), Err)
-            }
-            Err(error) => {
-                self.wire = None;
-                self.in_transaction = false;
-                Err(error)
-            }
-        }
-    }
-
     /// Runs SQL as it is, without preparing it; everything arrives as text.
     pub(super) fn simple(&mut self, sql: &str, take: impl FnMut(u8, &[u8]) -> bool) -> Result<(), ClientError> {
-        self.exchange(|out| frontend::query(sql, out), take, no_rows)
+        self.exchange.run(|out| frontend::query(sql, out), take, no_rows)
     }
 
     /// Runs a query in binary and gives each row with what describes it to `take`.
     fn fetch(&mut self, sql: &str, mut take: impl FnMut(&Prepared, &[u8]) -> bool) -> Result<(), ClientError> {
-        let made = self.describe(&[Wanted::query(sql)]).map_err(|(_, error)| error)?;
+        let made = describe(&mut self.exchange, &[Parse::query(sql)]).map_err(|(_, error)| error)?;
         let Some(prepared) = made.first() else { return Err(out_of_protocol("no description of a query")) };
         let compose = |out: &mut BytesMut| {
             prepared.write(&[], out);
             Ok(())
         };
-        self.exchange(compose, |tag, body| tag != backend::DATA_ROW_TAG || take(prepared, body), no_rows)
+        self.exchange.run(compose, |tag, body| tag != backend::DATA_ROW_TAG || take(prepared, body), no_rows)
     }
 
     fn close(&mut self) {
-        if let Some(mut wire) = self.wire.take() {
+        if let Some(mut wire) = self.exchange.wire.take() {
             frontend::terminate(&mut wire.out);
             // The server ends the session as well when the socket is closed; this way it does not log a complaint.
             let _ = wire.send();
         }
         self.statements.clear();
         self.has_named = false;
-        self.in_transaction = false;
+        self.exchange.in_transaction = false;
     }
-}
-
-/// The server awaits the next statement.
-struct Ready {
-    in_transaction: bool,
-    /// What it said against the last one.
-    fault: Option<ClientError>,
-}
-
-/// One exchange, as [`Connection::exchange`] says; `Err` if the connection is of no more use.
-#[inline]
-fn talk(
-    wire: &mut Wire,
-    mut take: impl FnMut(u8, &[u8]) -> bool,
-    mut feed: impl FnMut(&mut Wire) -> io::Result<()>,
-) -> Result<Ready, ClientError> {
-    let mut fault: Option<ClientError> = None;
-    wire.send().or_else(unless_gone)?;
-    loop {
-        let (tag, body) = match wire.next() {
-            Ok(message) => message,
-            Err(error) => return Err(fault.unwrap_or_else(|| lost(&error))),
-        };
-        match tag {
-            backend::DATA_ROW_TAG
-            | backend::ROW_DESCRIPTION_TAG
-            | backend::PARAMETER_DESCRIPTION_TAG
-            | backend::NO_DATA_TAG
-                if !take(tag, body) =>
-            {
-                fault.get_or_insert_with(|| out_of_protocol("a row or description that cannot be read"));
-            }
-            backend::READY_FOR_QUERY_TAG => {
-                return Ok(Ready { in_transaction: body.first() != Some(&IDLE), fault });
-            }
-            backend::ERROR_RESPONSE_TAG => {
-                fault.get_or_insert_with(|| refused_by(body));
-            }
-            backend::COPY_IN_RESPONSE_TAG => feed(wire).or_else(unless_gone)?,
-            // BindComplete, CommandComplete and what else says only that things go well; notices; COPY … TO STDOUT.
-            _ => {}
-        }
-    }
-}
-
-/// A server that ends a session says why before it closes: what cannot be written to it any more can still be read.
-fn unless_gone(error: io::Error) -> Result<(), ClientError> {
-    match error.kind() {
-        io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset => Ok(()),
-        io::ErrorKind::Unsupported => Err(failure("sql", error.to_string())),
-        _ => Err(lost(&error)),
-    }
-}
-
-/// A statement of a script has no rows to send.
-pub(super) fn no_rows(_: &mut Wire) -> io::Result<()> {
-    Err(io::Error::new(io::ErrorKind::Unsupported, "COPY … FROM STDIN cannot be a statement of a script"))
-}
-
-pub(super) fn parsed(tag: u8, body: &[u8]) -> Option<Message> {
-    let mut whole = BytesMut::with_capacity(body.len() + 5);
-    whole.extend_from_slice(&[tag]);
-    whole.extend_from_slice(&(body.len() as u32 + 4).to_be_bytes());
-    whole.extend_from_slice(body);
-    Message::parse(&mut whole).ok().flatten()
-}
-
-fn closed() -> ClientError {
-    failure("connection", "the connection is closed: the server ended it, or a \\connect failed".into())
 }
 
 impl Drop for Connection {
@@ -189,7 +78,8 @@ impl Client for Connection {
             self.run("DEALLOCATE ALL")?;
         }
         self.has_named = true;
-        let all: Result<_, _> = programs.iter().enumerate().map(|(n, p)| self.prepare_program(n, p)).collect();
+        let all: Result<_, _> =
+            programs.iter().enumerate().map(|(n, p)| prepare_program(&mut self.exchange, n, p)).collect();
         self.statements = all?;
         Ok(())
     }
@@ -205,7 +95,7 @@ impl Client for Connection {
         let Some(Some(prepared)) = self.statements.get(at.0).and_then(|program| program.get(at.1)) else {
             return Err(closed());
         };
-        let wire = self.wire.as_mut().ok_or_else(closed)?;
+        let wire = self.exchange.wire.as_mut().ok_or_else(closed)?;
         prepared.write(slots, &mut wire.out);
         let mut rows = 0;
         let keeps = statement.into.is_some();
@@ -216,8 +106,7 @@ impl Client for Connection {
             rows += 1;
             prepared.walk(body) && (!keeps || rows > 1 || prepared.keep(body, slots))
         };
-        let answer = talk(wire, take, no_rows);
-        self.conclude(answer)?;
+        self.exchange.send(take, no_rows)?;
         match rows {
             0 if keeps => Err(failure("no_row", "\\gset expected one row and found none".into())),
             rows => Ok(rows),
@@ -233,7 +122,7 @@ impl Client for Connection {
     }
 
     fn abandon(&mut self) {
-        if self.in_transaction && self.wire.is_some() {
+        if self.exchange.in_transaction && self.exchange.wire.is_some() {
             // A rollback fails only where the server has gone, which the next statement tells.
             let _ = self.run("ROLLBACK");
         }

@@ -68,7 +68,7 @@ impl Connection {
             frontend::copy_done(&mut wire.out);
             wire.send()
         };
-        self.exchange(|out| frontend::query(sql, out), |_, _| true, feed)
+        self.exchange.run(|out| frontend::query(sql, out), |_, _| true, feed)
     }
 }
 

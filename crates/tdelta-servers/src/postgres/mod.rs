@@ -10,6 +10,7 @@
 
 mod connection;
 mod copying;
+mod exchange;
 mod fault;
 mod opening;
 mod preparing;

@@ -3,8 +3,8 @@
 //! A variable that stands in a statement twice is one parameter there, so that it has one type; where the server deduces two
 //! types for it, each place becomes a parameter of its own, as in pgbench.
 
-use super::connection::{no_rows, parsed, Connection};
-use super::statement::Prepared;
+use super::exchange::{no_rows, parsed, Exchange};
+use super::statement::{Parse, Prepared};
 use crate::failure::failure;
 use bytes::BytesMut;
 use postgres_protocol::message::backend::Message;
@@ -12,106 +12,70 @@ use postgres_protocol::message::frontend;
 use tdelta_core::client::ClientError;
 use tdelta_core::script::{with_marks, Kind, Program, Statement};
 
-/// A statement to be prepared.
-pub(super) struct Wanted<'a> {
-    /// What the server is to call it; empty for one that is used once.
-    pub(super) name: String,
-    sql: String,
-    /// The variable of each parameter.
-    pub(super) slots: Vec<usize>,
-    /// Where it stands in a script, if it does.
-    pub(super) statement: Option<&'a Statement>,
-}
-
-impl<'a> Wanted<'a> {
-    /// A query without parameters, to be run once.
-    pub(super) fn query(sql: &str) -> Self {
-        Self { name: String::new(), sql: sql.into(), slots: Vec::new(), statement: None }
-    }
-
-    /// A parameter for each variable.
-    fn shared(name: String, statement: &'a Statement) -> Self {
-        let sql = with_marks(&statement.sql, |number| format!("${number}"));
-        Self { name, sql, slots: statement.parameters.clone(), statement: Some(statement) }
-    }
-
-    /// A parameter for each place at which a variable stands.
-    fn apart(name: String, statement: &'a Statement) -> Self {
-        let mut slots = Vec::new();
-        let sql = with_marks(&statement.sql, |number| {
-            slots.extend(statement.parameters.get(number.wrapping_sub(1)));
-            format!("${}", slots.len())
-        });
-        Self { name, sql, slots, statement: Some(statement) }
-    }
-}
-
-impl Connection {
-    /// Prepares statements in one exchange. The error comes with the index of the statement that it is about.
-    pub(super) fn describe(&mut self, wanted: &[Wanted<'_>]) -> Result<Vec<Prepared>, (usize, ClientError)> {
-        let mut made = Vec::with_capacity(wanted.len());
-        let mut parameters = None;
-        let compose = |out: &mut BytesMut| {
-            for Wanted { name, sql, .. } in wanted {
-                frontend::parse(name, sql, [], out)?;
-                frontend::describe(b'S', name, out)?;
-            }
-            frontend::sync(out);
-            Ok(())
-        };
-        let take = |tag: u8, body: &[u8]| {
-            let row = match parsed(tag, body) {
-                Some(Message::ParameterDescription(body)) => {
-                    parameters = Some(body);
-                    return true;
-                }
-                Some(Message::RowDescription(row)) => Some(row),
-                Some(Message::NoData) => None,
-                _ => return false,
-            };
-            let (Some(wanted), Some(parameters)) = (wanted.get(made.len()), &parameters) else { return false };
-            Prepared::new(wanted, parameters, row.as_ref()).map(|prepared| made.push(prepared)).is_ok()
-        };
-        match self.exchange(compose, take, no_rows) {
-            Ok(()) => Ok(made),
-            Err(error) => Err((made.len(), error)),
+/// Prepares statements in one exchange. The error comes with the index of the statement that it is about.
+pub(super) fn describe(exchange: &mut Exchange, wanted: &[Parse<'_>]) -> Result<Vec<Prepared>, (usize, ClientError)> {
+    let mut made = Vec::with_capacity(wanted.len());
+    let mut parameters = None;
+    let compose = |out: &mut BytesMut| {
+        for Parse { name, sql, .. } in wanted {
+            frontend::parse(name, sql, [], out)?;
+            frontend::describe(b'S', name, out)?;
         }
-    }
-
-    /// Prepares one script: none in the place of `\\connect`.
-    pub(super) fn prepare_program(
-        &mut self,
-        number: usize,
-        program: &Program,
-    ) -> Result<Vec<Option<Prepared>>, ClientError> {
-        let statements: Vec<&Statement> = program.statements.iter().filter(|s| s.kind != Kind::Connect).collect();
-        let mut apart = vec![false; statements.len()];
-        let made = loop {
-            // What was prepared ahead of a failure keeps its name, so that each attempt has names of its own.
-            let attempt = apart.iter().filter(|apart| **apart).count();
-            let want = |at: usize| wanted(number, attempt, at, statements[at], apart[at]);
-            let all: Vec<Wanted<'_>> = (0..statements.len()).map(want).collect();
-            match self.describe(&all) {
-                Ok(made) => break made,
-                Err((at, error)) if error.kind == "sql" && apart.get(at) == Some(&false) && repeats(statements[at]) => {
-                    apart[at] = true;
-                }
-                Err((at, error)) => return Err(placed(program, statements.get(at).copied(), error)),
+        frontend::sync(out);
+        Ok(())
+    };
+    let take = |tag: u8, body: &[u8]| {
+        let row = match parsed(tag, body) {
+            Some(Message::ParameterDescription(body)) => {
+                parameters = Some(body);
+                return true;
             }
+            Some(Message::RowDescription(row)) => Some(row),
+            Some(Message::NoData) => None,
+            _ => return false,
         };
-        for (prepared, statement) in made.iter().zip(&statements) {
-            prepared.check().map_err(|error| placed(program, Some(statement), error))?;
-        }
-        let mut made = made.into_iter();
-        Ok(program.statements.iter().map(|s| if s.kind == Kind::Connect { None } else { made.next() }).collect())
+        let (Some(wanted), Some(parameters)) = (wanted.get(made.len()), &parameters) else { return false };
+        Prepared::new(wanted, parameters, row.as_ref()).map(|prepared| made.push(prepared)).is_ok()
+    };
+    match exchange.run(compose, take, no_rows) {
+        Ok(()) => Ok(made),
+        Err(error) => Err((made.len(), error)),
     }
 }
 
-fn wanted(number: usize, attempt: usize, at: usize, statement: &Statement, apart: bool) -> Wanted<'_> {
+/// Prepares one script: none in the place of `\\connect`.
+pub(super) fn prepare_program(
+    exchange: &mut Exchange,
+    number: usize,
+    program: &Program,
+) -> Result<Vec<Option<Prepared>>, ClientError> {
+    let statements: Vec<&Statement> = program.statements.iter().filter(|s| s.kind != Kind::Connect).collect();
+    let mut apart = vec![false; statements.len()];
+    let made = loop {
+        // What was prepared ahead of a failure keeps its name, so that each attempt has names of its own.
+        let attempt = apart.iter().filter(|apart| **apart).count();
+        let want = |at: usize| wanted(number, attempt, at, statements[at], apart[at]);
+        let all: Vec<Parse<'_>> = (0..statements.len()).map(want).collect();
+        match describe(exchange, &all) {
+            Ok(made) => break made,
+            Err((at, error)) if error.kind == "sql" && apart.get(at) == Some(&false) && repeats(statements[at]) => {
+                apart[at] = true;
+            }
+            Err((at, error)) => return Err(placed(program, statements.get(at).copied(), error)),
+        }
+    };
+    for (prepared, statement) in made.iter().zip(&statements) {
+        prepared.check().map_err(|error| placed(program, Some(statement), error))?;
+    }
+    let mut made = made.into_iter();
+    Ok(program.statements.iter().map(|s| if s.kind == Kind::Connect { None } else { made.next() }).collect())
+}
+
+fn wanted(number: usize, attempt: usize, at: usize, statement: &Statement, apart: bool) -> Parse<'_> {
     let name = format!("t{number}_{attempt}_{at}");
     match apart {
-        true => Wanted::apart(name, statement),
-        false => Wanted::shared(name, statement),
+        true => Parse::apart(name, statement),
+        false => Parse::shared(name, statement),
     }
 }
 
@@ -140,10 +104,10 @@ mod tests {
     fn a_variable_is_one_parameter_or_one_at_each_place() {
         let program = compile("t", "UPDATE t SET a = :x, b = :y, c = :x WHERE d = ':x';").unwrap();
         let statement = &program.statements[0];
-        let shared = Wanted::shared("s".into(), statement);
+        let shared = Parse::shared("s".into(), statement);
         assert_eq!(shared.sql, "UPDATE t SET a = $1, b = $2, c = $1 WHERE d = ':x'");
         assert_eq!(shared.slots, statement.parameters);
-        let apart = Wanted::apart("s".into(), statement);
+        let apart = Parse::apart("s".into(), statement);
         assert_eq!(apart.sql, "UPDATE t SET a = $1, b = $2, c = $3 WHERE d = ':x'");
         assert_eq!(apart.slots, [shared.slots[0], shared.slots[1], shared.slots[0]]);
         assert!(repeats(statement));

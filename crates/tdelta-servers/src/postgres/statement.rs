@@ -1,6 +1,5 @@
-//! A prepared statement: its Bind, Execute and Sync, ready to be filled in, and how its rows are read.
+//! A statement to be prepared, and a prepared one: its Bind, Execute and Sync, ready to be filled in, and how its rows are read.
 
-use super::preparing::Wanted;
 use super::shape::{owned, Shape, BINARY, TEXT};
 use crate::failure::failure;
 use bytes::{BufMut, BytesMut};
@@ -11,7 +10,42 @@ use std::hint::black_box;
 use std::io;
 use tdelta_core::client::ClientError;
 use tdelta_core::data::ValueRef;
+use tdelta_core::script::{with_marks, Statement};
 use tdelta_core::value::Value;
+
+/// A statement to be prepared.
+pub(super) struct Parse<'a> {
+    /// What the server is to call it; empty for one that is used once.
+    pub(super) name: String,
+    pub(super) sql: String,
+    /// The variable of each parameter.
+    pub(super) slots: Vec<usize>,
+    /// Where it stands in a script, if it does.
+    pub(super) statement: Option<&'a Statement>,
+}
+
+impl<'a> Parse<'a> {
+    /// A query without parameters, to be run once.
+    pub(super) fn query(sql: &str) -> Self {
+        Self { name: String::new(), sql: sql.into(), slots: Vec::new(), statement: None }
+    }
+
+    /// A parameter for each variable.
+    pub(super) fn shared(name: String, statement: &'a Statement) -> Self {
+        let sql = with_marks(&statement.sql, |number| format!("${number}"));
+        Self { name, sql, slots: statement.parameters.clone(), statement: Some(statement) }
+    }
+
+    /// A parameter for each place at which a variable stands.
+    pub(super) fn apart(name: String, statement: &'a Statement) -> Self {
+        let mut slots = Vec::new();
+        let sql = with_marks(&statement.sql, |number| {
+            slots.extend(statement.parameters.get(number.wrapping_sub(1)));
+            format!("${}", slots.len())
+        });
+        Self { name, sql, slots, statement: Some(statement) }
+    }
+}
 
 /// A statement that the server knows by a name.
 pub(super) struct Prepared {
@@ -37,7 +71,7 @@ const NULL_LENGTH: i32 = -1;
 impl Prepared {
     /// From what the server says of the statement.
     pub(super) fn new(
-        wanted: &Wanted<'_>,
+        parse: &Parse<'_>,
         parameters: &ParameterDescriptionBody,
         row: Option<&RowDescriptionBody>,
     ) -> io::Result<Self> {
@@ -46,14 +80,14 @@ impl Prepared {
             Some(body) => body.fields().map(|f| Ok((f.name().to_owned(), Shape::of(f.type_oid())))).collect()?,
             None => Vec::new(),
         };
-        let names = wanted.statement.and_then(|statement| statement.into.as_ref());
+        let names = parse.statement.and_then(|statement| statement.into.as_ref());
         let kept = |(column, (name, _)): (usize, &(String, Shape))| Some((column, *names?.get(name)?));
         let into = fields.iter().enumerate().filter_map(kept).collect();
         let columns: Vec<Shape> = fields.into_iter().map(|(_, shape)| shape).collect();
-        let head = head(&wanted.name, parameters.len());
+        let head = head(&parse.name, parameters.len());
         let bind_tail_bytes = COUNT_BYTES + 2 * result_formats(&columns).len();
         let tail = tail(&columns)?;
-        Ok(Self { parameters, slots: wanted.slots.clone(), columns, into, head, tail, bind_tail_bytes })
+        Ok(Self { parameters, slots: parse.slots.clone(), columns, into, head, tail, bind_tail_bytes })
     }
 
     /// Whether the server finds as many parameters as there are values for.
