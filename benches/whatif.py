@@ -15,7 +15,7 @@ import json
 import subprocess
 import sys
 
-from tdelta.inference.tallies import exact_interval
+from tdelta.inference.quantiles import clopper_pearson
 
 SHARES = "cache=5%,10%,20%,40%,80%"
 RUNS = (
@@ -61,7 +61,7 @@ def main() -> None:
                         flush=True,
                     )
     for name, tally in held.items():
-        low, high = exact_interval(sum(tally), len(tally))
+        low, high = clopper_pearson(sum(tally), len(tally))
         print(f"{name}: {sum(tally)} of {len(tally)} cells held ({low:.0%} … {high:.0%})")
 
 

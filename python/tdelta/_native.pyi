@@ -2,8 +2,10 @@
 
 from collections.abc import Callable, Sequence
 from os import PathLike
-from typing import Any, final
+from typing import Any, TypeAlias, final
 
+import numpy as np
+from numpy.typing import NDArray
 from typing_extensions import disjoint_base
 
 __all__ = [
@@ -16,12 +18,15 @@ __all__ = [
     "SqliteTwin",
     "Twin",
     "Watch",
+    "beta_quantile",
     "byte_statistics",
     "clear_stop",
+    "gamma_quantile",
     "histogram_merge",
     "histogram_of",
     "histogram_summary",
     "library_loaded",
+    "log_incomplete_gamma",
     "loop_cost",
     "monotonic_ns",
     "page_copies_ns",
@@ -30,8 +35,12 @@ __all__ = [
     "request_stop",
     "search_bytes",
     "search_files",
+    "stirling_excess",
+    "student_quantile",
     "write_csv",
 ]
+
+_FloatArray: TypeAlias = NDArray[np.float64]
 
 class NativeError(Exception):
     """What a database or a plan answered; ``args`` is ``(kind, message)``."""
@@ -131,6 +140,11 @@ def write_csv(plan: str, table: str, seed: int, threads: int, path: str | PathLi
 def histogram_merge(payloads: Sequence[bytes]) -> bytes: ...
 def histogram_of(times_ns: Sequence[int], counts: Sequence[int]) -> bytes: ...
 def histogram_summary(payloads: Sequence[bytes], quantiles: Sequence[float]) -> tuple[int, float, int, list[int]]: ...
+def stirling_excess(shape: _FloatArray) -> bytearray: ...
+def log_incomplete_gamma(shape: _FloatArray, x: _FloatArray) -> bytearray: ...
+def gamma_quantile(p: _FloatArray, shape: _FloatArray) -> bytearray: ...
+def beta_quantile(p: _FloatArray, a: _FloatArray, b: _FloatArray) -> bytearray: ...
+def student_quantile(p: _FloatArray, df: _FloatArray) -> bytearray: ...
 def request_stop() -> None: ...
 def clear_stop() -> None: ...
 def monotonic_ns() -> int: ...

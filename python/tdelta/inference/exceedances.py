@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tdelta.inference.posterior import FloatArray
-from tdelta.inference.student import t_reach
+from tdelta.inference.quantiles import t_reach
 from tdelta.records import Exceeding, TailRatio, TailUnit
 
 FEWEST = 10

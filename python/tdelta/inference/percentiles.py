@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from tdelta.inference.histograms import RESOLUTION, Counts, IntArray, longest_ns
 from tdelta.inference.posterior import FloatArray
-from tdelta.inference.student import t_reach
+from tdelta.inference.quantiles import t_reach
 from tdelta.records import Percentile99, TailRatio, TailUnit
 
 QUANTILE = 0.99

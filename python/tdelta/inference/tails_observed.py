@@ -21,7 +21,7 @@ import numpy as np
 from tdelta.inference.exceedances import FEWEST
 from tdelta.inference.percentiles import FEWEST_BEYOND, QUANTILE
 from tdelta.inference.posterior import FloatArray
-from tdelta.inference.student import t_reach
+from tdelta.inference.quantiles import t_reach
 from tdelta.records import Binned, ObservedSide, ObservedTail, Samples, TailRatio, TailUnit
 
 FEWEST_RUNS = 3

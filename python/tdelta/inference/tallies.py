@@ -7,12 +7,12 @@ A calibration has a dozen runs, so every share comes with its exact interval. Wh
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
 from tdelta.inference.decisions import interval_words
-from tdelta.inference.posterior import FloatArray
+from tdelta.inference.quantiles import clopper_pearson, t_reach
 from tdelta.inference.soundness import AA_CHECK
 from tdelta.inference.stopping import width
 from tdelta.inference.verdicts import ALL_TRANSACTIONS
@@ -24,33 +24,19 @@ NOMINAL_MISSES = 0.05
 FEW_RUNS = 10
 _FALSE = (Decision.COSTLY, Decision.FASTER, Decision.UNSOUND)
 _STRICT = 0.99
-_HALVINGS = 60
-_POINTS = 20_001
-_REACH = 1e6
-
-
-def exact_interval(count: int, of: int, mass: float = 0.95) -> tuple[float, float]:
-    """The exact interval of a share after ``count`` of ``of`` (Clopper and Pearson 1934, Biometrika 26:404).
-
-    Never too narrow, whatever the share; (0, 1) where there were no trials.
-    """
-    tail = 0.5 * (1.0 - mass)
-    low = 0.0 if count == 0 else _root(lambda share: _at_least(count, of, share) - tail)
-    high = 1.0 if count == of else _root(lambda share: tail - (1.0 - _at_least(count + 1, of, share)))
-    return low, high
 
 
 def counted(hits: Iterable[bool]) -> Counted:
     """So many of so many, with its interval."""
     found = list(hits)
-    return Counted(sum(found), len(found), *exact_interval(sum(found), len(found)))
+    return Counted(sum(found), len(found), *clopper_pearson(sum(found), len(found)))
 
 
 def mean_interval(values: Sequence[float], mass: float = 0.95) -> tuple[float, float] | None:
     """The t interval of a mean; None of fewer than two values."""
     if len(values) < 2:
         return None
-    half = _t_quantile(0.5 + 0.5 * mass, len(values) - 1) * float(np.std(values, ddof=1)) / math.sqrt(len(values))
+    half = t_reach(len(values) - 1, mass) * float(np.std(values, ddof=1)) / math.sqrt(len(values))
     centre = float(np.mean(values))
     return centre - half, centre + half
 
@@ -120,7 +106,7 @@ def faults(
 def tally_cautions(runs: int, planted: Iterable[PlantedTally]) -> Iterator[str]:
     """What must be said beside figures of so few runs."""
     if runs < FEW_RUNS:
-        false = exact_interval(0, runs)[1]
+        false = clopper_pearson(0, runs)[1]
         yield (
             f"{runs} {'run' if runs == 1 else 'runs'}: even without a false call, up to {false:.0%} may be called"
             " wrongly; more time (--max-time) narrows that"
@@ -191,7 +177,7 @@ def _holds(verdict: Verdict, truth: float) -> bool:
 
 def _misses(held: Counted) -> bool:
     """Whether coverage is surely below the nominal one: by the 99 % interval, since several are looked at."""
-    return held.of > 0 and exact_interval(held.count, held.of, _STRICT)[1] < 1.0 - NOMINAL_MISSES
+    return held.of > 0 and clopper_pearson(held.count, held.of, _STRICT)[1] < 1.0 - NOMINAL_MISSES
 
 
 def _name(tally: PlantedTally) -> str:
@@ -201,26 +187,3 @@ def _name(tally: PlantedTally) -> str:
 
 def _shares(found: Counted) -> str:
     return f"{found.low:.0%} … {found.high:.0%}"
-
-
-def _at_least(count: int, of: int, share: float) -> float:
-    """The probability of at least ``count`` of ``of``."""
-    return math.fsum(math.comb(of, k) * share**k * (1.0 - share) ** (of - k) for k in range(count, of + 1))
-
-
-def _root(rising: Callable[[float], float]) -> float:
-    """Where a rising function of a share crosses 0."""
-    low, high = 0.0, 1.0
-    for _ in range(_HALVINGS):
-        middle = 0.5 * (low + high)
-        low, high = (middle, high) if rising(middle) < 0.0 else (low, middle)
-    return 0.5 * (low + high)
-
-
-def _t_quantile(probability: float, df: int) -> float:
-    """A quantile of Student's t, by integrating its density on a grid that is fine in the middle."""
-    reach = math.asinh(_REACH)
-    t: FloatArray = np.sinh(np.linspace(-reach, reach, _POINTS))
-    density = (1.0 + t**2 / df) ** (-0.5 * (df + 1))
-    cumulative = np.concatenate([[0.0], np.cumsum(0.5 * (density[1:] + density[:-1]) * np.diff(t))])
-    return float(np.interp(probability, cumulative / cumulative[-1], t))

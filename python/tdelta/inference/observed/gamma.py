@@ -15,8 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from tdelta.inference.observed.locating import LogLikelihood, ShapeFit, fit, log_cv_prior
-from tdelta.inference.observed.special import log_incomplete, log_interval, stirling_excess
 from tdelta.inference.posterior import FloatArray
+from tdelta.inference.quantiles import log_incomplete, log_interval, stirling_excess
 from tdelta.records import Bins, Samples
 
 LogPrior = Callable[[FloatArray, FloatArray], FloatArray]

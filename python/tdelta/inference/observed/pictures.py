@@ -16,15 +16,14 @@ from tdelta.inference.observed.judging import analyze
 from tdelta.inference.observed.locating import ShapeFit
 from tdelta.inference.observed.settings import AnalysisSettings
 from tdelta.inference.observed.shapes import ComparisonPicture, Curve, PredictiveCheck, QuantileCheck, RatioCurve
-from tdelta.inference.observed.special import log_incomplete
 from tdelta.inference.posterior import FloatArray, Posterior
+from tdelta.inference.quantiles import gamma_quantile, log_incomplete
 from tdelta.records import AnalysisResult, Binned, Bins, Observation, Samples, Summary
 
 _POINTS = 240
 _MASS_SHOWN = 0.9999
 _BARS = 40
 _BAND_SDS = 1.96
-_BISECTIONS = 60
 
 
 def analyze_with_pictures(
@@ -138,7 +137,7 @@ def predicted_shares(shape: ShapeFit, edges: FloatArray, count: float) -> tuple[
 def predicted_quantile(shape: ShapeFit, probability: float, observed: float, count: int) -> QuantileCheck:
     """A quantile of one further sample of this size, and its 95 % band."""
     means, shapes, weights = shape.nodes()
-    quantiles = gamma_quantile(shapes, probability) * means / shapes
+    quantiles = gamma_quantile(probability, shapes) * means / shapes
     centre = float(weights @ quantiles)
     step = 1e-4 * centre
     rate = shapes / means
@@ -146,14 +145,3 @@ def predicted_quantile(shape: ShapeFit, probability: float, observed: float, cou
     sampling = probability * (1.0 - probability) / count * (step / np.maximum(slopes, 1e-300)) ** 2
     sd = float(np.sqrt(weights @ ((quantiles - centre) ** 2 + sampling)))
     return QuantileCheck(probability, observed, centre, max(centre - _BAND_SDS * sd, 0.0), centre + _BAND_SDS * sd)
-
-
-def gamma_quantile(shape: FloatArray, probability: float) -> FloatArray:
-    """The quantile of Gamma(shape, 1), by bisection on its log."""
-    low, high = np.full(shape.shape, -700.0), np.log(shape + 10.0 * np.sqrt(shape) + 60.0)
-    target = np.log(probability)
-    for _ in range(_BISECTIONS):
-        middle = 0.5 * (low + high)
-        is_below = log_incomplete(shape, np.exp(middle))[0] < target
-        low, high = np.where(is_below, middle, low), np.where(is_below, high, middle)
-    return np.asarray(np.exp(0.5 * (low + high)), dtype=np.float64)

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tdelta.inference.planning.runs import Seen
 from tdelta.inference.posterior import FloatArray
+from tdelta.inference.quantiles import t_reach
 from tdelta.records import Condition, Role
 from tdelta.records.carryover import CarryOver, ShareEffect
 
@@ -119,7 +119,7 @@ def _least_squares(one: Seen, columns: Sequence[FloatArray]) -> list[ShareEffect
     inverse = np.linalg.inv(gram)
     found = inverse @ x.T @ y
     variance = float(((y - x @ found) ** 2).sum()) / df
-    reach = t_quantile(0.975, df) * np.sqrt(variance * np.diag(inverse))
+    reach = t_reach(df) * np.sqrt(variance * np.diag(inverse))
     return [
         ShareEffect(math.expm1(value), (math.expm1(value - sd), math.expm1(value + sd)))
         for value, sd in zip(found.tolist(), reach.tolist(), strict=True)
@@ -132,12 +132,3 @@ def _centred(table: FloatArray, rounds: NDArray[np.intp]) -> FloatArray:
     for number in np.unique(rounds):
         left[rounds == number] -= left[rounds == number].mean(axis=0)
     return np.asarray(left, dtype=np.float64)
-
-
-def t_quantile(probability: float, df: float) -> float:
-    """Quantile of Student's t (Abramowitz and Stegun 26.7.5); within 1 % from 5 degrees of freedom on."""
-    z = NormalDist().inv_cdf(probability)
-    first = (z**3 + z) / 4.0
-    second = (5.0 * z**5 + 16.0 * z**3 + 3.0 * z) / 96.0
-    third = (3.0 * z**7 + 19.0 * z**5 + 17.0 * z**3 - 15.0 * z) / 384.0
-    return z + first / df + second / df**2 + third / df**3

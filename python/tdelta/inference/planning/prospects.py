@@ -16,8 +16,9 @@ from tdelta.inference.planning.advice import advise, time_for_same, wanted_varia
 from tdelta.inference.planning.aims import aims_of, headline_of, rounds_to_look_at
 from tdelta.inference.planning.carryover import carry_over
 from tdelta.inference.planning.runs import LIKE_THE_BASELINE, MeasuredRun, PlannedRun, Seen, seen
-from tdelta.inference.planning.scales import LengthCurve, allan, chi_square_quantile, fit_curve
+from tdelta.inference.planning.scales import LengthCurve, allan, fit_curve
 from tdelta.inference.planning.timing import run_times, time_costs
+from tdelta.inference.quantiles import chi_square_quantile
 from tdelta.inference.rounds import RoundsFit, fit_rounds
 from tdelta.inference.stalls import events_of
 from tdelta.records import Metric, Role

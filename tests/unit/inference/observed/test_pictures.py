@@ -5,10 +5,9 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from scipy import stats
 
 from tdelta.inference.observed import AnalysisSettings, ComparisonPicture, analyze_with_pictures, comparing
-from tdelta.inference.observed.pictures import bars, gamma_quantile
+from tdelta.inference.observed.pictures import bars
 from tdelta.records import Bins, Observation, Series, Summary
 
 from .observations import ORIGIN, binned, figure, gamma_values, group, samples, series, summary
@@ -98,12 +97,6 @@ def test_printed_quantiles_are_checked_where_there_is_no_histogram() -> None:
     assert [q.probability for q in found.checks[0].quantiles] == [0.5, 0.95]
     assert all(q.low <= q.observed <= q.high for q in found.checks[0].quantiles)
     assert not found.checks[1].quantiles[0].low <= 60.0 <= found.checks[1].quantiles[0].high
-
-
-def test_a_gammas_quantiles_are_those_of_scipy() -> None:
-    shape = np.array([0.1, 1.0, 7.5, 2000.0])
-    for p in (0.01, 0.5, 0.95, 0.999):
-        assert gamma_quantile(shape, p) == pytest.approx(stats.gamma.ppf(p, shape), rel=1e-8)
 
 
 def test_bars_keep_every_value_and_at_most_forty_of_them() -> None:
