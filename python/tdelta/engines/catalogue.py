@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from tdelta.engines.duckdb.engine import DuckdbEngine
-from tdelta.engines.registry import ENGINES, PLANNED, profiles
+from tdelta.engines.registry import PLANNED, profiles
 from tdelta.engines.servers import ServerBinary, ServerEngine
 from tdelta.engines.sqlite.engine import SqliteEngine
-from tdelta.engines.sqlite.libraries import SQLITE3MC, WHEELS, Library
-from tdelta.errors import EngineUnavailable, UnknownName, UsageError
+from tdelta.engines.sqlite.libraries import WHEELS, Library
+from tdelta.errors import EngineUnavailable
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,25 +135,3 @@ def _library(library: Library, describe: Callable[[Library], str] | None) -> Eng
         option=library.name,
         crypto=library.crypto,
     )
-
-
-def engine(name: str, library: Library = SQLITE3MC) -> SqliteEngine:
-    """The engine of that name, with that library.
-
-    Raises:
-        UnknownName: there is no such engine.
-        UsageError: this version cannot drive it.
-        EngineUnavailable: its library is not installed.
-    """
-    known = {*ENGINES, *PLANNED}
-    if name not in known:
-        raise UnknownName("engine", name, known)
-    if name in ENGINES and name != SqliteEngine.name:
-        raise UsageError(f"engine {name!r} has no library to choose: use --engine {name}")
-    if name != SqliteEngine.name:
-        raise UsageError(f"engine {name!r} is planned, but this version of tdelta cannot drive it: use --engine sqlite")
-    made = SqliteEngine(library)
-    if made.version() is None:
-        wheel = f"{library.product}, in the wheel {library.distribution}"
-        raise EngineUnavailable(f"engine {name!r}: {wheel}, is not installed: {library.install}")
-    return made

@@ -33,6 +33,9 @@ class Profile:
         warms_until_settled: whether warm-up goes on until cache misses settle, and is not one trial.
         headings: what it counts under the headings of a statement trace.
         shown: what a plain twin shows of itself and an encrypted one hides.
+        unsearched: why twins are not searched for plaintext, where they cannot be.
+        connects: whether a workload may open connections.
+        most_cold: how many connections can be cold at once; None where it does not matter.
         protocol: what clients of other programs speak to its twins, ``mysql`` or ``postgres``; empty where none can.
     """
 
@@ -47,4 +50,7 @@ class Profile:
     warms_until_settled: bool = False
     headings: Headings = field(default_factory=dict)
     shown: str = "planted rows in its tables"
+    unsearched: str = ""
+    connects: bool = True
+    most_cold: int | None = None
     protocol: str = ""

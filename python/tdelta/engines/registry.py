@@ -6,9 +6,14 @@ from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
 from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
 from tdelta.engines.profile import Profile
+from tdelta.errors import UnknownName, UsageError
 from tdelta.workloads.dialect import Dialect
+
+if TYPE_CHECKING:
+    from tdelta.engines.capabilities import RunEngine
 
 ENGINES: dict[str, str] = {
     "sqlite": "tdelta.engines.sqlite",
@@ -17,7 +22,8 @@ ENGINES: dict[str, str] = {
     "postgres": "tdelta.engines.postgres",
     "duckdb": "tdelta.engines.duckdb",
 }
-"""The package of each engine, in the order in which they are listed; its module ``profile`` holds ``PROFILE``."""
+"""The package of each engine, in the order in which they are listed; its
+module ``profile`` holds ``PROFILE``, and ``driver`` what makes it ready for a run."""
 
 PLANNED: Mapping[str, Profile] = MappingProxyType(
     {
@@ -40,6 +46,26 @@ def profile(name: str) -> Profile:
     """
     found: Profile = import_module(f"{ENGINES[name]}.profile").PROFILE
     return found
+
+
+def driver(name: str, options: Mapping[str, Any]) -> RunEngine:
+    """An engine, found and ready to be planned with.
+
+    Args:
+        name: the engine's.
+        options: the values of all options of a run, by their names.
+
+    Raises:
+        UnknownName: there is no such engine.
+        UsageError: this version cannot drive it.
+        EngineUnavailable: it is not installed, or is not what was asked for.
+    """
+    if name in PLANNED:
+        raise UsageError(f"engine {name!r} is planned, but this version of tdelta cannot drive it: use --engine sqlite")
+    if name not in ENGINES:
+        raise UnknownName("engine", name, {*ENGINES, *PLANNED})
+    made: RunEngine = import_module(f"{ENGINES[name]}.driver").driver(options)
+    return made
 
 
 def profiles() -> tuple[Profile, ...]:

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from tdelta.engines.capabilities import Cautioned
 from tdelta.inference import Judgement, cache_cautions, server_measures
 from tdelta.inference.cipher_work import barely_encrypted, idle_cipher_caution
 from tdelta.inference.ledger import ledgers
@@ -116,7 +117,7 @@ def assemble(
             *_known(checks.settings_compared()),
             *tails,
             *step_measures(trials, plan.settings),
-            *_known(statement_traces(trials, plan.settings, _statements(plan), plan.family.nearest)),
+            *_known(statement_traces(trials, plan.settings, _statements(plan), plan.engine.profile.headings)),
             *(profiles.records() if plan.request.design.profile else ()),
             *ledgers(trials, plan.settings, profiles.explained()),
             *what_ifs(trials, plan.settings, page_prices),
@@ -188,8 +189,10 @@ def _cautions(
     if plan.command is not None:
         yield f"the load is `{plan.command.text}`, not tdelta's own loop: its client's cost is in the response times"
         yield from plan.command.cautions
-    kinds = (plan.twin_settings(condition, 0) for condition in plan.load_kinds().values())
-    yield from dict.fromkeys(caution for settings in kinds for caution in plan.family.cautions(settings))
+    engine = plan.engine
+    if isinstance(engine, Cautioned):
+        kinds = (plan.twin_settings(condition, 0) for condition in plan.load_kinds().values())
+        yield from dict.fromkeys(caution for settings in kinds for caution in engine.cautions(settings))
     if ending.interrupted:
         yield "the run was interrupted: this is what was known by then"
     if plan.source is not None:

@@ -14,8 +14,8 @@ import time
 from collections.abc import Mapping
 
 from tdelta import __version__
+from tdelta.engines.sqlite.engine import DEFAULT_PAGE_SIZE
 from tdelta.records import CalibrationKey, Role
-from tdelta.session.families.embedded import DEFAULT_PAGE_SIZE
 from tdelta.session.planning import Plan
 from tdelta.store import Store
 from tdelta.store.calibrations import newest_calibration
@@ -64,7 +64,7 @@ def key_of(plan: Plan, machine: Mapping[str, object]) -> CalibrationKey | None:
     return CalibrationKey(
         machine=_machine(machine),
         engine=plan.settings.engine,
-        library=plan.family.identity(),
+        library=plan.engine.identity(),
         workload=plan.settings.workload,
         work=_work(plan),
         options=options,
@@ -119,6 +119,6 @@ def _work(plan: Plan) -> str:
     if plan.source is not None:
         return plan.source.fingerprint()
     work = plan.workload
-    dialect = plan.family.dialect
+    dialect = plan.engine.profile.dialect
     parts = [work.plan(plan.scale), work.tables_sql(dialect), work.indexes_sql(dialect), work.scripts()]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from tdelta.driver import TrialJob, Twin, Twins
+from tdelta.engines.capabilities import Configured, Scoped
 from tdelta.records import Condition, Event, Role, Trial
 from tdelta.session.clock import Clock, Interruption
 from tdelta.session.pace import Pace
@@ -69,7 +70,10 @@ class RunContext:
     def searchable(self) -> list[Condition]:
         """One condition of each instance whose files can be read as they lie on the disk."""
         plan = self.plan
-        return [c for c in plan.instances() if plan.family.can_be_searched(plan.twin_settings(c, 0))]
+        engine, instances = plan.engine, list(plan.instances())
+        if isinstance(engine, Scoped):
+            return [c for c in instances if engine.can_be_searched(plan.twin_settings(c, 0))]
+        return [] if isinstance(engine, Configured) else instances
 
     def searched(self) -> list[Condition]:
         """Those whose files were searched."""

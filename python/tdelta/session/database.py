@@ -18,9 +18,8 @@ from tdelta.driver.examining import CopyExaminer, Trier
 from tdelta.driver.exposure import require_no_markers
 from tdelta.driver.protocol import Tables
 from tdelta.driver.staging import Original, copy_original, find_original
-from tdelta.engines.catalogue import engine
 from tdelta.engines.sqlite.conversion import Layout
-from tdelta.engines.sqlite.engine import TwinSettings
+from tdelta.engines.sqlite.engine import SqliteEngine, TwinSettings
 from tdelta.engines.sqlite.profile import DIALECT
 from tdelta.errors import DatabaseFault, UnsoundTwins, UsageError
 from tdelta.evidence import Markers
@@ -104,7 +103,7 @@ class _Staging:
         self._original = original
         self._folder = folder
         self._observe = observe
-        self._engine = engine(request.tested.engine, find_library(request.tested.library))
+        self._engine = SqliteEngine(find_library(request.tested.library))
         self._path = folder.file("original")
 
     def run(self) -> DatabaseSource:

@@ -18,9 +18,9 @@ from contextlib import contextmanager
 from enum import StrEnum
 
 from tdelta.design.layout import PLAIN
+from tdelta.engines.layout import ResourceEstimate
 from tdelta.errors import TimeFault
 from tdelta.records import Condition, Role
-from tdelta.session.families.needs import Needs
 from tdelta.session.planning import Plan
 from tdelta.session.trial_size import LONGEST_TRIALS
 from tdelta.session.warming import LOOKED_AT
@@ -118,7 +118,7 @@ class Pace:
     def __init__(self, plan: Plan, elapsed: Callable[[], float] = lambda: 0.0) -> None:
         self._plan = plan.of_one_round()
         self._elapsed = elapsed
-        self.needs = self._plan.family.needs(self._plan)
+        self.needs = self._plan.engine.estimate(self._plan.layout)
         self._counts = {Stage.LOAD: len(self._plan.load_kinds()), Stage.OBSERVE: 1, Stage.CALIBRATE: 1}
         self._timed = len(timed_conditions(self._plan)) if self.needs.times_calls else 0
         self._estimates = _estimates(self._plan, self.needs)
@@ -278,7 +278,7 @@ def about(seconds: float) -> str:
     return f"{hours} h {minutes:02d} min" if hours else f"{minutes} min"
 
 
-def _estimates(plan: Plan, needs: Needs) -> dict[Stage, float]:
+def _estimates(plan: Plan, needs: ResourceEstimate) -> dict[Stage, float]:
     return {
         Stage.LOAD: needs.load_seconds,
         Stage.OBSERVE: needs.observe_seconds,
@@ -303,7 +303,7 @@ def _trial_seconds(plan: Plan, condition: Condition) -> float:
     return LONGEST_TRIALS * plan.request.design.trial_seconds if derives else usual
 
 
-def _part_seconds(plan: Plan, needs: Needs, condition: Condition) -> float:
+def _part_seconds(plan: Plan, needs: ResourceEstimate, condition: Condition) -> float:
     """A condition's part of a block.
 
     A load or rebuild takes as long as the data does at first, and before a cold trial a server is started.

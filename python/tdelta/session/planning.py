@@ -15,24 +15,27 @@ from typing import Any
 from tdelta.design import drawn_twin, fresh_seed, lay_out, parse_level, with_bb_twins
 from tdelta.design.layout import PLAIN
 from tdelta.driver import AnyJob, LoadJob, Mix, with_markers
-from tdelta.driver.jobs import REBUILD, STEPS, Steps
+from tdelta.driver.jobs import REBUILD, Steps
 from tdelta.driver.load_command.command import LoadCommand
-from tdelta.engines.registry import dialects
+from tdelta.engines.capabilities import ChecksCiphers, ChecksLayout, ChecksOptions, Keyed, RunEngine
+from tdelta.engines.layout import RunLayout, instances_of
+from tdelta.engines.registry import dialects, driver
+from tdelta.engines.shared.estimates import templates
 from tdelta.engines.takes import Takes
 from tdelta.errors import UnknownName, UsageError
 from tdelta.evidence import Markers
 from tdelta.records import Condition, Level, Role, RunSettings
-from tdelta.session.families import DEFAULT_PAGE_SIZE, Family, family
+from tdelta.session.external import ExternalDriver
 from tdelta.session.instructions import available
-from tdelta.session.own_servers import OwnServers
+from tdelta.session.own_servers import OwnServers, own_dsns
 from tdelta.session.request import OPTIONS, RunRequest
-from tdelta.session.source import DatabaseSource, Source
+from tdelta.session.source import Source
 from tdelta.session.studies import study
+from tdelta.session.work import check_discard, check_load, check_trace, check_work, load_command
 from tdelta.workloads import BUILT_IN, Workload, load
 
 _DEFAULT_CIPHER = "aes-256"
 _DEFAULT_WORKLOAD = "order-entry"
-_LEAST_USABLE_BYTES = 480
 _LONGEST_SLO_SECONDS = 3600.0  # histograms of response times end there
 _FACTORS_ALONE = {"aes_instructions": Takes.INSTANCES}
 """Factors that no option sets, and whose they are."""
@@ -48,7 +51,7 @@ class Plan:
     """
 
     request: RunRequest
-    family: Family
+    engine: RunEngine
     workload: Workload
     scale: float
     settings: RunSettings
@@ -57,9 +60,14 @@ class Plan:
     source: Source | None = None
 
     @property
+    def layout(self) -> RunLayout:
+        """The run as its engine sees it."""
+        return RunLayout(self.request.values, self.conditions, self.workload, self.scale, self.source)
+
+    @property
     def size_bytes(self) -> int:
         """About how many bytes a plain twin's file takes."""
-        return self.workload.size_at(self.scale) if self.source is None else self.source.size_bytes
+        return self.layout.size_bytes
 
     @property
     def rows_are(self) -> str:
@@ -83,16 +91,15 @@ class Plan:
 
     def is_cold(self, condition: Condition) -> bool:
         """Whether a condition's operations begin with nothing of the data in any cache."""
-        return self.work(condition) == "cold"
+        return self.layout.is_cold(condition)
 
     def work(self, condition: Condition) -> str:
         """What a condition's trials do: a level of the factor of that name."""
-        return str(dict(condition.levels).get("work", "cold" if self.request.work.cold else "warm"))
+        return self.layout.work(condition)
 
     def step(self, condition: Condition) -> str:
         """Which step a condition's trials are; empty where they are of transactions."""
-        work = self.work(condition)
-        return work if work in STEPS else ""
+        return self.layout.step(condition)
 
     def has_part(self, condition: Condition, place: int) -> bool:
         """Whether a condition's trials are in a block, which is the ``place``-th of its round, from 0."""
@@ -156,8 +163,7 @@ class Plan:
     @property
     def strata(self) -> dict[int, tuple[Condition, ...]]:
         """The conditions of each stratum."""
-        numbers = dict.fromkeys(condition.stratum for condition in self.conditions)
-        return {n: tuple(c for c in self.conditions if c.stratum == n) for n in numbers}
+        return self.layout.strata
 
     def load_job(self) -> AnyJob:
         """Where rows come from: the same for every twin."""
@@ -168,11 +174,11 @@ class Plan:
         job = LoadJob(
             plan=self.workload.plan(self.scale),
             seed=self.settings.seed,
-            tables_sql=self.workload.tables_sql(self.family.dialect),
-            indexes_sql=self.workload.indexes_sql(self.family.dialect),
+            tables_sql=self.workload.tables_sql(self.engine.profile.dialect),
+            indexes_sql=self.workload.indexes_sql(self.engine.profile.dialect),
             tables=tables,
         )
-        return with_markers(job, self.markers(), self.family.dialect)
+        return with_markers(job, self.markers(), self.engine.profile.dialect)
 
     def markers(self) -> Markers:
         """The rows by which plaintext is recognised."""
@@ -186,7 +192,7 @@ class Plan:
         )
         rows = {f"rows_{table}": float(count) for table, count in self.workload.rows(self.scale).items()}
         given = {} if self.source is None else self.source.constants
-        writes = any(transaction.writes for transaction in self.workload.transactions)
+        writes = self.layout.writes
         return Mix(transactions, {**rows, **given, "scale": self.scale}, self.command, writes, self._steps())
 
     def _steps(self) -> Steps | None:
@@ -194,35 +200,31 @@ class Plan:
         job = self.load_job()
         if not isinstance(job, LoadJob) or not any(self.step(condition) for condition in self.conditions):
             return None
-        return Steps(job, self.workload.rebuilds.get(self.family.dialect.name, ()))
+        return Steps(job, self.workload.rebuilds.get(self.engine.profile.dialect.name, ()))
 
     @property
     def command(self) -> LoadCommand | None:
         """The user's own load; None where the workload's transactions are the load."""
-        return self.family.command(self.request, sorted({int(c.level("threads")) for c in self.conditions}))
+        threads = sorted({int(c.level("threads")) for c in self.conditions})
+        return load_command(self.request, self.engine.profile.protocol, threads)
 
     def twin_settings(self, condition: Condition, data_bytes: int) -> Any:
-        """What a condition's twins are opened with, of the family's type; the cache is a share of ``data_bytes``."""
-        return self.family.settings(self, condition, data_bytes)
+        """What a condition's twins are opened with, of the engine's type; the cache is a share of ``data_bytes``."""
+        return self.engine.settings(self.layout, condition, data_bytes)
 
     def load_kinds(self) -> dict[tuple[str | int, ...], Condition]:
         """One condition for each kind of data that must be loaded; plain ones first."""
-        kinds: dict[tuple[str | int, ...], Condition] = {}
-        for condition in sorted(self.conditions, key=lambda c: c.level("cipher") != "none"):
-            kinds.setdefault(self.family.kind(self.twin_settings(condition, 0)), condition)
-        return kinds
+        return templates(self.engine, self.layout)
 
     @property
     def warms_until_settled(self) -> bool:
         """Whether twins are warmed up until their caches' misses settle, and not by one trial."""
-        return self.family.warms_up_until_settled()
+        return self.engine.profile.warms_until_settled
 
     def instances(self, number: int | None = None) -> dict[Condition, tuple[Condition, ...]]:
         """The conditions that share an instance, by the first of them: of one round, or all in the design's order."""
-        shared: dict[object, list[Condition]] = {}
-        for condition in self.conditions if number is None else self.in_round(number):
-            shared.setdefault(self.family.instance(condition), []).append(condition)
-        return {conditions[0]: tuple(conditions) for conditions in shared.values()}
+        conditions = self.conditions if number is None else self.in_round(number)
+        return instances_of(conditions, self.engine.profile.client_factors)
 
     def fingerprint(self) -> str:
         """A digest of the work: of the data plan, the schema and the scripts, or of a user's database."""
@@ -235,13 +237,32 @@ class Plan:
     @property
     def ciphers(self) -> tuple[str, ...]:
         """The ciphers of the run."""
-        return tuple(dict.fromkeys(str(c.level("cipher")) for c in self.conditions))
+        return self.layout.ciphers
 
 
 def _size(conditions: tuple[Condition, ...]) -> tuple[float, ...]:
     """What makes an instance large: its connections, then its cache."""
     levels = [dict(condition.levels) for condition in conditions]
     return sum(float(of["threads"]) for of in levels), max(float(of.get("cache", 0.0)) for of in levels)
+
+
+def engine_of(request: RunRequest, servers: OwnServers | None = None) -> RunEngine:
+    """The engine that a request asks for, ready to be planned with.
+
+    Args:
+        request: what was asked.
+        servers: the user's own, where they were reached already.
+
+    Raises:
+        DsnFault: a DSN has faults.
+        UnknownName: there is no such engine.
+        UsageError: this version cannot drive it.
+        EngineUnavailable: it is not installed, or is not what was asked for.
+    """
+    dsns = own_dsns(request)
+    if dsns is not None:
+        return ExternalDriver(dsns, servers)
+    return driver(request.tested.engine, request.values)
 
 
 def plan(request: RunRequest, run_id: str, source: Source | None = None, servers: OwnServers | None = None) -> Plan:
@@ -257,7 +278,7 @@ def plan(request: RunRequest, run_id: str, source: Source | None = None, servers
         UsageError: what was asked cannot be done; every fault that can be seen is named at once.
         EngineUnavailable: the engine is not installed.
     """
-    chosen = family(request, servers)
+    chosen = engine_of(request, servers)
     if request.tested.study is not None:
         study(request.tested.study)  # it must exist; its settings are in the request already
     workload = load(request.work.workload or _DEFAULT_WORKLOAD, dialects()) if source is None else source.workload
@@ -267,12 +288,18 @@ def plan(request: RunRequest, run_id: str, source: Source | None = None, servers
     vary, left_out = available(vary, chosen.crypto)
     conditions = _laid_out(request, vary)
     seed = fresh_seed() if request.design.seed is None else request.design.seed
-    key = chosen.recorded_key(request, connects=workload.connects)
+    if workload.connects and not chosen.profile.connects:
+        raise UsageError(
+            rf"\connect: {chosen.product} runs within the process, which connects to nothing: choose another --workload"
+        )
+    key = request.twins.key
+    if isinstance(chosen, Keyed):
+        key = chosen.recorded_key(key, connects=workload.connects)
     settings = RunSettings(
         run_id=run_id,
         seed=seed,
         study=request.tested.study or "",
-        engine=chosen.name,
+        engine=chosen.profile.name,
         workload=workload.name,
         conditions=conditions,
         rope=request.decision.rope,
@@ -285,14 +312,14 @@ def plan(request: RunRequest, run_id: str, source: Source | None = None, servers
     scale = workload.scale_for(request.tested.size_bytes) if source is None else 1.0
     cautions = (*left_out, *(() if servers is None else servers.cautions))
     made = Plan(request, chosen, workload, scale, settings, request.where.directory or default_base(), cautions, source)
-    if isinstance(source, DatabaseSource):
-        _check_pages(made)
+    if isinstance(chosen, ChecksLayout):
+        chosen.check_layout(made.layout)
     return made
 
 
-def _check_rebuild(vary: Mapping[str, tuple[Level, ...]], workload: Workload, chosen: Family) -> None:
-    if REBUILD in vary.get("work", ()) and not workload.rebuilds.get(chosen.dialect.name):
-        known, name = ", ".join(sorted(workload.rebuilds)) or "none", chosen.dialect.name
+def _check_rebuild(vary: Mapping[str, tuple[Level, ...]], workload: Workload, chosen: RunEngine) -> None:
+    if REBUILD in vary.get("work", ()) and not workload.rebuilds.get(chosen.profile.dialect.name):
+        known, name = ", ".join(sorted(workload.rebuilds)) or "none", chosen.profile.dialect.name
         raise UsageError(
             f"--vary work={REBUILD}: workload {workload.name} says how for {known}, and not for {name}: write"
             f" the statements into its folder as rebuild.{name}.sql, or leave the level out"
@@ -306,7 +333,7 @@ def check(request: RunRequest) -> tuple[Condition, ...]:
         UsageError: what was asked cannot be done; every fault that can be seen is named at once.
         EngineUnavailable: the engine is not installed.
     """
-    chosen = family(request)
+    chosen = engine_of(request)
     vary = _varied(request, chosen)
     _check(request, vary, chosen)
     vary, _ = available(vary, chosen.crypto)
@@ -331,7 +358,7 @@ def default_base() -> Path:
     return Path(cache) / "tdelta"
 
 
-def _varied(request: RunRequest, chosen: Family) -> dict[str, tuple[Level, ...]]:
+def _varied(request: RunRequest, chosen: RunEngine) -> dict[str, tuple[Level, ...]]:
     """The factors and their levels, with the default cipher where nothing else is to be compared."""
     vary = dict(request.design.vary)
     has_default = _default_cipher(chosen) in chosen.ciphers
@@ -340,18 +367,18 @@ def _varied(request: RunRequest, chosen: Family) -> dict[str, tuple[Level, ...]]
     return vary
 
 
-def _default_cipher(chosen: Family) -> str:
+def _default_cipher(chosen: RunEngine) -> str:
     """AES-256, or what comes first of an engine that has none of that name."""
     encrypting = [cipher for cipher in chosen.ciphers if cipher != "none"]
     return encrypting[0] if encrypting and _DEFAULT_CIPHER not in encrypting else _DEFAULT_CIPHER
 
 
-def _check(request: RunRequest, vary: Mapping[str, tuple[Level, ...]], chosen: Family) -> None:
+def _check(request: RunRequest, vary: Mapping[str, tuple[Level, ...]], chosen: RunEngine) -> None:
     """Name every fault at once."""
     unvaried: dict[str, tuple[Level, ...]] = {
         "threads": (request.work.threads,),
         "cache": (float(request.twins.cache),),
-        "page_size": (DEFAULT_PAGE_SIZE if request.twins.page_size is None else request.twins.page_size,),
+        **({} if request.twins.page_size is None else {"page_size": (request.twins.page_size,)}),
         "journal_mode": (request.twins.journal_mode,),
         **({} if request.work.at is None else {"at": (float(request.work.at),)}),
     }
@@ -365,7 +392,9 @@ def _check(request: RunRequest, vary: Mapping[str, tuple[Level, ...]], chosen: F
         partial(_check_database, request),
         partial(_check_restore, request),
         partial(_check_numbers, request),
-        *chosen.checks(request, vary),
+        partial(check_discard, request),
+        *_checks_of_taken(request, vary, chosen),
+        *(chosen.option_checks(request.values, vary) if isinstance(chosen, ChecksOptions) else ()),
     ]
     faults = []
     for check in checks:
@@ -379,6 +408,19 @@ def _check(request: RunRequest, vary: Mapping[str, tuple[Level, ...]], chosen: F
         raise UsageError("\n".join(str(fault) for fault in faults))
 
 
+def _checks_of_taken(
+    request: RunRequest, vary: Mapping[str, tuple[Level, ...]], chosen: RunEngine
+) -> Iterator[Callable[[], object]]:
+    """What does not go with options that the engine takes."""
+    profile = chosen.profile
+    if Takes.TRACES in profile.takes:
+        yield partial(check_trace, request, vary)
+    if Takes.INSTANCES in profile.takes:
+        yield partial(check_work, request, vary, most_cold=profile.most_cold, product=chosen.product)
+    if profile.protocol:
+        yield partial(check_load, request, vary, profile.protocol)
+
+
 def _check_given_once(request: RunRequest, vary: Mapping[str, tuple[Level, ...]]) -> None:
     twice = [option for option in request.changed() if option.name in vary]
     if twice:
@@ -386,14 +428,14 @@ def _check_given_once(request: RunRequest, vary: Mapping[str, tuple[Level, ...]]
         raise UsageError(f"{both}: expected one of the two; list every level you want in --vary")
 
 
-def _check_taken(request: RunRequest, vary: Mapping[str, tuple[Level, ...]], chosen: Family) -> None:
+def _check_taken(request: RunRequest, vary: Mapping[str, tuple[Level, ...]], chosen: RunEngine) -> None:
     """Refuse the options and factors that are for other engines."""
     factors = {option.factor or option.name: option.takes for option in OPTIONS.values()} | _FACTORS_ALONE
     given = [(option.flag, option.takes) for option in request.changed()]
     given += [(f"--vary {name}", factors.get(name)) for name in vary]
     wrong: dict[Takes, list[str]] = {}
     for typed, takes in given:
-        if takes is not None and takes not in chosen.takes:
+        if takes is not None and takes not in chosen.profile.takes:
             wrong.setdefault(takes, []).append(typed)
     if wrong:
         taker = f"by {chosen.product}" if request.tested.baseline is None else "on servers of your own"
@@ -401,9 +443,12 @@ def _check_taken(request: RunRequest, vary: Mapping[str, tuple[Level, ...]], cho
         raise UsageError("\n".join(f"{line}; leave it out" for line in told))
 
 
-def _check_cipher(request: RunRequest, chosen: Family, cipher: str) -> None:
+def _check_cipher(request: RunRequest, chosen: RunEngine, cipher: str) -> None:
     try:
-        chosen.check_cipher(cipher)
+        if isinstance(chosen, ChecksCiphers):
+            chosen.check_cipher(cipher)
+        elif cipher not in chosen.ciphers:
+            raise UnknownName("cipher", cipher, chosen.ciphers)
     except UnknownName as fault:
         if request.tested.study is None or cipher not in study(request.tested.study).settings.get("vary", {}).get(
             "cipher", ()
@@ -465,18 +510,6 @@ def _is_text(path: Path) -> bool:
     except UnicodeEncodeError:
         return False
     return True
-
-
-def _check_pages(plan: Plan) -> None:
-    """A page must leave SQLite 480 bytes to use (https://sqlite.org/fileformat2.html, offset 20 of the header)."""
-    kinds = {plan.twin_settings(condition, 0) for condition in plan.conditions}
-    narrow = sorted({k.page_size for k in kinds if k.page_size - k.reserved_bytes < _LEAST_USABLE_BYTES})
-    if narrow:
-        kept = max(kind.reserved_bytes for kind in kinds)
-        raise UsageError(
-            f"pages of {narrow[0]} bytes: expected at least {_LEAST_USABLE_BYTES} usable bytes, found"
-            f" {narrow[0] - kept} beside the {kept} that the ciphers keep; take a larger --page-size"
-        )
 
 
 def _check_level(factor: str, level: Level) -> None:

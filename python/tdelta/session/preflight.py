@@ -45,7 +45,8 @@ def check_room(plan: Plan, elapsed_seconds: float = 0.0) -> None:
 
 def _checks(plan: Plan, elapsed_seconds: float) -> tuple[Callable[[], None], ...]:
     """What has to fit, each raising where it does not."""
-    needs = plan.family.needs(plan.of_one_round())
+    one_round = plan.of_one_round()
+    needs = one_round.engine.estimate(one_round.layout)
     space, memory = partial(require_space, plan.base, needs.disk_bytes), partial(require_memory, needs.memory_bytes)
     if plan.source is not None:
         space = partial(space, remedy="or name another folder (--dir)")

@@ -8,6 +8,7 @@ from typing import Any
 from tdelta.design.layout import PLAIN
 from tdelta.driver import Twins
 from tdelta.errors import ServerLost
+from tdelta.measure.aes import CryptoKind
 from tdelta.records import Phase
 from tdelta.session.collectors.checks import Checks
 from tdelta.session.collectors.floors import measure_floors
@@ -44,7 +45,7 @@ def _load(context: RunContext, twins: Twins[Any], checks: Checks) -> int:
     data_bytes = 0
     for number, (kind, condition) in enumerate(kinds.items()):
         settings = plan.twin_settings(condition, 0)
-        context.observe(Phase("load", plan.family.kind_words(settings), number, len(kinds)))
+        context.observe(Phase("load", plan.engine.template(settings).words, number, len(kinds)))
         with context.pace.timed(Stage.LOAD):
             path, sums = twins.load(settings)
             checks.loaded("/".join(map(str, kind)), sums, expected)
@@ -60,7 +61,8 @@ def _load(context: RunContext, twins: Twins[Any], checks: Checks) -> int:
 def _observe_ciphers(context: RunContext, twins: Twins[Any]) -> None:
     """What engines really encrypt pages with, in runs of their own, before anything is measured."""
     plan, found = context.plan, dict[str, str]()
-    if not plan.family.observes_ciphers() or context.state.ciphers is not None:
+    is_seen = plan.engine.profile.is_server and plan.engine.crypto == CryptoKind.OPENSSL
+    if not is_seen or context.state.ciphers is not None:
         return
     for condition in plan.load_kinds().values():
         cipher = str(condition.level("cipher"))

@@ -22,12 +22,13 @@ from tdelta.driver.servers.describing import Described
 from tdelta.driver.servers.restore import is_strict
 from tdelta.driver.servers.restored import NAMED, RestoredServer
 from tdelta.engines.registry import profile
-from tdelta.errors import DatabaseFault
+from tdelta.engines.servers import ServerEngine
+from tdelta.engines.shared.private_driver import PrivateDriver
+from tdelta.errors import DatabaseFault, TdeltaError
 from tdelta.evidence import Markers
 from tdelta.measure import require_writable
 from tdelta.records import DatabaseFacts, Phase
-from tdelta.session.families import family
-from tdelta.session.planning import check, default_base
+from tdelta.session.planning import check, default_base, engine_of
 from tdelta.session.request import RunRequest
 from tdelta.session.trying import (
     MOMENT_SECONDS,
@@ -135,9 +136,16 @@ def restored(request: RunRequest, run_id: str, observe: Observer) -> Iterator[Re
     require_writable(base)
     with (
         TwinFolder(base, f"{run_id}-original") as folder,
-        RestoredServer(family(request).engine, folder) as server,
+        RestoredServer(_server_engine(request), folder) as server,
     ):
         yield _Staging(request, server, observe).run()
+
+
+def _server_engine(request: RunRequest) -> ServerEngine:
+    engine = engine_of(request)
+    if not isinstance(engine, PrivateDriver):  # --restore is refused of others
+        raise TdeltaError(f"a dump cannot be restored into {engine.product}")
+    return engine.engine
 
 
 class _Staging:

@@ -294,7 +294,7 @@ class RoundRunner:
         with self._interruption.watching(*twins), watching("tdelta") as own:
             measured = self._ready.twins.block(list(zip(twins, jobs, strict=True)), order)
         standstill = next((m.standstill for m in measured if m.standstill), own.standstill)
-        if self._plan.family.fills_cpus:  # what waits for a CPU is the engine itself
+        if self._plan.engine.profile.fills_cpus:  # what waits for a CPU is the engine itself
             measured = tuple(dataclasses.replace(m, pressure=_without_cpu(m.pressure)) for m in measured)
         return list(measured), standstill
 

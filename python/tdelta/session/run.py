@@ -69,7 +69,7 @@ def conduct(
         with _forgotten(store, run_id), grounded(request, run_id, observer) as ground:
             made = with_bb_twin(plan(request, run_id, ground.source, ground.servers))
             _make_room(made, clock)
-            machine, versions = machine_facts(made.base), library_versions() | made.family.versions()
+            machine, versions = machine_facts(made.base), library_versions() | made.engine.versions()
             key = key_of(made, machine)
             made = with_calibration(made, key, store)
             store.create_run(made.settings, machine, versions)
@@ -116,7 +116,7 @@ def resume(
             if state.fingerprint not in (None, made.fingerprint()):
                 changed = "workload" if ground.source is None else "database or its workload"
                 raise UsageError(f"run {found}: its {changed} has changed since it began; start a new run")
-            _require_same_library(found, state.library, made.family.identity())
+            _require_same_library(found, state.library, made.engine.identity())
             _keep_work(made, store, state)  # a run that was killed at once has none yet
             _make_room(made, clock)
             with ground.entered():
@@ -135,7 +135,7 @@ def _forgotten(store: Store, run_id: str) -> Iterator[None]:
 
 def _keep_work(plan: Plan, store: Store, state: RunState) -> None:
     """What the run does, by its digest, and with what; on a user's database in full, since it may be a proposal."""
-    state.fingerprint, state.library = plan.fingerprint(), plan.family.identity()
+    state.fingerprint, state.library = plan.fingerprint(), plan.engine.identity()
     state.database = None if plan.source is None else plan.source.as_json()
     state.keep(store, plan.settings.run_id)
 
@@ -210,9 +210,9 @@ def _twins(plan: Plan, folder: TwinFolder, make_twins: MakeTwins | None) -> Iter
     """The maker of twins, until the end of the block."""
     job, mix = plan.load_job(), plan.mix()
     if make_twins is None:
-        twins = plan.family.make_twins(folder, job, mix)
+        twins = plan.engine.make_twins(folder, job, mix)
     else:
-        twins = make_twins(plan.family.engine, folder, job, mix)
+        twins = make_twins(plan.engine, folder, job, mix)
     try:
         yield twins
     finally:

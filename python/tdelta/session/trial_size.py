@@ -118,7 +118,7 @@ class _Seats:
     def twin(self, condition: Condition) -> Iterator[tuple[Twin, int]]:
         """A twin of that condition, and the number of its first operation."""
         first = self._first[condition]
-        if self._plan.family.instance(condition) == condition:  # alone on its instance, which may go at once
+        if not self._plan.engine.profile.client_factors:  # alone on its instance, which may go at once
             twin = self._twins.start(self._settings(condition), self._name(condition))
             try:
                 yield twin, 1
@@ -218,7 +218,7 @@ def _closed(plan: Plan, seats: _Seats, baseline: Condition, wanted: float) -> _F
         if plan.step(baseline):
             job = _job(plan, _STREAM + 1, 1, first_op, seconds=trial_deadline_seconds(wanted))
             return _Filled(1, twin.trial(dataclasses.replace(job, step=plan.step(baseline))).elapsed_ns / 1e9)
-        if plan.is_cold(baseline) and (cold := plan.family.cold_operations) is not None:
+        if plan.is_cold(baseline) and (cold := plan.engine.profile.cold_operations) is not None:
             return _cold(plan, twin, first_op, threads * cold)
         return _search(plan, twin, first_op, wanted, threads)
 

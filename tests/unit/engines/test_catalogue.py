@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from tdelta.engines.catalogue import Unusable, catalogue, engine
+from tdelta.engines.catalogue import Unusable, catalogue
 from tdelta.engines.mysql.private import MysqlEngine
+from tdelta.engines.registry import driver
 from tdelta.engines.servers import ServerBinary
-from tdelta.engines.sqlite.engine import SqliteEngine
 from tdelta.engines.sqlite.libraries import SQLCIPHER, SQLITE3MC, Library
 from tdelta.errors import EngineUnavailable, UnknownName, UsageError
 
@@ -58,22 +58,17 @@ def test_a_server_that_cannot_be_tested_as_it_is_says_why() -> None:
 
 def test_an_unknown_engine_is_refused_with_the_nearest_one() -> None:
     with pytest.raises(UnknownName, match="Did you mean 'postgres'"):
-        engine("postgresql")
+        driver("postgresql", {})
 
 
 def test_a_planned_engine_is_refused_with_what_can_be_used() -> None:
     with pytest.raises(UsageError, match="use --engine sqlite"):
-        engine("oracle")
+        driver("oracle", {})
 
 
 def test_an_engine_without_its_library_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(SqliteEngine, "version", lambda _self: None)
+    monkeypatch.setattr(Library, "installed_version", lambda _self: None)
     with pytest.raises(EngineUnavailable, match="pip install apsw-sqlite3mc"):
-        engine("sqlite")
+        driver("sqlite", {"library": "sqlite3mc"})
     with pytest.raises(EngineUnavailable, match="SQLCipher, in the wheel sqlcipher3, is not installed: pip install"):
-        engine("sqlite", SQLCIPHER)
-
-
-def test_an_engine_has_the_library_that_was_named() -> None:
-    named = Library("/lib/other.so", "sqlite", "none", version="SQLite 3.40.1")
-    assert engine("sqlite", named).library is named
+        driver("sqlite", {"library": "sqlcipher"})

@@ -13,7 +13,6 @@ from tdelta.engines.mysql.private import MysqlEngine
 from tdelta.engines.servers import ServerBinary, ServerEngine, ServerSettings
 from tdelta.errors import ServerLost
 from tdelta.evidence import FileClass, Found
-from tdelta.session.families import choosing
 
 from .conducting import Sitting
 
@@ -31,7 +30,7 @@ def engine(name: str = "mariadb") -> ServerEngine:
 
 def installed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have every request for a server get these."""
-    monkeypatch.setattr(choosing, "server_engine", lambda name, *_: engine(name))
+    monkeypatch.setattr("tdelta.engines.shared.private_driver.server_engine", lambda name, *_: engine(name))
 
 
 def facts(settings: ServerSettings) -> dict[str, str]:

@@ -14,9 +14,8 @@ from tdelta.engines.own_mysql_family import MariaDbServers
 from tdelta.engines.own_servers import DATA, Encryption, Identity, Scope
 from tdelta.errors import DsnFault, TdeltaError, UsageError
 from tdelta.records import Metric, Role, RunSettings
-from tdelta.session.families import family
 from tdelta.session.own_servers import OwnServers, own_dsns, reached
-from tdelta.session.planning import Plan, check, plan
+from tdelta.session.planning import Plan, check, engine_of, plan
 from tdelta.session.preflight import with_bb_twin
 from tdelta.session.request import RunRequest
 from tdelta.store.codec import dumps, loads
@@ -53,7 +52,7 @@ def planned(found: OwnServers, **asked: Any) -> Plan:
 def test_the_engine_and_its_defaults_follow_from_the_dsns() -> None:
     request = RunRequest(**TYPED)
     assert (request.tested.engine, request.design.trial_seconds, request.decision.max_seconds) == ("mysql", 2.0, 600.0)
-    assert family(request).name == "mysql"  # until the server says otherwise
+    assert engine_of(request).profile.name == "mysql"  # until the server says otherwise
     assert planned(servers()).settings.engine == "mariadb"
 
 
@@ -131,14 +130,14 @@ def test_many_differences_are_counted_and_the_important_ones_come_first() -> Non
     assert "version: 1 / 2" in told[0]
     assert "3 further settings differ" in told[10]
     assert len(found.facts().differences) == 13
-    assert planned(found).family.settings_told == (
+    assert planned(found).engine.settings_compared() == (
         "NOT the same: 13 that are not encryption differ between the two servers, as the cautions say"
     )
 
 
 def test_nothing_is_made_on_this_machine() -> None:
     made = planned(servers())
-    assert made.family.needs(made).disk_bytes == 0
+    assert made.engine.estimate(made.layout).disk_bytes == 0
 
 
 def test_tables_that_are_not_as_they_have_to_be_are_a_fault() -> None:
@@ -146,8 +145,8 @@ def test_tables_that_are_not_as_they_have_to_be_are_a_fault() -> None:
     for condition in made.conditions:
         settings = made.twin_settings(condition, 0)
         right, wrong = ("plain", "encrypted") if settings.cipher == "none" else ("encrypted", "plain")
-        assert made.family.fault(settings, {"tables": right}) is None
-        assert f"expected {right} tables" in (made.family.fault(settings, {"tables": wrong}) or "")
+        assert made.engine.fault(settings, {"tables": right}) is None
+        assert f"expected {right} tables" in (made.engine.fault(settings, {"tables": wrong}) or "")
 
 
 def test_what_is_stored_of_the_servers_comes_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -160,9 +159,9 @@ def test_what_is_stored_of_the_servers_comes_back(tmp_path: Path, monkeypatch: p
     assert parse_dsn(str(again.tested.encrypted)) == parse_dsn("mysql://a@c")
 
 
-def test_a_family_that_was_not_reached_makes_no_twins() -> None:
+def test_servers_that_were_not_reached_make_no_twins() -> None:
     with pytest.raises(TdeltaError, match="not reached yet"):
-        family(RunRequest(**TYPED)).identity()
+        engine_of(RunRequest(**TYPED)).identity()
 
 
 def test_a_schema_whose_further_names_are_too_long_is_refused() -> None:

@@ -115,7 +115,7 @@ def test_one_file_is_loaded_for_each_cipher_and_page_size_the_plain_ones_first()
 def plain_library(monkeypatch: pytest.MonkeyPatch) -> str:
     """A SQLite library by path that encrypts nothing."""
     found = Library("/lib/libsqlite3.so.0", "sqlite", "none", version="SQLite 3.40.1", sha256="ab12")
-    monkeypatch.setattr("tdelta.session.families.choosing.find_library", lambda _text: found)
+    monkeypatch.setattr("tdelta.engines.sqlite.driver.find_library", lambda _text: found)
     return found.name
 
 
@@ -123,7 +123,7 @@ def plain_library(monkeypatch: pytest.MonkeyPatch) -> str:
 def sqlcipher(monkeypatch: pytest.MonkeyPatch) -> str:
     """SQLCipher, installed or not."""
     found = dataclasses.replace(SQLCIPHER, distribution=None, version="SQLCipher 4.19.0")
-    monkeypatch.setattr("tdelta.session.families.choosing.find_library", lambda _text: found)
+    monkeypatch.setattr("tdelta.engines.sqlite.driver.find_library", lambda _text: found)
     return found.name
 
 

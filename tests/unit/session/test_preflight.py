@@ -28,7 +28,7 @@ def made(**options: object) -> Plan:
 
 def needs(**options: object):
     of = made(**options)
-    return of.family.needs(of)
+    return of.engine.estimate(of.layout)
 
 
 def test_an_embedded_run_takes_a_file_for_each_condition() -> None:

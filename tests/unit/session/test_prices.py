@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tdelta.engines.registry import profile
 from tdelta.errors import StorageFault, TdeltaError
 from tdelta.records import Condition, Role
 from tdelta.session import RunRequest
@@ -36,8 +37,9 @@ def unit_costs(engine: str, state: RunState) -> UnitCosts:
     def settings(of: Condition, _size: int) -> Any:
         return SimpleNamespace(cipher=of.level("cipher"), aes_instructions="on")
 
-    family = SimpleNamespace(page_size=lambda _settings: None)
-    plan: Any = SimpleNamespace(request=RunRequest(engine=engine), family=family, twin_settings=settings)
+    plan: Any = SimpleNamespace(
+        request=RunRequest(engine=engine), engine=SimpleNamespace(profile=profile(engine)), twin_settings=settings
+    )
     context: Any = SimpleNamespace(plan=plan, state=state)
     return UnitCosts(context)
 

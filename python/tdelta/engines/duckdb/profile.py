@@ -17,5 +17,7 @@ PROFILE = Profile(
     },
     fills_cpus=True,
     cold_operations=None,
+    connects=False,
+    most_cold=1,
     shown="planted rows in its file",
 )

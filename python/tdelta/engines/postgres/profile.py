@@ -25,5 +25,6 @@ PROFILE = Profile(
     is_server=True,
     client_factors=CLIENT_FACTORS,
     warms_until_settled=True,
+    unsearched="the kernel shows their files as it decrypts them",
     protocol="postgres",
 )

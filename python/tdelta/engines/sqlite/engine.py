@@ -17,6 +17,7 @@ from tdelta.errors import UnknownName, UsageError
 
 _MAGIC = b"SQLite format 3\x00"
 _SECURE_DELETE = "PRAGMA secure_delete=ON"
+DEFAULT_PAGE_SIZE = 4096
 _SMALLEST_PAGE = 512
 _MOST_RESERVED_THERE = 32
 """SQLite needs 480 bytes of a page for itself (https://sqlite.org/fileformat.html, "reserved bytes per page")."""

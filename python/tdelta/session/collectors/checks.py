@@ -10,6 +10,7 @@ from typing import Any
 
 from tdelta.driver import Checksums, Twin
 from tdelta.driver.proof import CipherProof
+from tdelta.engines.capabilities import Configured
 from tdelta.errors import UnsoundTwins
 from tdelta.evidence.plans import compare
 from tdelta.records import CheckState, Condition, SettingsCompared, Trial, Validity
@@ -66,9 +67,9 @@ class Checks:
 
     def _in_force(self, condition: Condition, facts: Mapping[str, str]) -> None:
         """What a twin says of its cipher, against the one it was asked for."""
-        family, settings = self._plan.family, self._plan.twin_settings(condition, 0)
-        self._in_force_seen.setdefault(str(condition.level("cipher")), family.told(settings, facts))
-        fault = family.fault(settings, facts)
+        engine, settings = self._plan.engine, self._plan.twin_settings(condition, 0)
+        self._in_force_seen.setdefault(str(condition.level("cipher")), engine.described(settings, facts))
+        fault = engine.fault(settings, facts)
         if fault is not None:
             self._notes.in_force.append(f"{condition.key}: {fault}")
 
@@ -235,8 +236,8 @@ class Checks:
         return dataclasses.replace(check, state=CheckState.NOT_SHOWN)
 
     def _settings_text(self) -> str:
-        if (told := self._plan.family.settings_told) is not None:
-            return told
+        if isinstance(self._plan.engine, Configured):
+            return self._plan.engine.settings_compared()
         compared = self.settings_compared()
         return ", ".join(compared.shared) + (f"; varied: {', '.join(compared.varied)}" if compared.varied else "")
 
@@ -246,17 +247,22 @@ class Checks:
         for _, facts in self._notes.facts.values():
             for name, value in facts.items():
                 values.setdefault(name, {})[value] = None
-        family, kinds = self._plan.family, self._plan.load_kinds().values()
+        engine, kinds = self._plan.engine, self._plan.load_kinds().values()
         settings = [self._plan.twin_settings(condition, 0) for condition in kinds]
         return SettingsCompared(
             shared={name: next(iter(found)) for name, found in sorted(values.items()) if len(found) == 1},
             varied={name: tuple(found) for name, found in sorted(values.items()) if len(found) > 1},
-            differing={family.kind_words(s): names for s in settings if (names := family.differing(s))},
+            differing={engine.template(s).words: names for s in settings if (names := engine.differing(s))},
         )
 
     def _ciphers_text(self) -> str:
-        family = self._plan.family
-        return ", ".join(family.seen(cipher, is_encrypted=hidden) for cipher, hidden in self._ciphers_seen.items())
+        engine = self._plan.engine
+        if isinstance(engine, Configured):
+            seen = (engine.encryption_status(cipher, is_encrypted=on) for cipher, on in self._ciphers_seen.items())
+        else:
+            shown = engine.profile.shown
+            seen = (f"{cipher} {'hides' if on else 'shows'} {shown}" for cipher, on in self._ciphers_seen.items())
+        return ", ".join(seen)
 
     def _in_force_text(self) -> str:
         ciphers = dict.fromkeys(str(condition.level("cipher")) for condition in self._plan.conditions)

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from tdelta.driver import Twins
+from tdelta.engines.capabilities import Paged
 from tdelta.errors import EnvironmentFault
 from tdelta.inference.pages import PageFloor
 from tdelta.records import Condition, Role
@@ -23,30 +24,31 @@ def measure_floors(plan: Plan, twins: Twins[Any]) -> Floors:
     One short measurement for each page size, each level of the AES instructions in a process of its own.
     """
     floors: dict[str, PageFloor] = {}
+    if not isinstance(plan.engine, Paged):
+        return Floors()
     try:
-        for page_size, conditions in _by_page_size(plan).items():
-            floors |= dict(_of_page_size(plan, twins, page_size, conditions))
+        for page_size, conditions in _by_page_size(plan, plan.engine).items():
+            floors |= dict(_of_page_size(plan, plan.engine, twins, page_size, conditions))
     except EnvironmentFault as fault:
         return Floors(cautions=(f"no floor beside the cost of a page: {fault}",))
     return Floors(floors)
 
 
-def _by_page_size(plan: Plan) -> dict[int, list[Condition]]:
+def _by_page_size(plan: Plan, engine: Paged) -> dict[int, list[Condition]]:
     """The encrypted conditions of each page size."""
     found: dict[int, list[Condition]] = {}
     for condition in plan.conditions:
-        page_size = plan.family.page_size(plan.twin_settings(condition, 0))
+        page_size = engine.page_size(plan.twin_settings(condition, 0))
         if condition.role is Role.TREATMENT and page_size is not None:
             found.setdefault(page_size, []).append(condition)
     return found
 
 
 def _of_page_size(
-    plan: Plan, twins: Twins[Any], page_size: int, conditions: Iterable[Condition]
+    plan: Plan, engine: Paged, twins: Twins[Any], page_size: int, conditions: Iterable[Condition]
 ) -> Iterator[tuple[str, PageFloor]]:
     asked = {
-        c: (plan.family.floor_cipher(str(c.level("cipher"))), plan.twin_settings(c, 0).aes_instructions)
-        for c in conditions
+        c: (engine.floor_cipher(str(c.level("cipher"))), plan.twin_settings(c, 0).aes_instructions) for c in conditions
     }
     ciphers, levels = (tuple(dict.fromkeys(pair[i] for pair in asked.values())) for i in (0, 1))
     price = twins.page_floor(page_size, ciphers, levels)

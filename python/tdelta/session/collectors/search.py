@@ -8,10 +8,12 @@ from __future__ import annotations
 import dataclasses
 
 from tdelta.driver import TrialJob
-from tdelta.evidence import Searched, validity, weigh
-from tdelta.records import FileEvidence, Phase, Validity
+from tdelta.engines.capabilities import Scoped
+from tdelta.evidence import FileClass, Searched, validity, weigh
+from tdelta.records import Condition, FileEvidence, Phase, Validity
 from tdelta.session.context import SEARCHES, Round, RunContext, lasting
 from tdelta.session.pace import Stage
+from tdelta.session.planning import Plan
 
 _TRIAL_SECONDS = 0.1
 """The log cannot be reset while markers are held in it, so the trial meanwhile is short."""
@@ -55,9 +57,9 @@ class FileSearch:
     def records(self) -> tuple[FileEvidence, ...]:
         """What it means, in the design's order."""
         plan = self._plan
-        evidence, covered = self._context.state.evidence, plan.family.covered
+        evidence = self._context.state.evidence
         searched = self._context.searched()
-        return weigh([Searched(c, evidence[c.key], covered(plan.twin_settings(c, 0))) for c in searched])
+        return weigh([Searched(c, evidence[c.key], _covered(plan, c)) for c in searched])
 
     def validity(self) -> tuple[Validity, ...]:
         """Whether nothing leaks, and whether the search would have seen it."""
@@ -68,7 +70,7 @@ class FileSearch:
         if searchable and not searched:
             return _INTERRUPTED
         if out_of_reach := lasting(self._plan.instances()) - lasting(searchable):
-            return f"{out_of_reach} twins NOT searched: {self._plan.family.unsearched}"
+            return f"{out_of_reach} twins NOT searched: {self._plan.engine.profile.unsearched}"
         twins = lasting(searchable)
         left = twins - lasting(searched)
         return f"{left} of {twins} twins NOT searched: the run ended before" if left else ""
@@ -78,3 +80,9 @@ class FileSearch:
         return dataclasses.replace(
             job, operations=max(1, round(job.operations * share)), slices=1, discard=0, planted=0.0
         )
+
+
+def _covered(plan: Plan, condition: Condition) -> frozenset[FileClass] | None:
+    """The classes of files that a twin's encryption is to cover; None: every one."""
+    engine = plan.engine
+    return engine.covered(plan.twin_settings(condition, 0)) if isinstance(engine, Scoped) else None

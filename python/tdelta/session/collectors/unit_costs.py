@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tdelta.driver import Twin
-from tdelta.engines.registry import servers
+from tdelta.engines.capabilities import Paged
 from tdelta.errors import ServerFault, ServerLost, StorageFault, TdeltaError
 from tdelta.records import Condition
 from tdelta.session.context import RunContext
@@ -62,10 +62,12 @@ class UnitCosts:
                 self._state.unit_costs.setdefault(condition.key, [{FAULT: _HURRIED}])
 
     def _measured(self, condition: Condition, twin: Twin) -> dict[str, object] | None:
-        if self._plan.request.tested.engine in servers():
+        engine = self._plan.engine
+        if engine.profile.is_server:
             return self._asked(condition, twin)
         settings = self._plan.twin_settings(condition, 0)
-        alike = (settings.cipher, self._plan.family.page_size(settings), settings.aes_instructions)
+        page_size = engine.page_size(settings) if isinstance(engine, Paged) else None
+        alike = (settings.cipher, page_size, settings.aes_instructions)
         if alike not in self._shared:
             self._shared[alike] = self._asked(condition, twin)
         return self._shared[alike]

@@ -3,46 +3,12 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
+from tdelta.engines.capabilities import Engine
+from tdelta.engines.layout import ResourceEstimate, RunLayout, instance_key, instances_of
 from tdelta.engines.servers import Footprint, ServerSettings
-
-if TYPE_CHECKING:
-    from tdelta.session.planning import Plan
-
-
-@dataclass(frozen=True, slots=True)
-class Needs:
-    """What a run takes. ``disk_bytes`` and ``memory_bytes`` are what is there at once at most.
-
-    ``open_files`` is the most that one process has; 0 where there are few. The seconds are of stages, in their order: a
-    user's database made ready, a load of one kind, which ciphers are in force, the size of a trial found; then in a
-    round all twins started, their prices measured, their rows read, ``laps`` warm-up trials on each; once a run the
-    files of all twins searched. ``step_seconds`` are a load's or rebuild's, and ``cold_seconds`` what comes before a
-    trial with cold caches. ``times_calls``: the engine's own calls of its cipher can be timed.
-    """
-
-    disk_bytes: int
-    memory_bytes: int
-    open_files: int
-    load_seconds: float
-    start_seconds: float
-    rows_seconds: float
-    calibrate_seconds: float
-    stage_seconds: float = 0.0
-    observe_seconds: float = 0.0
-    price_seconds: float = 0.0
-    laps: int = 1
-    search_seconds: float = 0.0
-    step_seconds: float = 0.0
-    cold_seconds: float = 0.0
-    times_calls: bool = False
-
-    def set_up_seconds(self, kinds: int) -> float:
-        """Until the first round begins, of so many kinds of data."""
-        return self.stage_seconds + kinds * self.load_seconds + self.observe_seconds + self.calibrate_seconds
-
+from tdelta.records import Condition
 
 # A load of 50 MB took 1 to 3 s a cipher, a worker 0.15 s to start.
 _LOAD_BYTES_PER_SECOND = 20e6
@@ -86,9 +52,6 @@ _PAGE_PRICE_SECONDS = 1.5
 _LOG_PRICE_SECONDS = 3.0
 """About what a price takes on one server of MariaDB or MySQL."""
 
-_TIMED = ("mariadb", "mysql")
-"""Servers whose own processes encrypt: their pages are timed, and their calls."""
-
 _LOADING_BYTES = 600_000_000
 """What a server that is being loaded has for its caches, one at a time."""
 
@@ -110,21 +73,33 @@ _OTHER_FILES = 1000
 """Files that a server has open beside its connections, 810 of which MySQL insists on."""
 
 
-def embedded_needs(plan: Plan, *, times_calls: bool) -> Needs:
+def templates(engine: Engine, layout: RunLayout) -> dict[tuple[str | int, ...], Condition]:
+    """One condition for each kind of data that must be loaded; plain ones first."""
+    kinds: dict[tuple[str | int, ...], Condition] = {}
+    for condition in sorted(layout.conditions, key=lambda c: c.level("cipher") != "none"):
+        kinds.setdefault(engine.template(engine.settings(layout, condition, 0)).key, condition)
+    return kinds
+
+
+def _instances(engine: Engine, layout: RunLayout) -> dict[Condition, tuple[Condition, ...]]:
+    return instances_of(layout.conditions, engine.profile.client_factors)
+
+
+def of_files(engine: Engine, layout: RunLayout, *, times_calls: bool) -> ResourceEstimate:
     """A load for each kind, and a file and a process for each condition."""
-    size, kinds, conditions = plan.size_bytes, len(plan.load_kinds()), len(plan.conditions)
-    is_own = plan.source is not None
+    size, kinds, conditions = layout.size_bytes, len(templates(engine, layout)), len(layout.conditions)
+    is_own = layout.source is not None
     read = size / _ROWS_BYTES_PER_SECOND
-    return Needs(
+    return ResourceEstimate(
         disk_bytes=round(size * (kinds + conditions * _FILE_GROWTH)),
-        memory_bytes=sum(_WORKER_BYTES + plan.twin_settings(c, size).cache_bytes for c in plan.conditions),
+        memory_bytes=sum(_WORKER_BYTES + engine.settings(layout, c, size).cache_bytes for c in layout.conditions),
         open_files=0,
         stage_seconds=size / _STAGED_BYTES_PER_SECOND if is_own else 0.0,
         load_seconds=_WORKER_SECONDS + size / (_CONVERTED_BYTES_PER_SECOND if is_own else _LOAD_BYTES_PER_SECOND),
-        calibrate_seconds=len(plan.strata)
-        * (_WORKER_SECONDS + _CALIBRATION_TRIALS * plan.request.design.trial_seconds),
+        calibrate_seconds=len(layout.strata)
+        * (_WORKER_SECONDS + _CALIBRATION_TRIALS * layout.options["trial_seconds"]),
         start_seconds=conditions * (size / _COPY_BYTES_PER_SECOND + _WORKER_SECONDS),
-        price_seconds=_FILE_PRICE_SECONDS * (len(plan.ciphers) - 1),
+        price_seconds=_FILE_PRICE_SECONDS * (len(layout.ciphers) - 1),
         rows_seconds=conditions * read / _at_once(),
         search_seconds=conditions * read,
         step_seconds=size / _LOAD_BYTES_PER_SECOND,
@@ -132,39 +107,39 @@ def embedded_needs(plan: Plan, *, times_calls: bool) -> Needs:
     )
 
 
-def served_needs(plan: Plan, footprint: Footprint) -> Needs:
+def of_servers(engine: Engine, layout: RunLayout, footprint: Footprint, *, prices: bool) -> ResourceEstimate:
     """A loaded server for each kind, and one for all conditions that share it, with a worker for each condition."""
-    kinds, instances, conditions = len(plan.load_kinds()), plan.instances(), len(plan.conditions)
-    data = plan.size_bytes + _ROW_BYTES * sum(plan.workload.rows(plan.scale).values())
-    settings = [plan.twin_settings(first, data) for first in instances]
-    trial = plan.request.design.trial_seconds
+    kinds, instances, conditions = len(templates(engine, layout)), _instances(engine, layout), len(layout.conditions)
+    data = layout.size_bytes + _ROW_BYTES * layout.rows
+    settings = [engine.settings(layout, first, data) for first in instances]
+    factors, trial = engine.profile.client_factors, layout.options["trial_seconds"]
     started = data / _COPY_BYTES_PER_SECOND + footprint.start_seconds
-    strata, servers = len(plan.strata), len({plan.family.instance(c[0]) for c in plan.strata.values()})
-    return Needs(
+    strata, servers = len(layout.strata), len({instance_key(c[0], factors) for c in layout.strata.values()})
+    return ResourceEstimate(
         disk_bytes=round((kinds + len(instances)) * (data + footprint.disk_bytes)),
         memory_bytes=max(
             _LOADING_BYTES + footprint.memory_bytes,
             sum(_server_bytes(one, footprint) for one in settings)
-            + sum(_TWIN_BYTES + _THREAD_BYTES * int(c.level("threads")) for c in plan.conditions),
+            + sum(_TWIN_BYTES + _THREAD_BYTES * int(c.level("threads")) for c in layout.conditions),
         ),
         open_files=_OTHER_FILES + max(one.connections for one in settings),
-        load_seconds=_load_seconds(plan, data) + footprint.initialize_seconds,
-        observe_seconds=(_OBSERVATION_SECONDS + started) * (len(plan.ciphers) - 1),
+        load_seconds=_load_seconds(layout, data) + footprint.initialize_seconds,
+        observe_seconds=(_OBSERVATION_SECONDS + started) * (len(layout.ciphers) - 1),
         calibrate_seconds=servers * started + strata * (_CONNECT_SECONDS + _CALIBRATION_TRIALS * trial),
         start_seconds=len(instances) * started + conditions * _CONNECT_SECONDS,
-        price_seconds=_price_seconds(plan),
+        price_seconds=_price_seconds(layout, list(instances)) if prices else 0.0,
         rows_seconds=len(instances) * data / _ROWS_BYTES_PER_SECOND / _at_once(),
         laps=_LAPS,
         search_seconds=len(instances) * (_SEARCH_SECONDS + data / _ROWS_BYTES_PER_SECOND),
         step_seconds=data / _SERVER_STEP_BYTES_PER_SECOND,
         cold_seconds=footprint.start_seconds,
-        times_calls=plan.family.name in _TIMED,
+        times_calls=prices,
     )
 
 
-def _load_seconds(plan: Plan, data_bytes: int) -> float:
+def _load_seconds(layout: RunLayout, data_bytes: int) -> float:
     """Of a user's dump, what its first restore took."""
-    restored = 0.0 if plan.source is None else plan.source.load_seconds
+    restored = 0.0 if layout.source is None else float(layout.source.load_seconds)
     return restored or data_bytes / _SERVER_LOAD_BYTES_PER_SECOND
 
 
@@ -173,22 +148,19 @@ def _at_once() -> int:
     return os.cpu_count() or 1
 
 
-def _price_seconds(plan: Plan) -> float:
+def _price_seconds(layout: RunLayout, instances: Sequence[Condition]) -> float:
     """What the ledger's prices take ahead of a round: pages on encrypted servers, the log where rows are written."""
-    if plan.family.name not in _TIMED:
-        return 0.0
-    writes = plan.mix().writes
-    pages = sum(first.level("cipher") != "none" for first in plan.instances())
-    logs = sum(writes or bool(plan.step(first)) for first in plan.instances())
+    pages = sum(first.level("cipher") != "none" for first in instances)
+    logs = sum(layout.writes or bool(layout.step(first)) for first in instances)
     return pages * _PAGE_PRICE_SECONDS + logs * _LOG_PRICE_SECONDS
 
 
-def analytic_needs(plan: Plan) -> Needs:
+def of_analytic_files(engine: Engine, layout: RunLayout) -> ResourceEstimate:
     """The files of rows, a load for each kind, and a file and a process for each condition."""
-    size, kinds, conditions = plan.size_bytes, len(plan.load_kinds()), len(plan.conditions)
-    settings = [plan.twin_settings(condition, size) for condition in plan.conditions]
+    size, kinds, conditions = layout.size_bytes, len(templates(engine, layout)), len(layout.conditions)
+    settings = [engine.settings(layout, condition, size) for condition in layout.conditions]
     read, ciphers = size / _ROWS_BYTES_PER_SECOND, {(s.cipher, s.aes_instructions) for s in settings}
-    return Needs(
+    return ResourceEstimate(
         disk_bytes=round(size * (_GENERATED_SIZES + kinds + conditions * _FILE_GROWTH)) + _SPILL_BYTES,
         memory_bytes=max(
             _ANALYTIC_LOADING_BYTES,
@@ -198,8 +170,8 @@ def analytic_needs(plan: Plan) -> Needs:
         load_seconds=_ANALYTIC_WORKER_SECONDS
         + size / _ANALYTIC_LOAD_BYTES_PER_SECOND
         + size / _GENERATED_BYTES_PER_SECOND / kinds,
-        calibrate_seconds=len(plan.strata)
-        * (_ANALYTIC_WORKER_SECONDS + _CALIBRATION_TRIALS * plan.request.design.trial_seconds),
+        calibrate_seconds=len(layout.strata)
+        * (_ANALYTIC_WORKER_SECONDS + _CALIBRATION_TRIALS * layout.options["trial_seconds"]),
         start_seconds=conditions * (size / _COPY_BYTES_PER_SECOND + _ANALYTIC_WORKER_SECONDS),
         price_seconds=_BLOCK_PRICE_SECONDS * sum(cipher != "none" for cipher, _ in ciphers),
         rows_seconds=conditions * read / _at_once(),
@@ -208,20 +180,20 @@ def analytic_needs(plan: Plan) -> Needs:
     )
 
 
-def own_needs(plan: Plan) -> Needs:
+def of_connections(engine: Engine, layout: RunLayout) -> ResourceEstimate:
     """Servers of the user's: a worker for each condition, and nothing on this machine's disk."""
-    conditions, load_seconds = len(plan.conditions), plan.size_bytes / _SERVER_LOAD_BYTES_PER_SECOND
-    kept = 0 if plan.mix().writes else len(plan.load_kinds())
-    loaded_anew = (len(plan.instances()) - kept) * load_seconds
-    return Needs(
+    conditions, load_seconds = len(layout.conditions), layout.size_bytes / _SERVER_LOAD_BYTES_PER_SECOND
+    kept = 0 if layout.writes else len(templates(engine, layout))
+    loaded_anew = (len(_instances(engine, layout)) - kept) * load_seconds
+    return ResourceEstimate(
         disk_bytes=0,
-        memory_bytes=sum(_TWIN_BYTES + _THREAD_BYTES * int(c.level("threads")) for c in plan.conditions),
+        memory_bytes=sum(_TWIN_BYTES + _THREAD_BYTES * int(c.level("threads")) for c in layout.conditions),
         open_files=0,
         load_seconds=load_seconds,
-        calibrate_seconds=len(plan.strata)
-        * (_CONNECT_SECONDS + _CALIBRATION_TRIALS * plan.request.design.trial_seconds),
+        calibrate_seconds=len(layout.strata)
+        * (_CONNECT_SECONDS + _CALIBRATION_TRIALS * layout.options["trial_seconds"]),
         start_seconds=conditions * _CONNECT_SECONDS + loaded_anew,
-        rows_seconds=conditions * plan.size_bytes / _ROWS_BYTES_PER_SECOND / _at_once(),
+        rows_seconds=conditions * layout.size_bytes / _ROWS_BYTES_PER_SECOND / _at_once(),
         laps=_LAPS,
     )
 

@@ -10,10 +10,9 @@ from tdelta.engines.servers import ServerSettings
 from tdelta.errors import EngineUnavailable, LoadCommandError, UsageError
 from tdelta.evidence import FileClass
 from tdelta.session import RunRequest
-from tdelta.session.families.served import ServedFamily
 from tdelta.session.planning import Plan, plan
 
-from ..served import engine, installed
+from .served import installed
 
 
 @pytest.fixture(autouse=True)
@@ -74,7 +73,7 @@ def test_data_is_loaded_once_for_each_cipher_and_scope() -> None:
 def test_what_the_scope_covers_is_what_the_search_looks_for() -> None:
     of = made(scope="data", aa_twin=False)
     (condition,) = [c for c in of.conditions if c.level("cipher") == "aes-256"]
-    covered = of.family.covered(of.twin_settings(condition, 0))
+    covered = of.engine.covered(of.twin_settings(condition, 0))
     assert covered is not None
     assert FileClass.TABLES in covered
     assert FileClass.REDO not in covered
@@ -125,6 +124,6 @@ def test_a_server_that_is_not_installed_is_told_with_the_remedy(monkeypatch: pyt
 
 
 def test_a_run_is_resumed_on_the_same_program_only() -> None:
-    family = ServedFamily(engine())
-    assert family.identity() == "/nowhere/sbin/mariadbd: mariadbd  Ver 10.11.19"
-    assert family.versions() == {"MariaDB": "10.11.19"}
+    found = made().engine
+    assert found.identity() == "/nowhere/sbin/mariadbd: mariadbd  Ver 10.11.19"
+    assert found.versions() == {"MariaDB": "10.11.19"}

@@ -79,22 +79,22 @@ def test_what_duckdb_does_not_have_is_refused(options: dict, told: str) -> None:
 
 def test_what_memory_holds_and_what_mbedtls_is_goes_with_the_answer() -> None:
     of = made(vary={"cipher": ("aes-256-gcm-mbedtls",)})
-    told = [of.family.cautions(one) for one in settings(of, 0).values()]
+    told = [of.engine.cautions(one) for one in settings(of, 0).values()]
     assert all("one limit of memory" in cautions[0] for cautions in told)
     assert sum("not to use" in cautions[-1] for cautions in told) == 1
     cold = made(cold=True)
-    assert [cautions for one in settings(cold).values() for cautions in cold.family.cautions(one)] == []
+    assert [cautions for one in settings(cold).values() for cautions in cold.engine.cautions(one)] == []
 
 
 def test_what_is_told_of_a_cipher_is_what_was_found() -> None:
     of = made(aa_twin=False)
     plain, encrypted = settings(of).values()
     facts = {"encrypted": "true", "cipher": "GCM", "crypto": "openssl"}
-    assert of.family.told(encrypted, facts) == "GCM by openssl"
-    assert of.family.told(plain, {"encrypted": "false"}) == "a plain file"
-    assert of.family.told(encrypted, {"encrypted": "false"}) == "NOT encrypted"
-    assert of.family.differing(encrypted) == ("ENCRYPTION_KEY", "ENCRYPTION_CIPHER GCM")
-    assert of.family.differing(plain) == ()
+    assert of.engine.described(encrypted, facts) == "GCM by openssl"
+    assert of.engine.described(plain, {"encrypted": "false"}) == "a plain file"
+    assert of.engine.described(encrypted, {"encrypted": "false"}) == "NOT encrypted"
+    assert of.engine.differing(encrypted) == ("ENCRYPTION_KEY", "ENCRYPTION_CIPHER GCM")
+    assert of.engine.differing(plain) == ()
 
 
 def test_cold_and_warm_are_levels_of_a_factor_or_all_is_cold() -> None:
@@ -104,12 +104,12 @@ def test_cold_and_warm_are_levels_of_a_factor_or_all_is_cold() -> None:
     assert len(of.strata) == 2
     all_cold = made(cold=True)
     assert all(all_cold.is_cold(c) for c in all_cold.conditions)
-    assert of.family.cold_operations is None
+    assert of.engine.profile.cold_operations is None
 
 
 def test_needs_hold_the_rows_twice_beside_the_twins() -> None:
     of = made(size_bytes=50_000_000, aa_twin=False)
-    needs = of.family.needs(of)
+    needs = of.engine.estimate(of.layout)
     assert needs.disk_bytes > 50_000_000 * (2 + 2 + 2)
     assert needs.memory_bytes >= 2 * (96 << 20)
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from tdelta.driver.jobs import STEPS
+from tdelta.driver.load_command.command import LoadCommand, parse_load
 from tdelta.errors import UsageError
 from tdelta.records import Level
-
-if TYPE_CHECKING:
-    from tdelta.session.request import RunRequest
+from tdelta.session.request import RunRequest
 
 _COLD = "cold"
 
@@ -70,3 +68,45 @@ def _paced(request: RunRequest, levels: Mapping[str, Sequence[Level]]) -> Iterat
         yield "--vary at"
     if request.design.slice_seconds:
         yield "--slice"
+
+
+def check_load(request: RunRequest, levels: Mapping[str, Sequence[Level]], protocol: str) -> None:
+    """Refuse what a load of the user's own does not go with.
+
+    Raises:
+        UsageError: every fault.
+    """
+    if request.work.load is None:
+        if request.work.load_operations is not None:
+            raise UsageError("--load-operations: expected --load with it")
+        return
+    given = {"--rate": request.work.rate, "--at": request.work.at, "--plant": request.design.plant}
+    wrong = [flag for flag, value in given.items() if value]
+    wrong += ["--vary at"] if "at" in levels else []
+    if wrong:
+        raise UsageError(f"{', '.join(wrong)}: of tdelta's own loop only, and --load is another's; leave it out")
+    load_command(request, protocol, levels.get("threads", (request.work.threads,)))
+
+
+def load_command(request: RunRequest, protocol: str, threads: Sequence[Level]) -> LoadCommand | None:
+    """The user's load command, checked; None where the workload's transactions are the load.
+
+    Raises:
+        LoadCommandError: all that is wrong with it.
+    """
+    if request.work.load is None:
+        return None
+    levels = [int(level) for level in threads]
+    return parse_load(request.work.load, protocol, threads_levels=levels, operations=request.work.load_operations)
+
+
+def check_discard(request: RunRequest) -> None:
+    """Raise ``UsageError`` for a head that is not recorded as long as the trial."""
+    if (
+        request.design.discard_seconds is not None
+        and not 0 <= request.design.discard_seconds < request.design.trial_seconds
+    ):
+        raise UsageError(
+            f"--discard {request.design.discard_seconds:g}s: expected less than a trial, which takes"
+            f" {request.design.trial_seconds:g} s (--trial-seconds)"
+        )

@@ -1,0 +1,154 @@
+"""What a run asks of an engine: a small protocol that all have, and others for what only some can.
+
+An engine has what it can, and nothing stands for what it cannot: whoever needs a capability asks by ``isinstance``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
+
+from tdelta.driver import AnyJob, Mix, TwinFolder, Twins
+from tdelta.engines.layout import ResourceEstimate, RunLayout
+from tdelta.engines.profile import Profile
+from tdelta.evidence import FileClass
+from tdelta.records import Condition, Level
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """What makes two twins copies of the same loaded data: a key, its cipher first, and words for it."""
+
+    key: tuple[str | int, ...]
+    words: str
+
+
+class Engine(Protocol):
+    """One engine, found and ready to be planned with. A twin's settings are its own type, frozen and hashable."""
+
+    @property
+    def profile(self) -> Profile:
+        """What is known of it."""
+
+    @property
+    def product(self) -> str:
+        """The product under test, for people."""
+
+    @property
+    def crypto(self) -> str:
+        """Whose code encrypts: ``own``, ``openssl``, ``none``, or another provider."""
+
+    @property
+    def ciphers(self) -> Collection[str]:
+        """The levels of the factor ``cipher``."""
+
+    def versions(self) -> dict[str, str]:
+        """What belongs among a run's versions, by name."""
+
+    def identity(self) -> str:
+        """What must be the same when a run is resumed."""
+
+    def settings(self, layout: RunLayout, condition: Condition, data_bytes: int) -> Any:
+        """What a condition's twins are made and opened with, the cache being a share of ``data_bytes``."""
+
+    def template(self, settings: Any) -> Template:
+        """Which loaded data a twin is a copy of."""
+
+    def estimate(self, layout: RunLayout) -> ResourceEstimate:
+        """What a run takes of the machine."""
+
+    def make_twins(self, folder: TwinFolder, job: AnyJob, mix: Mix) -> Twins[Any]:
+        """Makes the twins of a run."""
+
+
+class Encrypting(Protocol):
+    """What every engine says of encryption in force."""
+
+    def described(self, settings: Any, facts: Mapping[str, str]) -> str:
+        """What a twin says of its cipher, for people."""
+
+    def fault(self, settings: Any, facts: Mapping[str, str]) -> str | None:
+        """What is wrong with the cipher in force; None if it is the one asked for."""
+
+    def differing(self, settings: Any) -> tuple[str, ...]:
+        """The engine's own names of the settings that such a twin is given and a plain one is not, for people."""
+
+
+class RunEngine(Engine, Encrypting, Protocol):
+    """An engine that runs can be made with."""
+
+
+@runtime_checkable
+class ChecksOptions(Protocol):
+    """Some options have values that depend on what was found."""
+
+    def option_checks(
+        self, options: Mapping[str, Any], levels: Mapping[str, Sequence[Level]]
+    ) -> Iterable[Callable[[], object]]:
+        """What must not raise ``UsageError`` for a run of these options and levels, ciphers aside."""
+
+
+@runtime_checkable
+class ChecksLayout(Protocol):
+    """Some twins cannot be made though every option by itself can be had."""
+
+    def check_layout(self, layout: RunLayout) -> None:
+        """Raise ``UsageError`` for a run that cannot be made."""
+
+
+@runtime_checkable
+class ChecksCiphers(Protocol):
+    """More is to be said of a cipher that it does not have than that."""
+
+    def check_cipher(self, cipher: str) -> None:
+        """Raise ``UsageError`` for a level of ``cipher`` that it does not have."""
+
+
+@runtime_checkable
+class Keyed(Protocol):
+    """Keys can be given in several ways."""
+
+    def recorded_key(self, asked: str | None, *, connects: bool) -> str | None:
+        """How keys are given, where there is a choice."""
+
+
+@runtime_checkable
+class Paged(Protocol):
+    """Pages are encrypted one by one, so that their cost can be set beside what the cipher takes at the least."""
+
+    def page_size(self, settings: Any) -> int | None:
+        """The bytes of a page of an encrypted twin; None of a plain one."""
+
+    def floor_cipher(self, cipher: str) -> str:
+        """What `tdelta.measure.floor_us_per_page` calls a cipher."""
+
+
+@runtime_checkable
+class Scoped(Protocol):
+    """Encryption covers some kinds of files, and what lies on the disk cannot always be read."""
+
+    def covered(self, settings: Any) -> frozenset[FileClass]:
+        """The classes of files that a twin's encryption is to cover."""
+
+    def can_be_searched(self, settings: Any) -> bool:
+        """Whether the bytes of a twin's files can be read as they lie on the disk."""
+
+
+@runtime_checkable
+class Cautioned(Protocol):
+    """There is something to be said of its twins."""
+
+    def cautions(self, settings: Any) -> tuple[str, ...]:
+        """What must be said beside every figure of such a twin."""
+
+
+@runtime_checkable
+class Configured(Protocol):
+    """Its servers are configured by their owner, and were compared before the run."""
+
+    def settings_compared(self) -> str:
+        """What was found."""
+
+    def encryption_status(self, cipher: str, *, is_encrypted: bool) -> str:
+        """What loaded data of a cipher was found to be, for people."""

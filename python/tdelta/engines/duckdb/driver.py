@@ -1,0 +1,113 @@
+"""DuckDB as a run sees it: every twin a file and a process of its own."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from tdelta.driver import AnyJob, Mix, TwinFolder
+from tdelta.driver.duckdb.twins import DuckdbTwins
+from tdelta.engines.capabilities import Template
+from tdelta.engines.duckdb.engine import DuckdbEngine, DuckdbSettings
+from tdelta.engines.duckdb.profile import PROFILE
+from tdelta.engines.layout import ResourceEstimate, RunLayout
+from tdelta.engines.shared.estimates import of_analytic_files
+from tdelta.records import Condition
+
+
+def driver(_options: Mapping[str, Any]) -> DuckdbDriver:
+    """DuckDB.
+
+    Raises:
+        EngineUnavailable: it or its module is not installed.
+    """
+    engine = DuckdbEngine()
+    engine.require()
+    return DuckdbDriver(engine)
+
+
+class DuckdbDriver:
+    """DuckDB as a run sees it; see `tdelta.engines.capabilities.Engine`."""
+
+    profile = PROFILE
+
+    def __init__(self, engine: DuckdbEngine) -> None:
+        self.engine = engine
+
+    @property
+    def crypto(self) -> str:
+        """Whose code encrypts."""
+        return self.engine.crypto
+
+    @property
+    def ciphers(self) -> tuple[str, ...]:
+        """The levels of the factor ``cipher``."""
+        return tuple(self.engine.ciphers)
+
+    @property
+    def product(self) -> str:
+        """The product, for people."""
+        return self.engine.product
+
+    def versions(self) -> dict[str, str]:
+        """DuckDB, and the module that brings OpenSSL."""
+        return self.engine.versions()
+
+    def identity(self) -> str:
+        """Both with their versions."""
+        return self.engine.identity()
+
+    def settings(self, layout: RunLayout, condition: Condition, data_bytes: int) -> DuckdbSettings:
+        """What a condition's files and connections are made with."""
+        levels = dict(condition.levels)
+        threads, cores = int(levels["threads"]), len(os.sched_getaffinity(0))
+        cache_bytes = layout.cache_bytes(condition, data_bytes)
+        return DuckdbSettings(
+            cipher=str(levels["cipher"]),
+            threads=threads,
+            engine_threads=cores,
+            memory_mib=self.engine.memory_mib(cache_bytes, threads, cores),
+            aes_instructions=str(levels.get("aes_instructions", "on")),
+            is_cold=layout.is_cold(condition),
+        )
+
+    def template(self, settings: DuckdbSettings) -> Template:
+        """Files are copied among twins of one cipher."""
+        return Template((settings.cipher,), settings.cipher)
+
+    def described(self, settings: DuckdbSettings, facts: Mapping[str, str]) -> str:
+        """What DuckDB says of the encryption in force."""
+        if facts.get("encrypted") != "true":
+            return "a plain file" if settings.cipher == "none" else "NOT encrypted"
+        return f"{facts['cipher']} by {facts['crypto']}"
+
+    def fault(self, settings: DuckdbSettings, facts: Mapping[str, str]) -> str | None:
+        """What is wrong with the encryption in force."""
+        return self.engine.cipher_fault(settings.cipher, facts)
+
+    def cautions(self, settings: DuckdbSettings) -> tuple[str, ...]:
+        """That there is one limit of memory for all, and what mbedtls is."""
+        one_limit = (
+            f"DuckDB has one limit of memory for cached blocks and queries: {settings.memory_mib} MiB of it are not"
+            " counted as --cache, and may hold data all the same; --cold reads from the disk"
+        )
+        unsafe = "mbedtls is DuckDB's software AES, which it calls unsafe to write with: a level to compare, not to use"
+        told = () if settings.is_cold else (one_limit,)
+        return (*told, unsafe) if self.engine.ciphers[settings.cipher].is_mbedtls else told
+
+    def differing(self, settings: DuckdbSettings) -> tuple[str, ...]:
+        """What ``ATTACH`` is given beyond, and whose code encrypts."""
+        cipher = self.engine.ciphers[settings.cipher]
+        if cipher.mode is None:
+            return ()
+        given = ("ENCRYPTION_KEY", f"ENCRYPTION_CIPHER {cipher.mode}")
+        return (*given, "force_mbedtls_unsafe") if cipher.is_mbedtls else given
+
+    def estimate(self, layout: RunLayout) -> ResourceEstimate:
+        """Files and workers."""
+        return of_analytic_files(self, layout)
+
+    def make_twins(self, folder: TwinFolder, job: AnyJob, mix: Mix) -> DuckdbTwins:
+        """Files and workers."""
+        return DuckdbTwins(self.engine, folder, job, mix)

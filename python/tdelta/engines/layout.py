@@ -1,0 +1,127 @@
+"""A run as an engine sees it: its conditions, its options and its data, without anything that belongs to an engine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tdelta.driver.jobs import STEPS
+from tdelta.records import Condition
+from tdelta.workloads import Workload
+
+
+@dataclass(frozen=True, slots=True)
+class RunLayout:
+    """What decides how twins are made, and what a run takes of the machine.
+
+    ``options`` are the values of all options by their names, and ``scale`` is the workload's. ``source`` is the user's
+    database that the twins are copies of; None where the rows are generated.
+    """
+
+    options: Mapping[str, Any]
+    conditions: tuple[Condition, ...]
+    workload: Workload
+    scale: float
+    source: Any = None
+
+    @property
+    def size_bytes(self) -> int:
+        """About how many bytes a plain twin's file takes."""
+        size: int = self.workload.size_at(self.scale) if self.source is None else self.source.size_bytes
+        return size
+
+    @property
+    def rows(self) -> int:
+        """How many rows are generated."""
+        return sum(self.workload.rows(self.scale).values())
+
+    @property
+    def writes(self) -> bool:
+        """Whether transactions change rows."""
+        return any(transaction.writes for transaction in self.workload.transactions)
+
+    @property
+    def ciphers(self) -> tuple[str, ...]:
+        """The ciphers of the run."""
+        return tuple(dict.fromkeys(str(c.level("cipher")) for c in self.conditions))
+
+    @property
+    def strata(self) -> dict[int, tuple[Condition, ...]]:
+        """The conditions of each stratum."""
+        numbers = dict.fromkeys(condition.stratum for condition in self.conditions)
+        return {n: tuple(c for c in self.conditions if c.stratum == n) for n in numbers}
+
+    def level(self, condition: Condition, factor: str) -> Any:
+        """A condition's level of a factor, or what the option of that name says for all."""
+        return dict(condition.levels).get(factor, self.options.get(factor))
+
+    def work(self, condition: Condition) -> str:
+        """What a condition's trials do: a level of the factor of that name."""
+        return str(dict(condition.levels).get("work", "cold" if self.options["cold"] else "warm"))
+
+    def is_cold(self, condition: Condition) -> bool:
+        """Whether a condition's operations begin with nothing of the data in any cache."""
+        return self.work(condition) == "cold"
+
+    def step(self, condition: Condition) -> str:
+        """Which step a condition's trials are; empty where they are of transactions."""
+        work = self.work(condition)
+        return work if work in STEPS else ""
+
+    def cache_bytes(self, condition: Condition, data_bytes: int) -> int:
+        """What a condition's twins have for their cache, a share of the data."""
+        return round(float(self.level(condition, "cache")) * data_bytes)
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceEstimate:
+    """What a run takes. ``disk_bytes`` and ``memory_bytes`` are what is there at once at most.
+
+    ``open_files`` is the most that one process has; 0 where there are few. The seconds are of stages, in their order: a
+    user's database made ready, a load of one kind, which ciphers are in force, the size of a trial found; then in a
+    round all twins started, their prices measured, their rows read, ``laps`` warm-up trials on each; once a run the
+    files of all twins searched. ``step_seconds`` are a load's or rebuild's, and ``cold_seconds`` what comes before a
+    trial with cold caches. ``times_calls``: the engine's own calls of its cipher can be timed.
+    """
+
+    disk_bytes: int
+    memory_bytes: int
+    open_files: int
+    load_seconds: float
+    start_seconds: float
+    rows_seconds: float
+    calibrate_seconds: float
+    stage_seconds: float = 0.0
+    observe_seconds: float = 0.0
+    price_seconds: float = 0.0
+    laps: int = 1
+    search_seconds: float = 0.0
+    step_seconds: float = 0.0
+    cold_seconds: float = 0.0
+    times_calls: bool = False
+
+    def set_up_seconds(self, kinds: int) -> float:
+        """Until the first round begins, of so many kinds of data."""
+        return self.stage_seconds + kinds * self.load_seconds + self.observe_seconds + self.calibrate_seconds
+
+
+def instance_key(condition: Condition, client_factors: tuple[str, ...]) -> object:
+    """What makes two conditions share an instance: all but what a twin does not see; the condition itself if it does.
+
+    An A/A or planted twin has an instance of its own.
+    """
+    if not client_factors:
+        return condition
+    levels = tuple((name, level) for name, level in condition.levels if name not in client_factors)
+    return condition.role, condition.planted, levels
+
+
+def instances_of(
+    conditions: tuple[Condition, ...], client_factors: tuple[str, ...]
+) -> dict[Condition, tuple[Condition, ...]]:
+    """The conditions that share an instance, by the first of them."""
+    shared: dict[object, list[Condition]] = {}
+    for condition in conditions:
+        shared.setdefault(instance_key(condition, client_factors), []).append(condition)
+    return {alike[0]: tuple(alike) for alike in shared.values()}

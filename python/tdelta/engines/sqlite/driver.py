@@ -1,0 +1,180 @@
+"""SQLite as a run sees it: every twin a file and a process of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from tdelta.driver import AnyJob, Mix, SqliteTwins, TwinFolder, find_library
+from tdelta.engines.capabilities import Template
+from tdelta.engines.layout import ResourceEstimate, RunLayout
+from tdelta.engines.shared.estimates import of_files
+from tdelta.engines.sqlite.conversion import Layout
+from tdelta.engines.sqlite.engine import DEFAULT_PAGE_SIZE, SqliteEngine, TwinSettings
+from tdelta.engines.sqlite.profile import PROFILE
+from tdelta.errors import EngineUnavailable, UsageError
+from tdelta.records import Condition, Level
+
+_LEAST_USABLE_BYTES = 480
+
+
+def driver(options: Mapping[str, Any]) -> SqliteDriver:
+    """SQLite with the library that is asked for.
+
+    Raises:
+        UsageError: there is no such library.
+        EngineUnavailable: it is not installed.
+    """
+    library = find_library(options["library"])
+    if library.installed_version() is None:
+        wheel = f"{library.product}, in the wheel {library.distribution}"
+        raise EngineUnavailable(f"engine {PROFILE.name!r}: {wheel}, is not installed: {library.install}")
+    return SqliteDriver(SqliteEngine(library))
+
+
+class SqliteDriver:
+    """One SQLite library as a run sees it; see `tdelta.engines.capabilities.Engine`."""
+
+    profile = PROFILE
+
+    def __init__(self, engine: SqliteEngine) -> None:
+        self.engine = engine
+
+    @property
+    def crypto(self) -> str:
+        """Whose code encrypts."""
+        return self.engine.crypto
+
+    @property
+    def ciphers(self) -> tuple[str, ...]:
+        """The levels of the factor ``cipher``."""
+        return tuple(self.engine.ciphers)
+
+    @property
+    def product(self) -> str:
+        """The library, for people."""
+        return self.engine.library.product
+
+    def versions(self) -> dict[str, str]:
+        """The library's wheel."""
+        return self.engine.library.versions()
+
+    def identity(self) -> str:
+        """The wheel with its version, or the file with its digest."""
+        return self.engine.library.identity()
+
+    def option_checks(
+        self, options: Mapping[str, Any], levels: Mapping[str, Sequence[Level]]
+    ) -> Iterator[Callable[[], object]]:
+        """What a pragma must take, how keys are given, and whether pages can spare what ciphers keep."""
+        yield partial(self.engine.check_synchronous, options["synchronous"])
+        yield partial(self.engine.check_temp_store, options["temp_store"])
+        yield partial(self.engine.key_kind, options["key"], connects=False)
+        yield partial(self._check_reserve, options, levels)
+
+    def check_cipher(self, cipher: str) -> None:
+        """Raise ``UsageError`` for a cipher that this library does not have."""
+        self.engine.check_ciphers([cipher])
+
+    def recorded_key(self, asked: str | None, *, connects: bool) -> str | None:
+        """How keys are given, where there is a choice."""
+        if not self.engine.has_choice_of_keys():
+            return asked
+        return self.engine.key_kind(asked, connects=connects)
+
+    def settings(self, layout: RunLayout, condition: Condition, data_bytes: int) -> TwinSettings:
+        """What a condition's files and connections are made with."""
+        levels, options = dict(condition.levels), layout.options
+        cipher = str(levels["cipher"])
+        return TwinSettings(
+            cipher=cipher,
+            page_size=int(levels.get("page_size", _page_size(layout))),
+            journal_mode=str(layout.level(condition, "journal_mode")),
+            synchronous=options["synchronous"],
+            reserved_bytes=self._reserved_bytes(layout, cipher),
+            threads=int(levels["threads"]),
+            cache_bytes=layout.cache_bytes(condition, data_bytes),
+            key_kind=self.engine.key_kind(options["key"], connects=layout.workload.connects),
+            aes_instructions=str(levels.get("aes_instructions", "on")),
+            temp_store=options["temp_store"],
+            is_cold=layout.is_cold(condition),
+        )
+
+    def template(self, settings: TwinSettings) -> Template:
+        """Files are copied among twins of one cipher and page size."""
+        key = settings.cipher, settings.page_size
+        return Template(key, f"{settings.cipher}, pages of {settings.page_size} bytes")
+
+    def page_size(self, settings: TwinSettings) -> int | None:
+        """The bytes of a page of an encrypted twin."""
+        return settings.page_size if self.engine.needs_key(settings.cipher) else None
+
+    def floor_cipher(self, cipher: str) -> str:
+        """What the floor calls a cipher."""
+        return self.engine.floor_cipher(cipher)
+
+    def described(self, settings: TwinSettings, facts: Mapping[str, str]) -> str:
+        """What the library says of the cipher in force."""
+        if settings.cipher == "none":
+            return "a plain file"
+        return ", ".join(f"{name} {facts[name]}" for name in self.engine.ciphers[settings.cipher].in_force)
+
+    def fault(self, settings: TwinSettings, facts: Mapping[str, str]) -> str | None:
+        """What is wrong with the cipher in force."""
+        return self.engine.cipher_fault(settings.cipher, facts)
+
+    def differing(self, settings: TwinSettings) -> tuple[str, ...]:
+        """The cipher itself, by the name it has here: its settings are in the check of the cipher in force."""
+        return (f"cipher {settings.cipher}",) if self.engine.needs_key(settings.cipher) else ()
+
+    def estimate(self, layout: RunLayout) -> ResourceEstimate:
+        """Files and workers."""
+        return of_files(self, layout, times_calls=self.engine.calls_openssl)
+
+    def make_twins(self, folder: TwinFolder, job: AnyJob, mix: Mix) -> SqliteTwins:
+        """Files and workers."""
+        return SqliteTwins(self.engine, folder, job, mix)
+
+    def check_layout(self, layout: RunLayout) -> None:
+        """A page must leave SQLite 480 bytes to use (https://sqlite.org/fileformat2.html, offset 20 of the header).
+
+        Raises:
+            UsageError: one does not.
+        """
+        kinds = {self.settings(layout, condition, 0) for condition in layout.conditions}
+        narrow = sorted({k.page_size for k in kinds if k.page_size - k.reserved_bytes < _LEAST_USABLE_BYTES})
+        if narrow:
+            kept = max(kind.reserved_bytes for kind in kinds)
+            raise UsageError(
+                f"pages of {narrow[0]} bytes: expected at least {_LEAST_USABLE_BYTES} usable bytes, found"
+                f" {narrow[0] - kept} beside the {kept} that the ciphers keep; take a larger --page-size"
+            )
+
+    def _reserved_bytes(self, layout: RunLayout, cipher: str) -> int:
+        """What the ciphers of the run need; what a user's file keeps stays kept, unless a cipher decides for itself."""
+        policy = layout.options["reserve"]
+        wanted = self.engine.reserved_bytes(layout.ciphers, policy)[cipher]
+        if layout.source is None or not (policy == "equal" or cipher == "none"):
+            return wanted
+        return max(wanted, _own(layout.source).reserved_bytes)
+
+    def _check_reserve(self, options: Mapping[str, Any], levels: Mapping[str, Sequence[Level]]) -> None:
+        known = [cipher for cipher in map(str, levels.get("cipher", ())) if cipher in self.engine.ciphers]
+        asked = DEFAULT_PAGE_SIZE if options["page_size"] is None else options["page_size"]
+        for page_size in levels.get("page_size", (asked,)):
+            self.engine.check_reserve(
+                ["none", *known], options["reserve"], page_size if isinstance(page_size, int) else 0
+            )
+
+
+def _page_size(layout: RunLayout) -> int:
+    own = DEFAULT_PAGE_SIZE if layout.source is None else _own(layout.source).page_size
+    asked: int | None = layout.options["page_size"]
+    return own if asked is None else asked
+
+
+def _own(source: Any) -> Layout:
+    """How a user's file is laid out."""
+    layout: Layout = source.layout
+    return layout

@@ -1,0 +1,167 @@
+"""The user's own servers as a run sees them: nothing is configured, the two are what they are, only the load varies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from tdelta.driver import AnyJob, LoadJob, Mix, TwinFolder
+from tdelta.driver.servers.own_twins import (
+    BASELINE_PLACE,
+    ENCRYPTED_PLACE,
+    ENCRYPTED_TABLES,
+    PLAIN_TABLES,
+    OwnServerTwins,
+    OwnSettings,
+)
+from tdelta.engines.capabilities import Template
+from tdelta.engines.dsn import Dsn
+from tdelta.engines.layout import ResourceEstimate, RunLayout
+from tdelta.engines.profile import Profile
+from tdelta.engines.registry import profile
+from tdelta.engines.shared.estimates import of_connections
+from tdelta.engines.takes import OWN_SERVERS_TAKE
+from tdelta.errors import TdeltaError, UnknownName, UsageError
+from tdelta.records import Condition, Level
+from tdelta.session.own_servers import OwnServers, place_of
+
+PLAIN, OWN_CIPHER = "none", "encrypted"
+"""The levels of ``cipher``: which of the two servers; which cipher that is, only its owner knows."""
+
+_UNSEARCHED = (
+    "servers of yours are asked by SQL alone; what their catalogs say of the tables is in the check of ciphers"
+)
+
+
+class ExternalDriver:
+    """Two servers of the user's as a run sees them; see `tdelta.engines.capabilities.Engine`.
+
+    Args:
+        dsns: the baseline's, the encrypted one's.
+        servers: both as they were found; None while a request is only checked.
+    """
+
+    def __init__(self, dsns: tuple[Dsn, Dsn], servers: OwnServers | None) -> None:
+        self._dsns = dsns
+        self._servers = servers
+
+    @property
+    def engine(self) -> OwnServers | None:
+        """The servers."""
+        return self._servers
+
+    @property
+    def profile(self) -> Profile:
+        """The engine's, as the servers tell it: MariaDB answers to MySQL's protocol, too."""
+        servers = self._servers
+        engine = self._dsns[0].engine if servers is None else servers.pair.baseline.identity.engine
+        return replace(profile(engine), takes=OWN_SERVERS_TAKE, headings={}, protocol="", unsearched=_UNSEARCHED)
+
+    @property
+    def product(self) -> str:
+        """The product, for people."""
+        return self.profile.name if self._servers is None else self._servers.pair.baseline.identity.product
+
+    @property
+    def crypto(self) -> str:
+        """Whose code encrypts is the owner's affair."""
+        return "unknown"
+
+    @property
+    def ciphers(self) -> tuple[str, ...]:
+        """The two servers."""
+        return PLAIN, OWN_CIPHER
+
+    def versions(self) -> dict[str, str]:
+        """What both servers say."""
+        return {server.option: server.identity.described for server in self._reached.both}
+
+    def identity(self) -> str:
+        """The servers with their versions."""
+        return self._reached.identity()
+
+    def check_cipher(self, cipher: str) -> None:
+        """Raise ``UnknownName`` for anything but the two servers."""
+        if cipher not in self.ciphers:
+            raise UnknownName("cipher of a server of yours", cipher, self.ciphers)
+
+    def option_checks(
+        self, options: Mapping[str, Any], _levels: Mapping[str, Sequence[Level]]
+    ) -> Iterator[Callable[[], object]]:
+        """The engine that the DSNs name."""
+        yield partial(_check_engine, options["engine"], self._dsns)
+
+    def settings(self, layout: RunLayout, condition: Condition, _data_bytes: int) -> OwnSettings:
+        """Which server, which schema, how many connections."""
+        cipher = str(condition.level("cipher"))
+        return OwnSettings(
+            cipher=cipher,
+            place=place_of(condition, layout.options["plant"]),
+            threads=int(condition.level("threads")),
+            loaded=BASELINE_PLACE if cipher == PLAIN else ENCRYPTED_PLACE,
+        )
+
+    def described(self, _settings: OwnSettings, facts: Mapping[str, str]) -> str:
+        """What the server says of each kind of file, and its catalog of the tables."""
+        return ", ".join(f"{name} {value or 'nothing'}" for name, value in facts.items())
+
+    def template(self, settings: OwnSettings) -> Template:
+        """Rows are loaded once on each server."""
+        words = "the baseline's server" if settings.cipher == PLAIN else "the encrypted server"
+        return Template((settings.cipher,), words)
+
+    def estimate(self, layout: RunLayout) -> ResourceEstimate:
+        """Connections; the rows go to the user's own disks."""
+        return of_connections(self, layout)
+
+    def settings_compared(self) -> str:
+        """Compared once, before the run."""
+        differing = 0 if self._servers is None else len(self._servers.pair.differences)
+        if not differing:
+            return "in all that both servers tell, but for encryption, paths and names"
+        return f"NOT the same: {differing} that are not encryption differ between the two servers, as the cautions say"
+
+    def encryption_status(self, cipher: str, *, is_encrypted: bool) -> str:
+        """What the server's catalog says of the tables, where it can tell."""
+        expected = self._expected(cipher)
+        if expected is None:
+            return f"{cipher}: {'as the user says' if is_encrypted else 'plain, as the user says'}"
+        return f"{cipher}: {ENCRYPTED_TABLES if expected else PLAIN_TABLES} tables by the server's catalog"
+
+    def fault(self, settings: OwnSettings, facts: Mapping[str, str]) -> str | None:
+        """Tables that are not as they have to be."""
+        expected = self._expected(settings.cipher)
+        wanted = ENCRYPTED_TABLES if expected else PLAIN_TABLES
+        if expected is None or facts["tables"] == wanted:
+            return None
+        return f"expected {wanted} tables, found by the server's catalog: {facts['tables']}"
+
+    def differing(self, settings: OwnSettings) -> tuple[str, ...]:
+        """What the encrypted server says of its encryption, scope by scope."""
+        if settings.cipher == PLAIN:
+            return ()
+        scopes = self._reached.pair.encrypted.encryption.scopes
+        return tuple(f"{scope.name}: {scope.said}" for scope in scopes if scope.is_encrypted)
+
+    def make_twins(self, _folder: TwinFolder, job: AnyJob, mix: Mix) -> OwnServerTwins:
+        """Connections to both servers."""
+        if not isinstance(job, LoadJob):
+            raise TdeltaError("a database of the user's cannot be loaded into a server of the user's")
+        return OwnServerTwins(self._reached.schemas, self._reached.access, job, mix)
+
+    @property
+    def _reached(self) -> OwnServers:
+        if self._servers is None:
+            raise TdeltaError("the servers were not reached yet")
+        return self._servers
+
+    def _expected(self, cipher: str) -> bool | None:
+        pair = self._reached.pair
+        return pair.expected(pair.baseline if cipher == PLAIN else pair.encrypted)
+
+
+def _check_engine(engine: str, dsns: tuple[Dsn, Dsn]) -> None:
+    if engine not in {dsn.engine for dsn in dsns}:
+        raise UsageError(f"--engine {engine}: the DSNs say {dsns[0].engine}; leave --engine out")
