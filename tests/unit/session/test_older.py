@@ -13,6 +13,7 @@ from tdelta_fake_perf import install
 from tdelta.errors import StoreError
 from tdelta.evidence import FileClass, Found
 from tdelta.inference.pages import PageFloor
+from tdelta.records import FileEvidence
 from tdelta.session.older import state_of_facts
 from tdelta.session.state import STATE, RunState
 from tdelta.store import Store, decode, encode
@@ -114,7 +115,7 @@ def test_a_run_that_an_earlier_version_began_is_resumed_on_what_it_knew(
     result = again.resume()
     assert again.size() == before.trial_size
     assert not any(twin.searched for twin in again.twins.started)
-    assert {one.condition.key for one in result.evidence} == before.evidence.keys()
+    assert {one.condition.key for one in result.of(FileEvidence)} == before.evidence.keys()
     assert not check(result, "rows are the same after the last trial").ok
 
 
