@@ -6,10 +6,12 @@ import math
 from dataclasses import fields, replace
 from typing import Any
 
+from tdelta.engines.registry import profiles
 from tdelta.evidence import NO_MARKER
 from tdelta.inference.cipher_work import idle_cipher_caution
 from tdelta.inference.profiles import Profiled, cpu_profiles
 from tdelta.inference.soundness import AA_CHECK, BB_CHECK
+from tdelta.profiling.functions import Functions
 from tdelta.records import (
     FINDINGS,
     Amount,
@@ -865,8 +867,9 @@ def profiled() -> RunResult:
         functions = [Sampled(dso, symbol, both[side], both[side] * 1_001_001) for symbol, dso, *both in counts]
         functions += [Sampled("[kernel.kallsyms]", name, n[side], n[side] * 1_001_001, True) for name, *n in kernel]
         found.append(Profiled(of, 5, 12_950, tuple(functions)))
-    profile = cpu_profiles(found)
-    unsure = cpu_profiles([found[0], replace(found[0], condition=condition("aes-128"))])
+    names = Functions(one.functions for one in profiles())
+    profile = cpu_profiles(found, names)
+    unsure = cpu_profiles([found[0], replace(found[0], condition=condition("aes-128"))], names)
     return changed(costly(), profiles=(*profile, *unsure))
 
 

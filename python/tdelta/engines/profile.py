@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from tdelta.engines.takes import Takes
+from tdelta.profiling.functions import Names
 from tdelta.workloads.dialect import Dialect
 
 Headings: TypeAlias = Mapping[str, tuple[tuple[str, ...], str]]
@@ -36,6 +37,7 @@ class Profile:
         unsearched: why twins are not searched for plaintext, where they cannot be.
         connects: whether a workload may open connections.
         most_cold: how many connections can be cold at once; None where it does not matter.
+        functions: what its own functions and files are called.
         protocol: what clients of other programs speak to its twins, ``mysql`` or ``postgres``; empty where none can.
     """
 
@@ -53,4 +55,5 @@ class Profile:
     unsearched: str = ""
     connects: bool = True
     most_cold: int | None = None
+    functions: Names = field(default_factory=Names)
     protocol: str = ""

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from tdelta.profiling.functions import called, class_of
+from tdelta.profiling.functions import Functions
 from tdelta.records import (
     ClassShare,
     Condition,
@@ -36,6 +36,8 @@ _DRAWS = 20_000
 _SEED = 20_001
 _ENDS = (2.5, 97.5)
 _JEFFREYS = 0.5
+_LIBRARIES = Functions()
+"""Knows the functions of libraries and of the kernel, and no engine's."""
 
 _Draws = npt.NDArray[np.float64]
 
@@ -55,20 +57,20 @@ class Profiled:
         return sum(one.samples for one in self.functions)
 
 
-def cpu_profiles(found: Iterable[Profiled]) -> tuple[CpuProfile, ...]:
+def cpu_profiles(found: Iterable[Profiled], names: Functions = _LIBRARIES) -> tuple[CpuProfile, ...]:
     """Every judged condition beside the baseline of its stratum, where both were sampled."""
     sampled = [one for one in found if one.samples and one.operations]
     baselines = {one.condition.stratum: one for one in sampled if one.condition.role is Role.BASELINE}
     return tuple(
-        compare(baselines[one.condition.stratum], one)
+        compare(baselines[one.condition.stratum], one, names)
         for one in sampled
         if one.condition.role.is_judged and one.condition.stratum in baselines
     )
 
 
-def compare(plain: Profiled, encrypted: Profiled) -> CpuProfile:
+def compare(plain: Profiled, encrypted: Profiled, names: Functions = _LIBRARIES) -> CpuProfile:
     """Two profiles side by side."""
-    functions = _functions(plain, encrypted)
+    functions = _functions(plain, encrypted, names)
     drawn = {of: _drawn(functions, of, plain, encrypted) for of in _present(functions)}
     whole = np.sum(list(drawn.values()), axis=0)
     interval = _interval(whole)
@@ -94,15 +96,12 @@ def _weight(one: FunctionShare) -> tuple[float, float, str]:
     return max(one.plain_ns, one.encrypted_ns), abs(one.difference_ns), one.function
 
 
-def _functions(plain: Profiled, encrypted: Profiled) -> list[FunctionShare]:
+def _functions(plain: Profiled, encrypted: Profiled, names: Functions) -> list[FunctionShare]:
     before, after = _by_function(plain), _by_function(encrypted)
     return [
-        _function(key, before.get(key), after.get(key), plain, encrypted) for key in dict.fromkeys((*before, *after))
+        _function(key, before.get(key), after.get(key), plain, encrypted, names)
+        for key in dict.fromkeys((*before, *after))
     ]
-
-
-def _class_of(one: Sampled) -> FunctionClass:
-    return class_of(one.symbol, one.dso, is_kernel=one.is_kernel)
 
 
 _Key = tuple[str, str, bool]
@@ -113,15 +112,20 @@ def _by_function(side: Profiled) -> dict[_Key, Sampled]:
 
 
 def _function(
-    key: _Key, plain: Sampled | None, encrypted: Sampled | None, plain_side: Profiled, encrypted_side: Profiled
+    key: _Key,
+    plain: Sampled | None,
+    encrypted: Sampled | None,
+    plain_side: Profiled,
+    encrypted_side: Profiled,
+    names: Functions,
 ) -> FunctionShare:
     dso, symbol, is_kernel = key
     plain_ns = 0.0 if plain is None else plain.cpu_ns / plain_side.operations
     encrypted_ns = 0.0 if encrypted is None else encrypted.cpu_ns / encrypted_side.operations
     return FunctionShare(
         function=symbol.partition("@")[0],
-        dso=called(dso),
-        function_class=_class_of(Sampled(dso, symbol, 0, 0, is_kernel)),
+        dso=names.called(dso),
+        function_class=names.class_of(symbol, dso, is_kernel=is_kernel),
         plain_ns=plain_ns,
         encrypted_ns=encrypted_ns,
         difference_ns=encrypted_ns - plain_ns,

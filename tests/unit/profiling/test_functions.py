@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from tdelta.profiling.functions import called, class_of
+from tdelta.engines.registry import profiles
+from tdelta.profiling.functions import Functions
 from tdelta.records import FunctionClass as C
 
+NAMES = Functions(one.functions for one in profiles())
 APSW = "__init__.cpython-311-x86_64-linux-gnu.so"
 SQLCIPHER = "_sqlite3.cpython-311-x86_64-linux-gnu.so"
 DUCKDB = "_duckdb.cpython-311-x86_64-linux-gnu.so"
@@ -90,7 +92,7 @@ DUCKDB = "_duckdb.cpython-311-x86_64-linux-gnu.so"
     ],
 )
 def test_a_function_is_of_its_class(dso: str, symbol: str, expected: C) -> None:
-    assert class_of(symbol, dso) is expected
+    assert NAMES.class_of(symbol, dso) is expected
 
 
 @pytest.mark.parametrize(
@@ -119,15 +121,20 @@ def test_a_function_is_of_its_class(dso: str, symbol: str, expected: C) -> None:
     ],
 )
 def test_the_kernels_own_ciphers_and_checksums_are_told_apart_from_the_rest_of_it(symbol: str, expected: C) -> None:
-    assert class_of(symbol, "[kernel.kallsyms]", is_kernel=True) is expected
+    assert NAMES.class_of(symbol, "[kernel.kallsyms]", is_kernel=True) is expected
 
 
 def test_a_function_of_the_database_schedules_nothing_whatever_it_is_called() -> None:
-    assert class_of("schedule", "mariadbd") is C.DATABASE
+    assert NAMES.class_of("schedule", "mariadbd") is C.DATABASE
 
 
 def test_files_are_called_as_people_know_them() -> None:
-    assert [called(dso) for dso in (APSW, SQLCIPHER, DUCKDB, "_native.abi3.so", "libcrypto.so.3", "[vdso]")] == [
+    assert [NAMES.called(dso) for dso in (APSW, SQLCIPHER, DUCKDB, "_native.abi3.so", "libcrypto.so.3", "[vdso]")] == [
         *("apsw", "sqlcipher3", "duckdb", "tdelta"),
         *("libcrypto.so.3", "[vdso]"),
     ]
+
+
+def test_functions_of_an_engine_are_known_by_its_profile() -> None:
+    assert Functions().class_of("walChecksumBytes", APSW) is C.DATABASE
+    assert Functions().called(APSW) == "__init__"

@@ -8,7 +8,8 @@ from tdelta.inference.soundness import AA_CHECK, BB_CHECK
 from tdelta.records import CheckState, Validity
 from tdelta.report.checks import MARKS, listed
 from tdelta.report.values import record_values
-from tdelta.session import checks, instructions
+from tdelta.session import instructions
+from tdelta.session.collectors import checks
 
 EMITTED = {
     *(checks.ROWS_BEFORE, checks.ROWS_AFTER, checks.SETTINGS, checks.FILES, checks.IN_FORCE, checks.SAME_WORK),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from tdelta.engines.profile import Profile
 from tdelta.engines.takes import Takes
+from tdelta.profiling.functions import Names
+from tdelta.records import FunctionClass
 from tdelta.workloads.dialect import Dialect
 
 PROFILE = Profile(
@@ -20,4 +22,11 @@ PROFILE = Profile(
     connects=False,
     most_cold=1,
     shown="planted rows in its file",
+    functions=Names(
+        {
+            FunctionClass.CHECKSUM: "::checksum",
+            FunctionClass.CIPHER: "AES(GCM|StateMBEDTLS|StateSSL)?:: EncryptionState",
+        },
+        modules={"_duckdb": "duckdb"},
+    ),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tdelta.engines.profile import CLIENT_FACTORS, Profile
 from tdelta.engines.shared.mysql_dialect import mysql_dialect
-from tdelta.engines.shared.mysql_family import NEAREST
+from tdelta.engines.shared.mysql_family import FUNCTIONS, NEAREST
 from tdelta.engines.takes import SERVER_TAKES
 
 PROFILE = Profile(
@@ -17,5 +17,6 @@ PROFILE = Profile(
     warms_until_settled=True,
     unsearched="the kernel shows their files as it decrypts them",
     headings=NEAREST,
+    functions=FUNCTIONS,
     protocol="mysql",
 )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from tdelta.engines.profile import CLIENT_FACTORS, Profile
 from tdelta.engines.takes import SERVER_TAKES, Takes
+from tdelta.profiling.functions import Names
+from tdelta.records import FunctionClass
 from tdelta.workloads.dialect import FLIPPED, Dialect
 
 PROFILE = Profile(
@@ -26,5 +28,12 @@ PROFILE = Profile(
     client_factors=CLIENT_FACTORS,
     warms_until_settled=True,
     unsearched="the kernel shows their files as it decrypts them",
+    functions=Names(
+        {
+            FunctionClass.CHECKSUM: "pg_checksum",
+            FunctionClass.CIPHER: "pg_tde.*crypt",
+            FunctionClass.COMPRESSION: "(^|_)pglz",
+        }
+    ),
     protocol="postgres",
 )

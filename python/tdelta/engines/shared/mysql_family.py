@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import TypeAlias
 
 from tdelta.engines.servers import DATABASE, Greeting, Place, PriceSql, ServerBinary, ServerSettings
+from tdelta.profiling.functions import Names
+from tdelta.records import FunctionClass
 
 Options: TypeAlias = Mapping[str, str | int | Path | None]
 """Settings of an option file; None for one without a value."""
@@ -295,6 +297,13 @@ NEAREST = {
     "current": (("buffer_write_requests",), "requests to change a page (Innodb_buffer_pool_write_requests)"),
     "rows_changed": (("rows_inserted", "rows_updated", "rows_deleted"), "Handler_write, _update, _delete"),
 }
+
+FUNCTIONS = Names(
+    {
+        FunctionClass.CHECKSUM: "my_crc comp_crc fil_crc ut_crc buf_page_is_corrupted buf_calc page_zip_calc_checksum",
+        FunctionClass.CIPHER: "my_aes encryption_(crypt|ctx|scheme) fil_(space_)?(en|de)crypt log_crypt",
+    }
+)
 
 
 def dirty_pages_sql(table: str) -> str:

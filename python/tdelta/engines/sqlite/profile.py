@@ -6,6 +6,8 @@ import re
 
 from tdelta.engines.profile import Profile
 from tdelta.engines.takes import Takes
+from tdelta.profiling.functions import Names
+from tdelta.records import FunctionClass
 from tdelta.workloads.dialect import Dialect
 
 _TURNED = {
@@ -41,4 +43,16 @@ PROFILE = Profile(
         "rows_changed": (("rows_changed",), "sqlite3_total_changes"),
     },
     shown="its header",
+    functions=Names(
+        {
+            FunctionClass.CHECKSUM: "walChecksum",
+            FunctionClass.HASH: "^body$",
+            FunctionClass.CIPHER: r"""
+            ^sqlite3mc(AES|RC4|ChaCha|GenerateInitialVector|_softaes|Codec(\.|$)) ^sqlite3Codec ^mcTempXor
+            (AES|RC4|Aegis|Ascon|ChaCha)\w*Cipher$ sqlcipher_(page_)?cipher sqlcipher_openssl_cipher
+        """,
+            FunctionClass.CRYPTO: "^sqlcipher_ ^sqlite3mc",
+        },
+        modules={"__init__": "apsw", "_sqlite3": "sqlcipher3"},
+    ),
 )

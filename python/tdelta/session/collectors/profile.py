@@ -17,10 +17,12 @@ from pathlib import Path
 
 from tdelta.design import stream
 from tdelta.driver import Twin
+from tdelta.engines.registry import profiles
 from tdelta.errors import EnvironmentFault
 from tdelta.inference.ledger import Explained, ledgers, may_have_much_rest
 from tdelta.inference.prices import prices_from_json
 from tdelta.inference.profiles import Profiled, cpu_profiles
+from tdelta.profiling.functions import Functions
 from tdelta.profiling.perf import Perf, find_perf
 from tdelta.profiling.recording import Recording, added
 from tdelta.profiling.rights import following_threads, without_kernel
@@ -165,11 +167,12 @@ class CpuProfiles:
     def records(self) -> tuple[CpuProfile, ...]:
         """Side by side, in the design's order."""
         found = self._found
-        return cpu_profiles(
+        sampled = [
             Profiled(c, found[c.key].trials, found[c.key].operations, found[c.key].functions)
             for c in self._plan.conditions
             if c.key in found
-        )
+        ]
+        return cpu_profiles(sampled, Functions(one.functions for one in profiles()))
 
     def cautions(self) -> tuple[str, ...]:
         """What is to be said of them; why there are none, where they were asked for."""
