@@ -23,9 +23,9 @@ from pathlib import Path
 from typing import Any
 
 from tdelta.driver import LoadJob, TwinFolder, Worker
-from tdelta.driver.duckdb.rows import GeneratedRows
-from tdelta.driver.duckdb.twins import LOADING_MIB, PROGRAM
 from tdelta.engines.duckdb.engine import DuckdbEngine, DuckdbSettings
+from tdelta.engines.duckdb.rows import GeneratedRows
+from tdelta.engines.duckdb.twins import LOADING_MIB, PROGRAM
 from tdelta.engines.registry import dialects
 from tdelta.workloads import load
 

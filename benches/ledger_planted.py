@@ -28,9 +28,9 @@ import time
 from typing import Any
 
 from tdelta import _native
-from tdelta.driver.page_prices import PAGES, SPARE_BYTES, page_prices
-from tdelta.driver.worker import load_library
 from tdelta.engines.sqlite.engine import SqliteEngine, TwinSettings
+from tdelta.engines.sqlite.loading import load_library
+from tdelta.engines.sqlite.page_prices import PAGES, SPARE_BYTES, page_prices
 from tdelta.inference.prices import Price, price_of
 
 PAGE_BYTES, RESERVED_BYTES = 1024, 80

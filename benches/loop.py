@@ -19,9 +19,9 @@ import tempfile
 from pathlib import Path
 
 from tdelta import _native
-from tdelta.driver.worker import load_library
 from tdelta.engines.registry import dialects
 from tdelta.engines.sqlite.engine import SqliteEngine, TwinSettings
+from tdelta.engines.sqlite.loading import load_library
 from tdelta.workloads import load
 
 ROWS = 100_000

@@ -26,6 +26,7 @@ def test_every_name_of_a_package_is_found(package: object) -> None:
     "module",
     [
         "tdelta.driver.worker",
+        "tdelta.engines.sqlite.worker",
         "tdelta.driver.servers.supervisor",
         "tdelta.driver.load_command.supervisor",
         "tdelta.measure.floor_worker",

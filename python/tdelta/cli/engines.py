@@ -16,10 +16,10 @@ def engines(as_json: bool) -> None:
 
     Example: tdelta engines
     """
-    from tdelta.driver import describe_library
     from tdelta.driver.servers.adapters import found_engines
     from tdelta.driver.servers.binaries import KINDS
     from tdelta.engines.catalogue import catalogue
+    from tdelta.engines.sqlite.finding import describe_library
     from tdelta.session.instructions import cannot_switch_off
 
     remedies = {name: kind.remedy for name, kind in KINDS.items()}

@@ -8,51 +8,35 @@ environment, and it dies with its parent.
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tdelta.driver.exposure import with_markers
     from tdelta.driver.files import TwinFolder, sweep
     from tdelta.driver.jobs import AnyJob, DatabaseJob, LoadJob, Mix, RestoreJob, TrialJob
-    from tdelta.driver.libraries import ask_library, describe_library, find_library
-    from tdelta.driver.proof import CipherProof, prove
     from tdelta.driver.protocol import Checksums, LoopCost, MakeTwins, Tables, Twin, Twins
-    from tdelta.driver.twins import SqliteTwin, SqliteTwins
     from tdelta.driver.workers import Worker
 else:
     from tdelta.lazily import found_in
 
     __getattr__ = found_in(
         __name__,
-        exposure=("with_markers",),
         files=("TwinFolder", "sweep"),
         jobs=("AnyJob", "DatabaseJob", "LoadJob", "Mix", "RestoreJob", "TrialJob"),
-        libraries=("ask_library", "describe_library", "find_library"),
-        proof=("CipherProof", "prove"),
         protocol=("Checksums", "LoopCost", "MakeTwins", "Tables", "Twin", "Twins"),
-        twins=("SqliteTwin", "SqliteTwins"),
         workers=("Worker",),
     )
 
 __all__ = [
     "AnyJob",
     "Checksums",
-    "CipherProof",
     "DatabaseJob",
     "LoadJob",
     "LoopCost",
     "MakeTwins",
     "Mix",
     "RestoreJob",
-    "SqliteTwin",
-    "SqliteTwins",
     "Tables",
     "TrialJob",
     "Twin",
     "TwinFolder",
     "Twins",
     "Worker",
-    "ask_library",
-    "describe_library",
-    "find_library",
-    "prove",
     "sweep",
-    "with_markers",
 ]

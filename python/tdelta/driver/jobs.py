@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from tdelta.driver.load_command.command import LoadCommand
-from tdelta.engines.sqlite.conversion import Layout
 
 _SECOND_NS = 1_000_000_000
 
@@ -33,15 +32,15 @@ class LoadJob:
 
 @dataclass(frozen=True, slots=True)
 class DatabaseJob:
-    """How a twin's rows come out of a user's database: ``path`` is a plain copy of tdelta's own, laid out so.
+    """How a twin's rows come out of a user's database: ``path`` is a plain copy of tdelta's own.
 
-    ``tables`` are compared, by the ``checksums`` of the copy as it was read (rows and digest); ``file`` is the database
-    as its owner named it.
+    ``layout`` is how it is laid out, in its engine's words. ``tables`` are compared, by the ``checksums`` of the copy
+    as it was read (rows and digest); ``file`` is the database as its owner named it.
     """
 
     file: str
     path: Path
-    layout: Layout
+    layout: Any
     tables: tuple[tuple[str, tuple[str, ...]], ...]
     checksums: Mapping[str, tuple[int, str]]
 

@@ -10,8 +10,8 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 
 from tdelta.driver.files import TwinFolder
 from tdelta.driver.jobs import AnyJob, Mix, TrialJob
-from tdelta.driver.proof import CipherProof
 from tdelta.evidence import Found
+from tdelta.measure.aes import PreloadMode
 from tdelta.records import Measurement
 
 Checksums: TypeAlias = Mapping[str, tuple[int, str]]
@@ -19,6 +19,24 @@ Checksums: TypeAlias = Mapping[str, tuple[int, str]]
 
 Tables: TypeAlias = tuple[tuple[str, tuple[str, ...]], ...]
 """Each table with its columns."""
+
+
+@dataclass(frozen=True, slots=True)
+class CipherProof:
+    """What reading a page of 4096 bytes cost one library in one environment, µs of CPU.
+
+    ``cipher_us_per_page`` is what an encrypted page costs more than a plain one. ``mode``, ``patched``, ``unpatched``
+    and ``answered`` are of the worker's preload (`tdelta.measure.aes.Preload`).
+    """
+
+    cipher: str
+    library: str
+    plain_us_per_page: float
+    cipher_us_per_page: float
+    mode: PreloadMode
+    patched: int
+    unpatched: int
+    answered: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,29 +8,20 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable
-from pathlib import Path
+from typing import Any
 
 from tdelta import _native
-from tdelta.driver.database_orders import DatabaseOrders
-from tdelta.driver.loading import Loaded, library_digest, library_facts, load_library
 from tdelta.driver.orders import Order, serve
 from tdelta.driver.own_orders import OwnServerOrders
-from tdelta.driver.page_prices import page_prices
-from tdelta.driver.pages import Files, page_costs
-from tdelta.measure.caches import forget
 from tdelta.measure.usage import spent
 
 
-class Host(DatabaseOrders, OwnServerOrders):
-    """The state of one worker: its library, once it is loaded, and its twin, once it is open."""
+class Host(OwnServerOrders):
+    """The state of one worker: its twin, once it is open. As it is, it connects to servers."""
 
     def __init__(self) -> None:
-        self.twin: _native.SqliteTwin | _native.ServerTwin | None = None
-        self.loaded: tuple[str, Loaded] | None = None
-        self.options: Order = {}
-        self.connections = 1
+        self.twin: Any = None
         self.prepared: tuple[str, str] | None = None
-        self.exposure: _native.SqliteExposure | None = None
 
     def answer(self, order: Order) -> Order:
         """Carry out one order. What a database answers becomes ``{"error": [kind, message]}``."""
@@ -57,18 +48,6 @@ class Host(DatabaseOrders, OwnServerOrders):
     def do_hello(self, _order: Order) -> Order:
         """Say who is there."""
         return {"pid": os.getpid()}
-
-    def do_library(self, order: Order) -> Order:
-        """Load a library and say what it is."""
-        loaded = self._load(order["library"])
-        return library_facts() | {"sha256": library_digest(loaded)}
-
-    def do_open(self, order: Order) -> Order:
-        """Open (or make) the twin's file, with the library that is named."""
-        self._load(order["library"])
-        self.options, self.connections = order["options"], order["connections"]
-        self.twin = _native.SqliteTwin(json.dumps(self.options), self.connections)
-        return {"library": library_facts()["text"]}
 
     def do_connect(self, order: Order) -> Order:
         """Connect to a server, on so many connections for the load and one beside them; what was open is closed."""
@@ -112,41 +91,32 @@ class Host(DatabaseOrders, OwnServerOrders):
         self._any().prepare(*self.prepared)
         return {}
 
-    def do_cool(self, order: Order) -> Order:
-        """Close the twin's file, have the system forget it, and open it again, its transactions prepared."""
-        self._open().close()
-        self.twin = None
-        forget(Path(order["path"]))
-        self.twin = _native.SqliteTwin(json.dumps(self.options), self.connections)
-        if self.prepared is not None:
-            self.twin.prepare(*self.prepared)
-        return {}
-
     def do_step(self, order: Order) -> Order:
         """Make all rows anew, or run the statements that rebuild what there is; says what that took."""
-        statement = self._server().run if isinstance(self.twin, _native.ServerTwin) else self._open().text
 
         def step() -> None:
             if order["load"] is not None:
                 self.do_load(order["load"])
             for sql in (*order["statements"], *order.get("after", ())):
-                statement(sql)
+                self._run(sql)
 
         for sql in order["before"]:
-            statement(sql)
+            self._run(sql)
         return spent(step)
 
     def do_trial(self, order: Order) -> Order:
         """Run one trial."""
         turns = order.get("turns")
         trial = json.dumps(order["trial"])
-        return self._any().trial(trial, turns and json.dumps(turns), order.get("checkpoint", True))
+        answer: Order = self._any().trial(trial, turns and json.dumps(turns), order.get("checkpoint", True))
+        return answer
 
     def do_trace(self, order: Order) -> Order:
         """Run one trial with every statement metered by itself; of a server, ``tracing`` says by what."""
         if "tracing" in order:
             self._server().trace_by(json.dumps(order["tracing"]))
-        return self._any().trace(json.dumps(order["trial"]))
+        answer: Order = self._any().trace(json.dumps(order["trial"]))
+        return answer
 
     def do_begin_outside(self, _order: Order) -> Order:
         """Take note of what the server used so far; a load of another process begins."""
@@ -157,59 +127,38 @@ class Host(DatabaseOrders, OwnServerOrders):
         """Have the server come to rest, and say what it used since that load began."""
         return self._server().end_outside(order.get("settle", True))
 
-    def do_expose(self, order: Order) -> Order:
-        """Put rows on their way through files, on a connection of its own, and hold them there."""
-        self._open()
-        self.exposure = _native.SqliteExposure(json.dumps(self.options), order["statements"], order["cursors"])
-        return {}
-
-    def do_conceal(self, _order: Order) -> Order:
-        """Let go of them."""
-        if self.exposure is not None:
-            self.exposure.close()
-            self.exposure = None
-        return {}
-
     def do_loop_cost(self, order: Order) -> Order:
         """Run the transactions on a client that does nothing; scripts may fail on the rows it makes up."""
         order["trial"]["stop_on_error"] = False
         return _native.loop_cost(*(json.dumps(order[name]) for name in ("transactions", "constants", "trial")))
 
-    def do_prove(self, order: Order) -> Order:
-        """Time a page cipher of the library under test, on two files of its own."""
-        self._load(order["library"])
-        files = {name: Files(**options) for name, options in order["files"].items()}
-        return {"library": library_facts()["text"], **page_costs(files["plain"], files["encrypted"])}
-
-    def do_price(self, order: Order) -> Order:
-        """Time pages that the library under test reads and writes, on files of its own."""
-        self._load(order["library"])
-        return {"passes": page_prices(order["files"], order["body_bytes"])}
-
     def do_close(self, _order: Order) -> Order:
-        """Close the twin's file."""
-        self.do_conceal({})
+        """Close the twin."""
         if self.twin is not None:
             self.twin.close()
             self.twin = None
         return {}
 
-    def _load(self, spec: str) -> Loaded:
-        if self.loaded is None:
-            self.loaded = spec, load_library(spec)
-        name, loaded = self.loaded
-        if name != spec:
-            raise ValueError(f"this worker has loaded {name} and cannot load {spec}, too")
-        return loaded
+    def do_try(self, order: Order) -> Order:
+        """Prepare a transaction by itself, and run it as often as the trial says: what the database said against it."""
+        try:
+            self._any().prepare(json.dumps([order["transaction"]]), json.dumps(order["constants"]))
+            if order["trial"] is None:
+                return {"said": None}
+            outcome = self._any().trial(json.dumps(order["trial"]))["outcome"]
+        except _native.NativeError as error:
+            return {"said": error.args[1]}
+        if outcome["stopped_by"] == "deadline":
+            return {"said": f"{outcome['executed_operations']} of {order['trial']['operations']} took too long"}
+        return {"said": outcome["first_error"]}
 
-    def _any(self) -> _native.SqliteTwin | _native.ServerTwin:
-        """What a trial needs, both kinds of twin have."""
+    def _run(self, sql: str) -> None:
+        """Run a statement, whatever it answers."""
+        self._server().run(sql)
+
+    def _any(self) -> Any:
+        """What a trial needs, every kind of twin has."""
         if self.twin is None:
-            raise ValueError("no twin is open")
-        return self.twin
-
-    def _open(self) -> _native.SqliteTwin:
-        if not isinstance(self.twin, _native.SqliteTwin):
             raise ValueError("no twin is open")
         return self.twin
 

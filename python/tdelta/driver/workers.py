@@ -22,7 +22,7 @@ from tdelta.measure.aes import OPENSSL_VARIABLE
 from tdelta.measure.children import Child, Refusal, ready
 from tdelta.measure.standstill import is_stopped
 
-SQLITE_AND_SERVERS = "tdelta.driver.worker"
+PROGRAM = "tdelta.driver.worker"
 """The program of most workers; an engine whose client is Python's has one of its own."""
 
 _START_SECONDS = 60.0
@@ -47,7 +47,7 @@ class Worker(Child):
 
     called = "a worker process"
 
-    def __init__(self, environment: Mapping[str, str] | None = None, program: str = SQLITE_AND_SERVERS) -> None:
+    def __init__(self, environment: Mapping[str, str] | None = None, program: str = PROGRAM) -> None:
         super().__init__(program, _environment(environment or {}))
         self.server: int | None = None
         """The process of the server that its answers depend on, on this machine."""

@@ -1,7 +1,7 @@
 """Stages a user's database for a run: copied by plain reads, recovered and checked in the copy, given its workload.
 
-The original is read once and never opened as a database (`tdelta.driver.staging`). Everything here takes place in a
-folder of the run's own, which is gone at its end.
+The original is read once and never opened as a database (`tdelta.engines.sqlite.staging`). Everything here takes place
+in a folder of the run's own, which is gone at its end.
 """
 
 from __future__ import annotations
@@ -13,14 +13,15 @@ from dataclasses import replace
 from pathlib import Path
 
 from tdelta.design import fresh_seed
-from tdelta.driver import Checksums, TwinFolder, find_library, sweep
-from tdelta.driver.examining import CopyExaminer, Trier
-from tdelta.driver.exposure import require_no_markers
+from tdelta.driver import Checksums, TwinFolder, sweep
+from tdelta.driver.markers import require_no_markers
 from tdelta.driver.protocol import Tables
-from tdelta.driver.staging import Original, copy_original, find_original
 from tdelta.engines.sqlite.conversion import Layout
 from tdelta.engines.sqlite.engine import SqliteEngine, TwinSettings
+from tdelta.engines.sqlite.examining import CopyExaminer, Trier
+from tdelta.engines.sqlite.finding import find_library
 from tdelta.engines.sqlite.profile import DIALECT
+from tdelta.engines.sqlite.staging import Original, copy_original, find_original
 from tdelta.errors import DatabaseFault, UnsoundTwins, UsageError
 from tdelta.evidence import Markers
 from tdelta.measure import require_space, require_writable

@@ -14,9 +14,10 @@ from typing import Any
 
 from tdelta.design import drawn_twin, fresh_seed, lay_out, parse_level, with_bb_twins
 from tdelta.design.layout import PLAIN
-from tdelta.driver import AnyJob, LoadJob, Mix, with_markers
+from tdelta.driver import AnyJob, LoadJob, Mix
 from tdelta.driver.jobs import REBUILD, Steps
 from tdelta.driver.load_command.command import LoadCommand
+from tdelta.driver.markers import with_markers
 from tdelta.engines.capabilities import ChecksCiphers, ChecksLayout, ChecksOptions, Keyed, RunEngine
 from tdelta.engines.layout import RunLayout, instances_of
 from tdelta.engines.registry import dialects, driver

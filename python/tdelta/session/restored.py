@@ -16,7 +16,7 @@ from pathlib import Path
 
 from tdelta.design import fresh_seed
 from tdelta.driver import Checksums, RestoreJob, TwinFolder, sweep
-from tdelta.driver.exposure import require_no_markers
+from tdelta.driver.markers import require_no_markers
 from tdelta.driver.protocol import Tables
 from tdelta.driver.servers.describing import Described
 from tdelta.driver.servers.restore import is_strict

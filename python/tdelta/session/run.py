@@ -52,7 +52,7 @@ def conduct(
     Args:
         request: what was asked.
         observer: told what happens.
-        make_twins: makes the run's twins in the engine's place; `tdelta.driver.fake` has some for tests.
+        make_twins: makes the run's twins in the engine's place, as tests do.
         now: the clock, seconds.
 
     Raises:

@@ -11,8 +11,8 @@ from typing import Protocol
 
 from tdelta.driver import Checksums, DatabaseJob, RestoreJob
 from tdelta.driver.protocol import Tables
-from tdelta.driver.staging import Original
 from tdelta.engines.sqlite.conversion import Layout
+from tdelta.engines.sqlite.staging import Original
 from tdelta.records import DatabaseFacts
 from tdelta.workloads import Workload
 from tdelta.workloads.database import Database

@@ -13,8 +13,8 @@ import pytest
 from sqlite.running import workers_of
 
 from tdelta.driver import Worker
-from tdelta.driver.duckdb.twins import PROGRAM
 from tdelta.engines.duckdb.engine import DuckdbEngine, DuckdbSettings
+from tdelta.engines.duckdb.twins import PROGRAM
 from tdelta.errors import TdeltaError
 from tdelta.evidence import NO_MARKER
 from tdelta.records import Decision, Event, EvidenceState, FileEvidence, RunResult, TrialDone

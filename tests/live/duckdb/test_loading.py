@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from tdelta.driver import Worker
-from tdelta.driver.duckdb.rows import write_files
-from tdelta.driver.duckdb.twins import PROGRAM
 from tdelta.engines.duckdb.engine import DuckdbEngine, DuckdbSettings
-from tdelta.engines.sqlite.engine import SqliteEngine, TwinSettings
+from tdelta.engines.duckdb.rows import write_files
+from tdelta.engines.duckdb.twins import PROGRAM
+from tdelta.engines.sqlite.engine import WORKER, SqliteEngine, TwinSettings
 from tdelta.engines.sqlite.libraries import SQLITE3MC
 
 SEED = 7
@@ -50,7 +50,7 @@ PLAN = {"tables": [{"name": "t", "rows": ROWS, "columns": COLUMNS}]}
 
 READ = """
 import json, sys
-from tdelta.driver.duckdb.database import Database
+from tdelta.engines.duckdb.database import Database
 database = Database(json.loads(sys.argv[1]))
 print(ascii(database.rows("SELECT * FROM t")))
 database.close()
@@ -61,7 +61,7 @@ database.close()
 def generated(folder: Path) -> list[tuple[Any, ...]]:
     """The rows by way of SQLite, whose columns hold whatever they are given, as it is."""
     path, settings = folder / "rows.sqlite", TwinSettings("none", 4096, "off", "off", 0, threads=1, cache_bytes=0)
-    with Worker() as worker:
+    with Worker(program=WORKER) as worker:
         options = SqliteEngine(SQLITE3MC).create_options(str(path), settings, None)
         worker.ask("open", library=SQLITE3MC.name, options=options, connections=1)
         worker.ask("load", plan=PLAN, seed=SEED, threads=1, tables=[f"CREATE TABLE t ({', '.join(TYPES)})"], indexes=[])

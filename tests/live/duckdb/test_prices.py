@@ -7,9 +7,9 @@ from pathlib import Path
 
 from sqlite.running import Place
 
-from tdelta.driver.duckdb.pricing import ask_block_prices
-from tdelta.driver.duckdb.twins import PROGRAM
 from tdelta.engines.duckdb.engine import BLOCK_BYTES, DuckdbEngine, DuckdbSettings
+from tdelta.engines.duckdb.pricing import ask_block_prices
+from tdelta.engines.duckdb.twins import PROGRAM
 
 from .conftest import ENGINE
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tdelta.driver import Worker
-from tdelta.engines.sqlite.engine import SqliteEngine, TwinSettings
+from tdelta.engines.sqlite.engine import WORKER, SqliteEngine, TwinSettings
 from tdelta.engines.sqlite.libraries import RAW
 
 KEY = "5e" * 32
@@ -47,7 +47,7 @@ def made(
     options = engine.create_options(str(path), wanted, _key(engine, wanted)) | changes
     if not reserve:
         del options["reserve"]
-    with Worker() as worker:
+    with Worker(program=WORKER) as worker:
         worker.ask("open", library=engine.library.name, options=options, connections=1)
         yield Opened(worker)
 
@@ -56,7 +56,7 @@ def made(
 def opened(engine: SqliteEngine, path: Path, wanted: TwinSettings, *, key: str = KEY) -> Iterator[Opened]:
     """A file that is there."""
     options = engine.open_options(str(path), wanted, _key(engine, wanted, key))
-    with Worker() as worker:
+    with Worker(program=WORKER) as worker:
         worker.ask("open", library=engine.library.name, options=options, connections=1)
         yield Opened(worker)
 

@@ -10,7 +10,7 @@ from sqlite.test_answers import checks, trials_of
 
 import tdelta.workloads
 from tdelta.driver import TrialJob, Worker
-from tdelta.engines.sqlite.engine import SqliteEngine
+from tdelta.engines.sqlite.engine import WORKER, SqliteEngine
 from tdelta.engines.sqlite.libraries import SQLCIPHER
 from tdelta.errors import TdeltaError
 
@@ -120,7 +120,7 @@ def test_a_connection_that_cannot_be_opened_again_ends_its_trial_and_the_worker_
     engine, wanted, path = SqliteEngine(SQLCIPHER), settings("aes-256"), tmp_path / "t.db"
     with made(engine, path, wanted) as file:
         file.text("CREATE TABLE t (a)")
-    with Worker() as worker:
+    with Worker(program=WORKER) as worker:
         options = engine.open_options(str(path), wanted, KEY)
         worker.ask("open", library="sqlcipher", options=options, connections=1)
         worker.ask("prepare", transactions=[RECONNECT], constants={})

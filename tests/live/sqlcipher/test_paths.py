@@ -11,7 +11,7 @@ import pytest
 from sqlite.running import SMALL, Place, end, read_until, require
 from sqlite.test_answers import checks
 
-from tdelta.driver import find_library
+from tdelta.engines.sqlite.finding import find_library
 
 
 @pytest.fixture(scope="session")

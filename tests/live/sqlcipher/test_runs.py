@@ -10,7 +10,7 @@ import pytest
 from sqlite.running import SMALL, Place, end, read_until
 from sqlite.test_answers import checks, trials_of
 
-from tdelta.driver import ask_library
+from tdelta.engines.sqlite.finding import ask_library
 from tdelta.engines.sqlite.libraries import SQLCIPHER
 
 LEVELS = [name for name in SQLCIPHER.ciphers if name != "none"]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tdelta.driver import twins
+from tdelta.engines.sqlite import twins
 from tdelta.engines.sqlite.libraries import SQLITE3MC
 from tdelta.measure import page_floor
 

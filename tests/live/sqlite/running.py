@@ -140,7 +140,7 @@ class Answered:
 
 def workers_of(pid: int) -> list[int]:
     """The worker processes that this run started, wherever they hang in the tree now."""
-    programs = {b"tdelta.driver.worker", b"tdelta.driver.duckdb.worker"}
+    programs = {b"tdelta.driver.worker", b"tdelta.engines.sqlite.worker", b"tdelta.engines.duckdb.worker"}
     found = []
     for folder in Path("/proc").glob("[0-9]*"):
         try:

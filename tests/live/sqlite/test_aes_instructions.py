@@ -14,8 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from tdelta.driver import CipherProof, TwinFolder, Worker, prove
-from tdelta.engines.sqlite.engine import SqliteEngine, TwinSettings
+from tdelta.driver import TwinFolder, Worker
+from tdelta.driver.protocol import CipherProof
+from tdelta.engines.sqlite.engine import WORKER, SqliteEngine, TwinSettings
+from tdelta.engines.sqlite.proof import prove
 from tdelta.measure import CryptoKind, cannot_hide, hidden_environment
 from tdelta.measure.aes import OPENSSL_WORD, PreloadMode, preload_path
 
@@ -126,7 +128,7 @@ def test_a_proof_leaves_no_file_behind(folder: TwinFolder) -> None:
 
 
 def test_the_environment_of_a_worker_says_what_was_done_and_only_where_it_was(tmp_path: Path) -> None:
-    with Worker(HIDDEN) as hidden, Worker() as plain:
+    with Worker(HIDDEN, WORKER) as hidden, Worker(program=WORKER) as plain:
         for worker in (hidden, plain):
             worker.ask("hello")
         found = [Path(f"/proc/{worker.pid}/environ").read_bytes().split(b"\0") for worker in (hidden, plain)]
@@ -139,7 +141,7 @@ def test_rows_written_without_the_instructions_are_read_with_them_and_the_other_
     settings = TwinSettings("aes-256", 4096, "wal", "normal", 0, 1, 64 * 1024)
     for number, (writes, reads) in enumerate([(HIDDEN, {}), ({}, HIDDEN)]):
         path = str(tmp_path / f"{number}.db")
-        with Worker(writes) as worker:
+        with Worker(writes, WORKER) as worker:
             worker.ask("open", library="sqlite3mc", options=ENGINE.create_options(path, settings, KEY), connections=1)
             make = "CREATE TABLE t (id INTEGER PRIMARY KEY, body TEXT)"
             rows = (
@@ -147,7 +149,7 @@ def test_rows_written_without_the_instructions_are_read_with_them_and_the_other_
                 "INSERT INTO t SELECT i, printf('row %d', i) FROM n"
             )
             worker.ask("facts", queries={"make": make, "rows": rows})
-        with Worker(reads) as worker:
+        with Worker(reads, WORKER) as worker:
             worker.ask("open", library="sqlite3mc", options=ENGINE.open_options(path, settings, KEY), connections=4)
             queries = {str(row): f"SELECT body FROM t WHERE id = {row}" for row in (1, 999, 2000)}
             found = worker.ask("facts", queries=queries)

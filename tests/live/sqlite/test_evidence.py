@@ -10,8 +10,10 @@ from typing import Any
 
 import pytest
 
-from tdelta.driver import SqliteTwin, TrialJob, exposure, looking
+from tdelta.driver import TrialJob, looking
+from tdelta.engines.sqlite import exposure
 from tdelta.engines.sqlite.engine import SqliteEngine
+from tdelta.engines.sqlite.twins import SqliteTwin
 from tdelta.evidence import FINDS, NO_MARKER, Found
 from tdelta.evidence.reading import ReadState, parse_markers, read_files, regular_files
 from tdelta.records import Decision, EvidenceState, FileEvidence, RunResult

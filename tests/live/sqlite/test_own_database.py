@@ -17,10 +17,11 @@ import apsw
 import pytest
 
 import tdelta.workloads
-from tdelta.driver import Mix, SqliteTwins, TwinFolder, Worker
-from tdelta.driver.conversions import convert
-from tdelta.driver.examining import Refused, answered
-from tdelta.engines.sqlite.engine import SqliteEngine, TwinSettings
+from tdelta.driver import Mix, TwinFolder, Worker
+from tdelta.engines.sqlite.convert import convert
+from tdelta.engines.sqlite.engine import WORKER, SqliteEngine, TwinSettings
+from tdelta.engines.sqlite.examining import Refused, answered
+from tdelta.engines.sqlite.twins import SqliteTwins
 from tdelta.errors import StorageFault
 from tdelta.session import RunRequest
 from tdelta.session.database import staged
@@ -305,7 +306,7 @@ def test_a_conversion_keeps_rows_numbers_encoding_and_versions(
         key = KEY if engine.needs_key(cipher) else None
         made, _, sums = convert(engine, folder, source.job(), settings, "load-0", key)
         assert sums == source.checksums
-        with Worker() as worker:
+        with Worker(program=WORKER) as worker:
             worker.ask(
                 "open", library="sqlite3mc", options=engine.reading_options(str(made), settings, key), connections=1
             )
@@ -348,7 +349,7 @@ def test_twins_of_all_ciphers_have_as_many_pages_where_they_share_a_reserve(tmp_
 
 def test_no_answer_of_a_worker_holds_the_key_of_a_conversion_that_fails(tmp_path: Path, small: Path) -> None:
     step = {"sql": "", "is_keyed": True, "schema": None, "reserved_bytes": 0}
-    with Worker() as worker:
+    with Worker(program=WORKER) as worker:
         worker.ask("open", library="sqlite3mc", options=SqliteEngine().conversion_options(str(small)), connections=1)
         for sql in (
             "ATTACH DATABASE '/nowhere/x.db' AS twin KEY :key",

@@ -17,7 +17,7 @@ from tdelta.driver import LoadJob, TrialJob, Worker
 from tdelta.driver.answers import checksums
 from tdelta.driver.dbapi import ClientError, NoDatabase, explained, loop_cost
 from tdelta.engines.registry import dialects
-from tdelta.engines.sqlite.engine import SqliteEngine, TwinSettings
+from tdelta.engines.sqlite.engine import WORKER, SqliteEngine, TwinSettings
 from tdelta.engines.sqlite.profile import DIALECT
 from tdelta.workloads import Workload, load
 
@@ -235,7 +235,7 @@ def both(path: Path, mix: dict[str, Any], tables: Any) -> None:
     copy = path.with_name("copy.db")
     with closing(sqlite3.connect(path)) as source, closing(sqlite3.connect(copy)) as target:
         source.backup(target)
-    with Worker() as worker:
+    with Worker(program=WORKER) as worker:
         options = SqliteEngine().open_options(str(path), SETTINGS, None)
         worker.ask("open", library="sqlite3mc", options=options, connections=1)
         worker.ask("prepare", **mix)

@@ -150,14 +150,14 @@ def test_ctrl_c_in_the_terminal_does_not_reach_a_worker() -> None:
 
 
 def test_a_worker_holds_no_sqlite_but_the_one_it_loads() -> None:
-    program = "import sys, tdelta.driver.worker; print('sqlite3' in sys.modules)"
+    program = "import sys, tdelta.engines.sqlite.worker; print('sqlite3' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"
 
 
 def test_a_worker_starts_without_modules_that_take_longer_than_all_the_rest() -> None:
     slow = {"numpy", "sqlglot", "importlib.metadata"}
-    program = f"import sys, tdelta.driver.worker; print(*sys.modules.keys() & {slow})"
+    program = f"import sys, tdelta.engines.sqlite.worker; print(*sys.modules.keys() & {slow})"
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert ran.stdout == "\n"
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from tdelta.driver.fake import FakeTwin, FakeTwins, Script
 from tdelta.engines.mariadb.private import MariadbEngine
 from tdelta.engines.mysql.private import MysqlEngine
 from tdelta.engines.servers import ServerBinary, ServerEngine, ServerSettings
 from tdelta.errors import ServerLost
 from tdelta.evidence import FileClass, Found
+from tdelta_fake_twins import FakeTwin, FakeTwins, Script
 
 from .conducting import Sitting
 

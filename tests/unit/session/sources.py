@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tdelta.driver.staging import Original, Seen
 from tdelta.engines.sqlite.conversion import Layout
+from tdelta.engines.sqlite.staging import Original, Seen
 from tdelta.records import Event
 from tdelta.session import RunRequest
 from tdelta.session.source import DatabaseSource

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from tdelta.driver.fake import FakeTwins, Script, cost_by_cipher
 from tdelta.engines.duckdb.engine import DuckdbEngine, DuckdbSettings
 from tdelta.records import Decision
+from tdelta_fake_twins import FakeTwins, Script, cost_by_cipher
 
 from .conducting import Sitting, check
 from .served import is_block, is_warm_up

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from tdelta.driver.fake import cost_by_cipher
 from tdelta.records import FileEvidence, Role
 from tdelta.session import RunRequest, plan
 from tdelta.session.preflight import dry_run, with_bb_twin
+from tdelta_fake_twins import cost_by_cipher
 
 from .conducting import Sitting
 from .served import OPTIONS, installed, served

@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 from tdelta.design import stream
-from tdelta.driver.fake import FakeTwin, FakeTwins, Script
 from tdelta.driver.jobs import TrialJob
 from tdelta.errors import UsageError
 from tdelta.inference import visible as simulation
@@ -23,6 +22,7 @@ from tdelta.session.calibrating import calibrate_machine, for_usual_time
 from tdelta.session.planning import plan
 from tdelta.store import RunStatus, Store
 from tdelta.store.calibrations import add_calibration, newest_calibration
+from tdelta_fake_twins import FakeTwin, FakeTwins, Script
 
 from .conducting import Sitting
 

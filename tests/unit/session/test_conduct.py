@@ -11,12 +11,12 @@ import pytest
 
 import tdelta.workloads
 from tdelta.driver import TwinFolder
-from tdelta.driver.fake import FakeTwin, FakeTwins, cost_by_cipher, equal_rows, plain_facts
 from tdelta.engines.sqlite.libraries import Library
 from tdelta.errors import EngineUnavailable, StorageFault, TdeltaError, TimeFault, UsageError
 from tdelta.inference import judge
 from tdelta.records import CheckState, Decision, Look, PageCost, Phase, Role, RunPlanned, TrialDone
 from tdelta.store import RunStatus, Store
+from tdelta_fake_twins import FakeTwin, FakeTwins, cost_by_cipher, equal_rows, plain_facts
 
 from . import served
 from .conducting import Sitting, check

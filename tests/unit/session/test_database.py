@@ -11,7 +11,6 @@ import pytest
 
 import tdelta.workloads
 from tdelta.driver import DatabaseJob
-from tdelta.driver.fake import equal_rows
 from tdelta.engines.sqlite.conversion import Layout
 from tdelta.errors import DatabaseFault, TdeltaError, UsageError
 from tdelta.records import DatabaseFacts
@@ -19,6 +18,7 @@ from tdelta.session import RunRequest, dry_run, plan
 from tdelta.session.database import staged
 from tdelta.session.request import TableLine, TransactionLine
 from tdelta.session.source import DatabaseSource
+from tdelta_fake_twins import equal_rows
 
 from .conducting import Sitting, check
 from .sources import CAUTION, LOOK, source, staging

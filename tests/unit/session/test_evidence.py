@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import pytest
 
-from tdelta.driver.fake import cipher_as_asked, equal_rows, markers_where_plain
 from tdelta.errors import TdeltaError
 from tdelta.evidence import FINDS, NO_MARKER, FileClass, Found
 from tdelta.records import BlockDone, CheckState, Decision, EvidenceState, FileEvidence, Phase, RunResult
 from tdelta.session.context import SEARCHES
 from tdelta.store import Store
+from tdelta_fake_twins import cipher_as_asked, equal_rows, markers_where_plain
 
 from .conducting import Sitting, check
 from .test_conduct import NEVER_PRECISE, press_ctrl_c

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from tdelta.driver.fake import FakeTwin
 from tdelta.errors import ServerLost
 from tdelta.records import Phase
 from tdelta.store import RunStatus
+from tdelta_fake_twins import FakeTwin
 
 from .served import OPTIONS, dies, installed, is_block, is_calibration, is_search, is_warm_up, served
 

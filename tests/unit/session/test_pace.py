@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from tdelta.driver.fake import FakeClock, FakeTwin, FakeTwins
 from tdelta.errors import TimeFault
 from tdelta.evidence import NO_MARKER
 from tdelta.records import Phase
@@ -16,6 +15,7 @@ from tdelta.session.pace import FEWEST_BLOCKS, Pace, Stage
 from tdelta.session.planning import plan
 from tdelta.session.preflight import time_caution
 from tdelta.store import Store
+from tdelta_fake_twins import FakeClock, FakeTwin, FakeTwins
 
 from .conducting import Sitting, check
 from .served import OPTIONS, installed, is_search, served

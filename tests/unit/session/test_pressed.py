@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from tdelta.driver.fake import FakeTwin
 from tdelta.inference.delay import others_delay_share, run_delay_per_operation
 from tdelta.records import Decision, Metric
 from tdelta.session.pressed import pressure_cautions
+from tdelta_fake_twins import FakeTwin
 
 from .conducting import Sitting
 

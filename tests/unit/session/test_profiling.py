@@ -11,12 +11,12 @@ import pytest
 from tdelta_fake_perf import install, report
 
 from tdelta.driver import Checksums, Tables
-from tdelta.driver.fake import FakeTwin, equal_rows
 from tdelta.engines.sqlite.engine import TwinSettings
 from tdelta.inference import ledger
 from tdelta.records import CpuProfile, FunctionClass, Ledger, Phase, Role, RunResult
 from tdelta.session.collectors import profile
 from tdelta.session.context import PROFILES, SEARCHES
+from tdelta_fake_twins import FakeTwin, equal_rows
 
 from . import served as servers
 from .conducting import Sitting, check

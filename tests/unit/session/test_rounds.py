@@ -8,8 +8,8 @@ import pytest
 
 from tdelta.design import block_order
 from tdelta.design.blocks import slice_order
-from tdelta.driver.fake import FakeTwin, cost_by_cipher
 from tdelta.records import BlockDone, Role, RoundStarted, TrialDone
+from tdelta_fake_twins import FakeTwin, cost_by_cipher
 
 from .conducting import Sitting
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from tdelta.driver.fake import FakeTwin
 from tdelta.errors import ServerLost
 from tdelta.records import Phase
+from tdelta_fake_twins import FakeTwin
 
 from .conducting import Sitting
 from .served import is_block

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tdelta._native import histogram_of
-from tdelta.driver.fake import FakeTwin
 from tdelta.records import Measurement, RunResult, TailMeasure
 from tdelta.store import Store
+from tdelta_fake_twins import FakeTwin
 
 from .conducting import Sitting
 

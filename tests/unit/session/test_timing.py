@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from tdelta.driver.evp_calls import HEAD, SLOT, read
-from tdelta.driver.fake import FakeTwin
 from tdelta.records import Ledger, LedgerKind, RunResult
 from tdelta.session import RunRequest, pace
 from tdelta.session.collectors import timed_calls
 from tdelta.session.context import PROFILES, TIMED
 from tdelta.session.pace import FEWEST_BLOCKS, TRIALS, Pace, Stage
 from tdelta.session.planning import plan
+from tdelta_fake_twins import FakeTwin
 
 from .conducting import Sitting
 from .served import installed

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from tdelta.driver.fake import FakeTwins, Script, cost_by_cipher
 from tdelta.driver.jobs import TRACE
 from tdelta.errors import UsageError
 from tdelta.session import RunRequest
 from tdelta.session.planning import Plan, plan
+from tdelta_fake_twins import FakeTwins, Script, cost_by_cipher
 
 from .conducting import Sitting
 from .served import is_block, is_calibration, is_warm_up

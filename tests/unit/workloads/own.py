@@ -7,7 +7,7 @@ import random
 import sqlite3
 from collections.abc import Mapping
 
-from tdelta.driver.describing import bounded, describe
+from tdelta.engines.sqlite.describing import bounded, describe
 from tdelta.engines.sqlite.profile import DIALECT
 from tdelta.workloads.database import Database
 from tdelta.workloads.keys import key_sql, key_variables
@@ -18,7 +18,7 @@ from .rows import Runner
 
 
 def query_of(connection: sqlite3.Connection):
-    """What `tdelta.driver.describing` asks by."""
+    """What `tdelta.engines.sqlite.describing` asks by."""
 
     def query(sql: str) -> str:
         row = connection.execute(sql).fetchone()

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tdelta.driver.staging import SUFFIXES
+from tdelta.engines.sqlite.staging import SUFFIXES
 from tdelta.workloads.database import DENSE_SHARE
 from tdelta.workloads.keys import MOST_KEYS, PREFIX
 from tdelta.workloads.proposal import MOST_TABLES, RANGE_ROWS, SMALLEST_SHARE, WEIGHTS, Kind

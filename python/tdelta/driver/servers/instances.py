@@ -21,8 +21,7 @@ from tdelta.driver.jobs import TRACE, Mix, TrialJob
 from tdelta.driver.load_command.command import Work
 from tdelta.driver.load_command.connections import Connection
 from tdelta.driver.load_command.trial import CommandLoad, with_server
-from tdelta.driver.proof import CipherProof
-from tdelta.driver.protocol import Checksums, Tables
+from tdelta.driver.protocol import Checksums, CipherProof, Tables
 from tdelta.driver.servers.exposure import ServerExposure
 from tdelta.driver.servers.pricing import page_prices_of
 from tdelta.driver.servers.server import Server

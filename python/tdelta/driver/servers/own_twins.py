@@ -19,8 +19,7 @@ from typing import Any
 from tdelta import _native
 from tdelta.driver.answers import as_checksums, checksums, measurement
 from tdelta.driver.jobs import LoadJob, Mix, TrialJob
-from tdelta.driver.proof import CipherProof
-from tdelta.driver.protocol import NOTHING, Checksums, Tables
+from tdelta.driver.protocol import NOTHING, Checksums, CipherProof, Tables
 from tdelta.driver.servers.own import OwnSchema, OwnServer
 from tdelta.driver.servers.tree import living
 from tdelta.driver.servers.whole import WholeTrials, work_of

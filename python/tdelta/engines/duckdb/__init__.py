@@ -1,1 +1,1 @@
-"""DuckDB, embedded and analytic."""
+"""DuckDB: embedded and analytic. Only its worker and what runs in it import DuckDB."""

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from tdelta.driver import AnyJob, Mix, TwinFolder
-from tdelta.driver.duckdb.twins import DuckdbTwins
 from tdelta.engines.capabilities import Template
 from tdelta.engines.duckdb.engine import DuckdbEngine, DuckdbSettings
 from tdelta.engines.duckdb.profile import PROFILE
+from tdelta.engines.duckdb.twins import DuckdbTwins
 from tdelta.engines.layout import ResourceEstimate, RunLayout
 from tdelta.engines.shared.estimates import of_analytic_files
 from tdelta.records import Condition

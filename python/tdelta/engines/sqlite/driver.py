@@ -6,13 +6,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from tdelta.driver import AnyJob, Mix, SqliteTwins, TwinFolder, find_library
+from tdelta.driver import AnyJob, Mix, TwinFolder
 from tdelta.engines.capabilities import Template
 from tdelta.engines.layout import ResourceEstimate, RunLayout
 from tdelta.engines.shared.estimates import of_files
 from tdelta.engines.sqlite.conversion import Layout
 from tdelta.engines.sqlite.engine import DEFAULT_PAGE_SIZE, SqliteEngine, TwinSettings
+from tdelta.engines.sqlite.finding import find_library
 from tdelta.engines.sqlite.profile import PROFILE
+from tdelta.engines.sqlite.twins import SqliteTwins
 from tdelta.errors import EngineUnavailable, UsageError
 from tdelta.records import Condition, Level
 

@@ -17,6 +17,9 @@ from tdelta.errors import UnknownName, UsageError
 
 _MAGIC = b"SQLite format 3\x00"
 _SECURE_DELETE = "PRAGMA secure_delete=ON"
+WORKER = "tdelta.engines.sqlite.worker"
+"""What its workers run."""
+
 DEFAULT_PAGE_SIZE = 4096
 _SMALLEST_PAGE = 512
 _MOST_RESERVED_THERE = 32

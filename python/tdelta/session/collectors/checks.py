@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from tdelta.driver import Checksums, Twin
-from tdelta.driver.proof import CipherProof
+from tdelta.driver.protocol import CipherProof
 from tdelta.engines.capabilities import Configured
 from tdelta.errors import UnsoundTwins
 from tdelta.evidence.plans import compare

@@ -11,13 +11,13 @@ from types import TracebackType
 from typing import Any
 
 from tdelta.driver.database_answers import Refused, answered, checksums_of
-from tdelta.driver.describing import bounded, depends_on_the_moment, describe, virtual_tables
 from tdelta.driver.jobs import TrialJob
 from tdelta.driver.protocol import Checksums, Tables
-from tdelta.driver.staging import HEADER_BYTES
 from tdelta.driver.workers import Worker
 from tdelta.engines.sqlite.conversion import Layout
-from tdelta.engines.sqlite.engine import SqliteEngine
+from tdelta.engines.sqlite.describing import bounded, depends_on_the_moment, describe, virtual_tables
+from tdelta.engines.sqlite.engine import WORKER, SqliteEngine
+from tdelta.engines.sqlite.staging import HEADER_BYTES
 from tdelta.errors import DatabaseFault
 from tdelta.workloads.database import Database, DatabaseTable, quoted
 
@@ -41,7 +41,7 @@ class CopyExaminer:
         self._path = path
         self._folder = folder
         self._file = file
-        self._worker = Worker()
+        self._worker = Worker(program=WORKER)
 
     def __enter__(self) -> CopyExaminer:
         return self
@@ -144,7 +144,7 @@ class CopyExaminer:
         return None
 
     def _told(self, read: Any) -> Any:
-        """What a reader of `tdelta.driver.describing` reads."""
+        """What a reader of `tdelta.engines.sqlite.describing` reads."""
         try:
             return read(self._query)
         except Refused as refusal:
@@ -172,7 +172,7 @@ class Trier:
         self, engine: SqliteEngine, path: Path, options: Mapping[str, object], constants: Mapping[str, int]
     ) -> None:
         self._constants = constants
-        self._worker = Worker()
+        self._worker = Worker(program=WORKER)
         try:
             self._worker.ask("temporary", folder=str(path.parent))
             self._worker.ask("open", library=engine.library.name, options=options, connections=1)

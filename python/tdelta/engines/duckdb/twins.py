@@ -12,24 +12,23 @@ from pathlib import Path
 from typing import Any
 
 from tdelta.driver.answers import as_checksums, checksums, measurement, of_embedded, raise_failed, traced
-from tdelta.driver.duckdb.exposure import DuckdbExposure, spilled
-from tdelta.driver.duckdb.pricing import ask_block_prices
-from tdelta.driver.duckdb.rows import GeneratedRows
 from tdelta.driver.files import TwinFolder
 from tdelta.driver.jobs import TRACE, AnyJob, LoadJob, Mix, TrialJob
-from tdelta.driver.proof import CipherProof
-from tdelta.driver.protocol import NOTHING, Checksums, LoopCost, Tables
+from tdelta.driver.protocol import NOTHING, Checksums, CipherProof, LoopCost, Tables
 from tdelta.driver.servers.whole import WholeTrials, work_of
 from tdelta.driver.steps import STEP_SECONDS, embedded_step
 from tdelta.driver.workers import Worker
 from tdelta.engines.duckdb.engine import DuckdbEngine, DuckdbSettings
+from tdelta.engines.duckdb.exposure import DuckdbExposure, spilled
+from tdelta.engines.duckdb.pricing import ask_block_prices
+from tdelta.engines.duckdb.rows import GeneratedRows
 from tdelta.errors import StorageFault, TdeltaError
 from tdelta.evidence import TABLE, FileClass, Found, TwinFile, search
 from tdelta.evidence.headers import Meaning, header_of
 from tdelta.measure.aes import CryptoKind, PreloadMode, hidden_environment
 from tdelta.records import Measurement
 
-PROGRAM = "tdelta.driver.duckdb.worker"
+PROGRAM = "tdelta.engines.duckdb.worker"
 _DATABASE = "twin"
 _LOAD_SECONDS = 24 * 3600.0
 _GRACE_SECONDS = 60.0

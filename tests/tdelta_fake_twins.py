@@ -18,8 +18,7 @@ from tdelta.design import stream
 from tdelta.driver.evp_calls import COUNTS_VARIABLE
 from tdelta.driver.files import TwinFolder
 from tdelta.driver.jobs import AnyJob, Mix, TrialJob
-from tdelta.driver.proof import CipherProof
-from tdelta.driver.protocol import NOTHING, Checksums, LoopCost, PagePrice, Tables
+from tdelta.driver.protocol import NOTHING, Checksums, CipherProof, LoopCost, PagePrice, Tables
 from tdelta.engines.sqlite.engine import SqliteEngine, TwinSettings
 from tdelta.evidence import FileClass, Found
 from tdelta.measure.aes import PreloadMode

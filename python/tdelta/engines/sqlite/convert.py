@@ -9,7 +9,7 @@ from tdelta.driver.files import TwinFolder
 from tdelta.driver.jobs import DatabaseJob
 from tdelta.driver.protocol import Checksums
 from tdelta.driver.workers import Worker
-from tdelta.engines.sqlite.engine import SqliteEngine, TwinSettings
+from tdelta.engines.sqlite.engine import WORKER, SqliteEngine, TwinSettings
 from tdelta.errors import DatabaseFault
 
 _PATIENCE_SECONDS = 24 * 3600.0
@@ -38,7 +38,7 @@ def convert(
     path = folder.file(name)
     wanted = engine.conversion(str(path), settings, job.layout)
     source = folder.copy(job.path, name) if wanted.is_in_place else job.path
-    with Worker() as worker:
+    with Worker(program=WORKER) as worker:
         worker.ask("temporary", folder=str(folder.path))
         under_test = engine.library.name
         options = engine.conversion_options(str(source))

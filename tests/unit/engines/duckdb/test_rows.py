@@ -16,11 +16,11 @@ import pytest
 
 from tdelta import _native
 from tdelta.driver import LoadJob, TwinFolder, Worker
-from tdelta.driver.duckdb.rows import GeneratedRows, write_files
-from tdelta.driver.duckdb.twins import PROGRAM
-from tdelta.driver.duckdb.worker import Host
 from tdelta.engines.duckdb.engine import quoted
-from tdelta.engines.sqlite.engine import SqliteEngine, TwinSettings
+from tdelta.engines.duckdb.rows import GeneratedRows, write_files
+from tdelta.engines.duckdb.twins import PROGRAM
+from tdelta.engines.duckdb.worker import Host
+from tdelta.engines.sqlite.engine import WORKER, SqliteEngine, TwinSettings
 from tdelta.engines.sqlite.libraries import SQLITE3MC
 from tdelta.errors import StorageFault, TdeltaError
 
@@ -58,7 +58,7 @@ def generated(folder: Path, plan: Mapping[str, Any]) -> dict[str, list[tuple[Any
     path, settings = folder / "rows.sqlite", TwinSettings("none", 4096, "off", "off", 0, threads=1, cache_bytes=0)
     tables = {table["name"]: [column["name"] for column in table["columns"]] for table in plan["tables"]}
     made = [f'CREATE TABLE "{table}" ({", ".join(map(quoted, columns))})' for table, columns in tables.items()]
-    with Worker() as worker:
+    with Worker(program=WORKER) as worker:
         options = SqliteEngine(SQLITE3MC).create_options(str(path), settings, None)
         worker.ask("open", library=SQLITE3MC.name, options=options, connections=1)
         worker.ask("load", plan=plan, seed=SEED, threads=1, tables=made, indexes=[])

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tdelta import _native
-from tdelta.driver.duckdb.database import Database
+from tdelta.engines.duckdb.database import Database
 from tdelta.measure.aes import PreloadMode
 
 ROWS = 1 << 20

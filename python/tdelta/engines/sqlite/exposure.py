@@ -17,18 +17,14 @@ Rows are the same before and after. Limits: a statement journal under 64 KiB sta
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from tdelta.driver.jobs import LoadJob
 from tdelta.driver.looking import Looks
 from tdelta.driver.workers import Worker
-from tdelta.errors import UsageError
-from tdelta.evidence import COLUMNS, TABLE, Markers, TwinFile, files_of, table_sql
+from tdelta.evidence import TABLE, TwinFile, files_of
 from tdelta.evidence.markers import MARKER_BYTES, MARKER_ROWS
-from tdelta.workloads.dialect import Dialect
 
 _LOOK_SECONDS = 600.0
 _JOURNALS = ("delete", "truncate", "persist")
@@ -42,29 +38,6 @@ _CHANGE = (
     f" CAST(substr(marker, {_HALF + 1}) || substr(marker, 1, {_HALF}) AS BLOB)"  # halves change places, and stay whole
 )
 _SPILLED = "temp.tdelta_spill"
-
-
-def require_no_markers(tables: Iterable[str]) -> None:
-    """Raise ``UsageError`` if there is a table of the markers' name already."""
-    if any(name.lower() == TABLE for name in tables):
-        raise UsageError(f"there is a table {TABLE} already, a name that tdelta keeps for its own: rename the table")
-
-
-def with_markers(job: LoadJob, markers: Markers, dialect: Dialect) -> LoadJob:
-    """A load with the markers' table behind all others, in an engine's SQL; their rows stay what they are without it.
-
-    Raises:
-        UsageError: the workload has a table of that name itself.
-    """
-    require_no_markers(name for name, _ in job.tables)
-    tables = job.plan["tables"]
-    assert isinstance(tables, list)  # noqa: S101 - a data plan is made by the workload
-    return dataclasses.replace(
-        job,
-        plan={**job.plan, "tables": [*tables, markers.table_plan()]},
-        tables_sql=(*job.tables_sql, table_sql(dialect)),
-        tables=(*job.tables, (TABLE, COLUMNS)),
-    )
 
 
 class Exposure(Looks):

@@ -9,6 +9,7 @@ import os
 from pathlib import Path
 
 from tdelta.driver.workers import Worker
+from tdelta.engines.sqlite.engine import WORKER
 from tdelta.engines.sqlite.libraries import WHEELS, Library
 from tdelta.errors import EngineUnavailable, UnknownName, UsageError, WorkerFault
 
@@ -52,7 +53,7 @@ def ask_library(name: str) -> dict[str, str]:
         EngineUnavailable: it cannot be loaded.
     """
     try:
-        with Worker() as worker:
+        with Worker(program=WORKER) as worker:
             return worker.ask("library", library=name)
     except WorkerFault as fault:
         raise EngineUnavailable(f"--library {name}: it could not be loaded: {fault}") from fault

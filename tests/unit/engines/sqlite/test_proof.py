@@ -9,8 +9,11 @@ from typing import Any
 
 import pytest
 
-from tdelta.driver import CipherProof, TwinFolder, proof, prove
+from tdelta.driver import TwinFolder
+from tdelta.driver.protocol import CipherProof
+from tdelta.engines.sqlite import proof
 from tdelta.engines.sqlite.engine import SqliteEngine
+from tdelta.engines.sqlite.proof import prove
 from tdelta.errors import WorkerFault
 from tdelta.measure.aes import PreloadMode
 
@@ -32,7 +35,7 @@ class Answering:
     order: dict[str, Any]
     dies = False
 
-    def __init__(self, environment: dict[str, str]) -> None:
+    def __init__(self, environment: dict[str, str], _program: str) -> None:
         type(self).environment = environment
 
     def __enter__(self) -> Answering:

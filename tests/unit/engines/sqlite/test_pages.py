@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tdelta.driver import pages
-from tdelta.driver.pages import BODY_BYTES, PAGE_BYTES, PAGES, SCANS, Files
+from tdelta.engines.sqlite import pages
+from tdelta.engines.sqlite.pages import BODY_BYTES, PAGE_BYTES, PAGES, SCANS, Files
 from tdelta.measure.aes import Preload, PreloadMode
 
 WHOLE = str(PAGES * BODY_BYTES)

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from tdelta.driver.files import TwinFolder
-from tdelta.driver.pages import PAGE_BYTES
+from tdelta.driver.protocol import CipherProof
 from tdelta.driver.workers import Worker
-from tdelta.engines.sqlite.engine import SqliteEngine, TwinSettings
+from tdelta.engines.sqlite.engine import WORKER, SqliteEngine, TwinSettings
+from tdelta.engines.sqlite.pages import PAGE_BYTES
 from tdelta.measure.aes import PreloadMode
 
 _SECONDS = 120.0
@@ -22,29 +22,11 @@ _PLAIN = "none"
 _KEY_BYTES = 32
 
 
-@dataclass(frozen=True, slots=True)
-class CipherProof:
-    """What reading a page of 4096 bytes cost one library in one environment, µs of CPU.
-
-    ``cipher_us_per_page`` is what an encrypted page costs more than a plain one. ``mode``, ``patched``, ``unpatched``
-    and ``answered`` are of the worker's preload (`tdelta.measure.aes.Preload`).
-    """
-
-    cipher: str
-    library: str
-    plain_us_per_page: float
-    cipher_us_per_page: float
-    mode: PreloadMode
-    patched: int
-    unpatched: int
-    answered: int
-
-
 def prove(
     engine: SqliteEngine, folder: TwinFolder, environment: Mapping[str, str], cipher: str | None = None
 ) -> CipherProof:
     """Time a page cipher in a worker of its own; as `ask_proof`."""
-    with Worker(environment) as worker:
+    with Worker(environment, WORKER) as worker:
         return ask_proof(worker, engine, folder, cipher)
 
 

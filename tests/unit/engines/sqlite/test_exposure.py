@@ -12,8 +12,9 @@ from typing import Any
 
 import pytest
 
-from tdelta.driver import LoadJob, Worker, with_markers
-from tdelta.driver.exposure import Exposure
+from tdelta.driver import LoadJob, Worker
+from tdelta.driver.markers import with_markers
+from tdelta.engines.sqlite.exposure import Exposure
 from tdelta.engines.sqlite.profile import DIALECT
 from tdelta.errors import UsageError, WorkerFault
 from tdelta.evidence import FileClass, Markers, table_sql

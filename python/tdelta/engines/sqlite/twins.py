@@ -11,18 +11,18 @@ from typing import Any
 
 from tdelta import _native
 from tdelta.driver.answers import as_checksums, checksums, measurement, of_embedded, raise_failed, traced
-from tdelta.driver.conversions import convert
 from tdelta.driver.evp_calls import together
-from tdelta.driver.exposure import Exposure
 from tdelta.driver.files import TwinFolder
 from tdelta.driver.jobs import TRACE, AnyJob, DatabaseJob, LoadJob, Mix, RestoreJob, Steps, TrialJob
-from tdelta.driver.pricing import ask_prices
-from tdelta.driver.proof import CipherProof, ask_proof
-from tdelta.driver.protocol import NOTHING, Checksums, LoopCost, PagePrice, Tables
+from tdelta.driver.protocol import NOTHING, Checksums, CipherProof, LoopCost, PagePrice, Tables
 from tdelta.driver.steps import STEP_SECONDS, embedded_step
 from tdelta.driver.turns import take_turns
 from tdelta.driver.workers import Worker
-from tdelta.engines.sqlite.engine import SqliteEngine, TwinSettings
+from tdelta.engines.sqlite.convert import convert
+from tdelta.engines.sqlite.engine import WORKER, SqliteEngine, TwinSettings
+from tdelta.engines.sqlite.exposure import Exposure
+from tdelta.engines.sqlite.pricing import ask_prices
+from tdelta.engines.sqlite.proof import ask_proof
 from tdelta.errors import TdeltaError
 from tdelta.evidence import Found
 from tdelta.measure import floor_us_per_page, page_floor
@@ -233,7 +233,7 @@ class SqliteTwins:
 
     def _generate(self, job: LoadJob, settings: TwinSettings, name: str, key: str | None) -> tuple[Path, Checksums]:
         path = self._folder.file(name)
-        with Worker() as worker:
+        with Worker(program=WORKER) as worker:
             options = self._engine.create_options(str(path), settings, key)
             self.library = self._open(worker, options)["library"]
             worker.ask(
@@ -264,7 +264,8 @@ class SqliteTwins:
         """Copy the loaded file under an instance's name and open it in a new worker, its transactions prepared."""
         source = self._loads[(settings.cipher, settings.page_size, settings.reserved_bytes)]
         path = self._folder.copy(source, name)
-        worker = Worker(together(environment_of(self._engine, settings), environment))
+        environment = together(environment_of(self._engine, settings), environment)
+        worker = Worker(environment, WORKER)
         try:
             options = self._engine.open_options(str(path), settings, self._key(settings.cipher))
             seconds = _OPEN_SECONDS + settings.threads  # a key derivation each, at most about a tenth of that

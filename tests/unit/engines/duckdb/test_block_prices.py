@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tdelta.driver.duckdb.block_prices import us_a_block
+from tdelta.engines.duckdb.block_prices import us_a_block
 
 
 @pytest.mark.skipif(not Path("/proc/self/io").exists(), reason="the kernel does not tell what is read")

@@ -1,8 +1,8 @@
 """What a page costs the library under test to read and to write, plain, encrypted, and encrypted without its MAC.
 
-As in `tdelta.driver.pages` one row fills a page and the thread's CPU time is taken in the worker that has loaded the
-library; but here the prices are to be laid to other work, so files are larger than a second-level cache, pages are
-written, too, and every pass counts: what one pass differs from the next is how sure a price is.
+As in `tdelta.engines.sqlite.pages` one row fills a page and the thread's CPU time is taken in the worker that has
+loaded the library; but here the prices are to be laid to other work, so files are larger than a second-level cache,
+pages are written, too, and every pass counts: what one pass differs from the next is how sure a price is.
 
 Reading is a scan through a cache that holds next to nothing; a plain page's price is that scan of the plain file,
 less the same scan through a cache that holds it all. Writing is the commit of a transaction that changed every page.

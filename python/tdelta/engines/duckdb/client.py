@@ -8,7 +8,7 @@ from typing import Any
 
 from tdelta import _native
 from tdelta.driver.dbapi import ClientError
-from tdelta.driver.duckdb.database import Database
+from tdelta.engines.duckdb.database import Database
 from tdelta.measure.caches import empty_page_cache
 
 STYLE = {"parameters": "dollar", "is_spread": True}

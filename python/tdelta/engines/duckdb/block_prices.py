@@ -1,6 +1,6 @@
 """What a block costs DuckDB to read and to write, plain, encrypted, and encrypted without its MAC.
 
-As in `tdelta.driver.duckdb.proof` files of the same incompressible numbers are scanned by turns, attached anew each
+As in `tdelta.engines.duckdb.proof` files of the same incompressible numbers are scanned by turns, attached anew each
 time, so that every block is read and decrypted; but by as many threads as the twin's queries have, and every pass
 counts, since what one differs from the next is how sure a price is. Writing is a table made anew out of numbers in
 memory, which DuckDB is told not to compress, and the checkpoint that puts it into the file.
@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from tdelta import _native
-from tdelta.driver.duckdb.database import Database
+from tdelta.engines.duckdb.database import Database
 from tdelta.engines.duckdb.engine import BLOCK_BYTES
 
 ROWS = 1 << 20
@@ -81,8 +81,8 @@ def block_prices(files: Mapping[str, Mapping[str, Any]], turns: int) -> dict[str
         turns: writes and scans of each file, of which a pass is the mean.
 
     Returns:
-        By name the µs of CPU a block of each pass, three or more, as `tdelta.driver.page_prices.page_prices` has them
-        of pages. ``plain_write`` is what a table in a file takes beyond one in memory.
+        By name the µs of CPU a block of each pass, three or more, as `tdelta.engines.sqlite.page_prices` has
+        them of pages. ``plain_write`` is what a table in a file takes beyond one in memory.
 
     Raises:
         ClientError: what DuckDB says.

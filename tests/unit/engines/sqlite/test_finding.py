@@ -9,10 +9,12 @@ from pathlib import Path
 import pytest
 
 from tdelta import _native
-from tdelta.driver import Worker, describe_library, find_library
-from tdelta.driver.loading import Loaded
-from tdelta.driver.worker import Host
+from tdelta.driver import Worker
+from tdelta.engines.sqlite.engine import WORKER
+from tdelta.engines.sqlite.finding import describe_library, find_library
 from tdelta.engines.sqlite.libraries import SQLCIPHER, WHEELS
+from tdelta.engines.sqlite.loading import Loaded
+from tdelta.engines.sqlite.worker import SqliteHost
 from tdelta.errors import EngineUnavailable, UsageError
 
 
@@ -73,14 +75,14 @@ def test_a_wheel_that_is_not_installed_is_refused_by_its_worker_too(
 
 
 def test_a_library_that_cannot_be_loaded_is_not_the_end_of_the_worker() -> None:
-    with Worker() as worker:
+    with Worker(program=WORKER) as worker:
         with pytest.raises(EngineUnavailable, match="expected a SQLite shared library, found: "):
             worker.ask("library", library="/nowhere/libsqlite3.so")
         assert worker.ask("hello") == {"pid": worker.pid}
 
 
 def test_a_worker_that_has_loaded_a_library_refuses_another() -> None:
-    host = Host()
+    host = SqliteHost()
     host.loaded = "sqlite3mc", Loaded(Path("/lib/any.so"), None)
     answer = host.answer({"do": "library", "library": "sqlcipher"})
     assert answer == {"error": ["value", "this worker has loaded sqlite3mc and cannot load sqlcipher, too"]}

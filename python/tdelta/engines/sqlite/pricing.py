@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from tdelta.driver.files import TwinFolder
-from tdelta.driver.page_prices import PAGES, SPARE_BYTES
 from tdelta.driver.workers import Worker
-from tdelta.engines.sqlite.engine import SqliteEngine, TwinSettings
+from tdelta.engines.sqlite.engine import WORKER, SqliteEngine, TwinSettings
+from tdelta.engines.sqlite.page_prices import PAGES, SPARE_BYTES
 
 _SECONDS = 120.0
 _SMALLEST_PAGE = 1024
@@ -36,7 +36,7 @@ def ask_prices(
     paths = {name: folder.file(f"price-{name}") for name in names}
     try:
         files = {name: _options(engine, str(path), settings, name) for name, path in paths.items()}
-        with Worker(environment) as worker:
+        with Worker(environment, WORKER) as worker:
             body = settings.page_size - settings.reserved_bytes - SPARE_BYTES
             order: dict[str, Any] = {"library": engine.library.name, "files": files, "body_bytes": body}
             answer = worker.ask("price", seconds=_SECONDS, **order)

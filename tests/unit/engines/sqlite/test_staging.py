@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-import tdelta.driver.staging as module
-from tdelta.driver.staging import SUFFIXES, Original, copy_original, find_original
+import tdelta.engines.sqlite.staging as module
+from tdelta.engines.sqlite.staging import SUFFIXES, Original, copy_original, find_original
 from tdelta.errors import DatabaseFault, StorageFault
 
 WRITER = """

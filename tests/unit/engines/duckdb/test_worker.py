@@ -8,9 +8,9 @@ import pytest
 
 from tdelta.driver import TrialJob, Worker
 from tdelta.driver.answers import measurement
-from tdelta.driver.duckdb.database import as_client_error, reading_sql
-from tdelta.driver.duckdb.twins import PROGRAM, says_encrypted
-from tdelta.driver.duckdb.worker import Host
+from tdelta.engines.duckdb.database import as_client_error, reading_sql
+from tdelta.engines.duckdb.twins import PROGRAM, says_encrypted
+from tdelta.engines.duckdb.worker import Host
 from tdelta.errors import StatementFault, TdeltaError
 
 KEY = "5e" * 32

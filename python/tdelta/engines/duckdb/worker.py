@@ -1,6 +1,6 @@
 """What runs in a worker process of DuckDB: one twin, with its driver under the load loop.
 
-Started as ``python -m tdelta.driver.duckdb.worker PARENT_PID``; how it is spoken to, `tdelta.driver.orders` says.
+Started as ``python -m tdelta.engines.duckdb.worker PARENT_PID``; how it is spoken to, `tdelta.driver.orders` says.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from collections.abc import Callable
 
 from tdelta import _native
 from tdelta.driver.dbapi import ClientError, explained, loop_cost
-from tdelta.driver.duckdb.block_prices import block_prices
-from tdelta.driver.duckdb.client import STYLE, load_twin
-from tdelta.driver.duckdb.database import Connection, Database, reading_sql
-from tdelta.driver.duckdb.proof import page_costs
-from tdelta.driver.duckdb.rows import write_files
 from tdelta.driver.orders import Order, serve
+from tdelta.engines.duckdb.block_prices import block_prices
+from tdelta.engines.duckdb.client import STYLE, load_twin
+from tdelta.engines.duckdb.database import Connection, Database, reading_sql
 from tdelta.engines.duckdb.engine import quoted
+from tdelta.engines.duckdb.proof import page_costs
+from tdelta.engines.duckdb.rows import write_files
 from tdelta.measure.usage import spent
 
-PROGRAM = "tdelta.driver.duckdb.worker"
+PROGRAM = "tdelta.engines.duckdb.worker"
 _SQUEEZED_MIB = 48
 _ROOM_MIB = 48
 _MIB = 1 << 20

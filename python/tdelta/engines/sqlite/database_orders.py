@@ -5,7 +5,6 @@ A refusal of the library is an answer here, not a fault: whoever asks knows what
 
 from __future__ import annotations
 
-import json
 import os
 from typing import Any
 
@@ -22,9 +21,6 @@ class DatabaseOrders:
         raise NotImplementedError
 
     def _open(self) -> _native.SqliteTwin:
-        raise NotImplementedError
-
-    def _any(self) -> _native.SqliteTwin | _native.ServerTwin:
         raise NotImplementedError
 
     def do_temporary(self, order: Order) -> Order:
@@ -62,19 +58,6 @@ class DatabaseOrders:
             self._open().keyed(step["sql"], key or "")
         else:
             self._open().text(step["sql"])
-
-    def do_try(self, order: Order) -> Order:
-        """Prepare a transaction by itself, and run it as often as the trial says: what the library said against it."""
-        try:
-            self._any().prepare(json.dumps([order["transaction"]]), json.dumps(order["constants"]))
-            if order["trial"] is None:
-                return {"said": None}
-            outcome = self._any().trial(json.dumps(order["trial"]))["outcome"]
-        except _native.NativeError as error:
-            return {"said": error.args[1]}
-        if outcome["stopped_by"] == "deadline":
-            return {"said": f"{outcome['executed_operations']} of {order['trial']['operations']} took too long"}
-        return {"said": outcome["first_error"]}
 
 
 def _refused(error: _native.NativeError) -> Order:

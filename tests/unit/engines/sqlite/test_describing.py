@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tdelta.driver.describing import bounded, depends_on_the_moment, describe, virtual_tables
+from tdelta.engines.sqlite.describing import bounded, depends_on_the_moment, describe, virtual_tables
 from tdelta.workloads.database import ColumnSample, DatabaseColumn, IndexColumn
 
 SCHEMA = """

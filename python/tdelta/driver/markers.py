@@ -1,0 +1,34 @@
+"""The table of markers in what a run loads."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable
+
+from tdelta.driver.jobs import LoadJob
+from tdelta.errors import UsageError
+from tdelta.evidence import COLUMNS, TABLE, Markers, table_sql
+from tdelta.workloads.dialect import Dialect
+
+
+def require_no_markers(tables: Iterable[str]) -> None:
+    """Raise ``UsageError`` if there is a table of the markers' name already."""
+    if any(name.lower() == TABLE for name in tables):
+        raise UsageError(f"there is a table {TABLE} already, a name that tdelta keeps for its own: rename the table")
+
+
+def with_markers(job: LoadJob, markers: Markers, dialect: Dialect) -> LoadJob:
+    """A load with the markers' table behind all others, in an engine's SQL; their rows stay what they are without it.
+
+    Raises:
+        UsageError: the workload has a table of that name itself.
+    """
+    require_no_markers(name for name, _ in job.tables)
+    tables = job.plan["tables"]
+    assert isinstance(tables, list)  # noqa: S101 - a data plan is made by the workload
+    return dataclasses.replace(
+        job,
+        plan={**job.plan, "tables": [*tables, markers.table_plan()]},
+        tables_sql=(*job.tables_sql, table_sql(dialect)),
+        tables=(*job.tables, (TABLE, COLUMNS)),
+    )

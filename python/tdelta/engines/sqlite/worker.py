@@ -1,0 +1,97 @@
+"""What runs in a worker process of SQLite: one twin, driven through the library its users install."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from tdelta import _native
+from tdelta.driver.orders import Order, serve
+from tdelta.driver.worker import Host
+from tdelta.engines.sqlite.database_orders import DatabaseOrders
+from tdelta.engines.sqlite.loading import Loaded, library_digest, library_facts, load_library
+from tdelta.engines.sqlite.page_prices import page_prices
+from tdelta.engines.sqlite.pages import Files, page_costs
+from tdelta.measure.caches import forget
+
+
+class SqliteHost(DatabaseOrders, Host):
+    """The state of one worker: its library, once it is loaded, and its twin, once it is open."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.loaded: tuple[str, Loaded] | None = None
+        self.options: Order = {}
+        self.connections = 1
+        self.exposure: _native.SqliteExposure | None = None
+
+    def do_library(self, order: Order) -> Order:
+        """Load a library and say what it is."""
+        loaded = self._load(order["library"])
+        return library_facts() | {"sha256": library_digest(loaded)}
+
+    def do_open(self, order: Order) -> Order:
+        """Open (or make) the twin's file, with the library that is named."""
+        self._load(order["library"])
+        self.options, self.connections = order["options"], order["connections"]
+        self.twin = _native.SqliteTwin(json.dumps(self.options), self.connections)
+        return {"library": library_facts()["text"]}
+
+    def do_cool(self, order: Order) -> Order:
+        """Close the twin's file, have the system forget it, and open it again, its transactions prepared."""
+        self._open().close()
+        self.twin = None
+        forget(Path(order["path"]))
+        self.twin = _native.SqliteTwin(json.dumps(self.options), self.connections)
+        if self.prepared is not None:
+            self.twin.prepare(*self.prepared)
+        return {}
+
+    def do_expose(self, order: Order) -> Order:
+        """Put rows on their way through files, on a connection of its own, and hold them there."""
+        self._open()
+        self.exposure = _native.SqliteExposure(json.dumps(self.options), order["statements"], order["cursors"])
+        return {}
+
+    def do_conceal(self, _order: Order) -> Order:
+        """Let go of them."""
+        if self.exposure is not None:
+            self.exposure.close()
+            self.exposure = None
+        return {}
+
+    def do_prove(self, order: Order) -> Order:
+        """Time a page cipher of the library under test, on two files of its own."""
+        self._load(order["library"])
+        files = {name: Files(**options) for name, options in order["files"].items()}
+        return {"library": library_facts()["text"], **page_costs(files["plain"], files["encrypted"])}
+
+    def do_price(self, order: Order) -> Order:
+        """Time pages that the library under test reads and writes, on files of its own."""
+        self._load(order["library"])
+        return {"passes": page_prices(order["files"], order["body_bytes"])}
+
+    def do_close(self, order: Order) -> Order:
+        """Close the twin's file, and let go of what is held."""
+        self.do_conceal({})
+        return super().do_close(order)
+
+    def _run(self, sql: str) -> None:
+        self._open().text(sql)
+
+    def _load(self, spec: str) -> Loaded:
+        if self.loaded is None:
+            self.loaded = spec, load_library(spec)
+        name, loaded = self.loaded
+        if name != spec:
+            raise ValueError(f"this worker has loaded {name} and cannot load {spec}, too")
+        return loaded
+
+    def _open(self) -> _native.SqliteTwin:
+        if not isinstance(self.twin, _native.SqliteTwin):
+            raise ValueError("no twin is open")
+        return self.twin
+
+
+if __name__ == "__main__":
+    serve(SqliteHost())
