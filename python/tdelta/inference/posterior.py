@@ -6,6 +6,7 @@ blocks, unknown noise) is resolved in both; a grid would be no use for multimoda
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -20,10 +21,12 @@ PRIOR_DF = 3.0
 PRIOR_SCALE = 0.5
 """theta ~ t3(0, 0.5): software AES on a scan costs 6.6 x, log 1.89, and must not be pulled in (docs/statistics.md)."""
 
-_POINTS = 801
+POINTS = 801
+"""Of a grid."""
+
 _REACH_SDS = 9.0
 _PRIOR_REACH = 20.0
-_LOWER_TAILS = 401
+_LOWER_TAILS = 801
 _COMPONENTS = 64
 _NEGLIGIBLE_WEIGHT = 1e-7
 _SHIFTED_POINTS = 400
@@ -114,11 +117,7 @@ class Posterior:
 
     def ratio_hdi(self, mass: float) -> tuple[float, float]:
         """The shortest interval of the *ratio* that holds ``mass``; the HDI of a unimodal density."""
-        tails = np.linspace(0.0, 1.0 - mass, _LOWER_TAILS)
-        low = np.exp(np.interp(tails, self.cumulative, self.theta))
-        high = np.exp(np.interp(tails + mass, self.cumulative, self.theta))
-        shortest = int(np.argmin(high - low))
-        return float(low[shortest]), float(high[shortest])
+        return shortest(lambda below: np.exp(np.interp(below, self.cumulative, self.theta)), mass)
 
     def estimate(self, rope: float) -> Estimate:
         """The figures that are quoted, as quotients; ``rope`` is the overhead not cared about (0.02)."""
@@ -134,6 +133,14 @@ class Posterior:
         )
 
 
+def shortest(quantile: Callable[[FloatArray], FloatArray], mass: float) -> tuple[float, float]:
+    """The shortest interval that holds ``mass``, given what lies below each share of all."""
+    tails = np.linspace(0.0, 1.0 - mass, _LOWER_TAILS)
+    low, high = quantile(tails), quantile(tails + mass)
+    at = int(np.argmin(high - low))
+    return float(low[at]), float(high[at])
+
+
 def integrated(theta: FloatArray, log_density: FloatArray) -> Posterior:
     """A log density on an increasing grid, made a posterior by the trapezoid rule."""
     density = np.exp(log_density - log_density.max())
@@ -142,27 +149,30 @@ def integrated(theta: FloatArray, log_density: FloatArray) -> Posterior:
     return Posterior(theta, cumulative / cumulative[-1])
 
 
-def _spread(narrow: float, reach: float, *, two_sided: bool) -> FloatArray:
-    end = np.arcsinh(reach / narrow)
-    return np.asarray(narrow * np.sinh(np.linspace(-end if two_sided else 0.0, end, _POINTS)), dtype=np.float64)
+def sinh_spaced(centre: float, narrow: float, low: float, high: float, points: int = POINTS) -> FloatArray:
+    """From ``low`` to ``high``, finest about ``centre``, where the spacing is a small part of ``narrow``."""
+    ends = np.arcsinh((low - centre) / narrow), np.arcsinh((high - centre) / narrow)
+    return np.asarray(centre + narrow * np.sinh(np.linspace(*ends, points)), dtype=np.float64)
 
 
-def _extent(data: Mixture) -> tuple[float, float]:
-    reach = _REACH_SDS * float(data.sds.max()) + float(np.ptp(data.means))
-    return float(data.sds.min()), reach
+def _grid(data: Mixture) -> FloatArray:
+    reach = _reach(data)
+    return sinh_spaced(data.mean, float(data.sds.min()), data.mean - reach, data.mean + reach)
+
+
+def _reach(data: Mixture) -> float:
+    return _REACH_SDS * float(data.sds.max()) + float(np.ptp(data.means))
 
 
 def as_posterior(mixed: Mixture) -> Posterior:
     """A mixture that is a posterior already, put on a grid."""
-    narrow, reach = _extent(mixed)
-    theta = mixed.mean + _spread(narrow, reach, two_sided=True)
+    theta = _grid(mixed)
     return integrated(theta, mixed.log_density(theta))
 
 
 def posterior(data: Mixture) -> Posterior:
     """What the data say, times the prior t3(0, 0.5)."""
-    narrow, reach = _extent(data)
-    theta = data.mean + _spread(narrow, reach, two_sided=True)
+    theta = _grid(data)
     return integrated(theta, data.log_density(theta) + log_prior(theta))
 
 
@@ -199,18 +209,17 @@ def truncated_at_no_change(found: Posterior) -> Posterior | None:
 
 def posterior_without_speedup(data: Mixture) -> Posterior:
     """The same under the prior truncated to theta >= 0: encryption adds work, so it cannot make anything faster."""
-    narrow, reach = _extent(data)
     if data.mean > 0.0:
-        theta = data.mean + _spread(narrow, reach, two_sided=True)
+        theta = _grid(data)
         theta = np.concatenate([[0.0], theta[theta > 0.0]])
     else:
         # A normal's tail falls off over sd^2/distance, which is narrower than the sd itself.
         steep = float(np.min(data.sds / (1.0 + np.abs(data.means) / data.sds)))
-        theta = _spread(steep, reach, two_sided=False)
+        theta = sinh_spaced(0.0, steep, 0.0, _reach(data))
     return integrated(theta, data.log_density(theta) + log_prior(theta))
 
 
 def prior_alone() -> Posterior:
     """The posterior where there are no data: the prior."""
-    theta = _spread(PRIOR_SCALE, _PRIOR_REACH, two_sided=True)
+    theta = sinh_spaced(0.0, PRIOR_SCALE, -_PRIOR_REACH, _PRIOR_REACH)
     return integrated(theta, log_prior(theta))

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Protocol
 
 from rich.table import Table
 from rich.text import Text
 
+from tdelta.engines.catalogue import EngineInfo
 from tdelta.report.drawing import draw, paragraph, plain_table
 from tdelta.report.labels import database_text
 from tdelta.report.quantities import amounts, counted, duration, printable
 from tdelta.session.request import DryRun
+from tdelta.session.studies import Study
 
 ENGINES_SCHEMA = "tdelta.engines/1"
 STUDIES_SCHEMA = "tdelta.studies/1"
@@ -21,79 +22,11 @@ _DEEP = " " * 9
 _MOST_TABLES = 10
 
 
-class Engine(Protocol):
-    """What a listing needs to know of an engine."""
-
-    @property
-    def name(self) -> str:
-        """The name ``--engine`` takes."""
-
-    @property
-    def available(self) -> bool:
-        """Whether it can be tested here and now."""
-
-    @property
-    def version(self) -> str | None:
-        """Its version, where it is installed."""
-
-    @property
-    def ciphers(self) -> tuple[str, ...]:
-        """The levels of the factor ``cipher``."""
-
-    @property
-    def library(self) -> str:
-        """The library or server that does the work."""
-
-    @property
-    def install(self) -> str:
-        """What to do to get it."""
-
-    @property
-    def notes(self) -> str:
-        """What to know before one trusts it."""
-
-    @property
-    def option(self) -> str:
-        """What ``--library`` takes to test it; empty where there is no choice."""
-
-    @property
-    def crypto(self) -> str:
-        """Whose code encrypts; empty where that is not known."""
-
-
-class Study(Protocol):
-    """What a listing needs to know of a built-in study."""
-
-    @property
-    def name(self) -> str:
-        """The name ``tdelta run`` takes."""
-
-    @property
-    def title(self) -> str:
-        """What it asks."""
-
-    @property
-    def published(self) -> str:
-        """The published experiment it repeats."""
-
-    @property
-    def runs(self) -> bool:
-        """Whether this version can run it."""
-
-    @property
-    def note(self) -> str:
-        """Why not, or what is different here."""
-
-    @property
-    def tables(self) -> Sequence[str]:
-        """Its published tables, as ``tdelta analyze published:NAME`` takes them."""
-
-
 NO_REASONS: Mapping[str, str | None] = MappingProxyType({})
 
 
 def engines_text(
-    engines: Sequence[Engine], width: int, reasons: Mapping[str, str | None] = NO_REASONS, *, color: bool = False
+    engines: Sequence[EngineInfo], width: int, reasons: Mapping[str, str | None] = NO_REASONS, *, color: bool = False
 ) -> str:
     """The engines, those that can be tested here first, with ciphers or what to install below each.
 
@@ -113,7 +46,9 @@ def engines_text(
     return draw(parts, width, color=color)
 
 
-def engines_document(engines: Sequence[Engine], reasons: Mapping[str, str | None] = NO_REASONS) -> dict[str, object]:
+def engines_document(
+    engines: Sequence[EngineInfo], reasons: Mapping[str, str | None] = NO_REASONS
+) -> dict[str, object]:
     """The engines as JSON values; ``reasons`` as for `engines_text`."""
     return {
         "schema": ENGINES_SCHEMA,
@@ -239,20 +174,20 @@ def _span(plan: DryRun) -> str:
     return f"{least}, one of all rounds {duration(plan.seconds_at_least)}; --max-time {duration(plan.seconds_at_most)}"
 
 
-def _instructions(engine: Engine, reasons: Mapping[str, str | None]) -> list[str]:
+def _instructions(engine: EngineInfo, reasons: Mapping[str, str | None]) -> list[str]:
     """The levels of the factor ``aes_instructions`` that can be had here; none where that is not known."""
     if not engine.available or engine.crypto not in reasons:
         return []
     return ["on", "off"] if reasons[engine.crypto] is None else ["on"]
 
 
-def _instructions_line(engine: Engine, reasons: Mapping[str, str | None]) -> str:
+def _instructions_line(engine: EngineInfo, reasons: Mapping[str, str | None]) -> str:
     levels = _instructions(engine, reasons)
     why = f" (off cannot be had here: {reasons[engine.crypto]})" if levels == ["on"] else ""
     return f"AES instructions: {', '.join(levels)}{why}" if levels else ""
 
 
-def _engine_lines(engine: Engine, reasons: Mapping[str, str | None]) -> list[str]:
+def _engine_lines(engine: EngineInfo, reasons: Mapping[str, str | None]) -> list[str]:
     ciphers = f"ciphers: {', '.join(engine.ciphers)}" if engine.ciphers else ""
     remedy = f"to install: {engine.install}" if engine.install and not engine.available else ""
     return [

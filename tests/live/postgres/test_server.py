@@ -30,9 +30,9 @@ from tdelta.errors import ServerFault, UsageError
 from tdelta.measure import hidden_environment
 from tdelta.measure.aes import CryptoKind, cannot_hide
 from tdelta.measure.encrypted_folders import encryption_of, require_encrypted
-from tdelta.measure.gocryptfs import aes_megabytes_per_second
 from tdelta.measure.procfs import read_text
 
+from .gocryptfs_speed import aes_megabytes_per_second
 from .servers import (
     ENCRYPTED,
     KEY,

@@ -8,11 +8,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from tdelta.engines.registry import profiles
 from tdelta.inference.draws import shortest
 from tdelta.inference.ledger import FUNCTIONS_NAMED, Explained, ledgers
 from tdelta.inference.prices import PagePrices, Price
 from tdelta.inference.profiles import Profiled, compare
 from tdelta.inference.timed import Timed, TimedTrial
+from tdelta.profiling.functions import Functions
 from tdelta.records import Condition, CpuProfile, FunctionShare, Ledger, LedgerKind, Sampled, TimedCalls, Trial
 
 from .builders import AES, TWINS, measurement, settings, trial
@@ -235,7 +237,7 @@ def sampled(functions: Mapping[str, tuple[int, int]]) -> CpuProfile:
         found = [Sampled(names[n][2], names[n][0], c[at], c[at] * 1_000_000) for n, c in functions.items() if c[at]]
         return Profiled(condition, 3, 1000, tuple(found))
 
-    return compare(side(TWINS[0], 0), side(AES, 1))
+    return compare(side(TWINS[0], 0), side(AES, 1), Functions(one.functions for one in profiles()))
 
 
 FUNCTIONS = {

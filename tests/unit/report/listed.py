@@ -2,42 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from tdelta.engines.catalogue import EngineInfo
 from tdelta.records import DatabaseFacts
 from tdelta.session.request import DryRun, TableLine, TransactionLine
-
-
-@dataclass(frozen=True)
-class FakeEngine:
-    name: str
-    available: bool
-    version: str | None
-    ciphers: tuple[str, ...]
-    library: str
-    install: str
-    notes: str
-    option: str = ""
-    crypto: str = ""
-
-
-@dataclass(frozen=True)
-class FakeStudy:
-    name: str
-    title: str
-    published: str
-    runs: bool
-    note: str
-    tables: tuple[str, ...] = ()
-
+from tdelta.session.studies import Study
 
 ENGINES = (
-    FakeEngine("duckdb", False, None, (), "duckdb", "pip install duckdb", ""),
-    FakeEngine("sqlite", True, "3.51.0", ("none", "aes-256"), "SQLite3 Multiple Ciphers", "nothing", "AES in hardware"),
+    EngineInfo("duckdb", False, None, (), "duckdb", "pip install duckdb", ""),
+    EngineInfo("sqlite", True, "3.51.0", ("none", "aes-256"), "SQLite3 Multiple Ciphers", "nothing", "AES in hardware"),
 )
 STUDIES = (
-    FakeStudy("order-entry", "users at a shop", "Oracle 12c, Swingbench", True, ""),
-    FakeStudy("warehouse", "a fact table", "SQL Server Fast Track", False, "needs a server", ("warehouse", "more")),
+    Study("order-entry", "users at a shop", "Oracle 12c, Swingbench", True, ""),
+    Study("warehouse", "a fact table", "SQL Server Fast Track", False, "needs a server", tables=("warehouse", "more")),
 )
 PLAN = DryRun(
     conditions=("cipher=none", "cipher=aes-256"),

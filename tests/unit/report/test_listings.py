@@ -2,10 +2,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from tdelta.engines.catalogue import EngineInfo
 from tdelta.report.listings import dry_run_text, engines_document, engines_text, studies_text
 from tdelta.session.request import TableLine
 
-from .listed import ENGINES, OWN_PLAN, PLAN, STUDIES, FakeEngine
+from .listed import ENGINES, OWN_PLAN, PLAN, STUDIES
 
 
 def test_engines_that_can_be_tested_come_first_with_their_ciphers() -> None:
@@ -22,8 +23,8 @@ def test_an_engine_that_is_missing_says_what_to_install() -> None:
 
 
 def test_a_library_of_an_engine_is_listed_with_the_option_that_tests_it() -> None:
-    library = FakeEngine("sqlite", True, "0.6.4", ("none",), "SQLCipher", "", "", "sqlcipher", "openssl")
-    missing = FakeEngine("sqlite", False, None, ("none",), "SQLCipher", "pip install it", "", "sqlcipher", "openssl")
+    library = EngineInfo("sqlite", True, "0.6.4", ("none",), "SQLCipher", "", "", "sqlcipher", "openssl")
+    missing = EngineInfo("sqlite", False, None, ("none",), "SQLCipher", "pip install it", "", "sqlcipher", "openssl")
     assert engines_text((library,), 100).splitlines()[0] == "sqlite       0.6.4  (--library sqlcipher)"
     assert engines_text((missing,), 100).splitlines()[0] == "sqlite       not available here  (--library sqlcipher)"
     (listed,) = engines_document((library,))["engines"]  # type: ignore[misc]
@@ -79,7 +80,7 @@ def test_a_name_cannot_move_the_cursor() -> None:
 
 
 def test_whether_the_aes_instructions_can_be_switched_off_is_told_with_the_reason() -> None:
-    library = FakeEngine("sqlite", True, "1", ("none",), "SQLCipher", "", "", crypto="openssl")
+    library = EngineInfo("sqlite", True, "1", ("none",), "SQLCipher", "", "", crypto="openssl")
     assert "    AES instructions: on, off" in engines_text((library,), 100, {"openssl": None}).splitlines()
     told = engines_text((library,), 100, {"openssl": "this CPU has none"})
     assert "AES instructions: on (off cannot be had here: this CPU has none)" in told

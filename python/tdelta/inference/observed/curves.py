@@ -12,12 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from tdelta.inference.observed.settings import NormalPrior, NoSpeedup, RatioPrior
-from tdelta.inference.posterior import FloatArray, Mixture, Posterior, integrated
+from tdelta.inference.posterior import POINTS, FloatArray, Mixture, Posterior, integrated, shortest, sinh_spaced
 from tdelta.records import Spread
 
-_POINTS = 601
 _PLANE_POINTS, _INNER_POINTS = 201, 141
-_LOWER_TAILS = 801
 _LUCK_NODES, _LUCK_POINTS = 61, 401
 _ONE_SD_TAIL = 0.15865525393145707
 _DEEP = 60.0
@@ -79,12 +77,6 @@ class LogCurve:
         return mean, float(weights @ (self.at - mean) ** 2)
 
 
-def sinh_spaced(centre: float, narrow: float, low: float, high: float, points: int = _POINTS) -> FloatArray:
-    """From ``low`` to ``high``, finest about ``centre``, where the spacing is a small part of ``narrow``."""
-    ends = np.arcsinh((low - centre) / narrow), np.arcsinh((high - centre) / narrow)
-    return np.asarray(centre + narrow * np.sinh(np.linspace(*ends, points)), dtype=np.float64)
-
-
 def log_ratio(baseline: LogCurve, condition: LogCurve, *, is_inverse: bool) -> LogCurve:
     """Likelihood of the log ratio of costs: the convolution of two log means.
 
@@ -110,7 +102,7 @@ def log_ratio(baseline: LogCurve, condition: LogCurve, *, is_inverse: bool) -> L
     return LogCurve(theta, _log_sum(terms))
 
 
-def of_mixture(data: Mixture, points: int = _POINTS) -> LogCurve:
+def of_mixture(data: Mixture, points: int = POINTS) -> LogCurve:
     """A mixture of normals on a grid."""
     reach = 11.0 * float(data.sds.max()) + float(np.ptp(data.means))
     theta = sinh_spaced(data.mean, float(data.sds.min()), data.mean - reach, data.mean + reach, points)
@@ -173,11 +165,7 @@ class Linear:
 
     def hdi(self, mass: float) -> tuple[float, float]:
         """The shortest interval that holds ``mass``."""
-        tails = np.linspace(0.0, 1.0 - mass, _LOWER_TAILS)
-        low = np.interp(tails, self.cumulative, self.value)
-        high = np.interp(tails + mass, self.cumulative, self.value)
-        shortest = int(np.argmin(high - low))
-        return float(low[shortest]), float(high[shortest])
+        return shortest(lambda below: np.interp(below, self.cumulative, self.value), mass)
 
     @property
     def spread(self) -> Spread:

@@ -13,8 +13,8 @@ from typing import TypeAlias
 
 import numpy as np
 
-from tdelta.inference.observed.curves import LogCurve, sinh_spaced
-from tdelta.inference.posterior import FloatArray
+from tdelta.inference.observed.curves import LogCurve
+from tdelta.inference.posterior import FloatArray, sinh_spaced
 
 LogLikelihood: TypeAlias = Callable[[FloatArray, FloatArray], FloatArray]
 """Of log mean and log shape, both shape (...,)."""

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tdelta.inference.observed.curves import LogCurve, sinh_spaced
-from tdelta.inference.posterior import FloatArray
+from tdelta.inference.observed.curves import LogCurve
+from tdelta.inference.posterior import FloatArray, sinh_spaced
 
 FEWEST_VALUES = 16
 """A shorter series says too little of its own autocorrelation."""
