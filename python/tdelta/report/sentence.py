@@ -114,63 +114,62 @@ def _failed_checks(result: RunResult) -> str:
     return f"the check {named[0]} failed" if len(named) == 1 else f"the checks {' and '.join(named)} failed"
 
 
+_DECIDED: dict[str, str] = {
+    "encrypted": "{reads}: {judged}.",
+    "planted": "{reads}: {judged}; {truth}.",
+    "identical": "{reads}: {judged}, as it should be, since nothing differs.",
+    "false alarm": "{reads}, though nothing differs: a false alarm of this instrument.",
+}
+_UNDECIDED: dict[str, str] = {
+    "encrypted": "undecided: {reads}: {why}.",
+    "planted": "undecided: {reads}; {truth}; {why}.",
+    "identical": "undecided: {reads}, though nothing differs: {why}.",
+}
+_UNSOUND: dict[str, str] = {
+    "encrypted": "unsound, so no answer: {reads}, not to be relied on{reason}.",
+    "planted": "unsound: {reads}; {truth}{reason}.",
+    "identical": "unsound: {reads}, though nothing differs{reason}.",
+}
+_NO_ALARM = (Decision.NEGLIGIBLE, Decision.WITHIN, Decision.UNDECIDED, Decision.UNSOUND)
+
+
 def _sentence(verdict: Verdict, result: RunResult) -> str:
+    condition, settings = verdict.condition, result.settings
     if not verdict.baseline_value:
-        return f"No answer for {condition_label(verdict.condition, result.settings)}: {'; '.join(verdict.reasons)}."
-    match verdict.condition.role:
-        case Role.IDENTICAL:
-            text = _identical(verdict, result)
-        case Role.PLANTED:
-            text = _planted(verdict, result)
-        case _ if not _is_encrypted(verdict.condition):
-            text = _unencrypted(verdict, result)
-        case _:
-            text = _encrypted(verdict, result)
+        return f"No answer for {condition_label(condition, settings)}: {'; '.join(verdict.reasons)}."
+    kind, reads = _reads(verdict, result)
+    templates = {Decision.UNDECIDED: _UNDECIDED, Decision.UNSOUND: _UNSOUND}.get(verdict.decision, _DECIDED)
+    text = templates[kind].format(
+        reads=_place(condition, settings) + reads,
+        judged=_judgement(verdict, settings),
+        why=_why_undecided(verdict, settings),
+        reason=f" ({verdict.reasons[0]})" if verdict.reasons else "",  # the first made the verdict what it is
+        truth=_truth(verdict, settings),
+    )
     return text[0].upper() + text[1:]
 
 
-def _encrypted(verdict: Verdict, result: RunResult) -> str:
-    clause = f"{_place(verdict.condition, result.settings)}{_encryption(verdict.condition, result)}"
-    costs = _costs(verdict, result)
-    match verdict.decision:
-        case Decision.UNDECIDED:
-            return f"undecided: {clause} {costs}: {_why_undecided(verdict, result.settings)}."
-        case Decision.UNSOUND:
-            return f"unsound, so no answer: {clause} {costs}, not to be relied on{_reasons(verdict)}."
-        case _:
-            return f"{clause} {costs}: {_judgement(verdict, result.settings)}."
-
-
-def _unencrypted(verdict: Verdict, result: RunResult) -> str:
-    """A plain twin without the AES instructions: what they are worth to what is not encrypted."""
-    place = _place(verdict.condition, result.settings)
-    reads = f"{place}without AES instructions the plain twin reads {_reading(verdict, result.settings)}"
-    match verdict.decision:
-        case Decision.UNDECIDED:
-            return f"undecided: {reads}: {_why_undecided(verdict, result.settings)}."
-        case Decision.UNSOUND:
-            return f"unsound, so no answer: {reads}, not to be relied on{_reasons(verdict)}."
-        case _:
-            return f"{reads}: {_judgement(verdict, result.settings)}."
+def _reads(verdict: Verdict, result: RunResult) -> tuple[str, str]:
+    """What was judged, as the templates have it, and what it reads."""
+    condition, reading = verdict.condition, _reading(verdict, result.settings)
+    if condition.role is Role.IDENTICAL:
+        return "identical" if verdict.decision in _NO_ALARM else "false alarm", f"the identical twin reads {reading}"
+    if condition.role is Role.PLANTED:
+        return "planted", f"a planted cost of {share(condition.planted or 0.0)} reads {reading}"
+    if not _is_encrypted(condition):  # what the instructions are worth to what is not encrypted
+        return "encrypted", f"without AES instructions the plain twin reads {reading}"
+    return "encrypted", f"{_encryption(condition, result)} {_costs(verdict, result)}"
 
 
 def _judgement(verdict: Verdict, settings: RunSettings) -> str:
-    match verdict.decision:
-        case Decision.COSTLY:
-            return f"above {rope_words(settings)}"
-        case Decision.NEGLIGIBLE:
-            return f"within {rope_words(settings)}"
-        case Decision.FASTER:
-            return (
-                f"below {rope_words(settings)}, though encryption adds work: look for another difference between the"
-                " twins"
-            )
-        case Decision.OVER:
-            return f"over the budget of {share(settings.budget or 0.0)}"
-        case Decision.WITHIN:
-            return f"within the budget of {share(settings.budget or 0.0)}"
-        case _:
-            return verdict.decision.value
+    rope, budget = rope_words(settings), f"the budget of {share(settings.budget or 0.0)}"
+    return {
+        Decision.COSTLY: f"above {rope}",
+        Decision.NEGLIGIBLE: f"within {rope}",
+        Decision.FASTER: f"below {rope}, though encryption adds work: look for another difference between the twins",
+        Decision.OVER: f"over {budget}",
+        Decision.WITHIN: f"within {budget}",
+    }.get(verdict.decision, verdict.decision.value)
 
 
 def _why_undecided(verdict: Verdict, settings: RunSettings) -> str:
@@ -181,33 +180,6 @@ def _why_undecided(verdict: Verdict, settings: RunSettings) -> str:
     edge = rope_words(settings) if settings.budget is None else f"the budget of {share(settings.budget)}"
     across = f"the {level} % HDI reaches across {'the edge of ' if settings.budget is None else ''}{edge}"
     return "; ".join((across, *more))
-
-
-def _identical(verdict: Verdict, result: RunResult) -> str:
-    reads = f"{_place(verdict.condition, result.settings)}the identical twin reads {_reading(verdict, result.settings)}"
-    match verdict.decision:
-        case Decision.NEGLIGIBLE | Decision.WITHIN:
-            return f"{reads}: {_judgement(verdict, result.settings)}, as it should be, since nothing differs."
-        case Decision.UNDECIDED:
-            return f"undecided: {reads}, though nothing differs: {_why_undecided(verdict, result.settings)}."
-        case Decision.UNSOUND:
-            return f"unsound: {reads}, though nothing differs{_reasons(verdict)}."
-        case _:
-            return f"{reads}, though nothing differs: a false alarm of this instrument."
-
-
-def _planted(verdict: Verdict, result: RunResult) -> str:
-    condition = verdict.condition
-    place = _place(condition, result.settings)
-    reads = f"{place}a planted cost of {share(condition.planted or 0.0)} reads {_reading(verdict, result.settings)}"
-    truth = _truth(verdict, result.settings)
-    match verdict.decision:
-        case Decision.UNDECIDED:
-            return f"undecided: {reads}; {truth}; {_why_undecided(verdict, result.settings)}."
-        case Decision.UNSOUND:
-            return f"unsound: {reads}; {truth}{_reasons(verdict)}."
-        case _:
-            return f"{reads}: {_judgement(verdict, result.settings)}; {truth}."
 
 
 def _truth(verdict: Verdict, settings: RunSettings) -> str:
@@ -281,17 +253,8 @@ def _encryption(condition: Condition, result: RunResult) -> str:
         return "the encrypted server"
     in_force = result.ciphers_in_force.get(str(condition.level("cipher")))
     if in_force is not None:
-        return f"encryption (asked for {_cipher(condition)}, in force {in_force})"
-    return f"encryption with {_cipher(condition)}"
-
-
-def _cipher(condition: Condition) -> str:
-    return compared_words(condition)
-
-
-def _reasons(verdict: Verdict) -> str:
-    """The first reason, which is the one that made the verdict what it is."""
-    return f" ({verdict.reasons[0]})" if verdict.reasons else ""
+        return f"encryption (asked for {compared_words(condition)}, in force {in_force})"
+    return f"encryption with {compared_words(condition)}"
 
 
 def _summary(verdicts: list[Verdict], result: RunResult) -> str:
