@@ -31,7 +31,6 @@ RHO_SD = 0.6
 """Prior sd of the log of how many times as much a treatment's instances differ as plain ones do."""
 
 _NOISE_LOG_MEAN, _NOISE_LOG_SD = float(np.log(0.03)), 1.5
-_NOISE_REACH = 4.0
 _LEAST_SCALE = 1e-5
 
 

@@ -6,7 +6,6 @@ import statistics
 from collections.abc import Iterator, Sequence
 
 from tdelta.inference.decisions import decide_gate
-from tdelta.inference.delay import others_delay_share
 from tdelta.records import Decision, Metric, Trial, Verdict
 from tdelta.session.planning import Plan
 
@@ -70,3 +69,15 @@ def median_pressure(trials: Sequence[Trial], name: str) -> float:
     """The median over the trials that have it; 0 where none has."""
     values = [trial.measurement.pressure[name] for trial in trials if name in trial.measurement.pressure]
     return statistics.median(values) if values else 0.0
+
+
+def others_delay_share(trials: Sequence[Trial]) -> float | None:
+    """The share of the measured time in which other programs kept the database from a CPU.
+
+    Returns:
+        Of all trials together; None where it cannot be told of every one of them.
+    """
+    delays = [trial.measurement.others_delay_ns for trial in trials]
+    elapsed_ns = sum(trial.measurement.elapsed_ns for trial in trials)
+    known = [delay for delay in delays if delay is not None]
+    return min(1.0, sum(known) / elapsed_ns) if elapsed_ns and len(known) == len(delays) else None

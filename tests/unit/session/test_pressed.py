@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tdelta.inference.delay import others_delay_share, run_delay_per_operation
 from tdelta.records import Decision, Metric
-from tdelta.session.pressed import pressure_cautions
+from tdelta.session.pressed import others_delay_share, pressure_cautions
 from tdelta_fake_twins import FakeTwin
 
 from .conducting import Sitting
@@ -76,12 +75,10 @@ def test_delay_is_added_up_over_trials_and_unknown_where_it_is_of_one(sitting: S
     place.conduct()
     trials = place.trials()
     assert others_delay_share(trials) == pytest.approx(0.25, abs=1e-6)
-    assert run_delay_per_operation(trials) == pytest.approx(25_000.0, rel=1e-3)
-    assert others_delay_share(()) is run_delay_per_operation(()) is None
+    assert others_delay_share(()) is None
     unknown = sitting.scripted()
     unknown.conduct()
     assert others_delay_share((*trials, *unknown.trials())) is None
-    assert run_delay_per_operation((*trials, *unknown.trials())) is None
 
 
 def test_a_twin_of_the_fake_engine_has_no_delay_unless_it_is_given_one(sitting: Sitting) -> None:

@@ -52,11 +52,6 @@ class ExposurePlan:
     held: str | None = None
     settled: tuple[str, ...] = ()
 
-    @property
-    def held_steps(self) -> int:
-        """How many statements are to be held."""
-        return sum(step.is_held for step in self.steps)
-
 
 def steps(connection: str, *statements: str) -> tuple[Step, ...]:
     """Statements of one connection, one after another."""

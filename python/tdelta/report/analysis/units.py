@@ -14,7 +14,6 @@ from tdelta.report.quantities import MISSING, amounts, printable, rate
 
 _MICROSECONDS = {"µs": 1.0, "us": 1.0, "ms": 1e3, "s": 1e6}
 _STEPS = (("s", 1e6), ("ms", 1e3), ("µs", 1.0), ("ns", 1e-3))
-_A_SECOND = "/s"
 _MINUS = "−"
 _MOST_DECIMALS = 6
 
