@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Protocol, TypeAlias, TypeVar
+from typing import Any, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from tdelta.driver.files import TwinFolder
 from tdelta.driver.jobs import AnyJob, Mix, TrialJob
@@ -67,41 +67,6 @@ class Twin(Protocol):
     def checksums(self, tables: Tables) -> Checksums:
         """Rows and checksum of each table."""
 
-    def plans(self, scripts: Mapping[str, str]) -> Mapping[str, Any]:
-        """How it runs each statement of these transactions, by the statement's name; empty where it cannot be asked."""
-
-    def prove(self) -> CipherProof | None:
-        """What a page cipher of the library costs in this twin's own process; None where it has none."""
-
-    def prices(self, observed: str) -> dict[str, object] | None:
-        """What pages, and a server's log, cost the code under test; None where that cannot be told.
-
-        JSON values, for `tdelta.inference.prices`; every figure is of one pass.
-
-        Args:
-            observed: which ciphers `Twins.observe` saw; empty where it was not asked.
-
-        Raises:
-            EnvironmentFault: this machine cannot.
-            TdeltaError: the engine refuses; the message is its own.
-        """
-
-    def evidence(self, job: TrialJob, needles: Sequence[bytes]) -> tuple[Found, ...]:
-        """Run one trial that nobody measures, marker rows on their way through all files, and search these meanwhile.
-
-        Args:
-            job: the trial.
-            needles: what to search for.
-
-        Returns:
-            What was found in every file, during the trial and after it.
-
-        Raises:
-            EnvironmentFault: a file cannot be searched.
-            StorageFault: the disk is full, or a file cannot be read or written.
-            TdeltaError: a statement failed; the message is the engine's.
-        """
-
     def trial(self, job: TrialJob, ready: Callable[[], None] | None = None) -> Measurement:
         """Run one trial.
 
@@ -123,6 +88,61 @@ class Twin(Protocol):
 
     def end(self) -> None:
         """Close it and remove its files."""
+
+
+@runtime_checkable
+class Explained(Protocol):
+    """A twin that says how it runs a statement."""
+
+    def plans(self, scripts: Mapping[str, str]) -> Mapping[str, Any]:
+        """How it runs each statement of these transactions, by the statement's name."""
+
+
+@runtime_checkable
+class Provable(Protocol):
+    """A twin whose process shows whether it has the AES instructions."""
+
+    def prove(self) -> CipherProof | None:
+        """What a page cipher of the library costs in this twin's own process; None where it has none."""
+
+
+@runtime_checkable
+class Priced(Protocol):
+    """A twin whose code under test can be timed, page by page."""
+
+    def prices(self, observed: str) -> dict[str, object] | None:
+        """What pages, and a server's log, cost the code under test; None where that cannot be told.
+
+        JSON values, for `tdelta.inference.prices`; every figure is of one pass.
+
+        Args:
+            observed: which ciphers `Observable` saw; empty where it was not asked.
+
+        Raises:
+            EnvironmentFault: this machine cannot.
+            TdeltaError: the engine refuses; the message is its own.
+        """
+
+
+@runtime_checkable
+class Searchable(Protocol):
+    """A twin whose files can be searched."""
+
+    def evidence(self, job: TrialJob, needles: Sequence[bytes]) -> tuple[Found, ...]:
+        """Run one trial that nobody measures, marker rows on their way through all files, and search these meanwhile.
+
+        Args:
+            job: the trial.
+            needles: what to search for.
+
+        Returns:
+            What was found in every file, during the trial and after it.
+
+        Raises:
+            EnvironmentFault: a file cannot be searched.
+            StorageFault: the disk is full, or a file cannot be read or written.
+            TdeltaError: a statement failed; the message is the engine's.
+        """
 
 
 TwinT = TypeVar("TwinT", bound=Twin)
@@ -169,21 +189,8 @@ class Twins(Protocol[TwinT]):
             TdeltaError: a statement failed; the message is the engine's.
         """
 
-    def page_floor(self, page_bytes: int, ciphers: Sequence[str], levels: Sequence[str]) -> PagePrice:
-        """Time what these ciphers take for a page here, at these levels of the AES instructions.
-
-        Raises:
-            EnvironmentFault: this machine cannot.
-        """
-
     def loop_cost(self, job: TrialJob) -> LoopCost:
         """Run the transactions on a client that does nothing."""
-
-    def observe(self, settings: Settings) -> str:
-        """Which ciphers an engine really starts for its pages, for people; empty where that cannot be seen."""
-
-    def join(self, twin: TwinT, settings: Settings) -> TwinT:
-        """Connections of another condition to the instance that ``twin`` is; it ends with that one, or before."""
 
     def data_bytes(self, path: Path) -> int:
         """How large loaded data is; what caches are a share of."""
@@ -195,5 +202,40 @@ class Twins(Protocol[TwinT]):
         """Whether loaded data does not show itself: a file that does not begin as a plain database does, say."""
 
 
+@runtime_checkable
+class FloorMeasured(Protocol):
+    """Twins beside whose pages stands what their ciphers take at the least."""
+
+    def page_floor(self, page_bytes: int, ciphers: Sequence[str], levels: Sequence[str]) -> PagePrice:
+        """Time what these ciphers take for a page here, at these levels of the AES instructions.
+
+        Raises:
+            EnvironmentFault: this machine cannot.
+        """
+
+
+@runtime_checkable
+class Observable(Protocol):
+    """Twins whose engine can be seen to start its ciphers."""
+
+    def observe(self, settings: Settings) -> str:
+        """Which ciphers an engine really starts for its pages, for people; empty where that cannot be seen."""
+
+
+@runtime_checkable
+class Joined(Protocol):
+    """Twins that several conditions can share an instance of."""
+
+    def join(self, twin: Any, settings: Settings) -> Any:
+        """Connections of another condition to the instance that ``twin`` is; it ends with that one, or before."""
+
+
 MakeTwins: TypeAlias = Callable[[Any, TwinFolder, AnyJob, Mix], Twins[Any]]
 """Makes twins in place of an engine's own, from its adapter, the run's folder, and the work."""
+
+
+def joined_to(twins: Twins[TwinT], twin: TwinT, settings: Settings) -> TwinT:
+    """Connections of another condition to the instance that ``twin`` is."""
+    assert isinstance(twins, Joined)  # noqa: S101 - instances are shared only by engines that have client factors
+    joined: TwinT = twins.join(twin, settings)
+    return joined

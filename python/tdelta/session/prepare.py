@@ -7,6 +7,7 @@ from typing import Any
 
 from tdelta.design.layout import PLAIN
 from tdelta.driver import Twins
+from tdelta.driver.protocol import Observable
 from tdelta.errors import ServerLost
 from tdelta.measure.aes import CryptoKind
 from tdelta.records import Phase
@@ -62,7 +63,7 @@ def _observe_ciphers(context: RunContext, twins: Twins[Any]) -> None:
     """What engines really encrypt pages with, in runs of their own, before anything is measured."""
     plan, found = context.plan, dict[str, str]()
     is_seen = plan.engine.profile.is_server and plan.engine.crypto == CryptoKind.OPENSSL
-    if not is_seen or context.state.ciphers is not None:
+    if not is_seen or not isinstance(twins, Observable) or context.state.ciphers is not None:
         return
     for condition in plan.load_kinds().values():
         cipher = str(condition.level("cipher"))

@@ -12,6 +12,7 @@ from contextlib import ExitStack
 from tdelta.design import instances, slice_order, stratified_order
 from tdelta.driver import Checksums, TrialJob, Twin
 from tdelta.driver.jobs import TRACE
+from tdelta.driver.protocol import Provable, joined_to
 from tdelta.errors import ServerLost
 from tdelta.measure.standstill import watching
 from tdelta.records import BlockDone, Condition, Measurement, Phase, RoundStarted, Trial, TrialDone
@@ -163,10 +164,11 @@ class RoundRunner:
             priced = self._clock.elapsed()
             self._collectors.unit_costs.collect(shared[condition], twin)
             of_prices += self._clock.elapsed() - priced
-            if FACTOR in dict(condition.levels) and (proof := twin.prove()):
+            if FACTOR in dict(condition.levels) and isinstance(twin, Provable) and (proof := twin.prove()):
                 self._checks.proved(condition, proof)
             for other in shared[condition][1:]:
-                joined = self._ready.twins.join(twin, self._plan.twin_settings(other, self._ready.data_bytes))
+                settings = self._plan.twin_settings(other, self._ready.data_bytes)
+                joined = joined_to(self._ready.twins, twin, settings)
                 stack.callback(joined.end)
                 twins[other] = (name, joined)
         self._pace.took(Stage.START, self._clock.elapsed() - began - of_prices)

@@ -15,6 +15,7 @@ from itertools import count
 from typing import Any
 
 from tdelta.driver import TrialJob, Twin, Twins
+from tdelta.driver.protocol import joined_to
 from tdelta.records import Condition, Level, Measurement, Role
 from tdelta.session.planning import Plan
 from tdelta.session.request import RunRequest
@@ -128,7 +129,7 @@ class _Seats:
         if first not in self._started:
             self._started[first] = self._twins.start(self._settings(first), self._name(first))
             self._stack.callback(self._started[first].end)
-        joined = self._twins.join(self._started[first], self._settings(condition))
+        joined = joined_to(self._twins, self._started[first], self._settings(condition))
         try:
             yield joined, 1 + OPERATIONS_APART * next(self._next_op)
         finally:

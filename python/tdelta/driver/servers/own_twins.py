@@ -19,7 +19,7 @@ from typing import Any
 from tdelta import _native
 from tdelta.driver.answers import as_checksums, checksums, measurement
 from tdelta.driver.jobs import LoadJob, Mix, TrialJob
-from tdelta.driver.protocol import NOTHING, Checksums, CipherProof, Tables
+from tdelta.driver.protocol import NOTHING, Checksums, Tables
 from tdelta.driver.servers.own import OwnSchema, OwnServer
 from tdelta.driver.servers.tree import living
 from tdelta.driver.servers.whole import WholeTrials, work_of
@@ -27,7 +27,6 @@ from tdelta.driver.workers import Worker
 from tdelta.engines.own_servers import PREFIX
 from tdelta.engines.registry import profile
 from tdelta.errors import OwnServerFault, ServerLost, TdeltaError, UsageError
-from tdelta.evidence import Found
 from tdelta.evidence.plans import plans_of, sampled
 from tdelta.records import Measurement
 
@@ -140,7 +139,7 @@ class OwnServerTwins(WholeTrials):
             self._fill(settings.place)
         return self.connected(settings)
 
-    def join(self, twin: OwnTwin, settings: OwnSettings) -> OwnTwin:  # noqa: ARG002 - it is the same schema
+    def join(self, _twin: OwnTwin, settings: OwnSettings) -> OwnTwin:
         """Another condition's connections to the same schema."""
         return self.connected(settings)
 
@@ -148,10 +147,6 @@ class OwnServerTwins(WholeTrials):
         """Connections to a schema whose tables are there."""
         schema = self._schemas[settings.place]
         return OwnTwin(schema, self._access, settings.threads, self._mix, lambda: self._used(settings.place))
-
-    def observe(self, settings: OwnSettings) -> str:  # noqa: ARG002 - as private servers are
-        """Nothing can be observed in a server that is not tdelta's."""
-        return ""
 
     def end(self) -> None:
         """Schemas are dropped by whoever made them."""
@@ -245,26 +240,6 @@ class OwnTwin:
 
         dialect = profile(engine).dialect
         return plans_of(dialect, rows, sampled(dialect, scripts))
-
-    def prove(self) -> CipherProof:
-        """A server that is not tdelta's keeps its instructions.
-
-        Raises:
-            UsageError: always.
-        """
-        raise UsageError(f"{self.schema.server.name}: AES instructions cannot be varied on a server of yours")
-
-    def prices(self, observed: str) -> dict[str, object] | None:  # noqa: ARG002 - as every twin
-        """None: nothing is timed on a server of the user's but the load."""
-        return None
-
-    def evidence(self, job: TrialJob, needles: Sequence[bytes]) -> tuple[Found, ...]:  # noqa: ARG002
-        """A server that is not tdelta's is asked by SQL alone.
-
-        Raises:
-            UsageError: always.
-        """
-        raise UsageError(f"{self.schema.server.name}: the files of a server of yours are not searched")
 
     def trial(self, job: TrialJob, ready: Callable[[], None] | None = None) -> Measurement:
         """Run one trial.

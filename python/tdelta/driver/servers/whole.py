@@ -7,9 +7,8 @@ from typing import Any, Protocol, TypeVar
 
 from tdelta.driver.answers import measurement
 from tdelta.driver.jobs import Mix, TrialJob
-from tdelta.driver.protocol import LoopCost, PagePrice
+from tdelta.driver.protocol import LoopCost
 from tdelta.driver.workers import Worker
-from tdelta.measure import floor_us_per_page, page_floor
 from tdelta.records import Measurement
 
 
@@ -33,11 +32,6 @@ class WholeTrials:
         """Run one trial on each twin, one after another in the given order."""
         measured = {index: entries[index][0].trial(entries[index][1]) for index in order}
         return tuple(measured[index] for index in range(len(entries)))
-
-    def page_floor(self, page_bytes: int, ciphers: Sequence[str], levels: Sequence[str]) -> PagePrice:
-        """Time the machine's own OpenSSL, in processes that end with this; see `tdelta.measure.page_floor`."""
-        floor = page_floor(page_bytes, ciphers, levels)
-        return lambda cipher, direction, level: floor_us_per_page(floor, cipher, page_bytes, direction, level)
 
     def loop_cost(self, job: TrialJob) -> LoopCost:
         """Run the transactions on a client that does nothing, in a worker like any other; of a command, nothing."""

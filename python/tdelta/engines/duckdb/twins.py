@@ -91,10 +91,6 @@ class DuckdbTwin:
         """Rows and checksum of each table."""
         return checksums(self._worker, tables)
 
-    def plans(self, scripts: Mapping[str, str]) -> Mapping[str, Any]:  # noqa: ARG002 - as servers are
-        """Not asked: twins are copies of one loaded file, statistics and all."""
-        return {}
-
     def prove(self) -> CipherProof | None:
         """What a page costs OpenSSL in this twin's own process; None where mbedtls is what encrypts."""
         if self._engine.ciphers[self._settings.cipher].is_mbedtls:
@@ -112,7 +108,7 @@ class DuckdbTwin:
             shutil.rmtree(home, ignore_errors=True)
         return CipherProof(cipher=self._engine.proof_cipher, **answer | {"mode": PreloadMode(answer["mode"])})
 
-    def prices(self, observed: str) -> dict[str, object] | None:  # noqa: ARG002 - as every twin
+    def prices(self, _observed: str) -> dict[str, object] | None:
         """What blocks cost, in a worker like this twin's; see `ask_block_prices`. None of a plain twin."""
         return self._prices() if self._engine.needs_key(self._settings.cipher) else None
 
@@ -279,14 +275,6 @@ class DuckdbTwins(WholeTrials):
             measured = measurement(worker.ask("loop_cost", **work_of(self._mix), trial=job.as_json()))
         statements = sum(span.count for span in measured.statements.values())
         return LoopCost(measured.elapsed_ns / max(1, statements), measured.response_ns)
-
-    def observe(self, settings: DuckdbSettings) -> str:  # noqa: ARG002 - as servers are
-        """Not observed: DuckDB says which cipher is in force, and a page's cost shows it."""
-        return ""
-
-    def join(self, twin: DuckdbTwin, settings: DuckdbSettings) -> DuckdbTwin:
-        """Not for files: every condition has one of its own."""
-        raise TdeltaError(f"{settings} cannot share the file {twin.path.name}")
 
     def data_bytes(self, path: Path) -> int:
         """The size of the file."""

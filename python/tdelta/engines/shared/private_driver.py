@@ -96,7 +96,7 @@ class PrivateDriver:
         words = "plain" if settings.scope == PLAIN_SCOPE else f"{settings.cipher}, scope {settings.scope}"
         return Template((settings.cipher, settings.scope), words)
 
-    def described(self, settings: ServerSettings, facts: Mapping[str, str]) -> str:  # noqa: ARG002
+    def described(self, _settings: ServerSettings, facts: Mapping[str, str]) -> str:
         """What the server's catalog says of its encryption."""
         return ", ".join(f"{name} {value or 'nothing'}" for name, value in facts.items())
 

@@ -90,15 +90,11 @@ class SqliteTwin:
         """Rows and checksum of each table."""
         return checksums(self._worker, tables)
 
-    def plans(self, scripts: Mapping[str, str]) -> Mapping[str, Any]:  # noqa: ARG002 - as servers are
-        """Not asked: twins are copies of one loaded file, statistics and all."""
-        return {}
-
     def prove(self) -> CipherProof:
         """What a page cipher of the library costs in this twin's own process."""
         return ask_proof(self._worker, self._engine, self._folder)
 
-    def prices(self, observed: str) -> dict[str, object] | None:  # noqa: ARG002 - as servers are
+    def prices(self, _observed: str) -> dict[str, object] | None:
         """Time the library's own pages, in a worker like this twin's; see `ask_prices`."""
         if not self._engine.needs_key(self._settings.cipher):
             return None
@@ -317,14 +313,6 @@ class SqliteTwins:
         measured = measurement(answer)
         statements = sum(span.count for span in measured.statements.values())
         return LoopCost(measured.elapsed_ns / max(1, statements), measured.response_ns)
-
-    def observe(self, settings: TwinSettings) -> str:  # noqa: ARG002 - as servers are
-        """Not observed: the library says which cipher is in force, and a page's cost shows it."""
-        return ""
-
-    def join(self, twin: SqliteTwin, settings: TwinSettings) -> SqliteTwin:
-        """Not for files: every condition has one of its own."""
-        raise TdeltaError(f"{settings} cannot share the file {twin.path.name}")
 
     def data_bytes(self, path: Path) -> int:
         """The size of the file."""

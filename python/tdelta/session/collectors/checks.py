@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from tdelta.driver import Checksums, Twin
-from tdelta.driver.protocol import CipherProof
+from tdelta.driver.protocol import CipherProof, Explained
 from tdelta.engines.capabilities import Configured
 from tdelta.errors import UnsoundTwins
 from tdelta.evidence.plans import compare
@@ -51,7 +51,8 @@ class Checks:
         """A twin that was made: its settings, its cipher, and how it runs the statements."""
         self._settled(condition, twin.facts())
         self._in_force(condition, twin.cipher_facts())
-        self._planned(condition, twin.plans(self._scripts))
+        if isinstance(twin, Explained):
+            self._planned(condition, twin.plans(self._scripts))
 
     def loaded(self, name: str, sums: Checksums, expected: Checksums) -> None:
         """A loaded file's rows, against the rows as generated, or as read from the user's database."""

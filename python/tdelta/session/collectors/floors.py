@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from tdelta.driver import Twins
+from tdelta.driver.protocol import FloorMeasured
 from tdelta.engines.capabilities import Paged
 from tdelta.errors import EnvironmentFault
 from tdelta.inference.pages import PageFloor
@@ -24,7 +25,7 @@ def measure_floors(plan: Plan, twins: Twins[Any]) -> Floors:
     One short measurement for each page size, each level of the AES instructions in a process of its own.
     """
     floors: dict[str, PageFloor] = {}
-    if not isinstance(plan.engine, Paged):
+    if not isinstance(plan.engine, Paged) or not isinstance(twins, FloorMeasured):
         return Floors()
     try:
         for page_size, conditions in _by_page_size(plan, plan.engine).items():
@@ -45,7 +46,7 @@ def _by_page_size(plan: Plan, engine: Paged) -> dict[int, list[Condition]]:
 
 
 def _of_page_size(
-    plan: Plan, engine: Paged, twins: Twins[Any], page_size: int, conditions: Iterable[Condition]
+    plan: Plan, engine: Paged, twins: FloorMeasured, page_size: int, conditions: Iterable[Condition]
 ) -> Iterator[tuple[str, PageFloor]]:
     asked = {
         c: (engine.floor_cipher(str(c.level("cipher"))), plan.twin_settings(c, 0).aes_instructions) for c in conditions

@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 
 from tdelta.driver import TrialJob
+from tdelta.driver.protocol import Searchable
 from tdelta.engines.capabilities import Scoped
 from tdelta.evidence import FileClass, Searched, validity, weigh
 from tdelta.records import Condition, FileEvidence, Phase, Validity
@@ -48,6 +49,7 @@ class FileSearch:
                 break
             context.observe(Phase("evidence", "files are searched for planted markers", done, len(instances)))
             twin = of.twins[condition][1]
+            assert isinstance(twin, Searchable)  # noqa: S101 - as its engine says
             with context.interruption.watching(twin):
                 job = self._short(of.jobs.next(condition, SEARCHES + of.number))
                 context.state.evidence[condition.key] = twin.evidence(job, needles)

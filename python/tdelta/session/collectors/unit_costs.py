@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tdelta.driver import Twin
+from tdelta.driver.protocol import Priced
 from tdelta.engines.capabilities import Paged
 from tdelta.errors import ServerFault, ServerLost, StorageFault, TdeltaError
 from tdelta.records import Condition
@@ -73,6 +74,8 @@ class UnitCosts:
         return self._shared[alike]
 
     def _asked(self, condition: Condition, twin: Twin) -> dict[str, object] | None:
+        if not isinstance(twin, Priced):
+            return None
         try:
             return twin.prices((self._state.ciphers or {}).get(str(condition.level("cipher")), ""))
         except (StorageFault, ServerFault, ServerLost):
