@@ -1,0 +1,8 @@
+"""The toy, as far as it is data."""
+
+from __future__ import annotations
+
+from tdelta.engines.profile import Profile
+from tdelta.workloads.dialect import Dialect
+
+PROFILE = Profile("toy", "Toy", Dialect("toy", "sqlite", has_types=False), shown="planted rows in its file")
