@@ -16,14 +16,10 @@ def engines(as_json: bool) -> None:
 
     Example: tdelta engines
     """
-    from tdelta.driver.servers.adapters import found_engines
-    from tdelta.driver.servers.binaries import KINDS
     from tdelta.engines.catalogue import catalogue
-    from tdelta.engines.sqlite.finding import describe_library
     from tdelta.session.instructions import cannot_switch_off
 
-    remedies = {name: kind.remedy for name, kind in KINDS.items()}
-    found = catalogue(describe_library, found_engines(), remedies)
+    found = catalogue()
     reasons = {
         engine.crypto: cannot_switch_off(engine.crypto) for engine in found if engine.available and engine.crypto
     }

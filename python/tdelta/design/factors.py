@@ -15,6 +15,7 @@ from types import MappingProxyType
 from tdelta.errors import UnknownName, UsageError
 from tdelta.records import Level
 
+DEFAULT_PAGE_SIZE = 4096
 PAGE_SIZES = tuple(2**power for power in range(9, 17))
 """The page sizes SQLite has, bytes (https://sqlite.org/pragma.html#pragma_page_size)."""
 

@@ -38,6 +38,7 @@ class Profile:
         connects: whether a workload may open connections.
         most_cold: how many connections can be cold at once; None where it does not matter.
         functions: what its own functions and files are called.
+        cache_setting: which of its settings is the size of its cache, as it is read back.
         protocol: what clients of other programs speak to its twins, ``mysql`` or ``postgres``; empty where none can.
     """
 
@@ -57,3 +58,23 @@ class Profile:
     most_cold: int | None = None
     functions: Names = field(default_factory=Names)
     protocol: str = ""
+    cache_setting: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class EngineInfo:
+    """One engine as ``tdelta engines`` lists it, or one library of it.
+
+    ``install`` is the remedy where it is not ``available``. ``option`` is what ``--library`` takes to test it, empty
+    where there is no choice; ``crypto`` says whose code encrypts, empty where that is not known.
+    """
+
+    name: str
+    available: bool
+    version: str | None
+    ciphers: tuple[str, ...]
+    library: str
+    install: str
+    notes: str = ""
+    option: str = ""
+    crypto: str = ""

@@ -47,6 +47,14 @@ class ServerBinary:
 
 
 @dataclass(frozen=True, slots=True)
+class Unusable:
+    """A server that was found and cannot be tested as it is; ``why`` has the remedy."""
+
+    binary: ServerBinary
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
 class ServerSettings:
     """What decides a twin's server and the connections to it.
 

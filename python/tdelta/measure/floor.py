@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeAlias
 
 from tdelta.errors import EngineUnavailable, EnvironmentFault, TdeltaError
 from tdelta.measure.children import Refusal
@@ -39,14 +40,8 @@ _LEAST_SLOWDOWN = 1.5
 # size does not survive a median.
 _BUSY_SHARE = 0.1
 
-_PARTS: Mapping[str, tuple[tuple[str, str | None], ...]] = {
-    "aes-128": (("aes-128", "cbc"),),
-    "aes-256": (("aes-256", "cbc"),),
-    "aes-256-no-hmac": (("aes-256", "cbc"),),
-    "aes-256-hmac-sha1": (("aes-256", "cbc"), ("hmac-sha1", None)),
-    "sqlcipher": (("aes-256", "cbc"), ("hmac-sha512", None)),
-}
-"""What each cipher of the SQLite family does to a page, as algorithms and modes. The others are not OpenSSL's."""
+Parts: TypeAlias = tuple[tuple[str, str | None], ...]
+"""What a cipher does to a page, as algorithms and modes of OpenSSL's; nothing where it is not OpenSSL's."""
 
 _MACHINE_FACTS = (
     *("cpu_model", "cpu_architecture", "cpu_flags", "cores", "logical_cpus", "usable_cpus"),
@@ -153,11 +148,11 @@ def measure_floor(
 
 
 def page_floor(
-    page_bytes: int, ciphers: Iterable[str], levels: Iterable[str] = LEVELS, seconds: float = _QUICK_SECONDS
+    page_bytes: int, ciphers: Iterable[Parts], levels: Iterable[str] = LEVELS, seconds: float = _QUICK_SECONDS
 ) -> Floor:
-    """The cells that `floor_us_per_page` needs for these ciphers of the SQLite family, in under about a second.
+    """The cells that `floor_us_per_page` needs for these ciphers, in under about a second.
 
-    Ciphers it knows no cells for are passed over; if none is left, nothing is started and the floor is empty.
+    Ciphers without parts are passed over; if none is left, nothing is started and the floor is empty.
 
     Raises:
         TdeltaError: as `measure_floor`.
@@ -174,13 +169,13 @@ def page_floor(
 
 
 def floor_us_per_page(
-    floor: Floor, cipher: str, page_bytes: int, direction: str, level: str
+    floor: Floor, cipher: Parts, page_bytes: int, direction: str, level: str
 ) -> tuple[float, str] | None:
-    """What a cipher of the SQLite family takes for a page, at the least: the medians of its parts, added.
+    """What a cipher takes for a page, at the least: the medians of its parts, added.
 
     Args:
         floor: what was measured.
-        cipher: a level of the factor ``cipher``.
+        cipher: its parts.
         page_bytes: the page's size.
         direction: ``decrypt`` (a page read) or ``encrypt`` (a page written).
         level: of the CPU's AES instructions, ``on`` or ``off``.
@@ -203,10 +198,9 @@ def _settings(library: str | None, ring_bytes: int, seed: int | None) -> FloorSe
     return FloorSettings(library, ring_bytes, random.SystemRandom().getrandbits(63) if seed is None else seed)
 
 
-def _tasks_of(cipher: str, page_bytes: int, direction: str) -> tuple[PageTask, ...]:
+def _tasks_of(cipher: Parts, page_bytes: int, direction: str) -> tuple[PageTask, ...]:
     return tuple(
-        PageTask(algorithm, mode, page_bytes, direction if mode else "authenticate")
-        for algorithm, mode in _PARTS.get(cipher, ())
+        PageTask(algorithm, mode, page_bytes, direction if mode else "authenticate") for algorithm, mode in cipher
     )
 
 

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from rich.table import Table
 from rich.text import Text
 
-from tdelta.engines.catalogue import EngineInfo
+from tdelta.engines.profile import EngineInfo
 from tdelta.report.drawing import draw, paragraph, plain_table
 from tdelta.report.labels import database_text
 from tdelta.report.quantities import amounts, counted, duration, printable

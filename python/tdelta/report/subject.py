@@ -5,15 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
+from tdelta.engines.registry import profile
 from tdelta.records import RunResult, RunSettings, SettingsCompared
 from tdelta.report.labels import is_served, varies
 from tdelta.report.quantities import amounts, counted, share
 
-_NAMES = {"sqlite": "SQLite", "duckdb": "DuckDB", "mariadb": "MariaDB", "mysql": "MySQL", "postgres": "PostgreSQL"}
 _LIBRARY = "library under test"
-_CACHES = ("innodb_buffer_pool_size", "shared_buffers")
-"""Settings that hold the size of a server's cache."""
-
 _AS_ASKED = 0.1
 """A cache in force that is farther off the one asked for than this is named by its size."""
 
@@ -45,13 +42,14 @@ def _product(result: RunResult) -> str:
     if (own := settings.own_servers) is not None:
         names = dict.fromkeys(f"{one.product} {one.version}" for one in (own.baseline, own.encrypted))
         return f"your servers ({' and '.join(names)})"
-    library = str(result.versions.get(_LIBRARY, "")) or _NAMES.get(settings.engine, settings.engine)
-    name, _, below = library.partition(", SQLite ")
+    product = profile(settings.engine).product.partition(",")[0]
+    library = str(result.versions.get(_LIBRARY, "")) or product
+    if is_served(settings):
+        return f"a private {library} server"
+    name, _, below = library.partition(f", {product} ")
     if below:
-        return f"SQLite {below} ({name})"
-    if settings.engine == "sqlite" and _LIBRARY in result.versions:
-        return f"SQLite ({name})"
-    return f"a private {library} server" if is_served(settings) else library
+        return f"{product} {below} ({name})"
+    return library if re.search(rf"\b{product}\b", name) else f"{product} ({name})"
 
 
 def _work(settings: RunSettings) -> str:
@@ -77,17 +75,16 @@ def _data(result: RunResult) -> Iterator[str]:
         yield f"{data}{cold}"
         return
     compared = result.one(SettingsCompared)
-    in_force = None if compared is None else _cache_bytes(compared.shared)
+    in_force = None if compared is None else _cache_bytes(compared.shared, profile(settings.engine).cache_setting)
     if in_force is not None and abs(in_force / max(1.0, cache * size) - 1.0) > _AS_ASKED:
         yield f"{data} with a cache of {_megabytes(in_force)} (asked for {share(cache)}){cold}"
     else:
         yield f"{data} with a {share(cache)} cache{cold}"
 
 
-def _cache_bytes(shared: Mapping[str, str]) -> int | None:
+def _cache_bytes(shared: Mapping[str, str], setting: str) -> int | None:
     """The size of the cache as it was read back from the twins; None where that is not among their settings."""
-    found = next((shared[name] for name in _CACHES if name in shared), None)
-    match = re.fullmatch(r"(\d+) ?(B|kB|MB|GB|8kB)?", found or "")
+    match = re.fullmatch(r"(\d+) ?(B|kB|MB|GB|8kB)?", shared.get(setting, ""))
     if match is None:
         return None
     units = {"kB": 1 << 10, "8kB": 8 << 10, "MB": 1 << 20, "GB": 1 << 30}

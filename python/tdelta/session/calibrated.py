@@ -14,7 +14,7 @@ import time
 from collections.abc import Mapping
 
 from tdelta import __version__
-from tdelta.engines.sqlite.engine import DEFAULT_PAGE_SIZE
+from tdelta.design.factors import DEFAULT_PAGE_SIZE
 from tdelta.records import CalibrationKey, Role
 from tdelta.session.planning import Plan
 from tdelta.store import Store
@@ -109,7 +109,7 @@ def _options(plan: Plan) -> dict[str, object] | None:
 
 
 def _given(plan: Plan, name: str) -> object:
-    """An option as it was typed, or its default; the page size that SQLite gets where none was typed."""
+    """An option as it was typed, or its default; the page size that is usual where none was typed."""
     value: object = plan.request.values[name]
     return DEFAULT_PAGE_SIZE if name == "page_size" and value is None and plan.source is None else value
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from tdelta.driver.answers import as_checksums, checksums, of_embedded
 from tdelta.driver.servers.whole import WholeTrials, work_of
 from tdelta.engines.capabilities import Template
 from tdelta.engines.layout import ResourceEstimate, RunLayout
+from tdelta.engines.profile import EngineInfo
 from tdelta.engines.shared.estimates import of_files
 from tdelta.evidence import FileClass, Found, TwinFile, search
 from tdelta.records import Condition, Measurement
@@ -74,6 +75,10 @@ class ToyDriver:
 
 def driver(_options: Mapping[str, Any]) -> ToyDriver:
     return ToyDriver()
+
+
+def listed() -> Iterator[EngineInfo]:
+    yield EngineInfo(PROFILE.name, True, "1", ToyDriver.ciphers, PROFILE.product, "")
 
 
 class ToyTwin:

@@ -4,12 +4,27 @@ from pathlib import Path
 
 import pytest
 
-from tdelta.engines.catalogue import Unusable, catalogue
+from tdelta.engines.catalogue import catalogue
 from tdelta.engines.mysql.private import MysqlEngine
 from tdelta.engines.registry import driver
-from tdelta.engines.servers import ServerBinary
+from tdelta.engines.servers import ServerBinary, ServerEngine, Unusable
 from tdelta.engines.sqlite.libraries import SQLCIPHER, SQLITE3MC, Library
 from tdelta.errors import EngineUnavailable, UnknownName, UsageError
+
+
+def found(monkeypatch: pytest.MonkeyPatch, *servers: ServerEngine | Unusable) -> None:
+    """These servers are here, and no others."""
+    monkeypatch.setattr(
+        "tdelta.engines.shared.private_driver.found_engines",
+        lambda name: [one for one in servers if one.binary.kind == name],
+    )
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No server is here, and libraries are called by their products' names."""
+    found(monkeypatch)
+    monkeypatch.setattr("tdelta.engines.sqlite.driver.describe_library", lambda library: library.product)
 
 
 def test_every_engine_of_the_design_is_listed_the_libraries_of_the_one_that_runs_first() -> None:
@@ -25,35 +40,40 @@ def test_a_library_is_listed_with_its_own_ciphers_and_whose_code_encrypts() -> N
     assert (sqlcipher.ciphers, sqlcipher.crypto) == (tuple(SQLCIPHER.ciphers), "openssl")
 
 
-def test_an_installed_library_says_itself_what_it_is() -> None:
-    listed = catalogue(lambda library: f"{library.product} 9.9")[0]
+def test_an_installed_library_says_itself_what_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tdelta.engines.sqlite.driver.describe_library", lambda library: f"{library.product} 9.9")
+    listed = catalogue()[0]
     assert listed.library == "SQLite3 Multiple Ciphers 9.9, in the wheel apsw-sqlite3mc"
 
 
-def test_a_library_that_is_installed_and_cannot_be_loaded_is_not_available_and_says_why() -> None:
+def test_a_library_that_is_installed_and_cannot_be_loaded_is_not_available_and_says_why(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     def refuse(_library: Library) -> str:
         raise EngineUnavailable("it could not load tdelta's client: no threads")
 
-    listed = catalogue(refuse)[0]
+    monkeypatch.setattr("tdelta.engines.sqlite.driver.describe_library", refuse)
+    listed = catalogue()[0]
     assert (listed.available, listed.notes) == (False, "it could not load tdelta's client: no threads")
 
 
 def test_an_engine_that_is_not_available_says_what_to_install_or_that_it_is_planned() -> None:
-    remedies = dict.fromkeys(("mariadb", "mysql", "postgres"), "apt-get install it")
-    assert all(info.available or info.install or "planned" in info.notes for info in catalogue(remedies=remedies))
+    assert all(info.available or info.install or "planned" in info.notes for info in catalogue())
 
 
-def test_a_server_that_was_found_is_listed_with_its_ciphers_and_scopes() -> None:
+def test_a_server_that_was_found_is_listed_with_its_ciphers_and_scopes(monkeypatch: pytest.MonkeyPatch) -> None:
     mysql = MysqlEngine(ServerBinary("mysql", "MySQL", Path("/opt/mysqld"), "9.7.4", "mysqld Ver 9.7.4"))
-    (listed,) = (info for info in catalogue(servers=[mysql]) if info.name == "mysql")
+    found(monkeypatch, mysql)
+    (listed,) = (info for info in catalogue() if info.name == "mysql")
     assert (listed.available, listed.version, listed.ciphers) == (True, "9.7.4", ("none", "aes-256"))
     assert "scopes: data, +log, +binlog, all" in listed.notes
 
 
-def test_a_server_that_cannot_be_tested_as_it_is_says_why() -> None:
+def test_a_server_that_cannot_be_tested_as_it_is_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
     binary = ServerBinary("postgres", "PostgreSQL", Path("/opt/postgres"), "15.1", "postgres 15.1")
-    found = [info for info in catalogue(servers=[Unusable(binary, "gocryptfs is missing")]) if info.name == "postgres"]
-    assert [(info.available, info.install) for info in found] == [(False, "gocryptfs is missing")]
+    found(monkeypatch, Unusable(binary, "gocryptfs is missing"))
+    listed = [info for info in catalogue() if info.name == "postgres"]
+    assert [(info.available, info.install) for info in listed] == [(False, "gocryptfs is missing")]
 
 
 def test_an_unknown_engine_is_refused_with_the_nearest_one() -> None:

@@ -25,15 +25,11 @@ EXCUSED = {
     "session/published.py": "as above",
     "driver/load_command": "what the commands of other tools take: their protocols, options and variables",
     "evidence/headers.py": "what the first bytes of files say, those of no engine among them, without a run",
-    "report/subject.py": "how a reader calls an engine",
 }
 """Where the names of engines may stand, and why."""
 
 NOT_YET = {
-    "cli/engines.py": "the listing asks libraries",
     "driver/servers": "the supervision of servers, and what is found of them",
-    "measure/floor.py": "what a cipher does to a page",
-    "session/calibrated.py": "the page size where none was typed",
     "session/database.py": "a user's file is staged by SQLite's examiner",
     "session/source.py": "as above",
 }

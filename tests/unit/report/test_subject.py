@@ -43,11 +43,17 @@ def test_a_factor_that_varies_is_left_out_for_each_condition_names_its_level() -
 
 
 @pytest.mark.parametrize(
-    "shared",
-    [{"innodb_buffer_pool_size": "10485760"}, {"shared_buffers": "10MB"}, {"shared_buffers": "10240kB"}],
+    ("engine", "shared"),
+    [
+        ("mariadb", {"innodb_buffer_pool_size": "10485760"}),
+        ("postgres", {"shared_buffers": "10MB"}),
+        ("postgres", {"shared_buffers": "10240kB"}),
+    ],
 )
-def test_a_cache_that_is_not_as_small_as_was_asked_for_is_named_by_its_size(shared: dict[str, str]) -> None:
-    assert "50 MB with a cache of 10 MiB (asked for 10 %)" in subject(run(engine="mariadb", shared=shared))
+def test_a_cache_that_is_not_as_small_as_was_asked_for_is_named_by_its_size(
+    engine: str, shared: dict[str, str]
+) -> None:
+    assert "50 MB with a cache of 10 MiB (asked for 10 %)" in subject(run(engine=engine, shared=shared))
 
 
 def test_a_cache_in_force_that_is_the_one_asked_for_is_named_as_asked() -> None:

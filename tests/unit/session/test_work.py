@@ -117,7 +117,6 @@ def test_a_trace_follows_each_block_with_other_operations_the_same_for_all(tmp_p
         ({"rate": 100.0}, "--rate"),
         ({"slice_seconds": 0.01}, "--slice"),
         ({"vary": {"work": ("warm", "load")}, "workload": "warehouse"}, "work=load"),
-        ({"engine": "duckdb", "workload": "warehouse"}, "--trace"),
     ],
 )
 def test_what_cannot_be_traced_is_refused(asked: dict[str, Any], told: str) -> None:

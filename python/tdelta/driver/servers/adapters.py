@@ -7,11 +7,10 @@ from pathlib import Path
 
 from tdelta.driver.servers.binaries import find_servers
 from tdelta.driver.servers.protections import protection_for
-from tdelta.engines.catalogue import Unusable
 from tdelta.engines.mariadb.private import MariadbEngine
 from tdelta.engines.mysql.private import MysqlEngine
 from tdelta.engines.postgres.private import PostgresEngine
-from tdelta.engines.servers import ServerBinary, ServerEngine
+from tdelta.engines.servers import ServerBinary, ServerEngine, Unusable
 from tdelta.errors import TdeltaError
 
 
@@ -31,9 +30,9 @@ def server_engine(name: str, program: Path | None = None, encrypted_folder: Path
     return _adapter(find_servers(name, program)[0], encrypted_folder)
 
 
-def found_engines() -> Iterator[ServerEngine | Unusable]:
-    """What drives each server that is here, or why nothing can."""
-    for binary in find_servers():
+def found_engines(name: str) -> Iterator[ServerEngine | Unusable]:
+    """What drives each server of that name that is here, or why nothing can."""
+    for binary in (one for one in find_servers() if one.kind == name):
         try:
             yield _adapter(binary)
         except TdeltaError as fault:

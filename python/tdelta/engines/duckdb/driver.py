@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tdelta.driver import AnyJob, Mix, TwinFolder
@@ -12,7 +12,9 @@ from tdelta.engines.duckdb.engine import DuckdbEngine, DuckdbSettings
 from tdelta.engines.duckdb.profile import PROFILE
 from tdelta.engines.duckdb.twins import DuckdbTwins
 from tdelta.engines.layout import ResourceEstimate, RunLayout
+from tdelta.engines.profile import EngineInfo
 from tdelta.engines.shared.estimates import of_analytic_files
+from tdelta.errors import EngineUnavailable
 from tdelta.records import Condition
 
 
@@ -111,3 +113,23 @@ class DuckdbDriver:
     def make_twins(self, folder: TwinFolder, job: AnyJob, mix: Mix) -> DuckdbTwins:
         """Files and workers."""
         return DuckdbTwins(self.engine, folder, job, mix)
+
+
+def listed() -> Iterator[EngineInfo]:
+    """It, with the module that it cannot encrypt without."""
+    engine, available = DuckdbEngine(), True
+    notes = "embedded: needs no server; OpenSSL encrypts, out of the module httpfs, or mbedtls"
+    try:
+        engine.require()
+    except EngineUnavailable as fault:
+        available, notes = False, str(fault)
+    yield EngineInfo(
+        name=engine.name,
+        available=available,
+        version=engine.version(),
+        ciphers=tuple(engine.ciphers) if available else (),
+        library=", ".join((engine.product, *(f"{name} {found}" for name, found in engine.versions().items()))),
+        install=engine.install,
+        notes=notes,
+        crypto=engine.crypto if available else "",
+    )

@@ -15,6 +15,7 @@ PROFILE = Profile(
     is_server=True,
     client_factors=CLIENT_FACTORS,
     warms_until_settled=True,
+    cache_setting="innodb_buffer_pool_size",
     unsearched="the kernel shows their files as it decrypts them",
     headings=NEAREST,
     functions=FUNCTIONS,

@@ -27,6 +27,7 @@ PROFILE = Profile(
     is_server=True,
     client_factors=CLIENT_FACTORS,
     warms_until_settled=True,
+    cache_setting="shared_buffers",
     unsearched="the kernel shows their files as it decrypts them",
     functions=Names(
         {

@@ -7,12 +7,13 @@ from functools import partial
 from typing import Any
 
 from tdelta.driver import AnyJob, Mix, TwinFolder
-from tdelta.driver.servers.adapters import server_engine
+from tdelta.driver.servers.adapters import found_engines, server_engine
+from tdelta.driver.servers.binaries import KINDS
 from tdelta.driver.servers.twins import ServerTwins
 from tdelta.engines.capabilities import Template
 from tdelta.engines.layout import ResourceEstimate, RunLayout, instance_key
-from tdelta.engines.profile import Profile
-from tdelta.engines.servers import PLAIN_SCOPE, ServerEngine, ServerSettings
+from tdelta.engines.profile import EngineInfo, Profile
+from tdelta.engines.servers import PLAIN_SCOPE, ServerEngine, ServerSettings, Unusable
 from tdelta.engines.shared.estimates import of_servers
 from tdelta.engines.shared.promises import covered
 from tdelta.errors import UsageError
@@ -141,3 +142,32 @@ class PrivateDriver:
     def _check_scope(self, scope: str) -> None:
         if scope not in self.engine.scopes:
             raise UsageError(f"scope {scope}: {self.product} has {', '.join(self.engine.scopes)}")
+
+
+def listed(profile: Profile) -> Iterator[EngineInfo]:
+    """Every server of an engine that was found, or how to come by one."""
+    remedy, found = KINDS[profile.name].remedy, list(found_engines(profile.name))
+    yield from (_unusable(e, profile) if isinstance(e, Unusable) else _listed(e, remedy) for e in found)
+    if not found:
+        yield EngineInfo(profile.name, False, None, (), profile.product, remedy)
+
+
+def _unusable(found: Unusable, profile: Profile) -> EngineInfo:
+    return EngineInfo(
+        found.binary.kind, False, found.binary.version, (), f"{profile.product}, {found.binary.path}", found.why
+    )
+
+
+def _listed(engine: ServerEngine, remedy: str) -> EngineInfo:
+    binary = engine.binary
+    scopes = ", ".join(scope for scope in engine.scopes if scope != "none")
+    return EngineInfo(
+        name=engine.name,
+        available=True,
+        version=binary.version,
+        ciphers=tuple(engine.ciphers),
+        library=f"{binary.product}, {binary.path}",
+        install=remedy,
+        notes=f"server: started privately for each twin; scopes: {scopes}",
+        crypto=engine.crypto,
+    )

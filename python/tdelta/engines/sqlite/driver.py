@@ -6,13 +6,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from tdelta.design.factors import DEFAULT_PAGE_SIZE
 from tdelta.driver import AnyJob, Mix, TwinFolder
 from tdelta.engines.capabilities import Template
 from tdelta.engines.layout import ResourceEstimate, RunLayout
+from tdelta.engines.profile import EngineInfo
 from tdelta.engines.shared.estimates import of_files
 from tdelta.engines.sqlite.conversion import Layout
-from tdelta.engines.sqlite.engine import DEFAULT_PAGE_SIZE, SqliteEngine, TwinSettings
-from tdelta.engines.sqlite.finding import find_library
+from tdelta.engines.sqlite.engine import SqliteEngine, TwinSettings
+from tdelta.engines.sqlite.finding import describe_library, find_library
+from tdelta.engines.sqlite.libraries import WHEELS, Library
 from tdelta.engines.sqlite.profile import PROFILE
 from tdelta.engines.sqlite.twins import SqliteTwins
 from tdelta.errors import EngineUnavailable, UsageError
@@ -180,3 +183,35 @@ def _own(source: Any) -> Layout:
     """How a user's file is laid out."""
     layout: Layout = source.layout
     return layout
+
+
+_NOTES = {
+    "sqlite3mc": "embedded: needs no server; its own code encrypts, and asks the CPU for AES instructions",
+    "sqlcipher": "embedded: needs no server; OpenSSL encrypts",
+}
+
+
+def listed() -> Iterator[EngineInfo]:
+    """Every library that comes in a wheel."""
+    return map(_listed, WHEELS.values())
+
+
+def _listed(library: Library) -> EngineInfo:
+    version = library.installed_version()
+    available, name, notes = version is not None, library.product, _NOTES[library.name]
+    if available:
+        try:
+            name = describe_library(library)
+        except EngineUnavailable as fault:
+            available, notes = False, str(fault)
+    return EngineInfo(
+        name=PROFILE.name,
+        available=available,
+        version=version,
+        ciphers=tuple(library.ciphers),
+        library=f"{name}, in the wheel {library.distribution}",
+        install=library.install,
+        notes=notes,
+        option=library.name,
+        crypto=library.crypto,
+    )

@@ -20,7 +20,6 @@ _SECURE_DELETE = "PRAGMA secure_delete=ON"
 WORKER = "tdelta.engines.sqlite.worker"
 """What its workers run."""
 
-DEFAULT_PAGE_SIZE = 4096
 _SMALLEST_PAGE = 512
 _MOST_RESERVED_THERE = 32
 """SQLite needs 480 bytes of a page for itself (https://sqlite.org/fileformat.html, "reserved bytes per page")."""

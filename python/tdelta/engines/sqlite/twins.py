@@ -21,6 +21,7 @@ from tdelta.driver.workers import Worker
 from tdelta.engines.sqlite.convert import convert
 from tdelta.engines.sqlite.engine import WORKER, SqliteEngine, TwinSettings
 from tdelta.engines.sqlite.exposure import Exposure
+from tdelta.engines.sqlite.libraries import PAGE_PARTS
 from tdelta.engines.sqlite.pricing import ask_prices
 from tdelta.engines.sqlite.proof import ask_proof
 from tdelta.errors import TdeltaError
@@ -298,8 +299,9 @@ class SqliteTwins:
 
     def page_floor(self, page_bytes: int, ciphers: Sequence[str], levels: Sequence[str]) -> PagePrice:
         """Time the machine's own OpenSSL, in processes that end with this; see `tdelta.measure.page_floor`."""
-        floor = page_floor(page_bytes, ciphers, levels)
-        return lambda cipher, direction, level: floor_us_per_page(floor, cipher, page_bytes, direction, level)
+        parts = {cipher: PAGE_PARTS.get(cipher, ()) for cipher in ciphers}
+        floor = page_floor(page_bytes, parts.values(), levels)
+        return lambda cipher, direction, level: floor_us_per_page(floor, parts[cipher], page_bytes, direction, level)
 
     def loop_cost(self, job: TrialJob) -> LoopCost:
         """Run the transactions on a client that does nothing, in a worker like any other."""
