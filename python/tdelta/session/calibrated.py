@@ -17,6 +17,7 @@ from tdelta import __version__
 from tdelta.design.factors import DEFAULT_PAGE_SIZE
 from tdelta.records import CalibrationKey, Role
 from tdelta.session.planning import Plan
+from tdelta.session.request import OPTIONS
 from tdelta.store import Store
 from tdelta.store.calibrations import newest_calibration
 
@@ -32,20 +33,6 @@ _MACHINE = (
     "cpu_governor",
     "virtualized",
     "file_system",
-)
-_OPTIONS = (
-    "threads",
-    "cache",
-    "page_size",
-    "journal_mode",
-    "synchronous",
-    "temp_store",
-    "rate",
-    "at",
-    "trial_seconds",
-    "slice_seconds",
-    "discard_seconds",
-    "cold",
 )
 
 
@@ -97,7 +84,7 @@ def _options(plan: Plan) -> dict[str, object] | None:
         return None
     found: dict[str, object] = {}
     baselines = [dict(c.levels) for c in plan.conditions if c.role is Role.BASELINE]
-    for name in _OPTIONS:
+    for name in (option.name for option in OPTIONS.values() if option.decides_trial):
         values = {levels.get(name, _given(plan, name)) for levels in baselines}
         if name == "cold":
             values = {plan.is_cold(c) for c in plan.conditions if c.role is Role.BASELINE}

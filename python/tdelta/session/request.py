@@ -154,6 +154,7 @@ class Tested:
             "--restore",
             Value("CMD"),
             "Command that loads a dump of your own into each kind of private server: 'psql -1 -f app.sql'.",
+            shown="generated rows",
             takes=Takes.SERVER,
         ),
     ]
@@ -516,7 +517,8 @@ class Design:
         Option(
             "--seed",
             Whole(least=0, most=2**63 - 1),
-            "Draws everything; recorded, drawn if not given.",
+            "Draws everything; recorded either way.",
+            shown="drawn",
             calibrates=True,
             of_study=False,
         ),
@@ -605,12 +607,24 @@ class Where:
 
     directory: Annotated[
         Path | None,
-        Option("--dir", Place("DIR"), "Where the twins' files go.", calibrates=True, of_study=False),
+        Option(
+            "--dir",
+            Place("DIR"),
+            "Where the twins' files go.",
+            shown="~/.cache/tdelta",
+            calibrates=True,
+            of_study=False,
+        ),
     ]
     store: Annotated[
         Path | None,
         Option(
-            "--store", Place("FILE", is_folder=False), "File that keeps the results.", calibrates=True, of_study=False
+            "--store",
+            Place("FILE", is_folder=False),
+            "File that keeps the results.",
+            shown="TDELTA_STORE, else the user's data folder",
+            calibrates=True,
+            of_study=False,
         ),
     ]
 

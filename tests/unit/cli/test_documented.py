@@ -7,6 +7,8 @@ import click
 import pytest
 
 from tdelta.cli.main import cli
+from tdelta.session.options import Option
+from tdelta.session.request import OPTIONS
 
 DOCS = Path(__file__).parents[3] / "docs" / "commands.md"
 
@@ -37,3 +39,18 @@ def test_the_arguments_of_a_command_are_documented(name: str) -> None:
 def test_every_example_parses(line: str) -> None:
     name, *words = line.split()
     cli.commands[name].make_context(name, words)
+
+
+def documented_options() -> dict[str, tuple[str, str]]:
+    """What the table of `run` says is typed, and its default, by the flag."""
+    rows = [re.split(r"(?<!\\)\|", line) for line in sections()["run"].splitlines() if line.startswith("| `--")]
+    cells = [
+        (typed.replace("\\|", "|").strip(" `"), default.replace("`", "").strip()) for _, typed, default, *_ in rows
+    ]
+    return {typed.partition(" ")[0]: (typed, default) for typed, default in cells}
+
+
+@pytest.mark.parametrize("option", [option for option in OPTIONS.values() if option.flag.startswith("--")])
+def test_an_option_is_documented_as_it_is_declared(option: Option) -> None:
+    value = option.value.metavar or "|".join(getattr(option.value, "names", ()))
+    assert documented_options()[option.flag] == (f"{option.flag} {value}".strip(), option.default_words)
