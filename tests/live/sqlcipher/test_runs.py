@@ -54,8 +54,8 @@ def test_an_interrupted_run_is_resumed_with_its_library(place: Place) -> None:
     ran = place.tdelta("run", "--resume", "last", "--json")
     assert ran.code in (0, 3), ran.err
     assert ran.document["settings"]["options"]["library"] == "sqlcipher"
-    (identity,) = place.query("SELECT value FROM run_facts WHERE key = 'library'")[0]
-    assert json.loads(identity) == SQLCIPHER.identity()
+    (state,) = place.query("SELECT value FROM run_facts WHERE key = 'state'")[0]
+    assert json.loads(state)["library"] == SQLCIPHER.identity()
 
 
 def test_the_command_that_repeats_a_run_draws_the_same_run(place: Place) -> None:

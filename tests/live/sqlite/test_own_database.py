@@ -137,8 +137,8 @@ def test_every_kind_of_transaction_is_proposed_and_run(measured: Measured) -> No
     ]
     assert len(dropped) == 1
     assert "too loud" in dropped[0]
-    fact = json.loads(measured.place.query("SELECT value FROM run_facts WHERE key = 'database'")[0][0])
-    assert ran - {"all"} == set(fact["workload"])
+    state = json.loads(measured.place.query("SELECT value FROM run_facts WHERE key = 'state'")[0][0])
+    assert ran - {"all"} == set(state["database"]["workload"])
 
 
 LOOK = """\
