@@ -31,7 +31,9 @@ from tdelta.inference.observed import ComparisonPicture
 from tdelta.records import AnalysisResult, Comparison, Decision, Event, RunResult, Verdict
 from tdelta.report.analysis import analysis_document, analysis_text, compose_analysis
 from tdelta.report.document import document
-from tdelta.report.page import compose, gather, render
+from tdelta.report.page.compose import compose
+from tdelta.report.page.gather import gather
+from tdelta.report.page.render import render
 from tdelta.report.sentence import answer
 from tdelta.report.terminal import render as render_text
 from tdelta.session import RunRequest, conduct

@@ -14,7 +14,7 @@ from tdelta_reading import outline
 
 from tdelta import __version__
 from tdelta.report.analysis import analysis_text, compose_analysis
-from tdelta.report.page import render
+from tdelta.report.page.render import render
 
 FILES = Path(__file__).parent / "analysis"
 COMMAND = "tdelta analyze plain.csv tde.csv"

@@ -14,8 +14,11 @@ import tdelta_stored as t
 from tdelta_reading import outline
 
 from tdelta import __version__
-from tdelta.report.page import RunData, compare, compose, gather, render
 from tdelta.report.page.blocks import Page
+from tdelta.report.page.compare import compare
+from tdelta.report.page.compose import compose
+from tdelta.report.page.gather import RunData, gather
+from tdelta.report.page.render import render
 from tdelta.store import Store
 
 FILES = Path(__file__).parent / "page"

@@ -82,7 +82,8 @@ def analyze(files: tuple[str, ...], output: Path | None, force: bool, as_json: b
         found = analyze_files(AnalysisRequest(files, **asked), observer)  # type: ignore[arg-type]
     code = analysis_exit_code(found.result)
     if output is not None:
-        from tdelta.report.page import render, write_page
+        from tdelta.report.page.render import render
+        from tdelta.report.page.writing import write_page
 
         write_page(render(compose_analysis(found.result, found.pictures, _command(files, asked))), output, force=force)
     if as_json:

@@ -36,7 +36,7 @@ def report(
     _check(runs, is_comparison=is_comparison)
     page, name = _page(runs or ("last",), store, is_comparison=is_comparison)
     path = Path(f"tdelta-{name}.html") if output is None else output
-    from tdelta.report.page import write_page
+    from tdelta.report.page.writing import write_page
 
     write_page(page, path, force=force)
     if output is None or output.is_file():
@@ -54,7 +54,10 @@ def _check(runs: tuple[str, ...], *, is_comparison: bool) -> None:
 
 def _page(runs: tuple[str, ...], store: Path | None, *, is_comparison: bool) -> tuple[str, str]:
     """The page's text, and what it is called."""
-    from tdelta.report.page import compare, compose, gather, render
+    from tdelta.report.page.compare import compare
+    from tdelta.report.page.compose import compose
+    from tdelta.report.page.gather import gather
+    from tdelta.report.page.render import render
     from tdelta.store import Store
 
     with (

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from tdelta.records import Estimate
 
@@ -201,3 +201,10 @@ def _figures(value: float, count: int) -> str:
         return "0"
     places = max(0, count - 1 - math.floor(math.log10(abs(value))))
     return f"{value:,.{places}f}"
+
+
+def ratio_cells(ratio: Estimate, bounds: Sequence[float]) -> tuple[str, str]:
+    """An overhead, with its quotient where per cent mislead, and its 95 % HDI."""
+    places = decimals((ratio.median, *ratio.hdi95), bounds)
+    times = multiple(ratio.median)
+    return percent(ratio.median, places) + (f" ({times})" if times else ""), interval(ratio.hdi95, places)

@@ -14,12 +14,9 @@ from rich.table import Table
 from rich.text import Text
 
 from tdelta.records import (
-    Contrast,
     Decision,
     Estimate,
-    FileEvidence,
     Metric,
-    PageCost,
     RunResult,
     RunSettings,
     StepMeasure,
@@ -30,11 +27,10 @@ from tdelta.report.checks import MARKS, STYLES, summed_up
 from tdelta.report.command import next_command, repeat_command
 from tdelta.report.drawing import draw, paragraph, plain_table
 from tdelta.report.estimand import TYPICAL, estimand, parting
-from tdelta.report.evidence import evidence_lines
+from tdelta.report.findings.registry import SHOWN
+from tdelta.report.findings.servers import differing_lines
 from tdelta.report.labels import (
     condition_label,
-    contrast_label,
-    contrast_title,
     database_text,
     decision_word,
     metric_label,
@@ -43,30 +39,19 @@ from tdelta.report.labels import (
     own_servers_text,
     transaction_name,
 )
-from tdelta.report.ledger import ledger_lines
-from tdelta.report.profiles import profile_lines
 from tdelta.report.quantities import (
     MISSING,
     amounts,
     counted,
-    decimals,
     duration,
     estimate_text,
-    interval,
-    microseconds,
-    multiple,
     percent,
+    ratio_cells,
     share,
     small_share,
 )
 from tdelta.report.sentence import answer, floor, limits
-from tdelta.report.serving import differing_lines, server_lines, sweep_lines
 from tdelta.report.simulated import held_text
-from tdelta.report.stalls import stall_lines
-from tdelta.report.steps import step_lines
-from tdelta.report.tails import tail_lines
-from tdelta.report.traces import trace_lines
-from tdelta.report.whatif import what_if_lines
 
 DEFAULT_WIDTH = 100
 NARROWEST = 80
@@ -108,18 +93,7 @@ def render(result: RunResult, width: int = DEFAULT_WIDTH, *, color: bool = False
         _headline(result, width),
         _table(result, width),
         _notes(result, width),
-        stall_lines(result, width),
-        sweep_lines(result, width),
-        tail_lines(result, width),
-        server_lines(result, width),
-        step_lines(result, width),
-        trace_lines(result, width),
-        profile_lines(result, width),
-        _contrasts(result, width),
-        _page_costs(result, width),
-        ledger_lines(result, width),
-        what_if_lines(result, width),
-        evidence_lines(result.of(FileEvidence), result.settings, width),
+        *(one.text(result, width) for one in SHOWN if one.text is not None),
         _checks(result, width),
         _cautions(result, width),
         _footer(result, width),
@@ -202,13 +176,20 @@ def _add_group(
         truth = (_truth(verdict),) if has_truth else ()
         table.add_row(label, *cells, *truth, _decision(verdict), style="bold" if verdict.primary else "")
         if verdict.primary and verdict.typical is not None and (is_single or parting(verdict, result)):
-            row = (_TYPICAL, "", "", *_ratio_cells(verdict.typical, result), *(("",) if has_truth else ()), "")
+            row = (
+                _TYPICAL,
+                "",
+                "",
+                *ratio_cells(verdict.typical, limits(result.settings)),
+                *(("",) if has_truth else ()),
+                "",
+            )
             table.add_row(*row)
 
 
 def _cells(verdict: Verdict, result: RunResult) -> tuple[str, ...]:
     baseline, twin = amounts((verdict.baseline_value, verdict.condition_value), verdict.unit)
-    return baseline, twin, *_ratio_cells(verdict.ratio, result)
+    return baseline, twin, *ratio_cells(verdict.ratio, limits(result.settings))
 
 
 def _truth(verdict: Verdict) -> str:
@@ -241,49 +222,6 @@ def prior_lines(result: RunResult) -> list[str]:
 
 def _shown(estimate: Estimate, bounds: tuple[float, ...]) -> str:
     return estimate_text(estimate, bounds)
-
-
-def _contrasts(result: RunResult, width: int) -> list[Text | Table]:
-    """One condition over another, factor by factor: shown, never decided on."""
-    if not result.of(Contrast):
-        return []
-    table = plain_table((("", False), ("ratio", True), ("95 % HDI", True)))
-    for factor in dict.fromkeys(contrast.factor for contrast in result.of(Contrast)):
-        table.add_row(Text(contrast_title(factor), style="bold"))
-        for contrast in (c for c in result.of(Contrast) if c.factor == factor):
-            name = f"  {contrast_label(contrast, result.settings)}, {metric_label(contrast.metric, result.settings)}"
-            table.add_row(name, *_ratio_cells(contrast.ratio, result))
-    note = "One condition over the other, in the same blocks; for orientation, nothing is decided on it."
-    return [table, Text(), *paragraph(note, width, "dim")]
-
-
-def _ratio_cells(ratio: Estimate, result: RunResult) -> tuple[str, str]:
-    places = decimals((ratio.median, *ratio.hdi95), limits(result.settings))
-    times = multiple(ratio.median)
-    return percent(ratio.median, places) + (f" ({times})" if times else ""), interval(ratio.hdi95, places)
-
-
-def _page_costs(result: RunResult, width: int) -> list[Text | Table]:
-    """The measured cost of a page beside what its cipher alone takes."""
-    if not result.of(PageCost):
-        return []
-    headings = (("cost of a page", False), ("pages per op", True), ("extra CPU", True), ("95 % HDI", True))
-    table = plain_table((*headings, ("cipher alone", True)))
-    for cost in result.of(PageCost):
-        table.add_row(condition_label(cost.condition, result.settings), *_page_cells(cost))
-    alone = dict.fromkeys(cost.floor_of for cost in result.of(PageCost) if cost.floor_us_per_page is not None)
-    note = "Extra CPU time for each page read or written, beyond the plain twins'."
-    note += f" The cipher alone, measured on this machine: {'; '.join(alone)}." if alone else ""
-    return [table, Text(), *paragraph(note, width, "dim")]
-
-
-def _page_cells(cost: PageCost) -> tuple[str, ...]:
-    pages = f"{cost.pages_per_operation:.3g}"
-    alone = MISSING if cost.floor_us_per_page is None else microseconds(cost.floor_us_per_page)
-    if cost.cpu_us_per_page is None or cost.hdi95 is None:
-        return pages, MISSING, MISSING, alone
-    low, high = (microseconds(end) for end in cost.hdi95)
-    return pages, microseconds(cost.cpu_us_per_page), f"{low.removesuffix(' µs')} … {high}", alone
 
 
 def _checks(result: RunResult, width: int) -> list[Text | Table]:

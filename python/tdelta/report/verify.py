@@ -17,7 +17,7 @@ from tdelta.evidence.reading import BlockKinds, FileReading, Marker, ReadState
 from tdelta.records import EvidenceState, FileEvidence, RunResult, Validity
 from tdelta.report.checks import MARKS, STYLES, listed
 from tdelta.report.drawing import draw, paragraph, plain_table
-from tdelta.report.evidence import evidence_lines
+from tdelta.report.findings.evidence import text as evidence_text
 from tdelta.report.quantities import MISSING, amounts, counted
 from tdelta.report.values import values_of
 
@@ -79,7 +79,7 @@ def readings_text(
 
 def run_text(result: RunResult, width: int, *, color: bool = False) -> str:
     """The evidence of a stored run, with its two checks."""
-    lines = evidence_lines(result.of(FileEvidence), result.settings, width)
+    lines = evidence_text(result, width)
     if not lines:
         lines = [*paragraph(f"Run {result.settings.run_id} holds no evidence: its files were not searched.", width)]
     checks = [

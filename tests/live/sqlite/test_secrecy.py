@@ -14,8 +14,9 @@ from tdelta.engines.sqlite.libraries import WHEELS
 from tdelta.errors import TdeltaError
 from tdelta.records import Event, TrialDone
 from tdelta.report.document import document, to_json
-from tdelta.report.page import compose, gather
-from tdelta.report.page import render as page
+from tdelta.report.page.compose import compose
+from tdelta.report.page.gather import gather
+from tdelta.report.page.render import render as page
 from tdelta.report.progress import progress
 from tdelta.report.terminal import render
 from tdelta.session import RunRequest, conduct

@@ -7,9 +7,8 @@ from dataclasses import replace
 import tdelta_samples as s
 
 from tdelta.records import Condition, Ledger, RunSettings
-from tdelta.report.ledger import NOTE, function_rows, ledger_note, share_text, where_words
+from tdelta.report.findings.ledger import NOTE, blocks, function_rows, ledger_note, share_text, where_words
 from tdelta.report.page.blocks import Table
-from tdelta.report.page.ledger import ledger_section
 
 
 def cipher(condition: Condition, _settings: RunSettings) -> str:
@@ -47,9 +46,8 @@ def test_a_line_of_pages_that_were_not_met_says_once_on_the_page_what_its_price_
     cipher_line = priced.lines[0]
     unmet = replace(cipher_line, items=tuple(replace(item, count=0.0) for item in cipher_line.items))
     one = replace(priced, lines=(unmet, *priced.lines[1:]))
-    section = ledger_section(s.changed(result, ledger=(one, unpriced)))
-    assert section is not None
-    table = next(block for block in section.blocks if isinstance(block, Table))
+    shown = blocks(s.changed(result, ledger=(one, unpriced)))
+    table = next(block for block in shown if isinstance(block, Table))
     told = next(row for row in table.rows if row[0] == "cipher")
     assert told[-1] == cipher_line.source
 

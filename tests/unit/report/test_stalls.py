@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tdelta_samples as s
 
-from tdelta.report.stalls import has_odd_trials, missed_text, stall_rows
+from tdelta.report.findings.stalls import has_odd_trials, missed_text, stall_rows
 from tdelta.report.terminal import render
 
 

@@ -8,7 +8,8 @@ import pytest
 import tdelta_samples as s
 
 from tdelta.records import BadTrials, RunResult, TailMeasure, TailRatio, TailUnit
-from tdelta.report.tails import TailRow, tail_groups, tail_lines, tail_notes, time_text
+from tdelta.report.findings import tails
+from tdelta.report.findings.tails import TailRow, tail_groups, tail_notes, time_text
 from tdelta.report.terminal import render
 
 
@@ -112,7 +113,7 @@ def test_types_are_left_to_the_page_where_several_conditions_are_judged() -> Non
 
 
 def test_a_run_without_tails_shows_none() -> None:
-    assert tail_lines(s.costly(), 100) == []
+    assert tails.text(s.costly(), 100) == []
     assert tail_groups(s.costly()) == ()
 
 

@@ -13,7 +13,8 @@ import tdelta_samples as s
 
 from tdelta.records import CheckState, CpuProfile, FunctionClass, Ledger, LedgerKind, RunResult, Validity
 from tdelta.report.document import document, to_json
-from tdelta.report.page import RunData, compose
+from tdelta.report.page.compose import compose
+from tdelta.report.page.gather import RunData
 from tdelta.report.terminal import render
 from tdelta.store import decode, encode
 from tdelta.store.older import modern

@@ -15,10 +15,17 @@ from rich.text import Text
 from tdelta.records import AnalysisResult, Comparison, ObservedSide, ObservedTail, TailRatio
 from tdelta.report.analysis.words import label, side_titles
 from tdelta.report.drawing import paragraph
+from tdelta.report.findings.tails import (
+    TailGroup,
+    TailRow,
+    interval_text,
+    page_table,
+    quotient_text,
+    tail_table,
+    time_text,
+)
 from tdelta.report.page.blocks import Block, Listing, Paragraph, Section
-from tdelta.report.page.tails import tail_table as page_table
 from tdelta.report.quantities import MISSING, amounts, counted, printable, small_share
-from tdelta.report.tails import TailGroup, TailRow, interval_text, quotient_text, tail_table, time_text
 
 P99 = "p99"
 

@@ -13,12 +13,13 @@ from tdelta.errors import UsageError
 from tdelta.records import Metric, RunResult
 from tdelta.report.command import repeat_command
 from tdelta.report.labels import metric_name
-from tdelta.report.page.answer import forest_rows, headline, is_unsound
+from tdelta.report.page.answer import forest_rows, headline
 from tdelta.report.page.blocks import Block, Code, Column, Heading, Page, Paragraph, Section, Table
 from tdelta.report.page.compose import MARKER
 from tdelta.report.page.figures.forest import Limits, Look, Row, forest
 from tdelta.report.page.gather import RunData
 from tdelta.report.page.repeat import value_text
+from tdelta.report.page.rows import is_unsound
 from tdelta.report.page.wording import date_text, listed, run_words
 from tdelta.report.quantities import MISSING, share
 from tdelta.report.sentence import answer, floor

@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 from tdelta import __version__
-from tdelta.report.page.answer import answer_section, headline, is_unsound
+from tdelta.report.findings.registry import sections as finding_sections
+from tdelta.report.page.answer import answer_section, headline
 from tdelta.report.page.blocks import Page
 from tdelta.report.page.gather import RunData
-from tdelta.report.page.ledger import ledger_section, what_if_section
-from tdelta.report.page.profiles import profile_section
 from tdelta.report.page.repeat import repeat_section
+from tdelta.report.page.rows import is_unsound
 from tdelta.report.page.sections import (
     differences_section,
     latency_section,
     posterior_section,
     resource_section,
-    server_section,
     sweep_section,
     transaction_section,
     trust_section,
 )
-from tdelta.report.page.steps import step_section
-from tdelta.report.page.traces import trace_section
 from tdelta.report.page.wording import date_text, run_words
 from tdelta.report.subject import subject
 
@@ -41,12 +38,7 @@ def compose(data: RunData) -> Page:
         posterior_section(data),
         differences_section(data),
         latency_section(data),
-        server_section(result),
-        step_section(result),
-        trace_section(result),
-        profile_section(result),
-        ledger_section(result),
-        what_if_section(result),
+        *finding_sections(result),
         resource_section(data),
         transaction_section(data),
         trust_section(data),

@@ -2,50 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
-from tdelta.evidence import FileClass
 from tdelta.records import (
     Condition,
     Estimate,
-    EvidenceState,
-    FileEvidence,
     Metric,
-    PageCost,
     Role,
     RunResult,
-    SettingsCompared,
     Verdict,
 )
 from tdelta.report.checks import MARKS, listed
+from tdelta.report.findings.registry import placed
 from tdelta.report.labels import kind_label, metric_name, surroundings, transaction_name
-from tdelta.report.page.answer import UNRELIABLE, contrast_blocks, is_unsound, limits_of, verdict_row
-from tdelta.report.page.blocks import Block, Cell, Column, Figure, Heading, Listing, Paragraph, Section, Table
+from tdelta.report.page.blocks import Block, Column, Figure, Heading, Listing, Paragraph, Section, Table
 from tdelta.report.page.figures.differences import differences
 from tdelta.report.page.figures.forest import Row, forest
 from tdelta.report.page.figures.latency import TAILS, latency_curves
-from tdelta.report.page.figures.page_costs import page_cost_table, page_costs
 from tdelta.report.page.figures.posteriors import posteriors
 from tdelta.report.page.figures.pressure import pressure
 from tdelta.report.page.figures.resources import resource_bars, resource_tables, resource_values
-from tdelta.report.page.figures.serving import moved_table, share_table, time_figure
 from tdelta.report.page.figures.sweep import sweep_figure
 from tdelta.report.page.gather import RunData
-from tdelta.report.page.tails import tail_blocks
+from tdelta.report.page.rows import UNRELIABLE, is_unsound, limits_of, verdict_row
 from tdelta.report.page.wording import bounds_of, decided, has_data, hdi_text, label, limit_words, median_text
 from tdelta.report.quantities import amounts, estimate_text, small_share
 from tdelta.report.sentence import rope_words
 from tdelta.report.terminal import values_note
 
 _ALL = "all"
-_STATES = {
-    EvidenceState.PLAIN: Cell("plain text found, as it must be", "quiet"),
-    EvidenceState.ENCRYPTED: Cell("none found", "good"),
-    EvidenceState.LEAK: Cell("LEAK: plain text found", "bad"),
-    EvidenceState.UNCOVERED: Cell("in the clear: not covered by the scope", "quiet"),
-    EvidenceState.MISSING: Cell("MISSING: not found where it must be", "bad"),
-    EvidenceState.NOT_TESTED: Cell("not tested", "quiet"),
-}
 _TOLERANCE = 2e-3
 _MANY_ROWS = 40
 _LONG_TABLE = 12
@@ -67,7 +52,7 @@ def posterior_section(data: RunData) -> Section:
     else:
         blocks.append(Paragraph("No complete block was measured, so there is nothing to draw.", "note"))
     blocks += _disagreements(data)
-    return Section("posteriors", "How sure is it", [*blocks, *contrast_blocks(result)])
+    return Section("posteriors", "How sure is it", [*blocks, *placed("posteriors", result)])
 
 
 def _disagreements(data: RunData) -> Iterator[Block]:
@@ -115,7 +100,7 @@ def latency_section(data: RunData) -> Section:
     """Percentiles, described, and the tails that an interval can be given for."""
     figure = latency_curves(data.latencies, data.result.settings)
     shown: list[Block] = [figure] if figure else [Paragraph("No response times are stored for this run.", "note")]
-    return Section("latency", "Response times", [Paragraph(TAILS), *shown, *tail_blocks(data.result)])
+    return Section("latency", "Response times", [Paragraph(TAILS), *shown, *placed("latency", data.result)])
 
 
 def resource_section(data: RunData) -> Section:
@@ -126,7 +111,7 @@ def resource_section(data: RunData) -> Section:
     bars = resource_bars(values, result.settings)
     blocks += [bars] if bars else []
     blocks += resource_tables(values, result.settings)
-    return Section("resources", "CPU, I/O and cache", [*blocks, *_page_cost_blocks(result)])
+    return Section("resources", "CPU, I/O and cache", [*blocks, *placed("resources", result)])
 
 
 def _metric_forest(result: RunResult) -> Iterator[Block]:
@@ -157,17 +142,6 @@ def _metric_forest(result: RunResult) -> Iterator[Block]:
     )
 
 
-def _page_cost_blocks(result: RunResult) -> Iterator[Block]:
-    if not result.of(PageCost):
-        return
-    figure = page_costs(result.of(PageCost), result.settings)
-    if figure is not None:
-        yield figure
-    else:
-        yield Paragraph("Hardly a page moved between cache and file, so a cost for each cannot be told.", "note")
-        yield page_cost_table(result.of(PageCost), result.settings)
-
-
 def sweep_section(result: RunResult) -> Section | None:
     """Overheads against threads; None where threads do not vary."""
     settings = result.settings
@@ -181,18 +155,6 @@ def sweep_section(result: RunResult) -> Section | None:
     )
     alarm: list[Block] = [Paragraph(UNRELIABLE, "alarm")] if is_unsound(result) else []
     return Section("sweep", "Against threads", [*alarm, lead, figure])
-
-
-def server_section(result: RunResult) -> Section | None:
-    """What servers and their client did; None where the engine is embedded."""
-    figure = time_figure(result)
-    if figure is None:
-        return None
-    lead = Paragraph(
-        "What the servers and the client did while they were measured: described, never judged. Twins whose caches met"
-        " other shares of their requests would not be twins, so those stand side by side."
-    )
-    return Section("servers", "What the servers did", [lead, figure, share_table(result), moved_table(result)])
 
 
 def transaction_section(data: RunData) -> Section | None:
@@ -268,72 +230,10 @@ def _type_table(found: list[Verdict], result: RunResult) -> Table:
 def trust_section(data: RunData) -> Section:
     """Evidence of encryption, checks, cautions, and how pressed the machine was."""
     result = data.result
-    blocks = [*_evidence(result), *_checks(result), *_cautions(result), *_settings(result)]
+    blocks = [*placed("trust", result), *_checks(result), *_cautions(result), *placed("settings", result)]
     strips = pressure(data.trials)
     blocks += [strips] if strips else []
     return Section("trust", "Can it be trusted", blocks)
-
-
-def _evidence(result: RunResult) -> Iterator[Block]:
-    yield Heading("Is it really encrypted")
-    if not result.of(FileEvidence):
-        yield Paragraph(
-            "This run did not search its files for planted plain text. What is known is under the checks below.", "note"
-        )
-        return
-    yield from (Paragraph(_leak_words(found, result), "alarm") for found in result.of(FileEvidence) if _is_leak(found))
-    yield Paragraph(
-        "Incompressible markers stand in the rows of every twin. They must be found in the files of plain twins, and"
-        " nowhere in those of encrypted ones; where no plain twin shows them, their absence says nothing: not tested."
-    )
-    yield _evidence_table(result)
-    yield _evidence_files(result)
-
-
-def _is_leak(found: FileEvidence) -> bool:
-    return found.state is EvidenceState.LEAK
-
-
-def _leak_words(found: FileEvidence, result: RunResult) -> str:
-    where = ", ".join(found.leaking)
-    return f"{label(found.condition, result.settings)}: planted plain text was found in {where} ({found.file_class})."
-
-
-def _evidence_table(result: RunResult) -> Table:
-    known: dict[tuple[str, str], FileEvidence] = {(e.condition.key, e.file_class): e for e in result.of(FileEvidence)}
-    found = {e.file_class for e in result.of(FileEvidence)}
-    classes = [name for name in FileClass if name in found]
-    conditions: Mapping[str, Condition] = {e.condition.key: e.condition for e in result.of(FileEvidence)}
-    rows: list[list[str | Cell]] = [
-        [label(condition, result.settings), *(_state(known.get((key, name))) for name in classes)]
-        for key, condition in conditions.items()
-    ]
-    return Table("What was found, by twin and class of file", [Column(""), *(Column(name) for name in classes)], rows)
-
-
-def _state(found: FileEvidence | None) -> Cell:
-    return Cell("no such file", "quiet") if found is None else _STATES[found.state]
-
-
-def _evidence_files(result: RunResult) -> Table:
-    rows = [
-        (
-            f"{label(e.condition, result.settings)}, {e.file_class}",
-            ", ".join(e.files) or "–",
-            amounts((e.scanned_bytes,), "bytes")[0],
-            f"{e.markers_found:,}",
-            ", ".join(e.leaking) or "–",
-        )
-        for e in result.of(FileEvidence)
-    ]
-    columns = [
-        Column(""),
-        Column("files"),
-        Column("searched", is_number=True),
-        Column("markers found", is_number=True),
-        Column("leaking"),
-    ]
-    return Table("Numbers: every file that was searched", columns, rows, folded=True)
 
 
 def _checks(result: RunResult) -> Iterator[Block]:
@@ -353,22 +253,3 @@ def _cautions(result: RunResult) -> Iterator[Block]:
         " too small.",
         "note",
     )
-
-
-def _settings(result: RunResult) -> Iterator[Block]:
-    """In what the twins differ beside their rows' ciphertext, and what they share."""
-    compared = result.one(SettingsCompared)
-    if compared is None:
-        return
-    yield Heading("Settings of the twins")
-    if compared.differing:
-        rows = [(kind, ", ".join(names)) for kind, names in compared.differing.items()]
-        yield Table(
-            "What encrypted twins are given and plain ones are not", [Column("twins"), Column("settings")], rows
-        )
-    if compared.varied:
-        varied = [(name, ", ".join(values)) for name, values in compared.varied.items()]
-        columns = [Column("setting"), Column("values")]
-        yield Table("What differs between strata, as their factors say", columns, varied, folded=True)
-    shared = list(compared.shared.items())
-    yield Table("What all twins share, read back from each", [Column("setting"), Column("value")], shared, folded=True)

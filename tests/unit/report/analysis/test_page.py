@@ -12,7 +12,7 @@ from tdelta.records import Decision, Model
 from tdelta.report.analysis import compose_analysis
 from tdelta.report.analysis.figures import check_figure, difference_figure, means_figure
 from tdelta.report.analysis.page import _MODELS
-from tdelta.report.page import render
+from tdelta.report.page.render import render
 from tdelta.report.page.writing import is_report
 
 COMMAND = "tdelta analyze plain.csv 'a b.csv'"

@@ -10,7 +10,7 @@ from tdelta_reading import outline
 from tdelta.records import AnalysisResult, ObservedTail
 from tdelta.report.analysis import analysis_text, compose_analysis
 from tdelta.report.analysis.tails import reason_lines, tail_groups, tail_lines, tail_notes, tail_section
-from tdelta.report.page import render
+from tdelta.report.page.render import render
 
 
 def with_tail(change: dict[str, object]) -> AnalysisResult:

@@ -8,7 +8,9 @@ import hypothesis
 import pytest
 import tdelta_stored as t
 
-from tdelta.report.page import RunData, compose, gather, render
+from tdelta.report.page.compose import compose
+from tdelta.report.page.gather import RunData, gather
+from tdelta.report.page.render import render
 from tdelta.store import Store
 
 hypothesis.settings.register_profile("untimed", deadline=None)

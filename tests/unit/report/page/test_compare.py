@@ -9,8 +9,9 @@ from tdelta_reading import read
 
 from tdelta.errors import UsageError
 from tdelta.records import Metric, RunResult
-from tdelta.report.page import RunData, compare, render
-from tdelta.report.page.compare import UNPAIRED
+from tdelta.report.page.compare import UNPAIRED, compare
+from tdelta.report.page.gather import RunData
+from tdelta.report.page.render import render
 
 
 def data_of(result: RunResult, run_id: str, **options: object) -> RunData:

@@ -12,7 +12,6 @@ import tdelta_stored as t
 
 from tdelta.inference import PairedRatios
 from tdelta.records import EvidenceState, FileEvidence
-from tdelta.report.page import RunData
 from tdelta.report.page.blocks import Cell, Figure, Table
 from tdelta.report.page.figures.differences import differences
 from tdelta.report.page.figures.forest import Limits, Look, Row, forest
@@ -20,6 +19,7 @@ from tdelta.report.page.figures.latency import latency_curves
 from tdelta.report.page.figures.posteriors import posteriors
 from tdelta.report.page.figures.pressure import pressure
 from tdelta.report.page.figures.resources import RESOURCES, resource_bars, resource_tables, resource_values
+from tdelta.report.page.gather import RunData
 from tdelta.report.page.sections import trust_section
 from tdelta.report.page.wording import chance
 

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from tdelta._native import histogram_merge, histogram_summary
 from tdelta.errors import StoreError, UnknownName
 from tdelta.records import Event, Phase
-from tdelta.report.page import RunData, gather
-from tdelta.report.page.gather import FEWEST_BEYOND, MARKS, latency
+from tdelta.report.page.gather import FEWEST_BEYOND, MARKS, RunData, gather, latency
 from tdelta.store import Store
 
 from .conftest import data_of

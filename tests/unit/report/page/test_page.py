@@ -12,9 +12,11 @@ from tdelta_reading import read
 
 from tdelta.inference import densities, paired_ratios
 from tdelta.records import CheckState, Condition, Decision, Metric, Role, RunResult, SpanTotals, Validity
-from tdelta.report.page import RunData, compose, render
 from tdelta.report.page.answer import headline
 from tdelta.report.page.blocks import Figure
+from tdelta.report.page.compose import compose
+from tdelta.report.page.gather import RunData
+from tdelta.report.page.render import render
 
 NORMAL_BYTES, MOST_BYTES = 400_000, 3_000_000
 

@@ -7,7 +7,10 @@ import tdelta_samples as s
 import tdelta_stored as t
 
 from tdelta.errors import StorageFault, UsageError
-from tdelta.report.page import RunData, compose, render, write_page
+from tdelta.report.page.compose import compose
+from tdelta.report.page.gather import RunData
+from tdelta.report.page.render import render
+from tdelta.report.page.writing import write_page
 
 PAGE = render(compose(RunData(s.costly(), t.CREATED)))
 

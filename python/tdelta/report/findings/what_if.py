@@ -1,4 +1,4 @@
-"""Predicted overhead against cache share in a terminal, beside what was measured."""
+"""Predicted overhead against cache share, beside what was measured."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from rich.text import Text
 from tdelta.records import Band, RunResult, WhatIf
 from tdelta.report.drawing import paragraph, plain_table
 from tdelta.report.labels import compared_label
+from tdelta.report.page.blocks import Block, Paragraph
+from tdelta.report.page.figures.what_if import what_if_figure
 from tdelta.report.quantities import interval, percent, share
 
 NOTE = (
@@ -16,7 +18,7 @@ NOTE = (
 )
 
 
-def what_if_lines(result: RunResult, width: int) -> list[Text | Table]:
+def text(result: RunResult, width: int) -> list[Text | Table]:
     """Cells of a run over cache shares beside their predictions; nothing where it has none."""
     if not result.of(WhatIf):
         return []
@@ -43,3 +45,12 @@ def held_text(result: RunResult) -> str:
     cells = [cell for one in result.of(WhatIf) for cell in one.cells]
     held = [sum(getattr(cell, f"{of}_held") for cell in cells) for of in ("response", "cpu")]
     return f"Bands held {held[0]} of {len(cells)} medians of response time and {held[1]} of CPU time."
+
+
+def blocks(result: RunResult) -> list[Block]:
+    """Predicted overhead against cache share over the measured cells; None without enough of them."""
+    if not result.of(WhatIf):
+        return []
+    blocks: list[Block] = [Paragraph(f"{NOTE} {held_text(result)}")]
+    blocks += [what_if_figure(one, number) for number, one in enumerate(result.of(WhatIf))]
+    return blocks

@@ -1,9 +1,9 @@
-"""What each statement cost, twins below one another: in a terminal, and the cells that the page has too."""
+"""What each statement cost, twins below one another."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
 from rich.table import Table
@@ -12,6 +12,9 @@ from rich.text import Text
 from tdelta.records import Estimate, RunResult, StatementTrace, Traces
 from tdelta.report.drawing import paragraph, plain_table
 from tdelta.report.labels import condition_label
+from tdelta.report.page.blocks import Block, Column, Paragraph
+from tdelta.report.page.blocks import Table as PageTable
+from tdelta.report.page.wording import label
 from tdelta.report.quantities import MISSING, amounts, decimals, interval, microseconds, percent
 
 HEADINGS = ("physical", "logical", "current")
@@ -24,7 +27,7 @@ NOTE = (
 )
 
 
-def trace_lines(result: RunResult, width: int) -> list[Text | Table]:
+def text(result: RunResult, width: int) -> list[Text | Table]:
     """The statements of a run, each with its twins; nothing where none was traced."""
     traces = result.one(Traces)
     if traces is None:
@@ -104,3 +107,31 @@ def _cut(text: str, width: int) -> str:
 
 def _count(value: float) -> str:
     return f"{value:,.0f}" if value >= 100 or value == int(value) else f"{value:.3g}"
+
+
+_WIDTH = 160
+
+
+def blocks(result: RunResult) -> list[Block]:
+    """What each statement cost on each twin, with ratios; None where none was traced."""
+    traces = result.one(Traces)
+    if traces is None:
+        return []
+    names = columns_of(traces)
+    counted, ratios = [], []
+    for statement, found in by_statement(traces):
+        for one in found:
+            name = f"{statement} · {label(one.condition, result.settings)}"
+            counted.append((name, *cells(one, names)))
+            over = [estimate_words(ratio) for ratio in (one.cpu_ratio, one.elapsed_ratio)]
+            if any(over):
+                ratios.append((name, *(words or MISSING for words in over)))
+    blocks: list[Block] = [Paragraph(NOTE), PageTable("Statements, twins below one another", _columns(names), counted)]
+    if ratios:
+        blocks.append(PageTable("Over the plain twins, with the 95 % HDI", _columns(("CPU", "elapsed")), ratios))
+    blocks += [Paragraph(text) for text in legend(traces, _WIDTH)]
+    return [*blocks, Paragraph(heading_words(traces))]
+
+
+def _columns(names: Iterable[str]) -> list[Column]:
+    return [Column(""), *(Column(name, is_number=True) for name in names)]

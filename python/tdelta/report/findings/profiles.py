@@ -1,4 +1,4 @@
-"""CPU profiles in a terminal: the functions that took most, plain and encrypted side by side, then their classes."""
+"""CPU profiles: the functions that took most, plain and encrypted side by side, and their classes."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ from rich.text import Text
 from tdelta.records import ClassShare, CpuProfile, FunctionClass, FunctionShare, RunResult
 from tdelta.report.drawing import paragraph, plain_table
 from tdelta.report.labels import condition_label
+from tdelta.report.page.blocks import Block, Column, Paragraph
+from tdelta.report.page.blocks import Table as PageTable
+from tdelta.report.page.wording import label
 from tdelta.report.quantities import MISSING, printable, signed_amount, small_amount
 
 FUNCTIONS_SHOWN = 12
@@ -32,7 +35,7 @@ NOTE = (
 )
 
 
-def profile_lines(result: RunResult, width: int) -> list[Text | Table]:
+def text(result: RunResult, width: int) -> list[Text | Table]:
     """The CPU profiles of a run; nothing where it has none."""
     lines: list[Text | Table] = []
     for profile in result.of(CpuProfile):
@@ -115,3 +118,56 @@ def _classes(profile: CpuProfile) -> Table:
 
 def _cut(text: str, room: int) -> str:
     return text if len(text) <= room else f"{text[: room - 1]}…"
+
+
+_NUMBERS = ("plain", "twin", "difference")
+
+
+def blocks(result: RunResult) -> list[Block]:
+    """The CPU profile of each judged condition beside its baseline's; None where the run has none."""
+    if not result.of(CpuProfile):
+        return []
+    shown: list[Block] = [Paragraph(NOTE)]
+    for profile in result.of(CpuProfile):
+        shown += [
+            Paragraph(heading(profile, result), "lead"),
+            _class_table(profile, result),
+            _function_table(profile, result),
+        ]
+    return shown
+
+
+def _class_table(profile: CpuProfile, result: RunResult) -> PageTable:
+    titles = (*_NUMBERS, "95 % of the difference", "share of the difference")
+    rows = [
+        (
+            CLASS_WORDS[one.function_class],
+            small_amount(one.plain_ns),
+            small_amount(one.encrypted_ns),
+            signed_amount(one.difference_ns),
+            interval_text(one),
+            share_text(one),
+        )
+        for one in profile.classes
+    ]
+    columns = [Column("class of functions"), *(Column(title, is_number=True) for title in titles)]
+    return PageTable(f"Classes of functions, {label(profile.condition.condition, result.settings)}", columns, rows)
+
+
+def _function_table(profile: CpuProfile, result: RunResult) -> PageTable:
+    rows = [
+        (
+            function_name(one),
+            one.dso,
+            CLASS_WORDS[one.function_class],
+            small_amount(one.plain_ns),
+            small_amount(one.encrypted_ns),
+            signed_amount(one.difference_ns),
+            f"{one.plain_samples:,}, {one.encrypted_samples:,}",
+        )
+        for one in profile.functions
+    ]
+    columns = [Column("function"), Column("file"), Column("class")]
+    columns += [Column(title, is_number=True) for title in (*_NUMBERS, "samples")]
+    caption = f"Functions, {label(profile.condition.condition, result.settings)}: CPU time of an operation"
+    return PageTable(caption, columns, rows, folded=True)

@@ -1,9 +1,9 @@
-"""The ledger in a terminal: of what the extra CPU of an operation is made, and what of the extra time is waiting."""
+"""The ledger: of what the extra CPU of an operation is made, and what of the extra time is waiting."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from rich.table import Table
 from rich.text import Text
@@ -20,8 +20,11 @@ from tdelta.records import (
     RunSettings,
 )
 from tdelta.report.drawing import paragraph, plain_table
+from tdelta.report.findings.profiles import function_name
 from tdelta.report.labels import condition_label
-from tdelta.report.profiles import function_name
+from tdelta.report.page.blocks import Block, Column, Paragraph
+from tdelta.report.page.blocks import Table as PageTable
+from tdelta.report.page.wording import label
 from tdelta.report.quantities import MISSING, microseconds, printable, signed_amount, small_amount, small_count
 
 NAMES = {
@@ -46,7 +49,7 @@ NOTE = (
 )
 
 
-def ledger_lines(result: RunResult, width: int) -> list[Text | Table]:
+def text(result: RunResult, width: int) -> list[Text | Table]:
     """The ledgers of a run, one below the other; nothing where it has none."""
     if not result.of(Ledger):
         return []
@@ -151,3 +154,33 @@ def items_text(line: LedgerLine) -> str:
 def item_text(item: LedgerItem) -> str:
     """One count and its price."""
     return f"{small_count(item.count)} {item.what} × {microseconds(item.price_us)}"
+
+
+def blocks(result: RunResult) -> list[Block]:
+    """Of what the extra CPU of each encrypted condition is made; None where the run has no ledger."""
+    if not result.of(Ledger):
+        return []
+    lead = Paragraph(ledger_note(result, label))
+    return [lead, *(_table(one, result) for one in result.of(Ledger))]
+
+
+def _table(ledger: Ledger, result: RunResult) -> PageTable:
+    columns = [Column(""), *(Column(title, is_number=True) for title in ("per operation", "95 % HDI", "share"))]
+    rows = list(_rows(ledger, amount_cells(ledger)))
+    if not told_lines(ledger):
+        return PageTable(label(ledger.condition, result.settings), columns[:3], [row[:3] for row in rows])
+    return PageTable(label(ledger.condition, result.settings), [*columns, Column("counts × prices")], rows)
+
+
+def _rows(ledger: Ledger, cells: Callable[[Amount], tuple[str, str]]) -> Iterator[tuple[str, ...]]:
+    yield "extra CPU", *cells(ledger.cpu), "", ""
+    for line in told_lines(ledger):
+        counted = items_text(line)
+        source = f" ({line.source})" if line.source and counted != line.source else ""
+        yield NAMES[line.kind], *cells(line.amount), share_text(line), f"{counted or MISSING}{source}"
+    for difference, what in function_rows(ledger):
+        yield "of it, sampled", difference, "", "", what
+    if ledger.elapsed is not None:
+        yield "extra time", *cells(ledger.elapsed), "", ""
+    if ledger.waiting is not None:
+        yield "waiting", *cells(ledger.waiting), "", ""

@@ -11,6 +11,8 @@ from tdelta.records import CarryOver, Role, RunResult, StallMeasure
 from tdelta.report.drawing import paragraph, plain_table
 from tdelta.report.labels import condition_label, surroundings
 from tdelta.report.order import order_words
+from tdelta.report.page.blocks import Block, Column, Paragraph
+from tdelta.report.page.blocks import Table as PageTable
 from tdelta.report.quantities import counted, percent
 
 TITLES = ("trials", "down-weighted", "of the time", "stalls", "they add")
@@ -21,7 +23,7 @@ NOTE = (
 )
 
 
-def stall_lines(result: RunResult, width: int) -> list[Text | Table]:
+def text(result: RunResult, width: int) -> list[Text | Table]:
     """The odd trials where there are any, the line on stalls that may have been missed where there are none."""
     lines: list[Text | Table] = []
     if has_odd_trials(result):
@@ -79,3 +81,12 @@ def _name(measure: StallMeasure, result: RunResult) -> str:
     if measure.condition.role is Role.BASELINE:
         return ", ".join(("plain twins", *surroundings(measure.condition, result.settings)))
     return condition_label(measure.condition, result.settings)
+
+
+def blocks(result: RunResult) -> Iterator[Block]:
+    """Odd trials by condition, and what the order within a block does."""
+    if has_odd_trials(result):
+        columns = [Column(""), *(Column(title, is_number=True) for title in TITLES)]
+        yield PageTable("Odd trials, by condition", columns, list(stall_rows(result)))
+        yield Paragraph(NOTE, "note")
+    yield from (Paragraph(line, "note") for line in footnotes(result))

@@ -1,4 +1,4 @@
-"""Tails in words and tables, for the terminal and the page: shown for orientation, so with plain quotients, no verdict.
+"""Tails in words and tables: shown for orientation, so with plain quotients, no verdict.
 
 Where an interval cannot be given the row says what was counted, and a line below says why there is none.
 """
@@ -14,6 +14,8 @@ from rich.text import Text
 from tdelta.records import ALL, BadTrials, Exceedance, Percentile99, Role, RunResult, TailMeasure, TailRatio, TailUnit
 from tdelta.report.drawing import paragraph, plain_table
 from tdelta.report.labels import condition_label, transaction_name
+from tdelta.report.page.blocks import Block, Column, Heading, Listing, Paragraph
+from tdelta.report.page.blocks import Table as PageTable
 from tdelta.report.quantities import MISSING, amounts, counted, small_share
 
 APPROXIMATE = "p99 (approximate)"
@@ -99,7 +101,7 @@ def tail_notes(result: RunResult, *, has_types: bool = True) -> list[str]:
     return [" ".join(parts)]
 
 
-def tail_lines(result: RunResult, width: int) -> list[Text | Table]:
+def text(result: RunResult, width: int) -> list[Text | Table]:
     """The tails of the mix; of single transaction types where one condition is judged and there are few of them."""
     groups = [group for group in tail_groups(result) if group.is_mix or _shows_types(result)]
     if not groups:
@@ -228,3 +230,28 @@ def _figures(value: float) -> str:
     if 0.1 <= value < 10:
         return f"{value:.2f}"
     return f"{value:,.3g}" if value < 1000 else f"{value:,.0f}"
+
+
+_FOLDED_FROM = 3
+
+
+def blocks(result: RunResult) -> Iterator[Block]:
+    """How often the threshold was exceeded and the 99th percentiles; nothing where the run has neither."""
+    groups = tail_groups(result)
+    if not groups:
+        return
+    yield Heading("Tails over the plain twins'")
+    yield from (Paragraph(note) for note in tail_notes(result))
+    mix = sum(group.is_mix for group in groups)
+    for number, group in enumerate(groups):
+        yield page_table(group, ("baseline", "twin"), folded=number >= mix and len(groups) - mix >= _FOLDED_FROM)
+    reasons = [("", reason) for reason in reason_lines(groups)]
+    if reasons:
+        yield Listing(reasons)
+
+
+def page_table(group: TailGroup, sides: tuple[str, str], *, folded: bool = False) -> PageTable:
+    """The rows of a figure; ``sides`` are the headings of both sides' figures."""
+    columns = [Column(""), *(Column(title, is_number=True) for title in (*sides, "ratio", "95 % interval"))]
+    rows = [(row.label, row.baseline, row.condition, row.ratio, row.interval) for row in group.rows]
+    return PageTable(group.title, columns, rows, folded=folded)

@@ -1,0 +1,144 @@
+"""What was published for these conditions, beside what was measured here; a sweep as a grid."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import chain
+
+from rich.table import Table
+from rich.text import Text
+
+from tdelta.inference.verdicts import ALL_TRANSACTIONS
+from tdelta.records import Decision, Metric, PublishedCell, RunResult, RunSettings
+from tdelta.report.drawing import paragraph, plain_table
+from tdelta.report.labels import level_text, metric_name
+from tdelta.report.page.blocks import Block, Column, Heading, Paragraph
+from tdelta.report.page.blocks import Table as PageTable
+from tdelta.report.page.rows import is_unsound
+from tdelta.report.page.wording import bounds_of, decided, has_data, hdi_text, label, median_text
+from tdelta.report.quantities import MISSING, decimals, interval, percent
+from tdelta.report.sentence import limits
+from tdelta.report.sweep import SweepCell, panels, sweep_cells
+from tdelta.session.studies import Study, studies
+
+
+def text(result: RunResult, width: int) -> list[Text | Table]:
+    """The overheads as a grid of threads by all else that varies, with what was published for each cell."""
+    cells = sweep_cells(result)
+    if not cells:
+        return []
+    columns = panels(cells)
+    has_published = {panel: any(c.published for c in cells if c.panel == panel) for panel in columns}
+    headings: list[tuple[str, bool]] = [("", False)]
+    for panel in columns:
+        headings += [(panel or "overhead", True), *([("published", True)] if has_published[panel] else [])]
+    table = plain_table(headings)
+    table.padding = (0, 1, 0, 0)
+    for name, row in _rows(cells).items():
+        texts = (_cell(row.get(panel), result, has_published=has_published[panel]) for panel in columns)
+        table.add_row(name, *chain.from_iterable(texts))
+    note = f"Overhead in {metric_name(result.settings.metric, result.settings)} against threads, with its 95 % HDI."
+    note += _sources(cells)
+    return [table, Text(), *paragraph(note, width, "dim")]
+
+
+def _rows(cells: Sequence[SweepCell]) -> dict[str, dict[str, SweepCell]]:
+    """The cells of each row by their columns; with several ciphers, one's rows before the next one's."""
+    compared = list(dict.fromkeys(cell.compared for cell in cells))
+    rows: dict[str, dict[str, SweepCell]] = {}
+    for cell in sorted(cells, key=lambda c: compared.index(c.compared)):
+        threads = level_text("threads", cell.threads)
+        rows.setdefault(threads if len(compared) == 1 else f"{cell.compared}, {threads}", {})[cell.panel] = cell
+    return rows
+
+
+def _sources(cells: Sequence[SweepCell]) -> str:
+    sources = dict.fromkeys(c.published.source for c in cells if c.published is not None)
+    return f" Published: {'; '.join(sources)}; another product and machine, no check of this one." if sources else ""
+
+
+def _cell(cell: SweepCell | None, result: RunResult, *, has_published: bool) -> list[str]:
+    if cell is None:
+        return ["", *([""] if has_published else [])]
+    ratio = cell.verdict.ratio
+    places = decimals((ratio.median, *ratio.hdi95), limits(result.settings))
+    shown = (
+        f"{percent(ratio.median, places)} ({interval(ratio.hdi95, places)})" if cell.verdict.baseline_value else MISSING
+    )
+    return [shown, *([_published_text(cell)] if has_published else [])]
+
+
+def _published_text(cell: SweepCell) -> str:
+    return MISSING if cell.published is None else percent(cell.published.ratio)
+
+
+def blocks(result: RunResult) -> Iterator[Block]:
+    """The study, and its published figures beside what was measured."""
+    study = _study(result.settings)
+    if study is None:
+        return
+    yield Heading("What the study is, and what was published")
+    yield Paragraph(f"{study.name}: {study.title}. Published: {study.published}.")
+    if not study.figures:
+        return
+    published = [
+        (figure.what, figure.said, MISSING if figure.ratio is None else percent(figure.ratio), figure.source)
+        for figure in study.figures
+    ]
+    columns = [Column("of what"), Column("finding"), Column("overhead", is_number=True), Column("source")]
+    if result.of(PublishedCell) and not is_unsound(result):
+        yield _beside(result)
+        yield PageTable("All published figures", columns, published, folded=True)
+    else:
+        has_cpu = any(figure.what.startswith("CPU") for figure in study.figures)
+        measured = _here(result, has_cpu=has_cpu)
+        yield PageTable("Published figures, and below them what was measured here", columns, [*published, *measured])
+    yield Paragraph(
+        "Other products, machines and settings: published figures are here to be read beside this run's, and"
+        " neither is a check of the other.",
+        "note",
+    )
+
+
+def _beside(result: RunResult) -> PageTable:
+    """What was published for a condition's own levels, beside what was measured under them."""
+    published = {cell.condition.key: cell for cell in result.of(PublishedCell)}
+    bounds = bounds_of(result.settings)
+    rows = [
+        (
+            label(v.condition, result.settings),
+            percent(published[v.condition.key].ratio),
+            median_text(v.ratio, bounds),
+            hdi_text(v.ratio, v.ratio.hdi95, bounds),
+            decided(v),
+        )
+        for v in result.primary
+        if v.condition.key in published and has_data(v)
+    ]
+    titles = ("published", "measured here", "95 % HDI")
+    columns = [Column(""), *(Column(title, is_number=True) for title in titles), Column("verdict")]
+    return PageTable(f"Overhead in {metric_name(result.settings.metric, result.settings)}", columns, rows)
+
+
+def _here(result: RunResult, *, has_cpu: bool) -> Iterator[tuple[str, str, str, str]]:
+    """This run's primary verdicts as rows of the same table, and those on CPU where CPU was published."""
+    source = "this run"
+    if is_unsound(result):
+        yield metric_name(result.settings.metric, result.settings), "unsound: no answer", MISSING, source
+        return
+    bounds = bounds_of(result.settings)
+    of_mix = [v for v in result.verdicts if v.transaction == ALL_TRANSACTIONS and not v.primary]
+    cpu = [v for v in of_mix if v.metric is Metric.CPU_PER_OPERATION]
+    for verdict in (
+        v for v in (*result.primary, *(cpu if has_cpu else ())) if v.condition.role.is_judged and has_data(v)
+    ):
+        what = f"{metric_name(verdict.metric, result.settings)}, {label(verdict.condition, result.settings)}"
+        if verdict.decision is Decision.UNSOUND:
+            yield what, "unsound: no answer", MISSING, source
+            continue
+        finding = f"{verdict.decision.value}, 95 % HDI {hdi_text(verdict.ratio, verdict.ratio.hdi95, bounds)} %"
+        yield what, finding, median_text(verdict.ratio, bounds), source
+
+
+def _study(settings: RunSettings) -> Study | None:
+    return next((study for study in studies() if study.name == settings.study), None)

@@ -1,0 +1,100 @@
+"""Which renderer shows which findings, and where: what terminal and page go through.
+
+A finding is a record (`tdelta.records.Finding`), a model in `tdelta.inference` that makes it, and a renderer here. Its
+JSON follows from its type (`tdelta.report.values`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+from rich.table import Table
+from rich.text import Text
+
+from tdelta.records import (
+    CarryOver,
+    Contrast,
+    CpuProfile,
+    FileEvidence,
+    Finding,
+    Ledger,
+    PageCost,
+    PublishedCell,
+    RunResult,
+    ServerMeasures,
+    SettingsCompared,
+    StallMeasure,
+    StepMeasure,
+    TailMeasure,
+    Traces,
+    WhatIf,
+)
+from tdelta.report.findings import (
+    contrasts,
+    evidence,
+    ledger,
+    page_costs,
+    profiles,
+    published,
+    servers,
+    stalls,
+    steps,
+    tails,
+    traces,
+    twin_settings,
+    what_if,
+)
+from tdelta.report.page.blocks import Block, Section
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """How findings are shown; both functions give nothing where a run has none of them.
+
+    Attributes:
+        kinds: which findings.
+        text: their lines in a terminal of so many columns; None where another part of the text has them.
+        blocks: what the page has of them.
+        part: where on the page: the name of a section of their own, or where one that is always there asks for them.
+        title: of a section of their own.
+    """
+
+    kinds: tuple[type[Finding], ...]
+    text: Callable[[RunResult, int], list[Text | Table]] | None
+    blocks: Callable[[RunResult], Iterable[Block]]
+    part: str
+    title: str = ""
+
+
+SHOWN: list[Shown] = [
+    Shown((StallMeasure, CarryOver), stalls.text, stalls.blocks, "answer"),
+    Shown((PublishedCell,), published.text, published.blocks, "answer"),
+    Shown((TailMeasure,), tails.text, tails.blocks, "latency"),
+    Shown((ServerMeasures,), servers.text, servers.blocks, "servers", "What the servers did"),
+    Shown((StepMeasure,), steps.text, steps.blocks, "steps", "Loads and rebuilds"),
+    Shown((Traces,), traces.text, traces.blocks, "statements", "Statements"),
+    Shown((CpuProfile,), profiles.text, profiles.blocks, "profiles", "Where the CPU time goes"),
+    Shown((Contrast,), contrasts.text, contrasts.blocks, "posteriors"),
+    Shown((PageCost,), page_costs.text, page_costs.blocks, "resources"),
+    Shown((Ledger,), ledger.text, ledger.blocks, "ledger", "Where the cost goes"),
+    Shown((WhatIf,), what_if.text, what_if.blocks, "what-if", "What if the cache were another"),
+    Shown((FileEvidence,), evidence.text, evidence.blocks, "trust"),
+    Shown((SettingsCompared,), None, twin_settings.blocks, "settings"),
+]
+"""In the order of the terminal; sections of the page follow each other in it, too."""
+
+
+def placed(part: str, result: RunResult) -> Iterator[Block]:
+    """The blocks of findings that have no section of their own."""
+    for one in SHOWN:
+        if one.part == part:
+            yield from one.blocks(result)
+
+
+def sections(result: RunResult) -> Iterator[Section]:
+    """The sections of those that have their own, where the run has any of them."""
+    for one in SHOWN:
+        blocks = list(one.blocks(result)) if one.title else []
+        if blocks:
+            yield Section(one.part, one.title, blocks)
