@@ -9,7 +9,7 @@ import pytest
 from sqlite.running import Place, require
 from tdelta_runs import ServerPlace, failed_checks, occupied
 
-from tdelta.driver.servers.adapters import SERVERS
+from tdelta.engines.registry import servers
 from tdelta.engines.duckdb.engine import DuckdbEngine
 from tdelta.inference.soundness import AA_CHECK
 
@@ -28,7 +28,7 @@ def loaded(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     if engine == "duckdb":
         library = DuckdbEngine()
         require(library.version() is not None and library.module_version() is not None, library.install)
-    for place in occupied(engine, base) if engine in SERVERS else iter([Place(base)]):
+    for place in occupied(engine, base) if engine in servers() else iter([Place(base)]):
         options = place.options() if isinstance(place, ServerPlace) else ("--engine", engine)
         ran = place.tdelta("run", "direct-load", "--json", *options, *SMALL, "--no-aa-twin", "--no-bb-twin")
         assert ran.code in (0, 3), ran.err

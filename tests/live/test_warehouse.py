@@ -12,7 +12,7 @@ from sqlite.running import Place, require
 from sqlite.test_answers import trials_of
 from tdelta_runs import ServerPlace, failed_checks, occupied
 
-from tdelta.driver.servers.adapters import SERVERS
+from tdelta.engines.registry import servers
 from tdelta.engines.duckdb.engine import DuckdbEngine
 from tdelta.inference.soundness import AA_CHECK
 
@@ -40,18 +40,18 @@ class Asked:
 
 
 def _read(engine: str, trial: dict[str, Any]) -> float:
-    if engine in SERVERS:
+    if engine in servers():
         return float(trial["engine_counters"]["buffer_reads"])
     return float(trial["asked_read_bytes" if engine == "duckdb" else "device_read_bytes"])
 
 
-@pytest.fixture(scope="module", params=["duckdb", "sqlite", *SERVERS])
+@pytest.fixture(scope="module", params=["duckdb", "sqlite", *servers()])
 def warehouse(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asked]:
     engine, base = request.param, tmp_path_factory.mktemp(request.param)
     if engine == "duckdb":
         library = DuckdbEngine()
         require(library.version() is not None and library.module_version() is not None, library.install)
-    places = occupied(engine, base) if engine in SERVERS else iter([Place(base)])
+    places = occupied(engine, base) if engine in servers() else iter([Place(base)])
     for place in places:
         options = place.options(*ROOM) if isinstance(place, ServerPlace) else ("--engine", engine)
         ran = place.tdelta("run", "warehouse", "--json", *options, *SMALL, "--no-aa-twin", "--no-bb-twin")

@@ -10,7 +10,6 @@ use std::io::{stdin, stdout, BufRead, Write};
 use std::sync::atomic::AtomicBool;
 use std::sync::Arc;
 use tdelta_core::client::{Client, ClientError};
-use tdelta_core::latency::Histograms;
 use tdelta_core::load::{Loop, Mix, Trial};
 use tdelta_core::script::{with_marks, Kind, Program, Statement};
 use tdelta_core::value::Value;
@@ -206,7 +205,7 @@ impl Client for PostgresCrate {
 fn serve<C: Client>(
     connections: usize,
     open: impl Fn() -> Result<C, ClientError>,
-    mix: &Mix,
+    mix: Mix,
 ) -> Result<(), Fault> {
     let opened = (0..connections).map(|_| {
         let mut client = open()?;
@@ -215,12 +214,11 @@ fn serve<C: Client>(
     });
     let opened: Result<Vec<C>, ClientError> = opened.collect();
     let mut all = Loop::new(opened.map_err(|error| error.message)?).with_stacks(STACK_BYTES);
-    let histograms = Histograms::new(mix.span_count());
+    all.keep(mix);
     println!("{{\"connections\": {connections}}}");
     for line in stdin().lock().lines() {
         let trial: Trial = serde_json::from_str(&line?)?;
-        histograms.reset();
-        let outcome = all.run(mix, &trial, None, &histograms, &AtomicBool::new(false))?;
+        let outcome = all.run(&trial, None, &AtomicBool::new(false)).map_err(|error| error.message)?;
         let mut out = stdout().lock();
         serde_json::to_writer(&mut out, &outcome)?;
         writeln!(out)?;
@@ -240,9 +238,9 @@ fn main() -> Result<(), Fault> {
     let place: Place = serde_json::from_str(options)?;
     let own: Arc<Options> = Arc::new(serde_json::from_str(options)?);
     match (which.as_str(), place.protocol) {
-        ("own", Protocol::Mysql) => serve(connections, || own_mysql::Connection::open(own.clone()), &mix),
-        ("own", Protocol::Postgres) => serve(connections, || own_postgres::Connection::open(own.clone()), &mix),
-        (_, Protocol::Mysql) => serve(connections, || MysqlCrate::open(&place), &mix),
-        (_, Protocol::Postgres) => serve(connections, || PostgresCrate::open(&place), &mix),
+        ("own", Protocol::Mysql) => serve(connections, || own_mysql::Connection::open(own.clone()), mix),
+        ("own", Protocol::Postgres) => serve(connections, || own_postgres::Connection::open(own.clone()), mix),
+        (_, Protocol::Mysql) => serve(connections, || MysqlCrate::open(&place), mix),
+        (_, Protocol::Postgres) => serve(connections, || PostgresCrate::open(&place), mix),
     }
 }
