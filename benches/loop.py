@@ -34,8 +34,10 @@ def prepared_twin(folder: str) -> tuple[_native.SqliteTwin, _native.BarePointSel
     settings = TwinSettings("none", 4096, "wal", "normal", 0, 1, 256_000_000)
     path = str(Path(folder) / "bench.db")
     scale = workload.scale_for(20_000_000)
+    dialect = dialects()["sqlite"]
+    schema = workload.tables_sql(dialect), workload.indexes_sql(dialect)
     maker = _native.SqliteTwin(json.dumps(engine.create_options(path, settings, None)), 1)
-    maker.load(json.dumps(workload.plan(scale)), SEED, 2, workload.tables_sql("sqlite"), workload.indexes_sql("sqlite"))
+    maker.load(json.dumps(workload.plan(scale)), SEED, 2, *schema)
     maker.close()
     options = json.dumps(engine.open_options(path, settings, None))
     twin = _native.SqliteTwin(options, 1)

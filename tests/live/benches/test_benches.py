@@ -31,7 +31,7 @@ SMOKE: dict[str, list[tuple[str, ...]]] = {
         for engine in ("mariadb", "mysql")
     ],
     "clients_crates": [
-        ("--engine", engine, "--profile", "dev", "--connections", "1", "2", "--pairs", "1", "--seconds", "0.1")
+        ("--engine", engine, "--profile", "dev", "--connections", "1", "2", "--pairs", "2", "--seconds", "0.1")
         for engine in ("mariadb", "postgres")
     ],
     "clients_postgres": [("--threads", "1", "--pairs", "2", "--operations", "200")],
