@@ -34,7 +34,7 @@ def click_options(options: Iterable[Option]) -> list[click.Parameter]:
 def _click_option(option: Option) -> click.Option:
     names, value = [option.flag, option.name], option.value
     if isinstance(value, Flag):
-        return click.Option(names, is_flag=True, default=None, help=option.help_text)
+        return click.Option(names, is_flag=True, flag_value=value.stands_for, default=None, help=option.help_text)
     return click.Option(
         names, type=_type(value), metavar=value.metavar or None, multiple=value.is_repeated, help=option.help_text
     )

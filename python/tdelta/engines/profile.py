@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from tdelta.engines.takes import Takes
 from tdelta.profiling.functions import Names
@@ -26,6 +26,7 @@ class Profile:
         product: the product, for people.
         dialect: whose SQL it speaks.
         takes: the groups of options that it takes.
+        defaults: the options of a run that have another default here than elsewhere, by their names.
         is_server: whether twins are servers, started by tdelta or by the user; else each is a file and a process.
         client_factors: factors that a twin does not see.
         fills_cpus: whether one connection keeps all CPUs busy: tasks that wait for one tell of no other load then.
@@ -46,6 +47,7 @@ class Profile:
     product: str
     dialect: Dialect
     takes: frozenset[Takes] = frozenset({Takes.INSTANCES})
+    defaults: Mapping[str, Any] = field(default_factory=dict)
     is_server: bool = False
     client_factors: tuple[str, ...] = ()
     fills_cpus: bool = False

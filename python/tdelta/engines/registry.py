@@ -73,6 +73,11 @@ def profiles() -> tuple[Profile, ...]:
     return tuple(profile(name) for name in ENGINES)
 
 
+def defaults(name: str) -> Mapping[str, Any]:
+    """The options that have another default on an engine than elsewhere, by their names; none for an unknown engine."""
+    return profile(name).defaults if name in ENGINES else {}
+
+
 def servers() -> tuple[str, ...]:
     """The names of the engines that are servers."""
     return tuple(one.name for one in profiles() if one.is_server)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import Enum
+from types import MappingProxyType
+from typing import Any
 
 
 class Takes(Enum):
@@ -19,6 +22,11 @@ class Takes(Enum):
 
 SERVER_TAKES = frozenset({Takes.INSTANCES, Takes.SERVER, Takes.TRACES})
 """What private servers take."""
+
+SERVER_DEFAULTS: Mapping[str, Any] = MappingProxyType(
+    {"trial_seconds": 2.0, "discard_seconds": 0.5, "blocks_per_round": 8, "max_seconds": 600.0}
+)
+"""The options that have another default on servers: these take longer to start, to fill and to settle."""
 
 OWN_SERVERS_TAKE = frozenset({Takes.OWN_SERVERS})
 """What servers of the user's take, whichever engine they are."""

@@ -57,7 +57,7 @@ def _words(option: Option, given: Mapping[str, Any], without: RunRequest) -> lis
         value, default = {f: levels for f, levels in value.items() if levels != default.get(f)}, {}
     is_open = "rate" in given or "at" in given or "at" in varied
     is_written = name in usual["vary"] or (option.has_open_loop_default and is_open) or given.get(f"{name}_is_given")
-    return option.value.words(option.flag, value) if value != default or is_written else []
+    return option.words(value) if value != default or is_written else []
 
 
 def _request(given: Mapping[str, Any]) -> RunRequest:
@@ -89,8 +89,6 @@ def plan_command(run_ids: Iterable[str], options: Mapping[str, object], *words: 
         options: JSON values by the names of a run's options, and ``assurance``; all of them are written.
         words: what comes between.
     """
-    flags = {name: (option.flag, option.value) for name, option in OPTIONS.items()} | {
-        "assurance": ("--assurance", Value())
-    }
-    given = (word for name, value in options.items() for word in flags[name][1].words(flags[name][0], value))
+    known = {**OPTIONS, "assurance": Option("--assurance", Value(), "")}
+    given = (word for name, value in options.items() for word in known[name].words(value))
     return shlex.join(["tdelta", "plan", *run_ids, *words, *given])

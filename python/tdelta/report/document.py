@@ -19,7 +19,7 @@ from tdelta.report.sentence import answer
 from tdelta.report.simulated import simulated
 from tdelta.report.subject import subject
 from tdelta.report.values import record_values, values_of
-from tdelta.session.request import DryRun
+from tdelta.session.outlook import DryRun
 
 RUN_SCHEMA = "tdelta.run/2"
 DRY_RUN_SCHEMA = "tdelta.dry-run/1"

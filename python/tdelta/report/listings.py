@@ -12,7 +12,7 @@ from tdelta.engines.profile import EngineInfo
 from tdelta.report.drawing import draw, paragraph, plain_table
 from tdelta.report.labels import database_text
 from tdelta.report.quantities import amounts, counted, duration, printable
-from tdelta.session.request import DryRun
+from tdelta.session.outlook import DryRun
 from tdelta.session.studies import Study
 
 ENGINES_SCHEMA = "tdelta.engines/1"

@@ -4,9 +4,10 @@ Sits between what can be done (engines, driver, store) and what it means (infere
 tells an observer what happens as values (`tdelta.records.events`).
 """
 
+from tdelta.session.outlook import DryRun
 from tdelta.session.planning import Plan, plan
 from tdelta.session.preflight import dry_run
-from tdelta.session.request import DryRun, RunRequest
+from tdelta.session.request import RunRequest
 from tdelta.session.run import conduct, resume
 
 __all__ = ["DryRun", "Plan", "RunRequest", "conduct", "dry_run", "plan", "resume"]

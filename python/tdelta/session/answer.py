@@ -22,10 +22,11 @@ from tdelta.inference.whatif import what_ifs
 from tdelta.records import Counts, Decision, Finding, Level, LoopFacts, Role, RunResult, Trial, Validity, Verdict
 from tdelta.session.collectors import Collectors
 from tdelta.session.context import Ready, RunContext
+from tdelta.session.overridden import overridden
 from tdelta.session.planning import Plan
 from tdelta.session.pressed import pressure_cautions
 from tdelta.session.published import published_cells
-from tdelta.session.request import RunRequest, overridden
+from tdelta.session.request import RunRequest
 from tdelta.session.state import Floors, TrialSize
 from tdelta.workloads.scan import cut
 

@@ -1,4 +1,4 @@
-"""What an option of ``tdelta run`` is. Each is declared once, at its field of a record of `tdelta.session.request`.
+"""What an option of ``tdelta run`` is. Each is declared once, as a field of a record of `tdelta.session.declared`.
 
 From there come the flags of `run`, `plan` and `calibrate` with their help, the defaults of every engine, who is refused
 what, the JSON of a stored run, the command that repeats it, what a calibration must have in common with a run, which
@@ -10,12 +10,14 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, get_type_hints
+from typing import Any
 
+from tdelta.engines.registry import profiles
 from tdelta.engines.takes import Takes
 from tdelta.session.values import Flag, Value
 
 _SAME = object()
+_DECLARED = "option"
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +29,6 @@ class Option:
         value: its kind of value.
         about: what it is, for people.
         default: its value where it is not typed.
-        on_servers: its default on a server, private or the user's own, where that is another.
         open_loop: its default with ``--rate`` or ``--at``, where that is another.
         absent: its value in runs stored by versions that did not have it, where that was another than the default.
         shown: the default in words, where writing its value would not say it.
@@ -47,7 +48,6 @@ class Option:
     value: Value
     about: str
     default: Any = None
-    on_servers: Any = _SAME
     open_loop: Any = _SAME
     absent: Any = _SAME
     shown: str = ""
@@ -68,11 +68,6 @@ class Option:
         return self.open_loop is not _SAME
 
     @property
-    def has_servers_default(self) -> bool:
-        """Whether servers have another default."""
-        return self.on_servers is not _SAME
-
-    @property
     def is_told_by_absence(self) -> bool:
         """Whether a stored run that says nothing of it had another value than the default."""
         return self.absent is not _SAME
@@ -84,12 +79,26 @@ class Option:
 
     @property
     def default_words(self) -> str:
-        """The default for people, of servers and open loops too; empty where there is nothing to say."""
+        """The default for people, of engines and open loops too; empty where there is nothing to say."""
         is_written = self.default is not None and not isinstance(self.value, Flag) and not self.value.is_repeated
         usual = self.shown or (self.value.write(self.default) if is_written else "")
-        others = (("on a server", self.on_servers), ("with --rate or --at", self.open_loop))
-        words = [f"{self.value.write(default)} {where}" for where, default in others if default is not _SAME]
+        open_loop = [("with --rate or --at", self.open_loop)] if self.has_open_loop_default else []
+        others = (*self._of_engines(), *open_loop)
+        words = [f"{self.value.write(default)} {where}" for where, default in others]
         return "; ".join([usual, *words] if usual else words)
+
+    def words(self, value: Any) -> list[str]:
+        """The words of a command line that give the option this value; an argument has no flag."""
+        flag = self.flag if self.flag.startswith("--") else None
+        return [word for text in self.value.texts(value) for word in (flag, text) if word is not None]
+
+    def _of_engines(self) -> Iterator[tuple[str, Any]]:
+        """The defaults of engines that have another one, each with where it is so."""
+        own = {one.product: one.defaults[self.name] for one in profiles() if self.name in one.defaults}
+        all_servers = {one.product for one in profiles() if one.is_server}
+        for default in dict.fromkeys(own.values()):
+            having = {product: None for product, value in own.items() if value == default}
+            yield "on a server" if having.keys() == all_servers else f"on {', '.join(having)}", default
 
     @property
     def help_text(self) -> str:
@@ -97,8 +106,21 @@ class Option:
         return f"{self.about}  [{self.default_words}]" if self.default_words else self.about
 
 
+def option(flag: str, value: Value, about: str, default: Any = None, *, compare: bool = True, **more: Any) -> Any:
+    """Declare an option: a field of a record, whose value is always given.
+
+    Args:
+        flag: what is typed.
+        value: its kind of value.
+        about: what it is, for people.
+        default: its value where it is not typed.
+        compare: whether two records differ where it does.
+        more: what else an `Option` says.
+    """
+    return dataclasses.field(compare=compare, metadata={_DECLARED: Option(flag, value, about, default, **more)})
+
+
 def options_of(record: str, kind: type[Any]) -> Iterator[Option]:
-    """The options that a record declares in the annotations of its fields, in their order."""
-    for name, hint in get_type_hints(kind, include_extras=True).items():
-        declared = next(part for part in hint.__metadata__ if isinstance(part, Option))
-        yield dataclasses.replace(declared, name=name, record=record)
+    """The options that a record declares, in the order of its fields."""
+    for field in dataclasses.fields(kind):
+        yield dataclasses.replace(field.metadata[_DECLARED], name=field.name, record=record)

@@ -20,9 +20,10 @@ from tdelta.measure import (
 )
 from tdelta.records import Event
 from tdelta.session.ground import Ground, grounded
+from tdelta.session.outlook import DryRun, TableLine, TransactionLine
 from tdelta.session.pace import Pace, about
 from tdelta.session.planning import Plan, plan
-from tdelta.session.request import DryRun, RunRequest, TableLine, TransactionLine
+from tdelta.session.request import RunRequest
 from tdelta.session.source import Source
 from tdelta.workloads.own_folder import require_free_folder, write_own_folder
 

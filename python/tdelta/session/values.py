@@ -60,18 +60,9 @@ class Value:
         """One value as it is typed: all the figures there are, and none of the dust of binary fractions."""
         return f"{value:.12g}" if isinstance(value, float) else str(value)
 
-    def words(self, flag: str, value: Any) -> list[str]:
-        """The words of a command line that give the option this value."""
-        return [flag, self.write(value)]
-
-
-@dataclass(frozen=True, slots=True)
-class Argument(Value):
-    """Text that is typed without a flag."""
-
-    def words(self, flag: str, value: Any) -> list[str]:  # noqa: ARG002
-        """The text."""
-        return [str(value)]
+    def texts(self, value: Any) -> list[str | None]:
+        """What is typed to give the option this value, each behind a flag of its own; None is the flag alone."""
+        return [self.write(value)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,18 +242,14 @@ class Place(Value):
 
 @dataclass(frozen=True, slots=True)
 class Flag(Value):
-    """Something that is so where the flag stands: the option is then ``stands_for``."""
+    """Something that is so where the flag is typed: the option is then ``stands_for``."""
 
     metavar: str = ""
     stands_for: bool = True
 
-    def gathered(self, parsed: Any) -> bool:  # noqa: ARG002
-        """What the flag stands for."""
-        return self.stands_for
-
-    def words(self, flag: str, value: Any) -> list[str]:
-        """The flag, where it stands for that."""
-        return [flag] if value is self.stands_for else []
+    def texts(self, value: Any) -> list[str | None]:
+        """The flag alone, where it stands for that."""
+        return [None] if value is self.stands_for else []
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,9 +274,9 @@ class Percents(Percent):
         """All of them."""
         return tuple(value)
 
-    def words(self, flag: str, value: Any) -> list[str]:
-        """A flag for each."""
-        return [word for share in value for word in (flag, self.write(share))]
+    def texts(self, value: Any) -> list[str | None]:
+        """Each."""
+        return [self.write(share) for share in value]
 
 
 @dataclass(frozen=True, slots=True)
@@ -315,10 +302,9 @@ class Factors(Value):
         """The levels of each factor."""
         return self.taken(value)
 
-    def words(self, flag: str, value: Mapping[str, Any]) -> list[str]:
-        """A flag for each factor."""
-        written = (f"{factor}={','.join(self._level(factor, level) for level in value[factor])}" for factor in value)
-        return [word for text in written for word in (flag, text)]
+    def texts(self, value: Mapping[str, Any]) -> list[str | None]:
+        """Each factor."""
+        return [f"{factor}={','.join(self._level(factor, level) for level in value[factor])}" for factor in value]
 
     def _level(self, factor: str, level: object) -> str:
         return Percent().write(level) if factor in SHARE_FACTORS else str(level)

@@ -15,7 +15,8 @@ from tdelta.errors import UnknownName
 from tdelta.records import Event, Metric, Phase, RunResult
 from tdelta.report.command import repeat_command, run_command
 from tdelta.session import plan
-from tdelta.session.request import DryRun, RunRequest
+from tdelta.session.outlook import DryRun
+from tdelta.session.request import RunRequest
 
 from .asking import ASKED, WORDS
 from .calling import Called, call

@@ -20,7 +20,7 @@ EXCUSED = {
     "workloads/sql.py": "names in a workload are checked by Python's own sqlite3, whatever engine it is for",
     "workloads/folder.py": "the size of a workload is by definition that of a plain file of SQLite",
     "measure/versions.py": "what tdelta itself was installed with",
-    "session/request.py": "help texts say for whom an option is, with examples",
+    "session/declared": "help texts say for whom an option is, with examples",
     "session/studies.py": "a study is a published experiment on an engine",
     "session/published.py": "as above",
     "driver/load_command": "what the commands of other tools take: their protocols, options and variables",

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from tdelta.engines.catalogue import EngineInfo
 from tdelta.records import DatabaseFacts
-from tdelta.session.request import DryRun, TableLine, TransactionLine
+from tdelta.session.outlook import DryRun, TableLine, TransactionLine
 from tdelta.session.studies import Study
 
 ENGINES = (

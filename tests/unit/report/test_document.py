@@ -12,7 +12,7 @@ import tdelta_samples as s
 
 from tdelta.report.document import document, dry_run_document, to_json
 from tdelta.report.listings import engines_document, studies_document
-from tdelta.session.request import DryRun
+from tdelta.session.outlook import DryRun
 
 from .listed import ENGINES, OWN_PLAN, PLAN, STUDIES
 

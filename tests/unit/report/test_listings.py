@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from tdelta.engines.catalogue import EngineInfo
 from tdelta.report.listings import dry_run_text, engines_document, engines_text, studies_text
-from tdelta.session.request import TableLine
+from tdelta.session.outlook import TableLine
 
 from .listed import ENGINES, OWN_PLAN, PLAN, STUDIES
 

@@ -16,7 +16,7 @@ from tdelta.errors import DatabaseFault, TdeltaError, UsageError
 from tdelta.records import DatabaseFacts
 from tdelta.session import RunRequest, dry_run, plan
 from tdelta.session.database import staged
-from tdelta.session.request import TableLine, TransactionLine
+from tdelta.session.outlook import TableLine, TransactionLine
 from tdelta.session.source import DatabaseSource
 from tdelta_fake_twins import equal_rows
 

@@ -6,7 +6,8 @@ import pytest
 
 from tdelta.engines.registry import dialects
 from tdelta.errors import UnknownName, UsageError
-from tdelta.session.request import RunRequest, overridden
+from tdelta.session.overridden import overridden
+from tdelta.session.request import RunRequest
 from tdelta.session.studies import studies
 from tdelta.workloads import load
 

@@ -13,9 +13,9 @@ import pytest
 import tdelta
 
 PACKAGE = Path(tdelta.__file__).parent
-OPTION = 'Option("--colour", Value("NAME"), "Colour of pages.", "blue", takes=Takes.LIBRARY)'
-DECLARED = f"    colour: Annotated[str, {OPTION}]\n"
-BEFORE = "    page_size: Annotated["
+DECLARED = '    colour: str = option("--colour", Value("NAME"), "Colour of pages.", "blue", takes=Takes.LIBRARY)\n'
+BEFORE = "    page_size: int | None = option("
+FILE = Path("session") / "declared" / "subject.py"
 SCRIPT = """
 import json
 from click.testing import CliRunner
@@ -50,15 +50,15 @@ print(json.dumps({
 def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The package, but for one more line in one file."""
     root = tmp_path_factory.mktemp("toy")
-    (root / "tdelta" / "session").mkdir(parents=True)
-    for child in (*PACKAGE.iterdir(), *(PACKAGE / "session").iterdir()):
-        place = root / "tdelta" / child.relative_to(PACKAGE)
-        if child.name not in ("session", "request.py", "__pycache__"):
-            place.symlink_to(child)
-    text = (PACKAGE / "session" / "request.py").read_text(encoding="utf-8")
+    (root / "tdelta" / FILE).parent.mkdir(parents=True)
+    for folder in FILE.parents:
+        for child in (PACKAGE / folder).iterdir():
+            place = root / "tdelta" / child.relative_to(PACKAGE)
+            if not place.exists() and child.name not in (FILE.name, "__pycache__"):
+                place.symlink_to(child)
+    text = (PACKAGE / FILE).read_text(encoding="utf-8")
     assert text.count(BEFORE) == 1
-    request = root / "tdelta" / "session" / "request.py"
-    request.write_text(text.replace(BEFORE, DECLARED + BEFORE), encoding="utf-8")
+    (root / "tdelta" / FILE).write_text(text.replace(BEFORE, DECLARED + BEFORE), encoding="utf-8")
     return root
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from tdelta.engines.profile import CLIENT_FACTORS, Profile
 from tdelta.engines.shared.mysql_dialect import mysql_dialect
 from tdelta.engines.shared.mysql_family import FUNCTIONS, NEAREST
-from tdelta.engines.takes import SERVER_TAKES
+from tdelta.engines.takes import SERVER_DEFAULTS, SERVER_TAKES
 
 PROFILE = Profile(
     name="mysql",
     product="MySQL, Percona Server",
     dialect=mysql_dialect("mysql"),
     takes=SERVER_TAKES,
+    defaults=SERVER_DEFAULTS,
     is_server=True,
     client_factors=CLIENT_FACTORS,
     warms_until_settled=True,

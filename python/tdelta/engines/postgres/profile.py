@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tdelta.engines.profile import CLIENT_FACTORS, Profile
-from tdelta.engines.takes import SERVER_TAKES, Takes
+from tdelta.engines.takes import SERVER_DEFAULTS, SERVER_TAKES, Takes
 from tdelta.profiling.functions import Names
 from tdelta.records import FunctionClass
 from tdelta.workloads.dialect import FLIPPED, Dialect
@@ -24,6 +24,7 @@ PROFILE = Profile(
         explain="EXPLAIN (FORMAT JSON)",
     ),
     takes=SERVER_TAKES | {Takes.ENCRYPTED_FOLDER},
+    defaults=SERVER_DEFAULTS,
     is_server=True,
     client_factors=CLIENT_FACTORS,
     warms_until_settled=True,

@@ -1,0 +1,192 @@
+"""The options that say how it is measured: what is compared, how long a run goes on and what it decides, its files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from tdelta.engines.takes import Takes
+from tdelta.records import DEFAULT_ROPE, Level, Metric
+from tdelta.session.options import option
+from tdelta.session.values import (
+    Choice,
+    Duration,
+    Factors,
+    Flag,
+    Number,
+    Percent,
+    Percents,
+    Place,
+    ResponseTime,
+    Rounds,
+    Whole,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Design:
+    """What is compared, and how trials are laid out. Times are seconds.
+
+    ``vary`` maps a factor to its levels in the user's order; ``cipher`` always gains the level ``none``.
+    ``slice_seconds`` is how long a twin runs before another of its block takes its turn (for each thread; 0: a whole
+    trial). ``discard_seconds`` is how much of the head of a trial is not recorded; None is a tenth of it.
+    ``step_blocks`` is how many of a round's blocks, its first ones, have loads and rebuilds (None: all). ``bb_twin``:
+    whether a second instance of an encrypted condition runs beside it; None where there is room for one. ``trace``:
+    after each measured trial its twin runs some transactions with every statement metered by itself. ``profile``: after
+    the measured trials of a round, twins are run once more and sampled by ``perf``.
+    """
+
+    vary: Mapping[str, tuple[Level, ...]] = option(
+        "--vary",
+        Factors(),
+        "Factor and its levels, e.g. cipher=aes-128,aes-256 or threads=1,4; repeatable, all combinations run.",
+        {},
+        shown="cipher=aes-256",
+        of_study=False,
+    )
+    trial_seconds: float = option(
+        "--trial-seconds",
+        Number("SECONDS"),
+        "Length of a trial of the baseline.",
+        0.25,
+        open_loop=2.0,
+        decides_trial=True,
+    )
+    slice_seconds: float = option(
+        "--slice",
+        Duration(zero=True),
+        "How long a twin runs before the next takes its turn; 0s: a whole trial.",
+        0.0,
+        takes=Takes.SLICES,
+        decides_trial=True,
+    )
+    discard_seconds: float | None = option(
+        "--discard",
+        Duration(zero=True),
+        "Head of a trial that is run and not recorded.",
+        shown="a tenth",
+        decides_trial=True,
+    )
+    blocks_per_round: int = option("--blocks", Whole(), "Blocks a round.", 6, calibrates=True)
+    step_blocks: int | None = option(
+        "--step-blocks",
+        Whole(),
+        "How many of these have the loads and rebuilds of --vary work=…, which take longest.",
+        shown="all",
+    )
+    aa: bool = option(
+        "--aa", Flag(), "Compare identical plain twins: does this machine tell the truth?", False, of_pilot=False
+    )
+    aa_twin: bool = option(
+        "--no-aa-twin",
+        Flag(stands_for=False),
+        "Leave the A/A twin out; the noise floor is then unknown.",
+        True,
+        of_pilot=False,
+    )
+    bb_twin: bool | None = option(
+        "--no-bb-twin",
+        Flag(stands_for=False),
+        "Leave the B/B twin out, a second encrypted instance.",
+        shown="there is one where a round has room",
+        absent=False,
+        of_pilot=False,
+    )
+    plant: tuple[float, ...] = option(
+        "--plant", Percents(), "One more plain twin, slowed by this much; repeatable.", (), of_pilot=False
+    )
+    trace: bool = option(
+        "--trace",
+        Flag(),
+        "Meter every statement by itself in extra trials: CPU, elapsed, reads, rows.",
+        False,
+        takes=Takes.TRACES,
+        of_pilot=False,
+    )
+    profile: bool = option(
+        "--profile",
+        Flag(),
+        "Sample the twins' functions by perf in trials that are not measured: where the CPU time goes.",
+        False,
+        of_pilot=False,
+        of_study=False,
+    )
+    seed: int | None = option(
+        "--seed",
+        Whole(least=0, most=2**63 - 1),
+        "Draws everything; recorded either way.",
+        shown="drawn",
+        calibrates=True,
+        of_study=False,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DecisionOptions:
+    """How long a run goes on, and what it decides. Shares are quotients less one: ``rope=0.02``.
+
+    ``rope_is_given``: the ROPE is what the user said, and not the default, though it may be as large. ``slo_seconds``
+    is what a transaction may take; how often it took longer is told, and never decided on. ``use_calibration``: a run
+    begins with what `tdelta calibrate` found here, where anything fits.
+    """
+
+    min_rounds: int = option(
+        "--rounds",
+        Rounds(),
+        "Rounds of fresh twins.",
+        3,
+        shown="3, as many as time allows",
+        also="max_rounds",
+        of_pilot=False,
+    )
+    max_rounds: int | None = option("", Whole(), "The most rounds.")
+    max_seconds: float = option("--max-time", Duration(), "Wall clock, set-up included.", 85.0, of_pilot=False)
+    rope: float = option(
+        "--rope",
+        Percent(),
+        "Overhead you would not care about, either way.",
+        DEFAULT_ROPE,
+        calibrates=True,
+        of_pilot=False,
+    )
+    rope_is_given: bool = option("", Flag(), "Whether --rope was typed.", False, of_study=False, compare=False)
+    budget: float | None = option(
+        "--budget", Percent(), "Overhead you allow: turns the run into a gate, exit code 5 if over.", of_pilot=False
+    )
+    metric: Metric = option(
+        "--metric",
+        Choice("NAME", names=tuple(metric.value for metric in Metric), make=Metric),
+        f"Cost that decides: {', '.join(Metric)}.",
+        Metric.RESPONSE_TIME,
+    )
+    slo_seconds: float | None = option(
+        "--slo",
+        ResponseTime(),
+        "Time a transaction may take, e.g. 20ms: how often each twin takes longer is told, and decides nothing.",
+        of_study=False,
+    )
+    use_calibration: bool = option(
+        "--no-calibration",
+        Flag(stands_for=False),
+        "Begin without what `tdelta calibrate` found here.",
+        True,
+        of_study=False,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Where:
+    """Where files go."""
+
+    directory: Path | None = option(
+        "--dir", Place("DIR"), "Where the twins' files go.", shown="~/.cache/tdelta", calibrates=True, of_study=False
+    )
+    store: Path | None = option(
+        "--store",
+        Place("FILE", is_folder=False),
+        "File that keeps the results.",
+        shown="TDELTA_STORE, else the user's data folder",
+        calibrates=True,
+        of_study=False,
+    )

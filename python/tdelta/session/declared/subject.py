@@ -1,0 +1,282 @@
+"""The options that say what is tested: the engine and its data, what a trial does, what twins are made with."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tdelta.design.factors import SCOPES
+from tdelta.engines.dsn import parse_dsn
+from tdelta.engines.sqlite.libraries import SQLITE3MC, WHEELS
+from tdelta.engines.takes import Takes
+from tdelta.session.options import option
+from tdelta.session.values import Bytes, Choice, Flag, Number, Percent, Place, Size, Value, Whole
+from tdelta.workloads import BUILT_IN
+
+
+@dataclass(frozen=True, slots=True)
+class _Library(Value):
+    """A library's name or path."""
+
+    def to_json(self, value: Any) -> str:
+        """The name, or the absolute path."""
+        return value if value in WHEELS else str(Path(value).absolute())
+
+
+@dataclass(frozen=True, slots=True)
+class _Workload(Value):
+    """A workload's name or folder."""
+
+    def to_json(self, value: Any) -> str:
+        """The name, or the absolute path of the folder that is there."""
+        return str(Path(value).resolve()) if value not in BUILT_IN and Path(value).is_dir() else value
+
+
+@dataclass(frozen=True, slots=True)
+class _Dsn(Value):
+    """A server of the user's, without its password."""
+
+    metavar: str = "DSN"
+
+    def to_json(self, value: Any) -> str:
+        """The DSN as it can be typed anywhere, its files' paths absolute."""
+        dsn = parse_dsn(value)
+        password, authority = (path and str(Path(path).absolute()) for path in (dsn.password_file, dsn.tls_ca))
+        return str(dataclasses.replace(dsn, password_file=password, tls_ca=authority))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tested:
+    """What is tested: an engine with generated rows or the user's own, or two servers of the user's.
+
+    ``library`` is the name of a SQLite library or the path of one. With ``database``, a file of the user's, twins are
+    copies of it. ``restore`` is a command of the user's that loads a dump into a private server, whose twins then hold
+    that. ``baseline`` and ``encrypted`` are DSNs of two servers of the user's (`tdelta.engines.dsn`).
+    """
+
+    study: str | None = option(
+        "STUDY",
+        Value(),
+        "Published experiment to repeat.",
+        of_pilot=False,
+        of_study=False,
+        takes=Takes.INSTANCES,
+        decides_defaults=True,
+    )
+    engine: str = option(
+        "--engine",
+        Value("NAME"),
+        "Engine to test; see `tdelta engines`.",
+        "sqlite",
+        calibrates=True,
+        decides_defaults=True,
+    )
+    library: str = option(
+        "--library",
+        _Library("NAME|PATH"),
+        "SQLite library: sqlite3mc, sqlcipher, or a path.",
+        SQLITE3MC.name,
+        takes=Takes.LIBRARY,
+        calibrates=True,
+    )
+    server_binary: Path | None = option(
+        "--server-binary",
+        Place(),
+        "Server program to test: mariadbd, mysqld or postgres.",
+        shown="the newest that is found",
+        takes=Takes.SERVER,
+        calibrates=True,
+    )
+    scale: str = option(
+        "--scale",
+        Choice(names=("laptop", "published")),
+        "Size of STUDY: a laptop's or its own.",
+        "laptop",
+        takes=Takes.INSTANCES,
+        decides_defaults=True,
+    )
+    database: Path | None = option(
+        "--database",
+        Place("FILE"),
+        "SQLite file of your own, which is only read: twins are copies of it.",
+        shown="generated rows",
+        takes=Takes.LIBRARY,
+        calibrates=True,
+    )
+    restore: str | None = option(
+        "--restore",
+        Value("CMD"),
+        "Command that loads a dump of your own into each kind of private server: 'psql -1 -f app.sql'.",
+        shown="generated rows",
+        takes=Takes.SERVER,
+    )
+    baseline: str | None = option(
+        "--baseline",
+        _Dsn(),
+        "Server of your own that is plain: mysql://USER@HOST/?password-env=NAME.",
+        decides_defaults=True,
+    )
+    encrypted: str | None = option(
+        "--encrypted", _Dsn(), "Server of your own that is encrypted, to be compared with it.", decides_defaults=True
+    )
+    schema: str | None = option(
+        "--schema",
+        Value("NAME"),
+        "Schema that is made on both, and removed.",
+        shown="tdelta_RUN",
+        takes=Takes.OWN_SERVERS,
+    )
+    assume_encrypted: bool = option(
+        "--assume-encrypted",
+        Flag(),
+        "Take the encrypted server's disk for encrypted, where the server cannot tell (PostgreSQL).",
+        False,
+        takes=Takes.OWN_SERVERS,
+    )
+    size_bytes: int = option("--size", Size(), "Data of each twin.", 50_000_000, calibrates=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Work:
+    """What a trial does.
+
+    ``load`` is a command of the user's that is run as the load instead of a workload's transactions,
+    ``load_operations`` a pattern for the number of its operations in what it prints. ``rate`` (a second, over all
+    threads) makes the loop open, and so does ``at``, a share of the baseline's capacity. ``cold`` empties all caches
+    before each trial.
+    """
+
+    workload: str | None = option(
+        "--workload",
+        _Workload("NAME|DIR"),
+        "Built-in workload, or a folder of your own.",
+        shown="order-entry",
+        calibrates=True,
+    )
+    load: str | None = option(
+        "--load",
+        Value("CMD"),
+        "Command that is the load, on a server: 'sysbench oltp_read_only run', any.",
+        shown="the workload's mix",
+        takes=Takes.SERVER,
+    )
+    load_operations: str | None = option(
+        "--load-operations",
+        Value("REGEX"),
+        "What finds the number of operations in what CMD prints, in its group.",
+        shown="known of sysbench and pgbench",
+        takes=Takes.SERVER,
+    )
+    threads: int = option("--threads", Whole(), "Clients at work at once.", 1, decides_trial=True)
+    cold: bool = option(
+        "--cold",
+        Flag(),
+        "Start a twin's server anew for each trial (DuckDB: attach its file anew), all caches emptied.",
+        False,
+        takes=Takes.INSTANCES,
+        factor="work",
+        decides_trial=True,
+    )
+    rate: float | None = option(
+        "--rate",
+        Number("PER_SECOND"),
+        "Operations due a second, over all threads; latency counts from the due time.",
+        shown="as fast as they can",
+        decides_trial=True,
+    )
+    at: float | None = option(
+        "--at",
+        Percent(),
+        "Operations due at this share of what the baseline can do; vary it with --vary at=30%,60%,80%.",
+        decides_trial=True,
+    )
+    arrivals: str = option(
+        "--arrivals",
+        Choice(names=("poisson", "constant")),
+        "Law of arrivals with --rate or --at.",
+        "poisson",
+        calibrates=True,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TwinOptions:
+    """What twins are made with.
+
+    ``scope`` is what a server encrypts (None: all that it can), ``encrypted_dir`` a folder of the user's that is
+    encrypted, in which PostgreSQL's encrypted twins live. ``cache`` is a share of the data size. ``page_size`` is a
+    database's own where it is None. ``key`` says how a library is given keys.
+    """
+
+    scope: str | None = option(
+        "--scope",
+        Choice(names=SCOPES),
+        "What a server encrypts: its tables, these and one thing more, or all.",
+        shown="all that it can",
+        takes=Takes.SERVER,
+    )
+    encrypted_dir: Path | None = option(
+        "--encrypted-dir",
+        Place("DIR", is_file=False),
+        "Folder on an encrypted file system, for PostgreSQL's encrypted twins.",
+        shown="gocryptfs, or pg_tde",
+        takes=Takes.ENCRYPTED_FOLDER,
+    )
+    cache: float = option(
+        "--cache",
+        Percent(),
+        "Page cache or buffer pool, as a share of the data.",
+        0.10,
+        takes=Takes.INSTANCES,
+        decides_trial=True,
+    )
+    page_size: int | None = option(
+        "--page-size",
+        Bytes(),
+        "Database page.",
+        shown="4096; with --database its own",
+        takes=Takes.LIBRARY,
+        decides_trial=True,
+    )
+    journal_mode: str = option(
+        "--journal-mode",
+        Value("MODE"),
+        "wal, delete, truncate, persist, memory or off.",
+        "wal",
+        takes=Takes.LIBRARY,
+        decides_trial=True,
+    )
+    synchronous: str = option(
+        "--synchronous",
+        Value("LEVEL"),
+        "off, normal, full or extra.",
+        "normal",
+        takes=Takes.LIBRARY,
+        decides_trial=True,
+    )
+    temp_store: str = option(
+        "--temp-store",
+        Choice(names=("default", "file", "memory")),
+        "Where temporary tables and sorts go.",
+        "default",
+        shown="as the library was built",
+        takes=Takes.LIBRARY,
+        decides_trial=True,
+    )
+    reserve: str = option(
+        "--reserve",
+        Choice(names=("equal", "natural")),
+        "Reserved bytes a page: the same on every twin, or what each cipher needs.",
+        "equal",
+        takes=Takes.LIBRARY,
+    )
+    key: str | None = option(
+        "--key",
+        Choice(names=("passphrase", "raw")),
+        "How SQLCipher gets its keys: to derive them from, or as they are.",
+        shown="raw; passphrase where connections are part of the work",
+        takes=Takes.LIBRARY,
+        of_study=False,
+    )
