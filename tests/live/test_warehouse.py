@@ -12,8 +12,8 @@ from sqlite.running import Place, require
 from sqlite.test_answers import trials_of
 from tdelta_runs import ServerPlace, failed_checks, occupied
 
-from tdelta.engines.registry import servers
 from tdelta.engines.duckdb.engine import DuckdbEngine
+from tdelta.engines.registry import servers
 from tdelta.inference.soundness import AA_CHECK
 
 QUERIES = {"sum_sales", "by_territory", "top_products", "quarter"}
