@@ -30,7 +30,7 @@ from pathlib import Path
 from typing import Any
 
 from tdelta import _native
-from tdelta.driver.servers import find_servers
+from tdelta.engines.shared.private.binaries import find_servers
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "live"))
 from tdelta_mysql_client import Program, running

@@ -9,10 +9,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tdelta.driver.servers import Server, place_for
-from tdelta.driver.servers.exposure import ServerExposure
 from tdelta.driver.workers import Worker
 from tdelta.engines.registry import profile
 from tdelta.engines.servers import DATABASE, ServerEngine, ServerSettings
+from tdelta.engines.shared.private.exposure import ServerExposure
 from tdelta.engines.shared.promises import covered
 from tdelta.engines.shared.server_files import ServerFiles
 from tdelta.evidence import Markers, Searched, weigh

@@ -24,8 +24,8 @@ from tdelta_serving import until
 from temporaries import temporary_files_in
 
 from tdelta import _native
-from tdelta.driver.servers import find_servers
 from tdelta.engines.servers import ServerBinary
+from tdelta.engines.shared.private.binaries import find_servers
 from tdelta.errors import EngineUnavailable
 from tdelta.measure.children import die_with_parent
 

@@ -13,10 +13,11 @@ import pytest
 from own_engines import OPTIONS, PASSWORD, ClientSession, OnTwoServers
 from ports import free_port
 
-from tdelta.driver.servers.connection import Connection, WorkerSession, connect
-from tdelta.driver.servers.own import OwnSchema, OwnServer, Pair, examine, leftovers, own_schemas, pair
-from tdelta.driver.servers.secrets import Passwords
-from tdelta.engines.dsn import Dsn, parse_dsn
+from tdelta.engines.shared.external.connection import connect
+from tdelta.engines.shared.external.dsn import Dsn, parse_dsn
+from tdelta.engines.shared.external.secrets import Passwords
+from tdelta.engines.shared.external.servers import OwnSchema, OwnServer, Pair, examine, leftovers, own_schemas, pair
+from tdelta.engines.shared.sessions import Connection, WorkerSession
 from tdelta.errors import OwnServerFault
 
 LookedAt = tuple[OwnServer, OwnServer]

@@ -17,11 +17,13 @@ from typing import ClassVar
 import pytest
 
 from tdelta.driver import TwinFolder
-from tdelta.driver.servers import Server, copy_data, find_servers, greets, place_for
+from tdelta.driver.servers import Server, copy_data, greets, place_for
+from tdelta.driver.servers.recipes import Recipe
 from tdelta.driver.servers.tree import parse_stat
 from tdelta.engines.mariadb.private import MariadbEngine
 from tdelta.engines.mysql.private import MysqlEngine
-from tdelta.engines.servers import DATABASE, Recipe, ServerBinary, ServerSettings
+from tdelta.engines.servers import DATABASE, ServerBinary, ServerSettings
+from tdelta.engines.shared.private.binaries import find_servers
 from tdelta.errors import EngineUnavailable, ServerFault, StorageFault
 
 Engine = MariadbEngine | MysqlEngine

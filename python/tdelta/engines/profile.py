@@ -18,6 +18,42 @@ CLIENT_FACTORS = ("threads", "at")
 
 
 @dataclass(frozen=True, slots=True)
+class ServerProgram:
+    """How the program of a private server is found.
+
+    Attributes:
+        names: what it may be called.
+        products: patterns of what ``--version`` says, with the version as their group, each with the product's name;
+            the first that fits.
+        remedy: how to come by one.
+    """
+
+    names: tuple[str, ...]
+    products: tuple[tuple[str, str], ...]
+    remedy: str
+
+
+@dataclass(frozen=True, slots=True)
+class ServerAddress:
+    """How a user's server is named in a DSN, and known on this machine.
+
+    Attributes:
+        schemes: what its DSNs begin with.
+        port: the usual one.
+        processes: what the process of a server is called.
+        socket_name: what the file of a socket is called, with ``{port}``, where a DSN may name its folder; empty where
+            a DSN names the file.
+        has_databases: whether a DSN names a database, in which tdelta makes its schema.
+    """
+
+    schemes: tuple[str, ...]
+    port: int
+    processes: frozenset[str]
+    socket_name: str = ""
+    has_databases: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Profile:
     """One engine.
 
@@ -40,6 +76,8 @@ class Profile:
         most_cold: how many connections can be cold at once; None where it does not matter.
         functions: what its own functions and files are called.
         cache_setting: which of its settings is the size of its cache, as it is read back.
+        program: how its private servers are found; None for what is not started as a server.
+        address: how servers of users are reached; None where none can be.
         protocol: what clients of other programs speak to its twins, ``mysql`` or ``postgres``; empty where none can.
     """
 
@@ -61,6 +99,8 @@ class Profile:
     functions: Names = field(default_factory=Names)
     protocol: str = ""
     cache_setting: str = ""
+    program: ServerProgram | None = None
+    address: ServerAddress | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,6 +68,11 @@ def driver(name: str, options: Mapping[str, Any]) -> RunEngine:
     return made
 
 
+def external(name: str) -> Any:
+    """The module that knows how servers of users are asked, of an engine whose profile has their ``address``."""
+    return import_module(f"{ENGINES[name]}.external")
+
+
 def profiles() -> tuple[Profile, ...]:
     """All engines' that can be driven."""
     return tuple(profile(name) for name in ENGINES)

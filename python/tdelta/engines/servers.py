@@ -1,23 +1,23 @@
 """What an engine that is a server says of its servers: how one is made, configured and asked. Opens nothing itself.
 
-A private server lives in a folder of its own (`Place`): data directory, configuration, keyring, log and socket. An
-adapter turns settings into a `Recipe`; what starts and supervises the process is `tdelta.driver.servers`. Twins share
-every setting but what their factors say: everything that an adapter writes depends on `ServerSettings` alone, and what
-differs between two recipes is what differs between their settings.
+An adapter turns settings into a `Recipe`; what starts and supervises the process is `tdelta.driver.servers`. Twins
+share every setting but what their factors say: everything that an adapter writes depends on `ServerSettings` alone, and
+what differs between two recipes is what differs between their settings.
 """
 
 from __future__ import annotations
 
-import signal
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol, runtime_checkable
 
-if TYPE_CHECKING:  # a supervisor, which imports this module, has no use for them
-    from tdelta.engines.shared.evidence import ServerEvidence
-    from tdelta.engines.shared.settling import Settling
-    from tdelta.workloads.dialect import Dialect
+from tdelta.driver.servers.recipes import Place, Recipe
+from tdelta.engines.shared.describing import Catalog
+from tdelta.engines.shared.evidence import ServerEvidence
+from tdelta.engines.shared.private.restore import RestoreTarget
+from tdelta.engines.shared.settling import Settling
+from tdelta.workloads.dialect import Dialect
 
 PLAIN_SCOPE = "none"
 """The scope of a twin without a cipher."""
@@ -44,14 +44,6 @@ class ServerBinary:
     launcher: tuple[str, ...] = ()
     root: Path | None = None
     loader: Path | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Unusable:
-    """A server that was found and cannot be tested as it is; ``why`` has the remedy."""
-
-    binary: ServerBinary
-    why: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,95 +82,6 @@ class ServerSettings:
     def covers(self, part: str) -> bool:
         """Whether ``part`` (``data``, ``log``, ``temp``, ``binlog``) is encrypted on this twin."""
         return self.scope == "all" or (self.is_encrypted and part == "data") or self.scope == f"+{part}"
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where one server lives. ``socket`` must be short: a Unix socket's path has at most 107 bytes."""
-
-    folder: Path
-    socket: Path
-
-    @property
-    def data(self) -> Path:
-        """The data directory."""
-        return self.folder / "data"
-
-    @property
-    def log(self) -> Path:
-        """What the server has to say."""
-        return self.folder / "server.log"
-
-    @property
-    def keys(self) -> Path:
-        """Keyring files, readable by their owner only, never inside the data directory."""
-        return self.folder / "keys"
-
-    @property
-    def temporary(self) -> Path:
-        """The server's temporary files."""
-        return self.folder / "tmp"
-
-
-@dataclass(frozen=True, slots=True)
-class Command:
-    """One program to run. ``environment`` is added to tdelta's own, less ``OPENSSL_ia32cap``; it holds no secret.
-
-    ``as_user``: the program refuses to run as root (PostgreSQL): where tdelta is root it is run in a user namespace in
-    which it is not. ``secret`` goes to its standard input.
-    """
-
-    argv: tuple[str, ...]
-    environment: Mapping[str, str] = field(default_factory=dict)
-    as_user: bool = False
-    secret: str | None = field(default=None, repr=False)
-
-
-@dataclass(frozen=True, slots=True)
-class Mount:
-    """An encrypted file system under a twin's data directory: made once, mounted while the server runs.
-
-    ``ciphertext`` is the folder in which it keeps its encrypted files, ``at`` where it is mounted.
-    """
-
-    make: Command
-    serve: Command
-    ciphertext: Path
-    at: Path
-
-
-@dataclass(frozen=True, slots=True)
-class Greeting:
-    """How a server that takes connections tells itself from one that does not yet.
-
-    The client connects to the socket and ``says`` this (nothing: the server speaks first); the bytes of what it reads
-    then that begin at ``at`` must be ``answer``.
-    """
-
-    says: bytes = b""
-    answer: bytes = b""
-    at: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Recipe:
-    """How one server is made and run.
-
-    ``files`` are texts by absolute path, written with mode 0600 before anything is started (configuration, keyrings;
-    keys are in here, so a recipe is never printed), ``links`` symbolic links by their paths. ``initialize`` makes the
-    data directory and is left out where a loaded one was copied. ``connect`` are the options of
-    `tdelta._native.ServerTwin` without ``database``.
-    """
-
-    place: Place
-    files: Mapping[Path, str] = field(repr=False)
-    initialize: tuple[Command, ...]
-    serve: Command
-    connect: Mapping[str, object]
-    stop_signal: signal.Signals = signal.SIGTERM
-    greeting: Greeting = Greeting()
-    links: Mapping[Path, Path] = field(default_factory=dict)
-    mount: Mount | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,6 +144,26 @@ class PriceSql:
     is_copied: bool = False
     counted: str = "engine"
     starts: int | None = None
+
+
+@runtime_checkable
+class Restorable(Protocol):
+    """A server that a user's dump can be restored into, and what it then holds be described."""
+
+    @property
+    def catalog(self) -> Catalog:
+        """How it is asked what is in a database."""
+
+    @property
+    def schema(self) -> str:
+        """The schema of `DATABASE` that a dump comes into (MySQL: the database itself)."""
+
+    @property
+    def page_size_sql(self) -> str:
+        """A query for the bytes of a page."""
+
+    def restore_target(self, recipe: Recipe, folder: Path) -> RestoreTarget:
+        """How a command finds a server that runs; ``folder`` is for its files."""
 
 
 class ServerEngine(Protocol):

@@ -8,7 +8,13 @@ from functools import partial
 from typing import Any
 
 from tdelta.driver import AnyJob, LoadJob, Mix, TwinFolder
-from tdelta.driver.servers.own_twins import (
+from tdelta.engines.capabilities import Template
+from tdelta.engines.layout import ResourceEstimate, RunLayout
+from tdelta.engines.profile import Profile
+from tdelta.engines.registry import profile
+from tdelta.engines.shared.estimates import of_connections
+from tdelta.engines.shared.external.dsn import Dsn
+from tdelta.engines.shared.external.twins import (
     BASELINE_PLACE,
     ENCRYPTED_PLACE,
     ENCRYPTED_TABLES,
@@ -16,12 +22,6 @@ from tdelta.driver.servers.own_twins import (
     OwnServerTwins,
     OwnSettings,
 )
-from tdelta.engines.capabilities import Template
-from tdelta.engines.dsn import Dsn
-from tdelta.engines.layout import ResourceEstimate, RunLayout
-from tdelta.engines.profile import Profile
-from tdelta.engines.registry import profile
-from tdelta.engines.shared.estimates import of_connections
 from tdelta.engines.takes import OWN_SERVERS_TAKE
 from tdelta.errors import TdeltaError, UnknownName, UsageError
 from tdelta.records import Condition, Level

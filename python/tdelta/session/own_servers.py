@@ -10,9 +10,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 
-from tdelta.driver.servers.connection import WorkerSession, connect
-from tdelta.driver.servers.nearby import server_process
-from tdelta.driver.servers.own import (
+from tdelta.engines.shared.external.connection import connect
+from tdelta.engines.shared.external.dsn import Dsn, parse_dsn
+from tdelta.engines.shared.external.kind import SCHEMA_NAME
+from tdelta.engines.shared.external.nearby import server_process
+from tdelta.engines.shared.external.secrets import Passwords
+from tdelta.engines.shared.external.servers import (
     BASELINE,
     ENCRYPTED,
     Difference,
@@ -25,10 +28,8 @@ from tdelta.driver.servers.own import (
     pair,
     schema_name,
 )
-from tdelta.driver.servers.own_twins import BASELINE_PLACE, ENCRYPTED_PLACE, Access
-from tdelta.driver.servers.secrets import Passwords
-from tdelta.engines.dsn import Dsn, parse_dsn
-from tdelta.engines.own_servers import SCHEMA_NAME
+from tdelta.engines.shared.external.twins import BASELINE_PLACE, ENCRYPTED_PLACE, Access
+from tdelta.engines.shared.sessions import WorkerSession
 from tdelta.errors import DsnFault, OwnServerFault, UsageError
 from tdelta.records import Condition, Metric, Role, ServerFacts, ServersFacts, SettingDifference
 from tdelta.session.request import RunRequest

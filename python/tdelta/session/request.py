@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, get_type_hints
 
-from tdelta.engines.dsn import ENGINES
 from tdelta.engines.registry import defaults, servers
+from tdelta.engines.shared.external.dsn import engines
 from tdelta.errors import UnknownName
 from tdelta.session.declared import DecisionOptions, Design, Tested, TwinOptions, Where, Work
 from tdelta.session.options import Option, options_of
@@ -119,4 +119,4 @@ def _completed(given: Mapping[str, Any]) -> dict[str, Any]:
 def _engine_of_servers(given: Mapping[str, Any]) -> str | None:
     """The engine of the user's servers, by what their DSN begins with; faults of a DSN are told where it is read."""
     dsn = given.get("baseline") or given.get("encrypted")
-    return None if dsn is None else ENGINES.get(str(dsn).partition(":")[0].lower())
+    return None if dsn is None else engines().get(str(dsn).partition(":")[0].lower())

@@ -18,12 +18,11 @@ from tdelta.design import fresh_seed
 from tdelta.driver import Checksums, RestoreJob, TwinFolder, sweep
 from tdelta.driver.markers import require_no_markers
 from tdelta.driver.protocol import Tables
-from tdelta.driver.servers.describing import Described
-from tdelta.driver.servers.restore import is_strict
-from tdelta.driver.servers.restored import NAMED, RestoredServer
 from tdelta.engines.registry import profile
-from tdelta.engines.servers import ServerEngine
-from tdelta.engines.shared.private_driver import PrivateDriver
+from tdelta.engines.shared.describing import Described
+from tdelta.engines.shared.private.driver import PrivateDriver
+from tdelta.engines.shared.private.restore import is_strict
+from tdelta.engines.shared.private.restored import NAMED, RestorableEngine, RestoredServer
 from tdelta.errors import DatabaseFault, TdeltaError
 from tdelta.evidence import Markers
 from tdelta.measure import require_writable
@@ -141,9 +140,9 @@ def restored(request: RunRequest, run_id: str, observe: Observer) -> Iterator[Re
         yield _Staging(request, server, observe).run()
 
 
-def _server_engine(request: RunRequest) -> ServerEngine:
+def _server_engine(request: RunRequest) -> RestorableEngine:
     engine = engine_of(request)
-    if not isinstance(engine, PrivateDriver):  # --restore is refused of others
+    if not isinstance(engine, PrivateDriver) or not isinstance(engine.engine, RestorableEngine):  # refused of others
         raise TdeltaError(f"a dump cannot be restored into {engine.product}")
     return engine.engine
 

@@ -8,10 +8,10 @@ import pytest
 from leaking import all_searched, asking, running, settings_of, states
 from sqlite.running import require
 
-from tdelta.driver.servers.binaries import find_servers
 from tdelta.engines.mariadb.private import MariadbEngine
 from tdelta.engines.mariadb.profile import PROFILE
 from tdelta.engines.registry import dialects
+from tdelta.engines.shared.private.binaries import find_servers
 from tdelta.errors import EngineUnavailable, StatementFault
 from tdelta.evidence import validity
 from tdelta.evidence.plans import Rows, compare, plans_of, sampled, unexplained

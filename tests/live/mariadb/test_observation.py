@@ -14,9 +14,9 @@ from sqlite.running import require
 
 from tdelta.driver.evp_calls import HEAD, SLOT, environment
 from tdelta.driver.servers import Server
-from tdelta.driver.servers.binaries import find_servers
 from tdelta.driver.servers.observation import CipherCalls, Watched, observe, read_counts, told
 from tdelta.engines.mariadb.private import MariadbEngine
+from tdelta.engines.shared.private.binaries import find_servers
 from tdelta.errors import EngineUnavailable
 
 ROWS = "SELECT REPEAT(MD5(seq), 6) FROM seq_1_to_20000"

@@ -9,7 +9,7 @@ import pytest
 from own_engines import PASSWORD
 from tdelta_own_servers import LookedAt, OwnServers
 
-from tdelta.driver.servers.own import OwnSchema, examine, own_schemas, pair, schema_name
+from tdelta.engines.shared.external.servers import OwnSchema, examine, own_schemas, pair, schema_name
 from tdelta.errors import OwnServerFault, UnsoundTwins
 
 from . import own

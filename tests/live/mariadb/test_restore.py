@@ -16,13 +16,13 @@ from sqlite.running import require
 from tdelta.driver import signals
 from tdelta.driver.database_answers import checksums_of
 from tdelta.driver.jobs import TrialJob
-from tdelta.driver.servers.catalogs import MySqlCatalog
-from tdelta.driver.servers.connection import WorkerSession
-from tdelta.driver.servers.describing import describe
-from tdelta.driver.servers.own import asking
-from tdelta.driver.servers.restore import RestoreTarget, restore
 from tdelta.driver.workers import Worker
 from tdelta.engines.mariadb.profile import PROFILE
+from tdelta.engines.shared.describing import describe
+from tdelta.engines.shared.mysql_catalog import MySqlCatalog
+from tdelta.engines.shared.mysql_family import client_target
+from tdelta.engines.shared.private.restore import RestoreTarget, restore
+from tdelta.engines.shared.sessions import WorkerSession, asking
 from tdelta.errors import RestoreFault
 from tdelta.workloads.database import ColumnSample, DatabaseColumn, IndexColumn
 from tdelta.workloads.keys import key_sql, key_variables
@@ -64,7 +64,7 @@ def target(server: Server, tmp_path: Path) -> Iterator[RestoreTarget]:
         session.run("CREATE SCHEMA twin")
         session.run("CREATE USER twin@localhost")
         session.run("GRANT ALL ON twin.* TO twin@localhost")
-        yield RestoreTarget("mariadb", server.socket, "twin", "twin", tmp_path, server.port)
+        yield client_target(server.socket, "twin", "twin", tmp_path, server.port)
         session.run("DROP SCHEMA twin")
         session.run("DROP USER twin@localhost")
 

@@ -6,8 +6,8 @@ import pytest
 from leaking import all_searched, states
 from sqlite.running import require
 
-from tdelta.driver.servers.binaries import find_servers
 from tdelta.engines.mysql.private import MysqlEngine
+from tdelta.engines.shared.private.binaries import find_servers
 from tdelta.errors import EngineUnavailable
 from tdelta.evidence import validity
 from tdelta.records import EvidenceState, FileEvidence

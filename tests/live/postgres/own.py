@@ -16,7 +16,7 @@ from own_engines import PASSWORD, PATIENCE_SECONDS, ClientSession, await_server
 from ports import free_port
 
 from tdelta.driver.database_answers import Refused
-from tdelta.engines.dsn import parse_dsn
+from tdelta.engines.shared.external.dsn import parse_dsn
 
 from .programs import as_user, folder_of_programs
 

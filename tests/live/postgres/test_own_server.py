@@ -8,10 +8,11 @@ import pytest
 from own_engines import PASSWORD
 from tdelta_own_servers import LookedAt, OwnServers
 
-from tdelta.driver.servers.connection import WorkerSession, connect
-from tdelta.driver.servers.own import pair
-from tdelta.driver.servers.secrets import Passwords
-from tdelta.engines.dsn import parse_dsn
+from tdelta.engines.shared.external.connection import connect
+from tdelta.engines.shared.external.dsn import parse_dsn
+from tdelta.engines.shared.external.secrets import Passwords
+from tdelta.engines.shared.external.servers import pair
+from tdelta.engines.shared.sessions import WorkerSession
 from tdelta.errors import OwnServerFault, UnsoundTwins
 
 from . import own

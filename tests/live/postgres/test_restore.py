@@ -10,11 +10,12 @@ from pathlib import Path
 import pytest
 from sqlite.running import require
 
-from tdelta.driver.servers.catalogs import PostgresCatalog
-from tdelta.driver.servers.describing import Described, describe
-from tdelta.driver.servers.own import asking
-from tdelta.driver.servers.restore import RestoreTarget, restore
+from tdelta.engines.postgres.catalog import PostgresCatalog
+from tdelta.engines.postgres.private import client_target
 from tdelta.engines.postgres.profile import PROFILE
+from tdelta.engines.shared.describing import Described, describe
+from tdelta.engines.shared.private.restore import RestoreTarget, restore
+from tdelta.engines.shared.sessions import asking
 from tdelta.errors import RestoreFault
 from tdelta.workloads.database import ColumnSample, DatabaseColumn, IndexColumn
 from tdelta.workloads.keys import key_sql, key_variables
@@ -61,9 +62,7 @@ def target(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> I
     (tmp_path / "dump.sql").write_text(DUMP)
     with contextlib.closing(session(server, "postgres")) as asked:
         asked.run("CREATE DATABASE twin")
-        yield RestoreTarget(
-            "postgres", server.sockets / f".s.PGSQL.{server.port}", "postgres", "twin", tmp_path, server.port
-        )
+        yield client_target(server.sockets / f".s.PGSQL.{server.port}", "postgres", "twin", tmp_path, server.port)
         asked.run("DROP DATABASE twin WITH (FORCE)")
 
 

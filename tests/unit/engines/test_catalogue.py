@@ -5,18 +5,17 @@ from pathlib import Path
 import pytest
 
 from tdelta.engines.catalogue import catalogue
-from tdelta.engines.mysql.private import MysqlEngine
 from tdelta.engines.registry import driver
-from tdelta.engines.servers import ServerBinary, ServerEngine, Unusable
+from tdelta.engines.servers import ServerBinary
 from tdelta.engines.sqlite.libraries import SQLCIPHER, SQLITE3MC, Library
 from tdelta.errors import EngineUnavailable, UnknownName, UsageError
 
 
-def found(monkeypatch: pytest.MonkeyPatch, *servers: ServerEngine | Unusable) -> None:
+def found(monkeypatch: pytest.MonkeyPatch, *servers: ServerBinary) -> None:
     """These servers are here, and no others."""
     monkeypatch.setattr(
-        "tdelta.engines.shared.private_driver.found_engines",
-        lambda name: [one for one in servers if one.binary.kind == name],
+        "tdelta.engines.shared.private.driver.installed_servers",
+        lambda kind: [one for one in servers if one.kind == kind],
     )
 
 
@@ -62,8 +61,7 @@ def test_an_engine_that_is_not_available_says_what_to_install_or_that_it_is_plan
 
 
 def test_a_server_that_was_found_is_listed_with_its_ciphers_and_scopes(monkeypatch: pytest.MonkeyPatch) -> None:
-    mysql = MysqlEngine(ServerBinary("mysql", "MySQL", Path("/opt/mysqld"), "9.7.4", "mysqld Ver 9.7.4"))
-    found(monkeypatch, mysql)
+    found(monkeypatch, ServerBinary("mysql", "MySQL", Path("/opt/mysqld"), "9.7.4", "mysqld Ver 9.7.4"))
     (listed,) = (info for info in catalogue() if info.name == "mysql")
     assert (listed.available, listed.version, listed.ciphers) == (True, "9.7.4", ("none", "aes-256"))
     assert "scopes: data, +log, +binlog, all" in listed.notes
@@ -71,7 +69,12 @@ def test_a_server_that_was_found_is_listed_with_its_ciphers_and_scopes(monkeypat
 
 def test_a_server_that_cannot_be_tested_as_it_is_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
     binary = ServerBinary("postgres", "PostgreSQL", Path("/opt/postgres"), "15.1", "postgres 15.1")
-    found(monkeypatch, Unusable(binary, "gocryptfs is missing"))
+    found(monkeypatch, binary)
+
+    def refuse() -> Path:
+        raise EngineUnavailable("gocryptfs is missing")
+
+    monkeypatch.setattr("tdelta.engines.postgres.protections.gocryptfs_program", refuse)
     listed = [info for info in catalogue() if info.name == "postgres"]
     assert [(info.available, info.install) for info in listed] == [(False, "gocryptfs is missing")]
 

@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from tdelta.driver.servers.recipes import Place, Recipe
 from tdelta.engines.mariadb.private import MariadbEngine
 from tdelta.engines.mysql.private import PERCONA, MysqlEngine
-from tdelta.engines.servers import Place, Recipe, ServerBinary, ServerSettings
+from tdelta.engines.servers import ServerBinary, ServerSettings
 from tdelta.engines.shared.mysql_family import PAGE_BYTES, chunk_bytes, free_pages, pool_bytes, switch_fault
 from tdelta.errors import UnknownName
 

@@ -29,7 +29,6 @@ EXCUSED = {
 """Where the names of engines may stand, and why."""
 
 NOT_YET = {
-    "driver/servers": "the supervision of servers, and what is found of them",
     "session/database.py": "a user's file is staged by SQLite's examiner",
     "session/source.py": "as above",
 }

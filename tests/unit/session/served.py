@@ -30,7 +30,7 @@ def engine(name: str = "mariadb") -> ServerEngine:
 
 def installed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have every request for a server get these."""
-    monkeypatch.setattr("tdelta.engines.shared.private_driver.server_engine", lambda name, *_: engine(name))
+    monkeypatch.setattr("tdelta.engines.shared.private.driver.newest", lambda profile, _: BINARIES[profile.name])
 
 
 def facts(settings: ServerSettings) -> dict[str, str]:

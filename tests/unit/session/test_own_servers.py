@@ -7,11 +7,11 @@ from typing import Any, cast
 
 import pytest
 
-from tdelta.driver.servers.own import Difference, OwnServer, Pair
-from tdelta.driver.servers.own_twins import Access
-from tdelta.engines.dsn import parse_dsn
-from tdelta.engines.own_mysql_family import MariaDbServers
-from tdelta.engines.own_servers import DATA, Encryption, Identity, Scope
+from tdelta.engines.mariadb.external import MariaDbServers
+from tdelta.engines.shared.external.dsn import parse_dsn
+from tdelta.engines.shared.external.kind import DATA, Encryption, Identity, Scope
+from tdelta.engines.shared.external.servers import Difference, OwnServer, Pair
+from tdelta.engines.shared.external.twins import Access
 from tdelta.errors import DsnFault, TdeltaError, UsageError
 from tdelta.records import Metric, Role, RunSettings
 from tdelta.session.own_servers import OwnServers, own_dsns, reached

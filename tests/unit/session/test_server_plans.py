@@ -115,7 +115,7 @@ def test_a_load_command_is_checked_before_anything_is_made() -> None:
 
 def test_a_server_that_is_not_installed_is_told_with_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()
-    monkeypatch.setattr("tdelta.driver.servers.binaries._FOLDERS", ())
+    monkeypatch.setattr("tdelta.engines.shared.private.binaries._FOLDERS", ())
     monkeypatch.setenv("PATH", "")
     monkeypatch.setenv("XDG_CACHE_HOME", "/nowhere")
     for name, remedy in (("mariadb", "apt-get install mariadb-server"), ("mysql", "scripts/mysql-server")):

@@ -11,7 +11,7 @@ import shutil
 import stat
 from pathlib import Path
 
-from tdelta.engines.servers import Recipe
+from tdelta.driver.servers.recipes import Recipe
 from tdelta.errors import StorageFault
 
 _CHUNK_BYTES = 1 << 24

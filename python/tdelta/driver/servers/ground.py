@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 
 from tdelta.driver.servers.mounts import unmount_below
-from tdelta.engines.servers import Place
+from tdelta.driver.servers.recipes import Place
 
 _NO_ROOM_BYTES = 1 << 20
 _LAST_BYTES = 8192

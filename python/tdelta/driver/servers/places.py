@@ -7,7 +7,7 @@ import secrets
 import tempfile
 from pathlib import Path
 
-from tdelta.engines.servers import Place
+from tdelta.driver.servers.recipes import Place
 
 _SOCKET_BYTES = 107
 _SOCKET_NAME = "s"

@@ -1,16 +1,108 @@
-"""A recipe on its way to the supervisor and back: JSON, through a pipe, since keys are in it."""
+"""How one private server is made and run: data.
+
+A private server lives in a folder of its own (`Place`): data directory, configuration, keyring, log and socket.
+A recipe goes to its supervisor as JSON, through a pipe, since keys are in it.
+"""
 
 from __future__ import annotations
 
 import base64
 import signal
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tdelta.engines.servers import Command, Greeting, Mount, Place, Recipe
-
 Json = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where one server lives. ``socket`` must be short: a Unix socket's path has at most 107 bytes."""
+
+    folder: Path
+    socket: Path
+
+    @property
+    def data(self) -> Path:
+        """The data directory."""
+        return self.folder / "data"
+
+    @property
+    def log(self) -> Path:
+        """What the server has to say."""
+        return self.folder / "server.log"
+
+    @property
+    def keys(self) -> Path:
+        """Keyring files, readable by their owner only, never inside the data directory."""
+        return self.folder / "keys"
+
+    @property
+    def temporary(self) -> Path:
+        """The server's temporary files."""
+        return self.folder / "tmp"
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One program to run. ``environment`` is added to tdelta's own, less ``OPENSSL_ia32cap``; it holds no secret.
+
+    ``as_user``: the program refuses to run as root (PostgreSQL): where tdelta is root it is run in a user namespace in
+    which it is not. ``secret`` goes to its standard input.
+    """
+
+    argv: tuple[str, ...]
+    environment: Mapping[str, str] = field(default_factory=dict)
+    as_user: bool = False
+    secret: str | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Mount:
+    """An encrypted file system under a twin's data directory: made once, mounted while the server runs.
+
+    ``ciphertext`` is the folder in which it keeps its encrypted files, ``at`` where it is mounted.
+    """
+
+    make: Command
+    serve: Command
+    ciphertext: Path
+    at: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Greeting:
+    """How a server that takes connections tells itself from one that does not yet.
+
+    The client connects to the socket and ``says`` this (nothing: the server speaks first); the bytes of what it reads
+    then that begin at ``at`` must be ``answer``.
+    """
+
+    says: bytes = b""
+    answer: bytes = b""
+    at: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """How one server is made and run.
+
+    ``files`` are texts by absolute path, written with mode 0600 before anything is started (configuration, keyrings;
+    keys are in here, so a recipe is never printed), ``links`` symbolic links by their paths. ``initialize`` makes the
+    data directory and is left out where a loaded one was copied. ``connect`` are the options of
+    `tdelta._native.ServerTwin` without ``database``.
+    """
+
+    place: Place
+    files: Mapping[Path, str] = field(repr=False)
+    initialize: tuple[Command, ...]
+    serve: Command
+    connect: Mapping[str, object]
+    stop_signal: signal.Signals = signal.SIGTERM
+    greeting: Greeting = Greeting()
+    links: Mapping[Path, Path] = field(default_factory=dict)
+    mount: Mount | None = None
 
 
 def as_json(recipe: Recipe) -> Json:

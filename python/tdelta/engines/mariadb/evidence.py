@@ -6,6 +6,7 @@ from tdelta.engines.shared.evidence import ServerEvidence
 from tdelta.engines.shared.exposures import SPILL, ExposurePlan, steps
 from tdelta.engines.shared.mysql_evidence import (
     AFTER,
+    CHANGE_SQL,
     COMMITTED,
     FILES,
     OPEN,
@@ -48,4 +49,4 @@ found" all the same.
 """
 
 
-EVIDENCE = ServerEvidence(_PLAN, FILES, {"": _PARTS})
+EVIDENCE = ServerEvidence(_PLAN, FILES, {"": _PARTS}, CHANGE_SQL)

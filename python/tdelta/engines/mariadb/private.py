@@ -12,20 +12,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from tdelta.driver.servers.recipes import Command, Place, Recipe
 from tdelta.engines.mariadb.evidence import EVIDENCE
 from tdelta.engines.mariadb.profile import PROFILE
-from tdelta.engines.servers import (
-    DATABASE,
-    PLAIN_SCOPE,
-    Command,
-    Footprint,
-    Place,
-    PriceSql,
-    Recipe,
-    ServerCipher,
-    ServerSettings,
-    Tracing,
-)
+from tdelta.engines.servers import DATABASE, PLAIN_SCOPE, Footprint, PriceSql, ServerCipher, ServerSettings, Tracing
 from tdelta.engines.shared.mysql_family import (
     CREATE_SQL,
     GREETING,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from tdelta.engines.profile import CLIENT_FACTORS, Profile
+from tdelta.engines.profile import CLIENT_FACTORS, Profile, ServerAddress, ServerProgram
 from tdelta.engines.shared.mysql_dialect import mysql_dialect
-from tdelta.engines.shared.mysql_family import FUNCTIONS, NEAREST
+from tdelta.engines.shared.mysql_family import FUNCTIONS, NEAREST, PROCESSES
 from tdelta.engines.takes import SERVER_DEFAULTS, SERVER_TAKES
 
 PROFILE = Profile(
@@ -21,4 +21,10 @@ PROFILE = Profile(
     headings=NEAREST,
     functions=FUNCTIONS,
     protocol="mysql",
+    program=ServerProgram(
+        names=("mariadbd", "mysqld"),
+        products=((r"Ver (\d+(?:\.\d+)+)-MariaDB", "MariaDB"),),
+        remedy="apt-get install mariadb-server",
+    ),
+    address=ServerAddress(schemes=("mariadb",), port=3306, processes=PROCESSES),
 )

@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from tdelta.engines.mysql.private import MysqlEngine
 from tdelta.engines.mysql.profile import PROFILE
 from tdelta.engines.profile import EngineInfo
-from tdelta.engines.shared import private_driver
+from tdelta.engines.shared.private import driver as private
 
 
-def driver(options: Mapping[str, Any]) -> private_driver.PrivateDriver:
-    """The server that is found, or the one that is asked for; see `private_driver.private_driver`."""
-    return private_driver.private_driver(PROFILE, options)
+def driver(options: Mapping[str, Any]) -> private.PrivateDriver:
+    """The newest server that is found, or the one that is asked for; raises as `private.newest` does."""
+    return private.PrivateDriver(PROFILE, MysqlEngine(private.newest(PROFILE, options)))
 
 
 def listed() -> Iterator[EngineInfo]:
     """What was found here."""
-    return private_driver.listed(PROFILE)
+    return private.listed(PROFILE, MysqlEngine)

@@ -8,6 +8,7 @@ from tdelta.engines.shared.evidence import ServerEvidence
 from tdelta.engines.shared.exposures import ExposurePlan
 from tdelta.engines.shared.mysql_evidence import (
     AFTER,
+    CHANGE_SQL,
     COMMITTED,
     FILES,
     OPEN,
@@ -53,4 +54,4 @@ _PERCONA = MappingProxyType(
     }
 )
 
-EVIDENCE = ServerEvidence(_PLAN, FILES, {"": _PARTS, "Percona Server": _PERCONA})
+EVIDENCE = ServerEvidence(_PLAN, FILES, {"": _PARTS, "Percona Server": _PERCONA}, CHANGE_SQL)

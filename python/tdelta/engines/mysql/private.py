@@ -15,16 +15,14 @@ import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from tdelta.driver.servers.recipes import Command, Place, Recipe
 from tdelta.engines.mysql.evidence import EVIDENCE
 from tdelta.engines.mysql.profile import PROFILE
 from tdelta.engines.servers import (
     DATABASE,
     PLAIN_SCOPE,
-    Command,
     Footprint,
-    Place,
     PriceSql,
-    Recipe,
     ServerBinary,
     ServerCipher,
     ServerSettings,

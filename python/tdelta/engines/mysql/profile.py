@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from tdelta.engines.profile import CLIENT_FACTORS, Profile
+from tdelta.engines.profile import CLIENT_FACTORS, Profile, ServerAddress, ServerProgram
 from tdelta.engines.shared.mysql_dialect import mysql_dialect
-from tdelta.engines.shared.mysql_family import FUNCTIONS, NEAREST
+from tdelta.engines.shared.mysql_family import FUNCTIONS, NEAREST, PROCESSES
 from tdelta.engines.takes import SERVER_DEFAULTS, SERVER_TAKES
 
 PROFILE = Profile(
@@ -21,4 +21,13 @@ PROFILE = Profile(
     headings=NEAREST,
     functions=FUNCTIONS,
     protocol="mysql",
+    program=ServerProgram(
+        names=("mysqld",),
+        products=(
+            (r"Ver (\d+(?:\.\d+)+)\S* .*Percona Server", "Percona Server"),
+            (r"mysqld\S*\s+Ver (\d+(?:\.\d+)+)(?!\S*-MariaDB)", "MySQL"),
+        ),
+        remedy="scripts/mysql-server unpacks Debian's, or install MySQL or Percona Server from their makers",
+    ),
+    address=ServerAddress(schemes=("mysql",), port=3306, processes=PROCESSES),
 )

@@ -3,18 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
+from tdelta.engines.postgres.private import PostgresEngine
 from tdelta.engines.postgres.profile import PROFILE
+from tdelta.engines.postgres.protections import protection_for
 from tdelta.engines.profile import EngineInfo
-from tdelta.engines.shared import private_driver
+from tdelta.engines.servers import ServerBinary
+from tdelta.engines.shared.private import driver as private
 
 
-def driver(options: Mapping[str, Any]) -> private_driver.PrivateDriver:
-    """The server that is found, or the one that is asked for; see `private_driver.private_driver`."""
-    return private_driver.private_driver(PROFILE, options)
+def driver(options: Mapping[str, Any]) -> private.PrivateDriver:
+    """The newest server that is found, or the one that is asked for, with what encrypts its files.
+
+    Raises:
+        EngineUnavailable: there is none, ``--server-binary`` is not that server, or nothing is there to encrypt with.
+        UsageError: nothing is seen to encrypt the folder that is given.
+        EnvironmentFault: this machine cannot.
+    """
+    return private.PrivateDriver(PROFILE, _protected(private.newest(PROFILE, options), options["encrypted_dir"]))
 
 
 def listed() -> Iterator[EngineInfo]:
     """What was found here."""
-    return private_driver.listed(PROFILE)
+    return private.listed(PROFILE, _protected)
+
+
+def _protected(binary: ServerBinary, encrypted_folder: Path | None = None) -> PostgresEngine:
+    return PostgresEngine(binary, protection_for(binary, encrypted_folder))

@@ -47,4 +47,4 @@ _FILES = rules(
 _PARTS = parts(data=(FileClass.TABLES,), log=(FileClass.WAL,))
 
 
-EVIDENCE = ServerEvidence(_PLAN, _FILES, {"": _PARTS})
+EVIDENCE = ServerEvidence(_PLAN, _FILES, {"": _PARTS}, _CHANGE_SQL)

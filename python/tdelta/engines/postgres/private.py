@@ -16,23 +16,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from tdelta.driver.servers.recipes import Command, Greeting, Place, Recipe
+from tdelta.engines.postgres.catalog import PostgresCatalog
 from tdelta.engines.postgres.evidence import EVIDENCE
 from tdelta.engines.postgres.profile import PROFILE
 from tdelta.engines.postgres.protection import Protection
-from tdelta.engines.servers import (
-    DATABASE,
-    Command,
-    Footprint,
-    Greeting,
-    Place,
-    PriceSql,
-    Recipe,
-    ServerBinary,
-    ServerCipher,
-    ServerSettings,
-    Tracing,
-)
+from tdelta.engines.servers import DATABASE, Footprint, PriceSql, ServerBinary, ServerCipher, ServerSettings, Tracing
 from tdelta.engines.shared.evidence import ServerEvidence
+from tdelta.engines.shared.private.restore import RestoreTarget
 from tdelta.engines.shared.settling import Settling
 from tdelta.workloads.dialect import Dialect
 
@@ -229,6 +220,25 @@ class PostgresEngine:
         return None
 
     @property
+    def catalog(self) -> PostgresCatalog:
+        """``pg_catalog``."""
+        return PostgresCatalog()
+
+    @property
+    def schema(self) -> str:
+        """Where tables go whose schema is not named."""
+        return "public"
+
+    @property
+    def page_size_sql(self) -> str:
+        """A block's."""
+        return self.facts["block_size"]
+
+    def restore_target(self, recipe: Recipe, folder: Path) -> RestoreTarget:
+        """By the folder of the socket."""
+        return client_target(recipe.place.socket, _USER, DATABASE, folder)
+
+    @property
     def data_bytes_sql(self) -> str:
         """All tables outside the catalogs, with their indexes and what they keep out of line."""
         return _DATA_BYTES_SQL
@@ -338,6 +348,15 @@ def _startup_message() -> bytes:
     """Protocol 3.0's first message: a server that is still starting answers with an error, a ready one with ``R``."""
     body = struct.pack("!I", 3 << 16) + b"user\0" + _USER.encode() + b"\0database\0" + _USER.encode() + b"\0\0"
     return struct.pack("!I", len(body) + 4) + body
+
+
+def client_target(socket: Path, user: str, database: str, folder: Path, port: int = _PORT) -> RestoreTarget:
+    """How a user's command finds a server: to PostgreSQL's programs a socket is its folder and a port."""
+    host = str(socket.parent)
+    return RestoreTarget(
+        {"socket": host, "port": str(port), "user": user, "database": database, "folder": str(folder)},
+        {"PGHOST": host, "PGPORT": str(port), "PGUSER": user, "PGDATABASE": database},
+    )
 
 
 def _quoted(text: str) -> str:

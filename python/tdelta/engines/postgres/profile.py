@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tdelta.engines.profile import CLIENT_FACTORS, Profile
+from tdelta.engines.profile import CLIENT_FACTORS, Profile, ServerAddress, ServerProgram
 from tdelta.engines.takes import SERVER_DEFAULTS, SERVER_TAKES, Takes
 from tdelta.profiling.functions import Names
 from tdelta.records import FunctionClass
@@ -38,4 +38,16 @@ PROFILE = Profile(
         }
     ),
     protocol="postgres",
+    program=ServerProgram(
+        names=("postgres",),
+        products=((r"postgres \(PostgreSQL\) (\d+(?:\.\d+)*)", "PostgreSQL"),),
+        remedy="apt-get install postgresql",
+    ),
+    address=ServerAddress(
+        schemes=("postgres", "postgresql"),
+        port=5432,
+        processes=frozenset({"postgres", "postmaster"}),
+        socket_name=".s.PGSQL.{port}",
+        has_databases=True,
+    ),
 )

@@ -6,7 +6,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from pathlib import Path
 
-from tdelta.engines.servers import Mount, Place, ServerCipher, ServerSettings
+from tdelta.driver.servers.recipes import Mount, Place
+from tdelta.engines.servers import ServerCipher, ServerSettings
 
 
 class Protection(ABC):

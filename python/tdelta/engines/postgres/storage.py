@@ -11,8 +11,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from tdelta.driver.servers.recipes import Command, Mount, Place
 from tdelta.engines.postgres.protection import Protection
-from tdelta.engines.servers import PLAIN_SCOPE, Command, Mount, Place, ServerCipher, ServerSettings
+from tdelta.engines.servers import PLAIN_SCOPE, ServerCipher, ServerSettings
 
 _PLAIN = ServerCipher("no encryption")
 

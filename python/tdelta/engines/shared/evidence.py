@@ -18,12 +18,14 @@ Parts: TypeAlias = Mapping[str, frozenset[FileClass]]
 class ServerEvidence:
     """How markers get into every kind of file, which file is what, and what a scope covers.
 
-    ``parts`` are by product; those under ``""`` are of every other.
+    ``parts`` are by product; those under ``""`` are of every other. ``change_sql`` changes the markers;
+    twice, and they are what they were.
     """
 
     plan: ExposurePlan
     files: FileRules
     parts: Mapping[str, Parts]
+    change_sql: str
 
     def parts_of(self, product: str) -> Parts:
         """What each part of a scope covers on that product."""

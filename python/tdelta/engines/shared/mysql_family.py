@@ -12,7 +12,10 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TypeAlias
 
-from tdelta.engines.servers import DATABASE, Greeting, Place, PriceSql, ServerBinary, ServerSettings
+from tdelta.driver.servers.recipes import Greeting, Place, Recipe
+from tdelta.engines.servers import DATABASE, PriceSql, ServerBinary, ServerSettings
+from tdelta.engines.shared.mysql_catalog import MySqlCatalog
+from tdelta.engines.shared.private.restore import RestoreTarget
 from tdelta.profiling.functions import Names
 from tdelta.records import FunctionClass
 
@@ -107,6 +110,25 @@ class MysqlFamily(ABC):
         return (self.keys_setting, *(f"{name}={value}" for name, value in switches.items()))
 
     @property
+    def catalog(self) -> MySqlCatalog:
+        """``information_schema``."""
+        return MySqlCatalog()
+
+    @property
+    def schema(self) -> str:
+        """The database."""
+        return DATABASE
+
+    @property
+    def page_size_sql(self) -> str:
+        """InnoDB's."""
+        return self.facts["innodb_page_size"]
+
+    def restore_target(self, recipe: Recipe, folder: Path) -> RestoreTarget:
+        """By the socket."""
+        return client_target(recipe.place.socket, str(recipe.connect["user"]), DATABASE, folder)
+
+    @property
     def data_bytes_sql(self) -> str:
         """How large the tables are with their indexes; the statistics that it reads are gathered after loading."""
         return DATA_BYTES_SQL
@@ -134,6 +156,12 @@ class MysqlFamily(ABC):
             "plain": f"SELECT BENCHMARK({pages}, LENGTH({page}))",
             "encrypted": f"SELECT BENCHMARK({pages}, LENGTH(AES_ENCRYPT({page}, 'no secret')))",
         }
+
+
+def client_target(socket: Path, user: str, database: str, folder: Path, port: int = 0) -> RestoreTarget:
+    """How a user's command finds a server."""
+    placeholders = {"socket": str(socket), "port": str(port), "user": user, "database": database, "folder": str(folder)}
+    return RestoreTarget(placeholders, {"MYSQL_UNIX_PORT": str(socket)})
 
 
 def option_file(options: Options) -> str:
@@ -304,6 +332,10 @@ FUNCTIONS = Names(
         FunctionClass.CIPHER: "my_aes encryption_(crypt|ctx|scheme) fil_(space_)?(en|de)crypt log_crypt",
     }
 )
+
+
+PROCESSES = frozenset({"mysqld", "mariadbd"})
+"""What servers are called: Debian links one name to the other's program."""
 
 
 def dirty_pages_sql(table: str) -> str:

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tdelta.driver.servers import place_for
+from tdelta.driver.servers.recipes import Command, Greeting, Recipe
 from tdelta.driver.servers.tree import parse_stat
-from tdelta.engines.servers import Command, Greeting, Recipe
 
 from .fake_server import GREETING
 

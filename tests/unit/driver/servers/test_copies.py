@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tdelta.driver.servers import copy_data
-from tdelta.engines.servers import Command, Mount, Place, Recipe
+from tdelta.driver.servers.recipes import Command, Mount, Place, Recipe
 from tdelta.errors import StorageFault
 
 

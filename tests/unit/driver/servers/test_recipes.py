@@ -4,8 +4,7 @@ import json
 import signal
 from pathlib import Path
 
-from tdelta.driver.servers.recipes import as_json, from_json
-from tdelta.engines.servers import Command, Greeting, Mount, Place, Recipe
+from tdelta.driver.servers.recipes import Command, Greeting, Mount, Place, Recipe, as_json, from_json
 
 WORDS = ("hush", "word")
 RECIPE = Recipe(

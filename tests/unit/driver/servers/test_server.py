@@ -10,7 +10,7 @@ import pytest
 
 from tdelta.driver import TwinFolder
 from tdelta.driver.servers import Server, greets
-from tdelta.engines.servers import Command
+from tdelta.driver.servers.recipes import Command
 from tdelta.errors import LoadFault, ServerFault, ServerLost, StatementFault, StorageFault, TdeltaError
 
 from .faking import is_gone, recipe, state, until

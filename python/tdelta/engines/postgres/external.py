@@ -1,0 +1,205 @@
+"""PostgreSQL servers of users.
+
+Stock PostgreSQL does not know whether the disk beneath it is encrypted, so the user has to say so; with ``pg_tde`` the
+server tells. The schema is made in the DSN's database, and marked in the same transaction.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+
+from tdelta.engines.postgres.private import counters_of, flushing_of
+from tdelta.engines.shared.external.kind import DATA, MARK, Encryption, Found, Identity, Probe, Scope, SettingsRule
+from tdelta.engines.shared.sessions import Ask, first, literal
+
+_LEFT_OUT = re.compile(
+    r"(.*_file|.*_directory|.*_directories|.*_directory_mode|port|listen_addresses|cluster_name|unix_socket_.*"
+    r"|external_pid_file|log_.*|logging_.*|syslog_.*|event_source|application_name|client_.*|search_path|ssl.*|krb_.*"
+    r"|gss_.*|transaction_.*|in_hot_standby|primary_.*|recovery_.*|restore_command|archive_command|archive_cleanup_.*"
+    r"|promote_trigger.*|hot_standby.*|synchronous_standby_names|bonjour.*|pg_tde\..*|default_table_access_method"
+    r"|seed|session_authorization|role|is_superuser|server_version_num|wal_receiver_.*|data_directory_.*|backtrace.*"
+    r"|shared_memory_size.*|huge_pages_status|num_os_semaphores|lc_messages|update_process_title)\Z"
+)
+_IMPORTANT = tuple(
+    re.compile(pattern + r"\Z")
+    for pattern in (
+        r"server_version",
+        r"shared_buffers",
+        r"block_size|wal_block_size|wal_segment_size|segment_size",
+        r"fsync|synchronous_commit|full_page_writes|wal_sync_method|data_checksums|wal_log_hints",
+        r"wal_level|wal_compression|archive_mode|max_wal_senders",
+        r"max_wal_size|min_wal_size|checkpoint_.*|wal_buffers|commit_delay|commit_siblings",
+        r"work_mem|maintenance_work_mem|effective_cache_size|temp_buffers|huge_pages|shared_preload_libraries",
+        r"autovacuum.*|bgwriter_.*|backend_flush_after|io_.*|effective_io_concurrency|maintenance_io_concurrency",
+        r"max_connections|max_worker_processes|max_parallel_.*|jit.*",
+        r"random_page_cost|seq_page_cost|cpu_.*|enable_.*|default_transaction_isolation|lc_.*|server_encoding",
+        r"track_.*|pg_stat_statements\..*",
+    )
+)
+_WAITS = ("statement_timeout", "idle_session_timeout", "idle_in_transaction_session_timeout", "transaction_timeout")
+_SYSTEM = "nspname !~ '^pg_' AND nspname <> 'information_schema'"
+
+
+class PostgresServers:
+    """PostgreSQL servers of users."""
+
+    name = "postgres"
+    rule = SettingsRule(_LEFT_OUT, _IMPORTANT)
+    session_sql: tuple[str, ...] = (
+        "SELECT set_config(name, '0', false) FROM pg_settings"
+        f" WHERE name IN ({', '.join(literal(name) for name in _WAITS)})",
+    )
+
+    def identity(self, ask: Ask) -> Identity:
+        """Who answers."""
+        found = ask("SELECT version() AS text, current_setting('server_version') AS version, current_user AS who")[0]
+        version = (found["version"] or "").split(" ")[0]
+        product = "Percona Server for PostgreSQL" if "percona" in (found["text"] or "").lower() else "PostgreSQL"
+        return Identity(self.name, product, version, found["who"] or "")
+
+    def standing_faults(self, ask: Ask) -> tuple[str, ...]:
+        """What makes the server as it stands no twin: a standby, read-only."""
+        faults = []
+        if first(ask("SELECT pg_is_in_recovery()::text")) == "true":
+            faults.append("it is a standby, which takes no writes but its primary's: give a server of its own")
+        elif first(ask("SHOW default_transaction_read_only")) == "on":
+            faults.append("its transactions are read-only (default_transaction_read_only=on): set it off for this user")
+        return tuple(faults)
+
+    def cautions(self, ask: Ask) -> tuple[str, ...]:
+        """What goes on there beside tdelta."""
+        found = []
+        if (standbys := first(ask("SELECT count(*)::text FROM pg_stat_replication"))) != "0":
+            found.append(f"{standbys} standbys read its log: whatever tdelta writes goes to them as well")
+        others = "SELECT count(*)::text FROM pg_stat_activity WHERE state = 'active' AND pid <> pg_backend_pid()"
+        if (active := first(ask(others))) != "0":
+            found.append(f"{active} other sessions were at work on it: other people's load is measured along")
+        return tuple(found)
+
+    def missing_grants(self, ask: Ask, schema: str) -> tuple[str, ...]:  # noqa: ARG002 - all schemas alike
+        """The statements that would give the rights that are missing."""
+        found = ask(
+            "SELECT quote_ident(current_database()) AS base, quote_ident(current_user) AS who,"
+            " has_database_privilege(current_database(), 'CREATE')::text AS may"
+        )[0]
+        return () if found["may"] == "true" else (f"GRANT CREATE ON DATABASE {found['base']} TO {found['who']}",)
+
+    def encryption(self, ask: Ask) -> Encryption:
+        """What ``pg_tde`` says, where it is; else that the server cannot tell."""
+        variables = self.settings(ask)
+        if not first(ask("SELECT extversion FROM pg_extension WHERE extname = 'pg_tde'")):
+            said = "PostgreSQL does not know whether its disk is encrypted"
+            return Encryption(
+                (Scope(DATA, None, said),),
+                can_be_asked=False,
+                remedy="--assume-encrypted says that the disk under it is encrypted",
+            )
+        method, log = variables.get("default_table_access_method", ""), variables.get("pg_tde.wal_encrypt", "off")
+        cipher = variables.get("pg_tde.cipher", "aes_128")
+        return Encryption(
+            (
+                Scope(DATA, method == "tde_heap", f"default_table_access_method={method}, pg_tde.cipher={cipher}"),
+                Scope("log", log == "on", f"pg_tde.wal_encrypt={log}"),
+            ),
+            can_be_asked=True,
+            remedy="CREATE EXTENSION pg_tde, and a key for this database (pg_tde_set_key_using_…)",
+        )
+
+    def settings(self, ask: Ask) -> Mapping[str, str]:
+        """All settings in force that this user may read."""
+        rows = ask("SELECT name, setting || coalesce(' ' || unit, '') AS value FROM pg_settings")
+        return {row["name"] or "": row["value"] or "" for row in rows}
+
+    def probe(self, name: str) -> Probe:
+        """An advisory lock by the hash of the name, which sessions of all databases see in ``pg_locks``."""
+        key = f"hashtext({literal(name)})"
+        bits = f"({key}::bigint & 4294967295)::text"  # an oid has no sign
+        return Probe(
+            f"SELECT pg_try_advisory_lock({key}, {key})",
+            "SELECT (count(*) > 0)::int FROM pg_locks WHERE locktype = 'advisory' AND granted AND objsubid = 2"
+            f" AND classid::text = {bits} AND objid::text = {bits}",
+            f"SELECT pg_advisory_unlock({key}, {key})",
+        )
+
+    def has_schema(self, ask: Ask, schema: str) -> bool:
+        """Whether it exists; every user sees all schemas."""
+        return bool(ask(f"SELECT 1 AS one FROM pg_namespace WHERE nspname = {literal(schema)}"))
+
+    def make_sql(self, schema: str, run_id: str, *, is_encrypted: bool | None) -> tuple[str, ...]:  # noqa: ARG002
+        """What makes the schema and marks it, all or nothing."""
+        mark = literal(MARK + run_id)
+        return (
+            f"""DO $tdelta$ BEGIN CREATE SCHEMA "{schema}"; COMMENT ON SCHEMA "{schema}" IS {mark}; END $tdelta$""",
+        )
+
+    def setup_sql(self, schema: str, *, is_encrypted: bool | None) -> tuple[str, ...]:
+        """Names without a schema are of tdelta's; with ``pg_tde``, which access method new tables have."""
+        found = f'SET search_path TO "{schema}"'
+        if is_encrypted is None:
+            return (found,)
+        return (found, f"SET default_table_access_method TO {'tde_heap' if is_encrypted else 'heap'}")
+
+    def database(self, schema: str) -> str | None:  # noqa: ARG002 - the same for every schema
+        """The DSN's."""
+        return None
+
+    def own_schemas(self, ask: Ask) -> tuple[Found, ...]:
+        """Marked ones, in this database."""
+        rows = ask(
+            "SELECT nspname AS name, obj_description(oid, 'pg_namespace') AS mark FROM pg_namespace"
+            f" WHERE {_SYSTEM} AND obj_description(oid, 'pg_namespace') LIKE {literal(MARK + '%')} ORDER BY nspname"
+        )
+        return tuple(Found(row["name"] or "", (row["mark"] or "").removeprefix(MARK)) for row in rows)
+
+    def counters(self, version: str) -> tuple[str, ...]:
+        """Statistics views that every user may read, of all databases together."""
+        return counters_of(_major(version))
+
+    def flushing(self, version: str) -> tuple[str, ...]:
+        """As private servers do."""
+        return flushing_of(_major(version))
+
+    def statistics_sql(self, tables: Iterable[str]) -> tuple[str, ...]:
+        """Statistics, and the hint bits that a page's first reader would otherwise write in its trial."""
+        return tuple(f"VACUUM (FREEZE, ANALYZE) {_quoted(table)}" for table in tables)
+
+    def drop_tables_sql(self, tables: Sequence[str]) -> tuple[str, ...]:
+        """All at once."""
+        return (f"DROP TABLE IF EXISTS {', '.join(map(_quoted, tables))}",)
+
+    def data_bytes_sql(self, schema: str) -> str:
+        """Tables with their indexes and what they keep out of line."""
+        return (
+            "SELECT sum(pg_total_relation_size(c.oid))::text FROM pg_class c JOIN pg_namespace n ON n.oid ="
+            f" c.relnamespace WHERE c.relkind = 'r' AND n.nspname = {literal(schema)}"
+        )
+
+    def drop_sql(self, schema: str) -> str:
+        """What removes the schema with all that is in it."""
+        return f'DROP SCHEMA "{schema}" CASCADE'
+
+    def tables(self, ask: Ask, schema: str) -> Mapping[str, bool | None]:
+        """By ``pg_tde_is_encrypted``, where it is; None elsewhere."""
+        tell = first(ask("SELECT oid::regproc::text FROM pg_proc WHERE proname = 'pg_tde_is_encrypted' LIMIT 1"))
+        state = f"{tell}(c.oid::regclass)::text" if tell else "NULL"
+        rows = ask(
+            f"SELECT c.relname AS name, {state} AS state FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
+            f" WHERE n.nspname = {literal(schema)} AND c.relkind IN ('r', 'p') ORDER BY c.relname"
+        )
+        return {row["name"] or "": None if row["state"] is None else row["state"] == "true" for row in rows}
+
+
+def kind(_ask: Ask) -> PostgresServers:
+    """Nothing else speaks its protocol here."""
+    return PostgresServers()
+
+
+def _major(version: str) -> int:
+    """The major version: 15 of ``15.19``, 18 of ``18beta1``."""
+    found = re.match(r"\d+", version)
+    return int(found[0]) if found else 0
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'

@@ -1,0 +1,1 @@
+"""Servers of the user: reached, asked by SQL alone, and given a schema."""

@@ -1,0 +1,366 @@
+"""Where a server of the user's is and who connects: ``mysql://user@host:3306/?tls=verify-full&password-env=NAME``.
+
+A DSN never holds a password: a command line is seen by every user of the machine and kept in the shell's history. It
+says where the password is (``password-env``, ``password-file``), or nothing, and then a terminal is asked. What is
+wrong is told without what was typed wherever that could be part of a password.
+
+``localhost`` is TCP here, as everywhere but in MySQL's own clients; a Unix socket is named: ``?socket=/run/x.sock`` or,
+as PostgreSQL's clients have it, as a host with its slashes encoded (``%2Frun%2Fpostgresql``). What goes to another
+machine is encrypted (``tls=require``) unless the DSN says otherwise.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import PurePosixPath
+from urllib.parse import quote, unquote
+
+from tdelta.engines.profile import ServerAddress
+from tdelta.engines.registry import profile, profiles
+from tdelta.errors import DsnFault
+
+TLS = ("disable", "require", "verify-ca", "verify-full")
+"""How a connection is encrypted; ``require`` checks nobody's identity."""
+
+THREE_WAYS = (
+    "?password-env=NAME (an environment variable), ?password-file=PATH (a file that only you can read),"
+    " or neither, and type it when asked"
+)
+
+_LARGEST_PORT = 65535
+_LONGEST_SOCKET_BYTES = 107
+_SHAPE = re.compile(
+    r"(?P<scheme>[A-Za-z]+)://(?P<authority>[^/?#]*)(?P<path>/[^?#]*)?(?:\?(?P<query>[^#]*))?(?P<fragment>#.*)?\Z",
+    re.DOTALL,
+)
+_HOST = re.compile(r"(?:\[(?P<six>[^\]]*)\]|(?P<host>[^:\[\]]*))(?::(?P<port>[^:]*))?\Z", re.DOTALL)
+_PARAMETERS = ("socket", "tls", "tls-ca", "password-env", "password-file")
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+_BROKEN_CODE = re.compile(r"%(?![0-9A-Fa-f]{2})")
+_REVEALED = (
+    "a password cannot be part of it, since every user of this machine can read a command line and the shell keeps it"
+    f" (so change this one): {THREE_WAYS}"
+)
+_OTHER_WORDS = {
+    "sslmode": "tls",
+    "ssl-mode": "tls",
+    "ssl_mode": "tls",
+    "ssl": "tls",
+    "sslrootcert": "tls-ca",
+    "ssl-ca": "tls-ca",
+    "ssl_ca": "tls-ca",
+    "unix_socket": "socket",
+    "host": "socket",
+    "passfile": "password-file",
+}
+
+
+def engines() -> dict[str, str]:
+    """The engine by what a DSN begins with; which of those that speak one protocol answers, is asked of the server."""
+    return {scheme: one.name for one in profiles() if one.address is not None for scheme in one.address.schemes}
+
+
+def address_of(engine: str) -> ServerAddress:
+    """How servers of an engine are reached."""
+    address = profile(engine).address
+    assert address is not None  # noqa: S101 - a DSN names engines that can be reached
+    return address
+
+
+@dataclass(frozen=True, slots=True)
+class Dsn:
+    """A server of the user's, without the password.
+
+    ``database`` is PostgreSQL's only: the database in which tdelta makes its schema. ``socket`` is the socket's file,
+    and host and port then say nothing.
+    """
+
+    engine: str
+    user: str
+    host: str
+    port: int
+    socket: str | None = None
+    database: str | None = None
+    tls: str = "disable"
+    tls_ca: str | None = None
+    password_env: str | None = None
+    password_file: str | None = None
+
+    @property
+    def where(self) -> str:
+        """User and server, for people."""
+        return f"{self.user}@{self.server}"
+
+    @property
+    def server(self) -> str:
+        """The server's address, for people."""
+        if self.socket is not None:
+            return self.socket
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+    @property
+    def transport(self) -> str:
+        """What lies between client and server, for people: a difference of it between twins would be measured, too."""
+        if self.socket is not None:
+            return "Unix socket"
+        return "TCP" if self.tls == "disable" else "TCP with TLS"
+
+    @property
+    def is_here(self) -> bool:
+        """Whether its address is this machine's own."""
+        return self.socket is not None or _is_here(self.host)
+
+    def options(
+        self, password: str | None, *, database: str | None = None, setup: Sequence[str] = ()
+    ) -> dict[str, object]:
+        """The options of `tdelta._native.ServerTwin`. They hold the password: never to be shown.
+
+        Args:
+            password: what was found where the DSN says; None for none.
+            database: what to connect to in place of the DSN's own; with MySQL's protocol that is the schema.
+            setup: what every session runs first.
+        """
+        found: dict[str, object] = {
+            "protocol": profile(self.engine).protocol,
+            "socket": self.socket,
+            "host": None if self.socket is not None else self.host,
+            "port": self.port,
+            "user": self.user,
+            "password": password,
+            "database": database if database is not None else self.database,
+            "tls": self.tls,
+            "tls_ca": self.tls_ca,
+            "setup": list(setup),
+        }
+        return {name: value for name, value in found.items() if value is not None}
+
+    def as_json(self) -> dict[str, object]:
+        """What a store keeps, so that a resumed run finds the server, and asks for the password again."""
+        return {"dsn": str(self)}
+
+    def __str__(self) -> str:
+        """The DSN as it could be typed."""
+        authority = quote(self.user, safe="")
+        if self.socket is None:
+            authority += f"@[{self.host}]:{self.port}" if ":" in self.host else f"@{quote(self.host)}:{self.port}"
+        else:
+            authority += f"@:{self.port}" if address_of(self.engine).socket_name else "@"
+        given = {
+            "socket": self.socket,
+            "tls": self.tls,
+            "tls-ca": self.tls_ca,
+            "password-env": self.password_env,
+            "password-file": self.password_file,
+        }
+        query = "&".join(f"{name}={quote(value, safe='/')}" for name, value in given.items() if value is not None)
+        return f"{self.engine}://{authority}/{quote(self.database or '', safe='')}?{query}"
+
+
+def parse_dsn(text: str, option: str = "DSN") -> Dsn:
+    """Read a DSN.
+
+    Args:
+        text: what was typed.
+        option: where it was typed, for messages.
+
+    Raises:
+        DsnFault: everything that is wrong with it, at once.
+    """
+    parts = _SHAPE.match(text)
+    engine = engines().get(parts["scheme"].lower()) if parts is not None else None
+    if parts is None or engine is None:
+        known = ", ".join(dict.fromkeys(engines().values()))
+        raise DsnFault(option, [f"expected ENGINE://USER@HOST:PORT/ with one of {known} for ENGINE"])
+    behind = (parts["path"] or "") + (parts["query"] or "") + (parts["fragment"] or "")
+    if "@" in behind:  # what stands before it may be a password that has one of / ? # in it: say nothing of the rest
+        raise DsnFault(
+            option,
+            ["expected no '@' behind the host (elsewhere it is written %40); if it ends a password: " + _REVEALED],
+        )
+    return _Reader(option, engine, parts["authority"], (parts["path"] or "/")[1:], parts["query"] or "").read(
+        has_fragment=parts["fragment"] is not None
+    )
+
+
+class _Reader:
+    """One reading of a DSN; ``faults`` gathers all that is wrong."""
+
+    def __init__(self, option: str, engine: str, authority: str, path: str, query: str) -> None:
+        self.option = option
+        self.engine = engine
+        self.known = address_of(engine)
+        self.authority = authority
+        self.path = path
+        self.query = query
+        self.faults: list[str] = []
+
+    def read(self, *, has_fragment: bool) -> Dsn:
+        if has_fragment:
+            self.faults.append("expected no '#' (in a name it is written %23)")
+        given = self._parameters()
+        userinfo, at, address = self.authority.rpartition("@")
+        user = self._user(userinfo if at else "")
+        host, port = self._address(address)
+        socket = self._socket(host, given.get("socket"), port)
+        database = self._database(user)
+        tls = self._tls(host, socket, given)
+        self._password(given)
+        if self.faults:
+            raise DsnFault(self.option, self.faults)
+        return Dsn(
+            engine=self.engine,
+            user=user,
+            host=host if socket is None else "",
+            port=port,
+            socket=socket,
+            database=database,
+            tls=tls,
+            tls_ca=given.get("tls-ca"),
+            password_env=given.get("password-env"),
+            password_file=given.get("password-file"),
+        )
+
+    def _decoded(self, what: str, text: str) -> str:
+        """Percent-encoding undone."""
+        if _BROKEN_CODE.search(text):
+            self.faults.append(f"{what}: a '%' is written %25")
+            return ""
+        try:
+            decoded = unquote(text, errors="strict")
+        except UnicodeDecodeError:
+            self.faults.append(f"{what}: expected UTF-8 where it is percent-encoded")
+            return ""
+        if _CONTROL.search(decoded):
+            self.faults.append(f"{what}: expected no control characters")
+        return decoded
+
+    def _parameters(self) -> dict[str, str]:
+        found: dict[str, str] = {}
+        for pair in filter(None, self.query.split("&")):
+            name, _, value = pair.partition("=")
+            if name.lower() in ("password", "passwd", "pwd"):
+                self.faults.append(_REVEALED)
+            elif name not in _PARAMETERS:
+                self.faults.append(_unknown(name))
+            elif name in found:
+                self.faults.append(f"{name}: expected once")
+            elif not value:
+                self.faults.append(f"{name}: expected a value behind it")
+            else:
+                found[name] = self._decoded(name, value)
+        return found
+
+    def _user(self, userinfo: str) -> str:
+        name, colon, password = userinfo.partition(":")
+        if password:
+            self.faults.append(_REVEALED)
+        elif colon:
+            self.faults.append("expected no ':' behind the user; an empty password needs none")
+        if not name:
+            self.faults.append("expected a user: ENGINE://USER@HOST/")
+        return self._decoded("user", name)
+
+    def _address(self, text: str) -> tuple[str, int]:
+        default = self.known.port
+        parts = _HOST.match(text)
+        if parts is None or "," in text:
+            self.faults.append("expected one host, or an IPv6 address in brackets: [::1]:3306")
+            return "", default
+        return self._host(parts["six"], parts["host"]), self._port(parts["port"], default)
+
+    def _host(self, six: str | None, name: str | None) -> str:
+        if six is None:
+            return self._decoded("host", name or "")
+        address = self._decoded("host", six)
+        try:
+            ipaddress.IPv6Address(address)
+        except ValueError:
+            self.faults.append("host: expected an IPv6 address within the brackets")
+        return address
+
+    def _port(self, text: str | None, default: int) -> int:
+        if not text:
+            return default
+        if not (text.isascii() and text.isdigit() and 1 <= int(text[:6]) <= _LARGEST_PORT):
+            self.faults.append(f"port: expected a number from 1 to {_LARGEST_PORT}")  # a password may stand there
+            return default
+        return int(text)
+
+    def _socket(self, host: str, given: str | None, port: int) -> str | None:
+        if given is not None and host not in ("", "localhost"):
+            self.faults.append("expected a host or a socket, found both")
+        socket = given if given is not None else host if host.startswith("/") else None
+        if socket is None:
+            if not host and not self.faults:
+                self.faults.append("expected a host (ENGINE://USER@HOST/), or a Unix socket (?socket=PATH)")
+            return None
+        if not socket.startswith("/"):
+            self.faults.append("socket: expected an absolute path")
+        begins = self.known.socket_name.partition("{")[0]
+        if begins and not PurePosixPath(socket).name.startswith(begins):
+            socket = f"{socket.rstrip('/')}/{self.known.socket_name.format(port=port)}"
+        if len(socket.encode()) > _LONGEST_SOCKET_BYTES:
+            self.faults.append(f"socket: expected at most {_LONGEST_SOCKET_BYTES} bytes, which is all the system takes")
+        return socket
+
+    def _database(self, user: str) -> str | None:
+        name = self._decoded("database", self.path)
+        if self.known.has_databases:
+            if "/" in self.path:
+                self.faults.append("database: a '/' in its name is written %2F")
+            return name or user  # as all clients of PostgreSQL have it
+        if name:
+            self.faults.append(
+                "expected no database: tdelta makes a schema of its own and touches no other (--schema names it)"
+            )
+        return None
+
+    def _tls(self, host: str, socket: str | None, given: Mapping[str, str]) -> str:
+        asked, authority = given.get("tls"), given.get("tls-ca")
+        tls = asked if asked is not None else _usual_tls(host, socket, authority)
+        if tls not in TLS:
+            self.faults.append(f"tls: expected one of {', '.join(TLS)}")
+        elif socket is not None and tls != "disable":
+            self.faults.append("tls: a Unix socket has none; take it out")
+        elif tls.startswith("verify") and authority is None:
+            self.faults.append(f"tls={tls}: expected tls-ca=PATH beside it, the certificates to trust (PEM)")
+        elif not tls.startswith("verify") and authority is not None:
+            self.faults.append(f"tls-ca: is not looked at with tls={tls}; use verify-ca or verify-full")
+        return tls
+
+    def _password(self, given: Mapping[str, str]) -> None:
+        if "password-env" in given and "password-file" in given:
+            self.faults.append("expected one of password-env and password-file, found both")
+        if not _NAME.match(given.get("password-env", "x")):
+            self.faults.append("password-env: expected the name of an environment variable")
+
+
+def _usual_tls(host: str, socket: str | None, authority: str | None) -> str:
+    """None on this machine, where nobody listens; elsewhere encrypted, and verified where a DSN says against what."""
+    if socket is not None or _is_here(host):
+        return "disable"
+    return "require" if authority is None else "verify-full"
+
+
+def _is_here(host: str) -> bool:
+    if host in ("", "localhost"):
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _unknown(name: str) -> str:
+    meant = _OTHER_WORDS.get(name.lower()) or next(iter(get_close_matches(name, _PARAMETERS, n=1)), None)
+    remedy = f"did you mean {meant}?" if meant else f"expected one of {', '.join(_PARAMETERS)}"
+    return (
+        f"a parameter that does not exist: {remedy}"
+        if _CONTROL.search(name)
+        else f"unknown parameter {name!r}: {remedy}"
+    )

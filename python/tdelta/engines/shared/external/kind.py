@@ -1,0 +1,174 @@
+"""What an engine says of servers that are not tdelta's: who they are, what they encrypt, what may be made there.
+
+An adapter asks by SQL alone and opens nothing: it is given a callable. On such a server everything takes place in one
+schema (PostgreSQL: schema, MySQL: database) that tdelta makes, marks as its own, and drops at the end; nothing else is
+written, and no setting is changed but those of tdelta's own sessions.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from tdelta.engines.shared.sessions import Ask
+
+DATA = "data"
+"""The scope that is the tables themselves."""
+
+MARK = "tdelta run "
+"""What the comment begins with by which tdelta knows a schema of its own; the run's name follows."""
+
+PREFIX = "tdelta_"
+"""What the name of a schema begins with, unless the user names it."""
+
+SCHEMA_NAME = re.compile(r"[a-z][a-z0-9_]{0,62}\Z")
+"""Names that every one of these engines takes unquoted, whatever it makes of upper case."""
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Who answers: ``engine`` by tdelta's name, ``product`` for people, ``user`` as the server knows it."""
+
+    engine: str
+    product: str
+    version: str
+    user: str
+
+    @property
+    def described(self) -> str:
+        """Product and version, for people."""
+        return f"{self.product} {self.version}"
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Whether one kind of file is encrypted, and the settings that say so. None: the server cannot tell."""
+
+    name: str
+    is_encrypted: bool | None
+    said: str
+
+
+@dataclass(frozen=True, slots=True)
+class Encryption:
+    """What a server encrypts. ``can_be_asked``: tables can be encrypted where that is not the default.
+
+    ``remedy`` is how tables come to be encrypted, where they are not.
+    """
+
+    scopes: tuple[Scope, ...]
+    can_be_asked: bool
+    remedy: str
+
+    def scope(self, name: str) -> Scope | None:
+        """The scope of that name."""
+        return next((scope for scope in self.scopes if scope.name == name), None)
+
+    @property
+    def encrypted(self) -> tuple[str, ...]:
+        """The names of the scopes that are encrypted."""
+        return tuple(scope.name for scope in self.scopes if scope.is_encrypted)
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """A lock that one session takes and every other of the same server sees: it needs no rights and leaves nothing.
+
+    ``seen`` answers ``1`` where somebody holds the lock.
+    """
+
+    take: str
+    seen: str
+    release: str
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A schema of tdelta's. ``run_id`` is None where the mark is missing: tdelta was killed as it made the schema."""
+
+    schema: str
+    run_id: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class SettingsRule:
+    """Which settings are compared: ``left_out`` are identity, paths, encryption and the session's own.
+
+    ``important`` are the patterns of those that decide speed, the most important first.
+    """
+
+    left_out: re.Pattern[str]
+    important: tuple[re.Pattern[str], ...] = field(default=())
+
+    def rank(self, name: str) -> int:
+        """The place of the first pattern that matches; all that is of no importance comes last."""
+        places = (place for place, pattern in enumerate(self.important) if pattern.match(name))
+        return next(places, len(self.important))
+
+
+class OwnServerKind(Protocol):
+    """How a user's server of one engine is asked."""
+
+    session_sql: tuple[str, ...]
+    """What every session of tdelta's runs first, so that it is not cut off while other twins are at work."""
+
+    rule: SettingsRule
+
+    def identity(self, ask: Ask) -> Identity:
+        """Who answers."""
+
+    def standing_faults(self, ask: Ask) -> tuple[str, ...]:
+        """What makes the server as it stands no twin: a replica, read-only."""
+
+    def cautions(self, ask: Ask) -> tuple[str, ...]:
+        """What goes on there that a measurement would disturb, or be disturbed by."""
+
+    def missing_grants(self, ask: Ask, schema: str) -> tuple[str, ...]:
+        """The statements that would give the rights that are missing."""
+
+    def encryption(self, ask: Ask) -> Encryption:
+        """What is encrypted."""
+
+    def settings(self, ask: Ask) -> Mapping[str, str]:
+        """All settings in force."""
+
+    def probe(self, name: str) -> Probe:
+        """A lock of that name."""
+
+    def has_schema(self, ask: Ask, schema: str) -> bool:
+        """Whether a schema of that name exists, as far as this user may see."""
+
+    def make_sql(self, schema: str, run_id: str, *, is_encrypted: bool | None) -> tuple[str, ...]:
+        """What makes the schema and marks it; its tables encrypted or not, None: as the server has it."""
+
+    def setup_sql(self, schema: str, *, is_encrypted: bool | None) -> tuple[str, ...]:
+        """What the sessions that work in the schema run first, beside `session_sql`."""
+
+    def database(self, schema: str) -> str | None:
+        """The database to connect to for work in the schema; None: the DSN's."""
+
+    def own_schemas(self, ask: Ask) -> tuple[Found, ...]:
+        """The schemas that tdelta made, of any run."""
+
+    def drop_sql(self, schema: str) -> str:
+        """What removes the schema with all that is in it."""
+
+    def tables(self, ask: Ask, schema: str) -> Mapping[str, bool | None]:
+        """Whether each table of the schema is encrypted, read from the engine's own catalog."""
+
+    def counters(self, version: str) -> tuple[str, ...]:
+        """Queries for counters, as `tdelta.engines.servers.ServerEngine.counters` has them, that need no rights."""
+
+    def flushing(self, version: str) -> tuple[str, ...]:
+        """What each connection of the load runs when a trial has ended, so that `counters` holds all it did."""
+
+    def statistics_sql(self, tables: Iterable[str]) -> tuple[str, ...]:
+        """What gathers the statistics by which statements are planned, once tables are loaded."""
+
+    def drop_tables_sql(self, tables: Sequence[str]) -> tuple[str, ...]:
+        """What removes these tables of tdelta's schema, where they exist; what others refer to comes last in them."""
+
+    def data_bytes_sql(self, schema: str) -> str:
+        """A query for how large the tables of the schema are with their indexes."""

@@ -1,0 +1,320 @@
+"""Twins on two servers of the user's: schemas that tdelta made there, connections to them, and nothing else.
+
+There is one server of each kind and it runs all the time: nothing is started, frozen, copied or searched, and the luck
+of one server's start-up and layout is in the answer. A round has fresh connections and, where that is cheap or the
+transactions write, freshly loaded tables. An A/A twin is another schema on the baseline's server.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tdelta import _native
+from tdelta.driver.answers import as_checksums, checksums, measurement
+from tdelta.driver.jobs import LoadJob, Mix, TrialJob
+from tdelta.driver.protocol import NOTHING, Checksums, Tables
+from tdelta.driver.servers.tree import living
+from tdelta.driver.servers.whole import WholeTrials, work_of
+from tdelta.driver.workers import Worker
+from tdelta.engines.registry import profile
+from tdelta.engines.shared.external.kind import PREFIX
+from tdelta.engines.shared.external.servers import OwnSchema, OwnServer
+from tdelta.errors import OwnServerFault, ServerLost, TdeltaError, UsageError
+from tdelta.evidence.plans import plans_of, sampled
+from tdelta.records import Measurement
+
+_LOAD_SECONDS = 24 * 3600.0
+_CONNECT_SECONDS = 60.0
+_CONNECTIONS_A_SECOND = 50.0
+_GRACE_SECONDS = 60.0
+_QUICK_SECONDS = 5.0
+"""Tables that are loaded in less are loaded again for each round, even if the transactions only read."""
+
+ENCRYPTED_TABLES, PLAIN_TABLES = "encrypted", "plain"
+
+
+@dataclass(frozen=True, slots=True)
+class OwnSettings:
+    """What decides a twin on a user's servers.
+
+    ``cipher`` is ``none`` on the baseline's server and ``encrypted`` on the other; ``place`` names the schema (a key of
+    `OwnServerTwins`' schemas), ``loaded`` that of its kind that is loaded first.
+    """
+
+    cipher: str
+    place: str
+    threads: int
+    loaded: str
+    aes_instructions: str = "on"
+    cache_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """How a run gets into its schemas. ``password`` finds a server's; ``processes`` are servers' on this machine."""
+
+    password: Callable[[OwnServer], str | None] = field(repr=False)
+    processes: Mapping[str, int] = field(default_factory=dict)
+
+    def options(self, schema: OwnSchema) -> dict[str, object]:
+        """The options of a connection; they hold the password."""
+        return schema.options(self.password(schema.server))
+
+    def watched(self, schema: OwnSchema) -> list[int]:
+        """The processes whose trees are the schema's server; none where they are not known."""
+        process = self.processes.get(schema.server.option)
+        return [] if process is None else [process]
+
+
+@dataclass(slots=True)
+class _Rows:
+    """How the rows of a schema stand: ``is_fresh`` until the first trial."""
+
+    is_fresh: bool
+    load_seconds: float
+
+
+class OwnServerTwins(WholeTrials):
+    """Makes the twins of one run; see `tdelta.driver.protocol.Twins`.
+
+    Args:
+        schemas: tdelta's schemas, by place.
+        access: how to get into them.
+        job: the rows.
+        mix: the transactions.
+    """
+
+    def __init__(self, schemas: Mapping[str, OwnSchema], access: Access, job: LoadJob, mix: Mix) -> None:
+        super().__init__(mix)
+        self._schemas = schemas
+        self._access = access
+        self._job = job
+        self._rows: dict[str, _Rows] = {}
+        servers = dict.fromkeys(schema.server.identity.described for schema in schemas.values())
+        self.library = " and ".join(servers)
+
+    def load(self, settings: OwnSettings) -> tuple[Path, Checksums]:
+        """Load the tables of a kind; see in the server's catalog that they are as they are to be."""
+        self._fill(settings.loaded)
+        schema = self._schemas[settings.loaded]
+        schema.require_tables()
+        with self._worker(schema) as worker:
+            return Path(settings.loaded), checksums(worker, self._job.tables)
+
+    def expected_checksums(self) -> Checksums:
+        """The checksums of the rows as generated, before any server had them."""
+        return expected_checksums(self._job)
+
+    def data_bytes(self, path: Path) -> int:
+        """How large the tables are with their indexes, as the server says."""
+        schema = self._schemas[str(path)]
+        (row,) = schema.server.ask(schema.server.kind.data_bytes_sql(schema.name))
+        return int(float(next(iter(row.values())) or 0))
+
+    def is_encrypted(self, path: Path) -> bool:
+        """Whether it is the encrypted server; that its tables are as they are to be was required when it was loaded."""
+        return str(path) == ENCRYPTED_PLACE
+
+    @property
+    def why_not_timed(self) -> str:
+        """The servers are not tdelta's to start."""
+        return "nothing can be preloaded into a server that runs already"
+
+    def start(
+        self,
+        settings: OwnSettings,
+        name: str,  # noqa: ARG002 - schemas have their own names
+        environment: Mapping[str, str] = NOTHING,  # noqa: ARG002 - see `why_not_timed`
+    ) -> OwnTwin:
+        """Fresh connections to a schema, its tables as they were loaded."""
+        rows = self._rows.get(settings.place)
+        if rows is None or not (rows.is_fresh or self._may_be_kept(rows)):
+            self._fill(settings.place)
+        return self.connected(settings)
+
+    def join(self, _twin: OwnTwin, settings: OwnSettings) -> OwnTwin:
+        """Another condition's connections to the same schema."""
+        return self.connected(settings)
+
+    def connected(self, settings: OwnSettings) -> OwnTwin:
+        """Connections to a schema whose tables are there."""
+        schema = self._schemas[settings.place]
+        return OwnTwin(schema, self._access, settings.threads, self._mix, lambda: self._used(settings.place))
+
+    def end(self) -> None:
+        """Schemas are dropped by whoever made them."""
+
+    def _may_be_kept(self, rows: _Rows) -> bool:
+        return not self._mix.writes and rows.load_seconds > _QUICK_SECONDS
+
+    def _used(self, place: str) -> None:
+        self._rows[place].is_fresh = False
+
+    def _fill(self, place: str) -> None:
+        """Make the tables anew, fill them, gather statistics."""
+        began, schema, job = time.monotonic(), self._schemas[place], self._job
+        kind, names = schema.server.kind, [name for name, _ in job.tables]
+        with self._worker(schema) as worker:
+            _run(worker, schema, kind.drop_tables_sql([*reversed(names)]))
+            worker.ask(
+                "load",
+                seconds=_LOAD_SECONDS,
+                plan=job.plan,
+                seed=job.seed,
+                threads=os.cpu_count() or 1,
+                tables=job.tables_sql,
+                indexes=job.indexes_sql,
+            )
+            _run(worker, schema, kind.statistics_sql(names))
+        self._rows[place] = _Rows(is_fresh=True, load_seconds=time.monotonic() - began)
+
+    def _worker(self, schema: OwnSchema) -> Worker:
+        worker = Worker()
+        try:
+            connect(worker, schema, self._access, 1)
+        except BaseException:
+            worker.kill()
+            worker.end()
+            raise
+        return worker
+
+
+BASELINE_PLACE, ENCRYPTED_PLACE = "baseline", "encrypted"
+"""The places of the schemas that are loaded first, of each kind."""
+
+
+class OwnTwin:
+    """One condition's connections to a schema, in a worker of their own; see `tdelta.driver.protocol.Twin`.
+
+    Args:
+        schema: where.
+        access: how to get in.
+        threads: connections of the load.
+        mix: the transactions.
+        used: told ahead of a trial, which may change rows.
+    """
+
+    def __init__(self, schema: OwnSchema, access: Access, threads: int, mix: Mix, used: Callable[[], None]) -> None:
+        self.schema = schema
+        self._used = used
+        self._access = access
+        self._worker = Worker()
+        seconds = _CONNECT_SECONDS + threads / _CONNECTIONS_A_SECOND
+        try:
+            connect(self._worker, schema, access, threads)
+            self._worker.ask("observe", observed=_observed(schema, access))
+            self._worker.ask("prepare", seconds=seconds, **work_of(mix))
+        except BaseException:
+            self.end()
+            raise
+
+    def facts(self) -> dict[str, str]:
+        """None that both must share: settings of users' servers are compared once, and told where they differ."""
+        return {}
+
+    def cipher_facts(self) -> dict[str, str]:
+        """What the server said of each scope, and under ``tables`` how its catalog has the tables of the schema."""
+        server = self.schema.server
+        scopes = {scope.name: scope.said for scope in server.encryption.scopes}
+        return {**scopes, "tables": _states(server.kind.tables(server.ask, self.schema.name))}
+
+    def checksums(self, tables: Tables) -> Checksums:
+        """Rows and checksum of each table."""
+        return checksums(self._worker, tables)
+
+    def plans(self, scripts: Mapping[str, str]) -> Mapping[str, Any]:
+        """How the server runs each statement of these transactions."""
+        engine = self.schema.server.identity.engine
+        named = re.compile(rf"(?<!\w){self.schema.name}(?=[.`\"])")  # an A/A twin's schema has another name
+
+        def rows(sql: str) -> list[list[str | None]]:
+            found: list[list[str | None]] = self._worker.ask("rows", sql=sql)["rows"]
+            return [[cell and named.sub(PREFIX, cell) for cell in row] for row in found]
+
+        dialect = profile(engine).dialect
+        return plans_of(dialect, rows, sampled(dialect, scripts))
+
+    def trial(self, job: TrialJob, ready: Callable[[], None] | None = None) -> Measurement:
+        """Run one trial.
+
+        Args:
+            job: the trial.
+            ready: called when the work begins.
+
+        Raises:
+            ServerLost: the server has died, or hung up.
+            TdeltaError: a statement failed; the message is the server's.
+        """
+        self._used()
+        if ready is not None:
+            ready()
+        seconds = job.deadline_seconds + _GRACE_SECONDS
+        return measurement(self._worker.ask("trial", seconds=seconds, trial=job.as_json()))
+
+    def processes(self) -> tuple[int, ...]:
+        """The server's whole tree, where its first process was found on this machine."""
+        watched = self._access.watched(self.schema)
+        return tuple(pid for first in watched for pid in (first, *living(first)))
+
+    def stop(self) -> None:
+        """Have a trial that is running end after the operation it is at."""
+        self._worker.send("stop")
+
+    def end(self) -> None:
+        """Close the connections; the schema stays."""
+        self._worker.end()
+
+
+def expected_checksums(job: LoadJob) -> Checksums:
+    """The checksums of the rows that a plan generates."""
+    sums = _native.plan_checksums(json.dumps(job.plan), job.seed, os.cpu_count() or 1)
+    return as_checksums(sums)
+
+
+def connect(worker: Worker, schema: OwnSchema, access: Access, connections: int) -> None:
+    """Open a worker's connections to a schema.
+
+    Raises:
+        OwnServerFault: the server does not let them in.
+        ServerLost: it does not answer.
+    """
+    seconds = _CONNECT_SECONDS + connections / _CONNECTIONS_A_SECOND
+    try:
+        worker.ask("connect", seconds=seconds, options=access.options(schema), connections=connections)
+    except ServerLost as lost:
+        raise ServerLost(f"{schema.server.name}: {lost}") from lost
+    except UsageError as refused:
+        raise OwnServerFault(schema.server.name, str(refused)) from refused
+
+
+def _run(worker: Worker, schema: OwnSchema, statements: Sequence[str]) -> None:
+    try:
+        worker.ask("run", seconds=_LOAD_SECONDS, statements=list(statements))
+    except TdeltaError as fault:
+        raise OwnServerFault(schema.server.name, str(fault)) from fault
+
+
+def _observed(schema: OwnSchema, access: Access) -> dict[str, object]:
+    """What trials look at. Nothing brings a user's server to rest: that would take rights, and change what it does."""
+    kind, version = schema.server.kind, schema.server.identity.version
+    return {
+        "watch": access.watched(schema),
+        "counters": list(kind.counters(version)),
+        "flush": list(kind.flushing(version)),
+    }
+
+
+def _states(tables: Mapping[str, bool | None]) -> str:
+    """How the tables are, in a word; every table by name where they differ."""
+    words = {True: ENCRYPTED_TABLES, False: PLAIN_TABLES, None: "the server cannot tell"}
+    found = {words[state] for state in tables.values()}
+    if len(found) == 1:
+        return found.pop()
+    return ", ".join(f"{table} {words[state]}" for table, state in sorted(tables.items()))

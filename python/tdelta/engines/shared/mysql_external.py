@@ -1,0 +1,263 @@
+r"""MariaDB, MySQL and Percona servers of users: asked by ``SHOW`` and ``information_schema``.
+
+Rights are read from ``SHOW GRANTS`` with the roles in force; a partial revoke (MySQL 8.0.16) is not seen, and the
+server then says so itself. Names of schemas in grants are patterns: ``tdelta\_%`` covers every schema of tdelta's.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from tdelta.engines.shared.external.kind import (
+    MARK,
+    PREFIX,
+    Found,
+    Identity,
+    Probe,
+    Scope,
+    SettingsRule,
+)
+from tdelta.engines.shared.sessions import Ask, Row, first, literal
+
+MARK_TABLE = "tdelta_mark"
+"""The table whose comment marks a schema: neither server can comment a schema in the statement that makes it."""
+
+_NEEDED = ("SELECT", "INSERT", "UPDATE", "DELETE", "CREATE", "DROP", "INDEX", "ALTER")
+_GRANT = re.compile(r"GRANT (?P<rights>.+?) ON (?P<object>\*|`(?:[^`]|``)*`)\.\* TO ", re.DOTALL)
+_REPLICATES = frozenset({"Slave_IO", "Slave_SQL", "Slave_worker", "Connect", "Query"})
+_DAY_SECONDS = 86_400
+_ON = frozenset({"ON", "FORCE", "1", "YES"})
+
+_LEFT_OUT = re.compile(
+    r"(hostname|server_uuid|server_uid|server_id|port|socket|pid_file|basedir|datadir|.*tmpdir|.*_dir|.*_dirs?|plugin_.*"
+    r"|.*_file|.*_filename|.*_file_path|.*_basename|.*_index|.*_path|bind_address|report_.*|admin_.*|mysqlx_.*"
+    r"|timestamp|pseudo_.*|last_.*|insert_id|identity|rand_seed.*|error_count|warning_count|in_transaction"
+    r"|gtid_.*|.*gtid.*pos|have_.*|system_time_zone|uptime|external_user|proxy_user|statement_id|lc_.*"
+    r"|.*ssl.*|tls_.*|.*_public_key.*|.*_private_key.*|.*password.*|license|version_.*|log_error.*|debug.*"
+    r"|.*encrypt.*|.*keyring.*|file_key_.*|hashicorp_.*|aws_key_.*|early_plugin_load|innodb_version"
+    r"|wsrep_.*|.*_data_home_dir|character_sets_dir|secure_file_priv|init_file|slow_query_log_.*|general_log_.*"
+    r"|innodb_buffer_pool_load_.*|innodb_.*_now|persisted_globals_load|partial_revokes)\Z"
+)
+_IMPORTANT = tuple(
+    re.compile(pattern + r"\Z")
+    for pattern in (
+        r"version",
+        r"innodb_buffer_pool_size",
+        r"innodb_page_size",
+        r"innodb_flush_log_at_trx_commit|sync_binlog|innodb_doublewrite|innodb_flush_method|innodb_use_fdatasync"
+        r"|innodb_data_file_buffering|innodb_log_file_buffering",
+        r"log_bin|binlog_format|binlog_row_image|binlog_.*",
+        r"innodb_(log_file_size|redo_log_capacity|log_buffer_size|log_files_in_group|log_write_ahead_size)",
+        r"innodb_io_capacity.*|innodb_(read|write)_io_threads|innodb_page_cleaners|innodb_purge_threads",
+        r"innodb_(adaptive_.*|change_buffering|file_per_table|checksum_algorithm|compression.*|thread_concurrency)",
+        r"performance_schema|thread_handling|thread_pool_size|thread_cache_size|table_open_cache.*|max_connections",
+        r"query_cache_(type|size)|sort_buffer_size|join_buffer_size|tmp_table_size|max_heap_table_size",
+        r"transaction_isolation|tx_isolation|sql_mode|optimizer_.*|autocommit",
+        r"innodb_.*",
+    )
+)
+
+
+class MySqlFamily:
+    """What MariaDB and MySQL share."""
+
+    name = "mysql"
+    rule = SettingsRule(_LEFT_OUT, _IMPORTANT)
+    session_sql: tuple[str, ...] = (
+        f"SET SESSION wait_timeout = {_DAY_SECONDS}",
+        f"SET SESSION net_write_timeout = {_DAY_SECONDS}",
+    )
+
+    def identity(self, ask: Ask) -> Identity:
+        """Who answers."""
+        found = ask("SELECT VERSION() AS version, @@version_comment AS comment, CURRENT_USER() AS user")[0]
+        text = found["version"] or ""
+        version = re.match(r"[\d.]+", text)
+        return Identity(
+            engine=self.name,
+            product=_product(text, found["comment"] or ""),
+            version=version[0].rstrip(".") if version else text,
+            user=found["user"] or "",
+        )
+
+    def standing_faults(self, ask: Ask) -> tuple[str, ...]:
+        """What makes the server as it stands no twin: a replica, read-only, part of a cluster."""
+        faults = []
+        sessions = ask("SHOW PROCESSLIST")
+        if any(row.get("user") == "system user" and row.get("command") in _REPLICATES for row in sessions):
+            faults.append(
+                "it is a replica, so the work of its primary would be measured, too: give a server of its own"
+            )
+        variables = self.settings(ask)
+        if is_on(variables, "read_only") or is_on(variables, "super_read_only"):
+            faults.append("it is read-only (read_only=ON): SET GLOBAL read_only = OFF, if nothing forbids it")
+        if is_on(variables, "wsrep_on") and variables.get("wsrep_cluster_address", ""):
+            faults.append(
+                "it is a node of a Galera cluster, which sends every change to all nodes: give a single server"
+            )
+        return tuple(faults)
+
+    def cautions(self, ask: Ask) -> tuple[str, ...]:
+        """What goes on there beside tdelta."""
+        commands = [row.get("command") or "" for row in ask("SHOW PROCESSLIST")]
+        found = []
+        if replicas := sum(command.startswith("Binlog Dump") for command in commands):
+            found.append(f"{replicas} replicas read its binary log: whatever tdelta writes goes to them as well")
+        if others := sum(command in ("Query", "Execute") for command in commands) - 1:
+            found.append(f"{others} other sessions were at work on it: other people's load is measured along")
+        return tuple(found)
+
+    def missing_grants(self, ask: Ask, schema: str) -> tuple[str, ...]:
+        """The statements that would give the rights that are missing."""
+        held = list(_grants(self._grants(ask)))
+        whom = _account(first(ask("SELECT CURRENT_USER()")))
+        missing = []
+        everywhere = set().union(*(rights for pattern, rights in held if pattern == "*"))
+        if not everywhere & {"PROCESS", "ALL PRIVILEGES"}:
+            missing.append(f"GRANT PROCESS ON *.* TO {whom}")
+        here = set().union(*(rights for pattern, rights in held if _covers(pattern, schema)))
+        if "ALL PRIVILEGES" not in here and (lacking := [right for right in _NEEDED if right not in here]):
+            target = r"tdelta\_%" if schema.startswith(PREFIX) else schema.replace("_", r"\_")
+            missing.append(f"GRANT {', '.join(lacking)} ON `{target}`.* TO {whom}")
+        return tuple(missing)
+
+    def settings(self, ask: Ask) -> Mapping[str, str]:
+        """All settings in force."""
+        return _pairs(ask("SHOW GLOBAL VARIABLES"))
+
+    def probe(self, name: str) -> Probe:
+        """A lock of that name, which the server keeps in memory for the session."""
+        quoted = literal(name)
+        return Probe(
+            f"SELECT GET_LOCK({quoted}, 0)",
+            f"SELECT IS_USED_LOCK({quoted}) IS NOT NULL",
+            f"SELECT RELEASE_LOCK({quoted})",
+        )
+
+    def has_schema(self, ask: Ask, schema: str) -> bool:
+        """Whether it exists; a schema on which the user has no right at all is not seen."""
+        rows = ask("SELECT SCHEMA_NAME AS name FROM information_schema.SCHEMATA")
+        return any((row["name"] or "").lower() == schema for row in rows)
+
+    def setup_sql(self, schema: str, *, is_encrypted: bool | None) -> tuple[str, ...]:  # noqa: ARG002
+        """Nothing: the schema is what a session connects to."""
+        return ()
+
+    def database(self, schema: str) -> str | None:
+        """The schema itself."""
+        return schema
+
+    def own_schemas(self, ask: Ask) -> tuple[Found, ...]:
+        """Marked ones; and empty ones with tdelta's name, which were made but not marked."""
+        marks = ask(
+            "SELECT TABLE_SCHEMA AS name, TABLE_COMMENT AS mark FROM information_schema.TABLES"
+            f" WHERE TABLE_NAME = {literal(MARK_TABLE)}"
+        )
+        marked = {
+            row["name"] or "": (row["mark"] or "").removeprefix(MARK)
+            for row in marks
+            if (row["mark"] or "").startswith(MARK)
+        }
+        empty = ask(
+            "SELECT SCHEMA_NAME AS name FROM information_schema.SCHEMATA WHERE NOT EXISTS (SELECT 1 FROM"
+            " information_schema.TABLES WHERE TABLE_SCHEMA = SCHEMA_NAME)"
+        )
+        named = [row["name"] or "" for row in empty if (row["name"] or "").startswith(PREFIX)]
+        return (*(Found(name, run) for name, run in sorted(marked.items())), *(Found(n, None) for n in sorted(named)))
+
+    def statistics_sql(self, tables: Iterable[str]) -> tuple[str, ...]:
+        """Of every table; without histograms, which MariaDB keeps in a schema that is not tdelta's."""
+        return tuple(f"ANALYZE TABLE {quoted(table)}" for table in tables)
+
+    def drop_tables_sql(self, tables: Sequence[str]) -> tuple[str, ...]:
+        """In one statement, so that it waits for other sessions once."""
+        return (f"DROP TABLE IF EXISTS {', '.join(quoted(table) for table in tables)}",)
+
+    def data_bytes_sql(self, schema: str) -> str:
+        """By the statistics."""
+        size = "SELECT SUM(DATA_LENGTH + INDEX_LENGTH) FROM information_schema.TABLES"
+        return f"{size} WHERE TABLE_SCHEMA = {literal(schema)}"
+
+    def flushing(self, version: str) -> tuple[str, ...]:  # noqa: ARG002 - as PostgreSQL has it
+        """Counters are counted at once."""
+        return ()
+
+    def drop_sql(self, schema: str) -> str:
+        """What removes the schema with all that is in it."""
+        return f"DROP SCHEMA {quoted(schema)}"
+
+    def mark_sql(self, schema: str, run_id: str) -> str:
+        """What marks a schema as a run's."""
+        return (
+            f"CREATE TABLE {quoted(schema)}.{MARK_TABLE} (run VARCHAR(64) PRIMARY KEY)"
+            f" ENGINE = InnoDB COMMENT = {literal(MARK + run_id)}"
+        )
+
+    def _grants(self, ask: Ask) -> list[str]:
+        return [first([row]) for row in ask("SHOW GRANTS")]
+
+
+def _product(version: str, comment: str) -> str:
+    if "mariadb" in version.lower():
+        return "MariaDB"
+    return "Percona Server" if "percona" in comment.lower() else "MySQL"
+
+
+def _pairs(rows: Iterable[Row]) -> dict[str, str]:
+    return {(row["variable_name"] or "").lower(): row["value"] or "" for row in rows}
+
+
+def is_on(variables: Mapping[str, str], name: str) -> bool:
+    """Whether a switch is on."""
+    return variables.get(name, "OFF").upper() in _ON
+
+
+def scope_of(name: str, variables: Mapping[str, str], settings: tuple[str, ...], more: str = "") -> Scope:
+    """A scope is encrypted if any of its settings is on; one without a file to encrypt (``log_bin=OFF``) is not."""
+    known = [setting for setting in settings if setting in variables]
+    said = ", ".join([*(f"{setting}={variables[setting]}" for setting in known), *([more] if more else [])])
+    has_files = "so there is none" not in more
+    return Scope(name, has_files and any(is_on(variables, setting) for setting in known), said)
+
+
+def _grants(lines: Iterable[str]) -> Iterator[tuple[str, frozenset[str]]]:
+    """What each line of ``SHOW GRANTS`` gives: the pattern of schemas and the rights."""
+    for line in lines:
+        if (found := _GRANT.match(line)) is not None:
+            rights = frozenset(right.strip().upper() for right in found["rights"].split(","))
+            yield found["object"].strip("`").replace("``", "`"), rights
+
+
+def _covers(pattern: str, schema: str) -> bool:
+    """Whether a pattern of a grant (``%``, ``_``, backslash before either) covers a schema."""
+    if pattern == "*":
+        return True
+    wild = {"%": ".*", "_": "."}
+    pieces = re.findall(r"\\[%_\\]|.", pattern, re.DOTALL)
+    made = "".join(wild[piece] if piece in wild else re.escape(piece[-1]) for piece in pieces)
+    return re.fullmatch(made, schema, re.IGNORECASE | re.DOTALL) is not None
+
+
+def _account(user: str) -> str:
+    name, _, host = user.rpartition("@")
+    return f"'{name}'@'{host}'"
+
+
+def quoted(name: str) -> str:
+    """A name in backticks."""
+    return "`" + name.replace("`", "``") + "`"
+
+
+def table_of(row: Row, schema: str) -> str:
+    """The table of a tablespace ``schema/table``, or of a partition's ``schema/table#p#…``."""
+    return re.split(r"#[pP]#", (row["name"] or "").removeprefix(schema + "/"))[0]
+
+
+def every_table(ask: Ask, schema: str, states: Mapping[str, bool]) -> dict[str, bool | None]:
+    """The state of each table of tdelta's schema; None for one that is in no tablespace of its own."""
+    rows = ask(
+        "SELECT TABLE_NAME AS name FROM information_schema.TABLES"
+        f" WHERE TABLE_SCHEMA = {literal(schema)} AND TABLE_TYPE = 'BASE TABLE'"
+    )
+    return {name: states.get(name) for row in rows if (name := row["name"] or "")}

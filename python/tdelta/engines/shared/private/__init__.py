@@ -1,0 +1,1 @@
+"""Private servers: found, made, filled, driven and searched, whichever engine they are."""

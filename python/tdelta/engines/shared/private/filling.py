@@ -1,0 +1,73 @@
+"""How rows come into a private server that was just made: its database, then a generated plan or a user's dump."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Iterable
+
+from tdelta.driver.jobs import LoadJob, RestoreJob
+from tdelta.driver.servers.recipes import Recipe
+from tdelta.driver.workers import Worker
+from tdelta.engines.servers import DATABASE, Restorable, ServerEngine, ServerSettings
+from tdelta.engines.shared.private.restore import restore
+from tdelta.errors import TdeltaError
+
+LOAD_SECONDS = 24 * 3600.0
+_LOAD_CACHE_BYTES = 256 << 20
+_FILES = "restore"
+
+
+def loading(settings: ServerSettings) -> ServerSettings:
+    """How a server is started while nothing is measured on it."""
+    return dataclasses.replace(
+        settings, is_loading=True, aes_instructions="on", cache_bytes=_LOAD_CACHE_BYTES, threads=1
+    )
+
+
+def make_database(worker: Worker, engine: ServerEngine, recipe: Recipe, settings: ServerSettings) -> None:
+    """Make the database, and leave the worker connected to it."""
+    worker.ask("connect", options={**recipe.connect, "database": engine.admin_database}, connections=1)
+    worker.ask("run", seconds=LOAD_SECONDS, statements=engine.schema_sql(settings))
+    worker.ask("connect", options={**recipe.connect, "database": DATABASE}, connections=1)
+    worker.ask("run", seconds=LOAD_SECONDS, statements=engine.before_load_sql(settings))
+
+
+def make_rows(worker: Worker, engine: ServerEngine, recipe: Recipe, job: LoadJob | RestoreJob) -> None:
+    """Make the tables and fill them.
+
+    Raises:
+        RestoreFault: a dump could not be restored.
+        TdeltaError: what else the server answers.
+    """
+    if isinstance(job, RestoreJob):
+        if not isinstance(engine, Restorable):
+            raise TdeltaError(f"a dump cannot be restored into {engine.name}")
+        restore_dump(engine, recipe, job.command)
+        worker.ask("run", seconds=LOAD_SECONDS, statements=job.statements)
+        return
+    worker.ask(
+        "load",
+        seconds=LOAD_SECONDS,
+        plan=job.plan,
+        seed=job.seed,
+        threads=os.cpu_count() or 1,
+        tables=job.tables_sql,
+        indexes=job.indexes_sql,
+    )
+
+
+def settle_rows(worker: Worker, engine: ServerEngine, tables: Iterable[str]) -> None:
+    """Gather statistics, and have all that was loaded come to rest."""
+    worker.ask("run", seconds=LOAD_SECONDS, statements=engine.after_load_sql(list(tables)))
+
+
+def restore_dump(engine: Restorable, recipe: Recipe, command: str) -> None:
+    """Have a command of the user's load a dump.
+
+    Raises:
+        RestoreFault: it failed; with its last lines.
+    """
+    folder = recipe.place.folder / _FILES
+    folder.mkdir(exist_ok=True)
+    restore(command, engine.restore_target(recipe, folder), LOAD_SECONDS)

@@ -1,0 +1,419 @@
+"""One private server with all its connections, and one condition's part of them.
+
+An instance that nobody drives is frozen, so that the others have the machine to themselves; a trial thaws it, runs, has
+it settle (that cost is the trial's own), and freezes it again. Conditions that differ in what the client does only
+(threads, rate) share an instance, each with connections of its own. The load is tdelta's own loop in a worker, or a
+command of the user's, beside which the worker reads what the server used.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from tdelta.design import stream
+from tdelta.driver.answers import checksums, measurement, raise_failed, traced
+from tdelta.driver.jobs import TRACE, Mix, TrialJob
+from tdelta.driver.load_command.command import Work
+from tdelta.driver.load_command.connections import Connection
+from tdelta.driver.load_command.trial import CommandLoad, with_server
+from tdelta.driver.protocol import Checksums, CipherProof, Tables
+from tdelta.driver.servers.recipes import Recipe
+from tdelta.driver.servers.server import Server
+from tdelta.driver.servers.whole import work_of
+from tdelta.driver.steps import STEP_SECONDS, client_step
+from tdelta.driver.workers import Worker
+from tdelta.engines.servers import DATABASE, PriceSql, ServerEngine, ServerSettings
+from tdelta.engines.shared.private.exposure import ServerExposure
+from tdelta.engines.shared.private.pricing import page_prices_of
+from tdelta.engines.shared.server_files import ServerFiles
+from tdelta.errors import TdeltaError
+from tdelta.evidence import Found
+from tdelta.evidence.plans import plans_of, sampled
+from tdelta.measure.aes import PreloadMode
+from tdelta.measure.caches import empty_page_cache
+from tdelta.measure.children import ready
+from tdelta.measure.devices import device_statistics
+from tdelta.records import Measurement
+
+_LOAD_SECONDS = 24 * 3600.0
+_START_SECONDS = 120.0
+_CONNECT_SECONDS = 60.0
+_CONNECTIONS_A_SECOND = 50.0
+"""Far fewer than any server takes; how long so many may take at most."""
+
+_GRACE_SECONDS = 60.0
+_SETTLE_SECONDS = 120.0
+_PROOF_CIPHER = "aes-128"
+_PROOF_PAGES = 2000
+_PRICE_RUNS = 5
+_PROOF_RUNS = 3
+_BLOCK_BYTES = 512
+"""The unit of `st_blocks`."""
+
+
+class Instance:
+    """One running server with all its connections. Frozen, but for the while that someone needs it."""
+
+    def __init__(self, engine: ServerEngine, settings: ServerSettings, recipe: Recipe, server: Server) -> None:
+        self.engine = engine
+        self.settings = settings
+        self.recipe = recipe
+        self.server = server
+        self.starts = 1
+        """How often the server was started: connections of an earlier start are gone."""
+
+        self._awake = 0
+        self._lock = threading.Lock()
+
+    @contextlib.contextmanager
+    def awake(self) -> Iterator[None]:
+        """Within the block the server runs."""
+        with self._lock:
+            if self._awake == 0:
+                self.server.thaw()
+            self._awake += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._awake -= 1
+                if self._awake == 0:
+                    self.server.freeze()
+
+    @contextlib.contextmanager
+    def at_work(self) -> Iterator[None]:
+        """Within the block the server runs; raises as `Server.at_work` does."""
+        with self.server.at_work(), self.awake():
+            yield
+
+    def cool(self) -> None:
+        """Start the server anew, with nothing of its data in any cache. Its connections are gone then."""
+        self.server.stop()
+        empty_page_cache(kept(self.recipe))
+        self.server.start(seconds=_START_SECONDS)
+        self.starts += 1
+
+    def end(self) -> None:
+        """End the server and remove its folder."""
+        self.server.end()
+
+
+class ServerTwin:
+    """One condition's connections to an instance, in a worker of their own."""
+
+    def __init__(self, instance: Instance, settings: ServerSettings, mix: Mix, *, owns_instance: bool) -> None:
+        self.instance = instance
+        self._settings = settings
+        self._mix = mix
+        self._owns_instance = owns_instance
+        self._is_stopped = False
+        self._worker = Worker()
+        self._command: CommandLoad | None = None
+        try:
+            if mix.command is not None:
+                place, options = instance.recipe.place, {**instance.recipe.connect, "database": DATABASE}
+                self._command = CommandLoad(mix.command, Connection.from_options(options), place.folder)
+            with instance.at_work():
+                self._connect()
+        except BaseException:
+            self._let_go()
+            raise
+
+    @property
+    def pid(self) -> int:
+        """The process id of the server."""
+        return self.instance.server.pid
+
+    def facts(self) -> dict[str, str]:
+        """Settings in force that all twins share, read back from the server."""
+        return self._ask("facts", queries=dict(self.instance.engine.facts))
+
+    def cipher_facts(self) -> dict[str, str]:
+        """What the server says of its encryption."""
+        return self._ask("facts", queries=dict(self.instance.engine.cipher_facts(self._settings)))
+
+    def checksums(self, tables: Tables) -> Checksums:
+        """Rows and checksum of each table."""
+        with self._connected():
+            return checksums(self._worker, tables)
+
+    def plans(self, scripts: Mapping[str, str]) -> Mapping[str, Any]:
+        """How the server runs each statement of these transactions."""
+        engine = self.instance.engine
+        with self._connected():
+            return plans_of(
+                engine.dialect,
+                lambda sql: self._worker.ask("rows", sql=sql)["rows"],
+                sampled(engine.dialect, scripts),
+            )
+
+    def prove(self) -> CipherProof | None:
+        """What a page's cipher costs in the server's own processes; None where none of them has a cipher."""
+        engine = self.instance.engine
+        queries = engine.proof_sql(self.instance.settings, _PROOF_PAGES)
+        if not queries:
+            return None
+        with self._connected():
+            # In turns, each the least of a few: what else the machine does only adds, and it computes at two speeds.
+            took = [{name: self._microseconds_a_page(sql) for name, sql in queries.items()} for _ in range(_PROOF_RUNS)]
+            cost_us = {name: min(turn[name] for turn in took) for name in queries}
+        return CipherProof(
+            cipher=_PROOF_CIPHER,
+            library=engine.binary.text,
+            plain_us_per_page=cost_us["plain"],
+            cipher_us_per_page=cost_us["encrypted"] - cost_us["plain"],
+            mode=PreloadMode.NONE,
+            patched=0,
+            unpatched=0,
+            answered=0,
+        )
+
+    def prices(self, observed: str) -> dict[str, object] | None:
+        """What a page's cipher costs by OpenSSL's floor and the server's own calls, and what it takes to log rows.
+
+        The latter where the workload changes rows, or trials are loads or rebuilds: it takes seconds.
+        """
+        engine, settings = self.instance.engine, self.instance.settings
+        probe = engine.price_sql
+        if probe is None:
+            return None
+        with self._connected():
+            found: dict[str, object] = {}
+            if settings.is_encrypted:  # ahead of rows, which leave work for the background
+                calls_us = [self._call_us(probe, is_first=turn % 2 == 0) for turn in range(_PROOF_RUNS)]
+                found |= page_prices_of(observed, calls_us, settings.aes_instructions, probe)
+            if self._mix.writes or settings.has_steps:
+                logged = self._logged(probe)  # also where the log is not encrypted: twins do the same
+                found |= {"log": logged} if not settings.is_encrypted or settings.covers("log") else {}
+        return found
+
+    def _logged(self, probe: PriceSql) -> list[dict[str, float]]:
+        """The CPU time of the server for rows that are inserted and changed, and what of log that made."""
+        passes = []
+        try:
+            self._worker.ask("run", statements=list(probe.make))
+            for _ in range(_PRICE_RUNS + 1):
+                self._worker.ask("begin_outside")
+                self._worker.ask("run", statements=list(probe.change))
+                used = self._worker.ask("end_outside", settle=False)
+                counted = {name: used["counters"].get(name, 0) for name in ("log_bytes", "log_writes")}
+                passes.append({"cpu_us": _cpu_seconds(used) * 1e6, **counted})
+                self._worker.ask("run", statements=list(probe.undo))
+        finally:
+            self._worker.ask("run", statements=list(probe.remove))
+        return passes[1:]
+
+    def _call_us(self, probe: PriceSql, *, is_first: bool) -> float:
+        """What a call of the server's own cipher takes beyond its bytes, µs; the call comes first, or last."""
+        took = {}
+        for sql in (probe.call, probe.no_call) if is_first else (probe.no_call, probe.call):
+            self._worker.ask("begin_outside")
+            self._worker.ask("rows", sql=sql)
+            took[sql] = _cpu_seconds(self._worker.ask("end_outside", settle=False))
+        return (took[probe.call] - took[probe.no_call]) * 1e6 / probe.calls
+
+    def _microseconds_a_page(self, sql: str) -> float:
+        """CPU time of the server's processes."""
+        self._worker.ask("begin_outside")
+        self._worker.ask("rows", sql=sql)
+        return _cpu_seconds(self._worker.ask("end_outside", settle=False)) * 1e6 / _PROOF_PAGES
+
+    def evidence(self, job: TrialJob, needles: Sequence[bytes]) -> tuple[Found, ...]:
+        """Run one trial that nobody measures, marker rows on their way through all files, and search these meanwhile.
+
+        Raises:
+            EnvironmentFault: a file cannot be searched.
+            ServerLost: the server has died.
+            TdeltaError: a statement failed; the message is the server's.
+        """
+        instance = self.instance
+        evidence, recipe = instance.engine.evidence, instance.recipe
+        files = ServerFiles(evidence.files, recipe.place, instance.server.pids, recipe.mount)
+        options = {**recipe.connect, "database": DATABASE}
+        exposure = ServerExposure(evidence.plan, lambda: Asking(options), files, needles)
+        with self._connected():
+            with exposure.under_way():
+                self._worker.send("trial", trial=job.as_json(), checkpoint=False)
+                exposure.look_while(lambda: not ready([self._worker], 0.0), job.deadline_seconds)
+                raise_failed(self._worker.answer(job.deadline_seconds + _GRACE_SECONDS))
+            exposure.look_afterwards()
+        return exposure.found()
+
+    def trial(self, job: TrialJob, ready: Callable[[], None] | None = None) -> Measurement:
+        """Run one trial.
+
+        Args:
+            job: the trial.
+            ready: called when the server is, and the work begins.
+
+        Raises:
+            ServerLost: the server has died.
+            StorageFault: the disk is full.
+            TdeltaError: a statement failed; the message is the server's.
+        """
+        with self._connected():
+            if self._settings.is_cold and job.step != TRACE:
+                self.instance.cool()
+                self._connect()
+            if self._is_stopped and job.step != TRACE:
+                return Measurement(0, 0, {}, {}, stopped_by="signal")
+            if job.step and job.step != TRACE:
+                return self._step(job.step, ready)
+            if ready is not None:
+                ready()
+            if job.step == TRACE:
+                return self._traced(job)
+            if self._command is not None:
+                return self._commanded(self._command, job)
+            seconds = job.deadline_seconds + _GRACE_SECONDS
+            return measurement(self._worker.ask("trial", seconds=seconds, trial=job.as_json()))
+
+    def _traced(self, job: TrialJob) -> Measurement:
+        """Every statement metered by itself; two queries of the status counters surround each."""
+        tracing = self.instance.engine.tracing
+        order = {"thread": tracing.thread, "counters": list(tracing.counters)}
+        seconds = job.deadline_seconds + _GRACE_SECONDS
+        return traced(self._worker.ask("trace", seconds=seconds, trial=job.as_json(), tracing=order))
+
+    def _commanded(self, command: CommandLoad, job: TrialJob) -> Measurement:
+        """One run of the user's command, with what the server used meanwhile."""
+        work = Work(self._settings.threads, job.operations, job.trial_seconds, _load_seed(job))
+        self._worker.ask("begin_outside")
+        measured = command.trial(work, job.deadline_seconds)
+        return with_server(measured, self._worker.ask("end_outside", seconds=_SETTLE_SECONDS))
+
+    def _step(self, step: str, ready: Callable[[], None] | None) -> Measurement:
+        """One load or rebuild. What the server writes to come to rest is in its CPU and bytes, not in the time."""
+        if self._mix.steps is None:
+            raise TdeltaError(f"a {step} was asked of a run that has none")
+        order = self._mix.steps.order(step, self._settings.threads)
+        if order["before"]:
+            self._worker.ask("run", seconds=STEP_SECONDS, statements=order["before"])
+        if ready is not None:
+            ready()
+        self._worker.ask("begin_outside")
+        answer = self._worker.ask("step", seconds=STEP_SECONDS, **{**order, "before": []})
+        used = self._worker.ask("end_outside", seconds=STEP_SECONDS)
+        measured = with_server(client_step(step, answer), used)
+        return dataclasses.replace(
+            measured,
+            engine_counters={**measured.engine_counters, "rows": self._mix.steps.rows},
+            files_bytes={"data directory": allocated_bytes(kept(self.instance.recipe))},
+        )
+
+    def processes(self) -> tuple[int, ...]:
+        """The server's, an encrypted file system's under it, and their supervisor's, which starts both anew."""
+        return (self.instance.server.supervisor_pid, *self.instance.server.pids())
+
+    def stop(self) -> None:
+        """Have a trial that is running end after the operation it is at; a command ends at once. Others are not begun.
+
+        The twins of a block run one after another, so most of them have not begun theirs.
+        """
+        self._is_stopped = True
+        if self._command is not None:
+            self._command.stop()
+        self._worker.send("stop")
+
+    def end(self) -> None:
+        """Close the connections; end the server where it is this twin's."""
+        self._let_go()
+        if self._owns_instance:
+            self.instance.end()
+
+    def _let_go(self) -> None:
+        if self._command is not None:
+            self._command.end()
+        self._worker.kill()  # a connection to a frozen server would not close
+        self._worker.end()
+
+    def _ask(self, do: str, **order: Any) -> dict[str, Any]:
+        with self._connected():
+            return self._worker.ask(do, **order)
+
+    @contextlib.contextmanager
+    def _connected(self) -> Iterator[None]:
+        """Within the block the server runs and this twin is connected, also if another has had it started anew."""
+        with self.instance.at_work():
+            if self._connected_to != self.instance.starts:
+                self._connect()
+            yield
+
+    def _connect(self) -> None:
+        self._connected_to = self.instance.starts
+        options = {**self.instance.recipe.connect, "database": DATABASE}
+        threads = self._settings.threads if self._command is None else 1
+        seconds = _CONNECT_SECONDS + threads / _CONNECTIONS_A_SECOND
+        self._worker.ask("connect", seconds=seconds, options=options, connections=threads)
+        settling = self.instance.engine.settling
+        self._worker.server = self.instance.server.pid
+        self._worker.ask(
+            "observe",
+            observed={
+                "watch": [self.instance.server.supervisor_pid],
+                "file_systems": list(self.instance.server.file_system_pids()),
+                "counters": list(self.instance.engine.counters),
+                "flush": list(self.instance.engine.flushing),
+                "settle": list(settling.statements),
+                "settle_query": settling.query,
+                "settle_at_most": settling.at_most,
+                "settle_seconds": settling.seconds,
+                "device": device_statistics(kept(self.instance.recipe)),
+            },
+        )
+        self._worker.ask("prepare", seconds=seconds, **work_of(self._mix))
+
+
+def _cpu_seconds(used: Mapping[str, Any]) -> float:
+    return float(used["usage"]["cpu_user_seconds"] + used["usage"]["cpu_system_seconds"])
+
+
+class Asking:
+    """A connection of its own for what is done beside a load; in a process of its own, like any."""
+
+    def __init__(self, options: Mapping[str, object]) -> None:
+        self._worker = Worker()
+        try:
+            self._worker.ask("connect", options=dict(options), connections=1)
+        except BaseException:
+            self.close()
+            raise
+
+    def run(self, sql: str) -> None:
+        """Run a statement and drop what it answers."""
+        self._worker.ask("run", seconds=_LOAD_SECONDS, statements=[sql])
+
+    def rows(self, sql: str) -> tuple[Sequence[str], Sequence[Sequence[str | None]]]:
+        """The names of the columns, and the rows."""
+        answer = self._worker.ask("rows", sql=sql)
+        return answer["columns"], answer["rows"]
+
+    def close(self) -> None:
+        """End it."""
+        self._worker.kill()
+        self._worker.end()
+
+
+def _load_seed(job: TrialJob) -> int:
+    """A command's seed: of the block, the same for all its twins."""
+    return int(stream(job.seed, "load command", job.stream).integers(1 << 31))
+
+
+def allocated_bytes(folder: Path) -> int:
+    """What the files below a folder take on the disk: compressed pages leave holes."""
+    sizes = []
+    for path in folder.rglob("*"):
+        with contextlib.suppress(OSError):  # a server removes files as it goes
+            if path.is_file():
+                sizes.append(path.stat().st_blocks * _BLOCK_BYTES)
+    return sum(sizes)
+
+
+def kept(recipe: Recipe) -> Path:
+    """The folder in which the data of a stopped server lies: encrypted files where a file system encrypts."""
+    return recipe.place.data if recipe.mount is None else recipe.mount.ciphertext

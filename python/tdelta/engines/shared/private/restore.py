@@ -1,0 +1,172 @@
+"""Loads a user's dump into a private server by the user's own command (``--restore 'CMD'``).
+
+The command is the user's, so a shell runs it, and in a pipe every part of it must succeed: a dump that ends early must
+not pass for a whole one (bash's ``pipefail``; without bash only the last part counts, which is told). It finds the
+server by placeholders or by the variables that the engines' own clients read. It runs in a process group of its own,
+no longer than a deadline, and nothing of it is left, whatever ends it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import threading
+import time
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import IO
+
+from tdelta.driver.signals import held
+from tdelta.errors import RestoreFault
+
+_PLACEHOLDER = re.compile(r"\{(socket|port|user|database|folder)\}")
+_LAST_LINES = 15
+_LONGEST_LINE = 300
+_GRACE_SECONDS = 2.0
+_PAUSE_SECONDS = 0.05
+_CHUNK_BYTES = 1 << 14
+_SERVERS_OWN = ("MYSQL_HOST", "MYSQL_TCP_PORT", "MYSQL_PWD", "PGHOSTADDR", "PGPASSWORD", "PGPASSFILE", "PGSERVICE")
+"""Variables of the user's by which a client could find another server than the twin's."""
+
+
+@dataclass(frozen=True, slots=True)
+class RestoreTarget:
+    """The private server that a dump is loaded into, as its engine's own clients find it.
+
+    Attributes:
+        placeholders: what stands for ``{socket}``, ``{port}``, ``{user}``, ``{database}`` and ``{folder}``, which
+            is one of the run's, for files of the command's own.
+        variables: the clients' own variables with the server's whereabouts.
+    """
+
+    placeholders: Mapping[str, str]
+    variables: Mapping[str, str]
+
+    def environment(self, given: Mapping[str, str]) -> dict[str, str]:
+        """A command's environment: the user's, with the server's whereabouts."""
+        return {name: value for name, value in given.items() if name not in _SERVERS_OWN} | dict(self.variables)
+
+
+def restore_command(command: str, target: RestoreTarget) -> str:
+    """The user's command with the placeholders filled in, each as one word of the shell's; other braces stay."""
+    found = target.placeholders
+    return _PLACEHOLDER.sub(lambda match: shlex.quote(found[match[1]]), command)
+
+
+def restore(command: str, target: RestoreTarget, seconds: float) -> None:
+    """Run a user's command that loads a dump.
+
+    Args:
+        command: as it was typed.
+        target: where to.
+        seconds: how long it may take.
+
+    Raises:
+        RestoreFault: it failed or took too long; with its last lines.
+    """
+    with contextlib.ExitStack() as ending:
+        with held():  # a Ctrl-C before its end is arranged for would leave it running
+            process = subprocess.Popen(
+                [*_shell(), restore_command(command, target)],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                env=target.environment(os.environ),
+                process_group=0,
+            )
+            assert process.stdout is not None  # noqa: S101 - it was asked for
+            tail = _Tail(process.stdout)
+            ending.callback(_end, process, tail)
+        code = _waited(process, seconds)
+    if code is None:
+        raise RestoreFault(f"--restore: not done after {seconds:g} s, and ended: {command}{tail.told()}")
+    if code != 0:
+        raise RestoreFault(f"--restore: expected exit code 0, found {_code(code)}: {command}{tail.told()}")
+
+
+def _shell() -> list[str]:
+    bash = shutil.which("bash")
+    return [bash, "--noprofile", "--norc", "-o", "pipefail", "-c"] if bash is not None else ["/bin/sh", "-c"]
+
+
+def is_strict() -> bool:
+    """Whether a failure within a pipe is seen here."""
+    return shutil.which("bash") is not None
+
+
+def _waited(process: subprocess.Popen[bytes], seconds: float) -> int | None:
+    """The exit code; None at the deadline."""
+    deadline = time.monotonic() + seconds
+    while process.poll() is None:
+        if time.monotonic() >= deadline:
+            return None
+        time.sleep(_PAUSE_SECONDS)
+    return process.returncode
+
+
+def _end(process: subprocess.Popen[bytes], tail: _Tail) -> None:
+    with held():  # bounded, and a second Ctrl-C is not to cut it short
+        _end_group(process)
+        tail.end()
+
+
+def _end_group(process: subprocess.Popen[bytes]) -> None:
+    """End what is left of the command's processes: politely, then not."""
+    if _signal(process.pid, signal.SIGTERM):
+        deadline = time.monotonic() + _GRACE_SECONDS
+        while time.monotonic() < deadline and _is_there(process):
+            time.sleep(_PAUSE_SECONDS)
+        _signal(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def _is_there(process: subprocess.Popen[bytes]) -> bool:
+    process.poll()  # a zombie of ours would count as there
+    return _signal(process.pid, 0)
+
+
+def _signal(group: int, number: int) -> bool:
+    try:
+        os.killpg(group, number)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def _code(code: int) -> str:
+    return f"signal {signal.Signals(-code).name}" if code < 0 else str(code)
+
+
+class _Tail:
+    """Reads all that a command writes, and keeps its last lines."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream = stream
+        self._lines: deque[bytes] = deque([b""], maxlen=_LAST_LINES)
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def _read(self) -> None:
+        with contextlib.suppress(OSError, ValueError):
+            while chunk := os.read(self._stream.fileno(), _CHUNK_BYTES):
+                first, *rest = chunk.split(b"\n")
+                self._lines[-1] = (self._lines[-1] + first)[:_LONGEST_LINE]
+                self._lines.extend(line[:_LONGEST_LINE] for line in rest)
+
+    def end(self) -> None:
+        """Stop reading; a process that left its group may hold the other end still."""
+        self._reader.join(_GRACE_SECONDS)
+        if not self._reader.is_alive():
+            self._stream.close()
+
+    def told(self) -> str:
+        """The last lines, for a message."""
+        lines = [line.decode("utf-8", "replace").rstrip() for line in self._lines]
+        shown = [line for line in lines if line]
+        return "; it wrote nothing" if not shown else "\n  " + "\n  ".join(shown)

@@ -1,0 +1,209 @@
+"""Twins that are private servers: loaded once for each kind of data, copied for each instance."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import json
+import os
+import secrets
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from tdelta import _native
+from tdelta.driver.answers import as_checksums, checksums
+from tdelta.driver.evp_calls import together
+from tdelta.driver.files import TwinFolder, sweep
+from tdelta.driver.jobs import AnyJob, DatabaseJob, LoadJob, Mix, RestoreJob
+from tdelta.driver.protocol import NOTHING, Checksums, Tables
+from tdelta.driver.servers.copies import copy_data
+from tdelta.driver.servers.observation import Watched, observe, told
+from tdelta.driver.servers.places import place_for
+from tdelta.driver.servers.recipes import Place, Recipe
+from tdelta.driver.servers.server import Keeper, Server
+from tdelta.driver.servers.whole import WholeTrials
+from tdelta.driver.workers import Worker
+from tdelta.engines.servers import DATABASE, ServerEngine, ServerSettings
+from tdelta.engines.shared.private.filling import LOAD_SECONDS, loading, make_database, make_rows, settle_rows
+from tdelta.engines.shared.private.instances import Instance, ServerTwin
+from tdelta.engines.shared.server_files import ServerFiles
+from tdelta.errors import TdeltaError
+from tdelta.evidence import TABLE, FileClass, search
+from tdelta.measure.aes import CryptoKind, hidden_environment
+
+_START_SECONDS = 120.0
+_NEEDLE_BYTES = 16
+_NEEDLES_APART = 16
+
+
+class ServerTwins(WholeTrials):
+    """Makes the twins of one run. Keys are drawn here, and kept in memory and in files of the twins' own folders."""
+
+    def __init__(self, engine: ServerEngine, folder: TwinFolder, job: AnyJob, mix: Mix) -> None:
+        super().__init__(mix)
+        self._engine = engine
+        self._folder = folder
+        self._job = job
+        self._keys: dict[str, str] = {}
+        self._loads: dict[tuple[str, str], _Load] = {}
+        self._stack = contextlib.ExitStack()
+        self._homes: dict[Path, TwinFolder] = {}
+        folder.once_removed(Keeper(folder.path).end)
+        self.library = f"{engine.binary.product} {engine.binary.version}"
+
+    def load(self, settings: ServerSettings) -> tuple[Path, Checksums]:
+        """Initialize a server, load it, and stop it: what instances of these settings are copied from."""
+        if isinstance(self._job, DatabaseJob):
+            raise TdeltaError("a file of SQLite cannot be loaded into a server")
+        started = loading(settings)
+        place = self._place(started, f"load-{len(self._loads)}")
+        recipe = self._engine.recipe(place, started, self._key(settings.cipher))
+        server = Server(recipe)
+        self._stack.callback(server.end)
+        server.start(initialize=True, seconds=_START_SECONDS)
+        with server.at_work(), Worker() as worker:
+            sums, data_bytes = self._fill(worker, recipe, started, self._job)
+        server.stop()
+        self._loads[settings.cipher, settings.scope] = _Load(settings, recipe, data_bytes)
+        return place.folder, sums
+
+    def end(self) -> None:
+        """Remove the loaded data."""
+        self._stack.close()
+
+    def _fill(
+        self, worker: Worker, recipe: Recipe, settings: ServerSettings, job: LoadJob | RestoreJob
+    ) -> tuple[Checksums, int]:
+        make_database(worker, self._engine, recipe, settings)
+        make_rows(worker, self._engine, recipe, job)
+        settle_rows(worker, self._engine, [name for name, _ in job.tables])
+        sums = checksums(worker, job.tables)
+        size = worker.ask("facts", queries={"data_bytes": self._engine.data_bytes_sql})
+        return sums, int(float(size["data_bytes"]))
+
+    def expected_checksums(self) -> Checksums:
+        """The checksums of the rows as generated, before any server had them."""
+        if not isinstance(self._job, LoadJob):
+            return self._job.checksums
+        sums = _native.plan_checksums(json.dumps(self._job.plan), self._job.seed, os.cpu_count() or 1)
+        return as_checksums(sums)
+
+    def data_bytes(self, path: Path) -> int:
+        """How large the tables are with their indexes, as the server says."""
+        return self._loaded(path).data_bytes
+
+    def is_encrypted(self, path: Path) -> bool:
+        """Whether none of the planted rows can be read in the stopped server's tables."""
+        load = self._loaded(path)
+        if not self._engine.can_be_searched(load.settings):
+            return load.settings.is_encrypted
+        recipe = load.recipe
+        files = ServerFiles(self._engine.evidence.files, recipe.place, tuple, recipe.mount)
+        tables = [file for file in files.stored() if file.file_class in (FileClass.TABLES, FileClass.OTHER)]
+        return not any(found.markers_found for found in search(tables, self._needles()))
+
+    @property
+    def why_not_timed(self) -> str:
+        """Of MariaDB and MySQL, whose own processes encrypt by OpenSSL's shared library."""
+        return "" if self._engine.price_sql is not None else "this server's own processes encrypt nothing"
+
+    def start(self, settings: ServerSettings, name: str, environment: Mapping[str, str] = NOTHING) -> ServerTwin:
+        """Copy the loaded data under an instance's name, start a server on it, connect."""
+        load = self._loads[settings.cipher, settings.scope]
+        recipe = self._engine.recipe(self._place(settings, name), settings, self._key(settings.cipher))
+        server = Server(recipe, together(self._environment(settings), environment))
+        try:
+            copy_data(load.recipe, recipe)
+            server.start(seconds=_START_SECONDS)
+            server.freeze()
+            instance = Instance(self._engine, settings, recipe, server)
+            return ServerTwin(instance, settings, self._mix, owns_instance=True)
+        except BaseException:
+            server.end()
+            raise
+
+    def observe(self, settings: ServerSettings) -> str:
+        """Which ciphers a server of these settings starts for pages that it reads and writes, in a run of its own.
+
+        Nothing is measured meanwhile. Empty where nothing can be observed.
+        """
+        load = self._loads[settings.cipher, settings.scope]
+        tables = self._job.tables
+
+        @contextlib.contextmanager
+        def started(environment: Mapping[str, str]) -> Iterator[Watched]:
+            place = self._place(settings, f"observed-{settings.cipher}")
+            recipe = self._engine.recipe(place, settings, self._key(settings.cipher))
+            with Server(recipe, environment) as server:
+                copy_data(load.recipe, recipe)
+                server.start(seconds=_START_SECONDS)
+                with server.at_work():
+                    yield _Working(self._engine, recipe, tables)
+
+        found = observe(started, self._folder.path)
+        return told(found) if found else ""
+
+    def join(self, twin: ServerTwin, settings: ServerSettings) -> ServerTwin:
+        """Another condition's connections to the same server."""
+        return ServerTwin(twin.instance, settings, self._mix, owns_instance=False)
+
+    def _place(self, settings: ServerSettings, name: str) -> Place:
+        home = self._engine.home(settings)
+        folder = self._folder if home is None else self._folder_in(home)
+        return place_for(folder.path / name, self._engine.socket_name)
+
+    def _folder_in(self, home: Path) -> TwinFolder:
+        """The run's folder below another than its own, which the next run sweeps like any if this one is killed."""
+        if home not in self._homes:
+            sweep(home)
+            self._homes[home] = made = self._stack.enter_context(TwinFolder(home, self._folder.run_id))
+            made.once_removed(Keeper(made.path).end)
+        return self._homes[home]
+
+    def _loaded(self, path: Path) -> _Load:
+        return next(load for load in self._loads.values() if load.recipe.place.folder == path)
+
+    def _needles(self) -> list[bytes]:
+        """How the planted rows begin, out of the plan that the rows were made by."""
+        if isinstance(self._job, RestoreJob):
+            return [row[:_NEEDLE_BYTES] for row in self._job.needles[::_NEEDLES_APART]]
+        assert isinstance(self._job, LoadJob)  # noqa: S101 - nothing else was loaded
+        tables: Any = self._job.plan["tables"]
+        marker = next(table for table in tables if table["name"] == TABLE)
+        return [bytes.fromhex(row)[:_NEEDLE_BYTES] for row in marker["columns"][1]["hex"][::_NEEDLES_APART]]
+
+    def _environment(self, settings: ServerSettings) -> Mapping[str, str]:
+        if settings.aes_instructions == "on":
+            return {}
+        return hidden_environment(CryptoKind(self._engine.crypto))
+
+    def _key(self, cipher: str) -> str | None:
+        if cipher == "none":
+            return None
+        return self._keys.setdefault(cipher, secrets.token_hex(32))
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Load:
+    """A stopped server with the run's rows."""
+
+    settings: ServerSettings
+    recipe: Recipe
+    data_bytes: int
+
+
+class _Working:
+    """A server that is made to read all of its rows from the disk, and to write some."""
+
+    def __init__(self, engine: ServerEngine, recipe: Recipe, tables: Tables) -> None:
+        self._engine = engine
+        self._options = {**recipe.connect, "database": DATABASE}
+        self._tables = tables
+
+    def work(self) -> None:
+        """Read every table, change the marker rows twice, have that written."""
+        with Worker() as worker:
+            worker.ask("connect", options=self._options, connections=1)
+            checksums(worker, self._tables)
+            worker.ask("run", seconds=LOAD_SECONDS, statements=[self._engine.evidence.change_sql] * 2)

@@ -1,0 +1,114 @@
+"""An open session with a server, as what asks of it sees it, and what it answers.
+
+The session is `WorkerSession`, a worker's own `tdelta._native.ServerTwin`, or a stand-in of the tests. What a server
+says against a statement or a log-in is `Refused`, with its kind (``auth``, ``denied``, ``connection``, …).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol, TypeAlias
+
+from tdelta.driver.database_answers import answered
+from tdelta.driver.workers import Worker
+
+Row: TypeAlias = Mapping[str, "str | None"]
+Ask: TypeAlias = Callable[[str], Sequence[Row]]
+"""Runs one query: its rows, by column names in lower case."""
+
+
+class Connection(Protocol):
+    """One session: locks and settings that it takes are its own until it is closed."""
+
+    def run(self, sql: str) -> None:
+        """Run one statement; rows are dropped.
+
+        Raises:
+            Refused: the server refuses.
+        """
+
+    def rows(self, sql: str) -> tuple[list[str], list[list[str | None]]]:
+        """The columns' names and the rows of one query, as text; None for NULL.
+
+        Raises:
+            Refused: the server refuses.
+        """
+
+    def text(self, sql: str) -> str:
+        """The first value of the first row, empty for NULL and for no row.
+
+        Raises:
+            Refused: the server refuses.
+        """
+
+    def close(self) -> None:
+        """Close the session."""
+
+
+Open: TypeAlias = Callable[[Mapping[str, object]], Connection]
+"""Opens a session, given the options of `tdelta._native.ServerTwin`; raises `Refused`."""
+
+
+_PATIENCE_SECONDS = 24 * 3600.0
+"""A table of a terabyte may be counted; that a server is gone shows at once."""
+
+
+class WorkerSession:
+    """A session by tdelta's own client, in a worker that ends with it.
+
+    Args:
+        options: those of `tdelta._native.ServerTwin`; they go to the worker's standard input and nowhere else.
+
+    Raises:
+        Refused: the server does not answer, or does not let the user in.
+    """
+
+    def __init__(self, options: Mapping[str, object]) -> None:
+        self._worker = Worker()
+        try:
+            answered(self._worker.ask("enter", options=options, connections=1))
+        except BaseException:
+            self._worker.kill()
+            self._worker.end()
+            raise
+
+    def run(self, sql: str) -> None:
+        """Run one statement; rows are dropped."""
+        self.rows(sql)
+
+    def rows(self, sql: str) -> tuple[list[str], list[list[str | None]]]:
+        """The columns' names and the rows of one query, as text; None for NULL."""
+        found = answered(self._worker.ask("put", seconds=_PATIENCE_SECONDS, sql=sql))
+        return found["columns"], found["rows"]
+
+    def text(self, sql: str) -> str:
+        """The first value of the first row, empty for NULL and for no row."""
+        _, rows = self.rows(sql)
+        return rows[0][0] or "" if rows else ""
+
+    def close(self) -> None:
+        """Close the session and end the worker."""
+        self._worker.end()
+
+
+def asking(connection: Connection) -> Ask:
+    """Queries of a connection, their rows by column names in lower case."""
+
+    def ask(sql: str) -> list[dict[str, str | None]]:
+        columns, rows = connection.rows(sql)
+        names = [column.lower() for column in columns]
+        return [dict(zip(names, row, strict=True)) for row in rows]
+
+    return ask
+
+
+def first(rows: Sequence[Row]) -> str:
+    """The first value of the first row, empty for NULL and for no row."""
+    return next(iter(rows[0].values()), None) or "" if rows else ""
+
+
+def literal(text: str) -> str:
+    """A text as a SQL literal; of letters, digits and marks that no engine reads as an escape."""
+    if "\\" in text:
+        raise ValueError("a backslash has another meaning from server to server")
+    return "'" + text.replace("'", "''") + "'"

@@ -1,0 +1,236 @@
+"""What the adapter for PostgreSQL writes and asks. Nothing is run here; the live tests do."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import struct
+from pathlib import Path
+
+import pytest
+
+from tdelta.driver.servers.recipes import Place, Recipe
+from tdelta.engines.postgres.private import PostgresEngine
+from tdelta.engines.postgres.protection import Protection
+from tdelta.engines.postgres.storage import EncryptedFolder, Gocryptfs
+from tdelta.engines.postgres.tde import PgTde
+from tdelta.engines.servers import ServerBinary, ServerSettings
+
+PLAIN = ServerSettings("none")
+ENCRYPTED = ServerSettings("aes-256", "all")
+PLACE = Place(Path("/run/twin's"), Path("/run/twin's/.s.PGSQL.5432"))
+KEY = "ab" * 32
+PROTECTIONS: tuple[Protection, ...] = (
+    Gocryptfs(Path("/usr/bin/gocryptfs")),
+    EncryptedFolder(Path("/mnt/safe"), "LUKS2 (dm-crypt) under ext4"),
+    PgTde(),
+)
+
+
+def engine(version: str = "15.4", protection: Protection = PROTECTIONS[0]) -> PostgresEngine:
+    binary = ServerBinary("postgres", "PostgreSQL", Path("/opt/pg/bin/postgres"), version, f"postgres {version}")
+    return PostgresEngine(binary, protection)
+
+
+def recipe(settings: ServerSettings, key: str | None = None, protection: Protection = PROTECTIONS[0]) -> Recipe:
+    return engine(protection=protection).recipe(PLACE, settings, key)
+
+
+def configuration(settings: ServerSettings, protection: Protection = PROTECTIONS[0]) -> dict[str, str]:
+    text = recipe(settings, protection=protection).files[PLACE.folder / "postgresql.conf"]
+    return dict(line.split(" = ", 1) for line in text.splitlines())
+
+
+def test_a_server_listens_on_its_private_socket_only() -> None:
+    options = configuration(PLAIN)
+    assert (options["listen_addresses"], options["unix_socket_permissions"]) == ("''", "0700")
+    assert options["unix_socket_directories"] == "'/run/twin''s'"
+    assert recipe(PLAIN).files[PLACE.folder / "pg_hba.conf"] == "local all all trust\n"
+    assert recipe(PLAIN).connect["socket"] == str(PLACE.folder / engine().socket_name)
+
+
+def test_nothing_is_written_into_the_data_directory_which_initdb_wants_empty() -> None:
+    assert not any(path.is_relative_to(PLACE.data) for path in recipe(PLAIN).files)
+
+
+def test_programs_that_refuse_root_are_run_as_somebody_else() -> None:
+    made = recipe(ENCRYPTED, KEY)
+    assert all(command.as_user for command in (*made.initialize, made.serve))
+    assert made.mount is not None
+    assert not made.mount.serve.as_user
+
+
+@pytest.mark.parametrize("protection", PROTECTIONS[:2], ids=["gocryptfs", "folder"])
+def test_twins_below_which_something_else_encrypts_have_the_same_configuration(protection: Protection) -> None:
+    assert configuration(PLAIN, protection) == configuration(ENCRYPTED, protection)
+
+
+def test_twins_with_pg_tde_differ_in_its_own_settings_and_where_new_tables_go() -> None:
+    plain, encrypted = configuration(PLAIN, PgTde()), configuration(ENCRYPTED, PgTde())
+    differing = {name for name in encrypted if encrypted[name] != plain.get(name)}
+    assert differing == {"default_table_access_method", "pg_tde.cipher", "pg_tde.wal_encrypt"}
+    assert plain.items() <= encrypted.items()
+    told = engine(protection=PgTde()).differing_settings(ENCRYPTED)
+    assert {line.split(" = ")[0] for line in told} == differing
+
+
+@pytest.mark.parametrize("protection", PROTECTIONS, ids=["gocryptfs", "folder", "pg_tde"])
+def test_every_cipher_has_a_plain_twin_that_differs_in_nothing(protection: Protection) -> None:
+    assert next(iter(protection.ciphers)) == "none"
+    assert protection.scopes[0] == PLAIN.scope
+    assert protection.differing(PLAIN) == protection.cautions(PLAIN) == ()
+    assert protection.mount(PLACE, PLAIN, None) is None
+    assert protection.home(PLAIN) is None
+
+
+def test_buffers_are_what_the_cache_says_or_hold_what_all_connections_pin() -> None:
+    def kib(settings: ServerSettings) -> int:
+        return int(configuration(settings)["shared_buffers"].removesuffix("kB"))
+
+    assert kib(dataclasses.replace(PLAIN, cache_bytes=3 << 20)) == 3 << 10
+    assert kib(dataclasses.replace(PLAIN, cache_bytes=1)) == 128
+    few, many = (kib(dataclasses.replace(PLAIN, connections=connections)) for connections in (1, 2048))
+    assert 128 < few < 2048 * 16 < many
+
+
+def test_there_are_connections_for_the_load_and_for_questions_beside_it() -> None:
+    assert int(configuration(dataclasses.replace(PLAIN, connections=64))["max_connections"]) >= 64 + 4
+
+
+@pytest.mark.parametrize(
+    ("settings", "fsync", "synchronous_commit"),
+    [
+        (PLAIN, "on", "on"),
+        (dataclasses.replace(PLAIN, is_durable=False), "on", "off"),
+        (dataclasses.replace(PLAIN, is_loading=True), "off", "off"),
+    ],
+    ids=["durable", "not durable", "loading"],
+)
+def test_commits_reach_the_disk_when_they_are_measured_and_must(
+    settings: ServerSettings, fsync: str, synchronous_commit: str
+) -> None:
+    options = configuration(settings)
+    assert (options["fsync"], options["synchronous_commit"]) == (fsync, synchronous_commit)
+
+
+def test_the_greeting_is_a_whole_startup_message_of_the_user_that_connects() -> None:
+    made = recipe(PLAIN)
+    length, protocol = struct.unpack("!II", made.greeting.says[:8])
+    assert (length, protocol) == (len(made.greeting.says), 0x30000)
+    fields = made.greeting.says[8:].split(b"\0")
+    assert fields[:4] == [b"user", str(made.connect["user"]).encode(), b"database", b"postgres"]
+    assert made.greeting.answer == b"R"
+
+
+@pytest.mark.parametrize("cipher", ["aes-256", "chacha20"])
+def test_the_key_goes_to_gocryptfs_by_its_standard_input_and_nowhere_else(cipher: str) -> None:
+    made = recipe(ServerSettings(cipher, "all"), KEY)
+    assert made.mount is not None
+    commands = (made.mount.make, made.mount.serve, made.serve, *made.initialize)
+    assert [command.secret for command in commands[:2]] == [KEY, KEY]
+    assert all(KEY not in " ".join(command.argv) for command in commands)
+    assert all(KEY not in "".join(command.environment.values()) for command in commands)
+    assert all(KEY not in text for text in made.files.values())
+    assert KEY not in repr(made)
+
+
+def test_gocryptfs_encrypts_below_the_data_directory_with_the_cipher_that_was_asked_for() -> None:
+    aes, chacha = (recipe(ServerSettings(cipher, "all"), KEY).mount for cipher in ("aes-256", "chacha20"))
+    assert aes is not None
+    assert chacha is not None
+    assert (aes.at, aes.ciphertext.parent) == (PLACE.data, PLACE.folder)
+    assert "-xchacha" not in aes.make.argv
+    assert set(chacha.make.argv) - set(aes.make.argv) == {"-xchacha"}
+    assert aes.serve.argv == chacha.serve.argv
+    assert "-openssl=false" in aes.serve.argv
+
+
+def test_a_folder_of_the_users_holds_the_encrypted_twins_only() -> None:
+    folder = PROTECTIONS[1]
+    directory = ServerSettings("directory", "all")
+    assert (folder.home(directory), folder.home(PLAIN)) == (Path("/mnt/safe"), None)
+    assert folder.ciphers["directory"].asked == "LUKS2 (dm-crypt) under ext4"
+    assert "'/mnt/safe/'" in folder.facts(directory)["in the encrypted folder"]
+
+
+def test_the_log_is_encrypted_by_pg_tde_where_the_scope_says_so_and_its_key_is_there() -> None:
+    def wal(scope: str, *, is_loading: bool = False) -> str:
+        return configuration(ServerSettings("aes-128", scope, is_loading=is_loading), PgTde())["pg_tde.wal_encrypt"]
+
+    assert {scope: wal(scope) for scope in ("data", "+log", "all")} == {"data": "off", "+log": "on", "all": "on"}
+    assert wal("all", is_loading=True) == "off"
+
+
+def test_pg_tde_draws_its_key_before_tables_are_made_and_keeps_it_outside_the_data_directory() -> None:
+    statements = engine(protection=PgTde()).before_load_sql(ENCRYPTED)
+    assert statements[:2] == ("CREATE EXTENSION pg_tde", "CREATE EXTENSION pgcrypto")
+    assert [sql.split("(")[0].removeprefix("SELECT pg_tde_") for sql in statements[2:]] == [
+        "add_global_key_provider_file",
+        "create_key_using_global_key_provider",
+        "set_default_key_using_global_key_provider",
+        "set_server_key_using_global_key_provider",
+    ]
+    keyring = Path(statements[2].split("'")[3])
+    assert (PLACE.data / keyring).parent.resolve() == PLACE.keys.resolve()
+    assert engine(protection=PgTde()).before_load_sql(PLAIN) == statements[:2]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("pg_tde.cipher", "aes_128"),
+        ("pg_tde.cipher", ""),
+        ("pg_tde.wal_encrypt", "off"),
+        ("plain tables and indexes", "3"),
+    ],
+)
+def test_a_pg_tde_that_is_not_in_force_is_found(name: str, value: str) -> None:
+    as_asked = {"pg_tde.cipher": "aes_256", "pg_tde.wal_encrypt": "on", "plain tables and indexes": "0"}
+    assert PgTde().fault(ENCRYPTED, as_asked) is None
+    assert f"{name} is {value}, expected" in (PgTde().fault(ENCRYPTED, as_asked | {name: value}) or "")
+
+
+def test_a_gocryptfs_that_is_not_there_is_found_and_so_is_one_under_a_plain_twin() -> None:
+    gocryptfs = PROTECTIONS[0]
+    assert gocryptfs.fault(ENCRYPTED, {"file system": "fuse.gocryptfs"}) is None
+    assert gocryptfs.fault(PLAIN, {"file system": "xfs"}) is None
+    assert gocryptfs.fault(ENCRYPTED, {"file system": "xfs"}) is not None
+    assert gocryptfs.fault(PLAIN, {"file system": "fuse.gocryptfs"}) is not None
+
+
+def test_encrypted_twins_on_gocryptfs_say_that_they_pay_for_the_file_system_too() -> None:
+    file_system, cache = engine().cautions(ENCRYPTED)
+    assert "FUSE" in file_system
+    assert "--cold" in cache
+
+
+@pytest.mark.parametrize(
+    ("version", "asked", "not_asked"),
+    [
+        ("13.14", ["pg_stat_bgwriter", "buffers_backend"], ["pg_stat_io", "pg_stat_checkpointer"]),
+        ("16.2", ["pg_stat_bgwriter", "pg_stat_io"], ["buffers_backend", "pg_stat_checkpointer"]),
+        ("17.1", ["pg_stat_checkpointer", "sum(writes)"], ["pg_stat_bgwriter", "write_bytes"]),
+        ("18.0", ["pg_stat_checkpointer", "write_bytes"], ["pg_stat_bgwriter", "sum(writes)"]),
+    ],
+)
+def test_each_version_is_asked_for_the_views_it_has(version: str, asked: list[str], not_asked: list[str]) -> None:
+    text = "\n".join(engine(version).counters)
+    assert [part for part in asked if part not in text] == []
+    assert [part for part in not_asked if part in text] == []
+    assert bool(engine(version).flushing) == (engine(version).major >= 15)
+
+
+def test_the_proof_reads_as_many_pages_as_it_is_asked_to_and_no_more_than_a_segment_has_at_once() -> None:
+    for pages in (1, 1000, 2000, 2500):
+        sql = PROTECTIONS[0].proof_sql(ENCRYPTED, pages)["encrypted"]
+        found = re.search(r"0 \* number, (\d+)\).*generate_series\(1, (\d+)\)", sql)
+        assert found, sql
+        size, reads = map(int, found.groups())
+        assert size <= 16 << 20
+        assert pages * 16384 - reads < size * reads <= pages * 16384
+
+
+def test_a_twin_below_which_nothing_of_tdeltas_decrypts_has_nothing_to_prove() -> None:
+    gocryptfs, folder, _ = PROTECTIONS
+    assert gocryptfs.proof_sql(PLAIN, 1000) == {}
+    assert folder.proof_sql(ServerSettings("directory", "all"), 1000) == {}

@@ -1,0 +1,73 @@
+"""Which protection is chosen, by what is installed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tdelta.engines.postgres import protections
+from tdelta.engines.postgres.protections import has_extension, protection_for
+from tdelta.engines.postgres.storage import Gocryptfs
+from tdelta.engines.postgres.tde import PgTde
+from tdelta.engines.servers import ServerBinary
+from tdelta.errors import EngineUnavailable, EnvironmentFault, UsageError
+
+
+def program(path: Path, text: str = "#!/bin/sh\n") -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    path.chmod(0o700)
+    return path
+
+
+@pytest.fixture
+def binary(tmp_path: Path) -> ServerBinary:
+    """A server whose share folder is told by the ``pg_config`` beside it."""
+    share = tmp_path / "share"
+    (share / "extension").mkdir(parents=True)
+    program(tmp_path / "bin/pg_config", f'#!/bin/sh\n[ "$1" = --sharedir ] && echo "{share}"\n')
+    return ServerBinary("postgres", "PostgreSQL", tmp_path / "bin/postgres", "17.2", "postgres (PostgreSQL) 17.2")
+
+
+@pytest.fixture
+def gocryptfs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("PATH", str(tmp_path / "path"))
+    monkeypatch.setattr(protections, "_FUSE_DEVICE", Path("/dev/null"))
+    return program(tmp_path / "path/gocryptfs")
+
+
+def test_a_server_without_extension_is_encrypted_below(binary: ServerBinary, gocryptfs: Path) -> None:
+    assert protection_for(binary) == Gocryptfs(gocryptfs)
+
+
+def test_a_server_that_has_pg_tde_encrypts_itself(binary: ServerBinary, tmp_path: Path, gocryptfs: Path) -> None:
+    (tmp_path / "share/extension/pg_tde.control").touch()
+    assert protection_for(binary) == PgTde()
+
+
+def test_a_server_without_pg_config_has_no_extension_that_could_be_seen(binary: ServerBinary, tmp_path: Path) -> None:
+    (tmp_path / "share/extension/pg_tde.control").touch()
+    assert has_extension(binary, "pg_tde")
+    (tmp_path / "bin/pg_config").unlink()
+    assert not has_extension(binary, "pg_tde")
+
+
+def test_without_gocryptfs_the_remedy_is_named(binary: ServerBinary, gocryptfs: Path) -> None:
+    gocryptfs.unlink()
+    with pytest.raises(EngineUnavailable, match=r"apt-get install gocryptfs, or .* --encrypted-dir"):
+        protection_for(binary)
+
+
+def test_without_the_fuse_device_the_remedy_is_named(
+    binary: ServerBinary, gocryptfs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(protections, "_FUSE_DEVICE", Path("/dev/not-there"))
+    with pytest.raises(EnvironmentFault, match="--device /dev/fuse"):
+        protection_for(binary)
+
+
+def test_a_folder_of_the_users_comes_first_and_must_be_encrypted(binary: ServerBinary, tmp_path: Path) -> None:
+    (tmp_path / "share/extension/pg_tde.control").touch()
+    with pytest.raises(UsageError, match="--encrypted-dir"):
+        protection_for(binary, Path("/dev", "shm"))

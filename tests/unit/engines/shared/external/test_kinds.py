@@ -1,0 +1,221 @@
+"""What servers of users say of themselves, told by rows as they were seen or as their manuals have them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import pytest
+
+from tdelta.engines.mariadb.external import MariaDbServers
+from tdelta.engines.mysql.external import MySqlServers
+from tdelta.engines.postgres.external import PostgresServers
+from tdelta.engines.shared.external.kind import SCHEMA_NAME, Found
+from tdelta.engines.shared.sessions import Ask, Row, literal
+
+
+def answering(answers: Mapping[str, Sequence[Row]]) -> Ask:
+    """A server that answers each query that begins so, and no other."""
+
+    def ask(sql: str) -> Sequence[Row]:
+        (found,) = [rows for start, rows in answers.items() if sql.startswith(start)]
+        return found
+
+    return ask
+
+
+def granted(*lines: str) -> Ask:
+    return answering(
+        {
+            "SHOW GRANTS": [{"grants": line} for line in lines],
+            "SELECT CURRENT_USER": [{"current_user()": "app@%"}],
+            "SELECT CURRENT_ROLE": [{"current_role()": "NONE"}],
+        }
+    )
+
+
+def variables(**values: str) -> Sequence[Row]:
+    return [{"variable_name": name, "value": value} for name, value in values.items()]
+
+
+@pytest.mark.parametrize("kind", [MariaDbServers(), MySqlServers()])
+@pytest.mark.parametrize(
+    ("lines", "missing"),
+    [
+        (["GRANT ALL PRIVILEGES ON *.* TO `app`@`%` WITH GRANT OPTION"], 0),
+        (["GRANT PROCESS ON *.* TO `app`@`%`", r"GRANT ALL PRIVILEGES ON `tdelta\_%`.* TO `app`@`%`"], 0),
+        (["GRANT PROCESS ON *.* TO `app`@`%`", "GRANT ALL PRIVILEGES ON `tdelta%`.* TO `app`@`%`"], 0),
+        (["GRANT PROCESS ON *.* TO `app`@`%`", "GRANT ALL PRIVILEGES ON `tdeltaxr1`.* TO `app`@`%`"], 1),
+        (["GRANT PROCESS ON *.* TO `app`@`%`", "GRANT ALL PRIVILEGES ON `tdelta_r1`.`t` TO `app`@`%`"], 1),
+        (["GRANT PROCESS ON *.* TO `app`@`%`", "GRANT SELECT, INSERT ON *.* TO `app`@`%`"], 1),
+        (
+            [
+                "GRANT SELECT, INSERT, UPDATE, DELETE, CREATE, DROP, PROCESS ON *.* TO `app`@`%`",
+                "GRANT INDEX, ALTER ON `tdelta_r1`.* TO `app`@`%`",
+            ],
+            0,
+        ),
+        (["GRANT USAGE ON *.* TO `app`@`%` IDENTIFIED BY PASSWORD '*AA'"], 2),
+        ([], 2),
+    ],
+)
+def test_rights_are_read_from_grants_with_their_patterns(
+    kind: MariaDbServers | MySqlServers, lines: list[str], missing: int
+) -> None:
+    assert len(kind.missing_grants(granted(*lines), "tdelta_r1")) == missing
+
+
+def test_of_rights_only_those_that_are_missing_are_asked_for() -> None:
+    found = MariaDbServers().missing_grants(granted("GRANT SELECT, CREATE, DROP, PROCESS ON *.* TO `app`@`%`"), "bench")
+    assert found == ("GRANT INSERT, UPDATE, DELETE, INDEX, ALTER ON `bench`.* TO 'app'@'%'",)
+
+
+def test_rights_of_the_roles_in_force_are_asked_for() -> None:
+    asked = []
+
+    def ask(sql: str) -> Sequence[Row]:
+        asked.append(sql)
+        return [{"current_role()": "`dba`@`%`"}] if "CURRENT_ROLE" in sql else [{"x": "app@%"}]
+
+    MySqlServers().missing_grants(ask, "tdelta_r1")
+    assert "SHOW GRANTS FOR CURRENT_USER() USING `dba`@`%`" in asked
+
+
+@pytest.mark.parametrize(
+    ("sessions", "given", "said"),
+    [
+        ([("system user", "Slave_IO")], {}, "it is a replica"),
+        ([("system user", "Connect")], {}, "it is a replica"),
+        ([("system user", "Daemon"), ("app", "Query")], {}, None),
+        ([], {"read_only": "ON"}, "it is read-only"),
+        ([], {"wsrep_on": "ON", "wsrep_cluster_address": "gcomm://a,b"}, "node of a Galera cluster"),
+        ([], {"wsrep_on": "OFF", "wsrep_cluster_address": ""}, None),
+    ],
+)
+def test_a_server_that_is_not_its_own_master_is_no_twin(
+    sessions: list[tuple[str, str]], given: dict[str, str], said: str | None
+) -> None:
+    ask = answering(
+        {
+            "SHOW PROCESSLIST": [{"user": user, "command": command} for user, command in sessions],
+            "SHOW GLOBAL VARIABLES": variables(**given),
+        }
+    )
+    faults = MariaDbServers().standing_faults(ask)
+    assert (said is None and faults == ()) or (said is not None and said in faults[0])
+
+
+def test_replicas_and_other_peoples_work_are_cautions() -> None:
+    rows = [{"command": name} for name in ("Binlog Dump", "Binlog Dump GTID", "Query", "Execute", "Sleep")]
+    found = MySqlServers().cautions(answering({"SHOW PROCESSLIST": rows}))
+    assert found[0].startswith("2 replicas read its binary log")
+    assert found[1].startswith("1 other sessions")
+
+
+def test_mysql_tables_can_be_encrypted_where_a_keyring_is_active_whatever_the_default() -> None:
+    encryption = MySqlServers().encryption(
+        answering(
+            {
+                "SHOW GLOBAL VARIABLES": variables(
+                    default_table_encryption="OFF",
+                    innodb_redo_log_encrypt="ON",
+                    innodb_undo_log_encrypt="OFF",
+                    log_bin="OFF",
+                    binlog_encryption="ON",
+                ),
+                "SELECT PLUGIN_NAME": [],
+                "SELECT TABLE_NAME": [{"name": "keyring_component_status"}],
+                "SELECT STATUS_VALUE": [{"status_value": "Active"}],
+            }
+        )
+    )
+    assert encryption.can_be_asked
+    assert encryption.encrypted == ("log",)  # a binary log that is not written costs nothing
+    assert [scope.name for scope in encryption.scopes] == ["data", "log", "undo", "binlog"]
+    made = MySqlServers().make_sql("tdelta_r1", "r1", is_encrypted=True)
+    assert made[0] == "CREATE SCHEMA `tdelta_r1` CHARACTER SET utf8mb4 DEFAULT ENCRYPTION = 'Y'"
+
+
+def test_mysql_without_a_keyring_cannot_encrypt() -> None:
+    encryption = MySqlServers().encryption(
+        answering({"SHOW GLOBAL VARIABLES": variables(log_bin="ON"), "SELECT PLUGIN_NAME": [], "SELECT TABLE_NAME": []})
+    )
+    assert not encryption.can_be_asked
+    assert encryption.encrypted == ()
+    assert encryption.scopes[0].said == "keyring: none that this user may see"
+    assert "GRANT SELECT ON performance_schema.keyring_component_status" in encryption.remedy
+
+
+def test_mysql_says_of_each_table_whether_its_tablespace_is_encrypted() -> None:
+    ask = answering(
+        {
+            "SELECT NAME AS name": [
+                {"name": "tdelta_r1/t", "encryption": "Y"},
+                {"name": "tdelta_r1/p#p#p0", "encryption": "N"},
+            ],
+            "SELECT TABLE_NAME AS name": [{"name": "t"}, {"name": "p"}, {"name": "in_system_tablespace"}],
+        }
+    )
+    found = MySqlServers().tables(ask, "tdelta_r1")
+    assert found == {"t": True, "p": False, "in_system_tablespace": None}
+
+
+def test_postgres_with_pg_tde_says_what_is_encrypted_and_is_asked_for_tables_that_are() -> None:
+    settings = {"default_table_access_method": "heap", "pg_tde.wal_encrypt": "on", "pg_tde.cipher": "aes_256"}
+    encryption = PostgresServers().encryption(
+        answering(
+            {
+                "SELECT name, setting": [{"name": name, "value": value} for name, value in settings.items()],
+                "SELECT extversion": [{"extversion": "2.0"}],
+            }
+        )
+    )
+    assert (encryption.encrypted, encryption.can_be_asked) == (("log",), True)
+    assert PostgresServers().setup_sql("tdelta_r1", is_encrypted=True) == (
+        'SET search_path TO "tdelta_r1"',
+        "SET default_table_access_method TO tde_heap",
+    )
+
+
+def test_a_mark_names_the_run_and_what_only_looks_like_one_is_none() -> None:
+    rows = [{"name": "tdelta_a", "mark": "tdelta run a"}, {"name": "mine", "mark": "my own"}]
+    ask = answering({"SELECT TABLE_SCHEMA": rows, "SELECT SCHEMA_NAME": [{"name": "tdelta_b"}, {"name": "empty"}]})
+    assert MariaDbServers().own_schemas(ask) == (Found("tdelta_a", "a"), Found("tdelta_b", None))
+
+
+@pytest.mark.parametrize(
+    ("name", "is_compared"),
+    [
+        ("innodb_buffer_pool_size", True),
+        ("version", True),
+        ("sync_binlog", True),
+        ("innodb_flush_log_at_trx_commit", True),
+        ("innodb_encrypt_tables", False),
+        ("datadir", False),
+        ("replica_load_tmpdir", False),
+        ("server_id", False),
+        ("default_table_encryption", False),
+        ("ssl_ca", False),
+    ],
+)
+def test_settings_of_identity_paths_and_encryption_are_not_compared(name: str, is_compared: bool) -> None:
+    assert (MariaDbServers.rule.left_out.match(name) is None) is is_compared
+
+
+def test_important_settings_come_first() -> None:
+    names = ["sort_buffer_size", "innodb_buffer_pool_size", "zzz", "version", "sync_binlog"]
+    ordered = ["version", "innodb_buffer_pool_size", "sync_binlog", "sort_buffer_size", "zzz"]
+    assert sorted(names, key=MariaDbServers.rule.rank) == ordered
+    assert PostgresServers.rule.rank("shared_buffers") < PostgresServers.rule.rank("work_mem")
+
+
+def test_a_literal_is_quoted_and_what_servers_read_differently_is_none() -> None:
+    assert literal("it's") == "'it''s'"
+    with pytest.raises(ValueError, match="backslash"):
+        literal("a\\'")
+
+
+@pytest.mark.parametrize(
+    ("name", "fits"), [("tdelta_1", True), ("bench", True), ("Bench", False), ("1x", False), ("", False)]
+)
+def test_names_of_schemas_are_plain(name: str, fits: bool) -> None:
+    assert (SCHEMA_NAME.match(name) is not None) is fits

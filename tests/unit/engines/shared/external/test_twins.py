@@ -1,0 +1,64 @@
+"""When tables on a user's server are loaded anew: after trials that may have written, and where it is quick."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import pytest
+
+from tdelta.driver.jobs import LoadJob, Mix
+from tdelta.engines.shared.external.kind import Identity
+from tdelta.engines.shared.external.twins import Access, OwnServerTwins, OwnSettings, OwnTwin, _Rows
+
+BASELINE = OwnSettings("none", "baseline", threads=1, loaded="baseline")
+AA = OwnSettings("none", "aa", threads=1, loaded="baseline")
+JOB = LoadJob({}, 1, (), (), ())
+
+
+class FakeSchema:
+    """A schema on a server that is never asked."""
+
+    class server:  # noqa: N801 - stands for a value
+        identity = Identity("mariadb", "MariaDB", "10.11.19", "a@%")
+
+
+class Filled(OwnServerTwins):
+    """Notes what is loaded; connects to nothing."""
+
+    def __init__(self, load_seconds: float, *, writes: bool) -> None:
+        schemas = cast(Any, {place: FakeSchema() for place in ("baseline", "aa", "encrypted")})
+        super().__init__(schemas, Access(lambda _server: None), JOB, Mix((), {}, writes=writes))
+        self.load_seconds = load_seconds
+        self.filled: list[str] = []
+
+    def _fill(self, place: str) -> None:
+        self.filled.append(place)
+        self._rows[place] = _Rows(is_fresh=True, load_seconds=self.load_seconds)
+
+    def connected(self, settings: OwnSettings) -> OwnTwin:
+        return cast(Any, None)
+
+
+@pytest.mark.parametrize(
+    ("load_seconds", "writes", "expected"), [(0.5, True, 2), (0.5, False, 2), (60.0, True, 2), (60.0, False, 1)]
+)
+def test_tables_are_loaded_anew_if_they_may_have_changed_or_it_is_quick(
+    load_seconds: float, writes: bool, expected: int
+) -> None:
+    twins = Filled(load_seconds, writes=writes)
+    twins.start(BASELINE, "calibration")
+    twins._used("baseline")
+    twins.start(BASELINE, "round 1")
+    assert twins.filled == ["baseline"] * expected
+
+
+def test_tables_that_no_trial_touched_are_taken_as_they_are() -> None:
+    twins = Filled(0.5, writes=True)
+    for settings in (BASELINE, AA, BASELINE):
+        twins.start(settings, "")
+    assert twins.filled == ["baseline", "aa"]
+    assert twins.library == "MariaDB 10.11.19"
+
+
+def test_a_password_is_in_no_text_of_what_opens_connections() -> None:
+    assert "s3cret" not in repr(Access(lambda _server: "s3cret", {"--baseline": 1}))
