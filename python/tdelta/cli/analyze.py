@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import shlex
-import sys
 from pathlib import Path
 
 import click
 
 from tdelta.cli.exit_codes import analysis_exit_code
-from tdelta.cli.output import can_draw, color, is_live, width, write
+from tdelta.cli.output import color, drawn_progress, width, write
 from tdelta.cli.units import Typed
 from tdelta.report.document import to_json
-from tdelta.report.progress import progress
 from tdelta.session.values import Percent, ResponseTime
 
 _OPTIONS = {"conditions": "condition", "priors": "prior", "slo_seconds": "slo", "run_sd": "run-sd"}
@@ -78,7 +76,7 @@ def analyze(files: tuple[str, ...], output: Path | None, force: bool, as_json: b
     if force and output is None:
         raise click.UsageError("--force: expected with --output, found without")
     asked = {name: value for name, value in given.items() if value is not None and value != ()}
-    with progress(sys.stderr, live=is_live(), color=can_draw()) as observer:
+    with drawn_progress() as observer:
         found = analyze_files(AnalysisRequest(files, **asked), observer)  # type: ignore[arg-type]
     code = analysis_exit_code(found.result)
     if output is not None:

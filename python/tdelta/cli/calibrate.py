@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import sys
-
 import click
 
 from tdelta.cli.exit_codes import ExitCode
-from tdelta.cli.output import can_draw, color, is_live, width, write
+from tdelta.cli.output import color, drawn_progress, width, write
 from tdelta.cli.run import request_of
 from tdelta.cli.units import Typed, click_options
 from tdelta.report.calibration import calibration_document, calibration_text
 from tdelta.report.document import to_json
-from tdelta.report.progress import progress
 from tdelta.session.request import OPTIONS
 from tdelta.session.values import Duration, Percent
 
@@ -43,7 +40,7 @@ def calibrate(as_json: bool, max_seconds: float | None, **given: object) -> int:
     request = request_of({**given, "max_seconds": max_seconds})
     if max_seconds is None:
         request = calibrating.for_usual_time(request)
-    with progress(sys.stderr, live=is_live(), color=can_draw()) as observer:
+    with drawn_progress() as observer:
         found = calibrating.calibrate_machine(request, observer)
     code = ExitCode.INTERRUPTED if found.interrupted else ExitCode.ANSWERED if found.is_sound else ExitCode.UNSOUND
     write(to_json(calibration_document(found, code)) if as_json else calibration_text(found, width(), color=color()))

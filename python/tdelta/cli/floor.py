@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import re
-import sys
 from pathlib import Path
 
 import click
 
-from tdelta.cli.output import can_draw, color, is_live, width, write
+from tdelta.cli.output import color, drawn_progress, width, write
 from tdelta.cli.units import Typed
 from tdelta.design.factors import size_bytes
 from tdelta.report.document import to_json
 from tdelta.report.floor import floor_document, floor_text
-from tdelta.report.progress import progress
 from tdelta.session.values import Duration
 
 _KIBIBYTES = re.compile(r"(\d+)\s*[kK]")
@@ -84,6 +82,6 @@ def floor(as_json: bool, library: Path | None, **given: object) -> None:
 
     chosen = {name: value for name, value in given.items() if value is not None}
     path = None if library is None else str(library)
-    with progress(sys.stderr, live=is_live(), color=can_draw()) as observer:
+    with drawn_progress() as observer:
         found = measure_floor(observe=observer, library=path, **chosen)  # type: ignore[arg-type]
     write(to_json(floor_document(found)) if as_json else floor_text(found, width(), color=color()))

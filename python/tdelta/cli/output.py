@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from collections.abc import Callable, Collection, Iterable
+from contextlib import AbstractContextManager
 
 import click
 
 from tdelta.cli.exit_codes import exit_code
-from tdelta.records import RunResult
+from tdelta.records import Event, RunResult
 from tdelta.report.document import document, to_json
+from tdelta.report.progress import progress
 from tdelta.report.terminal import DEFAULT_WIDTH, render
 
 _WIDEST = 120
@@ -22,6 +25,22 @@ def show_result(result: RunResult, *, as_json: bool) -> int:
     text = to_json(document(result, code)) if as_json else render(result, width(), color=color())
     write(text)
     return code
+
+
+def drawn_progress() -> AbstractContextManager[Callable[[Event], None]]:
+    """Within the block, what the observer sees is drawn on standard error as far as that can be drawn on."""
+    return progress(sys.stderr, live=is_live(), color=can_draw())
+
+
+def typed_flags(ctx: click.Context, parameters: Iterable[click.Parameter], apart_from: Collection[str]) -> list[str]:
+    """The flags of those parameters that were typed on the command line, but for some that go with anything."""
+    return [
+        parameter.opts[0]
+        for parameter in parameters
+        if parameter.name is not None
+        and parameter.name not in apart_from
+        and ctx.get_parameter_source(parameter.name) is click.core.ParameterSource.COMMANDLINE
+    ]
 
 
 def write(text: str) -> None:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import click
 
-from tdelta.cli.output import can_draw, color, is_live, width, write
+from tdelta.cli.output import color, drawn_progress, typed_flags, width, write
 from tdelta.cli.run import request_of
 from tdelta.cli.units import Typed, click_options
 from tdelta.inference.planning import Asked
@@ -15,7 +14,6 @@ from tdelta.records import Metric
 from tdelta.records.prospects import Prospect
 from tdelta.report.document import to_json
 from tdelta.report.plan import plan_document, plan_text
-from tdelta.report.progress import progress
 from tdelta.session.request import OPTIONS, RunRequest
 from tdelta.session.studies import studies
 from tdelta.session.values import Duration, Percent
@@ -113,20 +111,14 @@ def _from_runs(
 def _from_pilot(request: RunRequest, asked: Asked, pilot_seconds: float | None, given: frozenset[str]) -> Prospect:
     from tdelta.session.prospecting import from_pilot
 
-    with progress(sys.stderr, live=is_live(), color=can_draw()) as observer:
+    with drawn_progress() as observer:
         return from_pilot(request, asked, observer, pilot_seconds, given=given)
 
 
 def _refuse_pilot_options(pilot_seconds: float | None) -> None:
     """Stored runs are as they are."""
     ctx = click.get_current_context()
-    typed = [
-        parameter.opts[0]
-        for parameter in _PILOT_OPTIONS
-        if parameter.name not in _OF_STORED_RUNS
-        and parameter.name is not None
-        and ctx.get_parameter_source(parameter.name) is click.core.ParameterSource.COMMANDLINE
-    ]
+    typed = typed_flags(ctx, _PILOT_OPTIONS, _OF_STORED_RUNS)
     typed += ["--pilot-time"] if pilot_seconds is not None else []
     if typed:
         raise click.UsageError(

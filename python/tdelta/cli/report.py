@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import os
-import sys
 import webbrowser
 from pathlib import Path
 
 import click
 
-from tdelta.cli.output import can_draw, is_live, write
-from tdelta.report.progress import progress
+from tdelta.cli.output import drawn_progress, write
 
 
 @click.command(short_help="Write the HTML page of a run.")
@@ -60,10 +58,7 @@ def _page(runs: tuple[str, ...], store: Path | None, *, is_comparison: bool) -> 
     from tdelta.report.page.render import render
     from tdelta.store import Store
 
-    with (
-        Store.open(store, must_exist=True) as opened,
-        progress(sys.stderr, live=is_live(), color=can_draw()) as observer,
-    ):
+    with Store.open(store, must_exist=True) as opened, drawn_progress() as observer:
         found = [gather(opened, opened.resolve(run), observer) for run in runs]
         page = compare(found) if is_comparison else compose(found[0])
     return render(page), "compare" if is_comparison else found[0].result.settings.run_id

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import click
 
 from tdelta.cli.exit_codes import ExitCode
-from tdelta.cli.output import can_draw, color, is_live, show_result, width, write
+from tdelta.cli.output import color, drawn_progress, show_result, typed_flags, width, write
 from tdelta.cli.units import click_options
 from tdelta.report.document import dry_run_document, to_json
 from tdelta.report.listings import dry_run_text
-from tdelta.report.progress import progress
 from tdelta.session.request import OPTIONS, RunRequest
 
 _BESIDES_RESUME = frozenset({"resume_id", "store", "as_json"})
@@ -56,7 +54,7 @@ def run(resume_id: str | None, dry_run: bool, as_json: bool, write_workload: Pat
 def _conduct(request: RunRequest, *, as_json: bool) -> int:
     from tdelta.session import conduct
 
-    with progress(sys.stderr, live=is_live(), color=can_draw()) as observer:
+    with drawn_progress() as observer:
         result = conduct(request, observer)
     return show_result(result, as_json=as_json)
 
@@ -65,7 +63,7 @@ def _resume(run_id: str, given: dict[str, object], *, as_json: bool) -> int:
     from tdelta.session import resume
 
     store = given["store"]
-    with progress(sys.stderr, live=is_live(), color=can_draw()) as observer:
+    with drawn_progress() as observer:
         result = resume(run_id, store if isinstance(store, Path) else None, observer)
     return show_result(result, as_json=as_json)
 
@@ -73,7 +71,7 @@ def _resume(run_id: str, given: dict[str, object], *, as_json: bool) -> int:
 def _dry_run(request: RunRequest, write_workload: Path | None, *, as_json: bool) -> int:
     from tdelta.session import dry_run
 
-    with progress(sys.stderr, live=is_live(), color=can_draw()) as observer:
+    with drawn_progress() as observer:
         plan = dry_run(request, observer, write_workload)
     write(to_json(dry_run_document(plan)) if as_json else dry_run_text(plan, width(), color=color()))
     return ExitCode.USAGE if plan.faults else ExitCode.ANSWERED
@@ -95,14 +93,7 @@ def request_of(given: dict[str, object]) -> RunRequest:
 
 def _refuse_settings(ctx: click.Context) -> None:
     """A run resumes with the settings it began with; other ones would make it another run."""
-    typed = [
-        parameter.opts[0]
-        for parameter in ctx.command.params
-        if parameter.name not in _BESIDES_RESUME
-        and parameter.name is not None
-        and ctx.get_parameter_source(parameter.name) is click.core.ParameterSource.COMMANDLINE
-    ]
-    if typed:
+    if typed := typed_flags(ctx, ctx.command.params, _BESIDES_RESUME):
         raise click.UsageError(
             "--resume keeps the settings the run began with:"
             f" expected at most --store and --json, found {', '.join(typed)}",

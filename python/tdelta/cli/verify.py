@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 import click
 
-from tdelta.cli.output import can_draw, color, is_live, width, write
+from tdelta.cli.output import color, drawn_progress, width, write
 from tdelta.errors import TdeltaError, UsageError
 from tdelta.records import Event, Phase
 from tdelta.report.document import to_json
-from tdelta.report.progress import progress
 from tdelta.report.quantities import amounts, counted
 from tdelta.report.verify import (
     reading_exit_code,
@@ -58,7 +56,7 @@ def _files(target: Path, texts: tuple[str, ...], *, as_json: bool) -> int:
 
     markers = parse_markers(texts)
     paths = regular_files(target)
-    with progress(sys.stderr, live=is_live(), color=can_draw()) as observer:
+    with drawn_progress() as observer:
         readings = read_files(paths, markers, _told(observer, paths))
     code = reading_exit_code(readings, markers)
     if as_json:

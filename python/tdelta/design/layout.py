@@ -81,7 +81,7 @@ def with_bb_twins(conditions: Iterable[Condition]) -> tuple[Condition, ...]:
     found: list[Condition] = []
     for condition in conditions:
         found.append(condition)
-        if condition.role is Role.TREATMENT and condition.level("cipher") != PLAIN:
+        if condition.is_encrypted:
             found.append(replace(condition, role=Role.BB))
     return tuple(found)
 

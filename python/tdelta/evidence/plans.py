@@ -87,13 +87,7 @@ def sampled(
 
 
 def plans_of(dialect: Dialect, rows: Rows, statements: Iterable[Sampled]) -> dict[str, Plan]:
-    """The plan of each statement on one twin, by the statement's name; why there is none where there is none.
-
-    Args:
-        dialect: whose SQL it is.
-        rows: asks the twin.
-        statements: what is explained.
-    """
+    """The plan of each statement on one twin, by the statement's name; why there is none where there is none."""
     return {one.name: _plan(dialect, rows, one) for one in statements}
 
 
@@ -104,11 +98,6 @@ def compare(baseline: Mapping[str, Plan], other: Mapping[str, Plan]) -> tuple[Pl
         for name, plan in baseline.items()
         if plan != other.get(name)
     )
-
-
-def unexplained(plans: Mapping[str, Plan]) -> tuple[str, ...]:
-    """The statements that have no plan, with why: about these nothing is known."""
-    return tuple(f"{name}: {plan[_NOT_EXPLAINED]}" for name, plan in plans.items() if _NOT_EXPLAINED in plan)
 
 
 def _bound(dialect: Dialect, piece: Piece, values: Mapping[str, Value], sample: Value) -> str:

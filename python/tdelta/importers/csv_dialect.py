@@ -16,7 +16,7 @@ from itertools import islice
 from tdelta.errors import ImportFault
 from tdelta.importers.csv_columns import is_known, is_wide
 from tdelta.importers.protocol import Source
-from tdelta.importers.reading import HEAD_BYTES, excerpt, printable
+from tdelta.importers.reading import HEAD_BYTES, excerpt, head_lines, printable
 
 CHUNK_ROWS = 16_384
 LONGEST_CELL = 1000
@@ -80,12 +80,8 @@ def sniffed(source: Source) -> Table | None:
     Raises:
         ImportFault: it is one, but numbers could be read in two ways.
     """
-    text = source.head.decode("utf-8", "ignore").lstrip("\ufeff")
     is_whole = len(source.head) < HEAD_BYTES
-    lines = text.split("\n")
-    if not is_whole:
-        lines.pop()
-    numbered = [(number, line.rstrip("\r")) for number, line in enumerate(lines, 1)]
+    numbered = [(number, line.rstrip("\r")) for number, line in enumerate(head_lines(source, only_whole=True), 1)]
     comments = [line for _, line in numbered if line.startswith("#")]
     content = [(number, line) for number, line in numbered if line.strip() and not line.startswith("#")]
     if not content:

@@ -20,6 +20,8 @@ from tdelta.importers.accumulating import LONGEST_MS, MOST_GROUPS, Gathering, no
 from tdelta.importers.belonging import apart, contradiction, with_said
 from tdelta.importers.csv_columns import Column, Part, columns_of, first_throughput, one_spelling, says_conditions
 from tdelta.importers.csv_dialect import LONGEST_CELL, Table, chunks_of, number_of, sniffed
+from tdelta.importers.intervals import Span
+from tdelta.importers.problems import MOST_SHOWN, LineFaults
 from tdelta.importers.protocol import Naming, Source
 from tdelta.importers.reading import excerpt, printable
 from tdelta.importers.rounding import half_unit
@@ -36,7 +38,6 @@ from tdelta.records.observed import (
 )
 
 MOST_FIGURES = 100_000
-_MOST_FAULTS = 20
 _KIND = "combinations of condition, transaction, run and factors"
 _OF_ENCRYPTION = frozenset(("encryption", "cipher", "tde"))
 _KEYS = (Part.CONDITION, Part.TRANSACTION, Part.RUN, Part.FACTOR)
@@ -83,27 +84,6 @@ def _columns(table: Table, source: Source, naming: Naming) -> tuple[Column, ...]
     if naming.condition is None:
         return found
     return tuple(replace(it, part=Part.FACTOR) if it.part is Part.CONDITION else it for it in found)
-
-
-@dataclass(slots=True)
-class _Span:
-    """When the first and the last row were measured, by their time stamps in ms since 1970."""
-
-    begin: float | None = None
-    end: float = 0.0
-
-    @property
-    def seconds(self) -> float | None:
-        return None if self.begin is None else self.end - self.begin
-
-    def take(self, cells: Sequence[str]) -> None:
-        """Rows are written as requests end, which is not the order in which they began."""
-        try:
-            stamps = [int(cell) / 1e3 for cell in cells]
-        except ValueError:
-            return
-        self.begin = min(stamps) if self.begin is None else min(self.begin, *stamps)
-        self.end = max(self.end, *stamps)
 
 
 @dataclass(slots=True)
@@ -157,7 +137,7 @@ class _Reader:
     def samples(self, value: Column) -> Iterator[Observation]:
         """Single response times of a column, reduced as they pass."""
         keys = self.of(*_KEYS)
-        span = _Span()
+        span = Span()
         gathering: Gathering[tuple[str, ...]] = Gathering(self.source.name, _KIND)
         codes: dict[tuple[str, ...], int] = {}
         conditions = [at for at, key in enumerate(keys) if key.part is Part.CONDITION and not self.naming.condition]
@@ -167,7 +147,7 @@ class _Reader:
                 continue
             columns = list(zip(*rows, strict=True))
             for stamp in self.of(Part.TIME):
-                span.take(columns[stamp.index])
+                _take_stamps(columns[stamp.index], span)
             values = self._numbers(columns[value.index], lines) * value.scale
             self._must_be_times(values, lines)
             if not keys:
@@ -206,14 +186,14 @@ class _Reader:
         self.failed += len(rows) - len(kept)
         return [lines[at] for at in kept], [rows[at] for at in kept]
 
-    def summaries(self, cells: Sequence[str], line: int, faults: list[str]) -> Iterator[Observation]:
+    def summaries(self, cells: Sequence[str], line: int, faults: LineFaults) -> Iterator[Observation]:
         """Count, mean and standard deviation of a row, and whatever other figures it has."""
         (count,), (mean,) = self.of(Part.COUNT), self.of(Part.MEAN)
         sds, quantiles = self.of(Part.SD), self.of(Part.QUANTILE)
         found = {it.index: self._number(cells, it, line, faults) for it in (count, mean, *sds, *quantiles)}
         n, average = found[count.index], found[mean.index]
         if n is not None and (n != int(n) or n < 1):
-            faults.append(f"{self.source.name}:{line}: expected a count of 1 or more, found {n:g}")
+            faults.add(f"{self.source.name}:{line}: expected a count of 1 or more, found {n:g}")
         elif n is not None and average is not None:
             group = self._numbered(self._group({it: cells[it.index].strip() for it in self.of(*_KEYS)}))
             known = {it.quantile: value for it in quantiles if (value := found[it.index]) is not None}
@@ -223,13 +203,13 @@ class _Reader:
             yield Summary(group, self._origin(line), int(n), average, sd, known, printed, rounding=rounding)
         yield from self._other_figures(cells, line, faults, self.of(Part.METRIC))
 
-    def figures(self, cells: Sequence[str], line: int, faults: list[str]) -> Iterator[Observation]:
+    def figures(self, cells: Sequence[str], line: int, faults: LineFaults) -> Iterator[Observation]:
         """The figures of a row, one for each metric."""
         yield from self._other_figures(cells, line, faults, self.of(Part.METRIC, Part.RESPONSE, Part.MEAN))
 
-    def rows(self, read: Callable[[Sequence[str], int, list[str]], Iterator[Observation]]) -> Iterator[Observation]:
+    def rows(self, read: Callable[[Sequence[str], int, LineFaults], Iterator[Observation]]) -> Iterator[Observation]:
         """Row by row, all faults at once."""
-        faults: list[str] = []
+        faults = LineFaults()
         count = 0
         for lines, rows in chunks_of(self.source, self.table):
             for line, cells in zip(lines, rows, strict=True):
@@ -241,18 +221,15 @@ class _Reader:
                     )
                 named = self._stripped(cells, line)
                 if not self.naming.condition and not all(named[it.index] for it in self.of(Part.CONDITION)):
-                    faults.append(self._without_condition(line))
+                    faults.add(self._without_condition(line))
                 else:
                     yield from read(named, line, faults)
-                if len(faults) >= _MOST_FAULTS:
-                    raise ImportFault("\n".join((*faults, "… and maybe more")))
-        if faults:
-            raise ImportFault("\n".join(faults))
+        faults.raise_if_any()
         if not count:
             raise self._without_rows()
 
     def _other_figures(
-        self, cells: Sequence[str], line: int, faults: list[str], metrics: Sequence[Column]
+        self, cells: Sequence[str], line: int, faults: LineFaults, metrics: Sequence[Column]
     ) -> Iterator[Figure]:
         keys = {it: cells[it.index].strip() for it in self.of(*_KEYS)}
         for metric in metrics:
@@ -317,7 +294,7 @@ class _Reader:
         whole = [it for it in self.of(Part.PUBLISHED) if it.of is None]
         return next((printable(cells[it.index].strip()) for it in (*own, *whole) if cells[it.index].strip()), None)
 
-    def _number(self, cells: Sequence[str], column: Column, line: int, faults: list[str]) -> float | None:
+    def _number(self, cells: Sequence[str], column: Column, line: int, faults: LineFaults) -> float | None:
         """A figure in its unit: finite, not negative. None, and one more fault, where it is none."""
         text = cells[column.index].strip()
         if not text and column.part in (Part.SD, Part.QUANTILE):
@@ -328,7 +305,7 @@ class _Reader:
             value = -1.0
         if 0.0 <= value <= LONGEST_MS * 1e6:
             return value * column.scale
-        faults.append(
+        faults.add(
             f"{self.source.name}:{line}: expected a number of 0 or more as {printable(column.name)}, found"
             f" {excerpt(text)}"
         )
@@ -344,17 +321,13 @@ class _Reader:
             except ValueError:
                 pass
         found: list[float] = []
-        faults: list[str] = []
+        faults = LineFaults()
         for cell, line in zip(cells, lines, strict=True):
             try:
                 found.append(number_of(cell, self.table.has_decimal_comma))
             except ValueError:
-                faults.append(no_response_time(self.source.name, line, excerpt(cell)))
-                if len(faults) >= _MOST_FAULTS:
-                    faults.append("… and maybe more")
-                    break
-        if faults:
-            raise ImportFault("\n".join(faults))
+                faults.add(no_response_time(self.source.name, line, excerpt(cell)))
+        faults.raise_if_any()
         return np.array(found)
 
     def _must_be_times(self, values: NDArray[np.float64], lines: Sequence[int]) -> None:
@@ -362,9 +335,9 @@ class _Reader:
         if bad.size:
             faults = [
                 no_response_time(self.source.name, lines[index], f"{values[index]:g}")
-                for index in bad[:_MOST_FAULTS].tolist()
+                for index in bad[:MOST_SHOWN].tolist()
             ]
-            raise ImportFault("\n".join((*faults, *(("… and more",) if bad.size > _MOST_FAULTS else ()))))
+            raise ImportFault("\n".join((*faults, *(("… and more",) if bad.size > MOST_SHOWN else ()))))
 
     def _stripped(self, cells: Sequence[str], line: int) -> tuple[str, ...]:
         if any(len(cell) > LONGEST_CELL for cell in cells):
@@ -382,6 +355,14 @@ class _Reader:
         return ImportFault(
             f"{self.source.name}: expected rows behind the header in line {self.table.header_line}, found none"
         )
+
+
+def _take_stamps(cells: Sequence[str], span: Span) -> None:
+    """Time stamps in ms since 1970. Rows are written as requests end, which is not the order in which they began."""
+    try:
+        span.take(*(int(cell) / 1e3 for cell in cells))
+    except ValueError:
+        return
 
 
 def _split(

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from statistics import median
 from typing import TypeAlias
 
 import numpy as np
@@ -33,6 +35,38 @@ class Stretch:
     starts_at_seconds: float
     values: tuple[float, ...]
     notes: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class Span:
+    """From the first to the last of some moments, in seconds since 1970."""
+
+    begin: float | None = None
+    end: float = 0.0
+
+    @property
+    def seconds(self) -> float | None:
+        """How long that is; None as long as there is none."""
+        return None if self.begin is None else self.end - self.begin
+
+    def take(self, *moments: float) -> None:
+        """More of them, in any order; at least one."""
+        self.begin = min(moments) if self.begin is None else min(self.begin, *moments)
+        self.end = max(self.end, *moments)
+
+
+def usual_step(seconds: Sequence[float], *, alone: float) -> float:
+    """The median distance of readings that were taken one after the other; ``alone`` where there is only one."""
+    steps = [after - before for before, after in pairwise(seconds)]
+    return median(steps) if steps else alone
+
+
+def uneven_steps(seconds: Sequence[float], usual: float, *, slack: float = 0.0) -> tuple[str, ...]:
+    """What is told of readings whose distance is off the usual one by more than ``slack``; nothing where none is."""
+    uneven = sum(abs(after - before - usual) > slack for before, after in pairwise(seconds))
+    if not uneven:
+        return ()
+    return (f"{uneven} of {len(seconds) - 1} intervals are not {usual:g} s long, as the others are",)
 
 
 def longest_stretch(seconds: Readings, values: Readings) -> Stretch | None:

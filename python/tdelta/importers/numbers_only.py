@@ -7,16 +7,16 @@ from collections.abc import Iterator
 
 from tdelta.errors import ImportFault
 from tdelta.importers.accumulating import LONGEST_MS, Gathering, no_response_time
+from tdelta.importers.belonging import belonging_of
 from tdelta.importers.csv_units import measure_of_unit
-from tdelta.importers.problems import number
+from tdelta.importers.problems import LineFaults, number
 from tdelta.importers.protocol import Naming, Source
-from tdelta.importers.reading import HEAD_BYTES, excerpt
-from tdelta.records.observed import ALL, RESPONSE_TIME, Group, Observation, Origin, Series
+from tdelta.importers.reading import excerpt, head_lines
+from tdelta.records.observed import ALL, RESPONSE_TIME, Observation, Series
 
 FEWEST = 5
 """A file with fewer is a process id, or a version."""
 MOST_READINGS = 1_000_000
-_MOST_FAULTS = 20
 
 
 class NumbersOnly:
@@ -26,10 +26,7 @@ class NumbersOnly:
 
     def recognizes(self, source: Source) -> bool:
         """Whether the whole lines of its beginning are numbers, five of them at least."""
-        lines = source.head.decode("utf-8", "ignore").lstrip("\ufeff").split("\n")
-        if len(source.head) >= HEAD_BYTES:
-            lines.pop()
-        filled = [line for line in lines if line.strip()]
+        filled = [line for line in head_lines(source, only_whole=True) if line.strip()]
         return len(filled) >= FEWEST and all(number(line) is not None for line in filled)
 
     def read(self, source: Source, naming: Naming) -> Iterator[Observation]:
@@ -40,35 +37,32 @@ class NumbersOnly:
                 f"{source.name}: expected the unit of its numbers, found lines without a header. Say it: --unit ms (or"
                 " us, s, tps, …)"
             )
-        group = Group(naming.condition or "", ALL, measure.metric, measure.unit, naming.run, naming.levels)
+        belonging = belonging_of(source, self.name, naming)
         if measure.metric == RESPONSE_TIME:
             gathering: Gathering[str] = Gathering(source.name, "files")
             for line, value in _values(source):
                 if value * measure.scale > LONGEST_MS:
                     raise ImportFault(no_response_time(source.name, line, f"{value:g}"))
                 gathering.add(ALL, value * measure.scale, line)
-            yield from gathering.samples(lambda _: group, Origin(source.name, self.name))
+            yield from gathering.samples(lambda _: belonging.response_times(), belonging.origin())
             return
         readings = array("d")
         for line, value in _values(source):
             if len(readings) >= MOST_READINGS:
                 raise ImportFault(f"{source.name}:{line}: expected at most {MOST_READINGS} readings, found more")
             readings.append(value * measure.scale)
-        told = ("its lines are taken for readings at regular intervals of one run",)
-        yield Series(group, Origin(source.name, self.name, None, told), 1.0, tuple(readings))
+        origin = belonging.origin(None, "its lines are taken for readings at regular intervals of one run")
+        yield Series(belonging.throughput(), origin, 1.0, tuple(readings))
 
 
 def _values(source: Source) -> Iterator[tuple[int, float]]:
-    faults: list[str] = []
+    faults = LineFaults()
     for line, text in source.text_lines():
         if not text.strip():
             continue
         value = number(text)
         if value is None or value < 0:
-            faults.append(f"{source.name}:{line}: expected a number of 0 or more, found {excerpt(text.strip())}")
-            if len(faults) >= _MOST_FAULTS:
-                break
+            faults.add(f"{source.name}:{line}: expected a number of 0 or more, found {excerpt(text.strip())}")
         else:
             yield line, value
-    if faults:
-        raise ImportFault("\n".join(faults))
+    faults.raise_if_any()

@@ -13,16 +13,15 @@ import re
 from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
-from statistics import median
 
 from tdelta.errors import ImportFault
 from tdelta.importers.accumulating import LONGEST_MS, place
-from tdelta.importers.belonging import apart, contradiction, with_said
+from tdelta.importers.belonging import Belonging, belonging_of
+from tdelta.importers.intervals import usual_step
 from tdelta.importers.protocol import Naming, Source
-from tdelta.importers.reading import excerpt, printable
+from tdelta.importers.reading import excerpt, head_lines, printable
 from tdelta.importers.rounding import half_unit
-from tdelta.records.observed import ALL, RESPONSE_TIME, THROUGHPUT, Figure, Group, Observation, Origin, Series, Summary
+from tdelta.records.observed import ALL, RESPONSE_TIME, Figure, Group, Observation, Origin, Series, Summary
 
 MOST_INTERVALS = 1_000_000
 _MOST_FAULTS = 20
@@ -66,8 +65,7 @@ class PgbenchReport:
 
     def recognizes(self, source: Source) -> bool:
         """Whether its beginning has lines that only pgbench prints."""
-        lines = source.head.decode("utf-8", "ignore").lstrip("\ufeff").split("\n")
-        return any(map(self.is_mark, lines))
+        return any(map(self.is_mark, head_lines(source)))
 
     def is_mark(self, line: str) -> bool:
         """Whether a line has a figure, or begins a report."""
@@ -79,6 +77,7 @@ class PgbenchReport:
 
     def read(self, source: Source, naming: Naming) -> Iterator[Observation]:
         """Its runs, one after the other; with the same number of clients they are told apart by their order."""
+        belonging = belonging_of(source, self.name, naming)
         seen: dict[object, int] = {}
         lines = 0
         run = _Run()
@@ -87,7 +86,7 @@ class PgbenchReport:
             lines = number
             line = text.strip()
             if run.is_ended_by(line):
-                yield from _told_apart(run, seen, source.name, naming)
+                yield from _told_apart(run, seen, belonging)
                 run = _Run()
             if line.startswith("progress: ") and not _PROGRESS.match(line):
                 doubtful = [*doubtful[:_MOST_FAULTS], (number, line)]
@@ -95,7 +94,7 @@ class PgbenchReport:
         if doubtful and doubtful[-1][0] == lines:
             doubtful.pop()
             run.cut_off = lines
-        yield from _told_apart(run, seen, source.name, naming)
+        yield from _told_apart(run, seen, belonging)
         if doubtful:
             raise ImportFault(
                 "\n".join(
@@ -193,14 +192,10 @@ class _Run:
                 self._section.rounding.setdefault(name, half_unit(match[1]))
                 self._section.line = self._section.line or number
 
-    def observations(self, file: str, naming: Naming, number: int) -> Iterator[Observation]:
-        """What there is of the run; ``number`` counts runs with as many clients in this file, from 1."""
-        levels, named = with_said(naming.levels, "clients", self.clients) if self.clients else (naming.levels, None)
-        run = apart(naming.run if number == 1 else f"{naming.run}.{number}", "clients", named)
-        told = () if named is None else (contradiction("clients", named, str(self.clients)),)
-        origin = Origin(file, "pgbench", None, (*told, *self._cautions()))
-        rate = Group(naming.condition or "", ALL, THROUGHPUT, "/s", run, levels)
-        for one in self._all_of(rate, origin):
+    def observations(self, belonging: Belonging) -> Iterator[Observation]:
+        """What there is of the run, whose file and number among runs with as many clients are known."""
+        own = belonging.with_level("clients", self.clients or None)
+        for one in self._all_of(own.throughput(), own.origin(None, *self._cautions())):
             yield replace(one, started_unix_seconds=self._started, duration_seconds=self._lasted)
 
     def _all_of(self, rate: Group, origin: Origin) -> Iterator[Observation]:
@@ -237,8 +232,7 @@ class _Run:
 
     @property
     def _interval(self) -> float:
-        steps = [after - before for before, after in pairwise(self._seconds)]
-        found = median(steps) if steps else self._seconds[0]
+        found = usual_step(self._seconds, alone=self._seconds[0])
         return found if 0 < found <= _EPOCH else 1.0
 
     def _section_of(self, name: str, section: _Section, like: Group, origin: Origin) -> Iterator[Summary]:
@@ -298,7 +292,7 @@ class _Run:
             yield "pgbench's report is missing: the run did not end, or the file is cut off"
 
 
-def _told_apart(run: _Run, seen: dict[object, int], file: str, naming: Naming) -> Iterator[Observation]:
+def _told_apart(run: _Run, seen: dict[object, int], belonging: Belonging) -> Iterator[Observation]:
     if run.has_figures:
-        seen[run.clients] = seen.get(run.clients, 0) + 1
-        yield from run.observations(file, naming, seen[run.clients])
+        seen[run.clients] = number = seen.get(run.clients, 0) + 1
+        yield from run.observations(belonging.of_run(number, number))

@@ -17,18 +17,20 @@ import math
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from itertools import islice, pairwise
-from statistics import median
+from dataclasses import replace
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tdelta.errors import ImportFault
 from tdelta.importers.accumulating import LONGEST_MS, ExactSum, Gathering, place
+from tdelta.importers.belonging import Belonging, belonging_of
+from tdelta.importers.intervals import Span, uneven_steps, usual_step
+from tdelta.importers.problems import LineFaults
 from tdelta.importers.protocol import Naming, Source
-from tdelta.importers.reading import HEAD_BYTES, excerpt
-from tdelta.records.observed import ALL, RESPONSE_TIME, THROUGHPUT, Group, Observation, Origin, Series, Summary
+from tdelta.importers.reading import HEAD_BYTES, excerpt, head_lines
+from tdelta.records.observed import ALL, Group, Observation, Series, Summary
 
 MOST_INTERVALS = 1_000_000
 
@@ -37,7 +39,6 @@ _LOWEST_EPOCH = 10**8  # 1973; no client has this number
 _HIGHEST_EPOCH = 10**11
 _LINES_AT_ONCE = 16_384
 _LINES_LOOKED_AT = 100
-_MOST_FAULTS = 20
 _LONGEST_NUMBER = 40
 
 
@@ -54,16 +55,17 @@ class PgbenchLog:
 
     def read(self, source: Source, naming: Naming) -> Iterator[Observation]:
         """Samples of the whole mix, and of each script if there are several."""
+        belonging = belonging_of(source, self.name, naming)
         gathering: Gathering[str] = Gathering(source.name, "scripts")
         without_time: Counter[str] = Counter()
-        span = _Span()
+        span = Span()
         rows = 0
         widest = 0
         told: list[str] = []
         lines = _whole_rows(source, is_transaction, told)
         while chunk := list(islice(lines, _LINES_AT_ONCE)):
             scripts, times = _times(chunk, source.name, without_time)
-            span.take(chunk)
+            _take_times(chunk, span)
             if times.size:
                 gathering.extend(ALL, times, chunk[0][0])
             for script, part in _by_script(scripts, times):
@@ -75,9 +77,8 @@ class PgbenchLog:
         told += [f"{count} of {rows} transactions have no time: {word}" for word, count in sorted(without_time.items())]
         if widest == 8 or without_time["skipped"]:
             told.append("with --rate, response times count from when a transaction was due")
-        origin = Origin(source.name, self.name, None, tuple(told))
         several = len(gathering) > 2
-        for samples in gathering.samples(lambda script: _group(naming, script), origin):
+        for samples in gathering.samples(lambda script: _group(belonging, script), belonging.origin(None, *told)):
             if several or samples.group.transaction == ALL:
                 yield replace(samples, started_unix_seconds=span.begin, duration_seconds=span.seconds)
 
@@ -95,17 +96,16 @@ class PgbenchAggregates:
 
     def read(self, source: Source, naming: Naming) -> Iterator[Observation]:
         """Throughput at each interval, and the summary of all of them: exact, since the sums are."""
+        belonging = belonging_of(source, self.name, naming)
         starts, counts, totals = array("d"), array("d"), array("d")
         total_us, squares_us = ExactSum(), ExactSum()
-        faults: list[str] = []
+        faults = LineFaults()
         others: Counter[str] = Counter()
         told: list[str] = []
         for number, line in _whole_rows(source, is_aggregate, told):
             row = line.split()
             if not is_aggregate(row):
-                faults.append(_no_row(source.name, number, line, "an interval: start, count, sum, sum of squares, …"))
-                if len(faults) >= _MOST_FAULTS:
-                    raise ImportFault("\n".join((*faults, "… and maybe more")))
+                faults.add(_no_row(source.name, number, line, "an interval: start, count, sum, sum of squares, …"))
                 continue
             if len(starts) >= MOST_INTERVALS:
                 raise ImportFault(
@@ -117,14 +117,13 @@ class PgbenchAggregates:
             total_us.add(float(row[2]))
             squares_us.add(float(row[3]))
             _count_others(row, others)
-        if faults:
-            raise ImportFault("\n".join(faults))
+        faults.raise_if_any()
         if not sum(counts):
             raise ImportFault(f"{source.name}: expected transactions, found {len(starts)} intervals without any")
         told += [f"{count} {words}" for words, count in others.items() if count]
-        origin = Origin(source.name, self.name, None, tuple(told))
-        found: list[Series | Summary] = [*_series(naming, origin, starts, counts, totals)]
-        found.append(_summary(naming, origin, int(sum(counts)), total_us.value, squares_us.value))
+        belonging = belonging.noting(*told)
+        found: list[Series | Summary] = [*_series(belonging, starts, counts, totals)]
+        found.append(_summary(belonging, int(sum(counts)), total_us.value, squares_us.value))
         for one in found:
             lasted = starts[-1] - starts[0] + _interval(starts)
             yield replace(one, started_unix_seconds=starts[0], duration_seconds=lasted)
@@ -168,7 +167,7 @@ def _is_whole(text: str) -> bool:
 
 
 def _first_rows(source: Source) -> list[list[str]]:
-    lines = source.head.decode("utf-8", "ignore").lstrip("\ufeff").split("\n")
+    lines = head_lines(source)
     if len(source.head) >= HEAD_BYTES or len(lines) > 1:
         lines.pop()  # cut off, or empty
     return [line.split() for line in lines[:_LINES_LOOKED_AT] if line.strip()]
@@ -222,21 +221,17 @@ def _one_by_one(
     """Row by row: words instead of times are counted, and what is no row is named by its line."""
     scripts: list[str] = []
     times: list[float] = []
-    faults: list[str] = []
+    faults = LineFaults()
     for number, line in chunk:
         row = line.split()
         if not is_transaction(row) or (row[2] not in _WORDS and int(row[2]) > LONGEST_MS):
-            faults.append(_no_row(file, number, line, "a transaction: client, number, µs, script, epoch seconds, µs"))
-            if len(faults) >= _MOST_FAULTS:
-                faults.append("… and maybe more")
-                break
+            faults.add(_no_row(file, number, line, "a transaction: client, number, µs, script, epoch seconds, µs"))
         elif row[2] in _WORDS:
             without_time[row[2]] += 1
         else:
             scripts.append(row[3])
             times.append(int(row[2]) / 1e3)
-    if faults:
-        raise ImportFault("\n".join(faults))
+    faults.raise_if_any()
     return scripts, np.array(times, dtype=np.float64)
 
 
@@ -251,68 +246,46 @@ def _by_script(scripts: list[str], times: NDArray[np.float64]) -> Iterator[tuple
             yield script, times[numbers == code]
 
 
-def _group(naming: Naming, script: str) -> Group:
-    transaction = ALL if script == ALL else f"script {script}"
-    return Group(naming.condition or "", transaction, run=naming.run, levels=naming.levels)
+def _group(belonging: Belonging, script: str) -> Group:
+    return belonging.response_times(ALL if script == ALL else f"script {script}")
 
 
 def _series(
-    naming: Naming, origin: Origin, starts: array[float], counts: array[float], totals_us: array[float]
+    belonging: Belonging, starts: array[float], counts: array[float], totals_us: array[float]
 ) -> Iterator[Series]:
     """Throughput and mean response time at each interval; the latter where each had a transaction."""
-    steps = [after - before for before, after in pairwise(starts)]
     interval = _interval(starts)
-    uneven = sum(step != interval for step in steps)
-    if uneven:
-        told = f"{uneven} of {len(steps)} intervals are not {interval:g} s long, as the others are"
-        origin = Origin(origin.file, origin.format, origin.line, (*origin.cautions, told))
-    group = Group(naming.condition or "", ALL, THROUGHPUT, "/s", naming.run, naming.levels)
-    yield Series(group, origin, interval, tuple(count / interval for count in counts))
+    origin = belonging.origin(None, *uneven_steps(starts, interval))
+    yield Series(belonging.throughput(), origin, interval, tuple(count / interval for count in counts))
     if all(counts):
         means = tuple(total / count / 1e3 for total, count in zip(totals_us, counts, strict=True))
-        times = replace(group, metric=RESPONSE_TIME, unit="ms")
-        yield Series(times, origin, interval, means, counts=tuple(counts))
+        yield Series(belonging.response_times(), origin, interval, means, counts=tuple(counts))
 
 
 def _interval(starts: array[float]) -> float:
     """Seconds between two intervals' starts; 1 where only one is there, or the clock stood still."""
-    steps = [after - before for before, after in pairwise(starts)]
-    found = median(steps) if steps else 1.0
+    found = usual_step(starts, alone=1.0)
     return found if found > 0 else 1.0
 
 
-@dataclass(slots=True)
-class _Span:
-    """When the first and the last transaction ended, in seconds since 1970."""
-
-    begin: float | None = None
-    end: float = 0.0
-
-    @property
-    def seconds(self) -> float | None:
-        return None if self.begin is None else self.end - self.begin
-
-    def take(self, chunk: Sequence[tuple[int, str]]) -> None:
-        """Rows are in time order but for what clients of one thread do side by side."""
-        for _, line in (chunk[0], chunk[-1]):
-            row = line.split()
-            if is_transaction(row):
-                ended = int(row[4]) + int(row[5]) / 1e6
-                self.begin = ended if self.begin is None else min(self.begin, ended)
-                self.end = max(self.end, ended)
+def _take_times(chunk: Sequence[tuple[int, str]], span: Span) -> None:
+    """Rows are in time order but for what clients of one thread do side by side."""
+    for _, line in (chunk[0], chunk[-1]):
+        row = line.split()
+        if is_transaction(row):
+            span.take(int(row[4]) + int(row[5]) / 1e6)
 
 
-def _summary(naming: Naming, origin: Origin, count: int, total_us: float, squares_us: float) -> Summary:
+def _summary(belonging: Belonging, count: int, total_us: float, squares_us: float) -> Summary:
     mean_us = total_us / count
     variance = (squares_us - count * mean_us**2) / (count - 1) if count > 1 else 0.0
     if variance < -1e-6 * mean_us**2 or mean_us / 1e3 > LONGEST_MS:
         raise ImportFault(
-            f"{origin.file}: expected sums of squares that go with the sums, found a mean of {mean_us:g} µs and a mean"
-            f" square of {squares_us / count:g}. The log is damaged: leave it out"
+            f"{belonging.file}: expected sums of squares that go with the sums, found a mean of {mean_us:g} µs and a"
+            f" mean square of {squares_us / count:g}. The log is damaged: leave it out"
         )
     sd = math.sqrt(max(0.0, variance)) / 1e3 if count > 1 else None
-    group = Group(naming.condition or "", run=naming.run, levels=naming.levels)
-    return Summary(group, origin, count, mean_us / 1e3, sd)
+    return Summary(belonging.response_times(), belonging.origin(), count, mean_us / 1e3, sd)
 
 
 def _count_others(row: Sequence[str], others: Counter[str]) -> None:

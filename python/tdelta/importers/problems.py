@@ -65,6 +65,28 @@ class Problems:
             raise self.fault()
 
 
+class LineFaults:
+    """Faults of single lines in words, said in one `ImportFault`: at the end, or once there are `MOST_SHOWN`."""
+
+    def __init__(self) -> None:
+        self._texts: list[str] = []
+
+    def __bool__(self) -> bool:
+        return bool(self._texts)
+
+    def add(self, text: str) -> None:
+        """One more. Raises ``ImportFault`` where that makes them enough."""
+        self._texts.append(text)
+        if len(self._texts) >= MOST_SHOWN:
+            self._texts.append("… and maybe more")
+            self.raise_if_any()
+
+    def raise_if_any(self) -> None:
+        """Raises ``ImportFault`` with all of them, if there are any."""
+        if self._texts:
+            raise ImportFault("\n".join(self._texts))
+
+
 def problems_of(source: Source, file_format: str) -> Problems:
     """No faults yet."""
     return Problems(source.name, file_format, "Give the file as the tool wrote it, or leave it out")

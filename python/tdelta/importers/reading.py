@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import IO
 
 from tdelta.errors import ImportFault
+from tdelta.importers.protocol import Source
 
 HEAD_BYTES = 64 << 10
 LONGEST_LINE_BYTES = 1 << 20
@@ -225,6 +226,12 @@ class FileSource:
                 f"{self._name}: expected gzip to its end, found it cut off after {_size(inflated)} of text."
                 " Copy the file again, or unpack what there is (zcat)"
             )
+
+
+def head_lines(source: Source, *, only_whole: bool = False) -> list[str]:
+    """The lines of a file's beginning; the last one may be cut off, and is left out where only whole ones are meant."""
+    lines = source.head.decode("utf-8", "ignore").lstrip("\ufeff").split("\n")
+    return lines[:-1] if only_whole and len(source.head) >= HEAD_BYTES else lines
 
 
 def looks_binary(head: bytes) -> str | None:

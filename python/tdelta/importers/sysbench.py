@@ -12,8 +12,10 @@ import re
 from collections.abc import Iterator
 
 from tdelta.errors import ImportFault
+from tdelta.importers.belonging import belonging_of
+from tdelta.importers.problems import LineFaults
 from tdelta.importers.protocol import Naming, Source
-from tdelta.importers.reading import excerpt
+from tdelta.importers.reading import excerpt, head_lines
 from tdelta.importers.rounding import half_unit
 from tdelta.importers.sysbench_run import Run
 from tdelta.records.observed import Observation
@@ -33,7 +35,6 @@ _BAR = re.compile(rf"\s*{_NUMBER} \|\**\s+(\d{{1,18}})\s*$")
 _BARS = "Latency histogram (values are in milliseconds)"
 _REPORTS = ("SQL statistics:", "OLTP test statistics:", "General statistics:", "Test execution summary:", "Throughput:")
 _SEVERE = ("FATAL:", "ALERT:")
-_MOST_FAULTS = 20
 
 
 class Sysbench:
@@ -43,8 +44,7 @@ class Sysbench:
 
     def recognizes(self, source: Source) -> bool:
         """Whether its beginning has what only sysbench prints."""
-        text = source.head.decode("utf-8", "ignore").lstrip("\ufeff")
-        lines = [line.strip() for line in text.split("\n")]
+        lines = [line.strip() for line in head_lines(source)]
         first = next((line for line in lines if line), "")
         if _CSV_HEADER.match(first) or _CSV.match(first):
             return True
@@ -63,14 +63,14 @@ class Sysbench:
 
     def read(self, source: Source, naming: Naming) -> Iterator[Observation]:
         """Its runs, one after the other. Runs at the same number of threads are told apart by their order."""
+        belonging = belonging_of(source, self.name, naming)
         reader = _Reader(source)
         seen: dict[object, int] = {}
         for run in reader.runs():
             key = run.threads
             seen[key] = seen.get(key, 0) + 1
-            yield from run.observations(source.name, naming, seen[key])
-        if reader.faults:
-            raise ImportFault("\n".join(reader.faults))
+            yield from run.observations(belonging.of_run(seen[key], seen[key]))
+        reader.faults.raise_if_any()
         if not seen:
             raise ImportFault(
                 f"{source.name}: expected sysbench's progress lines ('[ 10s ] thds: …') or its final report, found"
@@ -83,7 +83,7 @@ class _Reader:
 
     def __init__(self, source: Source) -> None:
         self._source = source
-        self.faults: list[str] = []
+        self.faults = LineFaults()
         self.lines = 0
         self.said = ""
         self._doubtful: tuple[int, str] | None = None
@@ -100,8 +100,6 @@ class _Reader:
                     yield run
                 run = Run()
             self._take(run, number, text)
-            if len(self.faults) >= _MOST_FAULTS:
-                raise ImportFault("\n".join((*self.faults, "… and maybe more")))
         if self._doubtful is not None:
             run.cautions.append(f"the file ends within line {self._doubtful[0]}, which is left out")
         if run.has_figures:
@@ -157,7 +155,7 @@ class _Reader:
         """A progress line that was not understood is a fault, unless it is the file's last: then it was cut off."""
         if self._doubtful is not None:
             number, rest = self._doubtful
-            self.faults.append(
+            self.faults.add(
                 f"{self._source.name}:{number}: expected a progress line 'thds: N tps: X qps: Y …' or 'threads: N, tps:"
                 f" X, reads: Y, …', found {excerpt(rest)}. Correct the line, or leave it out"
             )

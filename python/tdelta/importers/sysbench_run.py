@@ -7,15 +7,12 @@ import re
 from array import array
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import pairwise
-from statistics import median
 
 from tdelta.errors import ImportFault
 from tdelta.importers.accumulating import LONGEST_MS, place
-from tdelta.importers.belonging import Levels, apart, contradiction, with_said
-from tdelta.importers.protocol import Naming
+from tdelta.importers.belonging import Belonging
+from tdelta.importers.intervals import uneven_steps, usual_step
 from tdelta.importers.rounding import half_unit
-from tdelta.records.conditions import Level
 from tdelta.records.observed import (
     THROUGHPUT,
     Binned,
@@ -126,27 +123,20 @@ class Run:
             if 0 < share < 1 and match[1] != "100":
                 self._quantiles[share] = float(match[2])
 
-    def observations(self, file: str, naming: Naming, number: int) -> Iterator[Observation]:
-        """What there is of the run.
-
-        Args:
-            file: as the user named it.
-            naming: of the file.
-            number: which run at this number of threads in this file, from 1.
+    def observations(self, belonging: Belonging) -> Iterator[Observation]:
+        """What there is of the run, whose file and number among runs at as many threads are known.
 
         Raises:
             ImportFault: figures of the report that contradict each other.
         """
-        levels, named = self._levels(naming)
-        run = apart(naming.run if number == 1 else f"{naming.run}.{number}", "threads", named)
-        timed = Group(naming.condition or "", run=run, levels=levels)
-        self._caution()
-        origin = Origin(file, "sysbench", None, tuple(dict.fromkeys(self.cautions)))
-        for one in self._all_of(timed, origin, file):
+        own = belonging.noting(*self.cautions).with_level("threads", self.threads or self._most_threads or None)
+        cautions = dict.fromkeys((*own.cautions, *self._left_out()))
+        origin = replace(own, cautions=tuple(cautions)).origin()
+        for one in self._all_of(own.response_times(), origin):
             yield replace(one, duration_seconds=self._lasted)
 
-    def _all_of(self, timed: Group, origin: Origin, file: str) -> Iterator[Observation]:
-        summary = None if self.has_checkpoints else self._summary(timed, origin, file)
+    def _all_of(self, timed: Group, origin: Origin) -> Iterator[Observation]:
+        summary = None if self.has_checkpoints else self._summary(timed, origin)
         for transaction, values in (("all", self._transactions), (QUERIES, self._queries)):
             if values and not any(math.isnan(value) for value in values):
                 yield self._series(_rate_of(timed, transaction), origin, values)
@@ -164,36 +154,23 @@ class Run:
             return self._facts["seconds"][0]
         return self.last_second
 
-    def _levels(self, naming: Naming) -> tuple[Levels, Level | None]:
-        """The levels, and what the file's name says of the threads where it is wrong."""
-        threads = self.threads or self._most_threads
-        if not threads:
-            return naming.levels, None
-        levels, named = with_said(naming.levels, "threads", threads)
-        if named is not None:
-            self.cautions.append(contradiction("threads", named, str(threads)))
-        return levels, named
-
-    def _caution(self) -> None:
+    def _left_out(self) -> Iterator[str]:
         for name, words in (("ignored", "errors were ignored"), ("reconnects", "reconnects")):
             if count := self._facts.get(name, (0.0,))[0]:
-                self.cautions.append(f"{count:.0f} {words}")
+                yield f"{count:.0f} {words}"
         if self.has_checkpoints:
-            self.cautions.append("checkpoint reports start the counts anew: only the intervals are used")
+            yield "checkpoint reports start the counts anew: only the intervals are used"
         elif "events" not in self._facts:
-            self.cautions.append("sysbench's final report is missing: the run did not end, or the file is cut off")
+            yield "sysbench's final report is missing: the run did not end, or the file is cut off"
 
     def _series(self, group: Group, origin: Origin, values: array[float]) -> Series:
-        steps = [after - before for before, after in pairwise(self._seconds)]
-        interval = median(steps) if steps else self._seconds[0]
-        uneven = sum(abs(step - interval) > 0.5 * interval for step in steps)
-        if uneven:
-            told = f"{uneven} of {len(steps)} intervals are not {interval:g} s long, as the others are"
-            origin = Origin(origin.file, origin.format, origin.line, (*origin.cautions, told))
+        interval = usual_step(self._seconds, alone=self._seconds[0])
+        told = uneven_steps(self._seconds, interval, slack=0.5 * interval)
+        origin = replace(origin, cautions=(*origin.cautions, *told))
         start = max(0.0, self._seconds[0] - interval)
         return Series(group, origin, interval or 1.0, tuple(values), start, rounding=self.rounding)
 
-    def _summary(self, group: Group, origin: Origin, file: str) -> Summary | None:
+    def _summary(self, group: Group, origin: Origin) -> Summary | None:
         """The mean: the sum of all times over their number where both are printed, else what is printed as ``avg``."""
         events = int(self._facts.get("events", (0.0,))[0])
         if not events:
@@ -206,12 +183,12 @@ class Run:
         # Both are rounded to two decimals, the sum of 0.5 to four of a second.
         if average and abs(mean - average[0]) > 0.0051 + 0.01 * average[0]:
             raise ImportFault(
-                f"{place(file, self._line)}: expected the sum of all times over {events} events to be their avg of"
-                f" {average[0]:g} ms, found {mean:g} ms. The report is damaged: leave the file out"
+                f"{place(origin.file, self._line)}: expected the sum of all times over {events} events to be their avg"
+                f" of {average[0]:g} ms, found {mean:g} ms. The report is damaged: leave the file out"
             )
         if mean > LONGEST_MS:
             raise ImportFault(
-                f"{place(file, self._line)}: expected a mean of at most {LONGEST_MS:g} ms, found {mean:g}"
+                f"{place(origin.file, self._line)}: expected a mean of at most {LONGEST_MS:g} ms, found {mean:g}"
             )
         return Summary(
             group, origin, events, mean, None, dict(self._quantiles), rounding=self._rounding_of_mean(events)

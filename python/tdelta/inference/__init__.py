@@ -9,7 +9,14 @@ costs and speaks in ratios; the unit of evidence is the trial in its block, neve
 
 from tdelta.inference.decisions import decide, decide_gate, worst
 from tdelta.inference.judging import Judgement, gate_answered, judge, look
-from tdelta.inference.pictures import Density, PairedRatios, complete_blocks, densities, paired_ratios
+from tdelta.inference.pictures import (
+    Density,
+    PairedRatios,
+    complete_blocks,
+    densities,
+    in_complete_blocks,
+    paired_ratios,
+)
 from tdelta.inference.serving import bottleneck, cache_cautions, server_measures
 from tdelta.inference.simulated import Held, held
 from tdelta.inference.stopping import (
@@ -38,6 +45,7 @@ __all__ = [
     "gate_answered",
     "gate_decided",
     "held",
+    "in_complete_blocks",
     "is_gate_look",
     "judge",
     "look",

@@ -13,7 +13,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from tdelta.inference.pages import FEWEST_PAGES, counted_names
-from tdelta.records import Condition, Measurement, Role, RunSettings, Trial
+from tdelta.records import Condition, Measurement, RunSettings, Trial
+from tdelta.records.trials import by_condition
 
 A_PAGE_AT_MOST_US = 100.0
 """More than any engine was seen to take for a page with the CPU's AES instructions (docs/ledger.md)."""
@@ -27,16 +28,8 @@ _NOT_THE_LOG = "data"
 
 
 def barely_encrypted(trials: Iterable[Trial], settings: RunSettings) -> dict[str, float]:
-    """Pages per operation that passed the cipher, by the keys of the conditions where that was next to nothing.
-
-    Args:
-        trials: the run's.
-        settings: the run's, for what is encrypted beside the tables.
-    """
-    by_key: dict[str, list[Measurement]] = {}
-    for trial in trials:
-        if trial.measurement.operations > 0:
-            by_key.setdefault(trial.condition.key, []).append(trial.measurement)
+    """Pages per operation that passed the cipher, by the keys of the conditions where that was next to nothing."""
+    by_key = by_condition(trial for trial in trials if trial.measurement.operations > 0)
     measured = [condition for condition in _encrypted(settings) if condition.key in by_key]
     moved = {c.key: _pages(by_key[c.key], has_log=_has_log(c, settings)) for c in measured}
     return {key: pages for key, pages in moved.items() if pages is not None and _is_little(pages, by_key[key])}
@@ -61,7 +54,7 @@ def is_whole_run(found: Mapping[str, float], settings: RunSettings) -> bool:
 
 
 def _encrypted(settings: RunSettings) -> list[Condition]:
-    return [c for c in settings.conditions if c.role is Role.TREATMENT and c.level("cipher") != "none"]
+    return [condition for condition in settings.conditions if condition.is_encrypted]
 
 
 def _has_log(condition: Condition, settings: RunSettings) -> bool:

@@ -37,7 +37,6 @@ from tdelta.records import (
     LedgerLine,
     Measurement,
     Metric,
-    Role,
     RunSettings,
     TimedCalls,
     Trial,
@@ -110,7 +109,7 @@ def ledgers(trials: Iterable[Trial], settings: RunSettings, explained: Explained
 
 def _differences(fit: CostFit, draws: Draws) -> Iterator[Difference]:
     for fitted, condition, mixture in fit.data():
-        if condition.role is Role.TREATMENT and condition.level("cipher") != "none":
+        if condition.is_encrypted:
             yield Difference(condition, fitted.panel, draws.difference(fitted, mixture))
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from tdelta.records import Condition, Metric, PageCost, Role, Trial, Verdict
+from tdelta.records import Metric, PageCost, Trial, Verdict
 
 FEWEST_PAGES = 0.05
 """Pages an operation below which the quotient would be all noise."""
@@ -71,11 +71,7 @@ def _costs(
 
 def _is_told(verdict: Verdict) -> bool:
     of_mix = verdict.metric is Metric.CPU_PER_OPERATION and verdict.transaction == "all"
-    return of_mix and _is_encrypted(verdict.condition) and verdict.baseline_value > 0
-
-
-def _is_encrypted(condition: Condition) -> bool:
-    return condition.role is Role.TREATMENT and condition.level("cipher") != "none"
+    return of_mix and verdict.condition.is_encrypted and verdict.baseline_value > 0
 
 
 def _page_cost(verdict: Verdict, pages: _Pages, floor: PageFloor | None) -> PageCost:

@@ -16,7 +16,8 @@ from tdelta.inference.costs import Panel, metric_costs, panels
 from tdelta.inference.fits import PLAIN, fit_metrics
 from tdelta.inference.posterior import FloatArray, Posterior
 from tdelta.inference.soundness import twins_apart
-from tdelta.records import Condition, Estimate, Role, RunSettings, Trial
+from tdelta.records import Condition, Estimate, Measurement, Role, RunSettings, Trial
+from tdelta.records.trials import by_condition
 
 _POINTS = 240
 _MASS_SHOWN = 0.9999
@@ -64,10 +65,6 @@ def densities(trials: Iterable[Trial], settings: RunSettings) -> tuple[Density, 
 
     A condition without a complete block has none, since its posterior is the prior.
 
-    Args:
-        trials: finished trials in any order.
-        settings: the run's.
-
     Raises:
         TdeltaError: if a stratum has not exactly one baseline.
     """
@@ -82,10 +79,6 @@ def paired_ratios(trials: Iterable[Trial], settings: RunSettings) -> tuple[Paire
     """Each complete block's ratios of the primary metric, in the order of `densities`.
 
     Conditions that cost nothing in some block have no ratio and are left out.
-
-    Args:
-        trials: finished trials in any order.
-        settings: the run's.
 
     Raises:
         TdeltaError: if a stratum has not exactly one baseline.
@@ -104,6 +97,12 @@ def complete_blocks(trials: Iterable[Trial], settings: RunSettings) -> frozenset
     """
     used = (trial for panel in panels(trials, settings) for row in panel.trials for trial in row)
     return frozenset((trial.block, trial.condition.key) for trial in used)
+
+
+def in_complete_blocks(trials: Sequence[Trial], settings: RunSettings) -> dict[str, list[Measurement]]:
+    """What was measured of each condition in trials that the verdicts rest on, by the condition's key."""
+    used = complete_blocks(trials, settings)
+    return by_condition(trial for trial in trials if (trial.block, trial.condition.key) in used)
 
 
 def _density(condition: Condition, found: Posterior, rope: float) -> Density:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from tdelta.inference.pictures import complete_blocks
+from tdelta.inference.pictures import in_complete_blocks
 from tdelta.records import (
     Bottleneck,
     CacheUse,
@@ -47,11 +47,7 @@ def server_measures(trials: Iterable[Trial], settings: RunSettings, cpus: int) -
     found = list(trials)
     if not any(trial.measurement.client_cpu_seconds > 0 for trial in found):
         return ()
-    used = complete_blocks(found, settings)
-    by_key: dict[str, list[Measurement]] = {}
-    for trial in found:
-        if (trial.block, trial.condition.key) in used:
-            by_key.setdefault(trial.condition.key, []).append(trial.measurement)
+    by_key = in_complete_blocks(found, settings)
     return tuple(_measures(c, by_key[c.key], cpus) for c in settings.conditions if c.key in by_key)
 
 

@@ -6,23 +6,16 @@ import statistics
 from collections.abc import Iterable
 
 from tdelta.inference.serving import typical
-from tdelta.records import Measurement, RunSettings, StepMeasure, Trial
+from tdelta.records import RunSettings, StepMeasure, Trial
+from tdelta.records.trials import by_condition
 
 ROWS = "rows"
 """The counter that a load or a rebuild has, and no transaction."""
 
 
 def step_measures(trials: Iterable[Trial], settings: RunSettings) -> tuple[StepMeasure, ...]:
-    """The measures of every condition whose trials are loads or rebuilds, in the design's order.
-
-    Args:
-        trials: the run's.
-        settings: the run's.
-    """
-    by_key: dict[str, list[Measurement]] = {}
-    for trial in trials:
-        if ROWS in trial.measurement.engine_counters and trial.measurement.elapsed_ns > 0:
-            by_key.setdefault(trial.condition.key, []).append(trial.measurement)
+    """The measures of every condition whose trials are loads or rebuilds, in the design's order."""
+    by_key = by_condition(t for t in trials if ROWS in t.measurement.engine_counters and t.measurement.elapsed_ns > 0)
     found = []
     for condition in settings.conditions:
         if measured := by_key.get(condition.key):

@@ -15,6 +15,7 @@ from tdelta.inference.costs import panels
 from tdelta.inference.fits import CostFit, fit_named
 from tdelta.inference.posterior import posterior
 from tdelta.records import Condition, Estimate, Measurement, RunSettings, StatementCost, StatementTrace, Traces, Trial
+from tdelta.records.trials import by_condition
 
 Nearest: TypeAlias = Mapping[str, tuple[tuple[str, ...], str]]
 """By heading, the engine's counters to add up, and words for them."""
@@ -43,15 +44,12 @@ def statement_traces(
     names = [name for name in sql if any(name in trial.measurement.traced for trial in trials)]
     cpu = _ratios(fit_named(found, {name: partial(_cpu_us, name) for name in names}), settings.rope)
     elapsed = _ratios(fit_named(found, {name: partial(_elapsed_us, name) for name in names}), settings.rope)
-    of = {
-        condition.key: [t.measurement for t in trials if t.condition.key == condition.key]
-        for condition in settings.conditions
-    }
+    of = by_condition(trials)
     statements = tuple(
         _trace(condition, name, sql[name], of[condition.key], nearest, cpu, elapsed)
         for condition in settings.conditions
         for name in names
-        if any(name in measured.traced for measured in of[condition.key])
+        if any(name in measured.traced for measured in of.get(condition.key, ()))
     )
     return Traces(statements, {heading: words for heading, (_, words) in nearest.items() if heading != ROWS_CHANGED})
 

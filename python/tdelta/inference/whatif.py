@@ -23,7 +23,7 @@ from tdelta.inference.fits import CostFit, fit_metrics
 from tdelta.inference.ledger import crossed_pages
 from tdelta.inference.posterior import FloatArray, posterior
 from tdelta.inference.prices import PagePrices
-from tdelta.records import Band, Condition, Metric, Role, RunSettings, Trial, WhatIf, WhatIfCell, WhatIfPoint
+from tdelta.records import Band, Condition, Metric, RunSettings, Trial, WhatIf, WhatIfCell, WhatIfPoint
 
 FEWEST_CELLS = 4
 """A line of two coefficients without one of these leaves one point to estimate scatter from."""
@@ -101,7 +101,7 @@ def _kind(condition: Condition) -> tuple[object, ...]:
 def _seen(fit: CostFit) -> dict[str, _Seen]:
     found = {}
     for fitted, condition, mixture in fit.data():
-        if condition.role is Role.TREATMENT and condition.level("cipher") != "none":
+        if condition.is_encrypted:
             known, plain = posterior(mixture), fitted.baseline_value
             ratio = float(np.exp(known.quantile(0.5)))
             low, high = known.ratio_hdi(0.95)

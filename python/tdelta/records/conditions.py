@@ -55,6 +55,11 @@ class Condition:
             case _:
                 return f"{text}#{self.role.value}"
 
+    @property
+    def is_encrypted(self) -> bool:
+        """Whether this is a condition that is judged for what its encryption costs."""
+        return self.role is Role.TREATMENT and self.level("cipher") != "none"
+
     def level(self, factor: str) -> Level:
         """The level of one factor. Raises ``KeyError`` if the run has no such factor."""
         return dict(self.levels)[factor]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from tdelta.records.conditions import Condition
@@ -120,3 +120,11 @@ class Trial:
     instance: str
     started_unix_seconds: float
     measurement: Measurement
+
+
+def by_condition(trials: Iterable[Trial]) -> dict[str, list[Measurement]]:
+    """What was measured of each condition, by its key, in the order of the trials."""
+    found: dict[str, list[Measurement]] = {}
+    for trial in trials:
+        found.setdefault(trial.condition.key, []).append(trial.measurement)
+    return found

@@ -17,10 +17,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from enum import StrEnum
 
-from tdelta.design.layout import PLAIN
 from tdelta.engines.layout import ResourceEstimate
 from tdelta.errors import TimeFault
-from tdelta.records import Condition, Role
+from tdelta.records import Condition
 from tdelta.session.planning import Plan
 from tdelta.session.trial_size import LONGEST_TRIALS
 from tdelta.session.warming import LOOKED_AT
@@ -95,9 +94,7 @@ _SET_UP = (Stage.LOAD, Stage.OBSERVE, Stage.CALIBRATE)
 
 def timed_conditions(plan: Plan) -> list[Condition]:
     """Conditions whose calls are timed: all that encrypt and are judged, but for loads and rebuilds."""
-    return [
-        c for c in plan.conditions if c.role is Role.TREATMENT and str(c.level("cipher")) != PLAIN and not plan.step(c)
-    ]
+    return [condition for condition in plan.conditions if condition.is_encrypted and not plan.step(condition)]
 
 
 def laps_of(plan: Plan, condition: Condition) -> int:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from tdelta.records import Condition, Level, PublishedCell, Role
+from tdelta.records import Condition, Level, PublishedCell
 from tdelta.session.tables import PublishedTable, table
 
 _RECURRENTNULL = "recurrentnull blog, 2015; Oracle 12.1.0.2"
@@ -118,7 +118,7 @@ def published_cells(study: str, conditions: Sequence[Condition], fixed: Mapping[
         fixed: the levels of factors that the run does not vary.
     """
     for condition in conditions:
-        if condition.role is not Role.TREATMENT or condition.level("cipher") == "none":
+        if not condition.is_encrypted:
             continue
         levels = dict(fixed) | dict(condition.levels)
         for figure in PUBLISHED.get(study, ()):

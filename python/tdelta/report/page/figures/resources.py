@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from tdelta.inference import complete_blocks
+from tdelta.inference import in_complete_blocks
 from tdelta.records import Condition, Measurement, Role, RunSettings, Trial
 from tdelta.report.labels import is_served
 from tdelta.report.page.blocks import NARROW, WIDE, Column, Figure, Table
@@ -103,11 +103,7 @@ RESOURCES = (
 
 def resource_values(trials: Sequence[Trial], settings: RunSettings) -> dict[str, tuple[float, ...]]:
     """For each condition key the values of `RESOURCES`, over the trials of complete blocks."""
-    used = complete_blocks(trials, settings)
-    measured: dict[str, list[Measurement]] = {}
-    for trial in trials:
-        if (trial.block, trial.condition.key) in used:
-            measured.setdefault(trial.condition.key, []).append(trial.measurement)
+    measured = in_complete_blocks(trials, settings)
     return {key: tuple(resource.of(found) for resource in RESOURCES) for key, found in measured.items()}
 
 
