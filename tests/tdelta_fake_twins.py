@@ -10,7 +10,7 @@ Limits: loaded files are sparse and hold nothing, there are no histograms, and t
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
 
@@ -23,6 +23,7 @@ from tdelta.engines.sqlite.engine import SqliteEngine, TwinSettings
 from tdelta.evidence import FileClass, Found
 from tdelta.measure.aes import PreloadMode
 from tdelta.records import Measurement, SpanTotals
+from tdelta_flat import changed, measurement_of
 
 _ROWS = 1000
 _DIGEST = "5eed" * 8
@@ -114,7 +115,7 @@ class FakeTwin:
         measured = self._measurement(operations, cost_ns, job.planted, stopped_by)
         script = self._twins.script
         delay_ns = None if script.delay_share is None else round(measured.elapsed_ns * script.delay_share)
-        return replace(
+        return changed(
             measured,
             engine_counters=script.counters(self, job),
             pressure=script.pressure,
@@ -140,7 +141,7 @@ class FakeTwin:
         elapsed_ns = round(operations * cost_ns) + planted_ns
         self._twins.clock.advance(elapsed_ns / 1e9)
         totals = SpanTotals(operations, elapsed_ns)
-        return Measurement(
+        return measurement_of(
             operations=operations,
             elapsed_ns=elapsed_ns,
             transactions={"work": totals},

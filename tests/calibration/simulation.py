@@ -15,7 +15,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from tdelta.records import Condition, Measurement, Metric, Role, RunSettings, SpanTotals, Trial
+from tdelta.records import Condition, Measurement, Metric, Role, RunSettings, SpanTotals, Trial, Usage
 
 Array: TypeAlias = NDArray[np.float64]
 Noise: TypeAlias = Literal["t", "gamma"]
@@ -104,7 +104,7 @@ def trial(condition: Condition, round_: int, block: int, position: int, spans: d
     each = _OPERATIONS // len(spans)
     totals = {name: SpanTotals(each, round(1e3 * each * cost)) for name, cost in spans.items()}
     elapsed = sum(t.total_ns for t in totals.values())
-    measurement = Measurement(each * len(spans), elapsed, totals, {}, cpu_user_seconds=0.8e-9 * elapsed)
+    measurement = Measurement(each * len(spans), elapsed, totals, {}, usage=Usage(cpu_user_seconds=0.8e-9 * elapsed))
     return Trial(round_, block, position, condition, f"{round_}-{condition.key}", 0.0, measurement)
 
 

@@ -11,6 +11,7 @@ from tdelta.records.prospects import (
     Advice,
     Aim,
     CarryOver,
+    Grounds,
     Layout,
     Luck,
     NoiseAtLength,
@@ -70,19 +71,21 @@ def whole() -> Prospect:
         pilot_seconds=119.2,
         assurance=0.8,
         max_seconds=None,
-        lengths=(
-            _length("20261122-abcd", 0.251, 0.0221, 1.0),
-            _length("20261122-efgh", 0.502, 0.0189, 1.41),
-            _length("20261122-jklm", 1.003, 0.0171, 2.23),
+        grounds=Grounds(
+            lengths=(
+                _length("20261122-abcd", 0.251, 0.0221, 1.0),
+                _length("20261122-efgh", 0.502, 0.0189, 1.41),
+                _length("20261122-jklm", 1.003, 0.0171, 2.23),
+            ),
+            luck=Luck(0.0041, (0.0006, 0.0103), 81),
+            carry_over=CarryOver(
+                (ShareEffect(0.0012, (-0.003, 0.0054)), ShareEffect(-0.0004, (-0.0046, 0.0038))),
+                None,
+                None,
+                ("what an encrypted trial leaves to the next one: only plain twins ran", "how fast it fades"),
+            ),
+            times=TIMES,
         ),
-        luck=Luck(0.0041, (0.0006, 0.0103), 81),
-        carry_over=CarryOver(
-            (ShareEffect(0.0012, (-0.003, 0.0054)), ShareEffect(-0.0004, (-0.0046, 0.0038))),
-            None,
-            None,
-            ("what an encrypted trial leaves to the next one: only plain twins ran", "how fast it fades"),
-        ),
-        times=TIMES,
         layout=LAYOUT,
         advice=Advice(0.25, 1.0, "none of the lengths tried is clearly better", 6, 1.0, "no other is clearly better"),
         widths=tuple(
@@ -107,13 +110,12 @@ def stored() -> Prospect:
         ShareEffect(-0.004, (-0.0067, -0.0013)),
         ("what a twin leaves to its own next trial", "how fast it fades"),
     )
-    one = replace(whole().lengths[0], scales=(), where="threads 4")
+    one = replace(whole().grounds.lengths[0], scales=(), where="threads 4")
     return replace(
         whole(),
         run_ids=("20261122-abcd",),
         pilot_seconds=None,
-        lengths=(one,),
-        carry_over=carried,
+        grounds=replace(whole().grounds, lengths=(one,), carry_over=carried),
         aims=aims,
         headline=aims,
         advice=Advice(None, 1.0, "trials of 0.25 s were the only ones", 12, 0.71, "takes 0.71 times as long"),

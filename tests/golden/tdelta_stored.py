@@ -39,6 +39,7 @@ from tdelta.records import (
     Validity,
 )
 from tdelta.store import Store
+from tdelta_flat import measurement_of
 
 RUN_ID = "20261121-fctr"
 CREATED = 1_795_302_720.0
@@ -150,7 +151,7 @@ def _measurement(cost: float, condition: Condition, rng: np.random.Generator) ->
         spans[name] = SpanTotals(len(times), int(times.sum()))
         histograms[f"tx:{name}"] = payload(int(t) for t in times)
     is_plain = dict(condition.levels)["cipher"] == "none"
-    return Measurement(
+    return measurement_of(
         operations=OPERATIONS // len(TYPES) * len(TYPES),
         elapsed_ns=int(0.03e9 * cost),
         transactions=spans,

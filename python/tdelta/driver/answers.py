@@ -12,7 +12,7 @@ from tdelta.driver.protocol import Checksums, Tables
 from tdelta.driver.workers import Worker, failure
 from tdelta.measure.delay import delay_is_others
 from tdelta.measure.standstill import in_words
-from tdelta.records import Measurement, SpanTotals, StatementCost
+from tdelta.records import CpuTime, Measurement, Planted, Queue, RunDelays, SpanTotals, StatementCost, Usage
 
 WORKER = "a worker process"
 """What stands still where a trial's own process does, in words."""
@@ -57,17 +57,15 @@ def measurement(answer: Mapping[str, Any]) -> Measurement:
         files_bytes=extra.get("files", {}),
         checkpoint_ns=extra.get("checkpoint_ns", 0),
         pressure=outcome.get("pressure", {}),
-        run_delay_ns=extra.get("run_delay_ns") if is_served else loop_delay_ns,
-        client_run_delay_ns=loop_delay_ns if is_served else None,
+        delays=RunDelays(extra.get("run_delay_ns"), loop_delay_ns) if is_served else RunDelays(loop_delay_ns),
         standstill=in_words(outcome.get("standstill"), WORKER),
-        planted_cpu_ns=outcome["planted_cpu_ns"],
-        planted_elapsed_ns=outcome["planted_elapsed_ns"],
-        late_starts=outcome["late_starts"],
-        backlog_max=outcome["backlog_max"],
+        planted=Planted(outcome["planted_cpu_ns"], outcome["planted_elapsed_ns"]),
+        queue=Queue(outcome["late_starts"], outcome["backlog_max"]),
         stopped_by=outcome["stopped_by"],
-        client_cpu_user_seconds=extra.get("client_cpu_user_seconds", 0.0),
-        client_cpu_system_seconds=extra.get("client_cpu_system_seconds", 0.0),
-        **extra.get("usage", {}) | {name: outcome[name] for name in ("cpu_user_seconds", "cpu_system_seconds")},
+        client_cpu=CpuTime(extra.get("client_cpu_user_seconds", 0.0), extra.get("client_cpu_system_seconds", 0.0)),
+        usage=Usage(
+            **extra.get("usage", {}) | {name: outcome[name] for name in ("cpu_user_seconds", "cpu_system_seconds")}
+        ),
     )
 
 
@@ -79,7 +77,8 @@ def of_embedded(
     is_closed = job.rate is None
     if not delay_is_others(is_closed=is_closed, load_threads=load_threads, database_threads=database_threads):
         return measured
-    return dataclasses.replace(measured, others_delay_ns=measured.run_delay_ns)
+    delays = dataclasses.replace(measured.delays, others_delay_ns=measured.delays.run_delay_ns)
+    return dataclasses.replace(measured, delays=delays)
 
 
 def traced(answer: Mapping[str, Any]) -> Measurement:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tdelta.records import Measurement, SpanTotals
+from tdelta.records import CpuTime, Measurement, SpanTotals, Usage
 
 STEP_SECONDS = 24 * 3600.0
 """How long one may take."""
@@ -24,7 +24,7 @@ def embedded_step(step: str, answer: Mapping[str, Any], rows: int) -> Measuremen
         engine_counters=counters,
         files_bytes=answer.get("files", {}),
         pressure=answer.get("pressure", {}),
-        **answer["usage"],
+        usage=Usage(**answer["usage"]),
     )
 
 
@@ -33,8 +33,7 @@ def client_step(step: str, answer: Mapping[str, Any]) -> Measurement:
     used = answer["usage"]
     return Measurement(
         **_one(step, answer),
-        client_cpu_user_seconds=used["cpu_user_seconds"],
-        client_cpu_system_seconds=used["cpu_system_seconds"],
+        client_cpu=CpuTime(used["cpu_user_seconds"], used["cpu_system_seconds"]),
     )
 
 

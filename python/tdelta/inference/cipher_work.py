@@ -71,7 +71,7 @@ def _pages(measured: Sequence[Measurement], *, has_log: bool) -> float | None:
         return (pages + logged / _PAGE_BYTES) / operations
     if any(m.client_cpu_seconds > 0 for m in measured):  # a server, whose bytes may be out of sight
         return None
-    return sum(m.asked_read_bytes + m.asked_written_bytes for m in measured) / _PAGE_BYTES / operations
+    return sum(m.usage.asked_read_bytes + m.usage.asked_written_bytes for m in measured) / _PAGE_BYTES / operations
 
 
 def _is_little(pages: float, measured: Sequence[Measurement]) -> bool:

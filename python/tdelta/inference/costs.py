@@ -152,9 +152,9 @@ def cost(measurement: Measurement, metric: Metric) -> float:
         case Metric.CPU_PER_OPERATION:
             return measurement.cpu_seconds * _US_PER_SECOND / measurement.operations
         case Metric.READ_BYTES_PER_OPERATION:
-            return measurement.asked_read_bytes / measurement.counted_operations
+            return measurement.usage.asked_read_bytes / measurement.counted_operations
         case Metric.WRITTEN_BYTES_PER_OPERATION:
-            return measurement.asked_written_bytes / measurement.counted_operations
+            return measurement.usage.asked_written_bytes / measurement.counted_operations
 
 
 def undelayed_share(measurement: Measurement) -> float:
@@ -164,9 +164,9 @@ def undelayed_share(measurement: Measurement) -> float:
     little of which lies between operations, hence the floor.
     """
     total = sum(spans.total_ns for spans in measurement.transactions.values())
-    if not measurement.others_delay_ns or not total:
+    if not measurement.delays.others_delay_ns or not total:
         return 1.0
-    return max(_LEAST_LEFT, 1.0 - measurement.others_delay_ns / total)
+    return max(_LEAST_LEFT, 1.0 - measurement.delays.others_delay_ns / total)
 
 
 def transaction_cost(measurement: Measurement, transaction: str) -> float:
@@ -215,10 +215,10 @@ def realised_ratio(trials: Iterable[Trial], metric: Metric) -> float | None:
         case Metric.CPU_PER_OPERATION if is_server:
             return None
         case Metric.CPU_PER_OPERATION:
-            planted = sum(m.planted_cpu_ns for m in found) / 1e9
+            planted = sum(m.planted.cpu_ns for m in found) / 1e9
             total = sum(m.cpu_seconds for m in found)
         case Metric.RESPONSE_TIME:
-            planted = float(sum(m.planted_elapsed_ns for m in found))
+            planted = float(sum(m.planted.elapsed_ns for m in found))
             total = float(sum(s.total_ns for m in found for s in m.transactions.values()))
         case _:
             return None

@@ -256,7 +256,7 @@ def _crossed(prices: PagePrices) -> tuple[Counter, Counter]:
 
 def _moved(page_bytes: int) -> tuple[Counter, Counter]:
     """Pages read and written, by the bytes that were asked of the system."""
-    return (lambda m: m.asked_read_bytes / page_bytes), (lambda m: m.asked_written_bytes / page_bytes)
+    return (lambda m: m.usage.asked_read_bytes / page_bytes), (lambda m: m.usage.asked_written_bytes / page_bytes)
 
 
 def _what(prices: PagePrices) -> str:
@@ -341,7 +341,7 @@ def waiting_us(measured: Measurement) -> float:
 
 def delay_us(measured: Measurement) -> float | None:
     """What an operation of a trial stood in the run queue, ready and without a CPU; None where it is not known."""
-    delay = measured.run_delay_ns
+    delay = measured.delays.run_delay_ns
     return None if delay is None else delay / 1e3 / measured.operations
 
 

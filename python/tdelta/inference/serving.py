@@ -140,8 +140,8 @@ def _moved(measured: Sequence[Measurement]) -> Moved:
         pages_encrypted=_counted(measured, "pages_encrypted"),
         pages_decrypted=_counted(measured, "pages_decrypted"),
         log_bytes=_counted(measured, "log_bytes"),
-        device_read_bytes=statistics.median(m.device_read_bytes / m.counted_operations for m in measured),
-        device_written_bytes=statistics.median(m.device_written_bytes / m.counted_operations for m in measured),
+        device_read_bytes=statistics.median(m.usage.device_read_bytes / m.counted_operations for m in measured),
+        device_written_bytes=statistics.median(m.usage.device_written_bytes / m.counted_operations for m in measured),
     )
 
 

@@ -4,7 +4,17 @@ Units are in the names: ``*_ns``, ``*_seconds``, ``*_bytes``; a ``ratio`` is a q
 overhead given as a share (``rope``, ``budget``, ``planted``) is that quotient less one (0.031).
 """
 
-from tdelta.records.analysis import AnalysisResult, Comparison, Model, NoteCode, RunNote, Side, Spread
+from tdelta.records.analysis import (
+    AnalysisResult,
+    Comparison,
+    Model,
+    NoteCode,
+    RunNote,
+    RunScatter,
+    Side,
+    Source,
+    Spread,
+)
 from tdelta.records.calibration import (
     CalibrationKey,
     CalibrationUsed,
@@ -99,7 +109,17 @@ from tdelta.records.tails import (
     TailUnit,
 )
 from tdelta.records.traces import StatementTrace, Traces
-from tdelta.records.trials import Measurement, SpanTotals, StatementCost, Trial
+from tdelta.records.trials import (
+    CpuTime,
+    Measurement,
+    Planted,
+    Queue,
+    RunDelays,
+    SpanTotals,
+    StatementCost,
+    Trial,
+    Usage,
+)
 from tdelta.records.whatif import Band, WhatIf, WhatIfCell, WhatIfPoint
 
 __all__ = [
@@ -128,6 +148,7 @@ __all__ = [
     "Counted",
     "Counts",
     "CpuProfile",
+    "CpuTime",
     "DatabaseFacts",
     "Decision",
     "Estimate",
@@ -166,15 +187,19 @@ __all__ = [
     "PageCost",
     "Percentile99",
     "Phase",
+    "Planted",
     "PlantedTally",
     "ProfiledSide",
     "PublishedCell",
+    "Queue",
     "Role",
     "RoundStarted",
+    "RunDelays",
     "RunFacts",
     "RunNote",
     "RunPlanned",
     "RunResult",
+    "RunScatter",
     "RunSettings",
     "Sampled",
     "Samples",
@@ -185,6 +210,7 @@ __all__ = [
     "SettingDifference",
     "SettingsCompared",
     "Side",
+    "Source",
     "SpanTotals",
     "Spread",
     "StallMeasure",
@@ -201,6 +227,7 @@ __all__ = [
     "Trial",
     "TrialDone",
     "Typical",
+    "Usage",
     "Validity",
     "Verdict",
     "Visible",

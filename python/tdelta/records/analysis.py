@@ -9,6 +9,7 @@ from enum import StrEnum
 from tdelta.records.conditions import Level
 from tdelta.records.estimates import Estimate
 from tdelta.records.observed import Origin
+from tdelta.records.parts import part
 from tdelta.records.results import Decision
 from tdelta.records.tails import ObservedTail
 
@@ -94,6 +95,27 @@ class RunNote:
 
 
 @dataclass(frozen=True, slots=True)
+class RunScatter:
+    """What runs of one condition differ by, a share.
+
+    ``run_sd`` is estimated where there are several, stated where each condition has one run and the user said it, else
+    None. ``run_sd_bearable`` is of single runs: the largest such scatter at which their figures would still decide; 0
+    where they would not decide even if runs never differed.
+    """
+
+    run_sd: float | None = None
+    run_sd_bearable: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where a comparison's figures come from, and what their study's authors printed for it, where the file says so."""
+
+    origins: tuple[Origin, ...] = ()
+    published: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Comparison:
     """One figure of one condition against its baseline.
 
@@ -101,13 +123,9 @@ class Comparison:
     (condition less baseline, in ``unit``, throughput as such), where there is no replication; ``quotient`` is the bare
     quotient of the two sides' values, as a cost, and always there. ``priors`` has the same ratio under other priors by
     their names (``no speed-up``, and what ``--prior`` asked for). ``primary`` ones set the decision and the exit code.
-    ``published`` is what the study's authors printed for it, in words, where the file says so. ``tail`` decides
-    nothing; it is None where the files have no tail, or nobody asked for one. ``tail_reason`` says why there is none
-    though a threshold was given.
+    ``tail`` decides nothing; it is None where the files have no tail, or nobody asked for one. ``tail_reason`` says why
+    there is none though a threshold was given.
 
-    ``run_sd`` is what runs of one condition differ by (a share): estimated where there are several, stated where each
-    condition has one run and the user said it, else None. ``run_sd_bearable`` is of single runs: the largest such
-    scatter at which their figures would still decide; 0 where they would not decide even if runs never differed.
     ``undecided_because`` is what keeps figures from deciding that would decide by their interval, in words. ``notes``
     are of single runs' figures.
     """
@@ -126,12 +144,10 @@ class Comparison:
     reasons: tuple[str, ...]
     primary: bool = True
     priors: Mapping[str, Estimate] = field(default_factory=dict)
-    origins: tuple[Origin, ...] = ()
-    published: str | None = None
+    source: Source = part(Source)
     tail: ObservedTail | None = None
     tail_reason: str = ""
-    run_sd: float | None = None
-    run_sd_bearable: float | None = None
+    scatter: RunScatter = part(RunScatter)
     undecided_because: str = ""
     notes: tuple[RunNote, ...] = ()
 

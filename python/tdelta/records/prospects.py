@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from tdelta.records.carryover import CarryOver
+from tdelta.records.parts import part
 from tdelta.records.results import Decision, Metric
 
 
@@ -181,6 +182,16 @@ class Width:
 
 
 @dataclass(frozen=True, slots=True)
+class Grounds:
+    """What was seen of this machine: noise at each length of trial, luck, what a trial leaves behind, time."""
+
+    lengths: tuple[NoiseAtLength, ...]
+    luck: Luck
+    carry_over: CarryOver
+    times: TimeCosts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Prospect:
     """How long one must measure here. ``headline`` are the aims that were asked for, or stand for them.
 
@@ -196,10 +207,7 @@ class Prospect:
     pilot_seconds: float | None
     assurance: float
     max_seconds: float | None
-    lengths: tuple[NoiseAtLength, ...]
-    luck: Luck
-    carry_over: CarryOver
-    times: TimeCosts
+    grounds: Grounds = part()
     layout: Layout
     advice: Advice
     widths: tuple[Width, ...]

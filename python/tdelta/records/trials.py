@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from tdelta.records.conditions import Condition
+from tdelta.records.parts import part
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,24 +33,78 @@ class StatementCost:
 
 
 @dataclass(frozen=True, slots=True)
+class Usage:
+    """What the database used during a trial: the whole process tree of a server, or the worker it is embedded in.
+
+    The CPU seconds are of the recorded operations, with their share of the checkpoint that follows; the rest is of all
+    executed ones. ``asked_*_bytes`` are what the process asked the kernel for (rchar, wchar), ``device_*_bytes`` what
+    the disk did.
+    """
+
+    cpu_user_seconds: float = 0.0
+    cpu_system_seconds: float = 0.0
+    asked_read_bytes: int = 0
+    asked_written_bytes: int = 0
+    device_read_bytes: int = 0
+    device_written_bytes: int = 0
+    minor_faults: int = 0
+    major_faults: int = 0
+    voluntary_switches: int = 0
+    involuntary_switches: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class CpuTime:
+    """CPU seconds of a process."""
+
+    user_seconds: float = 0.0
+    system_seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Planted:
+    """The CPU time spun on purpose, and the wall time that took, inside the measured spans; 0 where none was."""
+
+    cpu_ns: int = 0
+    elapsed_ns: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """How an open loop kept up: operations that began late, and the most that were due at once."""
+
+    late_starts: int = 0
+    backlog_max: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class RunDelays:
+    """Time for which threads were ready to run and had no CPU; None where it is not known.
+
+    ``run_delay_ns`` is the database's, ``client_run_delay_ns`` that of the load loop beside a server, and
+    ``others_delay_ns`` what of the former is other programs' doing.
+    """
+
+    run_delay_ns: int | None = None
+    client_run_delay_ns: int | None = None
+    others_delay_ns: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Measurement:
     """Everything one trial measured. Its operations run in slices, in turns with the block's other twins.
 
-    ``operations`` are those recorded: times, totals and CPU seconds are theirs (the latter with their share of the
-    checkpoint that follows). ``executed_operations`` also counts the
-    ones at the heads of slices, which are run and not recorded; bytes, faults and counters are of all of them.
+    ``operations`` are those recorded: times and totals are theirs. ``executed_operations`` also counts the
+    ones at the heads of slices, which are run and not recorded; counters are of all of them.
 
-    The CPU seconds, bytes, faults and switches are of the database: of the whole process tree of a server, or of the
-    worker that an embedded engine runs in. ``client_cpu_*_seconds`` are what the load loop took beside a server; they
-    are 0 where both are one process.
+    ``client_cpu`` is what the load loop took beside a server; 0 where both are one process.
 
     ``transactions`` and ``statements`` are keyed by name (``browse_products``; ``browse_products/1``, counted from 1);
     ``histograms`` by ``tx:NAME`` and ``stmt:NAME/N``, each an HdrHistogram V2 compressed payload in nanoseconds.
-    ``asked_*_bytes`` are what the process asked the kernel for (rchar, wchar), ``device_*_bytes`` what the disk did.
     ``engine_counters`` are the engine's own (cache hits, misses, writes, spills, …). ``files_bytes`` is by class of
-    file (``database``, ``wal``). ``planted_cpu_ns`` is the CPU time spun on purpose (0 elsewhere) and
-    ``planted_elapsed_ns`` the wall time that took, inside the measured spans. ``traced`` is by statement, of the extra
-    trial that followed this one (`--trace`; empty elsewhere).
+    file (``database``, ``wal``). ``traced`` is by statement, of the extra trial that followed this one (`--trace`;
+    empty elsewhere). Where it is stored or exported, the fields of its parts stand among its own
+    (`tdelta.records.parts`).
     """
 
     operations: int
@@ -59,32 +114,18 @@ class Measurement:
     errors: Mapping[str, int] = field(default_factory=dict)
     retries: Mapping[str, int] = field(default_factory=dict)
     histograms: Mapping[str, bytes] = field(default_factory=dict)
-    cpu_user_seconds: float = 0.0
-    cpu_system_seconds: float = 0.0
-    client_cpu_user_seconds: float = 0.0
-    client_cpu_system_seconds: float = 0.0
-    asked_read_bytes: int = 0
-    asked_written_bytes: int = 0
-    device_read_bytes: int = 0
-    device_written_bytes: int = 0
-    minor_faults: int = 0
-    major_faults: int = 0
-    voluntary_switches: int = 0
-    involuntary_switches: int = 0
+    usage: Usage = part(Usage)
+    client_cpu: CpuTime = part(CpuTime, "client_cpu_")
     engine_counters: Mapping[str, int] = field(default_factory=dict)
     files_bytes: Mapping[str, int] = field(default_factory=dict)
     checkpoint_ns: int = 0
-    planted_cpu_ns: int = 0
-    planted_elapsed_ns: int = 0
-    late_starts: int = 0
-    backlog_max: int = 0
+    planted: Planted = part(Planted, "planted_")
+    queue: Queue = part(Queue)
     executed_operations: int = 0
     stopped_by: str = "count"
     pressure: Mapping[str, float] = field(default_factory=dict)
     traced: Mapping[str, StatementCost] = field(default_factory=dict)
-    run_delay_ns: int | None = None
-    client_run_delay_ns: int | None = None
-    others_delay_ns: int | None = None
+    delays: RunDelays = part(RunDelays)
     standstill: str = ""
 
     @property
@@ -101,12 +142,12 @@ class Measurement:
     @property
     def client_cpu_seconds(self) -> float:
         """User and system CPU seconds of the client of a server together."""
-        return self.client_cpu_user_seconds + self.client_cpu_system_seconds
+        return self.client_cpu.user_seconds + self.client_cpu.system_seconds
 
     @property
     def cpu_seconds(self) -> float:
         """User and system CPU seconds together."""
-        return self.cpu_user_seconds + self.cpu_system_seconds
+        return self.usage.cpu_user_seconds + self.usage.cpu_system_seconds
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 
 from tdelta.records import Condition
+from tdelta.records.parts import prefix_of
 
 
 def values_of(value: object, names: Mapping[str, str] | None = None) -> object:
@@ -37,6 +38,10 @@ def record_values(record: object, names: Mapping[str, str] | None = None) -> dic
     """The fields of a record by their names in the document, and what is derived of them."""
     found: dict[str, object] = {}
     for field in dataclasses.fields(record):  # type: ignore[arg-type]
+        if (prefix := prefix_of(field)) is not None:
+            part = record_values(getattr(record, field.name))
+            found |= {f"{prefix}{name}": value for name, value in part.items()}
+            continue
         name = (names or {}).get(field.name, field.metadata.get("json", field.name))
         if name:
             found[name] = values_of(getattr(record, field.name), field.metadata.get("inside"))

@@ -186,10 +186,11 @@ def _with_published(comparisons: Sequence[Comparison], observations: Sequence[Ob
         for o in observations
         if isinstance(o, Figure | Summary) and o.published
     }
-    return tuple(
-        replace(c, published=printed.get((c.condition.condition, c.transaction, frozenset(c.levels), c.metric)))
-        for c in comparisons
-    )
+
+    def of(c: Comparison) -> str | None:
+        return printed.get((c.condition.condition, c.transaction, frozenset(c.levels), c.metric))
+
+    return tuple(replace(c, source=replace(c.source, published=of(c))) for c in comparisons)
 
 
 def _cautions(observations: Sequence[Observation]) -> tuple[str, ...]:
@@ -215,7 +216,7 @@ def _without_tail(result: AnalysisResult) -> Iterator[str]:
     some = f", {len(without)} of {len(times)} comparisons of response time" if len(without) < len(times) else ""
     reasons = list(dict.fromkeys(c.tail_reason for c in without))
     more = f"; and {len(reasons) - _REASONS} more, in --json" if len(reasons) > _REASONS else ""
-    formats = (origin.format for c in without for origin in c.origins)
+    formats = (origin.format for c in without for origin in c.source.origins)
     remedies = dict.fromkeys(WITH_TIMES[name] for name in formats if name in WITH_TIMES)
     remedy = f". To have one: {'; '.join(remedies)}" if remedies else ""
     yield f"--slo{some}: {'; '.join(reasons[:_REASONS])}{more}{remedy}"

@@ -93,8 +93,8 @@ def assemble(
         loop=LoopFacts(
             loop_cost_ns=size.loop_cost_ns,
             dilution=dilution,
-            late_starts=sum(trial.measurement.late_starts for trial in trials),
-            backlog_max=max(trial.measurement.backlog_max for trial in trials),
+            late_starts=sum(trial.measurement.queue.late_starts for trial in trials),
+            backlog_max=max(trial.measurement.queue.backlog_max for trial in trials),
             errors=_by_kind(trial.measurement.errors for trial in trials),
             retries=_by_kind(trial.measurement.retries for trial in trials),
             arrival_rates=_by_baseline(plan, size.rates),
@@ -201,10 +201,10 @@ def _cautions(
     yield from pressure_cautions(plan, trials, verdicts)
     if dilution > _DILUTED:
         yield f"{dilution:.1%} of the measured time is tdelta's own loop, so overheads read that much too small"
-    late = sum(trial.measurement.late_starts for trial in trials)
+    late = sum(trial.measurement.queue.late_starts for trial in trials)
     operations = sum(trial.measurement.operations for trial in trials)
     if late > _LATE * operations:
-        worst = max(trial.measurement.backlog_max for trial in trials)
+        worst = max(trial.measurement.queue.backlog_max for trial in trials)
         yield (
             f"{late / operations:.0%} of the operations found every connection busy when they fell due (backlog up to"
             f" {worst:,}): the rate is near what the database can do, or above it"

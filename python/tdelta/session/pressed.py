@@ -77,7 +77,7 @@ def others_delay_share(trials: Sequence[Trial]) -> float | None:
     Returns:
         Of all trials together; None where it cannot be told of every one of them.
     """
-    delays = [trial.measurement.others_delay_ns for trial in trials]
+    delays = [trial.measurement.delays.others_delay_ns for trial in trials]
     elapsed_ns = sum(trial.measurement.elapsed_ns for trial in trials)
     known = [delay for delay in delays if delay is not None]
     return min(1.0, sum(known) / elapsed_ns) if elapsed_ns and len(known) == len(delays) else None

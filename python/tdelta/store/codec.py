@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import base64
 import dataclasses
-import functools
 import json
 import math
 import types
@@ -24,6 +23,7 @@ from typing import Any, TypeVar
 
 from tdelta.errors import StoreError, TdeltaError
 from tdelta.records import FINDINGS, Finding
+from tdelta.records.parts import flat, flat_hints, nested
 
 T = TypeVar("T")
 
@@ -50,7 +50,7 @@ def encode(value: object) -> Any:
         case tuple() | list():
             return [encode(item) for item in value]
     if dataclasses.is_dataclass(value):
-        fields = {field.name: encode(getattr(value, field.name)) for field in dataclasses.fields(value)}
+        fields = {name: encode(inner) for name, inner in flat(value)}
         return {_KIND: value.FINDING, **fields} if isinstance(value, Finding) else fields
     raise TdeltaError(f"cannot be stored as JSON: expected a record or a JSON value, found {type(value).__name__}")
 
@@ -131,13 +131,13 @@ def _decode_finding(kind: type[Finding], data: dict[str, object], where: str) ->
 
 
 def _decode_record(kind: type, data: object, where: str) -> object:
-    hints = _hints(kind)
+    hints = flat_hints(kind)
     fields = _expect(data, dict, where)
     if unknown := fields.keys() - hints.keys():
         raise StoreError(f"{where}: expected the fields of {kind.__name__}, found also {', '.join(sorted(unknown))}")
     values = {name: _decode(hints[name], item, f"{where}.{name}") for name, item in fields.items()}
     try:
-        return kind(**values)
+        return kind(**nested(kind, values))
     except TypeError as error:
         raise StoreError(f"{where}: incomplete ({error})") from error
 
@@ -179,8 +179,3 @@ def _expect(data: object, kind: type[T], where: str) -> T:
     if type(data) is not kind:  # not isinstance: True is no int here
         raise StoreError(f"{where}: expected {kind.__name__}, found {data!r}")
     return data
-
-
-@functools.cache
-def _hints(kind: type) -> dict[str, Any]:
-    return typing.get_type_hints(kind)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import csv
-import dataclasses
 import json
 import os
 import secrets
@@ -18,6 +17,7 @@ from typing import TextIO, TypeAlias
 
 from tdelta.errors import StorageFault, UnknownName
 from tdelta.records import Measurement, SpanTotals, Trial
+from tdelta.records.parts import flat, flat_hints
 from tdelta.store.codec import encode
 from tdelta.store.store import Store
 
@@ -56,7 +56,7 @@ _MAPPINGS = frozenset(
         "traced",
     )
 )
-_MEASURED = tuple(field.name for field in dataclasses.fields(Measurement) if field.name not in _MAPPINGS)
+_MEASURED = tuple(name for name in flat_hints(Measurement) if name not in _MAPPINGS)
 
 SCALAR_COLUMNS = (*_MEASURED, "response_mean_ns", "errors_count", "retries_count")
 """What every trial has one of."""
@@ -189,7 +189,8 @@ def _place(trial: Trial) -> tuple[Cell, ...]:
 
 def _scalars(measured: Measurement) -> tuple[Cell, ...]:
     totals = (sum(measured.errors.values()), sum(measured.retries.values()))
-    return (*(getattr(measured, name) for name in _MEASURED), measured.response_ns, *totals)
+    values = dict(flat(measured))
+    return (*(values[name] for name in _MEASURED), measured.response_ns, *totals)
 
 
 def _mean_ns(spans: SpanTotals) -> float | None:

@@ -12,12 +12,13 @@ import typing
 from collections.abc import Mapping
 
 from tdelta.records import Condition, Measurement, Trial
+from tdelta.records.parts import flat, flat_hints
 from tdelta.store.codec import decode, dumps, loads
 
-_MEASURED = tuple(field.name for field in dataclasses.fields(Measurement) if field.name != "histograms")
+_MEASURED = tuple(name for name in flat_hints(Measurement) if name != "histograms")
 _MAPPINGS = frozenset(
     name
-    for name, hint in typing.get_type_hints(Measurement).items()
+    for name, hint in flat_hints(Measurement).items()
     if typing.get_origin(hint) is not None and issubclass(typing.get_origin(hint), Mapping)
 )
 _PLACED = ("round", "block", "position", "condition_key", "condition", "instance", "started_unix_seconds")
@@ -37,7 +38,8 @@ def trial_row(trial: Trial) -> tuple[str | int | float | None, ...]:
         trial.instance,
         trial.started_unix_seconds,
     )
-    return (*placed, *(_cell(name, getattr(trial.measurement, name)) for name in _MEASURED))
+    measured = dict(flat(trial.measurement))
+    return (*placed, *(_cell(name, measured[name]) for name in _MEASURED))
 
 
 def trial_of(row: tuple[typing.Any, ...], histograms: Mapping[str, bytes]) -> Trial:

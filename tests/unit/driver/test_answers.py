@@ -9,7 +9,7 @@ import pytest
 from tdelta.driver.answers import measurement, of_embedded
 from tdelta.driver.jobs import TrialJob
 from tdelta.driver.load_command.trial import with_server
-from tdelta.records import Measurement
+from tdelta.records import Measurement, RunDelays
 
 JOB = TrialJob(seed=1, stream=2, operations=10, first_op=1, deadline_seconds=30.0)
 PAUSED = {"paused_ns": 4_200_000_000, "suspended_ns": 0, "stopped": False}
@@ -25,7 +25,7 @@ def answer(extra: dict[str, Any] | None = None, **outcome: Any) -> dict[str, Any
 
 def test_the_loops_delay_is_the_databases_where_both_are_one_process() -> None:
     measured = measurement(answer())
-    assert (measured.run_delay_ns, measured.client_run_delay_ns, measured.others_delay_ns) == (300, None, None)
+    assert measured.delays == RunDelays(300, None, None)
     assert measured.pressure == {"steal": 0.1}
     assert measured.standstill == ""
 
@@ -33,7 +33,7 @@ def test_the_loops_delay_is_the_databases_where_both_are_one_process() -> None:
 def test_beside_a_server_the_loops_delay_is_the_clients() -> None:
     used = {"client_cpu_user_seconds": 0.5, "client_cpu_system_seconds": 0.5, "run_delay_ns": 7}
     measured = measurement(answer(used))
-    assert (measured.run_delay_ns, measured.client_run_delay_ns, measured.others_delay_ns) == (7, 300, None)
+    assert measured.delays == RunDelays(7, 300, None)
 
 
 @pytest.mark.parametrize(("threads", "rate", "others"), [(1, None, 300), (2, None, None), (1, 50.0, None)])
@@ -43,13 +43,13 @@ def test_delay_is_others_by_the_rule_alone(
     monkeypatch.setattr("tdelta.measure.delay.allowed_cpus", lambda: 8.0)
     job = TrialJob(seed=1, stream=2, operations=10, first_op=1, deadline_seconds=30.0, rate=rate)
     measured = of_embedded(answer(), job, load_threads=threads, database_threads=threads)
-    assert measured.others_delay_ns == others
-    assert of_embedded(answer(), job, load_threads=threads, database_threads=4).others_delay_ns is None
+    assert measured.delays.others_delay_ns == others
+    assert of_embedded(answer(), job, load_threads=threads, database_threads=4).delays.others_delay_ns is None
 
 
 def test_a_kernel_that_keeps_no_delay_leaves_nothing_to_tell_apart() -> None:
     measured = of_embedded(answer(run_delay_ns=None), JOB, load_threads=1, database_threads=1)
-    assert (measured.run_delay_ns, measured.others_delay_ns) == (None, None)
+    assert (measured.delays.run_delay_ns, measured.delays.others_delay_ns) == (None, None)
 
 
 def test_who_stood_still_is_said_of_loops_and_of_commands() -> None:
@@ -57,4 +57,4 @@ def test_who_stood_still_is_said_of_loops_and_of_commands() -> None:
     used = {"counters": {}, "checkpoint_ns": 0, "pressure": {}, "run_delay_ns": 9, "usage": {}}
     stopped = {**used, "standstill": {**PAUSED, "stopped": True}}
     measured = with_server(Measurement(1, 1, {}, {}), stopped)
-    assert (measured.standstill, measured.run_delay_ns) == ("the server was stopped by a signal", 9)
+    assert (measured.standstill, measured.delays.run_delay_ns) == ("the server was stopped by a signal", 9)

@@ -39,9 +39,6 @@ MOST_MEMBERS, MOST_FIELDS, MOST_PARAMETERS = 12, 20, 8
 WIDE = {
     "ServerEngine": "protocol",
     "OwnServerKind": "protocol",
-    "Measurement": "record",
-    "Prospect": "record",
-    "Comparison": "record",
     "Source": "protocol",
 }
 """What is wider than that as yet; this list only shrinks."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from tdelta.inference.noise import InstanceMeans
 from tdelta.records import Condition, Measurement, Metric, Role, RunSettings, SpanTotals, Trial
+from tdelta_flat import measurement_of
 
 OPERATIONS = 1000
 
@@ -45,7 +46,7 @@ def measurement(
     """A trial of 1000 operations of 100 µs and 80 µs CPU each, times ``cost``, the ``planted`` share included."""
     total = 100_000 * OPERATIONS * cost
     spans = {f"type{i}": SpanTotals(OPERATIONS, round(total * share)) for i, share in enumerate(types)}
-    return Measurement(
+    return measurement_of(
         operations=OPERATIONS,
         elapsed_ns=round(total),
         transactions=spans,

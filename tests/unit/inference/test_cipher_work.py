@@ -9,6 +9,7 @@ import pytest
 
 from tdelta.inference.cipher_work import barely_encrypted, idle_cipher_caution
 from tdelta.records import Measurement, SpanTotals, Trial
+from tdelta_flat import changed
 
 from .builders import AES, OPERATIONS, TWINS, measurement, settings, trial
 
@@ -18,7 +19,7 @@ SERVER = {"client_cpu_user_seconds": 0.01}
 def found(counters: Mapping[str, int], *, response_us: float = 5_000.0, scope: str = "all", **changes: float) -> dict:
     """What is found of trials of 1000 operations with these counters, alike on all twins."""
     spans = {"mix": SpanTotals(OPERATIONS, round(OPERATIONS * response_us * 1e3))}
-    measured: Measurement = replace(
+    measured: Measurement = changed(
         measurement(), transactions=spans, engine_counters=dict(counters), asked_written_bytes=0, **changes
     )
     trials: list[Trial] = [trial(c, 0, block, measured) for block in range(3) for c in TWINS]

@@ -14,6 +14,7 @@ from tdelta.inference.costs import (
     transactions,
 )
 from tdelta.records import Metric, Role
+from tdelta_flat import changed
 
 from .builders import AES, BASELINE, TWINS, condition, measurement, noisy, run, settings, trial
 
@@ -96,7 +97,7 @@ def test_the_realised_cost_of_a_planted_twin_comes_from_what_it_spun() -> None:
 
 def test_what_a_servers_client_spins_is_no_cpu_of_the_servers() -> None:
     planted = condition("none", Role.PLANTED, planted=0.05)
-    measured = replace(measurement(1.0, planted=0.05), client_cpu_user_seconds=0.1)
+    measured = changed(measurement(1.0, planted=0.05), client_cpu_user_seconds=0.1)
     trials = [trial(planted, 0, block, measured) for block in range(3)]
     assert realised_ratio(trials, Metric.CPU_PER_OPERATION) is None
     assert realised_ratio(trials, Metric.RESPONSE_TIME) == pytest.approx(1.05)

@@ -16,6 +16,7 @@ from tdelta.inference.profiles import Profiled, compare
 from tdelta.inference.timed import Timed, TimedTrial
 from tdelta.profiling.functions import Functions
 from tdelta.records import Condition, CpuProfile, FunctionShare, Ledger, LedgerKind, Sampled, TimedCalls, Trial
+from tdelta_flat import changed
 
 from .builders import AES, TWINS, measurement, settings, trial
 
@@ -61,7 +62,7 @@ def trials(random: np.random.Generator, noise: float = 0.01, more: float = 0.0) 
         cpu_us = (PLAIN_CPU + extra) * np.exp(noise * random.standard_normal())
         base, read = measurement(), (READ if is_encrypted else READ - MORE)
         done = base.operations
-        found = replace(
+        found = changed(
             base,
             cpu_user_seconds=cpu_us * done / 1e6,
             cpu_system_seconds=0.0,
@@ -298,7 +299,7 @@ def test_time_in_the_run_queue_is_no_waiting_where_every_trial_has_it() -> None:
         spans = one.measurement.transactions["all"]
         longer = replace(spans, total_ns=spans.total_ns + round(1e3 * us * one.measurement.operations))
         known = round(1e3 * us * one.measurement.operations) if is_known else None
-        return replace(one, measurement=replace(one.measurement, transactions={"all": longer}, run_delay_ns=known))
+        return replace(one, measurement=changed(one.measurement, transactions={"all": longer}, run_delay_ns=known))
 
     for is_known, expected in ((True, 0.0), (False, delay_us)):
         found = [delayed(one, is_known=is_known) for one in trials(np.random.default_rng(5))]

@@ -9,6 +9,7 @@ import pytest
 
 from tdelta.inference import bottleneck, cache_cautions, server_measures
 from tdelta.records import Bottleneck, Condition, Measurement, ServerMeasures, TimeSpent, Trial
+from tdelta_flat import changed
 
 from .builders import AA, AES, BASELINE, TWINS, measurement, settings, trial
 
@@ -20,7 +21,7 @@ def served(
     cost: float = 1.0, *, client: float = 0.01, counters: Mapping[str, int] = COUNTERS, executed: int = 0
 ) -> Measurement:
     """1000 operations on a server: 80 µs of its CPU in 100 µs each, and so many seconds of the client's in all."""
-    return replace(
+    return changed(
         measurement(cost),
         client_cpu_user_seconds=client,
         engine_counters=dict(counters),

@@ -10,6 +10,7 @@ import pytest
 from tdelta.inference.prices import PagePrices, Price
 from tdelta.inference.whatif import what_ifs
 from tdelta.records import Condition, Role, Trial, WhatIf
+from tdelta_flat import changed
 
 from .builders import measurement, settings, trial
 
@@ -40,7 +41,7 @@ def trials(of: list[Condition], random: np.random.Generator, odd: float | None =
         us *= float(np.exp(0.01 * random.standard_normal()))
         base = measurement()
         total = round(us * base.operations * 1e3)
-        found = replace(
+        found = changed(
             base,
             transactions={"all": replace(base.transactions["type0"], total_ns=total)},
             cpu_user_seconds=total / 1e9,

@@ -176,7 +176,7 @@ def test_a_prior_that_is_none_is_refused_before_anything_is_read() -> None:
 
 def test_a_published_table_is_called_as_it_was_named() -> None:
     (first, *_) = analyze_files(AnalysisRequest(("published:warehouse",))).result.comparisons
-    assert {origin.file for origin in first.origins} == {"published:warehouse"}
+    assert {origin.file for origin in first.source.origins} == {"published:warehouse"}
 
 
 def report_of(tps: float, folder: Path) -> str:
@@ -215,7 +215,7 @@ def test_standard_input_is_a_file_that_messages_call_a_dash(tmp_path: Path, monk
 
     given("condition,latency\nplain,12.1\ntde,13\n")
     result = analyze_files(AnalysisRequest(("-",), unit="ms")).result
-    assert result.comparisons[0].origins[0].file == "-"
+    assert result.comparisons[0].source.origins[0].file == "-"
     assert result.comparisons[0].quotient == pytest.approx(13 / 12.1)
     given("condition,latency\nplain,12.1\ntde,13\n")
     with pytest.raises(UsageError, match=r"^-:1: expected a unit"):

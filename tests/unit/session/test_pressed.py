@@ -83,5 +83,5 @@ def test_delay_is_added_up_over_trials_and_unknown_where_it_is_of_one(sitting: S
 
 def test_a_twin_of_the_fake_engine_has_no_delay_unless_it_is_given_one(sitting: Sitting) -> None:
     sitting.conduct()
-    assert {trial.measurement.run_delay_ns for trial in sitting.trials()} == {None}
+    assert {trial.measurement.delays.run_delay_ns for trial in sitting.trials()} == {None}
     assert isinstance(sitting.twins.started[0], FakeTwin)

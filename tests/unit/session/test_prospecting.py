@@ -29,10 +29,10 @@ def pilot(sitting: Sitting, seconds: float = 60.0, given: frozenset[str] = froze
 def test_a_pilot_runs_plain_twins_only_with_trials_of_three_lengths(sitting: Sitting) -> None:
     found = pilot(sitting)
     assert {settings.cipher for settings in sitting.twins.loaded} == {"none"}
-    lengths = [length.trial_seconds for length in found.lengths]
+    lengths = [length.trial_seconds for length in found.grounds.lengths]
     assert lengths == pytest.approx([0.25, 0.5, 1.0], rel=0.1)
-    assert found.lengths[0].sd == pytest.approx(0.01, rel=0.3)
-    assert all(length.sd95[0] < 0.01 < length.sd95[1] for length in found.lengths), "the longest has few blocks"
+    assert found.grounds.lengths[0].sd == pytest.approx(0.01, rel=0.3)
+    assert all(length.sd95[0] < 0.01 < length.sd95[1] for length in found.grounds.lengths), "the longest has few blocks"
     assert found.pilot_seconds == pytest.approx(60.0, rel=0.25)
 
 
@@ -54,12 +54,12 @@ def test_the_run_that_is_planned_is_the_one_that_was_asked_about(sitting: Sittin
 
 def test_a_length_that_is_typed_is_the_only_one(sitting: Sitting) -> None:
     found = pilot(sitting, trial_seconds=0.5, given=frozenset({"trial_seconds"}))
-    assert len(found.lengths) == 1
+    assert len(found.grounds.lengths) == 1
     assert found.layout.trial_seconds == pytest.approx(0.5, rel=0.1)
 
 
 def test_a_length_that_there_was_no_time_for_is_left_out(sitting: Sitting) -> None:
-    assert len(pilot(sitting, 30.0).lengths) < 3
+    assert len(pilot(sitting, 30.0).grounds.lengths) < 3
 
 
 def test_a_pilot_without_time_for_two_blocks_is_told_what_it_needs(sitting: Sitting) -> None:
@@ -78,8 +78,8 @@ def test_progress_tells_of_the_pilot_and_promises_no_rounds(sitting: Sitting) ->
 def test_the_pilots_runs_are_kept_and_can_be_planned_from_again(sitting: Sitting) -> None:
     first = pilot(sitting)
     again = from_runs(first.run_ids, ASKED, sitting.store)
-    assert again.lengths == first.lengths
-    assert again.luck == first.luck
+    assert again.grounds.lengths == first.grounds.lengths
+    assert again.grounds.luck == first.grounds.luck
     assert again.pilot_seconds is None
 
 
@@ -134,8 +134,8 @@ def test_a_request_with_faults_is_refused_before_anything_is_measured(sitting: S
 def test_a_stored_run_is_planned_from(sitting: Sitting) -> None:
     sitting.conduct(blocks_per_round=6, min_rounds=4, max_rounds=4)
     found = from_runs(["last"], ASKED, sitting.store)
-    assert (found.lengths[0].rounds, found.lengths[0].blocks) == (4, 24)
-    assert found.carry_over.after_encrypted is not None
+    assert (found.grounds.lengths[0].rounds, found.grounds.lengths[0].blocks) == (4, 24)
+    assert found.grounds.carry_over.after_encrypted is not None
     assert found.metric is Metric.RESPONSE_TIME
     assert found.layout.conditions == 3
 
@@ -153,7 +153,7 @@ def test_a_run_that_was_cut_short_can_be_planned_from(sitting: Sitting) -> None:
         store.create_run(cut, {}, {})
         for trial in store.trials(run_id):
             store.add_trial(cut.run_id, trial)
-    assert from_runs(["zzzz"], ASKED, sitting.store).lengths[0].blocks == 12
+    assert from_runs(["zzzz"], ASKED, sitting.store).grounds.lengths[0].blocks == 12
 
 
 def test_a_run_there_is_not_is_named(sitting: Sitting) -> None:

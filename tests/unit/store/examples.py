@@ -10,7 +10,6 @@ from tdelta.records import (
     Decision,
     Estimate,
     LoopFacts,
-    Measurement,
     Metric,
     NoiseFloor,
     Role,
@@ -21,6 +20,7 @@ from tdelta.records import (
     Validity,
     Verdict,
 )
+from tdelta_flat import measurement_of
 
 CONDITIONS = lay_out({"cipher": ("aes-256",)})
 MACHINE = {"cpu_model": "Example CPU", "cpu_flags": {"aes": True}, "governor": None, "load_average": [0.5, 0.25, 0.0]}
@@ -35,7 +35,7 @@ def settings_of(run_id="20260802-kqmt", seed=2**63 - 1):
 
 
 def trial_of(block=0, position=0, **changes):
-    measurement = Measurement(
+    measurement = measurement_of(
         operations=500,
         elapsed_ns=250_000_000,
         transactions={"browse": SpanTotals(400, 160_000_000), "order": SpanTotals(100, 80_000_000)},
@@ -86,7 +86,7 @@ conditions = st.one_of(
 counters = st.dictionaries(names, integers, max_size=3)
 spans = st.dictionaries(names, st.builds(SpanTotals, count=integers, total_ns=integers), max_size=3)
 measurements = st.builds(
-    Measurement,
+    measurement_of,
     operations=integers,
     elapsed_ns=integers,
     transactions=spans,

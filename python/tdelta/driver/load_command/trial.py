@@ -23,7 +23,7 @@ from tdelta.driver.load_command.results import Finished
 from tdelta.errors import LoadFault, WorkerFault
 from tdelta.measure.children import Child, Refusal
 from tdelta.measure.standstill import in_words
-from tdelta.records import Measurement
+from tdelta.records import CpuTime, Measurement, RunDelays, Usage
 
 _GRACE_SECONDS = 60.0
 _END_SECONDS = 20.0
@@ -138,9 +138,9 @@ class CommandLoad:
             self._supervisor.send(do, **order)
 
     def _measurement(self, answer: Mapping[str, Any], name: str) -> Measurement:
-        cpu = {f"client_{part}": answer[part] for part in ("cpu_user_seconds", "cpu_system_seconds")}
+        cpu = CpuTime(answer["cpu_user_seconds"], answer["cpu_system_seconds"])
         if answer["ended_by"] == "stop":
-            return Measurement(0, answer["elapsed_ns"], {}, {}, stopped_by="signal", **cpu)
+            return Measurement(0, answer["elapsed_ns"], {}, {}, stopped_by="signal", client_cpu=cpu)
         finished = self._finished(answer)
         if fault := _fault(answer, name):
             raise LoadFault(f"{fault}. It said:\n{finished.last_lines}")
@@ -154,7 +154,7 @@ class CommandLoad:
             errors=result.errors,
             retries=result.retries,
             histograms=result.histograms,
-            **cpu,
+            client_cpu=cpu,
         )
 
     def _finished(self, answer: Mapping[str, Any]) -> Finished:
@@ -194,9 +194,9 @@ def with_server(measured: Measurement, used: Mapping[str, Any]) -> Measurement:
         engine_counters=used["counters"],
         checkpoint_ns=used["checkpoint_ns"],
         pressure=used["pressure"],
-        run_delay_ns=used["run_delay_ns"],
+        delays=RunDelays(used["run_delay_ns"]),
         standstill=in_words(used["standstill"], "a worker process"),
-        **used["usage"],
+        usage=Usage(**used["usage"]),
     )
 
 

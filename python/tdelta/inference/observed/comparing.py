@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -31,7 +31,7 @@ from tdelta.inference.observed.words import (
     unequal_words,
 )
 from tdelta.inference.posterior import Posterior
-from tdelta.records import Comparison, Decision, Estimate, Model, Observation, Side, Spread
+from tdelta.records import Comparison, Decision, Estimate, Model, Observation, RunScatter, Side, Source, Spread
 
 _WEAKEST_LAST = (
     Model.GAMMA,
@@ -188,11 +188,10 @@ def compared(fits: Fits, settings: AnalysisSettings) -> Comparison:
         decision=ruling.decision,
         reasons=(*ruling.reasons, *_moved(quotient, estimate, fits)),
         priors=ruling.priors,
-        origins=fits.pair.origins,
+        source=Source(fits.pair.origins),
         tail=tail,
         tail_reason=tail_reason,
-        run_sd=ruling.run_sd,
-        run_sd_bearable=ruling.run_sd_bearable,
+        scatter=ruling.scatter,
         undecided_because=ruling.undecided_because,
         notes=tuple(note for run in (*fits.baseline, *fits.condition) for note in run.notes),
     )
@@ -205,8 +204,7 @@ class Ruling:
     decision: Decision
     reasons: tuple[str, ...]
     priors: Mapping[str, Estimate]
-    run_sd: float | None = None
-    run_sd_bearable: float | None = None
+    scatter: RunScatter = field(default_factory=RunScatter)
     undecided_because: str = ""
 
 
@@ -226,7 +224,11 @@ def rule(fits: Fits, settings: AnalysisSettings) -> Ruling:
     told = several_runs_reasons(runs, is_ordered=fits.order is not None)
     reasons = (*stops, why, *_of_lengths(fits), *told, *left_out)
     return Ruling(
-        Decision.UNDECIDED if stops else decision, reasons, priors, run_sd, undecided_because="; ".join(stops)
+        Decision.UNDECIDED if stops else decision,
+        reasons,
+        priors,
+        RunScatter(run_sd),
+        undecided_because="; ".join(stops),
     )
 
 
@@ -237,7 +239,7 @@ def _of_one_run(
     bearable = bearable_run_sd(ratio, settings)
     if settings.run_sd is None:
         reasons = (ONE_RUN, *_of_lengths(fits), *left_out)
-        return Ruling(Decision.UNDECIDED, reasons, priors, None, bearable, ONE_RUN_ONLY)
+        return Ruling(Decision.UNDECIDED, reasons, priors, RunScatter(None, bearable), ONE_RUN_ONLY)
     estimate = with_run_sd(ratio, settings.run_sd, settings)
     priors[luck_name(settings.run_sd)] = estimate
     decision, why = judged(estimate, settings)
@@ -248,9 +250,8 @@ def _of_one_run(
         *_of_lengths(fits),
         *left_out,
     )
-    return Ruling(
-        Decision.UNDECIDED if stops else decision, reasons, priors, settings.run_sd, bearable, "; ".join(stops)
-    )
+    scatter = RunScatter(settings.run_sd, bearable)
+    return Ruling(Decision.UNDECIDED if stops else decision, reasons, priors, scatter, "; ".join(stops))
 
 
 def _of_lengths(fits: Fits) -> tuple[str, ...]:

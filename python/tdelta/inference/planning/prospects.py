@@ -22,7 +22,17 @@ from tdelta.inference.quantiles import chi_square_quantile
 from tdelta.inference.rounds import RoundsFit, fit_rounds
 from tdelta.inference.stalls import events_of
 from tdelta.records import Metric, Role
-from tdelta.records.prospects import Advice, Layout, Luck, NoiseAtLength, Prospect, ScaleNoise, TimeCosts, Width
+from tdelta.records.prospects import (
+    Advice,
+    Grounds,
+    Layout,
+    Luck,
+    NoiseAtLength,
+    Prospect,
+    ScaleNoise,
+    TimeCosts,
+    Width,
+)
 
 SIMULATED = 200
 """Runs behind each curve: a chance of 80 % is then known to 2.8 points (one standard error)."""
@@ -113,10 +123,7 @@ def prospect(
         pilot_seconds=pilot_seconds,
         assurance=asked.assurance,
         max_seconds=asked.max_seconds,
-        lengths=tuple(_lengths(strata, known)),
-        luck=_luck(known),
-        carry_over=carry_over(strata),
-        times=known.times,
+        grounds=Grounds(tuple(_lengths(strata, known)), _luck(known), carry_over(strata), known.times),
         layout=layout,
         advice=advice,
         widths=tuple(_widths(prediction, draws, layout)),

@@ -53,14 +53,14 @@ def _comparison(comparison: Comparison) -> dict[str, object]:
         "decision": comparison.decision.value,
         "reasons": list(comparison.reasons),
         "undecided_because": comparison.undecided_because,
-        "run_sd": comparison.run_sd,
-        "run_sd_bearable": comparison.run_sd_bearable,
+        "run_sd": comparison.scatter.run_sd,
+        "run_sd_bearable": comparison.scatter.run_sd_bearable,
         "notes": [dataclasses.asdict(note) | {"code": note.code.value} for note in comparison.notes],
         "priors": {name: _estimate(estimate) for name, estimate in comparison.priors.items()},
-        "published": comparison.published,
+        "published": comparison.source.published,
         "tail": _tail(comparison.tail),
         "tail_reason": comparison.tail_reason,
-        "origins": [{"file": o.file, "format": o.format, "line": o.line} for o in comparison.origins],
+        "origins": [{"file": o.file, "format": o.format, "line": o.line} for o in comparison.source.origins],
     }
 
 

@@ -259,7 +259,7 @@ def _table(result: AnalysisResult) -> Table:
     """Every comparison. Columns that would say the same in every row, or nothing, are left out."""
     metrics = list(dict.fromkeys(metric_words(c.metric) for c in result.comparisons))
     has_posterior = any(c.ratio is not None for c in result.comparisons)
-    has_published = any(c.published for c in result.comparisons)
+    has_published = any(c.source.published for c in result.comparisons)
     has_models = len({c.model for c in result.comparisons}) > 1
     rows = []
     for c in result.comparisons:
@@ -270,7 +270,7 @@ def _table(result: AnalysisResult) -> Table:
                 *unit_amounts((c.baseline.value, c.condition.value), c.unit),
                 overhead_text(c, bounds_of(result)),
                 *((_hdi_cell(c, result),) if has_posterior else ()),
-                *((printable(c.published or ""),) if has_published else ()),
+                *((printable(c.source.published or ""),) if has_published else ()),
                 *((_counts(c),) if has_posterior else ()),
                 *((str(c.model),) if has_models else ()),
                 decision_words(c),
@@ -325,7 +325,9 @@ def _repeat(result: AnalysisResult, command: str) -> Section:
         Paragraph("Nothing is drawn by lot: the same files and options give the same figures."),
         Code(command, "Repeat"),
     ]
-    rows = [(printable(o.file), o.format) for o in dict.fromkeys(o for c in result.comparisons for o in c.origins)]
+    rows = [
+        (printable(o.file), o.format) for o in dict.fromkeys(o for c in result.comparisons for o in c.source.origins)
+    ]
     unique = list(dict.fromkeys(rows))
     if unique:
         blocks.append(Table("The files", [Column("file"), Column("format")], unique, folded=len(unique) > 12))

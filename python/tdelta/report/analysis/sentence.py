@@ -81,7 +81,11 @@ def design_lines(result: AnalysisResult) -> tuple[str, ...]:
 
 def _scatter_lines(result: AnalysisResult) -> list[str]:
     """What runs of one condition differ by, where there are several: over all comparisons that decide."""
-    found = [c.run_sd for c in result.primary if c.run_sd is not None and c.baseline.runs + c.condition.runs > _PAIR]
+    found = [
+        c.scatter.run_sd
+        for c in result.primary
+        if c.scatter.run_sd is not None and c.baseline.runs + c.condition.runs > _PAIR
+    ]
     if not found:
         return []
     low, high = (f"{100 * value:.2g} %" for value in (min(found), max(found)))
@@ -123,7 +127,7 @@ def _sentence(comparison: Comparison, result: AnalysisResult) -> str:
 def _is_lone(comparison: Comparison) -> bool:
     """Whether each condition has one run, and nobody stated what runs differ by."""
     is_single = comparison.baseline.runs == comparison.condition.runs == 1
-    return is_single and comparison.run_sd is None and comparison.decision is Decision.UNDECIDED
+    return is_single and comparison.scatter.run_sd is None and comparison.decision is Decision.UNDECIDED
 
 
 def _unreplicated(comparison: Comparison, result: AnalysisResult) -> str:

@@ -80,7 +80,7 @@ def _table(result: AnalysisResult, width: int) -> list[Text | Table]:
     if not result.comparisons:
         return []
     has_hdi = any(c.ratio is not None for c in result.comparisons)
-    has_published = any(c.published for c in result.comparisons)
+    has_published = any(c.source.published for c in result.comparisons)
     luck = luck_name(result)
     baseline, condition = side_titles(result)
     table = plain_table(
@@ -133,7 +133,7 @@ def _cells(comparison: Comparison, result: AnalysisResult) -> tuple[str | Text, 
     ratio = comparison.ratio
     hdi = MISSING if ratio is None else hdi_text(ratio, ratio.hdi95, bounds)
     has_hdi = any(c.ratio is not None for c in result.comparisons)
-    has_published = any(c.published for c in result.comparisons)
+    has_published = any(c.source.published for c in result.comparisons)
     luck = luck_of(comparison)
     roomy = MISSING if luck is None else hdi_text(luck[1], luck[1].hdi95, bounds)
     return (
@@ -142,18 +142,18 @@ def _cells(comparison: Comparison, result: AnalysisResult) -> tuple[str | Text, 
         *((hdi,) if has_hdi else ()),
         *((roomy,) if luck_name(result) else ()),
         *((_bearable(comparison),) if _is_told_bearable(result) else ()),
-        *((printable(comparison.published or ""),) if has_published else ()),
+        *((printable(comparison.source.published or ""),) if has_published else ()),
         _decision(comparison),
     )
 
 
 def _is_told_bearable(result: AnalysisResult) -> bool:
     """Whether single runs decide nothing for want of what runs differ by."""
-    return result.stated_run_sd is None and any(c.run_sd_bearable is not None for c in result.comparisons)
+    return result.stated_run_sd is None and any(c.scatter.run_sd_bearable is not None for c in result.comparisons)
 
 
 def _bearable(comparison: Comparison) -> str:
-    bearable = comparison.run_sd_bearable
+    bearable = comparison.scatter.run_sd_bearable
     return MISSING if bearable is None else f"{100 * bearable:.2g} %" if bearable else "never"
 
 

@@ -169,7 +169,7 @@ def subject(comparison: Comparison, result: AnalysisResult) -> str:
 
 def bearable_words(comparison: Comparison) -> str:
     """How far apart identical runs must not lie for the figures of single runs to mean anything."""
-    bearable = comparison.run_sd_bearable
+    bearable = comparison.scatter.run_sd_bearable
     if not bearable:
         return "they would decide nothing even if runs of one system never differed"
     return (

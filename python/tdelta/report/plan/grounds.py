@@ -33,8 +33,8 @@ def _lengths(found: Prospect, width: int) -> list[Text | Table]:
             ("", False),
         )
     )
-    costs = amounts((length.cost for length in found.lengths), found.metric.unit)
-    for length, cost in zip(found.lengths, costs, strict=True):
+    costs = amounts((length.cost for length in found.grounds.lengths), found.metric.unit)
+    for length, cost in zip(found.grounds.lengths, costs, strict=True):
         table.add_row(
             _seconds(length.trial_seconds),
             f"{length.blocks} in {length.rounds}",
@@ -51,7 +51,7 @@ def _lengths(found: Prospect, width: int) -> list[Text | Table]:
 
 def _scales(found: Prospect) -> list[Text | Table]:
     """The Allan deviation, where there is more than one scale."""
-    rows = [row for length in found.lengths for row in _scale_rows(length)]
+    rows = [row for length in found.grounds.lengths for row in _scale_rows(length)]
     if not rows:
         return []
     table = plain_table((("mean of", False), ("noise, %", True), ("excess", True), ("95 %", True)))
@@ -71,7 +71,7 @@ def _scale_rows(length: NoiseAtLength) -> Iterator[tuple[str, str, str, str]]:
 
 
 def _facts(found: Prospect, width: int) -> list[Text | Table]:
-    luck, times, layout, advice = found.luck, found.times, found.layout, found.advice
+    luck, times, layout, advice = found.grounds.luck, found.grounds.times, found.layout, found.advice
     low, high = (share(round(end, 5)) for end in luck.sd95)
     trial = "not known" if advice.trial_seconds is None else _seconds(advice.trial_seconds)
     lines = [
@@ -80,8 +80,8 @@ def _facts(found: Prospect, width: int) -> list[Text | Table]:
             f"{share(round(luck.sd, 5))} (95 % {low} … {high}), of {luck.instances} instances; it makes"
             f" {100 * found.widths[0].luck_share:.0f} % of a round's variance",
         ),
-        ("carry-over", "; ".join(order_words(found.carry_over))),
-        ("cannot be told", "; ".join(found.carry_over.unknown)),
+        ("carry-over", "; ".join(order_words(found.grounds.carry_over))),
+        ("cannot be told", "; ".join(found.grounds.carry_over.unknown)),
         (
             "wall clock",
             f"set-up {duration(layout.set_up_seconds)}; fresh twins of a round {duration(layout.round_seconds)}; a"

@@ -52,7 +52,7 @@ def test_a_planted_cost_takes_its_share_of_the_cpu_time(twins: FakeTwins) -> Non
         TrialJob(seed=1, stream=2, operations=100, first_op=1, deadline_seconds=30.0, planted=0.2)
     )
     assert planted.cpu_seconds / plain.cpu_seconds == pytest.approx(1.2)
-    assert planted.elapsed_ns - plain.elapsed_ns == planted.planted_elapsed_ns > 0
+    assert planted.elapsed_ns - plain.elapsed_ns == planted.planted.elapsed_ns > 0
 
 
 def test_a_loaded_file_has_the_size_it_claims(twins: FakeTwins) -> None:

@@ -60,16 +60,16 @@ def test_one_run_a_condition_decides_nothing(other: float) -> None:
     assert found.undecided_because == "one run a condition"
     assert found.reasons[0].startswith("one run a condition")
     assert found.ratio is not None
-    assert found.run_sd is None
+    assert found.scatter.run_sd is None
 
 
 def test_single_runs_say_how_far_apart_identical_runs_must_not_lie() -> None:
     (found,) = analyze(two(10.0, 11.0, count=400_000), PLAIN).comparisons
-    assert found.run_sd_bearable is not None
-    assert found.run_sd_bearable == pytest.approx((np.log(1.1) - np.log(1.02)) / (1.96 * np.sqrt(2.0)), rel=0.1)
+    assert found.scatter.run_sd_bearable is not None
+    assert found.scatter.run_sd_bearable == pytest.approx((np.log(1.1) - np.log(1.02)) / (1.96 * np.sqrt(2.0)), rel=0.1)
     for run_sd, decision in (
-        (0.95 * found.run_sd_bearable, Decision.COSTLY),
-        (1.05 * found.run_sd_bearable, Decision.UNDECIDED),
+        (0.95 * found.scatter.run_sd_bearable, Decision.COSTLY),
+        (1.05 * found.scatter.run_sd_bearable, Decision.UNDECIDED),
     ):
         stated = dataclasses.replace(PLAIN, run_sd=run_sd)
         assert only(analyze(two(10.0, 11.0, count=400_000), stated))[0] is decision
@@ -77,13 +77,13 @@ def test_single_runs_say_how_far_apart_identical_runs_must_not_lie() -> None:
 
 def test_single_runs_whose_own_interval_reaches_over_an_edge_bear_nothing() -> None:
     (found,) = analyze(two(10.0, 10.2, count=400), PLAIN).comparisons
-    assert found.run_sd_bearable == 0.0
+    assert found.scatter.run_sd_bearable == 0.0
 
 
 def test_what_runs_differ_by_is_the_users_to_state_and_then_decides() -> None:
     (found,) = analyze(two(10.0, 15.0), STATED).comparisons
     assert found.decision is Decision.COSTLY
-    assert found.run_sd == 0.03
+    assert found.scatter.run_sd == 0.03
     assert "runs differ by 3 %" in found.priors
     assert only(analyze(two(10.0, 10.6, count=400_000), STATED))[0] is Decision.UNDECIDED
 

@@ -10,7 +10,8 @@ from dataclasses import replace
 import numpy as np
 
 from tdelta.inference.planning import MeasuredRun, PlannedRun
-from tdelta.records import Condition, Measurement, Metric, Role, RunSettings, SpanTotals, Trial
+from tdelta.records import Condition, Metric, Role, RunSettings, SpanTotals, Trial
+from tdelta_flat import measurement_of
 
 from ..builders import AA, AES, BASELINE
 
@@ -91,7 +92,7 @@ def _trial(of: Condition, round_: int, block: int, position: int, log_cost: floa
     operations = round(9000 * seconds)
     cost_ns = 100_000 * math.exp(log_cost)
     recorded_ns = round(0.9e9 * seconds)
-    measured = Measurement(
+    measured = measurement_of(
         operations=operations,
         executed_operations=operations * 10 // 9,
         elapsed_ns=recorded_ns,

@@ -9,6 +9,7 @@ from tdelta.errors import UsageError
 from tdelta.inference.planning import Asked, MeasuredRun, PlannedRun, prospect
 from tdelta.records import Metric, SpanTotals
 from tdelta.records.prospects import Prospect, Reach
+from tdelta_flat import changed
 
 from .machines import PLANNED, TWINS, run, without_rounds
 
@@ -36,12 +37,12 @@ def pilot(noise_at: float = 0.04, falls: float = 0.5, luck: float = 0.001) -> li
 
 def test_noise_luck_and_times_come_out_as_they_were_put_in() -> None:
     seen = found(run(noise=0.02, luck=0.005, rounds=40))
-    (length,) = seen.lengths
+    (length,) = seen.grounds.lengths
     assert length.sd == pytest.approx(0.02, rel=0.08)
     assert length.sd95[0] < 0.02 < length.sd95[1]
-    assert seen.luck.sd95[0] < 0.005 < seen.luck.sd95[1]
+    assert seen.grounds.luck.sd95[0] < 0.005 < seen.grounds.luck.sd95[1]
     assert length.trial_seconds == pytest.approx(0.25, rel=1e-3)
-    assert (length.rounds, length.blocks, seen.luck.instances) == (40, 240, 120)
+    assert (length.rounds, length.blocks, seen.grounds.luck.instances) == (40, 240, 120)
     assert seen.layout.whole_round_seconds == pytest.approx(1.5 + 6 * 3 * 0.27, rel=1e-3)
 
 
@@ -60,7 +61,7 @@ def test_that_threads_waited_for_a_cpu_is_told_and_of_servers_that_they_may_be_t
         trials = tuple(
             replace(
                 one,
-                measurement=replace(
+                measurement=changed(
                     one.measurement, pressure={"cpu_some": share}, client_cpu_user_seconds=client_cpu_seconds
                 ),
             )

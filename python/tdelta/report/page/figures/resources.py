@@ -57,7 +57,7 @@ def _switches(of: Callable[[Measurement], float]) -> Callable[[Sequence[Measurem
     """Of one operation; NaN where no trial has any of either kind: a database that cannot be looked into."""
 
     def per_executed(found: Sequence[Measurement]) -> float:
-        is_counted = any(m.voluntary_switches or m.involuntary_switches for m in found)
+        is_counted = any(m.usage.voluntary_switches or m.usage.involuntary_switches for m in found)
         return _per_executed(of)(found) if is_counted else math.nan
 
     return per_executed
@@ -84,20 +84,20 @@ def _ratio(part: float, whole: float) -> float:
 
 
 RESOURCES = (
-    Resource("CPU, user", "µs", _per_recorded(lambda m: m.cpu_user_seconds * 1e6)),
-    Resource("CPU, system", "µs", _per_recorded(lambda m: m.cpu_system_seconds * 1e6)),
-    Resource("bytes asked to read", "bytes", _per_executed(lambda m: m.asked_read_bytes)),
-    Resource("bytes asked to write", "bytes", _per_executed(lambda m: m.asked_written_bytes)),
-    Resource("bytes from the device", "bytes", _per_executed(lambda m: m.device_read_bytes)),
-    Resource("bytes to the device", "bytes", _per_executed(lambda m: m.device_written_bytes)),
+    Resource("CPU, user", "µs", _per_recorded(lambda m: m.usage.cpu_user_seconds * 1e6)),
+    Resource("CPU, system", "µs", _per_recorded(lambda m: m.usage.cpu_system_seconds * 1e6)),
+    Resource("bytes asked to read", "bytes", _per_executed(lambda m: m.usage.asked_read_bytes)),
+    Resource("bytes asked to write", "bytes", _per_executed(lambda m: m.usage.asked_written_bytes)),
+    Resource("bytes from the device", "bytes", _per_executed(lambda m: m.usage.device_read_bytes)),
+    Resource("bytes to the device", "bytes", _per_executed(lambda m: m.usage.device_written_bytes)),
     Resource("page cache hits", "share", _hit_share),
     Resource("pages read", "", _counter("cache_misses")),
     Resource("pages written", "", _counter("cache_writes")),
     Resource("cache spills", "", _counter("cache_spills")),
-    Resource("minor faults", "", _per_executed(lambda m: m.minor_faults)),
-    Resource("major faults", "", _per_executed(lambda m: m.major_faults)),
-    Resource("voluntary switches", "", _switches(lambda m: m.voluntary_switches)),
-    Resource("involuntary switches", "", _switches(lambda m: m.involuntary_switches)),
+    Resource("minor faults", "", _per_executed(lambda m: m.usage.minor_faults)),
+    Resource("major faults", "", _per_executed(lambda m: m.usage.major_faults)),
+    Resource("voluntary switches", "", _switches(lambda m: m.usage.voluntary_switches)),
+    Resource("involuntary switches", "", _switches(lambda m: m.usage.involuntary_switches)),
 )
 
 
