@@ -17,6 +17,7 @@ from typing import IO
 
 from tdelta.errors import ImportFault
 from tdelta.importers.protocol import Source
+from tdelta.inputs import opened
 
 HEAD_BYTES = 64 << 10
 LONGEST_LINE_BYTES = 1 << 20
@@ -165,13 +166,13 @@ class FileSource:
     def _blocks(self, progress: Progress, size: int = _BLOCK_BYTES) -> Iterator[bytes]:
         """The file's bytes, uncompressed, none of them empty."""
         try:
-            with self._path.open("rb") as file:
+            with opened(self._path) as file:
                 start = file.read(2)
                 file.seek(0)
                 if start == _GZIP:
                     yield from self._inflated(file, progress, size)
                 else:
-                    while block := file.read(size):
+                    while block := file.read(size):  # None of a system's file that would have one wait
                         progress(len(block))
                         yield block
         except OSError as error:

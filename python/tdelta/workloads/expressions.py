@@ -11,7 +11,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from tdelta.workloads.faults import hint
+from tdelta.workloads.faults import hint, shown
+from tdelta.workloads.limits import DEEPEST, MOST_TOKENS
 
 FUNCTIONS: Mapping[str, tuple[int, int]] = {
     "random": (2, 2),
@@ -45,6 +46,7 @@ _LEVELS: tuple[frozenset[str], ...] = (
     frozenset({"*", "/", "%"}),
 )
 _COMPARISON = 2
+_LONGEST_NUMBER = 50
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>\d+\.?\d*|\.\d+)|:(?P<variable>[A-Za-z_]\w*)|(?P<word>[A-Za-z_]\w*)"
     r"|(?P<symbol><>|<=|>=|!=|[-+*/%()<>=,]))",
@@ -87,7 +89,13 @@ def parse(text: str) -> Expression:
     Raises:
         ExpressionFault: it is not one; the message says why.
     """
-    return _Parser(text).whole()
+    tokens = list(_tokens(text))
+    if len(tokens) > MOST_TOKENS:
+        raise ExpressionFault(f"expected at most {MOST_TOKENS} numbers, names and signs, found {len(tokens)}")
+    try:
+        return _Parser(tokens).whole()
+    except RecursionError:
+        raise ExpressionFault(f"expected at most {DEEPEST} levels within each other, found more") from None
 
 
 def variables(expression: Expression) -> Iterator[str]:
@@ -105,9 +113,10 @@ def variables(expression: Expression) -> Iterator[str]:
 class _Parser:
     """Recursive descent over the tokens of one expression."""
 
-    def __init__(self, text: str) -> None:
-        self.tokens = list(_tokens(text))
+    def __init__(self, tokens: list[tuple[str, str]]) -> None:
+        self.tokens = tokens
         self.at = 0
+        self.depth = 0
 
     def whole(self) -> Expression:
         expression = self.binary(0)
@@ -137,6 +146,14 @@ class _Parser:
         return left
 
     def unary(self) -> Expression:
+        self.depth += 1
+        if self.depth > DEEPEST:
+            raise RecursionError
+        expression = self.operand()
+        self.depth -= 1
+        return expression
+
+    def operand(self) -> Expression:
         if self.eat("-"):
             return Apply("-", (self.unary(),))
         if self.eat("not"):
@@ -166,7 +183,9 @@ class _Parser:
         if name in ("true", "false"):
             return Number(int(name == "true"))
         if name not in FUNCTIONS:
-            raise ExpressionFault(f"unknown function {name!r}.{hint(name, FUNCTIONS)} A variable is written :{name}.")
+            raise ExpressionFault(
+                f"unknown function {shown(name)}.{hint(name, FUNCTIONS)} A variable is written :{name}."
+            )
         self.expect("(")
         operands = [self.binary(0)]
         while self.eat(","):
@@ -182,13 +201,15 @@ def _tokens(text: str) -> Iterator[tuple[str, str]]:
     while position < end:
         match = _TOKEN.match(text, position)
         if match is None:
-            raise ExpressionFault(f"unexpected {text[position:].strip()!r}")
+            raise ExpressionFault(f"unexpected {shown(text[position:].strip())}")
         kind = match.lastgroup or "symbol"
         yield kind, match.group(kind)
         position = match.end()
 
 
 def _number(text: str) -> int | float:
+    if len(text) > _LONGEST_NUMBER:
+        raise ExpressionFault(f"{shown(text)} does not fit 64 bits")
     value = float(text) if "." in text else int(text)
     if isinstance(value, int) and value >= 2**63:
         raise ExpressionFault(f"{text} does not fit 64 bits")

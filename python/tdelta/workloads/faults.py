@@ -6,6 +6,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 
+from tdelta.workloads.limits import MOST_FAULTS
+
+_LONGEST_SHOWN = 80
+_MOST_KNOWN = 200
+
 
 @dataclass(frozen=True, slots=True, order=True)
 class Fault:
@@ -34,14 +39,27 @@ class Faults:
         return bool(self.found)
 
     def texts(self) -> list[str]:
-        """Every fault once, by file and line."""
-        return [str(fault) for fault in sorted(set(self.found))]
+        """Every fault once, by file and line; of very many the first ones and how many more."""
+        texts = [str(fault) for fault in sorted(set(self.found))]
+        more = len(texts) - MOST_FAULTS
+        return texts if more <= 0 else [*texts[:MOST_FAULTS], f"and {more} more"]
 
 
 def hint(found: str, known: Iterable[str]) -> str:
     """`` Did you mean 'x'?`` for the nearest of ``known``, else a list of them, else nothing."""
     names = sorted(known)
+    if len(names) > _MOST_KNOWN:  # neither can all be compared, nor does anybody read so many
+        return ""
     near = get_close_matches(found, names, n=1)
     if near:
         return f" Did you mean {near[0]!r}?"
     return f" Expected one of {', '.join(names)}." if names else ""
+
+
+def shown(value: object) -> str:
+    """A value as a message quotes it: on one line, and shortened."""
+    try:
+        text = repr(value)
+    except (ValueError, RecursionError):  # Python writes no number of more than 4300 digits
+        return "one that is too long to show"
+    return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}…"

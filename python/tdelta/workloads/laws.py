@@ -9,13 +9,18 @@ import datetime as dt
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import TypeGuard
 
-from tdelta.workloads.faults import hint
+from tdelta.workloads import limits
+from tdelta.workloads.faults import hint, shown
 
 INTEGER, REAL, TEXT = "integer", "real", "text"
 
 _I64 = range(-(2**63), 2**63)
 _EXACT = 2**53
+
+WEIGHT = f"a number of {limits.LEAST_WEIGHT:g} to {limits.MOST_WEIGHT:g}"
+"""What a weight must be, in words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +72,7 @@ def _gaussian(values: Mapping[str, object]) -> Iterator[str]:
 def _reference(values: Mapping[str, object]) -> Iterator[str]:
     pick = values.get("pick", "uniform")
     if pick not in ("uniform", "zipf", "sequence"):
-        yield f"unknown pick {pick!r}.{hint(str(pick), ('uniform', 'zipf', 'sequence'))}"
+        yield f"unknown pick {shown(pick)}.{hint(str(pick), ('uniform', 'zipf', 'sequence'))}"
     elif pick == "zipf":
         if "s" in values:
             yield from _exponent(values)
@@ -103,13 +108,13 @@ def _choice(values: Mapping[str, object]) -> Iterator[str]:
         yield "values must not be empty"
         return
     if bad := [value for value in choices if not _is("scalar", value)]:
-        yield f"values must be texts and numbers, found {bad[0]!r}"
+        yield f"values must be texts and numbers, found {shown(bad[0])}"
     if not isinstance(weights, list):
         return
     if len(weights) != len(choices):
         yield f"{len(weights)} weights for {len(choices)} values"
-    if not all(_is("number", weight) and weight > 0 for weight in weights):
-        yield "weights must be above 0"
+    if not all(map(is_weight, weights)):
+        yield f"each of the weights must be {WEIGHT}"
 
 
 LAWS: Mapping[str, Law] = {
@@ -154,14 +159,39 @@ def law_faults(name: str, values: Mapping[str, object]) -> Iterator[str]:
     """What is wrong with the parameters of a known law, times as epoch seconds."""
     law = LAWS[name]
     for unknown in values.keys() - law.parameters.keys():
-        yield f"law {name!r} has no parameter {unknown!r}.{hint(unknown, law.parameters)}"
+        yield f"law {name!r} has no parameter {shown(unknown)}.{hint(unknown, law.parameters)}"
     for parameter in law.parameters.keys() - law.optional - values.keys():
         yield f"law {name!r} needs {parameter!r}"
     wrong = [key for key, value in values.items() if key in law.parameters and not _is(law.parameters[key], value)]
     for key in wrong:
-        yield f"{key} must be {_article(law.parameters[key])}, found {values[key]!r}"
+        yield f"{key} must be {_article(law.parameters[key])}, found {shown(values[key])}"
     if not wrong and law.parameters.keys() - law.optional <= values.keys():
         yield from law.check(values)
+
+
+def is_weight(value: object) -> TypeGuard[float]:
+    """Whether it may be the weight of a transaction, or of a value that is drawn."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return limits.LEAST_WEIGHT <= value <= limits.MOST_WEIGHT
+
+
+def text_bytes(name: str, values: Mapping[str, object], longest: bool) -> float:
+    """Bytes of the text that a law makes, at the most or on average; 0 where it makes numbers.
+
+    The parameters have passed `law_faults`.
+    """
+    match name:
+        case "text" | "words":
+            return _number(values, "max") if longest else (_number(values, "min") + _number(values, "max")) / 2
+        case "pattern":
+            return len(str(values["template"]))
+        case "const" | "choice":
+            listed = values.get("values", [values.get("value")])
+            sizes = [len(v.encode()) for v in listed if isinstance(v, str)] if isinstance(listed, list) else []
+            return (max if longest else min)(sizes, default=0)
+        case _:
+            return 0.0
 
 
 def made_types(name: str, values: Mapping[str, object]) -> set[str]:

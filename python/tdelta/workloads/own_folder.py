@@ -17,8 +17,9 @@ from pathlib import Path
 from tdelta.errors import StorageFault, UsageError
 from tdelta.workloads.database import Database
 from tdelta.workloads.dialect import GENERIC, Dialect
-from tdelta.workloads.faults import hint
-from tdelta.workloads.folder import SCHEMA, TOML, FolderReader, read_by
+from tdelta.workloads.faults import hint, shown
+from tdelta.workloads.files import TOML
+from tdelta.workloads.folder import SCHEMA, FolderReader, read_by
 from tdelta.workloads.keys import key_table_name, key_variables
 from tdelta.workloads.model import KeyTable, Workload
 from tdelta.workloads.scripts import given_variables
@@ -64,9 +65,9 @@ class _OwnReader(FolderReader):
         keys = self.keys(document)
         given = given_variables(()) | self.database.variables().keys() | key_variables(keys, self.database).keys()
         return Workload(
-            name=self.typed(document, str, "name") or "",
+            name=self.title(document, "name"),
             version=self.typed(document, int, "version") or 0,
-            title=self.typed(document, str, "title") or "",
+            title=self.title(document, "title"),
             description=(self.typed(document, str, "description") or "").strip(),
             tables=(),
             transactions=self.transactions(document, given, {}),
@@ -92,9 +93,11 @@ class _OwnReader(FolderReader):
         path = ("keys", name, "table")
         table = self.database.table(wanted)
         if table is None:
-            self.fault(f"no table {wanted!r} in the database.{hint(wanted, self.database.stems)}", *path)
+            self.fault(f"no table {shown(wanted)} in the database.{hint(wanted, self.database.stems)}", *path)
         elif table.key is None:
-            self.fault(f"table {wanted!r} has no key: no primary key, and columns with all names of its rowid", *path)
+            self.fault(
+                f"table {shown(wanted)} has no key: no primary key, and columns with all names of its rowid", *path
+            )
         elif key_table_name(name) in self.database.names:
             self.fault(f"the database has a {key_table_name(name)} already: choose another name", *path[:2])
         else:

@@ -7,7 +7,11 @@ load loop's interpreter reads the same files by the same rules.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
+from collections.abc import Iterator
 from dataclasses import dataclass
+
+from tdelta.workloads.limits import DEEPEST, LONGEST_STATEMENT, MOST_PIECES
 
 _TOKEN = re.compile(
     r"""(?P<string>'[^']*')  # a string with '' inside reads as two, which is as good
@@ -21,6 +25,7 @@ _TOKEN = re.compile(
       | (?P<code>[^'"`;\\/\s-]+|.)""",
     re.VERBOSE | re.DOTALL,
 )
+_PARENTHESIS = re.compile("[()]")
 _VARIABLE = re.compile(r"(?<!:):([A-Za-z_][A-Za-z0-9_]*)")
 
 
@@ -59,9 +64,10 @@ class _Cutter:
         self.faults: list[tuple[int, str]] = []
         self.start: int | None = None
         self.code: list[str] = []
+        self.line_ends = [match.start() for match in re.finditer("\n", text)]
 
     def line(self, position: int) -> int:
-        return self.text.count("\n", 0, position) + 1
+        return bisect_left(self.line_ends, position) + 1
 
     def take(self, kind: str, token: str, position: int) -> None:
         if kind == "end":
@@ -117,5 +123,34 @@ def cut(text: str) -> tuple[list[Piece], list[tuple[int, str]]]:
     cutter = _Cutter(text)
     for match in _TOKEN.finditer(text):
         cutter.take(match.lastgroup or "code", match.group(), match.start())
+        if match.lastgroup == "unclosed":  # what follows may be anything
+            break
     cutter.finish()
-    return cutter.pieces, cutter.faults
+    return cutter.pieces, [*cutter.faults, *_too_much(cutter.pieces)]
+
+
+def _too_much(pieces: list[Piece]) -> Iterator[tuple[int, str]]:
+    """Faults of a file with more than can be checked; of those pieces little is left."""
+    if len(pieces) > MOST_PIECES:
+        line = pieces[MOST_PIECES].line
+        del pieces[MOST_PIECES:]
+        yield line, f"expected at most {MOST_PIECES} statements and commands in a file, found more"
+    for number in reversed(range(len(pieces))):
+        piece = pieces[number]
+        if len(piece.text) > LONGEST_STATEMENT:
+            said = f"expected a statement of at most {LONGEST_STATEMENT} characters, found {len(piece.text)}"
+        elif _depth(piece.code) > DEEPEST:
+            said = f"expected at most {DEEPEST} parentheses within each other, found more"
+        else:
+            continue
+        del pieces[number]
+        yield piece.line, said
+
+
+def _depth(code: str) -> int:
+    """How many parentheses stand within each other at most."""
+    depth = deepest = 0
+    for sign in _PARENTHESIS.findall(code):
+        depth = depth + 1 if sign == "(" else max(0, depth - 1)
+        deepest = max(deepest, depth)
+    return deepest

@@ -27,9 +27,8 @@ _CLOCK_CALL = re.compile(
 _CHANCE_CALL = re.compile(
     r"\b(random|rand|randomblob|uuid|newid|gen_random_uuid|generate_uuid|uuid_generate_v4)\s*\(", re.I
 )
-_TIME_CALL = re.compile(
-    r"\b(date|time|datetime|julianday|unixepoch|strftime)\s*\((?:[^()]*'\s*now\s*'[^()]*|\s*)\)", re.IGNORECASE
-)
+_TIME_CALL = re.compile(r"\b(date|time|datetime|julianday|unixepoch|strftime)\s*\(([^()]*)\)", re.IGNORECASE)
+_OF_NOW = re.compile(r"'\s*now\s*'|\A\s*\Z", re.IGNORECASE)
 # Only what is said of names: one grammar is no yardstick for a workload that may be meant for another engine.
 _NAME_FAULTS = re.compile(
     r"no such (table|column)|has no column named|ambiguous column name|values for \d+ columns|columns but \d+ values"
@@ -46,6 +45,8 @@ def parse(text: str, dialect: Dialect = GENERIC) -> exp.Expression | str:
         text = written.sub(read, text)
     try:
         tree = sqlglot.parse_one(text, read=dialect.sqlglot)
+    except RecursionError:
+        return "it is nested too deeply"
     except SqlglotError as error:
         details = getattr(error, "errors", None)
         if not details:
@@ -63,8 +64,10 @@ def unrepeatable(piece: Piece) -> Iterable[str]:
             yield f"{match.group(1)} {remedy}"
     if match := _CHANCE_CALL.search(piece.code):
         yield rf"{match.group(1)}() differs from twin to twin: draw with \set name random(lo, hi) and use :name"
-    if match := _TIME_CALL.search(piece.text):
-        yield f"{match.group(1)}() of the present {remedy}"
+    for match in _TIME_CALL.finditer(piece.text):
+        if _OF_NOW.search(match.group(2)):
+            yield f"{match.group(1)}() of the present {remedy}"
+            return
 
 
 class NameCheck:

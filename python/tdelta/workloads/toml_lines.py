@@ -5,9 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-_HEADER = re.compile(r"\s*\[\[?\s*([^\]]+?)\s*\]\]?\s*(?:#.*)?$")
+_HEADER = re.compile(r"\s*\[\[?([^\]]+)\]\]?\s*(?:#.*)?$")
 _KEY = re.compile(r"""\s*((?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*'))*)\s*=""")
 _MULTILINE = re.compile(r'"""|\'\'\'')
+
+_STRINGS = re.compile(
+    r'"""(?:[^"\\]|\\.|"(?!""))*"""|"(?:[^"\\\n]|\\.)*"|'
+    r"'''(?:[^']|'(?!''))*'''|'[^'\n]*'|#[^\n]*",
+    re.DOTALL,
+)
+_BRACKET = re.compile(r"[\[\]{}\n]")
 
 Path = tuple[str, ...]
 
@@ -39,6 +46,19 @@ def line_of(lines: Mapping[Path, int], *path: str) -> int:
     for length in range(len(path), 0, -1):
         if path[:length] in lines:
             return lines[path[:length]]
+    return 0
+
+
+def deepest_line(text: str, most: int) -> int:
+    """The line of the first bracket that stands within ``most`` others; 0 if none does. Strings are passed over."""
+    depth, line = 0, 1
+    for sign in _BRACKET.findall(_STRINGS.sub(lambda found: "\n" * found.group().count("\n"), text)):
+        if sign == "\n":
+            line += 1
+        else:
+            depth = depth + 1 if sign in "[{" else max(0, depth - 1)
+        if depth > most:
+            return line
     return 0
 
 

@@ -99,7 +99,12 @@ def test_an_override_replaces_the_generic_schema_for_its_engine_alone(folder):
     ("file", "old", "new", "fault"),
     [
         ("workload.toml", "version = 1", "version = [", "workload.toml:3: this is no TOML: "),
-        ("workload.toml", "version = 1", 'version = "1"', "workload.toml:2: version must be an integer, found '1'"),
+        (
+            "workload.toml",
+            "version = 1",
+            'version = "1"',
+            "workload.toml:2: version must be an integer of 64 bits",
+        ),
         (
             "workload.toml",
             'title = "Mine"',
@@ -138,7 +143,7 @@ def test_an_override_replaces_the_generic_schema_for_its_engine_alone(folder):
             'table = "parent"',
             "workload.toml:19: rows_per: no table 'parent' is defined above",
         ),
-        ("workload.toml", "count = 3", "count = 0", "workload.toml:19: count must be at least 1"),
+        ("workload.toml", "count = 3", "count = 0", "workload.toml:19: count must be 1 to"),
         ("workload.toml", '"text"', '"txt"', "workload.toml:16: column name: unknown law 'txt'. Did you mean 'text'?"),
         ("workload.toml", "min = 1", "minimum = 1", "workload.toml:16: column name: law 'text' needs 'min'"),
         (
@@ -152,7 +157,7 @@ def test_an_override_replaces_the_generic_schema_for_its_engine_alone(folder):
             "workload.toml",
             "min = 1",
             'min = "1"',
-            "workload.toml:16: column name: min must be an integer of 64 bits, found '1'",
+            "workload.toml:16: column name: min must be an integer of 64 bits",
         ),
         (
             "workload.toml",
@@ -191,7 +196,12 @@ def test_an_override_replaces_the_generic_schema_for_its_engine_alone(folder):
             '{ law = "uniform", lo = 1, hi = 2 }',
             "workload.toml:22: column parent_id: table parents has no primary key of law 'serial'",
         ),
-        ("workload.toml", "weight = 2.5", "weight = 0", "workload.toml:28: weight must be above 0, found 0"),
+        (
+            "workload.toml",
+            "weight = 2.5",
+            "weight = 0",
+            "workload.toml:28: weight must be a number of 1e-09",
+        ),
         (
             "workload.toml",
             "[transactions.look]",

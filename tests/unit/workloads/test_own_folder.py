@@ -79,7 +79,7 @@ def test_a_folder_has_transactions_and_keys_and_neither_tables_nor_a_size(folder
         ("[keys.details]", "[tables.t]\nrows = 1\n[keys.details]", "workload.toml:6: [tables] does not go with"),
         ("[keys.details]", "[size]\nbytes_per_scale = 1\n[keys.details]", "workload.toml:6: [size] does not go"),
         ('name = "mine"', 'nane = "mine"', "workload.toml:1: unknown key 'nane'. Did you mean 'name'?"),
-        ("weight = 2.5", "weight = 0", "workload.toml:11: weight must be above 0, found 0"),
+        ("weight = 2.5", "weight = 0", "workload.toml:11: weight must be a number of 1e-09 to 1e+09, found 0"),
     ],
 )  # fmt: skip
 def test_a_fault_of_the_toml_is_named_with_its_line(folder: Path, old: str, new: str, fault: str) -> None:

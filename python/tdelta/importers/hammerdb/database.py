@@ -16,6 +16,7 @@ from tdelta.importers.belonging import belonging_of
 from tdelta.importers.hammerdb.jobs import Job, Jobs
 from tdelta.importers.problems import Problems, problems_of, shown
 from tdelta.importers.protocol import Naming, Source
+from tdelta.inputs import opened
 from tdelta.records.observed import Observation
 
 FORMAT = "HammerDB database"
@@ -91,7 +92,7 @@ def _read(source: Source, problems: Problems) -> tuple[Job, ...]:
 
 def _opened(source: Source) -> sqlite3.Connection:
     """The database, where it lies if it is not packed, else in memory."""
-    with source.path.open("rb") as file:
+    with opened(source.path) as file:
         is_plain = file.read(len(_MAGIC)) == _MAGIC
     if is_plain:
         uri = f"file:{quote(str(source.path.absolute()))}?mode=ro&immutable=1"

@@ -1,0 +1,90 @@
+"""The files that users name: regular ones only, opened without waiting for anybody, and read up to a limit.
+
+A pipe would wait for its writer, a device has no end, and a file may be larger than memory. What reads a user's file
+opens it here.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+from typing import BinaryIO
+
+_KINDS = (
+    (stat.S_ISDIR, "a folder"),
+    (stat.S_ISFIFO, "a named pipe"),
+    (stat.S_ISSOCK, "a socket"),
+    (stat.S_ISCHR, "a device"),
+    (stat.S_ISBLK, "a device"),
+)
+
+
+class NotRegular(OSError):
+    """What a path leads to is not a regular file; ``strerror`` says what it is."""
+
+    def __init__(self, kind: str, path: Path) -> None:
+        super().__init__(None, f"expected a regular file, found {kind}", str(path))
+
+
+class TextFault(ValueError):
+    """A file that is not the text that it should be; ``line`` counts from 1, and is 0 for the file as a whole."""
+
+    def __init__(self, line: int, said: str) -> None:
+        self.line = line
+        self.said = said
+        super().__init__(said)
+
+
+def opened(path: Path) -> BinaryIO:
+    """A regular file, links followed, opened for reading.
+
+    A file of the system that has nothing to read at the moment (``/proc/kmsg``) reads as an empty one.
+
+    Raises:
+        NotRegular: it is a folder, a pipe, a socket or a device.
+        OSError: it cannot be opened.
+    """
+    _require_regular(path.stat(), path)  # before it is opened, which alone can rewind a tape
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+    try:
+        _require_regular(os.fstat(descriptor), path)
+        return os.fdopen(descriptor, "rb")
+    except BaseException:
+        os.close(descriptor)
+        raise
+
+
+def text_of(path: Path, most_bytes: int) -> str:
+    r"""The content of a text file, its line ends as ``\n``.
+
+    Raises:
+        TextFault: it is longer than ``most_bytes``, not UTF-8, or has a zero byte.
+        OSError: as `opened`.
+    """
+    with opened(path) as file:
+        content = file.read(most_bytes + 1) or b""
+    if len(content) > most_bytes:
+        raise TextFault(0, f"expected at most {size_words(most_bytes)}, found more")
+    try:
+        text = content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise TextFault(line, f"expected UTF-8 text, found the byte 0x{content[error.start]:02x}") from None
+    if "\0" in text:
+        raise TextFault(text.count("\n", 0, text.index("\0")) + 1, "expected text, found a zero byte")
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def size_words(size_bytes: int) -> str:
+    """A limit as messages give it: ``1 MiB``."""
+    for unit, name in ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")):
+        if size_bytes >= unit:
+            return f"{size_bytes / unit:.3g} {name}"
+    return f"{size_bytes} bytes"
+
+
+def _require_regular(found: os.stat_result, path: Path) -> None:
+    if not stat.S_ISREG(found.st_mode):
+        kind = next((name for is_kind, name in _KINDS if is_kind(found.st_mode)), "something else")
+        raise NotRegular(kind, path)

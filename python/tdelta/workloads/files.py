@@ -1,0 +1,116 @@
+"""The files of a workload folder as text and as TOML, within their limits; what is wrong goes to its faults."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TypeVar
+
+from tdelta.inputs import TextFault, text_of
+from tdelta.workloads import limits
+from tdelta.workloads.faults import Faults, hint, shown
+from tdelta.workloads.toml_lines import deepest_line, key_lines, line_of
+
+TOML = "workload.toml"
+
+_T = TypeVar("_T")
+_NAME = re.compile(r"[a-z][a-z0-9_]{0,62}\Z")
+_POSITION = re.compile(r"\s*\(at line (\d+), column (\d+)\)")
+_INT64 = range(-(2**63), 2**63)
+
+
+class FolderFiles:
+    """The files of one folder, and the faults found in them so far."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.faults = Faults()
+        self.lines: Mapping[tuple[str, ...], int] = {}
+
+    def text(self, name: str, missing: str) -> str | None:
+        """The content of a file of the folder; a fault if there is none that can be read."""
+        try:
+            return text_of(self.folder / name, limits.MOST_FILE_BYTES)
+        except FileNotFoundError:
+            near = [path.name for path in self.folder.glob("*") if path.suffix == Path(name).suffix]
+            self.faults.add(name, 0, f"{missing}.{hint(name, near) if near else ''}")
+        except TextFault as fault:
+            self.faults.add(name, fault.line, fault.said)
+        except OSError as error:
+            self.faults.add(name, 0, f"cannot be read: {error.strerror}")
+        return None
+
+    def document(self) -> dict[str, object] | None:
+        """The content of ``workload.toml``; a fault if it is no TOML."""
+        text = self.text(TOML, "is missing: it says tables, laws and transactions")
+        if text is None:
+            return None
+        self.lines = key_lines(text)
+        if line := deepest_line(text, limits.DEEPEST):
+            self.faults.add(TOML, line, f"expected at most {limits.DEEPEST} brackets within each other, found more")
+            return None
+        try:
+            return tomllib.loads(text)
+        except tomllib.TOMLDecodeError as error:
+            place = _POSITION.search(str(error))
+            why = _POSITION.sub(f", column {place.group(2)}" if place else "", str(error))
+            self.faults.add(TOML, int(place.group(1)) if place else 0, f"this is no TOML: {why}")
+        except (ValueError, RecursionError) as error:  # a number of thousands of digits, a key of thousands of parts
+            self.faults.add(TOML, 0, f"this is no TOML that can be read: {str(error).splitlines()[0]}")
+        return None
+
+    def fault(self, text: str, *path: str) -> None:
+        """A fault at the line of a key of ``workload.toml``."""
+        self.faults.add(TOML, line_of(self.lines, *path), text)
+
+    def typed(self, document: Mapping[str, object], kind: type[_T], *path: str) -> _T | None:
+        """The value at ``path``; a fault if it is missing or of another type."""
+        value: object = document
+        for key in path:
+            value = value.get(key) if isinstance(value, Mapping) else None
+        if value is None:
+            self.fault(f"{'.'.join(path)} is missing", *path)
+        elif isinstance(value, bool) or not isinstance(value, kind) or (kind is int and value not in _INT64):
+            names = {str: "a text", int: "an integer of 64 bits", dict: "a table", list: "a list"}
+            self.fault(f"{'.'.join(path)} must be {names[kind]}, found {shown(value)}", *path)
+        else:
+            return value
+        return None
+
+    def title(self, document: Mapping[str, object], *path: str) -> str:
+        """A name or a title: one line of text that can be printed."""
+        text = self.typed(document, str, *path) or ""
+        if len(text) > limits.LONGEST_TITLE or not text.isprintable():
+            wanted = f"one line of at most {limits.LONGEST_TITLE} printable characters"
+            self.fault(f"{'.'.join(path)} must be {wanted}, found {shown(text)}", *path)
+        return text
+
+    def unknown_keys(self, table: Mapping[str, object], known: Iterable[str], *path: str) -> None:
+        """Faults for the keys that nobody reads."""
+        names = tuple(known)
+        for key in sorted(table.keys() - set(names))[: limits.MOST_FAULTS]:
+            self.fault(f"unknown key {shown('.'.join((*path, key)))}.{hint(key, names)}", *path, key)
+
+    def named_tables(self, document: Mapping[str, object], key: str) -> dict[str, dict[str, object]]:
+        """The tables under ``key`` by name, e.g. ``[tables.orders]``."""
+        found: dict[str, dict[str, object]] = {}
+        for name, value in self.entries(self.typed(document, dict, key) or {}, key).items():
+            if not _NAME.match(name):
+                wanted = "at most 63 lower-case letters, digits and _, a letter first"
+                self.fault(f"{shown(name)} is no name: {wanted}", key, name)
+            elif isinstance(value, dict):
+                found[name] = value
+            else:
+                self.fault(f"{key}.{name} must be a table, found {shown(value)}", key, name)
+        if not found and key in document:
+            self.fault(f"{key} must name at least one", key)
+        return found
+
+    def entries(self, entries: Mapping[str, object], *path: str) -> Mapping[str, object]:
+        """The same entries; none, with a fault, where they are too many."""
+        if len(entries) <= limits.MOST_ENTRIES:
+            return entries
+        self.fault(f"expected at most {limits.MOST_ENTRIES} in {'.'.join(path)}, found {len(entries)}", *path)
+        return {}

@@ -1,0 +1,57 @@
+"""Files that users name: regular, and up to a limit."""
+
+from __future__ import annotations
+
+import os
+import socket
+from pathlib import Path
+
+import pytest
+
+from tdelta.inputs import NotRegular, TextFault, opened, size_words, text_of
+
+
+def test_a_regular_file_is_read_through_links_and_with_any_line_ends(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"a\r\nb\rc\n")
+    (tmp_path / "link").symlink_to("file")
+    assert text_of(tmp_path / "link", 8) == "a\nb\nc\n"
+
+
+def test_devices_pipes_folders_and_sockets_are_refused_by_name(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(os.path.relpath(tmp_path / "socket"))
+        for path, kind in (
+            (Path("/dev/zero"), "a device"),
+            (tmp_path / "pipe", "a named pipe"),
+            (tmp_path, "a folder"),
+            (tmp_path / "socket", "a socket"),
+        ):
+            with pytest.raises(NotRegular, match=kind) as refused:
+                opened(path)
+            assert refused.value.strerror == f"expected a regular file, found {kind}"
+
+
+@pytest.mark.parametrize(
+    ("content", "line", "said"),
+    [
+        (b"123456789", 0, "expected at most 8 bytes, found more"),
+        (b"1\n2\n\xff", 3, "expected UTF-8 text, found the byte 0xff"),
+        (b"1\n\0", 2, "expected text, found a zero byte"),
+    ],
+)
+def test_what_is_no_text_within_the_limit_is_refused(tmp_path: Path, content: bytes, line: int, said: str) -> None:
+    (tmp_path / "file").write_bytes(content)
+    with pytest.raises(TextFault) as refused:
+        text_of(tmp_path / "file", 8)
+    assert (refused.value.line, refused.value.said) == (line, said)
+
+
+def test_sizes_are_given_in_their_largest_unit() -> None:
+    assert [size_words(size) for size in (5, 2048, 1 << 20, 3 << 29)] == ["5 bytes", "2 KiB", "1 MiB", "1.5 GiB"]
+
+
+def test_a_file_of_the_system_that_has_nothing_to_read_does_not_make_its_reader_wait(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with opened(tmp_path / "file") as file:
+        assert not os.get_blocking(file.fileno())
