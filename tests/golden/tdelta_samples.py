@@ -7,10 +7,10 @@ from dataclasses import fields, replace
 from typing import Any
 
 from tdelta.engines.registry import profiles
-from tdelta.evidence import NO_MARKER
 from tdelta.inference.cipher_work import idle_cipher_caution
 from tdelta.inference.profiles import Profiled, cpu_profiles
-from tdelta.inference.soundness import AA_CHECK, BB_CHECK
+from tdelta.messages import Detail
+from tdelta.messages.checks import AA_CHECK, BB_CHECK, FILES, IN_FORCE, NO_MARKER, ROWS_AFTER, ROWS_BEFORE
 from tdelta.profiling.functions import Functions
 from tdelta.records import (
     FINDINGS,
@@ -72,7 +72,6 @@ from tdelta.records import (
     WhatIfPoint,
 )
 from tdelta.records.carryover import CarryOver, ShareEffect
-from tdelta.session.collectors.checks import FILES, IN_FORCE, ROWS_AFTER, ROWS_BEFORE
 
 RUN_ID = "20261121-2112-k3vq"
 ROPE = 0.02
@@ -177,14 +176,22 @@ def settings(*conditions: Condition, **changes: object) -> RunSettings:
 
 
 SOUND = (
-    Validity(ROWS_BEFORE, CheckState.OK, "211,400 rows in 6 tables, by checksum, as generated"),
+    Validity(ROWS_BEFORE, CheckState.OK, (Detail.verbatim("211,400 rows in 6 tables, by checksum, as generated"),)),
     Validity(
         AA_CHECK,
         CheckState.OK,
-        "the 95 % HDI of identical twins, -0.6 … +0.4 %, lies within ±2 %, which is what the verdict needs",
+        (
+            Detail.verbatim(
+                "the 95 % HDI of identical twins, -0.6 … +0.4 %, lies within ±2 %, which is what the verdict needs"
+            ),
+        ),
     ),
-    Validity(FILES, CheckState.OK, "aes-256: encrypted, none: plain"),
-    Validity(ROWS_AFTER, CheckState.NOT_SHOWN, "NOT compared: more than one thread, or no round came to its end"),
+    Validity(FILES, CheckState.OK, (Detail.verbatim("aes-256: encrypted, none: plain"),)),
+    Validity(
+        ROWS_AFTER,
+        CheckState.NOT_SHOWN,
+        (Detail.verbatim("NOT compared: more than one thread, or no round came to its end"),),
+    ),
 )
 
 
@@ -255,7 +262,13 @@ def stalling() -> RunResult:
     ratio = estimate(1.18, 0.06)
     head = verdict(ratio, Decision.COSTLY, primary=True, no_speedup=ratio, typical=estimate(1.004, 0.005))
     floors = (noise(estimate(1.002, 0.005)), noise(estimate(1.003, 0.011), of=AES))
-    checks = (Validity(BB_CHECK, CheckState.OK, "the 95 % HDI of identical twins, -0.8 … +1.4 %, lies within ±10 %"),)
+    checks = (
+        Validity(
+            BB_CHECK,
+            CheckState.OK,
+            (Detail.verbatim("the 95 % HDI of identical twins, -0.8 … +1.4 %, lies within ±10 %"),),
+        ),
+    )
     stalls = (odd(PLAIN, 720, down_weighted=3), odd(AES, 720, 15, 0.176, 19))
     return result(Decision.COSTLY, (head, *secondary()), noise_floor=floors, validity=(*SOUND, *checks), stalls=stalls)
 
@@ -383,7 +396,7 @@ def undecided() -> RunResult:
 def unsound() -> RunResult:
     head = verdict(estimate(1.062, 0.011), Decision.UNSOUND, primary=True, reasons=("a check of the run failed",))
     outside = "the 95 % HDI of identical twins, +2.3 … +3.4 %, lies wholly outside ±2 %, the ROPE"
-    checks = (SOUND[0], replace(SOUND[1], state=CheckState.FAILED, detail=outside), *SOUND[2:])
+    checks = (SOUND[0], replace(SOUND[1], state=CheckState.FAILED, details=(Detail.verbatim(outside),)), *SOUND[2:])
     return result(Decision.UNSOUND, (head, *secondary()), noise_floor=(noise(estimate(1.041, 0.008)),), validity=checks)
 
 
@@ -418,7 +431,7 @@ def leaking() -> RunResult:
     check = NO_MARKER
     detail = "plaintext in #395580 (unlinked) (temp) of cipher=aes-256,threads=1: 2,016 markers found"
     head = verdict(estimate(1.031, 0.007), Decision.UNSOUND, primary=True, reasons=(f"{check}: no, {detail}",))
-    checks = (*SOUND[:2], SOUND[3], Validity(check, CheckState.FAILED, detail))
+    checks = (*SOUND[:2], SOUND[3], Validity(check, CheckState.FAILED, (Detail.verbatim(detail),)))
     found = evidence(EvidenceState.LEAK, 2_016)
     return result(Decision.UNSOUND, (head, *secondary()), validity=checks, evidence=found)
 
@@ -437,7 +450,7 @@ def other_cipher() -> RunResult:
         Decision.NEGLIGIBLE,
         (head, fewer),
         given,
-        validity=(*SOUND, Validity(IN_FORCE, CheckState.FAILED, detail, makes_unsound=False)),
+        validity=(*SOUND, Validity(IN_FORCE, CheckState.FAILED, (Detail.verbatim(detail),), makes_unsound=False)),
         cautions=(idle_cipher_caution(idle, given),),
         ciphers_in_force={"aes-256": "AES-128-CBC"},
         barely_encrypted=idle,

@@ -16,8 +16,9 @@ from pathlib import Path
 import numpy as np
 from tdelta_samples import SOUND, changed
 
-from tdelta.evidence import NO_MARKER
 from tdelta.inference import judge
+from tdelta.messages import Detail
+from tdelta.messages.checks import NO_MARKER
 from tdelta.records import (
     CheckState,
     Condition,
@@ -220,7 +221,7 @@ def _evidence(conditions: Sequence[Condition]) -> tuple[FileEvidence, ...]:
 def leaking_result(given: RunSettings, found: Sequence[Trial]) -> RunResult:
     """The factorial, judged; unsound, since a temporary file of one encrypted twin shows planted plain text."""
     result = sound_result(given, found)
-    check = Validity(NO_MARKER, CheckState.FAILED, "etilqs_7f (unlinked) of aes-128 holds 512")
+    check = Validity(NO_MARKER, CheckState.FAILED, (Detail.verbatim("etilqs_7f (unlinked) of aes-128 holds 512"),))
     reasons = (f"{check.check}: no, {check.detail}",)
     verdicts = tuple(
         replace(v, decision=Decision.UNSOUND, reasons=reasons) if v.primary else v for v in result.verdicts

@@ -99,11 +99,11 @@ class OwnRuns(OnTwoServers):
         assert verdict["condition"] == {"cipher": "encrypted", "threads": 1}
         answer = answered.document["answer"].lower()  # a verdict begins with it, "undecided" does not
         assert "the encrypted server" in answer or answered.document["decision"] == "unsound"
-        checks = {check["check"]: check["detail"] for check in answered.document["validity"]}
-        assert checks["files are encrypted as asked"] == self.files_check
-        assert self.cipher_check in checks["the cipher in force is the one asked for"]
-        assert "by checksum, at the end of 1 rounds" in checks["rows are the same after the last trial"]
-        assert "3 twins NOT searched: servers of yours" in checks["no marker in any file of an encrypted twin"]
+        checks = {check["code"]: check["detail"] for check in answered.document["validity"]}
+        assert checks["files-encrypted"] == self.files_check
+        assert self.cipher_check in checks["cipher-in-force"]
+        assert "by checksum, at the end of 1 rounds" in checks["rows-after"]
+        assert "3 twins NOT searched: servers of yours" in checks["no-marker"]
 
     def test_a_bb_twin_that_is_asked_for_is_a_second_schema_on_the_encrypted_server(
         self, servers: tuple[Any, Any], left_as_they_were: list[list[object]], place: Place
@@ -124,7 +124,7 @@ class OwnRuns(OnTwoServers):
         schema = f"tdelta_{result.settings.run_id.replace('-', '_')}"
         assert [f"{schema}_bb" in names for names in seen] == [False, True]
         assert all(schema in names for names in seen)
-        assert any(c.check == BB_CHECK for c in result.validity)
+        assert any(c.code == BB_CHECK for c in result.validity)
         assert self.objects(servers) == left_as_they_were
 
     def test_which_servers_they_are_and_that_they_differ_is_told(

@@ -24,7 +24,7 @@ from tdelta.driver.servers.mounts import mounts_below
 from tdelta.driver.servers.tree import parse_stat
 from tdelta.engines.shared.private.binaries import find_servers
 from tdelta.errors import EngineUnavailable
-from tdelta.inference.soundness import AA_CHECK
+from tdelta.messages.checks import AA_CHECK
 
 BRIEF = ("--workload", "point-select", "--trial-seconds", "0.05", "--blocks", "2", "--rounds", "1..1")
 ALONE = ("--no-aa-twin", "--no-bb-twin")
@@ -160,11 +160,11 @@ def occupied(engine: str, base: Path) -> Iterator[ServerPlace]:
 
 def failed_checks(document: Any) -> list[str]:
     """Those that make the run unsound."""
-    return [c["check"] for c in document["validity"] if c["state"] == "failed" and c["makes_unsound"]]
+    return [c["code"] for c in document["validity"] if c["state"] == "failed" and c["makes_unsound"]]
 
 
 def detail(document: Any, name: str) -> str:
-    (found,) = [check["detail"] for check in document["validity"] if check["check"] == name]
+    (found,) = [check["detail"] for check in document["validity"] if check["code"] == name]
     return str(found)
 
 
@@ -273,7 +273,7 @@ class ServerRuns:
         plain, encrypted = states(document, cipher="none"), states(document, cipher="aes-256")
         assert {plain["tables"], plain[self.log]} == {"plain"}
         assert encrypted["tables"] == "encrypted"
-        self.check_scope(encrypted, detail(document, "no marker in any file of an encrypted twin"))
+        self.check_scope(encrypted, detail(document, "no-marker"))
 
     def check_scope(self, encrypted: dict[str, str], told: str) -> None:
         """Where only tables are encrypted."""
@@ -320,7 +320,7 @@ class ServerRuns:
 def check_instructions(document: Any) -> None:
     """Each server that encrypts has shown its level, and those without the instructions at another price."""
     assert failed_checks(document) in ([], [AA_CHECK])
-    told = detail(document, "AES instructions are as asked")
+    told = detail(document, "aes-instructions")
     on, off = (part.split(" µs")[0].split() for part in told.removeprefix("on ").split(", off ")[:2])
     assert min(map(float, off[::2])) > max(map(float, on[::2]))  # that it is twice the median is the check itself
 

@@ -11,7 +11,7 @@ from tdelta_runs import ServerPlace, failed_checks, occupied
 
 from tdelta.engines.duckdb.engine import DuckdbEngine
 from tdelta.engines.registry import servers
-from tdelta.inference.soundness import AA_CHECK
+from tdelta.messages.checks import AA_CHECK
 
 SMALL = ("--size", "5MB", "--blocks", "2", "--rounds", "1..1")
 CIPHERS = {

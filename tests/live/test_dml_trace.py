@@ -10,7 +10,7 @@ from sqlite.running import Place
 from tdelta_runs import ServerPlace, failed_checks, occupied
 
 from tdelta.engines.registry import servers
-from tdelta.inference.soundness import AA_CHECK
+from tdelta.messages.checks import AA_CHECK
 
 SMALL = ("--size", "3MB", "--trial-seconds", "0.2", "--discard", "0s", "--blocks", "2", "--rounds", "1..1")
 

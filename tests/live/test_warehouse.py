@@ -14,7 +14,7 @@ from tdelta_runs import ServerPlace, failed_checks, occupied
 
 from tdelta.engines.duckdb.engine import DuckdbEngine
 from tdelta.engines.registry import servers
-from tdelta.inference.soundness import AA_CHECK
+from tdelta.messages.checks import AA_CHECK
 
 QUERIES = {"sum_sales", "by_territory", "top_products", "quarter"}
 # 50,000 rows: what a query reads is then a few of DuckDB's blocks. Few trials may not meet every query.

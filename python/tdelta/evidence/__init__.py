@@ -11,12 +11,10 @@ plaintext is shown only where a marker is known to be in the rows.
 from tdelta.evidence.classes import FileClass, file_class
 from tdelta.evidence.markers import COLUMNS, TABLE, Markers, table_sql
 from tdelta.evidence.search import Found, TwinFile, files_of, merged, search
-from tdelta.evidence.weighing import FINDS, NO_MARKER, Searched, validity, weigh
+from tdelta.evidence.weighing import Searched, validity, weigh
 
 __all__ = [
     "COLUMNS",
-    "FINDS",
-    "NO_MARKER",
     "TABLE",
     "FileClass",
     "Found",

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 
 from tdelta.evidence.classes import FileClass
 from tdelta.evidence.search import Found
+from tdelta.messages import Detail
+from tdelta.messages.checks import FINDS, NO_MARKER
 from tdelta.records import CheckState, Condition, EvidenceState, FileEvidence, Validity
 
-NO_MARKER = "no marker in any file of an encrypted twin"
-FINDS = "the search finds what is there"
 _NAMED = 3
 _HOMES = {FileClass.DATABASE: "database file", FileClass.TABLES: "tables"}
 """Where rows lie at rest: a plain twin must show markers there."""
@@ -87,7 +87,7 @@ def _controls(one: Searched, searched: Sequence[Searched]) -> list[Searched]:
     return [other for other in plain if other.condition.stratum == one.condition.stratum] or plain
 
 
-def validity(evidence: Sequence[FileEvidence], not_searched: str = "") -> tuple[Validity, ...]:
+def validity(evidence: Sequence[FileEvidence], not_searched: tuple[Detail, ...] = ()) -> tuple[Validity, ...]:
     """Both checks of a run: that nothing leaks, and that the search would have seen it.
 
     Args:
@@ -97,44 +97,51 @@ def validity(evidence: Sequence[FileEvidence], not_searched: str = "") -> tuple[
     return (_no_marker(evidence, not_searched), _finds(evidence, not_searched))
 
 
-def _no_marker(evidence: Sequence[FileEvidence], not_searched: str) -> Validity:
-    leaks = [one for one in evidence if one.state is EvidenceState.LEAK]
+def _no_marker(evidence: Sequence[FileEvidence], not_searched: tuple[Detail, ...]) -> Validity:
+    leaks = tuple(_leak(one) for one in evidence if one.state is EvidenceState.LEAK)
     if leaks:
-        told = (f"{_files(one.leaking)} ({one.file_class}) of {one.condition.key}: {_found(one)}" for one in leaks)
-        return Validity(NO_MARKER, CheckState.FAILED, f"plaintext in {'; '.join(told)}")
+        return Validity(NO_MARKER, CheckState.FAILED, leaks)
     encrypted = [one for one in evidence if one.state is EvidenceState.ENCRYPTED]
     if not encrypted:
-        untested = not_searched or "NOT tested: no twin is encrypted, or no plain twin shows markers"
-        return Validity(NO_MARKER, CheckState.NOT_SHOWN, "; ".join((untested, *_uncovered(evidence))))
-    read = sum(one.scanned_bytes for one in encrypted)
-    fine = f"not found in {', '.join(_classes(encrypted))} of {_twins(encrypted)}, {read:,} bytes read"
-    more = (*_uncovered(evidence), *_left_open(evidence), *filter(None, (not_searched,)))
-    return Validity(NO_MARKER, CheckState.OK, "; ".join((fine, *more)))
+        untested = not_searched or (Detail.of("markers-not-tested"),)
+        return Validity(NO_MARKER, CheckState.NOT_SHOWN, (*untested, *_uncovered(evidence)))
+    read, classes = sum(one.scanned_bytes for one in encrypted), ", ".join(_classes(encrypted))
+    fine = Detail.of("markers-absent", classes=classes, twins=_twins(encrypted), read=read)
+    return Validity(NO_MARKER, CheckState.OK, (fine, *_uncovered(evidence), *_left_open(evidence), *not_searched))
 
 
-def _uncovered(evidence: Sequence[FileEvidence]) -> Iterator[str]:
+def _leak(one: FileEvidence) -> Detail:
+    return Detail.of(
+        "plaintext-found",
+        files=_files(one.leaking),
+        file_class=one.file_class,
+        condition=one.condition.key,
+        markers=one.markers_found,
+    )
+
+
+def _uncovered(evidence: Sequence[FileEvidence]) -> Iterator[Detail]:
     """What each scope leaves in the clear, as it says."""
     found = [one for one in evidence if one.state is EvidenceState.UNCOVERED]
     for condition in dict.fromkeys(one.condition for one in found):
         classes = _classes(one for one in found if one.condition == condition)
-        yield f"left in the clear by {condition.key}, which does not cover it: {', '.join(classes)}"
+        yield Detail.of("left-in-the-clear", condition=condition.key, classes=", ".join(classes))
 
 
-def _finds(evidence: Sequence[FileEvidence], not_searched: str) -> Validity:
+def _finds(evidence: Sequence[FileEvidence], not_searched: tuple[Detail, ...]) -> Validity:
     missing = [one for one in evidence if one.state is EvidenceState.MISSING]
     if missing:
-        told = "; ".join(
-            f"no marker in the {_HOMES[FileClass(one.file_class)]} of {one.condition.key}" for one in missing
-        )
-        return Validity(FINDS, CheckState.FAILED, f"{told}, whose rows hold them: absence elsewhere says nothing")
+        homes = ((_HOMES[FileClass(one.file_class)], one.condition.key) for one in missing)
+        absent = tuple(Detail.of("home-without-marker", home=home, condition=key) for home, key in homes)
+        return Validity(FINDS, CheckState.FAILED, absent)
     plain = [one for one in evidence if one.state is EvidenceState.PLAIN]
     if not plain:
-        return Validity(FINDS, CheckState.NOT_SHOWN, not_searched or "NOT tested: no plain twin was searched")
-    fine = f"markers in {', '.join(_classes(plain))} of {_twins(plain)}"
-    return Validity(FINDS, CheckState.OK, "; ".join((fine, *filter(None, (not_searched,)))))
+        return Validity(FINDS, CheckState.NOT_SHOWN, not_searched or (Detail.of("plain-not-searched"),))
+    fine = Detail.of("markers-present", classes=", ".join(_classes(plain)), twins=_twins(plain))
+    return Validity(FINDS, CheckState.OK, (fine, *not_searched))
 
 
-def _left_open(evidence: Sequence[FileEvidence]) -> Iterator[str]:
+def _left_open(evidence: Sequence[FileEvidence]) -> Iterator[Detail]:
     """The classes in which some encrypted twin could not be tested, but for those that hold no rows by design."""
     is_open = [
         one
@@ -146,7 +153,7 @@ def _left_open(evidence: Sequence[FileEvidence]) -> Iterator[str]:
     names = _classes(is_open)
     if names:
         told = (name if _has_files(evidence, name) else f"{name} (no such file)" for name in names)
-        yield f"not tested: {', '.join(told)}"
+        yield Detail.of("classes-not-tested", classes=", ".join(told))
 
 
 def _has_files(evidence: Sequence[FileEvidence], file_class: str) -> bool:
@@ -157,15 +164,10 @@ def _classes(evidence: Iterable[FileEvidence]) -> list[str]:
     return list(dict.fromkeys(one.file_class for one in evidence))
 
 
-def _twins(evidence: Iterable[FileEvidence]) -> str:
-    number = len({one.condition for one in evidence})
-    return f"{number} twin{'' if number == 1 else 's'}"
+def _twins(evidence: Iterable[FileEvidence]) -> int:
+    return len({one.condition for one in evidence})
 
 
 def _files(names: Sequence[str]) -> str:
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
     return ", ".join(names[:_NAMED]) + more
-
-
-def _found(one: FileEvidence) -> str:
-    return f"{one.markers_found:,} marker{'' if one.markers_found == 1 else 's'} found"

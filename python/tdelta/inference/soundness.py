@@ -15,6 +15,8 @@ import numpy as np
 from tdelta.inference.decisions import decide_means, interval_words
 from tdelta.inference.fits import PLAIN, Answer, CostFit, fit_labelled, fit_strata, treatment_of
 from tdelta.inference.verdicts import grounds_of
+from tdelta.messages import Detail
+from tdelta.messages.checks import AA_CHECK, BB_CHECK
 from tdelta.records import (
     CheckState,
     Condition,
@@ -27,9 +29,6 @@ from tdelta.records import (
     Validity,
     Verdict,
 )
-
-AA_CHECK = "a/a twins are alike"
-BB_CHECK = "b/b twins are alike"
 
 
 def noise_floors(fit: CostFit, settings: RunSettings) -> tuple[NoiseFloor, ...]:
@@ -112,18 +111,20 @@ def _alike(floor: NoiseFloor, verdicts: Sequence[Verdict], settings: RunSettings
     needed = min((_needed(v, settings, limit) for v in own), default=limit)
     low, high = floor.ratio.hdi95
     is_outside = low > 1.0 + limit or high < 1.0 - limit
+    is_enough = low >= 1.0 - needed and high <= 1.0 + needed
+    twins = {"place": place.removesuffix(": "), "interval": words_of(floor)}
     if is_outside and floor.is_apart:
-        state, where = CheckState.FAILED, f"lies wholly outside ±{100 * limit:g} %, {called}"
-    elif low >= 1.0 - needed and high <= 1.0 + needed:
-        state, where = CheckState.OK, f"lies within ±{100 * needed:.3g} %, which is what the verdict needs"
-    elif high - low > 2.0 * needed or is_outside:
-        state, where = CheckState.NOT_SHOWN, f"is too wide: the verdict needs them within ±{100 * needed:.3g} %"
+        state, found = CheckState.FAILED, Detail.of("twins-outside", limit=limit, called=called, **twins)
+    elif is_outside:
+        state = CheckState.OK if is_enough else CheckState.NOT_SHOWN
+        found = Detail.of("twins-outside-by-little", limit=limit, called=called, **twins)
+    elif is_enough:
+        state, found = CheckState.OK, Detail.of("twins-within", needed=needed, **twins)
+    elif high - low > 2.0 * needed:
+        state, found = CheckState.NOT_SHOWN, Detail.of("twins-too-wide", needed=needed, **twins)
     else:
-        state, where = CheckState.NOT_SHOWN, f"reaches beyond ±{100 * needed:.3g} %, which is what the verdict needs"
-    if is_outside and not floor.is_apart:
-        where = f"lies outside ±{100 * limit:g} %, {called}, but by few rounds or single trials alone"
-    check = AA_CHECK if floor.condition is None else BB_CHECK
-    return Validity(check, state, f"{place}the 95 % HDI of identical twins, {words_of(floor)}, {where}")
+        state, found = CheckState.NOT_SHOWN, Detail.of("twins-beyond", needed=needed, **twins)
+    return Validity(AA_CHECK if floor.condition is None else BB_CHECK, state, (found,))
 
 
 def words_of(floor: NoiseFloor) -> str:

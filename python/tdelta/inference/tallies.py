@@ -13,9 +13,9 @@ import numpy as np
 
 from tdelta.inference.decisions import interval_words
 from tdelta.inference.quantiles import clopper_pearson, t_reach
-from tdelta.inference.soundness import AA_CHECK
 from tdelta.inference.stopping import width
 from tdelta.inference.verdicts import ALL_TRANSACTIONS
+from tdelta.messages.checks import AA_CHECK
 from tdelta.records import Counted, Decision, IdenticalTally, Metric, PlantedTally, Role, RunResult, Verdict
 
 NOMINAL_MISSES = 0.05
@@ -167,7 +167,7 @@ def _is_planted(verdict: Verdict) -> bool:
 
 
 def _failed(result: RunResult) -> list[tuple[str, str]]:
-    return [(v.check, v.detail) for v in result.validity if v.is_unsound and v.check != AA_CHECK]
+    return [(v.check, v.detail) for v in result.validity if v.is_unsound and v.code != AA_CHECK]
 
 
 def _holds(verdict: Verdict, truth: float) -> bool:

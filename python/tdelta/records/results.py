@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TypeVar
 
+from tdelta.messages import Detail
+from tdelta.messages.checks import CHECKS
 from tdelta.records.calibration import CalibrationUsed, LuckPrior
 from tdelta.records.conditions import Condition
 from tdelta.records.estimates import Estimate
@@ -212,15 +214,25 @@ class Validity:
     """One check of whether the run can be trusted, and what it found.
 
     A failed one makes the run ``unsound``, unless it is one whose failure changes what the figures are of and not
-    whether they hold (``makes_unsound`` is False).
+    whether they hold (``makes_unsound`` is False). ``code`` is of `tdelta.messages.checks`.
     """
 
-    DERIVED = ("ok",)
+    DERIVED = ("ok", "check", "detail")
 
-    check: str
+    code: str
     state: CheckState
-    detail: str
+    details: tuple[Detail, ...] = ()
     makes_unsound: bool = True
+
+    @property
+    def check(self) -> str:
+        """What was checked, in English."""
+        return CHECKS.get(self.code, self.code)
+
+    @property
+    def detail(self) -> str:
+        """What was found, in English."""
+        return "; ".join(dict.fromkeys(detail.text for detail in self.details))
 
     @property
     def ok(self) -> bool:

@@ -12,8 +12,8 @@ from pathlib import Path
 from rich.table import Table
 from rich.text import Text
 
-from tdelta.evidence import FINDS, NO_MARKER
 from tdelta.evidence.reading import BlockKinds, FileReading, Marker, ReadState
+from tdelta.messages.checks import FINDS, NO_MARKER
 from tdelta.records import EvidenceState, FileEvidence, RunResult, Validity
 from tdelta.report.checks import MARKS, STYLES, listed
 from tdelta.report.drawing import draw, paragraph, plain_table
@@ -140,7 +140,7 @@ def run_document(result: RunResult, exit_code: int) -> dict[str, object]:
 
 
 def _checks(result: RunResult) -> tuple[Validity, ...]:
-    return tuple(check for check in result.validity if check.check in (NO_MARKER, FINDS))
+    return tuple(check for check in result.validity if check.code in (NO_MARKER, FINDS))
 
 
 def _summary(readings: Sequence[FileReading]) -> str:

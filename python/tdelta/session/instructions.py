@@ -11,10 +11,11 @@ from collections.abc import Mapping, Sequence
 
 from tdelta.errors import UsageError
 from tdelta.measure.aes import CryptoKind, cannot_hide
+from tdelta.messages import Detail
+from tdelta.messages.checks import INSTRUCTIONS
 from tdelta.records import CheckState, Level, Validity
 
 FACTOR = "aes_instructions"
-INSTRUCTIONS = "AES instructions are as asked"
 
 LEAST_SLOWDOWN = 2.0
 """By how much a page's cipher must be slower without the instructions, for the level to count as off.
@@ -66,20 +67,17 @@ def instructions_check(page_us: Mapping[str, Sequence[float]]) -> tuple[Validity
     on, off = (page_us.get(level, ()) for level in ("on", "off"))
     if not on and not off:
         return ()
-    name = INSTRUCTIONS
     if not (on and off):
         (level,) = page_us
-        return (
-            Validity(
-                name, CheckState.NOT_SHOWN, f"all {level}: {_span(page_us[level])}, NOT compared with the other level"
-            ),
-        )
+        alone = Detail.of("instructions-not-compared", level=level, cost=_span(page_us[level]))
+        return (Validity(INSTRUCTIONS, CheckState.NOT_SHOWN, (alone,)),)
     typical = statistics.median(on)
     wrong = [cost for cost in off if cost < LEAST_SLOWDOWN * typical] + [cost for cost in on if cost > min(off)]
-    detail = f"on {_span(on)}, off {_span(off)}, in each worker before its first trial"
+    shown = Detail.of("instructions-shown", on=_span(on), off=_span(off))
     if wrong:
-        detail += f"; without them a page must cost at least {LEAST_SLOWDOWN:g} times the median with them"
-    return (Validity(name, CheckState.FAILED if wrong else CheckState.OK, detail),)
+        needed = Detail.of("instructions-wrong", times=LEAST_SLOWDOWN)
+        return (Validity(INSTRUCTIONS, CheckState.FAILED, (shown, needed)),)
+    return (Validity(INSTRUCTIONS, CheckState.OK, (shown,)),)
 
 
 def _span(page_us: Sequence[float]) -> str:

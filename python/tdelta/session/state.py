@@ -12,6 +12,7 @@ from typing import Any
 from tdelta.evidence import Found
 from tdelta.inference.pages import PageFloor
 from tdelta.inference.timed import Timed
+from tdelta.messages import Detail
 from tdelta.records import CalibrationKey, Sampled
 from tdelta.session.older import state_of_facts
 from tdelta.store import Store, decode
@@ -45,10 +46,10 @@ class TrialSize:
 class TwinNotes:
     """What checks of the twins found. A check that has failed stays failed, whichever sitting saw it."""
 
-    after: list[str] = field(default_factory=list)
-    settings: list[str] = field(default_factory=list)
-    ciphers: list[str] = field(default_factory=list)
-    in_force: list[str] = field(default_factory=list)
+    after: list[Detail] = field(default_factory=list)
+    settings: list[Detail] = field(default_factory=list)
+    ciphers: list[Detail] = field(default_factory=list)
+    in_force: list[Detail] = field(default_factory=list)
     page_us: dict[str, list[float]] = field(default_factory=dict)
     """By level of the AES instructions, µs a page in each worker that was to have it."""
 

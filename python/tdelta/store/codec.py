@@ -22,6 +22,7 @@ from enum import StrEnum
 from typing import Any, TypeVar
 
 from tdelta.errors import StoreError, TdeltaError
+from tdelta.messages import Message
 from tdelta.records import FINDINGS, Finding
 from tdelta.records.parts import flat, flat_hints, nested
 
@@ -107,6 +108,8 @@ def _decode(kind: Any, data: object, where: str) -> object:
         return data
     if isinstance(kind, type) and issubclass(kind, Finding):
         return _decode_finding(kind, _expect(data, dict, where), where)
+    if isinstance(kind, type) and issubclass(kind, Message) and isinstance(data, str):
+        return kind.verbatim(data)  # earlier versions stored the text alone
     if dataclasses.is_dataclass(kind):
         return _decode_record(typing.cast(type, kind), data, where)
     origin, arguments = typing.get_origin(kind), typing.get_args(kind)

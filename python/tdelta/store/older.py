@@ -5,7 +5,7 @@ What these took is what no line explains now: it goes back to the rest, and to t
 
 Earlier results had a field for each kind of finding, and for each of their counts.
 
-Earlier checks had a truth value, ``ok``, where there are three states now.
+Earlier checks had English names and texts where there are codes now, and a truth value, ``ok``, for the three states.
 
 Limits: a stored interval is not the draws it came from. Intervals of what is put together here are of independent
 parts, side by side, and a share that is put together has none.
@@ -18,6 +18,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from tdelta.messages.checks import CHECKS
 from tdelta.records import FINDINGS, CheckState, Counts, LoopFacts
 
 _LINES = ("spinning", "scheduling", "crowding")
@@ -27,10 +28,14 @@ _WORDS = ("spinning and scheduling", "spinning", "scheduling", "CPUs that slow o
 
 def modern(result: Any) -> Any:
     """A stored result with the fields of this version; the same where it is of this one."""
-    if not isinstance(result, dict) or "findings" in result:
+    if not isinstance(result, dict):
         return result
     changed = dict(result)
-    for name, of in {"ledger": _ledger, "profiles": _profile, "validity": _check}.items():
+    if isinstance(result.get("validity"), list):
+        changed["validity"] = [_check(one) for one in result["validity"]]
+    if "findings" in result:
+        return changed
+    for name, of in {"ledger": _ledger, "profiles": _profile}.items():
         if isinstance(result.get(name), list):
             changed[name] = [of(one) for one in result[name]]
     order = result.get("order_effect")
@@ -58,10 +63,17 @@ def _findings(result: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def _check(check: Any) -> Any:
-    if not isinstance(check, dict) or "ok" not in check:
+    """A check was its English name and text, and before that held or not."""
+    if not isinstance(check, dict) or "check" not in check:
         return check
-    state = CheckState.OK if check["ok"] else CheckState.FAILED
-    return {**_without(check, "ok"), "state": state.value}
+    codes = {name: code for code, name in CHECKS.items()}
+    changed = {
+        "code": codes.get(check["check"], check["check"]),
+        "details": [check["detail"]] if check["detail"] else [],
+    }
+    if "ok" in check:
+        changed["state"] = (CheckState.OK if check["ok"] else CheckState.FAILED).value
+    return changed | {name: value for name, value in check.items() if name not in ("check", "detail", "ok")}
 
 
 def _ledger(ledger: Mapping[str, Any]) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from tdelta.driver import Worker
 from tdelta.engines.duckdb.engine import DuckdbEngine, DuckdbSettings
 from tdelta.engines.duckdb.twins import PROGRAM
 from tdelta.errors import TdeltaError
-from tdelta.evidence import NO_MARKER
+from tdelta.messages.checks import NO_MARKER
 from tdelta.records import Decision, Event, EvidenceState, FileEvidence, RunResult, TrialDone
 from tdelta.report.document import document, to_json
 from tdelta.report.progress import progress
@@ -26,8 +26,8 @@ from tdelta.store import Store
 from tdelta.store.export import write
 
 KEY = "5e" * 32
-ENCRYPTED_AS_ASKED = "files are encrypted as asked"
-IN_FORCE = "the cipher in force is the one asked for"
+ENCRYPTED_AS_ASKED = "files-encrypted"
+IN_FORCE = "cipher-in-force"
 
 
 def request(folder: Path, **options: Any) -> RunRequest:
@@ -60,7 +60,7 @@ def changed(monkeypatch: pytest.MonkeyPatch, **changes: object) -> None:
 
 
 def checks(result: RunResult) -> dict[str, bool]:
-    return {check.check: check.ok for check in result.validity}
+    return {check.code: check.ok for check in result.validity}
 
 
 def test_a_twin_that_is_really_plain_makes_the_run_unsound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,7 +17,7 @@ from tdelta_runs import (
     states,
 )
 
-from tdelta.session.collectors.checks import IN_FORCE
+from tdelta.messages.checks import IN_FORCE
 
 
 class TestMariadbRuns(ServerRuns):
@@ -31,7 +31,7 @@ class TestMariadbRuns(ServerRuns):
     ) -> None:
         """MariaDB derives a key of 128 bits for its pages, whatever the key it is given. All of 2 MB is cached."""
         document = place.measured(*ALONE, "--size", "2MB")
-        (check,) = [c for c in document["validity"] if c["check"] == IN_FORCE]
+        (check,) = [c for c in document["validity"] if c["code"] == IN_FORCE]
         assert (check["state"], check["makes_unsound"]) == ("failed", False)
         assert document["ciphers_in_force"] == {"aes-256": "AES-128-CBC"}
         assert document["decision"] != "unsound"

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from tdelta.inference.soundness import AA_CHECK
+from tdelta.messages.checks import AA_CHECK
 
 SMALL = (
     *("--size", "3MB", "--trial-seconds", "0.03", "--blocks", "2", "--rounds", "2..2", "--max-time", "300s"),
@@ -68,7 +68,7 @@ class Ran:
         """
         document = self.document
         checks = [check for check in document.get("validity", ()) if check["state"] == "failed"]
-        failed = {check["check"]: check["detail"] for check in checks if check["makes_unsound"]}
+        failed = {check["code"]: check["detail"] for check in checks if check["makes_unsound"]}
         assert self.code in ANSWERED or failed.keys() == {AA_CHECK}, (self.code, self.err, failed)
         return document
 

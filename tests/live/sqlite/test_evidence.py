@@ -14,15 +14,16 @@ from tdelta.driver import TrialJob, looking
 from tdelta.engines.sqlite import exposure
 from tdelta.engines.sqlite.engine import SqliteEngine
 from tdelta.engines.sqlite.twins import SqliteTwin
-from tdelta.evidence import FINDS, NO_MARKER, Found
+from tdelta.evidence import Found
 from tdelta.evidence.reading import ReadState, parse_markers, read_files, regular_files
+from tdelta.messages.checks import FINDS, NO_MARKER
 from tdelta.records import Decision, EvidenceState, FileEvidence, RunResult
 from tdelta.session import RunRequest, conduct
 
 from .running import ANSWERED, SMALL, Answered, Place, end, read_until
 from .test_answers import CIPHERS, checks, trials_of
 
-IN_FORCE = "the cipher in force is the one asked for"
+IN_FORCE = "cipher-in-force"
 
 
 def states(document: Any, cipher: str) -> dict[str, str]:
@@ -52,7 +53,7 @@ def run_here(folder: Path, **options: Any) -> RunResult:
 
 
 def detail(result: RunResult, name: str) -> tuple[bool, str]:
-    (found,) = [check for check in result.validity if check.check == name]
+    (found,) = [check for check in result.validity if check.code == name]
     return found.ok, found.detail
 
 
@@ -67,7 +68,7 @@ def test_a_default_run_shows_database_and_log_encrypted_and_keeps_temporary_data
     assert found[NO_MARKER][0] == "ok"
     assert found[FINDS] == ("ok", "markers in database, wal of 2 twins")
     assert found[IN_FORCE] == ("ok", "none: a plain file, aes-256: cipher aes256cbc")
-    assert found["rows are the same after the last trial"] == ("ok", "by checksum, at the end of 2 rounds")
+    assert found["rows-after"] == ("ok", "by checksum, at the end of 2 rounds")
 
 
 def test_temporary_files_are_seen_though_they_have_no_name(place: Place) -> None:
@@ -91,7 +92,7 @@ def test_the_journal_of_every_rollback_mode_is_shown(place: Place, mode: str) ->
     document = place.answer("--journal-mode", mode, "--no-aa-twin")
     assert states(document, "none") == {"database": "plain", "journal": "plain", "temp": "not tested"}
     assert states(document, "aes-256")["journal"] == "encrypted"
-    assert checks(document)["rows are the same after the last trial"][0] == "ok"
+    assert checks(document)["rows-after"][0] == "ok"
 
 
 def test_each_stratum_is_searched_with_its_own_journal(place: Place) -> None:

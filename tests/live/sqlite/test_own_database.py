@@ -72,7 +72,7 @@ def refused(ran: Ran, *told: str) -> None:
 
 
 def checks(document: Any) -> dict[str, str]:
-    return {found["check"]: found["detail"] for found in document["validity"]}
+    return {found["code"]: found["detail"] for found in document["validity"]}
 
 
 def mine(place: Place, *scripts: tuple[str, str], keys: str = "") -> Path:
@@ -117,9 +117,9 @@ def test_a_database_is_measured_on_copies_and_left_exactly_as_it_was(measured: M
     assert (told["file"], told["tables"], told["rows"], told["proposed"]) == ("shop.db", SHOP_TABLES, SHOP_ROWS, True)
     assert told["size_bytes"] == sum(len(before[name][0]) for name in ("shop.db", "shop.db-wal"))
     found = checks(document)
-    assert "as in the original (2 of them tdelta's own, of keys)" in found["rows are the same before the first trial"]
-    assert found["rows are the same after the last trial"] == "by checksum, at the end of 2 rounds"
-    assert "page_count" in found["settings are the same"]
+    assert "as in the original (2 of them tdelta's own, of keys)" in found["rows-before"]
+    assert found["rows-after"] == "by checksum, at the end of 2 rounds"
+    assert "page_count" in found["settings"]
     assert list(measured.place.twins.iterdir()) == []
 
 
@@ -207,7 +207,7 @@ def test_every_cipher_converts_a_database_and_holds_the_same_rows(place: Place, 
     ciphers = [cipher for cipher in CIPHERS if cipher != "none"]
     document = answer(place, small, "--vary", f"cipher={','.join(ciphers)}", "--no-aa-twin")
     hidden = ", ".join(f"{cipher} hides its header" for cipher in ciphers)
-    assert checks(document)["files are encrypted as asked"] == f"none shows its header, {hidden}"
+    assert checks(document)["files-encrypted"] == f"none shows its header, {hidden}"
 
 
 @pytest.mark.parametrize(
@@ -454,7 +454,7 @@ def test_a_trigger_that_stamps_rows_with_the_time_does_not_make_twins_differ(pla
         database.execute("CREATE TABLE steady (x TEXT)")
         database.commit()
     document = answer(place, small, "--no-aa-twin", "--trial-seconds", "0.6")
-    after = checks(document)["rows are the same after the last trial"]
+    after = checks(document)["rows-after"]
     assert after == "by checksum, at the end of 2 rounds; not of audit, which the clock or chance writes to"
     assert any(caution.endswith("not compared after the trials: audit") for caution in document["cautions"])
 

@@ -59,9 +59,7 @@ def test_what_was_sampled_is_shown_again_and_counts_for_no_verdict(profile: Any)
     db.close()
     assert trials == document["counts"]["trials"]
     assert found["condition"]["trials"] >= 1
-    assert [check["state"] for check in document["validity"] if check["check"].startswith("rows are the same")] == [
-        *("ok", "ok")
-    ]
+    assert [check["state"] for check in document["validity"] if check["code"].startswith("rows-")] == [*("ok", "ok")]
 
 
 def test_where_there_is_no_perf_the_run_says_so(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:

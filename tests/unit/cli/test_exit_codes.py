@@ -44,7 +44,7 @@ def test_verdicts_that_are_not_primary_never_set_the_code() -> None:
 
 
 def test_a_failed_check_is_unsound_whatever_the_verdicts_say() -> None:
-    assert exit_code(replace(run_of(Decision.COSTLY), validity=(Validity("rows", CheckState.FAILED, ""),))) == 4
+    assert exit_code(replace(run_of(Decision.COSTLY), validity=(Validity("rows", CheckState.FAILED, ()),))) == 4
 
 
 def test_a_run_without_any_verdict_is_undecided() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tdelta.evidence import Found, Searched, validity, weigh
+from tdelta.messages import Detail
 from tdelta.records import CheckState, EvidenceState, FileEvidence, Role
 
 from .finds import AES, PLAIN, TEMP, condition, searched
@@ -89,7 +90,7 @@ def test_a_leak_fails_its_check_and_names_file_class_and_twin() -> None:
     assert (nothing_leaks.ok, finds.ok) == (False, True)
     assert nothing_leaks.detail == (
         "plaintext in x.database (database) of cipher=aes-256,threads=1: 1 marker found;"
-        " x.temp (temp) of cipher=aes-256,threads=1: 5 markers found"
+        " plaintext in x.temp (temp) of cipher=aes-256,threads=1: 5 markers found"
     )
 
 
@@ -109,7 +110,7 @@ def test_a_search_that_does_not_find_what_is_there_fails_its_check() -> None:
 
 @pytest.mark.parametrize("evidence", [(), weigh([searched(PLAIN, database=32)])])
 def test_what_was_not_searched_is_said(evidence: tuple[FileEvidence, ...]) -> None:
-    told = [check.detail for check in validity(evidence, "NOT searched: it ended before")]
+    told = [check.detail for check in validity(evidence, (Detail.of("search-interrupted"),))]
     assert all("NOT searched" in detail for detail in told)
 
 

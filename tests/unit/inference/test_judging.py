@@ -64,7 +64,7 @@ def test_aa_twins_that_differ_beyond_the_rope_make_the_run_unsound() -> None:
     judgement = judge(run(noisy(0.1, aa=0.2), rounds=6), settings())
     (check,) = judgement.validity
     assert not check.ok
-    assert check.check == "a/a twins are alike"
+    assert check.code == "aa-twins"
     assert check.state is CheckState.FAILED
     assert check.detail.startswith("the 95 % HDI of identical twins, +")
     assert check.detail.endswith("lies wholly outside ±2 %, the ROPE")

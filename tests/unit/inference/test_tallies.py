@@ -7,7 +7,6 @@ from dataclasses import replace
 import pytest
 from scipy import stats
 
-from tdelta.inference.soundness import AA_CHECK
 from tdelta.inference.tallies import (
     faults,
     identical_tally,
@@ -16,6 +15,8 @@ from tdelta.inference.tallies import (
     tally_cautions,
     trustworthy,
 )
+from tdelta.messages import Detail
+from tdelta.messages.checks import AA_CHECK
 from tdelta.records import (
     CheckState,
     Condition,
@@ -153,7 +154,8 @@ def test_where_threads_wait_nothing_is_held_against_response_time_and_that_is_sa
 
 def test_a_run_that_failed_a_check_is_a_fault_and_counts_for_nothing_else() -> None:
     broken = result(
-        verdict(IDENTICAL, 1.5, decision=Decision.UNSOUND), validity=(Validity("rows", CheckState.FAILED, "differ"),)
+        verdict(IDENTICAL, 1.5, decision=Decision.UNSOUND),
+        validity=(Validity("rows", CheckState.FAILED, (Detail.verbatim("differ"),)),),
     )
     (fault,) = found_faults([identical(1.0), broken])
     assert fault == "1 of 2 runs failed the check “rows” (differ)"
@@ -161,7 +163,8 @@ def test_a_run_that_failed_a_check_is_a_fault_and_counts_for_nothing_else() -> N
 
 def test_a_failed_aa_check_is_a_false_call_and_not_a_broken_run() -> None:
     failed = result(
-        verdict(IDENTICAL, 1.0, decision=Decision.UNSOUND), validity=(Validity(AA_CHECK, CheckState.FAILED, "apart"),)
+        verdict(IDENTICAL, 1.0, decision=Decision.UNSOUND),
+        validity=(Validity(AA_CHECK, CheckState.FAILED, (Detail.verbatim("apart"),)),),
     )
     assert trustworthy([failed]) == (failed,)
     assert identical_tally([failed]).false_calls.count == 1

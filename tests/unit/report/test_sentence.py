@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 import tdelta_samples as s
 
+from tdelta.messages import Detail
 from tdelta.records import CheckState, Decision, Estimate, Metric, Role, Validity
 from tdelta.report.sentence import answer, floor
 
@@ -66,7 +67,7 @@ def test_a_failed_check_of_the_whole_run_overrules_verdicts_that_look_fine() -> 
     broken = replace(
         s.costly(),
         decision=Decision.UNSOUND,
-        validity=(Validity("settings are the same", CheckState.FAILED, "2 of 6 differ"),),
+        validity=(Validity("settings", CheckState.FAILED, (Detail.verbatim("2 of 6 differ"),)),),
     )
     assert ": unsound, so no answer: the check “settings are the same” (2 of 6 differ) failed." in answer(broken)
 
@@ -77,7 +78,7 @@ def test_only_the_unsound_stratum_loses_its_answer() -> None:
         replace(run.primary[0], decision=Decision.UNSOUND, reasons=("a/a twins agree: failed", "x")),
         run.primary[2],
     )
-    text = answer(replace(run, verdicts=heads, validity=(Validity("a/a twins agree", CheckState.FAILED, ""),)))
+    text = answer(replace(run, verdicts=heads, validity=(Validity("a/a twins agree", CheckState.FAILED, ()),)))
     assert "unsound, so no answer: at 1 thread, encryption with aes-128" in text
     assert "not to be relied on (a/a twins agree: failed)." in text
     assert "At 16 threads, encryption with aes-128 costs +0.3 %" in text

@@ -9,6 +9,7 @@ import tdelta_readings as r
 import tdelta_samples as s
 
 from tdelta.evidence.reading import ReadState
+from tdelta.messages import Detail
 from tdelta.records import CheckState, EvidenceState, Validity
 from tdelta.report.document import to_json
 from tdelta.report.verify import (
@@ -44,12 +45,12 @@ def test_mixed_files_without_a_marker_say_nothing_and_with_one_that_is_absent_th
 def test_a_run_that_leaks_or_searches_in_vain_is_unsound_and_one_that_shows_nothing_undecided() -> None:
     shown = s.evidence(EvidenceState.ENCRYPTED, 0)
     sound = s.changed(s.costly(), evidence=shown, validity=())
-    blind = replace(sound, validity=(Validity("the search finds what is there", CheckState.FAILED, "no"),))
+    blind = replace(sound, validity=(Validity("search-finds", CheckState.FAILED, (Detail.verbatim("no"),)),))
     assert [run_exit_code(one) for one in (s.leaking(), blind, sound, s.costly())] == [4, 4, 0, 3]
 
 
 def test_other_checks_of_a_run_are_not_its_evidence() -> None:
-    other = Validity("settings are the same", CheckState.FAILED, "no")
+    other = Validity("settings", CheckState.FAILED, (Detail.verbatim("no"),))
     assert run_exit_code(replace(s.costly(), validity=(other,))) == 3
     assert "settings" not in run_text(replace(s.leaking(), validity=(other,)), 100)
 

@@ -63,5 +63,5 @@ class Sitting:
 
 def check(result: RunResult, name: str) -> Any:
     """The one validity check of that name."""
-    (found,) = [validity for validity in result.validity if validity.check == name]
+    (found,) = [validity for validity in result.validity if validity.code == name]
     return found

@@ -7,9 +7,10 @@ from dataclasses import replace
 import pytest
 
 from tdelta.driver.load_command.command import LoadCommand, parse_load
+from tdelta.messages.checks import IN_FORCE, SAME_WORK
 from tdelta.records import CheckState, Measurement, SpanTotals, Trial
 from tdelta.session import RunRequest, plan
-from tdelta.session.collectors.checks import IN_FORCE, SAME_WORK, Checks
+from tdelta.session.collectors.checks import Checks
 from tdelta.session.planning import Plan
 from tdelta.session.state import RunState
 
@@ -17,7 +18,7 @@ OBSERVED = "AES-{bits}-CBC 6,308 times, AES-{bits}-ECB 6,309 times"
 
 
 def state(checks: Checks, name: str, trials: tuple[Trial, ...] = ()) -> tuple[CheckState, str]:
-    (found,) = [one for one in checks.validity(trials) if one.check == name]
+    (found,) = [one for one in checks.validity(trials) if one.code == name]
     return found.state, found.detail
 
 
@@ -56,7 +57,7 @@ def test_another_cipher_than_the_one_asked_for_fails_its_check_and_leaves_the_fi
     asked: str, told: str, found: str
 ) -> None:
     checks = seen(asked, told)
-    (one,) = [one for one in checks.validity(()) if one.check == IN_FORCE]
+    (one,) = [one for one in checks.validity(()) if one.code == IN_FORCE]
     assert (one.failed, one.is_unsound) == (True, False)
     assert one.detail.endswith(f"the figures are of {found}")
     assert checks.ciphers_in_force == {asked: found}

@@ -171,7 +171,7 @@ def test_a_run_on_a_database_answers_says_what_it_was_and_keeps_what_it_did(sitt
     result = sitting.conduct(**OWN, database=database)
     assert result.settings.database == DatabaseFacts("app.db", 42_000, 1024, tables=1, rows=1000, proposed=True)
     assert CAUTION in result.cautions
-    found = check(result, "rows are the same before the first trial")
+    found = check(result, "rows-before")
     assert (found.ok, found.detail) == (
         True,
         "2,000 rows in 2 tables, by checksum, as in the original (1 of them tdelta's own, of keys)",
@@ -204,7 +204,7 @@ def test_a_table_that_the_clock_writes_to_is_not_compared_after_the_trials(
         found = equal_rows(settings, tables, trials)
         return found if settings.cipher == "none" or not trials else {**found, "work": (1000, "later")}
 
-    name = "rows are the same after the last trial"
+    name = "rows-after"
     differing = sitting.scripted(rows=rows).conduct(**OWN, database=database)
     assert not check(differing, name).ok
     made = staging(lambda: source(sitting.base, unrepeatable=("work",)))

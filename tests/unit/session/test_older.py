@@ -116,7 +116,7 @@ def test_a_run_that_an_earlier_version_began_is_resumed_on_what_it_knew(
     assert again.size() == before.trial_size
     assert not any(twin.searched for twin in again.twins.started)
     assert {one.condition.key for one in result.of(FileEvidence)} == before.evidence.keys()
-    assert not check(result, "rows are the same after the last trial").ok
+    assert not check(result, "rows-after").ok
 
 
 def test_facts_that_no_version_wrote_are_named(sitting: Sitting) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tdelta.errors import TimeFault
-from tdelta.evidence import NO_MARKER
+from tdelta.messages.checks import NO_MARKER
 from tdelta.records import Phase
 from tdelta.session import RunRequest, conduct
 from tdelta.session.pace import FEWEST_BLOCKS, Pace, Stage

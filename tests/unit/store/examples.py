@@ -3,6 +3,7 @@
 from hypothesis import strategies as st
 
 from tdelta.design import lay_out
+from tdelta.messages import Detail
 from tdelta.records import (
     CheckState,
     Condition,
@@ -61,7 +62,7 @@ def result_of(settings, **changes):
         "decision": Decision.COSTLY,
         "verdicts": (verdict,),
         "noise_floor": (NoiseFloor(0, Metric.RESPONSE_TIME, ratio, 0.003, 3, 18),),
-        "validity": (Validity("twins identical", CheckState.OK, "6 tables"),),
+        "validity": (Validity("twins identical", CheckState.OK, (Detail.verbatim("6 tables"),)),),
         "cautions": ("one round only",),
         "counts": Counts(3, 18, 54, operations_per_trial=500, trial_seconds=0.25, elapsed_seconds=61.5),
         "loop": LoopFacts(loop_cost_ns=97.5, dilution=0.0004),
@@ -77,6 +78,14 @@ finite = st.floats(allow_nan=False, allow_infinity=False)
 unbounded = st.floats(allow_nan=False)
 names = st.text(max_size=12)
 levels = st.one_of(names, integers, finite)
+parameters = st.dictionaries(names, st.one_of(names, integers, finite), max_size=2)
+
+
+def messages(kind):
+    """None, one or two messages of a kind."""
+    return st.lists(st.builds(kind, names, parameters), max_size=2).map(tuple)
+
+
 all_levels = st.lists(st.tuples(names, levels), max_size=4).map(tuple)
 unplanted_roles = st.sampled_from([role for role in Role if role is not Role.PLANTED])
 conditions = st.one_of(
@@ -189,9 +198,9 @@ results = st.builds(
     decision=st.sampled_from(Decision),
     verdicts=st.lists(verdicts, max_size=2).map(tuple),
     noise_floor=st.lists(floors, max_size=2).map(tuple),
-    validity=st.lists(st.builds(Validity, names, st.sampled_from(CheckState), names, st.booleans()), max_size=2).map(
-        tuple
-    ),
+    validity=st.lists(
+        st.builds(Validity, names, st.sampled_from(CheckState), messages(Detail), st.booleans()), max_size=2
+    ).map(tuple),
     cautions=st.lists(names, max_size=2).map(tuple),
     counts=st.builds(
         Counts,

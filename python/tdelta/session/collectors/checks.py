@@ -13,18 +13,13 @@ from tdelta.driver.protocol import CipherProof, Explained
 from tdelta.engines.capabilities import Configured
 from tdelta.errors import UnsoundTwins
 from tdelta.evidence.plans import compare
+from tdelta.messages import Detail, Parameter
+from tdelta.messages.checks import FILES, IN_FORCE, ROWS_AFTER, ROWS_BEFORE, SAME_WORK, SETTINGS
 from tdelta.records import CheckState, Condition, SettingsCompared, Trial, Validity
 from tdelta.session.instructions import FACTOR, instructions_check
 from tdelta.session.planning import Plan
 from tdelta.session.state import RunState
 from tdelta.session.warming import LOOKED_AT
-
-ROWS_BEFORE = "rows are the same before the first trial"
-ROWS_AFTER = "rows are the same after the last trial"
-SETTINGS = "settings are the same"
-FILES = "files are encrypted as asked"
-IN_FORCE = "the cipher in force is the one asked for"
-SAME_WORK = "the same work was done"
 
 _MOST_ERRORS = 0.01
 """The share of failed operations above which a load command's twins cannot be said to have worked."""
@@ -40,7 +35,7 @@ class Checks:
         self._state = state
         self._notes = state.twins
         self._scripts = {name: str(script["text"]) for name, script in plan.workload.scripts().items()}
-        self._before: list[str] = []
+        self._before: list[Detail] = []
         self._ciphers_seen: dict[str, bool] = {}
         self._in_force_seen: dict[str, str] = {}
         self._expected: Checksums = {}
@@ -64,7 +59,7 @@ class Checks:
         self._ciphers_seen[cipher] = is_encrypted
         if is_encrypted is (cipher == "none"):
             found = "encrypted" if is_encrypted else "plain"
-            self._notes.ciphers.append(f"the file loaded with cipher {cipher} is {found}")
+            self._notes.ciphers.append(Detail.of("file-unlike-cipher", cipher=cipher, found=found))
 
     def _in_force(self, condition: Condition, facts: Mapping[str, str]) -> None:
         """What a twin says of its cipher, against the one it was asked for."""
@@ -72,7 +67,7 @@ class Checks:
         self._in_force_seen.setdefault(str(condition.level("cipher")), engine.described(settings, facts))
         fault = engine.fault(settings, facts)
         if fault is not None:
-            self._notes.in_force.append(f"{condition.key}: {fault}")
+            self._notes.in_force.append(Detail.of("cipher-fault", condition=condition.key, fault=fault))
 
     @property
     def _observed(self) -> Mapping[str, str]:
@@ -96,7 +91,16 @@ class Checks:
         allowed = frozenset() if self._plan.request.twins.reserve == "equal" else _DIFFERENT_BY_RESERVE
         for name, value in facts.items():
             if value != known[name] and name not in allowed:
-                self._notes.settings.append(f"{name} is {value} on {condition.key} and {known[name]} on {first}")
+                self._notes.settings.append(
+                    Detail.of(
+                        "setting-differs",
+                        setting=name,
+                        value=value,
+                        condition=condition.key,
+                        other=known[name],
+                        first=first,
+                    )
+                )
 
     def proved(self, condition: Condition, proof: CipherProof) -> None:
         """What a page's cipher cost in a twin's own process, before its first trial."""
@@ -152,15 +156,17 @@ class Checks:
             UnsoundTwins: what differs.
         """
         if self._before:
-            raise UnsoundTwins("the twins do not hold the same rows: " + "; ".join(self._before))
+            raise UnsoundTwins("the twins do not hold the same rows: " + "; ".join(map(str, self._before)))
 
     def validity(self, trials: Sequence[Trial]) -> tuple[Validity, ...]:
         """All checks, each with what it found."""
         return (
-            _told(ROWS_BEFORE, self._before, self._rows_text()),
+            _settled(ROWS_BEFORE, self._before, (self._rows(),)),
             self._after_check(),
             self._settings_check(),
-            self._unless_assumed(_told(FILES, self._notes.ciphers, self._ciphers_text())),
+            self._unless_assumed(
+                _settled(FILES, self._notes.ciphers, (Detail.of("files-seen", seen=self._ciphers_text()),))
+            ),
             *instructions_check(self._notes.page_us),
             self._in_force_check(),
             self._work_check(trials),
@@ -185,62 +191,60 @@ class Checks:
     def _in_force_check(self) -> Validity:
         """Another cipher than the one asked for is in the figures, which stand for that one: the run stays sound."""
         if self._notes.in_force:
-            return _told(IN_FORCE, self._notes.in_force, "")
+            return _settled(IN_FORCE, self._notes.in_force, ())
         if others := self.ciphers_in_force:
-            told = "; ".join(
-                f"{cipher} was asked for, and what the server was seen to start for its pages is"
-                f" {self._observed[cipher]}: the figures are of {found}"
+            told = tuple(
+                Detail.of("other-cipher", cipher=cipher, observed=self._observed[cipher], found=found)
                 for cipher, found in others.items()
             )
             return Validity(IN_FORCE, CheckState.FAILED, told, makes_unsound=False)
         state = CheckState.OK if all(self._observed.values()) else CheckState.NOT_SHOWN
-        return self._unless_assumed(Validity(IN_FORCE, state, self._in_force_text()))
+        return self._unless_assumed(Validity(IN_FORCE, state, tuple(self._in_force_seen_and_observed())))
 
     def _work_check(self, trials: Sequence[Trial]) -> Validity:
         command = self._plan.command
         if command is None or command.does_equal_work:
-            return _told(SAME_WORK, list(_unequal_work(trials)), _work_text(trials))
-        if faults := list(_many_errors(trials)):
-            return Validity(SAME_WORK, CheckState.FAILED, "; ".join(faults))
-        said = f"NOT compared: the load command decides how much it does; {_work_text(trials)}"
-        return Validity(SAME_WORK, CheckState.NOT_SHOWN, said)
+            return _settled(SAME_WORK, list(_unequal_work(trials)), (_work_done(trials),))
+        if faults := tuple(_many_errors(trials)):
+            return Validity(SAME_WORK, CheckState.FAILED, faults)
+        return Validity(SAME_WORK, CheckState.NOT_SHOWN, (Detail.of("work-not-compared"), _work_done(trials)))
 
-    def _rows_text(self) -> str:
-        rows = sum(count for count, _ in self._expected.values())
-        return f"{rows:,} rows in {len(self._expected)} tables, by checksum, {self._origin_text()}"
-
-    def _origin_text(self) -> str:
+    def _rows(self) -> Detail:
+        rows, tables = sum(count for count, _ in self._expected.values()), len(self._expected)
         if self._plan.source is None:
-            return "as generated"
-        own = len(self._plan.workload.keys)
-        return "as in the original" + (f" ({own} of them tdelta's own, of keys)" if own else "")
+            return Detail.of("rows-as-generated", rows=rows, tables=tables)
+        if own := len(self._plan.workload.keys):
+            return Detail.of("rows-as-original-and-keys", rows=rows, tables=tables, own=own)
+        return Detail.of("rows-as-original", rows=rows, tables=tables)
 
     def _after_check(self) -> Validity:
-        name = ROWS_AFTER
         if self._notes.after or self._notes.rounds_compared:
-            fine = f"by checksum, at the end of {self._notes.rounds_compared} rounds{self._left_out()}"
-            return _told(name, self._notes.after, fine)
-        return Validity(name, CheckState.NOT_SHOWN, "NOT compared: more than one thread, or no round came to its end")
+            fine = Detail.of("rows-after-rounds", rounds=self._notes.rounds_compared)
+            return _settled(ROWS_AFTER, self._notes.after, (fine, *self._left_out()))
+        return Validity(ROWS_AFTER, CheckState.NOT_SHOWN, (Detail.of("rows-after-not-compared"),))
 
-    def _left_out(self) -> str:
-        threaded = sum(condition.level("threads") != 1 for condition in self._plan.conditions)
-        twins = f"; not on the {threaded} twins with more than one thread" if threaded else ""
-        tables = () if self._plan.source is None else self._plan.source.unrepeatable
-        return twins + (f"; not of {', '.join(tables)}, which the clock or chance writes to" if tables else "")
+    def _left_out(self) -> Iterator[Detail]:
+        if threaded := sum(condition.level("threads") != 1 for condition in self._plan.conditions):
+            yield Detail.of("rows-after-not-threaded", twins=threaded)
+        if tables := () if self._plan.source is None else self._plan.source.unrepeatable:
+            yield Detail.of("rows-after-not-tables", tables=", ".join(tables))
 
     def _settings_check(self) -> Validity:
         """Servers of the user's may differ in more than encryption, which the cautions name; then this is not shown."""
-        check = _told(SETTINGS, self._notes.settings, self._settings_text())
+        check = _settled(SETTINGS, self._notes.settings, tuple(self._settings_seen()))
         servers = self._plan.settings.own_servers
         if servers is None or not servers.differences or check.failed:
             return check
         return dataclasses.replace(check, state=CheckState.NOT_SHOWN)
 
-    def _settings_text(self) -> str:
+    def _settings_seen(self) -> Iterator[Detail]:
         if isinstance(self._plan.engine, Configured):
-            return self._plan.engine.settings_compared()
+            yield Detail.of("settings-compared", settings=self._plan.engine.settings_compared())
+            return
         compared = self.settings_compared()
-        return ", ".join(compared.shared) + (f"; varied: {', '.join(compared.varied)}" if compared.varied else "")
+        yield Detail.of("settings-compared", settings=", ".join(compared.shared))
+        if compared.varied:
+            yield Detail.of("settings-varied", settings=", ".join(compared.varied))
 
     def settings_compared(self) -> SettingsCompared:
         """What twins were found to share, what differs between strata, and what encrypted twins are given beyond."""
@@ -265,12 +269,16 @@ class Checks:
             seen = (f"{cipher} {'hides' if on else 'shows'} {shown}" for cipher, on in self._ciphers_seen.items())
         return ", ".join(seen)
 
-    def _in_force_text(self) -> str:
+    def _in_force_seen_and_observed(self) -> Iterator[Detail]:
         ciphers = dict.fromkeys(str(condition.level("cipher")) for condition in self._plan.conditions)
         seen = ((cipher, self._in_force_seen[cipher]) for cipher in ciphers if cipher in self._in_force_seen)
-        told_of_all = ", ".join(f"{cipher}: {told}" for cipher, told in seen)
-        observed = "".join(f"; observed of {cipher}: {told or 'nothing'}" for cipher, told in self._observed.items())
-        return told_of_all + observed
+        if told_of_all := ", ".join(f"{cipher}: {told}" for cipher, told in seen):
+            yield Detail.of("cipher-seen", seen=told_of_all)
+        for cipher, told in self._observed.items():
+            if told:
+                yield Detail.of("cipher-observed", cipher=cipher, seen=told)
+            else:
+                yield Detail.of("cipher-not-observed", cipher=cipher)
 
 
 def _first_cipher(told: str) -> str:
@@ -286,36 +294,43 @@ def _is_cipher(asked: str, found: str) -> bool:
     return not is_named or found.upper().split("-")[: len(wanted)] == wanted
 
 
-def _told(check: str, faults: Sequence[str], fine: str) -> Validity:
+def _settled(check: str, faults: Sequence[Detail], fine: tuple[Detail, ...]) -> Validity:
     if faults:
-        return Validity(check, CheckState.FAILED, "; ".join(dict.fromkeys(faults)))
+        return Validity(check, CheckState.FAILED, tuple(dict.fromkeys(faults)))
     return Validity(check, CheckState.OK, fine)
 
 
-def _differences(name: str, sums: Checksums, other: str, expected: Checksums) -> list[str]:
-    return [
-        f"table {table}: {name} has {sums.get(table, (0, ''))[0]:,} rows and {other} {rows:,}"
-        + (", with other values" if sums.get(table, (0, ""))[0] == rows else "")
-        for table, (rows, digest) in expected.items()
-        if sums.get(table) != (rows, digest)
-    ]
+def _differences(name: str, sums: Checksums, other: str, expected: Checksums) -> Iterator[Detail]:
+    for table, (rows, digest) in expected.items():
+        found = sums.get(table, (0, ""))
+        counts: dict[str, Parameter] = {
+            "table": table,
+            "name": name,
+            "rows": found[0],
+            "other": other,
+            "expected": rows,
+        }
+        if found[0] != rows:
+            yield Detail.of("rows-differ", **counts)
+        elif found != (rows, digest):
+            yield Detail.of("values-differ", **counts)
 
 
-def _unequal_work(trials: Iterable[Trial]) -> Iterable[str]:
+def _unequal_work(trials: Iterable[Trial]) -> Iterator[Detail]:
     done: dict[tuple[int, int], int] = {}
     for trial in trials:
         measured = trial.measurement
-        where = f"block {trial.block + 1}, {trial.condition.key}"
+        where: dict[str, Parameter] = {"block": trial.block + 1, "condition": trial.condition.key}
         if measured.stopped_by != "count":
-            yield f"{where}: ended by {measured.stopped_by}"
+            yield Detail.of("trial-stopped", stopped_by=measured.stopped_by, **where)
         if failed := sum(measured.errors.values()):
-            yield f"{where}: {failed} errors"
+            yield Detail.of("trial-errors", errors=failed, **where)
         expected = done.setdefault((trial.block, trial.condition.stratum), measured.operations)
         if measured.operations != expected:
-            yield f"{where}: {measured.operations} operations, another twin did {expected}"
+            yield Detail.of("trial-unequal", operations=measured.operations, expected=expected, **where)
 
 
-def _many_errors(trials: Iterable[Trial]) -> Iterator[str]:
+def _many_errors(trials: Iterable[Trial]) -> Iterator[Detail]:
     """Conditions of which more than `_MOST_ERRORS` of the operations failed, as the load command counts them."""
     operations: Counter[str] = Counter()
     errors: Counter[str] = Counter()
@@ -324,10 +339,12 @@ def _many_errors(trials: Iterable[Trial]) -> Iterator[str]:
         errors[trial.condition.key] += sum(trial.measurement.errors.values())
     for key, failed in errors.items():
         if failed > _MOST_ERRORS * (operations[key] + failed):
-            yield f"{key}: {failed:,} errors beside {operations[key]:,} operations"
+            yield Detail.of("many-errors", condition=key, errors=failed, operations=operations[key])
 
 
-def _work_text(trials: Sequence[Trial]) -> str:
+def _work_done(trials: Sequence[Trial]) -> Detail:
     operations = sum(trial.measurement.operations for trial in trials)
     errors = sum(sum(trial.measurement.errors.values()) for trial in trials)
-    return f"{operations:,} operations in {len(trials)} trials, {f'{errors:,}' if errors else 'no'} errors"
+    if errors:
+        return Detail.of("work-done-with-errors", operations=operations, trials=len(trials), errors=errors)
+    return Detail.of("work-done", operations=operations, trials=len(trials))

@@ -11,6 +11,7 @@ from tdelta.driver import TrialJob
 from tdelta.driver.protocol import Searchable
 from tdelta.engines.capabilities import Scoped
 from tdelta.evidence import FileClass, Searched, validity, weigh
+from tdelta.messages import Detail
 from tdelta.records import Condition, FileEvidence, Phase, Validity
 from tdelta.session.context import SEARCHES, Round, RunContext, lasting
 from tdelta.session.pace import Stage
@@ -18,8 +19,6 @@ from tdelta.session.planning import Plan
 
 _TRIAL_SECONDS = 0.1
 """The log cannot be reset while markers are held in it, so the trial meanwhile is short."""
-
-_INTERRUPTED = "NOT searched: the run ended before the search"
 
 
 class FileSearch:
@@ -67,15 +66,16 @@ class FileSearch:
         """Whether nothing leaks, and whether the search would have seen it."""
         return validity(self.records(), self._not_searched())
 
-    def _not_searched(self) -> str:
+    def _not_searched(self) -> tuple[Detail, ...]:
         searched, searchable = self._context.searched(), self._context.searchable()
         if searchable and not searched:
-            return _INTERRUPTED
+            return (Detail.of("search-interrupted"),)
         if out_of_reach := lasting(self._plan.instances()) - lasting(searchable):
-            return f"{out_of_reach} twins NOT searched: {self._plan.engine.profile.unsearched}"
+            why = self._plan.engine.profile.unsearched
+            return (Detail.of("twins-out-of-reach", twins=out_of_reach, why=why),)
         twins = lasting(searchable)
         left = twins - lasting(searched)
-        return f"{left} of {twins} twins NOT searched: the run ended before" if left else ""
+        return (Detail.of("twins-not-searched", left=left, twins=twins),) if left else ()
 
     def _short(self, job: TrialJob) -> TrialJob:
         share = min(1.0, _TRIAL_SECONDS / self._plan.request.design.trial_seconds)

@@ -11,6 +11,7 @@ import tdelta_stored as t
 from tdelta_reading import read
 
 from tdelta.inference import densities, paired_ratios
+from tdelta.messages import Detail
 from tdelta.records import CheckState, Condition, Decision, Metric, Role, RunResult, SpanTotals, Validity
 from tdelta.report.page.answer import headline
 from tdelta.report.page.blocks import Figure
@@ -249,7 +250,7 @@ def test_where_one_stratum_lost_its_answer_the_others_keep_theirs_and_the_headli
         replace(v, decision=Decision.UNSOUND, reasons=("a/a twins: no",)) if v.condition.stratum == 0 else v
         for v in run.primary
     )
-    checks = (Validity("a/a twins agree", CheckState.FAILED, "at 1 thread"),)
+    checks = (Validity("a/a twins agree", CheckState.FAILED, (Detail.verbatim("at 1 thread"),)),)
     mixed = replace(run, verdicts=heads, decision=Decision.UNSOUND, validity=checks)
     assert headline(mixed) == "4 conditions: 2\u00a0unsound, 1\u00a0negligible, 1\u00a0undecided"
     page = page_of(mixed)

@@ -1,0 +1,39 @@
+"""The kinds of messages, each with its catalogue."""
+
+from __future__ import annotations
+
+from tdelta.messages.cautions import CAUTIONS
+from tdelta.messages.checks import DETAILS
+from tdelta.messages.message import Message, Parameter
+from tdelta.messages.reasons import REASONS
+from tdelta.messages.refusals import REFUSALS
+
+__all__ = ["Caution", "Detail", "Message", "Parameter", "Reason", "Refusal"]
+
+
+class Caution(Message):
+    """What a reader must know before believing the figures."""
+
+    __slots__ = ()
+    TEMPLATES = CAUTIONS
+
+
+class Detail(Message):
+    """What a check found."""
+
+    __slots__ = ()
+    TEMPLATES = DETAILS
+
+
+class Reason(Message):
+    """Why a verdict is what it is."""
+
+    __slots__ = ()
+    TEMPLATES = REASONS
+
+
+class Refusal(Message):
+    """Why a run cannot be made as asked, and what to do."""
+
+    __slots__ = ()
+    TEMPLATES = REFUSALS

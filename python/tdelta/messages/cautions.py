@@ -1,0 +1,3 @@
+"""The English of cautions, by code."""
+
+CAUTIONS: dict[str, str] = {}

@@ -1,0 +1,92 @@
+"""The English of checks: what each is called, and what it may have found, by code."""
+
+ROWS_BEFORE = "rows-before"
+ROWS_AFTER = "rows-after"
+SETTINGS = "settings"
+FILES = "files-encrypted"
+IN_FORCE = "cipher-in-force"
+SAME_WORK = "same-work"
+INSTRUCTIONS = "aes-instructions"
+NO_MARKER = "no-marker"
+FINDS = "search-finds"
+AA_CHECK = "aa-twins"
+BB_CHECK = "bb-twins"
+
+CHECKS = {
+    ROWS_BEFORE: "rows are the same before the first trial",
+    ROWS_AFTER: "rows are the same after the last trial",
+    SETTINGS: "settings are the same",
+    FILES: "files are encrypted as asked",
+    IN_FORCE: "the cipher in force is the one asked for",
+    SAME_WORK: "the same work was done",
+    INSTRUCTIONS: "AES instructions are as asked",
+    NO_MARKER: "no marker in any file of an encrypted twin",
+    FINDS: "the search finds what is there",
+    AA_CHECK: "a/a twins are alike",
+    BB_CHECK: "b/b twins are alike",
+}
+"""What each check is called. A name that is none of these is an earlier version's, and is shown as it is."""
+
+_TWINS = "{place:*: }the 95 % HDI of identical twins, {interval}, "
+
+DETAILS = {
+    # rows
+    "rows-as-generated": "{rows:,} rows in {tables} tables, by checksum, as generated",
+    "rows-as-original": "{rows:,} rows in {tables} tables, by checksum, as in the original",
+    "rows-as-original-and-keys": (
+        "{rows:,} rows in {tables} tables, by checksum, as in the original ({own} of them tdelta's own, of keys)"
+    ),
+    "rows-differ": "table {table}: {name} has {rows:,} rows and {other} {expected:,}",
+    "values-differ": "table {table}: {name} has {rows:,} rows and {other} {expected:,}, with other values",
+    "rows-after-rounds": "by checksum, at the end of {rounds} rounds",
+    "rows-after-not-threaded": "not on the {twins} twins with more than one thread",
+    "rows-after-not-tables": "not of {tables}, which the clock or chance writes to",
+    "rows-after-not-compared": "NOT compared: more than one thread, or no round came to its end",
+    # settings
+    "settings-compared": "{settings}",
+    "settings-varied": "varied: {settings}",
+    "setting-differs": "{setting} is {value} on {condition} and {other} on {first}",
+    # ciphers
+    "files-seen": "{seen}",
+    "file-unlike-cipher": "the file loaded with cipher {cipher} is {found}",
+    "cipher-seen": "{seen}",
+    "cipher-observed": "observed of {cipher}: {seen}",
+    "cipher-not-observed": "observed of {cipher}: nothing",
+    "cipher-fault": "{condition}: {fault}",
+    "other-cipher": (
+        "{cipher} was asked for, and what the server was seen to start for its pages is {observed}: the figures are of"
+        " {found}"
+    ),
+    # work
+    "work-done": "{operations:,} operations in {trials} trials, no errors",
+    "work-done-with-errors": "{operations:,} operations in {trials} trials, {errors:,} errors",
+    "work-not-compared": "NOT compared: the load command decides how much it does",
+    "trial-stopped": "block {block}, {condition}: ended by {stopped_by}",
+    "trial-errors": "block {block}, {condition}: {errors} errors",
+    "trial-unequal": "block {block}, {condition}: {operations} operations, another twin did {expected}",
+    "many-errors": "{condition}: {errors:,} errors beside {operations:,} operations",
+    # AES instructions
+    "instructions-shown": "on {on}, off {off}, in each worker before its first trial",
+    "instructions-wrong": "without them a page must cost at least {times:g} times the median with them",
+    "instructions-not-compared": "all {level}: {cost}, NOT compared with the other level",
+    # markers
+    "plaintext-found": "plaintext in {files} ({file_class}) of {condition}: {markers:,} {markers:marker|markers} found",
+    "markers-absent": "not found in {classes} of {twins} {twins:twin|twins}, {read:,} bytes read",
+    "markers-not-tested": "NOT tested: no twin is encrypted, or no plain twin shows markers",
+    "left-in-the-clear": "left in the clear by {condition}, which does not cover it: {classes}",
+    "classes-not-tested": "not tested: {classes}",
+    "home-without-marker": (
+        "no marker in the {home} of {condition}, whose rows hold them: absence elsewhere says nothing"
+    ),
+    "plain-not-searched": "NOT tested: no plain twin was searched",
+    "markers-present": "markers in {classes} of {twins} {twins:twin|twins}",
+    "search-interrupted": "NOT searched: the run ended before the search",
+    "twins-out-of-reach": "{twins} twins NOT searched: {why}",
+    "twins-not-searched": "{left} of {twins} twins NOT searched: the run ended before",
+    # identical twins
+    "twins-outside": _TWINS + "lies wholly outside ±{limit:g%}, {called}",
+    "twins-outside-by-little": _TWINS + "lies outside ±{limit:g%}, {called}, but by few rounds or single trials alone",
+    "twins-within": _TWINS + "lies within ±{needed:.3g%}, which is what the verdict needs",
+    "twins-too-wide": _TWINS + "is too wide: the verdict needs them within ±{needed:.3g%}",
+    "twins-beyond": _TWINS + "reaches beyond ±{needed:.3g%}, which is what the verdict needs",
+}

@@ -1,0 +1,87 @@
+"""A message: its code, its parameters, and how a template of the catalogue becomes a text.
+
+Templates are those of ``str.format`` with three specifications more:
+
+- ``{count:block|blocks}`` is the first word where the number is 1, else the second;
+- ``{place:*: }`` is the value with what follows the asterisk behind it; nothing, if the value is empty;
+- ``{share:.1f%}`` is a share in percent, formatted as what stands before the percent sign says: ``3.1 %``.
+"""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from numbers import Integral, Real
+from typing import ClassVar, Self
+
+Parameter = str | int | float
+
+TEXT = "text"
+"""The code of a message that is a text and nothing else: what an earlier version stored."""
+
+
+class _Templates(string.Formatter):
+    def format_field(self, value: object, format_spec: str) -> str:
+        if format_spec.startswith("*"):
+            return f"{value}{format_spec[1:]}" if value else ""
+        if "|" in format_spec:
+            one, _, many = format_spec.partition("|")
+            return one if value == 1 else many
+        if format_spec.endswith("%") and isinstance(value, int | float):
+            return f"{100 * value:{format_spec[:-1]}} %"
+        return str(super().format_field(value, format_spec))
+
+
+_TEMPLATES = _Templates()
+
+
+def fields_of(template: str) -> frozenset[str]:
+    """The names of the parameters that a template takes."""
+    return frozenset(name for _, name, _, _ in _TEMPLATES.parse(template) if name)
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A code and its parameters. Each kind of message is a subclass with its catalogue, which has the text."""
+
+    DERIVED = ("text",)
+    TEMPLATES: ClassVar[Mapping[str, str]] = {}
+
+    code: str
+    parameters: Mapping[str, Parameter] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, code: str, /, **parameters: Parameter) -> Self:
+        """A message with these parameters; numbers of other libraries become Python's own."""
+        return cls(code, {name: _plain(value) for name, value in parameters.items()})
+
+    @classmethod
+    def verbatim(cls, text: str) -> Self:
+        """A text that has no code."""
+        return cls(TEXT, {TEXT: text})
+
+    @property
+    def text(self) -> str:
+        """In English; code and parameters as they are, where this version has no such code."""
+        template = self.TEMPLATES.get(self.code)
+        if template is None:
+            return str(self.parameters.get(TEXT, "")) if self.code == TEXT else f"{self.code} {dict(self.parameters)}"
+        return _TEMPLATES.vformat(template, (), self.parameters)
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __hash__(self) -> int:
+        return hash((self.code, *sorted(self.parameters.items())))
+
+
+def _plain(value: Parameter) -> Parameter:
+    match value:
+        case str():
+            return str(value)
+        case Integral():
+            return int(value)
+        case Real():
+            return float(value)
+    return value

@@ -1,0 +1,3 @@
+"""The English of reasons, by code."""
+
+REASONS: dict[str, str] = {}

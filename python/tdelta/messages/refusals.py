@@ -1,0 +1,3 @@
+"""The English of refusals, by code."""
+
+REFUSALS: dict[str, str] = {}

@@ -1,0 +1,111 @@
+"""Every code that is written stands in its catalogue, with the parameters of its template, and no other does."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+import tdelta
+from tdelta.messages import Caution, Detail, Message, Reason, Refusal
+from tdelta.messages import checks as names_of_checks
+from tdelta.messages.checks import CHECKS
+from tdelta.messages.message import TEXT, fields_of
+
+SOURCE = Path(tdelta.__file__).parent
+DOCS = Path(__file__).parents[3] / "docs" / "messages.md"
+KINDS: dict[str, type[Message]] = {kind.__name__: kind for kind in (Detail, Caution, Reason, Refusal)}
+KEBAB = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+
+
+@cache
+def trees() -> tuple[tuple[Path, ast.Module], ...]:
+    files = [file for file in sorted(SOURCE.rglob("*.py")) if file.parent != SOURCE / "messages"]
+    return tuple((file, ast.parse(file.read_text(encoding="utf-8"))) for file in files)
+
+
+def written() -> Iterator[tuple[str, str, str, frozenset[str], bool]]:
+    """Kind, code, where, names of parameters, and whether there may be more, of each ``Kind.of(…)`` in the source."""
+    for file, tree in trees():
+        for node in ast.walk(tree):
+            match node:
+                case ast.Call(func=ast.Attribute(value=ast.Name(id=kind), attr="of")) if kind in KINDS:
+                    where = f"{file.relative_to(SOURCE)}:{node.lineno}"
+                    (code,) = node.args
+                    assert isinstance(code, ast.Constant), f"{where}: the code is not written out"
+                    given = frozenset(keyword.arg for keyword in node.keywords if keyword.arg is not None)
+                    yield kind, str(code.value), where, given, any(keyword.arg is None for keyword in node.keywords)
+
+
+def test_every_code_of_the_source_stands_in_its_catalogue_and_takes_the_parameters_it_is_given() -> None:
+    for kind, code, where, given, may_be_more in written():
+        templates = KINDS[kind].TEMPLATES
+        assert code in templates, f"{where}: {kind} has no {code}"
+        takes = fields_of(templates[code])
+        assert given <= takes if may_be_more else given == takes, f"{where}: {code} takes {sorted(takes)}"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_code_of_a_catalogue_is_used_and_is_kebab_case(kind: str) -> None:
+    used = {code for of, code, *_ in written() if of == kind}
+    assert set(KINDS[kind].TEMPLATES) == used
+    assert all(KEBAB.fullmatch(code) for code in used)
+    assert TEXT not in used
+
+
+def test_every_name_of_a_check_is_a_constant_that_the_source_uses() -> None:
+    constants = {name: value for name, value in vars(names_of_checks).items() if isinstance(value, str)}
+    constants = {name: value for name, value in constants.items() if not name.startswith("_")}
+    assert set(constants.values()) == set(CHECKS)
+    used = {node.id for _, tree in trees() for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    assert constants.keys() <= used
+    assert all(KEBAB.fullmatch(code) for code in CHECKS)
+
+
+def rows(templates: dict[str, str]) -> str:
+    escaped = {code: text.replace("|", "\\|").replace("\n", "<br>") for code, text in sorted(templates.items())}
+    return "\n".join(("| code | English |", "|---|---|", *(f"| `{c}` | {text} |" for c, text in escaped.items())))
+
+
+def reference() -> str:
+    parts = {
+        "Checks": ("`validity[].code`: what was checked.", CHECKS),
+        "Details of checks": ("`validity[].details[].code`: what a check found.", Detail.TEMPLATES),
+        "Cautions": (
+            "`caution_codes[].code`: what a reader must know before believing the figures.",
+            Caution.TEMPLATES,
+        ),
+        "Reasons": ("`verdicts[].reason_codes[].code`: why a verdict is what it is.", Reason.TEMPLATES),
+        "Refusals": ("Why a run cannot be made as asked; printed, with exit code 2.", Refusal.TEMPLATES),
+    }
+    sections = [
+        f"## {name}\n\n{said}\n\n{rows(dict(templates))}\n" for name, (said, templates) in parts.items() if templates
+    ]
+    return "\n".join((HEAD, *sections))
+
+
+HEAD = """# Codes of messages
+
+What tdelta says of a run is a code with parameters; the English is filled in from these templates. Match the codes:
+they keep their meaning, while a wording may be improved at any time. In JSON a message is an object with `code`,
+`parameters` and `text` ([json.md](json.md)).
+
+In a template `{name}` is a parameter, and what follows a colon says how it is written: `{rows:,}` with thousands set
+off, `{blocks:block|blocks}` the first word for 1 and else the second, `{limit:g%}` a share in percent, `{place:*: }`
+the value and then a colon, if it is not empty. The code `text` is a text without a code, its only parameter: what a
+version
+before these codes stored.
+
+This page is generated: `TDELTA_UPDATE_GOLDEN=1 pytest tests/unit/messages` writes it anew.
+"""
+
+
+def test_the_documentation_lists_every_code_with_its_english() -> None:
+    if os.environ.get("TDELTA_UPDATE_GOLDEN"):
+        DOCS.write_text(reference(), encoding="utf-8")
+    assert DOCS.read_text(encoding="utf-8") == reference()

@@ -1,0 +1,58 @@
+"""How a template and its parameters become a text."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+import pytest
+
+from tdelta.messages import Detail, Message
+from tdelta.report.values import values_of
+from tdelta.store import decode, encode
+
+
+class Sample(Message):
+    TEMPLATES: ClassVar = {
+        "counted": "{blocks:,} {blocks:block|blocks}",
+        "placed": "{place:*: }as it is",
+        "share": "{share:.1f%} of {whole:g}",
+    }
+
+
+@pytest.mark.parametrize(
+    ("message", "text"),
+    [
+        (Sample.of("counted", blocks=1), "1 block"),
+        (Sample.of("counted", blocks=1234), "1,234 blocks"),
+        (Sample.of("placed", place=""), "as it is"),
+        (Sample.of("placed", place="threads 4"), "threads 4: as it is"),
+        (Sample.of("share", share=0.0312, whole=2.0), "3.1 % of 2"),
+        (Sample.verbatim("as {it} was"), "as {it} was"),
+        (Sample.of("newer", a=1), "newer {'a': 1}"),
+    ],
+)
+def test_a_text_is_its_template_filled_in(message: Message, text: str) -> None:
+    assert (message.text, str(message)) == (text, text)
+
+
+def test_numbers_of_numpy_become_pythons_own() -> None:
+    message = Sample.of("counted", blocks=np.int64(3), share=np.float64(0.5))
+    assert {type(value) for value in message.parameters.values()} == {int, float}
+
+
+def test_messages_are_alike_where_kind_code_and_parameters_are() -> None:
+    one, same = Sample.of("share", share=0.1, whole=1), Sample.of("share", whole=1, share=0.1)
+    assert len({one, same, Sample.of("share", share=0.2, whole=1)}) == 2
+    assert Sample.verbatim("a") != Detail.verbatim("a")
+
+
+def test_a_message_is_stored_without_its_text_and_shown_in_json_with_it() -> None:
+    message = Sample.of("counted", blocks=2)
+    assert encode(message) == {"code": "counted", "parameters": {"blocks": 2}}
+    assert decode(Sample, encode(message)) == message
+    assert values_of(message) == {**encode(message), "text": "2 blocks"}
+
+
+def test_a_text_of_an_earlier_version_is_a_message_without_a_code() -> None:
+    assert decode(Sample, "no A/A twin") == Sample.verbatim("no A/A twin")
