@@ -6,20 +6,26 @@ SHELL := /bin/bash
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.set-up
+RUNS := $(VENV)/.runs
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml 2>/dev/null) Cargo.toml Cargo.lock
 
-.PHONY: help setup demo test servers lint test-rust test-python wheel clean
+.PHONY: help setup demo test servers lint lint-python lint-rust test-rust test-python wheel clean
 
 help: ## What there is to make
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
 setup: $(STAMP) ## Set up .venv with tdelta and everything its tests need
 
-$(STAMP): requirements-dev.lock pyproject.toml $(RUST_SOURCES)
+$(STAMP): requirements.lock requirements-dev.lock pyproject.toml $(RUST_SOURCES)
 	@scripts/setup "$(VENV)"
+	@touch $(RUNS) $@
+
+# tdelta without what only its tests need.
+$(RUNS): requirements.lock pyproject.toml $(RUST_SOURCES)
+	@scripts/setup "$(VENV)" demo
 	@touch $@
 
-demo: setup ## Set up and answer: what does AES-256 cost SQLite under an order-entry load?
+demo: $(RUNS) ## Set up and answer: what does AES-256 cost SQLite under an order-entry load?
 	@$(BIN)/tdelta run || { code=$$?; [ $$code -eq 3 ] || exit $$code; }
 
 test: setup servers lint test-rust test-python ## Set up and pass the whole suite
@@ -29,16 +35,20 @@ servers:
 	@scripts/need-servers --optional
 	@scripts/need-jags --optional
 
-lint: setup
+lint: lint-python lint-rust
+
+lint-python: setup
 	$(BIN)/ruff check python tests benches
 	$(BIN)/ruff format --check python tests benches
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python -m mypy.stubtest tdelta._native
+
+lint-rust:
 	cargo fmt --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 
-test-rust: setup
+test-rust: lint-rust # one after the other: both are cargo's
 	cargo test --workspace --locked --quiet
 
 test-python: setup
