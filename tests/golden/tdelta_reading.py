@@ -80,7 +80,7 @@ def outline(page: str) -> str:
     lines = []
     for e in reading.elements:
         words = re.sub(r"\s+", " ", e.words).strip()
-        if e.name == "desc" and "narrow" not in str(e.attributes.get("id")):
+        if e.name == "desc":
             lines.append(f"[figure] {words}")
         elif e.name in ("h1", "h2", "h3"):
             lines.append(f"\n{'#' * int(e.name[1])} {words}")

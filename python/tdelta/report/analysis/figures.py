@@ -1,6 +1,6 @@
 """The figures of the page: posteriors of the means and of their difference, and the posterior predictive check.
 
-As everywhere on tdelta's pages a figure has a wide and a narrow layout and the table of its numbers, and plain is grey.
+As everywhere on tdelta's pages a figure has the table of its numbers, and plain is grey.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from markupsafe import Markup
 from tdelta.inference.observed import ComparisonPicture, Curve, PredictiveCheck
 from tdelta.inference.posterior import FloatArray
 from tdelta.report.analysis.units import UnitScale, display_unit, signed, spread_parts
-from tdelta.report.page.blocks import NARROW, WIDE, Column, Figure, Table
+from tdelta.report.page.blocks import WIDTH, Column, Figure, Table
 from tdelta.report.page.plot import (
     Frame,
     Scale,
     Tick,
-    band,
     bottom_axis,
+    density,
     drawing,
-    line,
+    ground,
     linear_steps,
     log_steps,
     path,
@@ -33,19 +33,16 @@ from tdelta.report.page.plot import (
     roomy,
     scale_over,
     text,
-    vertical_line,
     wrapped,
 )
 from tdelta.report.quantities import printable
 
 _CURVE = 64.0
 _ROW = 96.0
-_NARROW_ROW = 118.0
 _LINE = 16.0
 _FOOT = 48.0
 _LABEL = 190.0
 _GAP = 16.0
-_POINTS = 120
 _BARS = 190.0
 _MOST_BARS = 90
 
@@ -99,12 +96,12 @@ def check_figure(check: PredictiveCheck, unit: str, name: str, title: str) -> Fi
     outside = int(np.sum((binned.observed < binned.low) | (binned.observed > binned.high)))
     description = f"{where}: {outside} of {binned.observed.size} bins lie outside the band of what the model predicts."
     heading = f"Observed and predicted: {title}, {where}"
-    wide, narrow = (_bars(binned, scale_of, heading, description, name, kind) for kind in ("wide", "narrow"))
+    drawn = _bars(binned, scale_of, heading, description, name)
     caption = (
         f"Bars: share of the values in each bin, as observed. Line: what the fitted curve predicts, and the band that"
         f" holds 95 % of what another sample of this size would show. {description}"
     )
-    return Figure(name, heading, wide, narrow, caption, _check_table(binned, scale_of))
+    return Figure(name, heading, drawn, caption, _check_table(binned, scale_of))
 
 
 def _figure(
@@ -112,10 +109,10 @@ def _figure(
 ) -> Figure:
     scale_of = display_unit([end for row in rows for end in row.curve.spread.hdi99], unit)
     description = "; ".join(f"{row.name}: {_spread_words(row, unit)}" for row in rows) + "."
-    wide, narrow = (_curves(rows, scale_of, rope, title, description, name, kind) for kind in ("wide", "narrow"))
+    drawn = _curves(rows, scale_of, rope, title, description, name)
     cells = [(row.name, *spread_parts(row.curve.spread, unit, is_signed=row.is_signed)) for row in rows]
     columns = [Column(""), *(Column(head, is_number=True) for head in ("median", "95 % HDI", "99 % HDI"))]
-    return Figure(name, title, wide, narrow, caption, Table(f"Numbers: {title}", columns, cells, folded=True))
+    return Figure(name, title, drawn, caption, Table(f"Numbers: {title}", columns, cells, folded=True))
 
 
 def _spread_words(row: _Row, unit: str) -> str:
@@ -130,25 +127,22 @@ def _curves(
     title: str,
     description: str,
     name: str,
-    kind: str,
 ) -> Markup:
-    is_wide = kind == "wide"
-    width = WIDE if is_wide else NARROW
-    left, right = (_LABEL + _GAP, WIDE - 10.0) if is_wide else (10.0, NARROW - 10.0)
-    step = _ROW if is_wide else _NARROW_ROW
-    frame = Frame(left, 6.0, right, 6.0 + step * len(rows))
+    left, right = _LABEL + _GAP, WIDTH - 10.0
+    frame = Frame(left, 6.0, right, 6.0 + _ROW * len(rows))
     scale = _scale(rows, scale_of, rope, left, right)
-    ticks = _ticks(scale, width, is_signed=rope is not None)
+    ticks = _ticks(scale, is_signed=rope is not None)
+    band = None if rope is None else (scale_of(rope[0]), scale_of(rope[1]))
     marks: list[Markup] = []
     for at, row in enumerate(rows):
-        base = frame.top + step * (at + 1) - 14
+        base = frame.top + _ROW * (at + 1) - 14
         strip = Frame(left, base - _CURVE - 6, right, base + 12)
-        marks += _ground(strip, scale, scale_of, rope, ticks)
+        marks += ground(strip, scale, ticks, rope=band, zero=None if rope is None else 0.0)
         marks += _curve(row, scale, scale_of, base)
-        marks += _beside(row, scale_of, base) if is_wide else _above(row, scale_of, base)
+        marks += _beside(row, scale_of, base)
     axis = scale_of.name if scale_of.name else "in the unit of the files"
-    marks += bottom_axis(frame, scale, ticks, axis, width=width, has_grid=False)
-    return drawing(width, frame.bottom + _FOOT, title, description, marks, name=name, kind=kind)
+    marks += bottom_axis(frame, scale, ticks, axis, width=WIDTH, has_grid=False)
+    return drawing(WIDTH, frame.bottom + _FOOT, title, description, marks, name=name)
 
 
 def _scale(
@@ -160,7 +154,7 @@ def _scale(
     return scale_over([scale_of(value) for value in values], left, right, margin=0.08)
 
 
-def _ticks(scale: Scale, width: float, *, is_signed: bool) -> list[Tick]:
+def _ticks(scale: Scale, *, is_signed: bool) -> list[Tick]:
     def make(about: int) -> Sequence[Tick]:
         if not is_signed:
             return plain_ticks(scale.low, scale.high, about)
@@ -168,33 +162,14 @@ def _ticks(scale: Scale, width: float, *, is_signed: bool) -> list[Tick]:
         plain = plain_ticks(scale.low, scale.high, about)
         return [Tick(step, signed(tick.label, step)) for step, tick in zip(steps, plain, strict=True)]
 
-    return roomy(make, scale, 8 if width > NARROW else 5, high=width)
-
-
-def _ground(
-    frame: Frame, scale: Scale, scale_of: UnitScale, rope: tuple[float, float] | None, ticks: Sequence[Tick]
-) -> list[Markup]:
-    shaded = [band(frame, scale(scale_of(rope[0])), scale(scale_of(rope[1])), "rope")] if rope is not None else []
-    grid = [vertical_line(frame, scale(tick.value), "grid") for tick in ticks]
-    return [*shaded, *grid, *([vertical_line(frame, scale(0.0), "zero")] if rope is not None else [])]
+    return roomy(make, scale, 8, high=WIDTH)
 
 
 def _curve(row: _Row, scale: Scale, scale_of: UnitScale, base: float) -> list[Markup]:
-    curve, spread = row.curve, row.curve.spread
-    values = scale_of.array(curve.value)
-    inside = np.flatnonzero((values >= scale.low) & (values <= scale.high))
-    kept = inside[np.unique(np.linspace(0, inside.size - 1, _POINTS).astype(int))]
-    heights = curve.density / curve.density.max()
-    points = [(scale(float(values[i])), base - _CURVE * float(heights[i])) for i in kept]
-    outline = [(points[0][0], base), *points, (points[-1][0], base)]
-    x = scale(scale_of(spread.median))
-    top = base - _CURVE * float(np.interp(spread.median, curve.value, heights))
-    low, high = (scale(scale_of(end)) for end in spread.hdi95)
-    return [
-        path(polyline(outline, closed=True), f"{row.look}area"),
-        line(x, base, x, top, f"{row.look}median"),
-        line(low, base + 6, high, base + 6, f"{row.look}hdi95"),
-    ]
+    values, spread = scale_of.array(row.curve.value), row.curve.spread
+    low, high = spread.hdi95
+    ends, median = (scale_of(low), scale_of(high)), scale_of(spread.median)
+    return density(values, row.curve.density, median, ends, scale, base=base, height=_CURVE, look=row.look)
 
 
 def _texts(row: _Row, scale_of: UnitScale) -> tuple[str, str]:
@@ -209,17 +184,6 @@ def _beside(row: _Row, scale_of: UnitScale, base: float) -> list[Markup]:
     below = first + _LINE * len(names)
     figures = [text(0.0, below + _LINE * n, words, "small") for n, words in enumerate(_texts(row, scale_of))]
     return [*named, *figures]
-
-
-def _above(row: _Row, scale_of: UnitScale, base: float) -> list[Markup]:
-    top = base - _CURVE - 30
-    median, hdi = _texts(row, scale_of)
-    name = wrapped(row.name, NARROW / 2, most=1)[0]
-    return [
-        text(0.0, top, name, "strong"),
-        text(NARROW, top, median, "label", "end"),
-        text(0.0, top + _LINE, hdi, "small"),
-    ]
 
 
 def _together(check: PredictiveCheck, most: int) -> PredictiveCheck:
@@ -242,9 +206,8 @@ def _together(check: PredictiveCheck, most: int) -> PredictiveCheck:
     )
 
 
-def _bars(check: PredictiveCheck, scale_of: UnitScale, title: str, description: str, name: str, kind: str) -> Markup:
-    width = WIDE if kind == "wide" else NARROW
-    frame = Frame(6.0, 8.0, width - 6.0, 8.0 + _BARS)
+def _bars(check: PredictiveCheck, scale_of: UnitScale, title: str, description: str, name: str) -> Markup:
+    frame = Frame(6.0, 8.0, WIDTH - 6.0, 8.0 + _BARS)
     edges = scale_of.array(check.edges)
     is_log = bool(edges[0] > 0 and edges[-1] / edges[0] > 8)  # response times' bins are logarithmic
     across = Scale(float(edges[0]), float(edges[-1]), frame.left, frame.right, is_log=is_log)
@@ -264,9 +227,9 @@ def _bars(check: PredictiveCheck, scale_of: UnitScale, title: str, description: 
         *bars,
         path(polyline(expected), "curve"),
     ]
-    ticks = roomy(lambda about: _value_ticks(across, about), across, 8 if width > NARROW else 5, high=width)
-    marks += bottom_axis(frame, across, ticks, scale_of.name, width=width, has_grid=False)
-    return drawing(width, frame.bottom + _FOOT, title, description, marks, name=name, kind=kind)
+    ticks = roomy(lambda about: _value_ticks(across, about), across, 8, high=WIDTH)
+    marks += bottom_axis(frame, across, ticks, scale_of.name, width=WIDTH, has_grid=False)
+    return drawing(WIDTH, frame.bottom + _FOOT, title, description, marks, name=name)
 
 
 def _value_ticks(scale: Scale, about: int) -> Sequence[Tick]:

@@ -12,11 +12,8 @@ from typing import TypeAlias
 
 from markupsafe import Markup
 
-WIDE = 760.0
-"""The width of a figure's wide layout, px."""
-
-NARROW = 320.0
-"""The width of its narrow layout: what a phone of 360 px leaves."""
+WIDTH = 760.0
+"""The width of a figure, px; on a narrower screen it is scrolled."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,12 +74,11 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A figure in two layouts, with its caption and its numbers. ``name`` is unique in the page."""
+    """A figure with its caption and its numbers. ``name`` is unique in the page."""
 
     name: str
     title: str
-    wide: Markup
-    narrow: Markup
+    drawing: Markup
     caption: str
     table: Table
 

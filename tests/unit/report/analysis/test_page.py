@@ -63,24 +63,23 @@ def test_bare_quotients_are_diamonds_without_bars() -> None:
 def test_means_stand_on_one_axis_in_the_order_of_their_values() -> None:
     picture = s.pictures(s.one_run())[0]
     figure = means_figure(picture, "m", "x")
-    for drawing in (figure.wide, figure.narrow):
-        plain = float(re.findall(r'<line x1="([\d.]+)"[^>]*class="plain-median"', drawing)[0])
-        tde = float(re.findall(r'<line x1="([\d.]+)"[^>]*class="median"', drawing)[0])
-        assert plain < tde
+    plain = float(re.findall(r'<line x1="([\d.]+)"[^>]*class="plain-median"', figure.drawing)[0])
+    tde = float(re.findall(r'<line x1="([\d.]+)"[^>]*class="median"', figure.drawing)[0])
+    assert plain < tde
 
 
 def test_the_difference_shows_the_region_that_does_not_matter_and_no_difference() -> None:
     picture = s.pictures(s.one_run())[0]
     figure = difference_figure(picture, "d", "x")
-    assert figure.wide.count('class="rope"') == 1
-    assert figure.wide.count('class="zero"') == 1
+    assert figure.drawing.count('class="rope"') == 1
+    assert figure.drawing.count('class="zero"') == 1
 
 
 def test_a_check_has_a_bar_for_every_bin_and_the_band() -> None:
     check = s.pictures(s.one_run())[0].checks[0]
     figure = check_figure(check, "ms", "c", "x")
-    assert figure.wide.count('class="plain-bar-second"') == check.observed.size == len(figure.table.rows)
-    assert figure.wide.count('class="band"') == 1
+    assert figure.drawing.count('class="plain-bar-second"') == check.observed.size == len(figure.table.rows)
+    assert figure.drawing.count('class="band"') == 1
 
 
 def test_an_unsound_answer_is_told_as_none() -> None:

@@ -33,7 +33,7 @@ def test_every_run_has_its_answer_and_its_rows() -> None:
     reading = read(render(compare(RUNS)))
     assert "20261121-aaaa: Costly: +3.1 % response time" in reading.text("h3")
     assert "20261121-bbbb: Undecided: +1.9 % response time" in reading.text("h3")
-    (words,) = (e.words for e in reading.all("desc", id="answers-response-time-wide-desc"))
+    (words,) = (e.words for e in reading.all("desc", id="drawing-answers-response-time-desc"))
     assert words.count("A/A twin") == 2
 
 

@@ -34,33 +34,32 @@ def circles(drawing: str) -> list[float]:
     return [float(x) for x in re.findall(r'<circle cx="([\d.]+)"', drawing)]
 
 
-def test_more_costly_rows_stand_further_to_the_right_in_both_layouts() -> None:
+def test_more_costly_rows_stand_further_to_the_right() -> None:
     figure = plot([Row(f"c{m}", s.estimate(m, 0.01), "x") for m in (1.01, 1.05, 1.30)])
-    for drawing in (figure.wide, figure.narrow):
-        found = circles(drawing)
-        assert found == sorted(found)
-        assert len(set(found)) == 3
+    found = circles(figure.drawing)
+    assert found == sorted(found)
+    assert len(set(found)) == 3
 
 
 @pytest.mark.parametrize(("median", "is_log"), [(1.4, False), (3.0, True)])
 def test_a_two_fold_cost_makes_the_axis_logarithmic(median: float, is_log: bool) -> None:
     figure = plot([Row("a", s.estimate(median, 0.05), "x")])
-    assert (">2 x</text>" in figure.wide) is is_log
-    assert (">+20 %</text>" in figure.wide) is not is_log
+    assert (">2 x</text>" in figure.drawing) is is_log
+    assert (">+20 %</text>" in figure.drawing) is not is_log
 
 
 def test_plain_twins_are_squares_and_what_must_not_be_relied_on_is_marked() -> None:
     rows = [Row("a", s.estimate(1.0, 0.01), "x", Look.PLAIN), Row("b", s.estimate(1.2, 0.01), "× unsound", Look.ALARM)]
     figure = plot(rows)
-    assert 'class="plain-dot"' in figure.wide
-    assert len(circles(figure.wide)) == 1
-    assert 'class="warn"' in figure.wide
+    assert 'class="plain-dot"' in figure.drawing
+    assert len(circles(figure.drawing)) == 1
+    assert 'class="warn"' in figure.drawing
 
 
 def test_a_row_without_data_keeps_its_place_and_draws_nothing() -> None:
     figure = plot([Row("a", s.estimate(1.1, 0.01), "x"), Row("b", None, "no data")])
-    assert len(circles(figure.wide)) == 1
-    assert "no data" in figure.wide
+    assert len(circles(figure.drawing)) == 1
+    assert "no data" in figure.drawing
     assert ("b", "–", "–", "–", "no data") in [tuple(row) for row in figure.table.rows]
 
 
@@ -73,7 +72,7 @@ def test_numbers_below_a_forest_plot_are_those_above_and_carry_their_group() -> 
 
 def test_all_curves_of_posteriors_are_drawn_with_their_shares(sound: RunData) -> None:
     figure = posteriors(sound.densities, sound.result.settings, "response time")
-    assert (figure.wide.count('class="area"'), figure.wide.count('class="plain-area"')) == (5, 1)
+    assert (figure.drawing.count('class="area"'), figure.drawing.count('class="plain-area"')) == (5, 1)
     for row in figure.table.rows:
         shares = [float(str(cell).strip("<> %")) for cell in row[4:]]
         assert sum(shares) == pytest.approx(100.0, abs=0.4)
@@ -100,21 +99,21 @@ def pairs(logs: Sequence[float], rounds: int = 2, of: int = 2) -> PairedRatios:
 
 def test_every_block_is_a_point_discs_and_diamonds_by_turns() -> None:
     figure = differences([pairs([0.01, 0.02, 0.0, 0.03])], {}, t.settings())
-    (discs,) = re.findall(r'<path d="([^"]*)" class="points"', figure.wide)
-    (diamonds,) = re.findall(r'<path d="([^"]*)" class="points-odd"', figure.wide)
+    (discs,) = re.findall(r'<path d="([^"]*)" class="points"', figure.drawing)
+    (diamonds,) = re.findall(r'<path d="([^"]*)" class="points-odd"', figure.drawing)
     assert (discs.count("h0"), diamonds.count("z")) == (2, 2)
 
 
 def test_a_point_far_outside_is_drawn_at_the_edge_and_counted() -> None:
     logs = [0.01 * math.sin(k) for k in range(39)] + [3.0]
     figure = differences([pairs(logs)], {}, t.settings())
-    assert 'class="beyond"' in figure.wide
+    assert 'class="beyond"' in figure.drawing
     assert "1 beyond it" in figure.caption
 
 
 def test_more_blocks_than_can_be_told_apart_are_drawn_as_means_within_a_round() -> None:
     figure = differences([pairs([0.01] * 3000)], {}, t.settings())
-    drawn = figure.wide.count("h0") + figure.wide.count("l3.6")
+    drawn = figure.drawing.count("h0") + figure.drawing.count("l3.6")
     assert 500 <= drawn <= 600
     assert "up to 5 neighbouring blocks" in figure.caption
 
@@ -130,7 +129,7 @@ def test_panels_are_at_one_scale_also_where_their_windows_are_moved() -> None:
 def test_curves_of_a_condition_stand_beside_both_plain_twins_of_its_stratum(sound: RunData) -> None:
     figure = latency_curves(sound.latencies, sound.result.settings)
     assert figure is not None
-    counts = [figure.wide.count(f'class="{style}"') for style in ("curve", "plain-curve", "twin-curve")]
+    counts = [figure.drawing.count(f'class="{style}"') for style in ("curve", "plain-curve", "twin-curve")]
     assert counts == [5, 5, 5]
     assert latency_curves({}, sound.result.settings) is None
 
@@ -169,8 +168,8 @@ def test_a_table_of_many_conditions_is_cut_by_stratum_and_never_broader_than_pap
 def test_bars_are_drawn_for_what_differs_and_the_rest_is_named(sound: RunData) -> None:
     figure = resource_bars(resource_values(sound.trials, sound.result.settings), sound.result.settings)
     assert figure is not None
-    assert ">CPU</text>" in figure.wide
-    assert ">bytes asked to write</text>" not in figure.wide
+    assert ">CPU</text>" in figure.drawing
+    assert ">bytes asked to write</text>" not in figure.drawing
     assert "The same on every twin, within half a per cent: bytes asked to write (30.35 KiB)" in figure.caption
 
 
@@ -185,7 +184,7 @@ def test_an_engine_without_counters_has_no_page_counts_and_is_not_said_to_have_z
 def test_pressure_is_told_by_block_and_what_never_was_is_said(sound: RunData) -> None:
     figure = pressure(sound.trials)
     assert figure is not None
-    assert figure.wide.count('class="plain-area"') == 2
+    assert figure.drawing.count('class="plain-area"') == 2
     assert "Never: some task waited for memory, CPU time the host gave to others." in figure.caption
     assert pressure([]) is None
 

@@ -17,7 +17,7 @@ from markupsafe import Markup
 
 from tdelta.inference import PairedRatios
 from tdelta.records import Estimate, Role, RunSettings
-from tdelta.report.page.blocks import NARROW, WIDE, Column, Figure, Table
+from tdelta.report.page.blocks import WIDTH, Column, Figure, Table
 from tdelta.report.page.clock import Clock, clock
 from tdelta.report.page.plot import (
     SMALL,
@@ -78,11 +78,11 @@ def differences(pairs: Sequence[PairedRatios], estimates: Mapping[str, Estimate]
     windows = _windows(panels)
     title = "Every block's own difference, by the clock"
     description = "; ".join(_words(panel) for panel in panels) + "."
-    wide, narrow = (_layout(panels, windows, time.title, kind, title, description) for kind in ("wide", "narrow"))
+    drawn = _layout(panels, windows, time.title, title, description)
     beyond = sum(_beyond(panel, window) for panel, window in zip(panels, windows, strict=True))
     moved = len(set(windows)) > 1
     caption = _caption(together, beyond, moved=moved)
-    return Figure("differences", title, wide, narrow, caption, _table(pairs, settings))
+    return Figure("differences", title, drawn, caption, _table(pairs, settings))
 
 
 def _points(
@@ -131,25 +131,23 @@ def _layout(
     panels: Sequence[_Points],
     windows: Sequence[tuple[float, float]],
     axis: str,
-    kind: str,
     title: str,
     description: str,
 ) -> Markup:
-    width = WIDE if kind == "wide" else NARROW
     last = max(max(panel.seconds) for panel in panels)
     marks: list[Markup] = []
     y = 0.0
     for at, (panel, (low, high)) in enumerate(zip(panels, windows, strict=True)):
         top = y + _TITLE + (_ROUNDS if at == 0 else 0.0)
-        frame = Frame(_LEFT, top, width - 8.0, top + _PANEL)
+        frame = Frame(_LEFT, top, WIDTH - 8.0, top + _PANEL)
         across = Scale(-0.015 * max(last, 1.0), 1.015 * max(last, 1.0), frame.left, frame.right)
         up = Scale(math.exp(low), math.exp(high), frame.bottom, frame.top, is_log=True)
         marks += _panel(panel, frame, across, up, y + 14)
         marks += _round_names(panel, frame, across) if at == 0 else []
         y = frame.bottom + 8
-    ticks = clock_ticks(last, 8 if kind == "wide" else 4)
-    marks += bottom_axis(frame, across, ticks, axis, width=width, has_grid=False)
-    return drawing(width, y - 8 + _FOOT, title, description, marks, name="differences", kind=kind)
+    ticks = clock_ticks(last, 8)
+    marks += bottom_axis(frame, across, ticks, axis, width=WIDTH, has_grid=False)
+    return drawing(WIDTH, y - 8 + _FOOT, title, description, marks, name="differences")
 
 
 def _panel(panel: _Points, frame: Frame, across: Scale, up: Scale, title_y: float) -> list[Markup]:

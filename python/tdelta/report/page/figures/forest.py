@@ -14,17 +14,16 @@ from enum import StrEnum
 from markupsafe import Markup
 
 from tdelta.records import Estimate
-from tdelta.report.page.blocks import NARROW, WIDE, Column, Figure, Table
+from tdelta.report.page.blocks import WIDTH, Column, Figure, Table
 from tdelta.report.page.plot import (
-    SIZE,
     Frame,
     Scale,
     Tick,
-    band,
     bottom_axis,
     circle,
     diamond,
     drawing,
+    ground,
     group,
     line,
     overhead_ticks,
@@ -33,7 +32,6 @@ from tdelta.report.page.plot import (
     square,
     text,
     text_width,
-    vertical_line,
     wrapped,
 )
 from tdelta.report.page.wording import hdi_text, is_known, median_text, overhead
@@ -43,7 +41,6 @@ _ROW = 34.0
 _DENSE_ROW = 27.0
 _DENSE_FROM = 12
 _GROUP = 32.0
-_NARROW_ROW = 58.0
 _LINE = 16.0
 _HEAD = 26.0
 _FOOT = 48.0
@@ -117,9 +114,9 @@ def forest(
         known_as: the heading of ratios known from elsewhere, in the table.
     """
     description = _description(rows, limits)
-    wide = drawing(*_wide(rows, limits, axis, noted, title, description), name=name, kind="wide")
-    narrow = drawing(*_narrow(rows, limits, axis, title, description), name=name, kind="narrow")
-    return Figure(name, title, wide, narrow, caption, _table(title, rows, limits, noted, known_as))
+    marks, bottom = _marks(rows, limits, axis, noted)
+    drawn = drawing(WIDTH, bottom + _FOOT, title, description, marks, name=name)
+    return Figure(name, title, drawn, caption, _table(title, rows, limits, noted, known_as))
 
 
 def _known(rows: Iterable[Row]) -> list[Estimate]:
@@ -133,15 +130,14 @@ def _scale(rows: Sequence[Row], limits: Limits, left: float, right: float) -> Sc
     return scale_over(values, left, right, is_log=max(values) >= _LOG_FROM or min(values) <= 1 / _LOG_FROM)
 
 
-def _wide(
-    rows: Sequence[Row], limits: Limits, axis: str, noted: str, title: str, description: str
-) -> tuple[float, float, str, str, list[Markup]]:
+def _marks(rows: Sequence[Row], limits: Limits, axis: str, noted: str) -> tuple[list[Markup], float]:
+    """All marks of the figure, and where its rows end."""
     bounds = limits.values
     medians = [overhead(e, bounds) for e in _known(rows)]
     intervals = [hdi_text(e, e.hdi95, bounds) for e in _known(rows)]
     notes_width = _widest([*(row.note for row in rows), noted], is_bold=any(row.look is Look.ALARM for row in rows))
     hdi_width, median_width = _widest([*intervals, "95 % HDI"]), _widest([*medians, "median"], is_bold=True)
-    right = WIDE - notes_width - hdi_width - median_width - 3 * _GAP
+    right = WIDTH - notes_width - hdi_width - median_width - 3 * _GAP
     labels = _widest([row.label for row in rows])
     left = min(labels, _LABEL_MOST, right - _PLOT_LEAST) + _GAP
     step = _DENSE_ROW if len(rows) > _DENSE_FROM else _ROW
@@ -152,10 +148,10 @@ def _wide(
     ]
     frame = Frame(left, _HEAD, right, _HEAD + sum(heights))
     scale = _scale(rows, limits, left, right)
-    at = (right + _GAP + median_width, right + 2 * _GAP + median_width + hdi_width, WIDE - notes_width)
-    ticks = _ticks(scale, WIDE)
-    marks = [*_ground(frame, scale, limits, ticks), *_heads(at, noted)]
-    marks += bottom_axis(frame, scale, ticks, axis, width=WIDE, has_grid=False)
+    at = (right + _GAP + median_width, right + 2 * _GAP + median_width + hdi_width, WIDTH - notes_width)
+    ticks = ratio_ticks(scale)
+    marks = [*ground(frame, scale, ticks, rope=limits.rope, zero=1.0, limit=limits.budget), *_heads(at, noted)]
+    marks += bottom_axis(frame, scale, ticks, axis, width=WIDTH, has_grid=False)
     y = frame.top
     for row, lines, height in zip(rows, folded, heights, strict=True):
         middle = y + height / 2 + (4 if row.is_heading else 0)
@@ -165,7 +161,7 @@ def _wide(
         marks += _interval(row, scale, middle)
         marks += _figures(row, bounds, at, middle + 4.5)
         y += height
-    return WIDE, frame.bottom + _FOOT, title, description, marks
+    return marks, frame.bottom
 
 
 def _heads(at: tuple[float, float, float], noted: str) -> list[Markup]:
@@ -192,62 +188,13 @@ def _figures(row: Row, bounds: Sequence[float], at: tuple[float, float, float], 
     ]
 
 
-def _narrow(
-    rows: Sequence[Row], limits: Limits, axis: str, title: str, description: str
-) -> tuple[float, float, str, str, list[Markup]]:
-    bounds = limits.values
-    left, right = 10.0, NARROW - 10.0
-    folded = [wrapped(row.label, NARROW - 8, most=2) for row in rows]
-    heights = [
-        (_GROUP if row.is_heading else _NARROW_ROW) + _LINE * (len(f) - 1) for row, f in zip(rows, folded, strict=True)
-    ]
-    frame = Frame(left, 4.0, right, 4.0 + sum(heights))
-    scale = _scale(rows, limits, left, right)
-    ticks = _ticks(scale, NARROW)
-    marks: list[Markup] = []
-    y = frame.top
-    for row, lines, height in zip(rows, folded, heights, strict=True):
-        style = "strong" if row.is_heading or row.look is not Look.PLAIN else "label"
-        first = y + (_GROUP - 10 if row.is_heading else 14)
-        marks += [text(0.0, first + _LINE * n, words, style) for n, words in enumerate(lines)]
-        marks += _narrow_figures(row, bounds, first + _LINE * len(lines))
-        if not row.is_heading:
-            strip = Frame(left, y + height - 25, right, y + height - 1)
-            marks += [*_ground(strip, scale, limits, ticks), *_interval(row, scale, y + height - 13)]
-        y += height
-    marks += bottom_axis(frame, scale, ticks, axis, width=NARROW, has_grid=False)
-    return NARROW, frame.bottom + _FOOT, title, description, marks
+def ratio_ticks(scale: Scale) -> list[Tick]:
+    """Marks of a horizontal axis of ratios that is as wide as a figure."""
 
-
-def _narrow_figures(row: Row, bounds: Sequence[float], y: float) -> list[Markup]:
-    if row.is_heading:
-        return []
-    style = "warn" if row.look is Look.ALARM else "label"
-    note = [text(NARROW, y, row.note, style, "end")] if row.note else []
-    if row.estimate is None or not is_known(row.estimate):
-        return note
-    figures = f"{overhead(row.estimate, bounds)} ({hdi_text(row.estimate, row.estimate.hdi95, bounds)})"
-    note_width = text_width(row.note, is_bold=row.look is Look.ALARM)
-    room = NARROW - (note_width + 10 if row.note else 0)
-    size = "label" if text_width(figures, SIZE) <= room else "small"
-    return [text(0.0, y, figures, size), *note]
-
-
-def _ticks(scale: Scale, width: float) -> list[Tick]:
     def make(about: int) -> Sequence[Tick]:
         return overhead_ticks(scale.low, scale.high, about, in_multiples=scale.is_log)
 
-    return roomy(make, scale, 8 if width > NARROW else 6, high=width)
-
-
-def _ground(frame: Frame, scale: Scale, limits: Limits, ticks: Sequence[Tick]) -> list[Markup]:
-    """What rows are drawn on: the ROPE, the grid, the line of no difference, the budget."""
-    marks = [band(frame, scale(limits.rope[0]), scale(limits.rope[1]), "rope")] if limits.rope else []
-    marks += [vertical_line(frame, scale(tick.value), "grid") for tick in ticks]
-    marks.append(vertical_line(frame, scale(1.0), "zero"))
-    if limits.budget is not None:
-        marks.append(vertical_line(frame, scale(limits.budget), "limit"))
-    return marks
+    return roomy(make, scale, 8, high=WIDTH)
 
 
 def _interval(row: Row, scale: Scale, y: float) -> list[Markup]:

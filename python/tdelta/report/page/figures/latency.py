@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from tdelta.records import Condition, Role, RunSettings
-from tdelta.report.page.blocks import NARROW, WIDE, Column, Figure, Table
+from tdelta.report.page.blocks import WIDTH, Column, Figure, Table
 from tdelta.report.page.gather import MARKS, Latency
 from tdelta.report.page.plot import (
     SIZE,
@@ -71,12 +71,12 @@ def latency_curves(latencies: Mapping[str, Latency], settings: RunSettings) -> F
         return None
     title = "Response times by percentile"
     description = "; ".join(_words(name, curves) for name, curves in panels) + "."
-    wide, narrow = (_layout(panels, kind, title, description) for kind in ("wide", "narrow"))
+    drawn = _layout(panels, title, description)
     caption = (
         "Higher is slower. Solid and accented: the condition; grey: the baseline (solid) and its A/A twin (dotted)."
         " A curve ends where fewer than ten transactions were slower."
     )
-    return Figure("latency", title, wide, narrow, caption, latency_table(latencies, settings))
+    return Figure("latency", title, drawn, caption, latency_table(latencies, settings))
 
 
 def latency_table(latencies: Mapping[str, Latency], settings: RunSettings) -> Table:
@@ -133,11 +133,10 @@ def _curves(condition: Condition, latencies: Mapping[str, Latency], settings: Ru
     return [*curves, _Curve(label(condition, settings), "curve", found)]
 
 
-def _layout(panels: Sequence[tuple[str, list[_Curve]]], kind: str, title: str, description: str) -> Markup:
-    width = WIDE if kind == "wide" else NARROW
-    columns = 2 if kind == "wide" and len(panels) > 1 else 1
-    height = _PANEL if len(panels) == 1 and kind == "wide" else _SMALL_PANEL
-    cell = width / columns
+def _layout(panels: Sequence[tuple[str, list[_Curve]]], title: str, description: str) -> Markup:
+    columns = 2 if len(panels) > 1 else 1
+    height = _PANEL if len(panels) == 1 else _SMALL_PANEL
+    cell = WIDTH / columns
     values = [ns for _, curves in panels for curve in curves for _, ns in curve.latency.curve]
     furthest = max(1 / (1 - curve.latency.curve[-1][0]) for _, curves in panels for curve in curves)
     marks: list[Markup] = []
@@ -150,7 +149,7 @@ def _layout(panels: Sequence[tuple[str, list[_Curve]]], kind: str, title: str, d
         up = scale_over(values, frame.bottom, frame.top, is_log=True, margin=0.1)
         marks += _panel(name if len(panels) > 1 else "", curves, frame, across, up, (column + 1) * cell)
         bottom = frame.bottom
-    return drawing(width, bottom + _FOOT, title, description, marks, name="latency", kind=kind)
+    return drawing(WIDTH, bottom + _FOOT, title, description, marks, name="latency")
 
 
 def _panel(name: str, curves: Sequence[_Curve], frame: Frame, across: Scale, up: Scale, right: float) -> list[Markup]:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from markupsafe import Markup
 
 from tdelta.records import PageCost, RunSettings
-from tdelta.report.page.blocks import NARROW, WIDE, Column, Figure, Table
+from tdelta.report.page.blocks import WIDTH, Column, Figure, Table
 from tdelta.report.page.plot import (
     Frame,
     Scale,
@@ -31,7 +31,6 @@ from tdelta.report.page.wording import label
 from tdelta.report.quantities import MISSING, microseconds
 
 _ROW = 40.0
-_NARROW_ROW = 62.0
 _LABEL = 190.0
 _FOOT = 48.0
 _LINE = 16.0
@@ -44,13 +43,13 @@ def page_costs(costs: Sequence[PageCost], settings: RunSettings) -> Figure | Non
         return None
     title = "What a page cost, and what its cipher alone costs"
     description = "; ".join(_words(cost, settings) for cost in shown) + "."
-    wide, narrow = (_layout(shown, settings, kind, title, description) for kind in ("wide", "narrow"))
+    drawn = _layout(shown, settings, title, description)
     caption = (
         "Circle and bar: extra CPU time for each page read or written, beyond the plain twins', posterior median"
         " and 95 % HDI. Diamond: what the cipher alone takes for such a page on this machine, measured in a loop of"
         " its own."
     )
-    return Figure("page-costs", title, wide, narrow, caption, page_cost_table(costs, settings))
+    return Figure("page-costs", title, drawn, caption, page_cost_table(costs, settings))
 
 
 def page_cost_table(costs: Sequence[PageCost], settings: RunSettings) -> Table:
@@ -76,34 +75,23 @@ def _values(costs: Sequence[PageCost]) -> list[float]:
     return values
 
 
-def _layout(costs: Sequence[PageCost], settings: RunSettings, kind: str, title: str, description: str) -> Markup:
-    is_wide = kind == "wide"
-    width, step = (WIDE, _ROW) if is_wide else (NARROW, _NARROW_ROW)
-    left, right = (_LABEL, WIDE - 20) if is_wide else (10.0, NARROW - 10)
-    frame = Frame(left, 6.0, right, 6.0 + step * len(costs))
-    scale = scale_over(_values(costs), left, right, margin=0.03)
-    ticks = plain_ticks(scale.low, scale.high, 6 if is_wide else 4, "µs")
-    marks = bottom_axis(frame, scale, ticks, "extra CPU time a page", width=width)
+def _layout(costs: Sequence[PageCost], settings: RunSettings, title: str, description: str) -> Markup:
+    frame = Frame(_LABEL, 6.0, WIDTH - 20, 6.0 + _ROW * len(costs))
+    scale = scale_over(_values(costs), frame.left, frame.right, margin=0.03)
+    ticks = plain_ticks(scale.low, scale.high, 6, "µs")
+    marks = bottom_axis(frame, scale, ticks, "extra CPU time a page", width=WIDTH)
     marks.append(vertical_line(frame, scale(0.0), "zero"))
     for at, cost in enumerate(costs):
-        top = frame.top + step * at
-        middle = top + step / 2 if is_wide else top + step - 14
-        marks += _names(cost, settings, top, middle, is_wide=is_wide)
+        middle = frame.top + _ROW * (at + 0.5)
+        marks += _names(cost, settings, middle)
         marks += _marks(cost, scale, middle)
-    return drawing(width, frame.bottom + _FOOT, title, description, marks, name="page-costs", kind=kind)
+    return drawing(WIDTH, frame.bottom + _FOOT, title, description, marks, name="page-costs")
 
 
-def _names(cost: PageCost, settings: RunSettings, top: float, middle: float, *, is_wide: bool) -> list[Markup]:
-    name = label(cost.condition, settings)
-    if is_wide:
-        lines = wrapped(name, _LABEL - 14, most=2)
-        first = middle + 4.5 - _LINE * (len(lines) - 1) / 2
-        return [text(0.0, first + _LINE * n, words, "label") for n, words in enumerate(lines)]
-    floor = "" if cost.floor_us_per_page is None else f", cipher alone {microseconds(cost.floor_us_per_page)}"
-    return [
-        text(0.0, top + 14, wrapped(name, NARROW, most=1)[0], "strong"),
-        text(0.0, top + 14 + _LINE, f"{microseconds(cost.cpu_us_per_page or 0.0)}{floor}", "label"),
-    ]
+def _names(cost: PageCost, settings: RunSettings, middle: float) -> list[Markup]:
+    lines = wrapped(label(cost.condition, settings), _LABEL - 14, most=2)
+    first = middle + 4.5 - _LINE * (len(lines) - 1) / 2
+    return [text(0.0, first + _LINE * n, words, "label") for n, words in enumerate(lines)]
 
 
 def _marks(cost: PageCost, scale: Scale, y: float) -> list[Markup]:

@@ -10,29 +10,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
 from markupsafe import Markup
 
 from tdelta.inference import Density
 from tdelta.records import Role, RunSettings
-from tdelta.report.page.blocks import NARROW, WIDE, Column, Figure, Table
+from tdelta.report.page.blocks import WIDTH, Column, Figure, Table
+from tdelta.report.page.figures.forest import ratio_ticks
 from tdelta.report.page.plot import (
     SMALL,
     Frame,
     Scale,
-    Tick,
-    band,
     bottom_axis,
+    density,
     drawing,
-    line,
-    overhead_ticks,
-    path,
-    polyline,
-    roomy,
+    ground,
     scale_over,
     text,
     text_width,
-    vertical_line,
     wrapped,
 )
 from tdelta.report.page.wording import bounds_of, chance, hdi_text, label, limit_words, median_text
@@ -40,7 +34,6 @@ from tdelta.report.quantities import percent, share
 
 _CURVE = 58.0
 _ROW = 84.0
-_NARROW_ROW = 158.0
 _LINE = 16.0
 _FOOT = 48.0
 _LABEL = 150.0
@@ -70,8 +63,8 @@ def posteriors(found: Sequence[Density], settings: RunSettings, axis: str) -> Fi
     rows = [_drawn(density, settings) for density in found]
     title = "What the run knows of each overhead"
     description = "; ".join(_words(row, settings) for row in rows) + "."
-    wide, narrow = (_layout(rows, settings, axis, kind, title, description) for kind in ("wide", "narrow"))
-    return Figure("posteriors", title, wide, narrow, _caption(settings), _table(rows, settings))
+    drawn = _layout(rows, settings, axis, title, description)
+    return Figure("posteriors", title, drawn, _caption(settings), _table(rows, settings))
 
 
 def _drawn(density: Density, settings: RunSettings) -> _Drawn:
@@ -98,62 +91,32 @@ def _edges(settings: RunSettings) -> tuple[float, float]:
     return 1 - settings.rope, 1 + settings.rope
 
 
-def _layout(
-    rows: Sequence[_Drawn], settings: RunSettings, axis: str, kind: str, title: str, description: str
-) -> Markup:
-    is_wide = kind == "wide"
-    width = WIDE if is_wide else NARROW
+def _layout(rows: Sequence[_Drawn], settings: RunSettings, axis: str, title: str, description: str) -> Markup:
     masses = max(text_width(words, SMALL) for row in rows for words in row.masses)
-    left, right = (_LABEL + _GAP, WIDE - masses - _GAP) if is_wide else (10.0, NARROW - 10.0)
-    step = _ROW if is_wide else _NARROW_ROW
-    frame = Frame(left, 6.0, right, 6.0 + step * len(rows))
-    scale = _scale(rows, settings, left, right)
-    ticks = _ticks(scale, width)
-    marks: list[Markup] = _ground(frame, scale, settings, ticks) if is_wide else []
+    frame = Frame(_LABEL + _GAP, 6.0, WIDTH - masses - _GAP, 6.0 + _ROW * len(rows))
+    scale = _scale(rows, settings, frame.left, frame.right)
+    ticks = ratio_ticks(scale)
+    marks = ground(
+        frame,
+        scale,
+        ticks,
+        rope=_edges(settings),
+        zero=1.0,
+        limit=None if settings.budget is None else 1 + settings.budget,
+    )
     for at, row in enumerate(rows):
-        base = frame.top + step * (at + 1) - 14
-        if not is_wide:
-            marks += _ground(Frame(left, base - _CURVE - 4, right, base + 10), scale, settings, ticks)
+        base = frame.top + _ROW * (at + 1) - 14
         marks += _curve(row, scale, base)
-        marks += _beside(row, base, settings) if is_wide else _above(row, base, settings)
-    marks += bottom_axis(frame, scale, ticks, axis, width=width, has_grid=False)
-    return drawing(width, frame.bottom + _FOOT, title, description, marks, name="posteriors", kind=kind)
-
-
-def _ticks(scale: Scale, width: float) -> list[Tick]:
-    def make(about: int) -> Sequence[Tick]:
-        return overhead_ticks(scale.low, scale.high, about, in_multiples=scale.is_log)
-
-    return roomy(make, scale, 8 if width > NARROW else 6, high=width)
-
-
-def _ground(frame: Frame, scale: Scale, settings: RunSettings, ticks: Sequence[Tick]) -> list[Markup]:
-    """What curves are drawn on: the ROPE, the grid, the line of no difference, the budget."""
-    low, high = _edges(settings)
-    marks = [band(frame, scale(low), scale(high), "rope")]
-    marks += [vertical_line(frame, scale(tick.value), "grid") for tick in ticks]
-    marks.append(vertical_line(frame, scale(1.0), "zero"))
-    if settings.budget is not None:
-        marks.append(vertical_line(frame, scale(1 + settings.budget), "limit"))
-    return marks
+        marks += _beside(row, base, settings)
+    marks += bottom_axis(frame, scale, ticks, axis, width=WIDTH, has_grid=False)
+    return drawing(WIDTH, frame.bottom + _FOOT, title, description, marks, name="posteriors")
 
 
 def _curve(row: _Drawn, scale: Scale, base: float) -> list[Markup]:
-    density, look = row.density, _LOOKS[row.is_judged]
-    heights = density.density * (density.ratio if scale.is_log else 1.0)
-    heights = heights / heights.max()
-    # What is within a pixel of a neighbour of the same height is not worth its bytes.
-    keep = np.unique(np.linspace(0, len(heights) - 1, 120).astype(int))
-    points = [(scale(float(density.ratio[i])), base - _CURVE * float(heights[i])) for i in keep]
-    outline = [(points[0][0], base), *points, (points[-1][0], base)]
-    estimate = density.estimate
-    x = scale(estimate.median)
-    top = base - _CURVE * float(np.interp(estimate.median, density.ratio, heights))
-    return [
-        path(polyline(outline, closed=True), f"{look}area"),
-        line(x, base, x, top, f"{look}median"),
-        line(scale(estimate.hdi95[0]), base + 5, scale(estimate.hdi95[1]), base + 5, f"{look}hdi95"),
-    ]
+    known, estimate = row.density, row.density.estimate
+    heights = known.density * (known.ratio if scale.is_log else 1.0)
+    look = _LOOKS[row.is_judged]
+    return density(known.ratio, heights, estimate.median, estimate.hdi95, scale, base=base, height=_CURVE, look=look)
 
 
 def _beside(row: _Drawn, base: float, settings: RunSettings) -> list[Markup]:
@@ -163,19 +126,8 @@ def _beside(row: _Drawn, base: float, settings: RunSettings) -> list[Markup]:
     names = [text(0.0, first + _LINE * n, words, style) for n, words in enumerate(lines)]
     estimate = row.density.estimate
     figure = text(0.0, first + _LINE * len(lines), median_text(estimate, bounds_of(settings)), "label")
-    shares = [text(WIDE, base - 34 + _LINE * n, words, "small", "end") for n, words in enumerate(row.masses)]
+    shares = [text(WIDTH, base - 34 + _LINE * n, words, "small", "end") for n, words in enumerate(row.masses)]
     return [*names, figure, *shares]
-
-
-def _above(row: _Drawn, base: float, settings: RunSettings) -> list[Markup]:
-    top = base - _CURVE - 74
-    name = wrapped(row.label, NARROW - 90, most=1)[0]
-    figure = median_text(row.density.estimate, bounds_of(settings))
-    return [
-        text(0.0, top, name, "strong" if row.is_judged else "label"),
-        text(NARROW, top, figure, "label", "end"),
-        *(text(0.0, top + 18 + _LINE * n, words, "small") for n, words in enumerate(row.masses)),
-    ]
 
 
 def _words(row: _Drawn, settings: RunSettings) -> str:

@@ -8,7 +8,7 @@ from statistics import fmean
 from markupsafe import Markup
 
 from tdelta.records import Trial
-from tdelta.report.page.blocks import NARROW, WIDE, Column, Figure, Table
+from tdelta.report.page.blocks import WIDTH, Column, Figure, Table
 from tdelta.report.page.clock import Clock, clock
 from tdelta.report.page.plot import (
     Frame,
@@ -49,7 +49,7 @@ def pressure(trials: Sequence[Trial]) -> Figure | None:
         return None
     title = "How pressed the machine was"
     description = "; ".join(f"{_NAMES[name]}: {_summary(values)}" for name, values in series.items()) + "."
-    wide, narrow = (_layout(series, time.title, kind, title, description) for kind in ("wide", "narrow"))
+    drawn = _layout(series, time.title, title, description)
     never = [_NAMES[name] for name in told if name not in series]
     caption = (
         "Shares of each block's wall clock (and, for the last, of all CPU time). The load's own waits are in them: its"
@@ -57,7 +57,7 @@ def pressure(trials: Sequence[Trial]) -> Figure | None:
     )
     rows = [(_NAMES[name], *_cells(values)) for name, values in told.items()]
     columns = [Column(""), *(Column(t, is_number=True) for t in ("median", "most"))]
-    return Figure("pressure", title, wide, narrow, caption, Table(f"Numbers: {title}", columns, rows, folded=True))
+    return Figure("pressure", title, drawn, caption, Table(f"Numbers: {title}", columns, rows, folded=True))
 
 
 def _never(names: Sequence[str]) -> str:
@@ -86,16 +86,13 @@ def _thinned(values: list[tuple[float, float]]) -> list[tuple[float, float]]:
     return [(group[0][0], max(share for _, share in group)) for group in groups]
 
 
-def _layout(
-    series: Mapping[str, Sequence[tuple[float, float]]], axis: str, kind: str, title: str, description: str
-) -> Markup:
-    width = WIDE if kind == "wide" else NARROW
+def _layout(series: Mapping[str, Sequence[tuple[float, float]]], axis: str, title: str, description: str) -> Markup:
     last = max(1.0, max(seconds for values in series.values() for seconds, _ in values))
     top_share = max(_LEAST_TOP, 1.05 * max(share for values in series.values() for _, share in values))
     marks: list[Markup] = []
     y = 0.0
     for name, values in series.items():
-        frame = Frame(_LEFT, y + _TITLE, width - 8.0, y + _TITLE + _HEIGHT)
+        frame = Frame(_LEFT, y + _TITLE, WIDTH - 8.0, y + _TITLE + _HEIGHT)
         across = Scale(0.0, last, frame.left, frame.right)
         up = Scale(0.0, top_share, frame.bottom, frame.top)
         points = [(across(seconds), up(share)) for seconds, share in values]
@@ -106,9 +103,9 @@ def _layout(
             text(_LEFT, frame.top - 8, _NAMES[name], "label"),
         ]
         y = frame.bottom + 4
-    ticks = clock_ticks(last, 8 if kind == "wide" else 4)
-    marks += bottom_axis(frame, across, ticks, axis, width=width, has_grid=False)
-    return drawing(width, y - 4 + _FOOT, title, description, marks, name="pressure", kind=kind)
+    ticks = clock_ticks(last, 8)
+    marks += bottom_axis(frame, across, ticks, axis, width=WIDTH, has_grid=False)
+    return drawing(WIDTH, y - 4 + _FOOT, title, description, marks, name="pressure")
 
 
 def _summary(values: Sequence[tuple[float, float]]) -> str:

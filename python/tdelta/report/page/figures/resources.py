@@ -16,14 +16,13 @@ from markupsafe import Markup
 from tdelta.inference import in_complete_blocks
 from tdelta.records import Condition, Measurement, Role, RunSettings, Trial
 from tdelta.report.labels import is_served
-from tdelta.report.page.blocks import NARROW, WIDE, Column, Figure, Table
+from tdelta.report.page.blocks import WIDTH, Column, Figure, Table
 from tdelta.report.page.plot import drawing, rect, text, wrapped
 from tdelta.report.page.wording import label, listed
 from tdelta.report.quantities import MISSING, amounts, share
 
 _BAR = 14.0
 _STEP = 26.0
-_NARROW_STEP = 40.0
 _TITLE = 34.0
 _LABEL = 190.0
 _VALUE = 92.0
@@ -141,7 +140,7 @@ def resource_bars(values: Mapping[str, tuple[float, ...]], settings: RunSettings
         return None
     title = "CPU, I/O and pages of one operation"
     description = "; ".join(_words(chart, shown, settings) for chart in charts) + "."
-    wide, narrow = (_layout(charts, shown, settings, kind, title, description) for kind in ("wide", "narrow"))
+    drawn = _layout(charts, shown, settings, title, description)
     caption = (
         "Sums over all complete blocks, divided by their operations: descriptive, without intervals. Plain twins are"
         " grey. CPU: the full part is user mode, the light part the kernel."
@@ -152,7 +151,7 @@ def resource_bars(values: Mapping[str, tuple[float, ...]], settings: RunSettings
         (label(condition, settings), *(_total_text(chart, at) for chart in found)) for at, condition in enumerate(shown)
     ]
     columns = [Column(""), *(Column(chart.name, is_number=True) for chart in found)]
-    return Figure("resources", title, wide, narrow, caption, Table(f"Numbers: {title}", columns, rows, folded=True))
+    return Figure("resources", title, drawn, caption, Table(f"Numbers: {title}", columns, rows, folded=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,29 +190,26 @@ def _charts(values: Mapping[str, tuple[float, ...]], shown: Sequence[Condition],
 
 
 def _layout(
-    charts: Sequence[_Chart], shown: Sequence[Condition], settings: RunSettings, kind: str, title: str, words: str
+    charts: Sequence[_Chart], shown: Sequence[Condition], settings: RunSettings, title: str, words: str
 ) -> Markup:
-    is_wide = kind == "wide"
-    width = WIDE if is_wide else NARROW
-    left = _LABEL if is_wide else 0.0
-    names = [wrapped(label(c, settings), _LABEL - 12 if is_wide else NARROW, most=2) for c in shown]
-    step = (_STEP if is_wide else _NARROW_STEP) + (_LINE - 4) * (max(map(len, names)) - 1)
+    names = [wrapped(label(c, settings), _LABEL - 12, most=2) for c in shown]
+    step = _STEP + (_LINE - 4) * (max(map(len, names)) - 1)
     marks: list[Markup] = []
     y = 0.0
     for chart in charts:
         marks.append(text(0.0, y + 18, chart.name, "strong"))
         y += _TITLE
-        pixels = (width - left - _VALUE) / max(chart.totals)
+        pixels = (WIDTH - _LABEL - _VALUE) / max(chart.totals)
         for at, condition in enumerate(shown):
-            middle = y + step / 2 if is_wide else y + step - 13
-            first = middle + 4.5 - _LINE * (len(names[at]) - 1) / 2 if is_wide else y + 14
+            middle = y + step / 2
+            first = middle + 4.5 - _LINE * (len(names[at]) - 1) / 2
             marks += [text(0.0, first + _LINE * n, line, "label") for n, line in enumerate(names[at])]
-            marks += _bar(chart.parts[at], left, middle, pixels, condition)
-            end = left + chart.totals[at] * pixels + 8
+            marks += _bar(chart.parts[at], _LABEL, middle, pixels, condition)
+            end = _LABEL + chart.totals[at] * pixels + 8
             marks.append(text(end, middle + 4.5, _total_text(chart, at), "label"))
             y += step
         y += 14
-    return drawing(width, y, title, words, marks, name="resources", kind=kind)
+    return drawing(WIDTH, y, title, words, marks, name="resources")
 
 
 def _bar(parts: Sequence[float], left: float, middle: float, pixels: float, condition: Condition) -> list[Markup]:

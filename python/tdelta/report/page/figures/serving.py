@@ -11,15 +11,14 @@ from collections.abc import Iterator
 from markupsafe import Markup
 
 from tdelta.records import Role, RunResult, ServerMeasures, Typical
-from tdelta.report.page.blocks import NARROW, WIDE, Column, Figure, Table
-from tdelta.report.page.plot import drawing, rect, text, text_width, wrapped
+from tdelta.report.page.blocks import WIDTH, Column, Figure, Table
+from tdelta.report.page.plot import drawing, rect, text, wrapped
 from tdelta.report.page.wording import label
 from tdelta.report.quantities import MISSING, amounts, rate, share, small_count
 from tdelta.report.sweep import server_groups, server_label
 
 _BAR = 14.0
 _STEP = 24.0
-_NARROW_STEP = 42.0
 _HEADING = 34.0
 _LABEL = 200.0
 _NOTE = 214.0
@@ -33,7 +32,7 @@ def time_figure(result: RunResult) -> Figure | None:
         return None
     title = "Where the time of the load goes"
     description = "; ".join(_words(m, result) for rows in groups.values() for m in rows) + "."
-    wide, narrow = (_layout(groups, result, kind, title, description) for kind in ("wide", "narrow"))
+    drawn = _layout(groups, result, title, description)
     caption = (
         "A bar is the time of the CPUs that the load could keep busy: one for each thread, and no more than there are."
         " Full: they worked for the server, its background threads included; light: for the client; empty: nothing was"
@@ -41,13 +40,10 @@ def time_figure(result: RunResult) -> Figure | None:
         " held the load back: CPU where 85 % of all CPUs are busy, else the largest part of the threads' time, waiting"
         " being I/O as far as the device's requests in flight account for it."
     )
-    return Figure("time", title, wide, narrow, caption, _time_table(result))
+    return Figure("time", title, drawn, caption, _time_table(result))
 
 
-def _layout(
-    groups: dict[str, list[ServerMeasures]], result: RunResult, kind: str, title: str, description: str
-) -> Markup:
-    is_wide = kind == "wide"
+def _layout(groups: dict[str, list[ServerMeasures]], result: RunResult, title: str, description: str) -> Markup:
     marks: list[Markup] = []
     y = 0.0
     for name, rows in groups.items():
@@ -56,29 +52,19 @@ def _layout(
             y += _HEADING
         for measured in rows:
             row = server_label(measured, result)
-            marks += _wide_row(measured, row, y) if is_wide else _narrow_row(measured, row, y)
-            y += _STEP if is_wide else _NARROW_STEP
+            marks += _row(measured, row, y)
+            y += _STEP
         y += 12
-    return drawing(WIDE if is_wide else NARROW, y, title, description, marks, name="time", kind=kind)
+    return drawing(WIDTH, y, title, description, marks, name="time")
 
 
-def _wide_row(measured: ServerMeasures, row: str, y: float) -> list[Markup]:
+def _row(measured: ServerMeasures, row: str, y: float) -> list[Markup]:
     middle = y + _STEP / 2
     words = wrapped(row, _LABEL - 12, most=1)[0]
     return [
         text(0.0, middle + 4.5, words, "label"),
-        *_bar(measured, _LABEL, WIDE - _LABEL - _NOTE, middle),
-        text(WIDE - _NOTE + 12, middle + 4.5, _note(measured), "label"),
-    ]
-
-
-def _narrow_row(measured: ServerMeasures, row: str, y: float) -> list[Markup]:
-    note = measured.bottleneck.value
-    words = wrapped(row, NARROW - text_width(note) - 10, most=1)[0]
-    return [
-        text(0.0, y + 14, words, "label"),
-        text(NARROW, y + 14, note, "label", "end"),
-        *_bar(measured, 0.0, NARROW, y + _NARROW_STEP - 13),
+        *_bar(measured, _LABEL, WIDTH - _LABEL - _NOTE, middle),
+        text(WIDTH - _NOTE + 12, middle + 4.5, _note(measured), "label"),
     ]
 
 

@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from tdelta.records import Decision, Estimate, RunResult
 from tdelta.report.labels import level_text
-from tdelta.report.page.blocks import NARROW, WIDE, Column, Figure, Table
+from tdelta.report.page.blocks import WIDTH, Column, Figure, Table
 from tdelta.report.page.figures.forest import Limits, Look
 from tdelta.report.page.plot import (
     Frame,
@@ -69,7 +69,7 @@ def sweep_figure(result: RunResult, limits: Limits, what: str, caption: str) -> 
         return None
     title = f"Overhead in {what}, against threads"
     description = "; ".join(_words(panel, limits) for panel in panels) + "."
-    wide, narrow = (_layout(panels, limits, kind, title, description) for kind in ("wide", "narrow"))
+    drawn = _layout(panels, limits, title, description)
     published = (
         " Diamond: what was published for these levels." if any(c.published for p in panels for c in p.cells) else ""
     )
@@ -77,7 +77,7 @@ def sweep_figure(result: RunResult, limits: Limits, what: str, caption: str) -> 
         "Higher is more costly; all panels are at the same scale. Circle: median; thick bar: 95 % HDI; thin bar: 99 %"
         f" HDI; {caption}. Square in grey: the A/A twin, which is noise.{published}"
     )
-    return Figure("sweep", title, wide, narrow, words, _table(panels, limits))
+    return Figure("sweep", title, drawn, words, _table(panels, limits))
 
 
 def _panels(result: RunResult) -> list[_Panel]:
@@ -94,10 +94,9 @@ def _panels(result: RunResult) -> list[_Panel]:
     return found
 
 
-def _layout(panels: Sequence[_Panel], limits: Limits, kind: str, title: str, description: str) -> Markup:
-    columns = 2 if kind == "wide" and len(panels) > 1 else 1
-    width = WIDE if kind == "wide" else NARROW
-    cell = width / columns
+def _layout(panels: Sequence[_Panel], limits: Limits, title: str, description: str) -> Markup:
+    columns = 2 if len(panels) > 1 else 1
+    cell = WIDTH / columns
     marks: list[Markup] = []
     bottom = 0.0
     for at, panel in enumerate(panels):
@@ -106,7 +105,7 @@ def _layout(panels: Sequence[_Panel], limits: Limits, kind: str, title: str, des
         frame = Frame(column * cell + _LEFT, top, (column + 1) * cell - _RIGHT, top + _PANEL)
         marks += _drawn(panel, frame, _across(panels, frame), _up(panels, limits, frame), limits, (column + 1) * cell)
         bottom = frame.bottom
-    return drawing(width, bottom + _FOOT, title, description, marks, name="sweep", kind=kind)
+    return drawing(WIDTH, bottom + _FOOT, title, description, marks, name="sweep")
 
 
 def _across(panels: Sequence[_Panel], frame: Frame) -> Scale:

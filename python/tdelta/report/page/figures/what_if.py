@@ -8,7 +8,7 @@ from markupsafe import Markup
 
 from tdelta.records import Band, WhatIf
 from tdelta.report.labels import compared_label
-from tdelta.report.page.blocks import NARROW, WIDE, Column, Figure, Table
+from tdelta.report.page.blocks import WIDTH, Column, Figure, Table
 from tdelta.report.page.plot import (
     Frame,
     Scale,
@@ -40,17 +40,16 @@ def what_if_figure(one: WhatIf, number: int) -> Figure:
     title = f"Overhead of {compared_label(one.condition)} in response time, against cache share"
     words = (f"{share(cell.cache)} of the data {percent(cell.response.median)}" for cell in one.cells)
     description = f"Measured: {', '.join(words)}."
-    wide, narrow = (_layout(one, name, kind, title, description) for kind in ("wide", "narrow"))
+    drawn = _layout(one, name, title, description)
     caption = (
         "Circle and bar: measured median and 95 % HDI. Line and wash: predicted from all cells, median and 95 % band."
         " The table has each cell as the others predict it."
     )
-    return Figure(name, title, wide, narrow, caption, _table(one))
+    return Figure(name, title, drawn, caption, _table(one))
 
 
-def _layout(one: WhatIf, name: str, kind: str, title: str, description: str) -> Markup:
-    width = WIDE if kind == "wide" else NARROW
-    frame = Frame(_LEFT, _TOP, width - _RIGHT, _TOP + _HEIGHT)
+def _layout(one: WhatIf, name: str, title: str, description: str) -> Markup:
+    frame = Frame(_LEFT, _TOP, WIDTH - _RIGHT, _TOP + _HEIGHT)
     shares = [cell.cache for cell in one.cells]
     across = scale_over(shares, frame.left, frame.right, is_log=True, margin=0.06)
     up = _up(one, frame)
@@ -60,10 +59,10 @@ def _layout(one: WhatIf, name: str, kind: str, title: str, description: str) -> 
     marks: list[Markup] = [wash, path(polyline(middle), "curve")]
     marks += left_axis(frame, up, overhead_ticks(up.low, up.high, 6, in_multiples=up.is_log))
     ticks = [Tick(value, share(value)) for value in shares]
-    marks += bottom_axis(frame, across, ticks, "cache, as a share of the data", width=width, has_grid=False)
+    marks += bottom_axis(frame, across, ticks, "cache, as a share of the data", width=WIDTH, has_grid=False)
     marks.append(line(frame.left, up(1.0), frame.right, up(1.0), "zero"))
     marks += [_measured(cell.response, across(cell.cache), up) for cell in one.cells]
-    return drawing(width, frame.bottom + _FOOT, title, description, marks, name=name, kind=kind)
+    return drawing(WIDTH, frame.bottom + _FOOT, title, description, marks, name=name)
 
 
 def _measured(ratio: Band, x: float, up: Scale) -> Markup:

@@ -9,10 +9,12 @@ from tdelta.report.page.plot.axes import (
     band,
     bottom_axis,
     fitted,
+    ground,
     left_axis,
     roomy,
     vertical_line,
 )
+from tdelta.report.page.plot.densities import density
 from tdelta.report.page.plot.marks import (
     circle,
     diamond,
@@ -50,10 +52,12 @@ __all__ = [
     "bottom_axis",
     "circle",
     "clock_ticks",
+    "density",
     "diamond",
     "drawing",
     "element",
     "fitted",
+    "ground",
     "group",
     "left_axis",
     "line",

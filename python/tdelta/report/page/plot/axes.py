@@ -76,6 +76,33 @@ def roomy(
     return fitted(make(2), scale, low=low, high=high)
 
 
+def ground(
+    frame: Frame,
+    scale: Scale,
+    ticks: Iterable[Tick],
+    *,
+    rope: tuple[float, float] | None = None,
+    zero: float | None = None,
+    limit: float | None = None,
+) -> list[Markup]:
+    """What is below rows of marks: the band that does not matter, the grid, the lines of no difference and of a limit.
+
+    Args:
+        frame: of the rows.
+        scale: horizontal.
+        ticks: of its axis.
+        rope: the ends of the band.
+        zero: where there is no difference.
+        limit: what must not be passed.
+    """
+    shaded = [band(frame, scale(rope[0]), scale(rope[1]), "rope")] if rope is not None else []
+    grid = [vertical_line(frame, scale(tick.value), "grid") for tick in ticks]
+    lines = [
+        vertical_line(frame, scale(at), style) for at, style in ((zero, "zero"), (limit, "limit")) if at is not None
+    ]
+    return [*shaded, *grid, *lines]
+
+
 def bottom_axis(
     frame: Frame, scale: Scale, ticks: Sequence[Tick], title: str = "", *, width: float, has_grid: bool = True
 ) -> list[Markup]:

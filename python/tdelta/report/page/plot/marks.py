@@ -30,9 +30,7 @@ def element(name: str, *children: str, **attributes: object) -> Markup:
     return Markup(f"<{name}{written}>{inner}</{name}>" if inner else f"<{name}{written}/>")  # noqa: S704 (escaped above)
 
 
-def drawing(
-    width: float, height: float, title: str, description: str, children: Iterable[str], *, name: str, kind: str
-) -> Markup:
+def drawing(width: float, height: float, title: str, description: str, children: Iterable[str], *, name: str) -> Markup:
     """A whole figure: an ``svg`` with a title and a description for those who do not see it.
 
     Args:
@@ -42,15 +40,14 @@ def drawing(
         description: what it shows, in words.
         children: its marks.
         name: unique in the page; ids are made of it.
-        kind: ``wide`` or ``narrow``: the layout, which the style sheet shows or hides.
     """
-    label, words = f"{name}-{kind}-title", f"{name}-{kind}-desc"
+    label, words = f"drawing-{name}-title", f"drawing-{name}-desc"
     return element(
         "svg",
         element("title", title, id=label),
         element("desc", description, id=words),
         *children,
-        class_=f"figure {kind}",
+        class_="figure",
         viewBox=f"0 0 {number(width)} {number(height)}",
         width=width,
         height=height,
