@@ -24,7 +24,7 @@ from tdelta.cli.run import run
 from tdelta.cli.show import show
 from tdelta.cli.studies import studies
 from tdelta.cli.verify import verify
-from tdelta.driver import signals
+from tdelta.driver import signals, sweep_all
 from tdelta.errors import TdeltaError
 
 
@@ -35,6 +35,8 @@ def cli() -> None:
 
     Example: tdelta run
     """
+    for folder in sweep_all():
+        click.echo(f"removed {folder}, which a run left that was killed", err=True)
 
 
 for _command in (run, analyze, plan, calibrate, engines, studies, floor, show, report, export, verify):

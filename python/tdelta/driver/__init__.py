@@ -8,7 +8,7 @@ environment, and it dies with its parent.
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tdelta.driver.files import TwinFolder, sweep
+    from tdelta.driver.files import TwinFolder, default_base, sweep, sweep_all
     from tdelta.driver.jobs import AnyJob, DatabaseJob, LoadJob, Mix, RestoreJob, TrialJob
     from tdelta.driver.protocol import Checksums, LoopCost, MakeTwins, Tables, Twin, Twins
     from tdelta.driver.workers import Worker
@@ -17,7 +17,7 @@ else:
 
     __getattr__ = found_in(
         __name__,
-        files=("TwinFolder", "sweep"),
+        files=("TwinFolder", "default_base", "sweep", "sweep_all"),
         jobs=("AnyJob", "DatabaseJob", "LoadJob", "Mix", "RestoreJob", "TrialJob"),
         protocol=("Checksums", "LoopCost", "MakeTwins", "Tables", "Twin", "Twins"),
         workers=("Worker",),
@@ -38,5 +38,7 @@ __all__ = [
     "TwinFolder",
     "Twins",
     "Worker",
+    "default_base",
     "sweep",
+    "sweep_all",
 ]

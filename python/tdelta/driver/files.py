@@ -1,25 +1,36 @@
 """Where twins live on disk: one folder a run, owned by one process, and gone when that process is.
 
-The owner holds a lock on a file in the folder. A folder whose lock is free belongs to a run that was killed; the next
-run removes it. Only folders with that file in them, which only tdelta makes, are ever removed.
+A keeper process, started before the folder is made, removes it when the owner dies without having done so
+(`tdelta.driver.keeper`). The owner holds a lock on a file in the folder; where the keeper was killed, too, the next
+command finds the lock free and removes the folder (`sweep_all`). Only folders with that file in them, which only tdelta
+makes, are ever removed. What is in them may be rows of a database that only its owner may read: folders are 0700 and
+files 0600 from their first byte.
 """
 
 from __future__ import annotations
 
 import contextlib
 import fcntl
+import hashlib
 import os
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
 
 from tdelta.driver.servers.mounts import unmount_below
 from tdelta.errors import StorageFault
+from tdelta.measure.children import Child
+from tdelta.measure.private import FILE_MODE, FOLDER_MODE, private
 
+_KEEPER = "tdelta.driver.keeper"
+_KEEPER_SECONDS = 90.0
 _LOCK = ".tdelta-owner"
 _PREFIX = "twins-"
+_ELSEWHERE = "elsewhere"
+"""In the default place, links to the folders of runs that are in other places: `sweep_all` finds them there."""
+
 _COPY_BYTES = 1 << 24
 _REMOVAL_SECONDS = 3.0
 _LOOK_AGAIN_SECONDS = 0.05
@@ -35,20 +46,14 @@ class TwinFolder:
     def __init__(self, base: Path, run_id: str) -> None:
         self.run_id = run_id
         self.path = base / f"{_PREFIX}{run_id}"
+        self._keeper = Child(_KEEPER, os.environ)
         try:
-            lock = _make_owned(self.path)
-        except OSError as error:
-            raise StorageFault(
-                f"cannot make the twins' folder {self.path}: {error.strerror}; choose a writable one with --dir"
-            ) from error
-        if lock is None:
-            raise StorageFault(f"{self.path} is in use by another tdelta: wait for it to end, or use --dir")
-        self._lock = lock
-        self._once_removed: list[Callable[[], object]] = []
-
-    def once_removed(self, call: Callable[[], object]) -> None:
-        """Call this when the folder is gone."""
-        self._once_removed.append(call)
+            self._keeper.send("keep", folder=str(self.path.absolute()))  # nobody waits: the order is in the pipe
+            self._lock = _owned(self.path)
+        except BaseException:
+            self._keeper.kill()
+            self._keeper.close(_KEEPER_SECONDS)
+            raise
 
     def __enter__(self) -> TwinFolder:
         return self
@@ -58,8 +63,9 @@ class TwinFolder:
     ) -> None:
         _remove(self.path)
         os.close(self._lock)
-        while self._once_removed:
-            self._once_removed.pop()()
+        if not self.path.exists():
+            self._keeper.kill()  # there is nothing left to do for it
+        self._keeper.close(_KEEPER_SECONDS)
 
     def file(self, name: str) -> Path:
         """The path of a database file of that name."""
@@ -73,7 +79,7 @@ class TwinFolder:
         """
         target = self.file(name)
         try:
-            with source.open("rb") as reader, target.open("wb") as writer:
+            with source.open("rb") as reader, private(target) as writer:
                 shutil.copyfileobj(reader, writer, _COPY_BYTES)
                 writer.flush()
                 os.fsync(writer.fileno())
@@ -90,9 +96,29 @@ class TwinFolder:
                 Path(f"{path}{suffix}").unlink()
 
 
+def default_base() -> Path:
+    """Where twins go by default: a cache folder of the user's, which is on a real disk more often than /tmp is."""
+    cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(cache) / "tdelta"
+
+
 def sweep(base: Path) -> tuple[Path, ...]:
     """Remove the folders that killed runs left in ``base``. Returns them."""
     return tuple(folder for folder in sorted(base.glob(f"{_PREFIX}*")) if remove_abandoned(folder))
+
+
+def sweep_all() -> tuple[Path, ...]:
+    """Remove the folders that killed runs left, wherever they were made. Returns them."""
+    base = default_base()
+    found = list(sweep(base))
+    for link in sorted((base / _ELSEWHERE).glob("*")):
+        with contextlib.suppress(OSError):
+            folder = link.readlink()
+            if remove_abandoned(folder):
+                found.append(folder)
+            elif not folder.exists():
+                _forget(folder)
+    return tuple(found)
 
 
 def remove_abandoned(folder: Path) -> bool:
@@ -119,14 +145,33 @@ def is_of_a_run(folder: Path) -> bool:
     return folder.name.startswith(_PREFIX) or (folder / _LOCK).exists()
 
 
+def _owned(folder: Path) -> int:
+    """Make a folder and lock it.
+
+    Raises:
+        StorageFault: it cannot be made, or another process is its owner.
+    """
+    try:
+        _remember(folder)
+        lock = _make_owned(folder)
+    except OSError as error:
+        raise StorageFault(
+            f"cannot make the twins' folder {folder}: {error.strerror}; choose a writable one with --dir"
+        ) from error
+    if lock is None:
+        raise StorageFault(f"{folder} is in use by another tdelta: wait for it to end, or use --dir")
+    return lock
+
+
 def _make_owned(folder: Path) -> int | None:
     """Make a folder and lock it; None if another holds the lock and does not let go soon, as one that removes would."""
     give_up = time.monotonic() + _REMOVAL_SECONDS
     while time.monotonic() < give_up:
         try:
-            folder.mkdir(parents=True, exist_ok=True)
-            folder.chmod(0o700)  # twins may hold the rows of a database that only its owner may read
-            lock = os.open(folder / _LOCK, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+            folder.parent.mkdir(parents=True, exist_ok=True)
+            folder.mkdir(FOLDER_MODE, exist_ok=True)
+            folder.chmod(FOLDER_MODE)  # an earlier sitting's may be there
+            lock = os.open(folder / _LOCK, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, FILE_MODE)
         except FileNotFoundError:  # a supervisor that outlives a killed run removed it between two of these calls
             if not folder.parent.is_dir():
                 raise
@@ -149,12 +194,55 @@ def _is_locked(descriptor: int, path: Path) -> bool:
 
 
 def _remove(folder: Path) -> None:
-    """Remove all of it, the lock last: what is killed on the way leaves a folder that is still known as a run's."""
+    """Remove all of it, the lock last: what is killed on the way leaves a folder that is still known as a run's.
+
+    A worker that is about to die may write a file meanwhile, so that is done until nothing is left.
+    """
     unmount_below(folder)  # else the files would be removed through a mount, or a dead one would keep the folder
+    give_up = time.monotonic() + _REMOVAL_SECONDS
+    while not _is_emptied(folder) and time.monotonic() < give_up:
+        time.sleep(_LOOK_AGAIN_SECONDS)
+    if not list(_others(folder)):
+        shutil.rmtree(folder, ignore_errors=True)
+        _forget(folder)
+
+
+def _is_emptied(folder: Path) -> bool:
+    """Remove all but the lock. Returns whether that is all there was."""
+    found = list(_others(folder))
+    for path in found:
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            with contextlib.suppress(OSError):
+                path.unlink()
+    return not found
+
+
+def _others(folder: Path) -> Iterator[Path]:
+    """All that is in a folder but its lock; nothing where it is gone."""
+    with contextlib.suppress(FileNotFoundError):
+        yield from (path for path in folder.iterdir() if path.name != _LOCK)
+
+
+def _link(folder: Path) -> Path:
+    """What `sweep_all` finds a folder by that is not in the default place."""
+    digest = hashlib.sha256(os.fsencode(folder)).hexdigest()[:12]
+    return default_base() / _ELSEWHERE / f"{folder.name}-{digest}"
+
+
+def _remember(folder: Path) -> None:
+    """Leave a link to a folder that is not in the default place; without a writable one none is left."""
+    folder = folder.absolute()
+    if folder.parent != default_base().absolute():
+        link = _link(folder)
+        with contextlib.suppress(OSError):
+            link.parent.mkdir(FOLDER_MODE, parents=True, exist_ok=True)
+            link.symlink_to(folder)
+
+
+def _forget(folder: Path) -> None:
+    link = _link(folder.absolute())
     with contextlib.suppress(OSError):
-        for path in list(folder.iterdir()):
-            if path.is_dir() and not path.is_symlink():
-                shutil.rmtree(path, ignore_errors=True)
-            elif path.name != _LOCK:
-                path.unlink(missing_ok=True)
-    shutil.rmtree(folder, ignore_errors=True)
+        link.unlink()
+        link.parent.rmdir()  # where it is the last one

@@ -17,6 +17,7 @@ import threading
 from typing import Any, Protocol, TextIO, TypeAlias
 
 from tdelta.measure.children import die_with_parent
+from tdelta.measure.private import UMASK
 from tdelta.measure.space import raise_open_files
 
 Order: TypeAlias = dict[str, Any]
@@ -56,6 +57,7 @@ def serve(host: Host) -> None:
     """Serve orders until the input ends; the first argument of the process is its parent's id."""
     die_with_parent(int(sys.argv[1]))
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    os.umask(UMASK)
     raise_open_files()
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())

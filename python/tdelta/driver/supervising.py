@@ -22,6 +22,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import IO, Any
 
+from tdelta.measure.private import UMASK
 from tdelta.measure.space import raise_open_files
 
 Order = dict[str, Any]
@@ -125,6 +126,7 @@ def supervise(host_of: Callable[[Input], Host]) -> None:
     """Carry out orders until tdelta is gone."""
     for number in _IGNORED:
         signal.signal(number, signal.SIG_IGN)
+    os.umask(UMASK)
     raise_open_files()
     ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8", buffering=1)

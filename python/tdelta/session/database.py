@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from tdelta.design import fresh_seed
-from tdelta.driver import Checksums, TwinFolder, sweep
+from tdelta.driver import Checksums, TwinFolder, default_base, sweep
 from tdelta.driver.markers import require_no_markers
 from tdelta.driver.protocol import Tables
 from tdelta.engines.sqlite.conversion import Layout
@@ -26,7 +26,7 @@ from tdelta.errors import DatabaseFault, UnsoundTwins, UsageError
 from tdelta.evidence import Markers
 from tdelta.measure import require_space, require_writable
 from tdelta.records import Phase
-from tdelta.session.planning import check, default_base
+from tdelta.session.planning import check
 from tdelta.session.request import RunRequest
 from tdelta.session.source import DatabaseSource
 from tdelta.session.trying import (

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -14,7 +13,7 @@ from typing import Any
 
 from tdelta.design import drawn_twin, fresh_seed, lay_out, parse_level, with_bb_twins
 from tdelta.design.layout import PLAIN
-from tdelta.driver import AnyJob, LoadJob, Mix
+from tdelta.driver import AnyJob, LoadJob, Mix, default_base
 from tdelta.driver.jobs import REBUILD, Steps
 from tdelta.driver.load_command.command import LoadCommand
 from tdelta.driver.markers import with_markers
@@ -351,12 +350,6 @@ def _laid_out(request: RunRequest, vary: Mapping[str, tuple[Level, ...]]) -> tup
         bb_twin=request.design.bb_twin is True,
         plant=request.design.plant,
     )
-
-
-def default_base() -> Path:
-    """Where twins go by default: a cache folder of the user's, which is on a real disk more often than /tmp is."""
-    cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(cache) / "tdelta"
 
 
 def _varied(request: RunRequest, chosen: RunEngine) -> dict[str, tuple[Level, ...]]:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tdelta.design import fresh_seed
-from tdelta.driver import Checksums, RestoreJob, TwinFolder, sweep
+from tdelta.driver import Checksums, RestoreJob, TwinFolder, default_base, sweep
 from tdelta.driver.markers import require_no_markers
 from tdelta.driver.protocol import Tables
 from tdelta.engines.registry import profile
@@ -27,7 +27,7 @@ from tdelta.errors import DatabaseFault, TdeltaError
 from tdelta.evidence import Markers
 from tdelta.measure import require_writable
 from tdelta.records import DatabaseFacts, Phase
-from tdelta.session.planning import check, default_base, engine_of
+from tdelta.session.planning import check, engine_of
 from tdelta.session.request import RunRequest
 from tdelta.session.trying import (
     MOMENT_SECONDS,

@@ -218,11 +218,17 @@ def _opened(destination: Destination) -> Iterator[TextIO]:
 
 
 @contextlib.contextmanager
-def replacing(path: Path) -> Iterator[TextIO]:
-    """A stream to a file beside ``path``, which takes its place when the block ends well, and is removed otherwise."""
+def replacing(path: Path, mode: int = 0o666) -> Iterator[TextIO]:
+    """A stream to a file beside ``path``, which takes its place when the block ends well, and is removed otherwise.
+
+    Args:
+        path: the file.
+        mode: who may read and write it, less what the process's umask takes away.
+    """
     beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
     try:
-        with beside.open("x", encoding="utf-8", newline="") as out:
+        descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
+        with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as out:
             yield out
             out.flush()
             os.fsync(out.fileno())

@@ -133,7 +133,7 @@ class Store:
         if must_exist and not where.exists():
             raise UsageError(f"store {where}: there is none, so there is no run to read; `tdelta run` makes one")
         with told(where):
-            where.parent.mkdir(parents=True, exist_ok=True)
+            _make_private(where)
             db = sqlite3.connect(where, timeout=BUSY_SECONDS, isolation_level=None)
         store = cls(where, db)
         try:
@@ -434,3 +434,14 @@ def _some(run_ids: list[str]) -> str:
 
 def _json_object(text: str) -> dict[str, object]:
     return dict(json.loads(text))
+
+
+def _make_private(path: Path) -> None:
+    """Make the store's file and folder where they are missing, for their owner only; SQLite's journal is as the file.
+
+    What is there already keeps the rights that it has.
+    """
+    path.parent.parent.mkdir(parents=True, exist_ok=True)
+    path.parent.mkdir(0o700, exist_ok=True)
+    with contextlib.suppress(OSError):  # it is there, or SQLite says what is wrong
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))

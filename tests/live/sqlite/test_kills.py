@@ -6,14 +6,17 @@ to standard error, and what reached the pipe before the kill must be in the stor
 
 from __future__ import annotations
 
+import contextlib
 import random
 import signal
+import sqlite3
 import subprocess
 import time
+from pathlib import Path
 
 import pytest
 
-from .running import ANSWERED, BRIEFLY, PATIENCE_SECONDS, Place, workers_left
+from .running import ANSWERED, BRIEFLY, PATIENCE_SECONDS, Place, read_until, workers_left
 
 WITNESSED = f"""{BRIEFLY}
 import contextlib
@@ -101,6 +104,7 @@ def test_a_run_that_is_killed_five_times_loses_nothing_leaves_nothing_and_comple
         process = sit(place)
         witnessed = kill_after(process, moments.uniform(FEWEST_SECONDS, max(1.0, 0.9 * whole_run_seconds)))
         assert workers_left(process.pid) == []
+        assert folders_left(place) == []
         after = stored(place)
         assert after[: len(before)] == before
         if witnessed is None:  # it was faster than the clock; the next sitting begins another run
@@ -119,16 +123,38 @@ def test_a_run_that_is_killed_five_times_loses_nothing_leaves_nothing_and_comple
     assert list(place.twins.iterdir()) == []
 
 
-def test_another_run_sweeps_the_twins_of_a_killed_one(place: Place) -> None:
-    process = place.start("run", *OPTIONS, program=WITNESSED)
-    assert process.stderr is not None
-    process.stderr.readline()  # the first trial is done, so twins are there
+@pytest.fixture
+def database(tmp_path: Path) -> Path:
+    path = tmp_path / "app.db"
+    with contextlib.closing(sqlite3.connect(path)) as db:
+        db.execute("CREATE TABLE t (id INTEGER PRIMARY KEY, v TEXT)")
+        db.executemany("INSERT INTO t (v) VALUES (?)", [("secret" * 20,)] * 2000)
+        db.commit()
+    return path
+
+
+STAGES = ("copy", "examine", "propose", "run ", "load: none", "calibrate", "round 1:", "after round 1")
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_copies_of_a_users_rows_are_private_and_go_with_a_killed_run(place: Place, database: Path, stage: str) -> None:
+    options = ("--database", str(database), "--no-bb-twin", "--trial-seconds", "0.05", "--rounds", "3..3")
+    process = place.start("run", *options, "--max-time", "120s")
+    read_until(process, stage)
+    files = [path for path in place.twins.rglob("*") if path.is_file()]
+    modes = {path.stat().st_mode & 0o777 for path in files if path.exists()}
     process.kill()
     process.communicate(timeout=PATIENCE_SECONDS)
-    (stale,) = place.twins.iterdir()
-    assert list(stale.glob("*.db"))
-    assert place.tdelta("run", "--json", *OPTIONS).code in ANSWERED
-    assert list(place.twins.iterdir()) == []
+    assert modes <= {0o600}
+    assert folders_left(place) == []
+
+
+def folders_left(place: Place) -> list[Path]:
+    """What is left of a killed run's folders, after its keeper has had time to remove them."""
+    give_up = time.monotonic() + PATIENCE_SECONDS
+    while (left := list(place.twins.iterdir()) if place.twins.exists() else []) and time.monotonic() < give_up:
+        time.sleep(0.01)
+    return left
 
 
 def test_a_run_cannot_be_resumed_while_another_process_is_at_it(place: Place) -> None:

@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import click
 import pytest
@@ -115,3 +116,18 @@ def test_what_could_not_be_tidied_up_is_told_with_what_went_wrong(capsys: pytest
     assert guarded(interrupted) == 130
     told = capsys.readouterr().err
     assert told == "error: it went wrong\nschema x is left there\nerror: interrupted\nschema y is left there\n"
+
+
+def test_every_command_removes_what_a_killed_run_left_and_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    left = tmp_path / "tdelta" / "twins-20261124-bcdf"
+    left.mkdir(parents=True)
+    (left / ".tdelta-owner").touch()
+    (left / "load-0.db").write_bytes(b"rows")
+    done = call("studies")
+    assert done.code == 0
+    assert done.err == f"removed {left}, which a run left that was killed\n"
+    assert not left.exists()
+    assert call("studies").err == ""

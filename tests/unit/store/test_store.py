@@ -445,3 +445,26 @@ def test_two_that_make_the_same_store_at_once_both_get_it(path):
         first.create_run(settings_of(), MACHINE, VERSIONS)
         assert [run.run_id for run in late.runs()] == [RUN]
         late.close()
+
+
+def test_a_store_its_folder_and_its_journal_are_for_their_owner_only(tmp_path):
+    modes = {}
+    before = os.umask(0)
+    try:
+        with Store.open(tmp_path / "data" / "tdelta" / "runs.sqlite") as store, store._transaction() as db:
+            db.execute("DELETE FROM runs")
+            modes = {path.name: path.stat().st_mode & 0o777 for path in store.path.parent.iterdir()}
+            folder = store.path.parent.stat().st_mode & 0o777
+    finally:
+        os.umask(before)
+    assert modes.pop("runs.sqlite") == 0o600
+    assert set(modes.values()) <= {0o600}
+    assert folder == 0o700
+
+
+def test_a_store_that_is_there_keeps_the_rights_that_its_owner_gave_it(tmp_path):
+    path = tmp_path / "shared.sqlite"
+    Store.open(path).close()
+    path.chmod(0o660)
+    Store.open(path).close()
+    assert path.stat().st_mode & 0o777 == 0o660

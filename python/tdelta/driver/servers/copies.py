@@ -13,6 +13,7 @@ from pathlib import Path
 
 from tdelta.driver.servers.recipes import Recipe
 from tdelta.errors import StorageFault
+from tdelta.measure.private import private
 
 _CHUNK_BYTES = 1 << 24
 _BLOCK_BYTES = 512
@@ -58,7 +59,7 @@ def _copy_tree(source: Path, target: Path) -> None:
 
 
 def _copy_file(source: Path, target: Path) -> None:
-    with source.open("rb") as reader, target.open("wb") as writer:
+    with source.open("rb") as reader, private(target) as writer:
         found = os.fstat(reader.fileno())
         os.fchmod(writer.fileno(), stat.S_IMODE(found.st_mode))
         if found.st_blocks * _BLOCK_BYTES < found.st_size:

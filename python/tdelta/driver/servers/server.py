@@ -44,22 +44,6 @@ _FULL = (
 """How servers say that the disk is full."""
 
 
-class Keeper:
-    """A supervisor without a server, for a run's folder: there are moments at which no server of the run has one.
-
-    Args:
-        folder: removed if tdelta dies while it is there.
-    """
-
-    def __init__(self, folder: Path) -> None:
-        self._supervisor = Child(_SUPERVISOR, os.environ)
-        self._supervisor.send("keep", folder=str(folder))  # it need not be waited for: the order is in the pipe
-
-    def end(self) -> None:
-        """Once the folder is gone."""
-        self._supervisor.close(_GRACE_SECONDS)
-
-
 class Server:
     """One private server. Use as a context manager, or call `end`; a tdelta that dies takes it along.
 

@@ -60,11 +60,6 @@ class ServerHost(Host):
             path.symlink_to(target)
         return {"pid": os.getpid()}
 
-    def do_keep(self, order: Order) -> Order:
-        """Have no server, and outlive a run's folder: it is removed if the run is gone and has left it."""
-        self._run_folder = Path(order["folder"])
-        return {}
-
     def do_initialize(self, order: Order) -> Order:
         """Make the data directory."""
         recipe = self._adopted()
@@ -234,5 +229,4 @@ class ServerHost(Host):
 
 
 if __name__ == "__main__":
-    os.umask(0o077)
     supervise(ServerHost)

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tdelta.errors import DatabaseFault, StorageFault
+from tdelta.measure.private import private
 
 Told = Callable[[int, int], None]
 """Told how many bytes of how many are copied."""
@@ -211,7 +212,7 @@ class _Progress:
 
 def _copy(original: Original, descriptor: int, target: Path, progress: _Progress) -> None:
     try:
-        with target.open("wb") as writer:
+        with private(target) as writer:
             while chunk := _read(original, descriptor):
                 writer.write(chunk)
                 progress.add(len(chunk))

@@ -9,6 +9,8 @@ from tdelta.report.page.compose import MARKER
 from tdelta.store.export import replacing
 
 _FIRST_LINE_BYTES = 200
+_PRIVATE = 0o600
+"""A page tells of names of tables, statements and servers: who else may read it, its owner says."""
 
 
 def write_page(text: str, path: Path, *, force: bool = False) -> None:
@@ -32,7 +34,7 @@ def write_page(text: str, path: Path, *, force: bool = False) -> None:
                 f"report to {path}: expected no file or an older tdelta report, found another file;"
                 " name another with --output, or overwrite it with --force"
             )
-        with replacing(path.resolve()) as out:
+        with replacing(path.resolve(), _PRIVATE) as out:
             out.write(text)
     except OSError as error:
         reason = error.strerror or error

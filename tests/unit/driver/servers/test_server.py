@@ -251,31 +251,6 @@ def test_when_tdelta_is_killed_neither_a_process_nor_a_folder_stays(tmp_path: Pa
     assert list(tmp_path.iterdir()) == []
 
 
-KEPT = """
-import sys
-from pathlib import Path
-from tdelta.driver import TwinFolder
-from tdelta.driver.servers.server import Keeper
-
-folder = TwinFolder(Path(sys.argv[1]), "r1")
-keeper = Keeper(folder.path)
-(folder.path / "load-0").mkdir()
-print("ready", flush=True)
-sys.stdin.read()
-"""
-
-
-def test_a_kept_folder_goes_with_tdelta_also_while_no_server_has_a_supervisor(tmp_path: Path) -> None:
-    with subprocess.Popen(
-        [sys.executable, "-c", KEPT, str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as owner:
-        assert owner.stdout is not None
-        assert owner.stdout.readline() == "ready\n"
-        owner.kill()
-        owner.wait()
-    until(lambda: list(tmp_path.iterdir()) == [])
-
-
 def test_ctrl_c_and_its_like_do_not_end_a_supervisor(tmp_path: Path) -> None:
     with Server(recipe(tmp_path / "twin")) as server:
         server.start(initialize=True)

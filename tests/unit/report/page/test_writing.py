@@ -21,6 +21,7 @@ def test_a_page_is_written_and_replaced_by_a_newer_one(tmp_path: Path) -> None:
     write_page(PAGE.replace("Costly", "Older"), path)
     assert "Older" in path.read_text(encoding="utf-8")
     assert [file.name for file in tmp_path.iterdir()] == ["run.html"]
+    assert path.stat().st_mode & 0o777 == 0o600
 
 
 @pytest.mark.parametrize("there", ["", "mine", "<!DOCTYPE html>\n<html>", "<!DOCTYPE html><!-- another -->"])

@@ -21,7 +21,7 @@ from tdelta.driver.servers.copies import copy_data
 from tdelta.driver.servers.observation import Watched, observe, told
 from tdelta.driver.servers.places import place_for
 from tdelta.driver.servers.recipes import Place, Recipe
-from tdelta.driver.servers.server import Keeper, Server
+from tdelta.driver.servers.server import Server
 from tdelta.driver.servers.whole import WholeTrials
 from tdelta.driver.workers import Worker
 from tdelta.engines.servers import DATABASE, ServerEngine, ServerSettings
@@ -49,7 +49,6 @@ class ServerTwins(WholeTrials):
         self._loads: dict[tuple[str, str], _Load] = {}
         self._stack = contextlib.ExitStack()
         self._homes: dict[Path, TwinFolder] = {}
-        folder.once_removed(Keeper(folder.path).end)
         self.library = f"{engine.binary.product} {engine.binary.version}"
 
     def load(self, settings: ServerSettings) -> tuple[Path, Checksums]:
@@ -154,11 +153,10 @@ class ServerTwins(WholeTrials):
         return place_for(folder.path / name, self._engine.socket_name)
 
     def _folder_in(self, home: Path) -> TwinFolder:
-        """The run's folder below another than its own, which the next run sweeps like any if this one is killed."""
+        """The run's folder below another than its own."""
         if home not in self._homes:
             sweep(home)
-            self._homes[home] = made = self._stack.enter_context(TwinFolder(home, self._folder.run_id))
-            made.once_removed(Keeper(made.path).end)
+            self._homes[home] = self._stack.enter_context(TwinFolder(home, self._folder.run_id))
         return self._homes[home]
 
     def _loaded(self, path: Path) -> _Load:
