@@ -7,6 +7,7 @@ its folder ends this process first. Started as ``python -m tdelta.driver.keeper`
 from __future__ import annotations
 
 import contextlib
+import os
 import time
 from pathlib import Path
 
@@ -22,6 +23,7 @@ class KeeperHost(Host):
 
     def __init__(self, orders: Input) -> None:
         super().__init__(orders)
+        self._tdelta = os.getppid()
         self._folder: Path | None = None
 
     def do_keep(self, order: Order) -> None:
@@ -29,13 +31,15 @@ class KeeperHost(Host):
         self._folder = Path(order["folder"])
 
     def end(self) -> None:
-        """Remove the folder; a process that dies meanwhile may keep it from that for a moment."""
-        folder, give_up = self._folder, time.monotonic() + _REMOVAL_SECONDS
-        while folder is not None and remove_abandoned(folder) and folder.exists() and time.monotonic() < give_up:
+        """Remove the folder. A process that dies lets go of its pipe before it lets go of the folder's lock, maybe."""
+        give_up = time.monotonic() + _REMOVAL_SECONDS
+        while self._folder is not None and self._folder.exists() and time.monotonic() < give_up:
+            is_dead = os.getppid() != self._tdelta
+            if not remove_abandoned(self._folder) and is_dead:
+                with contextlib.suppress(OSError):  # another tdelta has it now; or the dead one had no lock yet
+                    self._folder.rmdir()
+                return
             time.sleep(_LOOK_AGAIN_SECONDS)
-        if folder is not None:
-            with contextlib.suppress(OSError):  # tdelta died before it had its lock, or another tdelta has it now
-                folder.rmdir()
 
 
 if __name__ == "__main__":
