@@ -11,7 +11,7 @@ from pathlib import Path
 from tdelta.driver.servers import Server, place_for
 from tdelta.driver.workers import Worker
 from tdelta.engines.registry import profile
-from tdelta.engines.servers import DATABASE, ServerEngine, ServerSettings
+from tdelta.engines.servers import DATABASE, ServerEngine, ServerSettings, recipe_of
 from tdelta.engines.shared.private.exposure import ServerExposure
 from tdelta.engines.shared.promises import covered
 from tdelta.engines.shared.server_files import ServerFiles
@@ -70,7 +70,7 @@ def running(
     """A server with an empty database."""
     key = secrets.token_hex(32) if settings.is_encrypted else None
     place = place_for(folder, getattr(engine, "socket_name", "s"))
-    with Server(engine.recipe(place, settings, key), environment) as server:
+    with Server(recipe_of(engine, place, settings, key), environment) as server:
         server.start(initialize=True)
         with asking(server, "") as first:
             for sql in engine.schema_sql(settings):

@@ -22,7 +22,7 @@ from tdelta.driver.servers.recipes import Recipe
 from tdelta.driver.servers.tree import parse_stat
 from tdelta.engines.mariadb.private import MariadbEngine
 from tdelta.engines.mysql.private import MysqlEngine
-from tdelta.engines.servers import DATABASE, ServerBinary, ServerSettings
+from tdelta.engines.servers import DATABASE, ServerBinary, ServerSettings, recipe_of
 from tdelta.engines.shared.private.binaries import find_servers
 from tdelta.errors import EngineUnavailable, ServerFault, StorageFault
 
@@ -72,7 +72,7 @@ def settings(scope: str, cipher: str = "aes-256") -> ServerSettings:
 
 
 def recipe(engine: Engine, folder: Path, wanted: ServerSettings, key: str = KEY) -> Recipe:
-    return engine.recipe(place_for(folder), wanted, key if wanted.is_encrypted else None)
+    return recipe_of(engine, place_for(folder), wanted, key if wanted.is_encrypted else None)
 
 
 def fill(engine: Engine, server: Server, wanted: ServerSettings) -> None:

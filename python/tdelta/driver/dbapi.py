@@ -48,7 +48,7 @@ class NoDatabase:
         tree = sqlglot.parse_one(self._sql, read=self._dialect)
         return [(column.alias_or_name,) for column in tree.selects] if isinstance(tree, exp.Query) else None
 
-    def execute(self, sql: str, parameters: object = None) -> None:  # noqa: ARG002 - as a driver is called
+    def execute(self, sql: str, *_parameters: object) -> None:
         """Remember the statement, for `description`."""
         self._sql = sql
 

@@ -161,18 +161,8 @@ class Twins(Protocol[TwinT]):
     def expected_checksums(self) -> Checksums:
         """The checksums of the rows as generated, before any database had them, or as read from a user's database."""
 
-    def start(self, settings: Settings, name: str, environment: Mapping[str, str] = NOTHING) -> TwinT:
-        """Copy the loaded file under an instance's name and open it, ready for trials.
-
-        Args:
-            settings: what decides the twin.
-            name: the instance's.
-            environment: variables to add to the environment of the process that encrypts; see `why_not_timed`.
-        """
-
-    @property
-    def why_not_timed(self) -> str:
-        """Why an instance's calls of its cipher cannot be timed, where that is known; empty where they may be."""
+    def start(self, settings: Settings, name: str) -> TwinT:
+        """Copy the loaded file under an instance's name and open it, ready for trials."""
 
     def block(self, entries: Sequence[tuple[TwinT, TrialJob]], order: Sequence[int]) -> tuple[Measurement, ...]:
         """Run one trial on each twin, slice by slice.
@@ -200,6 +190,18 @@ class Twins(Protocol[TwinT]):
 
     def is_encrypted(self, path: Path) -> bool:
         """Whether loaded data does not show itself: a file that does not begin as a plain database does, say."""
+
+
+@runtime_checkable
+class CallsTimed(Protocol):
+    """Twins in whose process calls of the cipher can be timed."""
+
+    @property
+    def why_not_timed(self) -> str:
+        """Why those of this engine cannot, where that is known; empty where they may be."""
+
+    def start(self, settings: Settings, name: str, environment: Mapping[str, str] = NOTHING) -> Any:
+        """As `Twins.start`, with variables added to the environment of the process that encrypts."""
 
 
 @runtime_checkable

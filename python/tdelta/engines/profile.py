@@ -26,11 +26,13 @@ class ServerProgram:
         products: patterns of what ``--version`` says, with the version as their group, each with the product's name;
             the first that fits.
         remedy: how to come by one.
+        cache_setting: which of its settings is the size of its cache, as it is read back.
     """
 
     names: tuple[str, ...]
     products: tuple[tuple[str, str], ...]
     remedy: str
+    cache_setting: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +77,7 @@ class Profile:
         connects: whether a workload may open connections.
         most_cold: how many connections can be cold at once; None where it does not matter.
         functions: what its own functions and files are called.
-        cache_setting: which of its settings is the size of its cache, as it is read back.
+        not_timed: why calls of its cipher cannot be timed, where that is so of every twin.
         program: how its private servers are found; None for what is not started as a server.
         address: how servers of users are reached; None where none can be.
         protocol: what clients of other programs speak to its twins, ``mysql`` or ``postgres``; empty where none can.
@@ -98,9 +100,14 @@ class Profile:
     most_cold: int | None = None
     functions: Names = field(default_factory=Names)
     protocol: str = ""
-    cache_setting: str = ""
+    not_timed: str = ""
     program: ServerProgram | None = None
     address: ServerAddress | None = None
+
+    @property
+    def cache_setting(self) -> str:
+        """Which setting of its servers is the size of their cache; empty where there is none."""
+        return "" if self.program is None else self.program.cache_setting
 
 
 @dataclass(frozen=True, slots=True)

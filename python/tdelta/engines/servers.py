@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from tdelta.driver.servers.recipes import Place, Recipe
+from tdelta.engines.profile import Profile
 from tdelta.engines.shared.describing import Catalog
 from tdelta.engines.shared.evidence import ServerEvidence
 from tdelta.engines.shared.private.restore import RestoreTarget
 from tdelta.engines.shared.settling import Settling
-from tdelta.workloads.dialect import Dialect
 
 PLAIN_SCOPE = "none"
 """The scope of a twin without a cipher."""
@@ -146,6 +146,164 @@ class PriceSql:
     starts: int | None = None
 
 
+class PrivateServer(Protocol):
+    """How a server is made."""
+
+    @property
+    def profile(self) -> Profile:
+        """What is known of its engine."""
+
+    @property
+    def binary(self) -> ServerBinary:
+        """The program."""
+
+    @property
+    def ciphers(self) -> Mapping[str, ServerCipher]:
+        """The levels of the factor ``cipher``, ``none`` among them."""
+
+    @property
+    def scopes(self) -> tuple[str, ...]:
+        """The levels of the factor ``scope`` that this engine has."""
+
+    @property
+    def crypto(self) -> str:
+        """Whose code encrypts, ``openssl``, or ``own`` where CPUID is asked."""
+
+    @property
+    def socket_name(self) -> str:
+        """What the socket's file must be called."""
+
+    @property
+    def footprint(self) -> Footprint:
+        """What one of its servers takes beside its data."""
+
+    def recipe(self, place: Place, settings: ServerSettings) -> Recipe:
+        """How the server of a twin is made and run, but for keys that tdelta draws; see `Keyed`."""
+
+
+class Filled(Protocol):
+    """How rows come into a server that was just made."""
+
+    @property
+    def admin_database(self) -> str:
+        """What to connect to before `DATABASE` is there; empty for none."""
+
+    def schema_sql(self, settings: ServerSettings) -> tuple[str, ...]:
+        """What is run before tables are made, connected to no database: the database itself, default encryption."""
+
+    def after_load_sql(self, tables: Iterable[str]) -> tuple[str, ...]:
+        """What gathers statistics, and waits for background encryption, once rows and indexes are there."""
+
+    @property
+    def data_bytes_sql(self) -> str:
+        """A query for how large the tables of `DATABASE` are with their indexes, bytes."""
+
+
+class Verified(Protocol):
+    """What a server says of its settings, its encryption among them."""
+
+    @property
+    def facts(self) -> Mapping[str, str]:
+        """Queries for the settings that all twins share, by name; the first value of each is compared between them."""
+
+    def cipher_facts(self, settings: ServerSettings) -> Mapping[str, str]:
+        """Queries for what the server says of its encryption, by name, read back from its catalog."""
+
+    def cipher_fault(self, settings: ServerSettings, found: Mapping[str, str]) -> str | None:
+        """What is wrong with the encryption in force, given the answers to `cipher_facts`; None if it is as asked."""
+
+    def differing_settings(self, settings: ServerSettings) -> tuple[str, ...]:
+        """The server's own names of the settings in which this twin differs from a plain one, for people."""
+
+
+class Observed(Protocol):
+    """What is read of a server while it works, and after it."""
+
+    @property
+    def counters(self) -> tuple[str, ...]:
+        """Queries whose rows are a counter's name and its value; a trial keeps the differences.
+
+        The names that reports know: ``pages_read``, ``pages_written``, ``pages_encrypted``, ``pages_decrypted``,
+        ``buffer_reads`` (misses), ``buffer_requests``, ``log_bytes``, ``temporary_files``, ``checkpoints``; an engine
+        leaves out what it does not count, and may add its own.
+        """
+
+    @property
+    def tracing(self) -> Tracing:
+        """How statements are metered one by one."""
+
+    @property
+    def settling(self) -> Settling:
+        """What is done after each trial that writes."""
+
+    @property
+    def evidence(self) -> ServerEvidence:
+        """How its files are searched."""
+
+
+class ServerEngine(PrivateServer, Filled, Verified, Observed, Protocol):
+    """How twins of a server engine are made and asked. What only some engines can, is asked by ``isinstance``."""
+
+
+@runtime_checkable
+class Keyed(Protocol):
+    """A server whose keys are tdelta's to draw."""
+
+    def keyed(self, recipe: Recipe, settings: ServerSettings, key: str) -> Recipe:
+        """The recipe of an encrypted twin with what holds its key, 64 hexadecimal digits."""
+
+
+@runtime_checkable
+class Prepared(Protocol):
+    """A server whose database wants more than tables."""
+
+    def before_load_sql(self, settings: ServerSettings) -> tuple[str, ...]:
+        """What is run on the new database before tables are made (extensions, keys, access methods)."""
+
+
+@runtime_checkable
+class Flushed(Protocol):
+    """A server whose sessions keep counts to themselves for a while."""
+
+    @property
+    def flushing(self) -> tuple[str, ...]:
+        """What each connection of the load runs when a trial has ended, so that `counters` holds all it did."""
+
+
+@runtime_checkable
+class FolderEncrypted(Protocol):
+    """A server whose files may be encrypted by what lies under its data directory."""
+
+    def home(self, settings: ServerSettings) -> Path | None:
+        """The folder in which such a twin must be made; None: anywhere."""
+
+    def encrypts_folder(self, settings: ServerSettings) -> bool:
+        """Whether a twin's files are encrypted by a file system under its data directory."""
+
+    def can_be_searched(self, settings: ServerSettings) -> bool:
+        """Whether the bytes that lie on the disk can be read: what the kernel decrypts, it shows in the clear."""
+
+
+@runtime_checkable
+class Proven(Protocol):
+    """A server that shows whether its processes have the AES instructions."""
+
+    def proof_sql(self, settings: ServerSettings, pages: int) -> Mapping[str, str]:
+        """Queries that have 16 KiB encrypted or decrypted so often (``encrypted``), and all but that (``plain``).
+
+        None for a twin without any process that could show it.
+        """
+
+
+@runtime_checkable
+class CallsPriced(Protocol):
+    """A server whose own calls of its cipher, and whose log, can be timed."""
+
+    @property
+    def price_sql(self) -> PriceSql:
+        """By which statements."""
+
+
 @runtime_checkable
 class Restorable(Protocol):
     """A server that a user's dump can be restored into, and what it then holds be described."""
@@ -166,123 +324,19 @@ class Restorable(Protocol):
         """How a command finds a server that runs; ``folder`` is for its files."""
 
 
-class ServerEngine(Protocol):
-    """How twins of a server engine are made and asked."""
+@runtime_checkable
+class RestorableEngine(ServerEngine, Restorable, Protocol):
+    """A server engine that dumps can be restored into."""
 
-    @property
-    def binary(self) -> ServerBinary:
-        """The program."""
 
-    @property
-    def name(self) -> str:
-        """``mariadb``, ``mysql`` or ``postgres``."""
+def recipe_of(engine: ServerEngine, place: Place, settings: ServerSettings, key: str | None) -> Recipe:
+    """How the server of a twin is made and run.
 
-    @property
-    def dialect(self) -> Dialect:
-        """Whose SQL it speaks."""
-
-    @property
-    def evidence(self) -> ServerEvidence:
-        """How its files are searched."""
-
-    @property
-    def ciphers(self) -> Mapping[str, ServerCipher]:
-        """The levels of the factor ``cipher``, ``none`` among them."""
-
-    @property
-    def scopes(self) -> tuple[str, ...]:
-        """The levels of the factor ``scope`` that this engine has."""
-
-    @property
-    def crypto(self) -> str:
-        """Whose code encrypts, ``openssl``, or ``own`` where CPUID is asked."""
-
-    def recipe(self, place: Place, settings: ServerSettings, key: str | None) -> Recipe:
-        """How the server of a twin is made and run.
-
-        Args:
-            place: where.
-            settings: the twin's.
-            key: 64 hexadecimal digits; None for a plain twin.
-        """
-
-    def schema_sql(self, settings: ServerSettings) -> tuple[str, ...]:
-        """What is run before tables are made, connected to no database: the database itself, default encryption."""
-
-    def before_load_sql(self, settings: ServerSettings) -> tuple[str, ...]:
-        """What is run on the new database before tables are made (extensions, keys, access methods)."""
-
-    def after_load_sql(self, tables: Iterable[str]) -> tuple[str, ...]:
-        """What gathers statistics, and waits for background encryption, once rows and indexes are there."""
-
-    @property
-    def facts(self) -> Mapping[str, str]:
-        """Queries for the settings that all twins share, by name; the first value of each is compared between them."""
-
-    def cipher_facts(self, settings: ServerSettings) -> Mapping[str, str]:
-        """Queries for what the server says of its encryption, by name, read back from its catalog."""
-
-    def cipher_fault(self, settings: ServerSettings, found: Mapping[str, str]) -> str | None:
-        """What is wrong with the encryption in force, given the answers to `cipher_facts`; None if it is as asked."""
-
-    @property
-    def counters(self) -> tuple[str, ...]:
-        """Queries whose rows are a counter's name and its value; a trial keeps the differences.
-
-        The names that reports know: ``pages_read``, ``pages_written``, ``pages_encrypted``, ``pages_decrypted``,
-        ``buffer_reads`` (misses), ``buffer_requests``, ``log_bytes``, ``temporary_files``, ``checkpoints``; an engine
-        leaves out what it does not count, and may add its own.
-        """
-
-    @property
-    def tracing(self) -> Tracing:
-        """How statements are metered one by one."""
-
-    @property
-    def settling(self) -> Settling:
-        """What is done after each trial that writes."""
-
-    @property
-    def socket_name(self) -> str:
-        """What the socket's file must be called."""
-
-    @property
-    def admin_database(self) -> str:
-        """What to connect to before `DATABASE` is there; empty for none."""
-
-    @property
-    def flushing(self) -> tuple[str, ...]:
-        """What each connection of the load runs when a trial has ended, so that `counters` holds all it did."""
-
-    def home(self, settings: ServerSettings) -> Path | None:
-        """The folder in which such a twin must be made; None: anywhere."""
-
-    def cautions(self, settings: ServerSettings) -> tuple[str, ...]:
-        """What must be said beside every figure of such a twin."""
-
-    def encrypts_folder(self, settings: ServerSettings) -> bool:
-        """Whether a twin's files are encrypted by a file system under its data directory."""
-
-    def can_be_searched(self, settings: ServerSettings) -> bool:
-        """Whether the bytes that lie on the disk can be read: what the kernel decrypts, it shows in the clear."""
-
-    @property
-    def footprint(self) -> Footprint:
-        """What one of its servers takes beside its data."""
-
-    def proof_sql(self, settings: ServerSettings, pages: int) -> Mapping[str, str]:
-        """Queries that have 16 KiB encrypted or decrypted so often (``encrypted``), and all but that (``plain``).
-
-        None for a twin without any process that could show whether it has the AES instructions.
-        """
-
-    @property
-    def price_sql(self) -> PriceSql | None:
-        """How a server's own calls and its log are timed; None where that is not known."""
-
-    @property
-    def data_bytes_sql(self) -> str:
-        """A query for how large the tables of `DATABASE` are with their indexes, bytes."""
-
-    def differing_settings(self, settings: ServerSettings) -> tuple[str, ...]:
-        """The server's own names of the settings in which this twin differs from a plain one, for people."""
+    Args:
+        engine: whose server.
+        place: where.
+        settings: the twin's.
+        key: 64 hexadecimal digits; None for a plain twin, and where none is drawn.
+    """
+    recipe = engine.recipe(place, settings)
+    return engine.keyed(recipe, settings, key) if key is not None and isinstance(engine, Keyed) else recipe

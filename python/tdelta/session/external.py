@@ -33,6 +33,7 @@ PLAIN, OWN_CIPHER = "none", "encrypted"
 _UNSEARCHED = (
     "servers of yours are asked by SQL alone; what their catalogs say of the tables is in the check of ciphers"
 )
+_NOT_TIMED = "nothing can be preloaded into a server that runs already"
 
 
 class ExternalDriver:
@@ -57,7 +58,14 @@ class ExternalDriver:
         """The engine's, as the servers tell it: MariaDB answers to MySQL's protocol, too."""
         servers = self._servers
         engine = self._dsns[0].engine if servers is None else servers.pair.baseline.identity.engine
-        return replace(profile(engine), takes=OWN_SERVERS_TAKE, headings={}, protocol="", unsearched=_UNSEARCHED)
+        return replace(
+            profile(engine),
+            takes=OWN_SERVERS_TAKE,
+            headings={},
+            protocol="",
+            unsearched=_UNSEARCHED,
+            not_timed=_NOT_TIMED,
+        )
 
     @property
     def product(self) -> str:

@@ -19,10 +19,11 @@ from tdelta.driver import Checksums, RestoreJob, TwinFolder, default_base, sweep
 from tdelta.driver.markers import require_no_markers
 from tdelta.driver.protocol import Tables
 from tdelta.engines.registry import profile
+from tdelta.engines.servers import RestorableEngine
 from tdelta.engines.shared.describing import Described
 from tdelta.engines.shared.private.driver import PrivateDriver
 from tdelta.engines.shared.private.restore import is_strict
-from tdelta.engines.shared.private.restored import NAMED, RestorableEngine, RestoredServer
+from tdelta.engines.shared.private.restored import NAMED, RestoredServer
 from tdelta.errors import DatabaseFault, TdeltaError
 from tdelta.evidence import Markers
 from tdelta.measure import require_writable

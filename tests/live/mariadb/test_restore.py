@@ -228,4 +228,4 @@ def test_a_command_finds_no_server_of_the_users(target: RestoreTarget, monkeypat
     found = target.environment(os.environ)
     assert "MYSQL_HOST" not in found
     assert "MYSQL_PWD" not in found
-    assert found["MYSQL_UNIX_PORT"] == str(target.socket)
+    assert found["MYSQL_UNIX_PORT"] == target.placeholders["socket"]

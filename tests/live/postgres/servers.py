@@ -17,7 +17,7 @@ from tdelta.driver.servers import Server, place_for
 from tdelta.engines.postgres.private import PostgresEngine
 from tdelta.engines.postgres.protections import gocryptfs_program
 from tdelta.engines.postgres.storage import Gocryptfs
-from tdelta.engines.servers import ServerBinary, ServerSettings
+from tdelta.engines.servers import ServerBinary, ServerSettings, recipe_of
 from tdelta.measure import hidden_environment
 from tdelta.measure.aes import CryptoKind
 
@@ -67,7 +67,7 @@ def running(engine: PostgresEngine, folder: Path, settings: ServerSettings) -> I
 
 def made(engine: PostgresEngine, folder: Path, settings: ServerSettings) -> Server:
     """A server's folders and files; it is not started."""
-    recipe = engine.recipe(place_for(folder, engine.socket_name), settings, KEY if settings.is_encrypted else None)
+    recipe = recipe_of(engine, place_for(folder, engine.socket_name), settings, KEY if settings.is_encrypted else None)
     hidden = {} if settings.aes_instructions == "on" else hidden_environment(CryptoKind(engine.crypto))
     return Server(recipe, hidden)
 

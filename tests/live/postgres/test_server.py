@@ -25,7 +25,7 @@ from tdelta.engines.postgres.private import PostgresEngine
 from tdelta.engines.postgres.protections import protection_for
 from tdelta.engines.postgres.storage import EncryptedFolder, Gocryptfs
 from tdelta.engines.postgres.tde import PgTde
-from tdelta.engines.servers import ServerSettings
+from tdelta.engines.servers import ServerSettings, recipe_of
 from tdelta.errors import ServerFault, UsageError
 from tdelta.measure import hidden_environment
 from tdelta.measure.aes import CryptoKind, cannot_hide
@@ -271,7 +271,7 @@ def test_a_wrong_key_mounts_nothing_and_says_so(engine: PostgresEngine, tmp_path
         server.start(initialize=True)
         server.stop()
         ciphertext = stored(server)
-        recipe = engine.recipe(place_for(tmp_path / "other", engine.socket_name), ENCRYPTED, "0" * 64)
+        recipe = recipe_of(engine, place_for(tmp_path / "other", engine.socket_name), ENCRYPTED, "0" * 64)
         with Server(recipe) as other:
             shutil.copytree(ciphertext, stored(other))
             with pytest.raises(ServerFault, match=r"(?is)gocryptfs did not mount.*password incorrect") as raised:

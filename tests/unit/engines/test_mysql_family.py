@@ -8,7 +8,7 @@ import pytest
 from tdelta.driver.servers.recipes import Place, Recipe
 from tdelta.engines.mariadb.private import MariadbEngine
 from tdelta.engines.mysql.private import PERCONA, MysqlEngine
-from tdelta.engines.servers import ServerBinary, ServerSettings
+from tdelta.engines.servers import ServerBinary, ServerSettings, recipe_of
 from tdelta.engines.shared.mysql_family import PAGE_BYTES, chunk_bytes, free_pages, pool_bytes, switch_fault
 from tdelta.errors import UnknownName
 
@@ -39,7 +39,7 @@ CIPHERED = [(engine, scope) for engine in ENGINES for scope in engine.scopes if 
 
 
 def recipe(engine: Engine, settings: ServerSettings) -> Recipe:
-    return engine.recipe(PLACE, settings, KEY if settings.is_encrypted else None)
+    return recipe_of(engine, PLACE, settings, KEY if settings.is_encrypted else None)
 
 
 def options(engine: Engine, settings: ServerSettings) -> dict[str, str]:

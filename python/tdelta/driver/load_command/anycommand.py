@@ -7,14 +7,14 @@ import re
 from collections.abc import Sequence
 from pathlib import PurePath
 
-from tdelta.driver.load_command.connections import MYSQL, Connection
+from tdelta.driver.load_command.connections import MYSQL
 from tdelta.driver.load_command.pgbench import Pgbench
 from tdelta.driver.load_command.results import Finished, LoadResult, histograms_of, unreadable
 from tdelta.driver.load_command.sysbench import Sysbench
-from tdelta.driver.load_command.tools import TIMED_CAUTION, Amount, Asked, Filled, Tool
+from tdelta.driver.load_command.tools import TIMED_CAUTION, Amount, Asked, Filled, KnownTool
 from tdelta.records import SpanTotals
 
-TOOLS: tuple[Tool, ...] = (Sysbench(), Pgbench())
+TOOLS: tuple[KnownTool, ...] = (Sysbench(), Pgbench())
 """The load tools whose options and reports are known."""
 
 _PLACES = ("{socket}", "{host}", "{port}", "{passfile}")
@@ -40,21 +40,13 @@ class AnyCommand:
         self._operations = operations
 
     def fill(self, words: Sequence[str], asked: Asked) -> Filled:
-        """Nothing is added: what the command needs is written by its user with placeholders."""
+        """Nothing is added: what the command needs is written with placeholders, or in its environment."""
         text = " ".join(words)
         amount = next((amount for mark, amount in _MARKS.items() if mark in text), Amount.OWN)
         cautions = [TIMED_CAUTION] if amount is Amount.TIMED else []
         if asked.protocol == MYSQL and not any(place in text for place in _PLACES):
             cautions.append(_ELSEWHERE_CAUTION)
         return Filled(words=tuple(words), amount=amount, cautions=tuple(cautions))
-
-    def connection_words(self, words: Sequence[str], connection: Connection) -> tuple[str, ...]:  # noqa: ARG002
-        """Nothing, see `fill`; the environment connects many a client."""
-        return ()
-
-    def recognises(self, out: str) -> bool:  # noqa: ARG002
-        """Never: a command that is not known has no report that is."""
-        return False
 
     def read(self, finished: Finished) -> LoadResult:
         """What the pattern finds; the report of a tool that was run by a script; else one operation."""

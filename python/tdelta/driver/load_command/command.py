@@ -17,7 +17,7 @@ from pathlib import Path, PurePath
 
 from tdelta.driver.load_command.anycommand import TOOLS, AnyCommand
 from tdelta.driver.load_command.connections import MYSQL, Connection
-from tdelta.driver.load_command.tools import Amount, Asked, Filled, Tool
+from tdelta.driver.load_command.tools import Amount, Asked, Filled, KnownTool, Tool
 from tdelta.errors import LoadCommandError
 
 PLACEHOLDERS: Mapping[str, str] = {
@@ -110,7 +110,8 @@ class LoadCommand:
         script = _script_index(self.head + self.filled.words)
         rest = [expand(word, values, is_script=1 + i == script) for i, word in enumerate(words)]
         at = len(self.head) - 1  # behind the tool's own name, where no option of a wrapper can be meant
-        return (self.head[0], *rest[:at], *self.tool.connection_words(self.filled.words, connection), *rest[at:])
+        added = self.tool.connection_words(self.filled.words, connection) if isinstance(self.tool, KnownTool) else ()
+        return (self.head[0], *rest[:at], *added, *rest[at:])
 
     def connection_faults(self, connection: Connection) -> tuple[str, ...]:
         """What is wrong with the command for one twin, once it is known where that is."""
@@ -145,7 +146,7 @@ def parse_load(
     at = _tool_index(words)
     pattern, pattern_faults = _pattern(operations)
     any_command = AnyCommand(words[at], pattern)
-    tool = next((tool for tool in TOOLS if tool.name == PurePath(words[at]).name), any_command)
+    tool: Tool = next((tool for tool in TOOLS if tool.name == PurePath(words[at]).name), any_command)
     reader = tool if pattern is None else any_command
     filled = tool.fill(words[at + 1 :], Asked(protocol, threads_levels))
     faults = [*_program_faults(words, at, tool), *_word_faults(words), *filled.faults, *pattern_faults]

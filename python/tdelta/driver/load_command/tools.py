@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from tdelta.driver.load_command.connections import Connection
 from tdelta.driver.load_command.results import Finished, LoadResult
@@ -67,18 +67,23 @@ class Tool(Protocol):
     def fill(self, words: Sequence[str], asked: Asked) -> Filled:
         """Check the words behind the program's name and add what the user left to tdelta. All faults at once."""
 
-    def connection_words(self, words: Sequence[str], connection: Connection) -> tuple[str, ...]:
-        """The options that connect to one twin, less those that the user gave."""
-
-    def recognises(self, out: str) -> bool:
-        """Whether this is one report of the tool, and no more than one."""
-
     def read(self, finished: Finished) -> LoadResult:
         """The results in what it printed and logged.
 
         Raises:
             LoadFault: there are none that can be read.
         """
+
+
+@runtime_checkable
+class KnownTool(Tool, Protocol):
+    """A tool whose options and reports are known."""
+
+    def connection_words(self, words: Sequence[str], connection: Connection) -> tuple[str, ...]:
+        """The options that connect to one twin, less those that the user gave."""
+
+    def recognises(self, out: str) -> bool:
+        """Whether this is one report of the tool, and no more than one."""
 
 
 def threads_fault(option: str, given: str, levels: Collection[int]) -> str | None:

@@ -22,6 +22,7 @@ PROFILE = Profile(
     connects=False,
     most_cold=1,
     shown="planted rows in its file",
+    not_timed="the cipher is part of DuckDB or its extension, where its calls cannot be timed",
     functions=Names(
         {
             FunctionClass.CHECKSUM: "::checksum",

@@ -14,7 +14,7 @@ from typing import Any
 from tdelta.driver.answers import as_checksums, checksums, measurement, of_embedded, raise_failed, traced
 from tdelta.driver.files import TwinFolder
 from tdelta.driver.jobs import TRACE, AnyJob, LoadJob, Mix, TrialJob
-from tdelta.driver.protocol import NOTHING, Checksums, CipherProof, LoopCost, Tables
+from tdelta.driver.protocol import Checksums, CipherProof, LoopCost, Tables
 from tdelta.driver.servers.whole import WholeTrials, work_of
 from tdelta.driver.steps import STEP_SECONDS, embedded_step
 from tdelta.driver.workers import Worker
@@ -240,17 +240,7 @@ class DuckdbTwins(WholeTrials):
         is_hidden = not any(one.markers_found for one in search([file], self._needles()))
         return load.is_encrypted and says_encrypted(path) and is_hidden
 
-    @property
-    def why_not_timed(self) -> str:
-        """Neither mbedtls nor the extension's OpenSSL is a shared library."""
-        return "the cipher is part of DuckDB or its extension, where its calls cannot be timed"
-
-    def start(
-        self,
-        settings: DuckdbSettings,
-        name: str,
-        environment: Mapping[str, str] = NOTHING,  # noqa: ARG002 - see `why_not_timed`
-    ) -> DuckdbTwin:
+    def start(self, settings: DuckdbSettings, name: str) -> DuckdbTwin:
         """Copy the loaded file under an instance's name and attach it in a new worker, its transactions compiled."""
         if self._mix.steps is None:
             self._rows.remove()  # every kind is loaded by now

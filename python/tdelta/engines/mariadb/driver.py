@@ -13,7 +13,7 @@ from tdelta.engines.shared.private import driver as private
 
 def driver(options: Mapping[str, Any]) -> private.PrivateDriver:
     """The newest server that is found, or the one that is asked for; raises as `private.newest` does."""
-    return private.PrivateDriver(PROFILE, MariadbEngine(private.newest(PROFILE, options)))
+    return private.PrivateDriver(MariadbEngine(private.newest(PROFILE, options)))
 
 
 def listed() -> Iterator[EngineInfo]:

@@ -8,6 +8,7 @@ pages from any key (docs/engines/mariadb.md), so the cipher that is observed is 
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,6 +35,7 @@ from tdelta.engines.shared.mysql_family import (
     option_file,
     shared_options,
     switched_on,
+    tablespaces_fault,
     variables,
     wanted_switches,
 )
@@ -129,8 +131,7 @@ _SWITCHES: Switches = {
 class MariadbEngine(MysqlFamily):
     """How twins of a MariaDB server are made and asked; see `tdelta.engines.servers.ServerEngine`."""
 
-    name = "mariadb"
-    dialect = PROFILE.dialect
+    profile = PROFILE
     evidence = EVIDENCE
     crypto = "openssl"
     ciphers = _CIPHERS
@@ -139,8 +140,8 @@ class MariadbEngine(MysqlFamily):
     own_facts = ("tx_isolation", "innodb_log_file_size", "innodb_buffer_pool_chunk_size", "aria_pagecache_buffer_size")
     keys_setting = f"plugin_load_add={_PLUGIN}"
 
-    def recipe(self, place: Place, settings: ServerSettings, key: str | None) -> Recipe:
-        """How the server of a twin is made and run; an encrypted one's key goes to a file that only its owner reads."""
+    def recipe(self, place: Place, settings: ServerSettings) -> Recipe:
+        """How the server of a twin is made and run."""
         option_path, user_path = place.folder / "server.cnf", place.folder / "user.sql"
         options = {
             **shared_options(self.binary, place, settings),
@@ -148,18 +149,20 @@ class MariadbEngine(MysqlFamily):
             **binary_log_options(settings),
             **self._encryption(place, settings),
         }
-        files = {option_path: option_file(options), user_path: USER_SQL}
-        if settings.is_encrypted and key is not None:
-            files[_key_file(place)] = _key_lines(self._cipher(settings), key)
         defaults = f"--defaults-file={option_path}"
         return Recipe(
             place=place,
-            files=files,
+            files={option_path: option_file(options), user_path: USER_SQL},
             initialize=(Command((str(self._installer()), defaults, *_INSTALL, f"--extra-file={user_path}")),),
             serve=Command((*self.binary.launcher, str(self.binary.path), defaults)),
             connect=connect_options(place),
             greeting=GREETING,
         )
+
+    def keyed(self, recipe: Recipe, settings: ServerSettings, key: str) -> Recipe:
+        """The key goes to a file that only its owner reads."""
+        lines = _key_lines(self._cipher(settings), key)
+        return dataclasses.replace(recipe, files={**recipe.files, _key_file(recipe.place): lines})
 
     def schema_sql(self, _settings: ServerSettings) -> tuple[str, ...]:
         """The database; what encrypts its tables is set for the whole server."""
@@ -178,8 +181,15 @@ class MariadbEngine(MysqlFamily):
             facts |= variables(["file_key_management_encryption_algorithm"])
         return facts
 
-    def keys_fault(self, settings: ServerSettings, found: Mapping[str, str]) -> str | None:
-        """A mode of the plugin's that is not the cipher's."""
+    def cipher_fault(self, settings: ServerSettings, found: Mapping[str, str]) -> str | None:
+        """A switch, the plugin's mode or a tablespace that is not as asked."""
+        return (
+            self.switches_fault(settings, found)
+            or (self._mode_fault(settings, found) if settings.is_encrypted else None)
+            or tablespaces_fault(settings, found)
+        )
+
+    def _mode_fault(self, settings: ServerSettings, found: Mapping[str, str]) -> str | None:
         mode, there = self._cipher(settings).mode, found["file_key_management_encryption_algorithm"]
         return None if there.upper() == mode else f"{_PLUGIN} uses {there}, expected {mode}"
 
@@ -196,7 +206,7 @@ class MariadbEngine(MysqlFamily):
         return Tracing(thread, (log,), NEAREST)
 
     @property
-    def price_sql(self) -> PriceSql | None:
+    def price_sql(self) -> PriceSql:
         """AES_ENCRYPT of a block, and rows out of the engine that makes sequences.
 
         Between two calls as many bytes are written as a page takes that is decrypted into a buffer, so that a call does

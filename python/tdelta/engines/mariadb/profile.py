@@ -16,7 +16,6 @@ PROFILE = Profile(
     is_server=True,
     client_factors=CLIENT_FACTORS,
     warms_until_settled=True,
-    cache_setting="innodb_buffer_pool_size",
     unsearched="the kernel shows their files as it decrypts them",
     headings=NEAREST,
     functions=FUNCTIONS,
@@ -25,6 +24,7 @@ PROFILE = Profile(
         names=("mariadbd", "mysqld"),
         products=((r"Ver (\d+(?:\.\d+)+)-MariaDB", "MariaDB"),),
         remedy="apt-get install mariadb-server",
+        cache_setting="innodb_buffer_pool_size",
     ),
     address=ServerAddress(schemes=("mariadb",), port=3306, processes=PROCESSES),
 )

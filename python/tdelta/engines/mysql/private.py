@@ -46,6 +46,7 @@ from tdelta.engines.shared.mysql_family import (
     option_file,
     shared_options,
     switched_on,
+    tablespaces_fault,
     variables,
     wanted_switches,
 )
@@ -117,8 +118,7 @@ _SYSTEM = "SELECT COUNT(*) FROM information_schema.INNODB_TABLESPACES WHERE NAME
 class MysqlEngine(MysqlFamily):
     """How twins of a MySQL or Percona server are made and asked; see `tdelta.engines.servers.ServerEngine`."""
 
-    name = "mysql"
-    dialect = PROFILE.dialect
+    profile = PROFILE
     evidence = EVIDENCE
     crypto = "openssl"
     ciphers = _CIPHERS
@@ -141,8 +141,8 @@ class MysqlEngine(MysqlFamily):
         parts = [f"+{part}" for part in ("log", "temp", "binlog") if part in self.switches]
         return (PLAIN_SCOPE, "data", *parts, "all")
 
-    def recipe(self, place: Place, settings: ServerSettings, key: str | None) -> Recipe:  # noqa: ARG002 - see above
-        """How the server of a twin is made and run. It draws its key itself, so ``key`` is not used."""
+    def recipe(self, place: Place, settings: ServerSettings) -> Recipe:
+        """How the server of a twin is made and run. It draws its key itself."""
         option_path, user_path = place.folder / "server.cnf", place.folder / "user.sql"
         files = {
             option_path: option_file(self._options(place, settings)),
@@ -188,18 +188,13 @@ class MysqlEngine(MysqlFamily):
         }
 
     def cipher_fault(self, settings: ServerSettings, found: Mapping[str, str]) -> str | None:
-        """As in the family; and where all is to be encrypted, a tablespace of the server's own that is not."""
-        fault = super().cipher_fault(settings, found)
-        if fault is not None or settings.scope != "all":
-            return fault
-        encrypted = found["encrypted_system_tablespaces"]
-        if encrypted != found["system_tablespaces"]:
-            return f"{encrypted} of the server's own tablespaces are encrypted, expected all"
-        return None
-
-    def keys_fault(self, settings: ServerSettings, found: Mapping[str, str]) -> str | None:  # noqa: ARG002
-        """A keyring that is not active."""
-        return None if found["keyring"] == "Active" else f"the keyring component is {found['keyring']}, expected Active"
+        """A switch, the keyring or a tablespace that is not as asked; with scope ``all`` the server's own, too."""
+        return (
+            self.switches_fault(settings, found)
+            or (_keyring_fault(found) if settings.is_encrypted else None)
+            or tablespaces_fault(settings, found)
+            or (_system_fault(found) if settings.scope == "all" else None)
+        )
 
     @property
     def counters(self) -> tuple[str, ...]:
@@ -207,7 +202,7 @@ class MysqlEngine(MysqlFamily):
         return (counters_sql(STATUS_TABLE, STATUS), _STATEMENTS)
 
     @property
-    def price_sql(self) -> PriceSql | None:
+    def price_sql(self) -> PriceSql:
         """AES_ENCRYPT of a block, as of MariaDB, and rows out of a recursive query.
 
         A page is encrypted in two starts, its last blocks apart since it is no whole number of them, and copied into a
@@ -282,6 +277,17 @@ class MysqlEngine(MysqlFamily):
         folder = next((base / name for name in _PLUGIN_FOLDERS if (base / name).is_dir()), base / _PLUGIN_FOLDERS[0])
         names = (_HELPER, _COMPONENT) if settings.is_encrypted else (_HELPER,)
         return {_plugins(place) / f"{name}.so": folder / f"{name}.so" for name in names}
+
+
+def _keyring_fault(found: Mapping[str, str]) -> str | None:
+    return None if found["keyring"] == "Active" else f"the keyring component is {found['keyring']}, expected Active"
+
+
+def _system_fault(found: Mapping[str, str]) -> str | None:
+    encrypted = found["encrypted_system_tablespaces"]
+    if encrypted == found["system_tablespaces"]:
+        return None
+    return f"{encrypted} of the server's own tablespaces are encrypted, expected all"
 
 
 def _plugins(place: Place) -> Path:

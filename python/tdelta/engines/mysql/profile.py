@@ -16,7 +16,6 @@ PROFILE = Profile(
     is_server=True,
     client_factors=CLIENT_FACTORS,
     warms_until_settled=True,
-    cache_setting="innodb_buffer_pool_size",
     unsearched="the kernel shows their files as it decrypts them",
     headings=NEAREST,
     functions=FUNCTIONS,
@@ -28,6 +27,7 @@ PROFILE = Profile(
             (r"mysqld\S*\s+Ver (\d+(?:\.\d+)+)(?!\S*-MariaDB)", "MySQL"),
         ),
         remedy="scripts/mysql-server unpacks Debian's, or install MySQL or Percona Server from their makers",
+        cache_setting="innodb_buffer_pool_size",
     ),
     address=ServerAddress(schemes=("mysql",), port=3306, processes=PROCESSES),
 )

@@ -22,7 +22,7 @@ def driver(options: Mapping[str, Any]) -> private.PrivateDriver:
         UsageError: nothing is seen to encrypt the folder that is given.
         EnvironmentFault: this machine cannot.
     """
-    return private.PrivateDriver(PROFILE, _protected(private.newest(PROFILE, options), options["encrypted_dir"]))
+    return private.PrivateDriver(_protected(private.newest(PROFILE, options), options["encrypted_dir"]))
 
 
 def listed() -> Iterator[EngineInfo]:

@@ -10,6 +10,7 @@ kernel knows.
 
 from __future__ import annotations
 
+import dataclasses
 import signal
 import struct
 from collections.abc import Iterable, Mapping
@@ -20,12 +21,12 @@ from tdelta.driver.servers.recipes import Command, Greeting, Place, Recipe
 from tdelta.engines.postgres.catalog import PostgresCatalog
 from tdelta.engines.postgres.evidence import EVIDENCE
 from tdelta.engines.postgres.profile import PROFILE
-from tdelta.engines.postgres.protection import Protection
-from tdelta.engines.servers import DATABASE, Footprint, PriceSql, ServerBinary, ServerCipher, ServerSettings, Tracing
+from tdelta.engines.postgres.protection import Configures, Lodges, Mounts, Protection, Proves
+from tdelta.engines.profile import Profile
+from tdelta.engines.servers import DATABASE, Footprint, ServerBinary, ServerCipher, ServerSettings, Tracing
 from tdelta.engines.shared.evidence import ServerEvidence
 from tdelta.engines.shared.private.restore import RestoreTarget
 from tdelta.engines.shared.settling import Settling
-from tdelta.workloads.dialect import Dialect
 
 _PORT = 5432
 """The name of the socket ends in it; no port is listened on."""
@@ -98,19 +99,14 @@ class PostgresEngine:
     protection: Protection
 
     @property
-    def name(self) -> str:
-        """The engine's name."""
-        return "postgres"
+    def profile(self) -> Profile:
+        """PostgreSQL's."""
+        return PROFILE
 
     @property
     def evidence(self) -> ServerEvidence:
         """How its files are searched."""
         return EVIDENCE
-
-    @property
-    def dialect(self) -> Dialect:
-        """Whose SQL it speaks."""
-        return PROFILE.dialect
 
     @property
     def ciphers(self) -> Mapping[str, ServerCipher]:
@@ -139,9 +135,9 @@ class PostgresEngine:
 
     def home(self, settings: ServerSettings) -> Path | None:
         """The folder in which such a twin must be made; None: anywhere."""
-        return self.protection.home(settings)
+        return self.protection.home(settings) if isinstance(self.protection, Lodges) else None
 
-    def recipe(self, place: Place, settings: ServerSettings, key: str | None) -> Recipe:
+    def recipe(self, place: Place, settings: ServerSettings) -> Recipe:
         """How the server of a twin is made and run.
 
         Configuration lies outside the data directory, since initdb wants that empty and a copy of it must not bring
@@ -166,8 +162,13 @@ class PostgresEngine:
             connect={"protocol": "postgres", "socket": str(place.socket), "user": _USER},
             stop_signal=signal.SIGINT,
             greeting=Greeting(says=_startup_message(), answer=b"R"),
-            mount=self.protection.mount(place, settings, key),
         )
+
+    def keyed(self, recipe: Recipe, settings: ServerSettings, key: str) -> Recipe:
+        """The key is that of a file system under the data directory, where there is one of tdelta's."""
+        if not isinstance(self.protection, Mounts):
+            return recipe
+        return dataclasses.replace(recipe, mount=self.protection.mount(recipe.place, settings, key))
 
     def _initdb(self, place: Place) -> Command:
         program = self.binary.path.with_name("initdb")
@@ -181,7 +182,7 @@ class PostgresEngine:
             "shared_buffers": f"{_buffers_bytes(settings) // _KIB}kB",
             "fsync": "off" if settings.is_loading else "on",
             "synchronous_commit": "on" if settings.is_durable and not settings.is_loading else "off",
-            **self.protection.options(settings),
+            **(self.protection.options(settings) if isinstance(self.protection, Configures) else {}),
         }
 
     def schema_sql(self, _settings: ServerSettings) -> tuple[str, ...]:
@@ -190,7 +191,7 @@ class PostgresEngine:
 
     def before_load_sql(self, settings: ServerSettings) -> tuple[str, ...]:
         """What is run on the new database before tables are made."""
-        return self.protection.before_load_sql(settings)
+        return self.protection.before_load_sql(settings) if isinstance(self.protection, Configures) else ()
 
     def after_load_sql(self, _tables: Iterable[str]) -> tuple[str, ...]:
         """Statistics of all tables, and the hint bits that a page's first reader would otherwise write in its trial."""
@@ -212,12 +213,7 @@ class PostgresEngine:
 
     def proof_sql(self, settings: ServerSettings, pages: int) -> Mapping[str, str]:
         """Queries that have 16 KiB encrypted or decrypted so often, and all but that."""
-        return self.protection.proof_sql(settings, pages)
-
-    @property
-    def price_sql(self) -> PriceSql | None:
-        """Not known."""
-        return None
+        return self.protection.proof_sql(settings, pages) if isinstance(self.protection, Proves) else {}
 
     @property
     def catalog(self) -> PostgresCatalog:
@@ -257,12 +253,12 @@ class PostgresEngine:
         return "postgres"
 
     def encrypts_folder(self, settings: ServerSettings) -> bool:
-        """Where a file system of tdelta's own lies under the data directory."""
-        return settings.is_encrypted and self.protection.encrypts_folder
+        """Where a file system lies under the data directory that does."""
+        return settings.is_encrypted and isinstance(self.protection, (Mounts, Lodges))
 
     def can_be_searched(self, settings: ServerSettings) -> bool:
         """A user's folder is shown in the clear by the kernel that decrypts it."""
-        return not settings.is_encrypted or self.protection.can_be_searched
+        return not (settings.is_encrypted and isinstance(self.protection, Lodges))
 
     @property
     def flushing(self) -> tuple[str, ...]:

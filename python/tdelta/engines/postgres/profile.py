@@ -28,7 +28,6 @@ PROFILE = Profile(
     is_server=True,
     client_factors=CLIENT_FACTORS,
     warms_until_settled=True,
-    cache_setting="shared_buffers",
     unsearched="the kernel shows their files as it decrypts them",
     functions=Names(
         {
@@ -42,6 +41,7 @@ PROFILE = Profile(
         names=("postgres",),
         products=((r"postgres \(PostgreSQL\) (\d+(?:\.\d+)*)", "PostgreSQL"),),
         remedy="apt-get install postgresql",
+        cache_setting="shared_buffers",
     ),
     address=ServerAddress(
         schemes=("postgres", "postgresql"),

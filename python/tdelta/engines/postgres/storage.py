@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tdelta.driver.servers.recipes import Command, Mount, Place
-from tdelta.engines.postgres.protection import Protection
 from tdelta.engines.servers import PLAIN_SCOPE, ServerCipher, ServerSettings
 
 _PLAIN = ServerCipher("no encryption")
@@ -35,7 +34,7 @@ _FUSE = "fuse.gocryptfs"
 
 
 @dataclass(frozen=True, slots=True)
-class Gocryptfs(Protection):
+class Gocryptfs:
     """A gocryptfs mount under the data directory of each encrypted twin.
 
     gocryptfs brings two implementations of each cipher and picks one by a look at the CPU. Here it is always the one in
@@ -63,18 +62,11 @@ class Gocryptfs(Protection):
         """Go's own code."""
         return "go"
 
-    @property
-    def encrypts_folder(self) -> bool:
-        """All of it."""
-        return True
-
-    def mount(self, place: Place, settings: ServerSettings, key: str | None) -> Mount | None:
+    def mount(self, place: Place, settings: ServerSettings, key: str) -> Mount:
         """The mount at the data directory. The key is gocryptfs's password and goes to its standard input.
 
         A password of 256 random bits needs no slow key derivation, so scrypt does the least that gocryptfs takes.
         """
-        if key is None:
-            return None
         ciphertext = place.folder / "ciphertext"
         cipher = ("-xchacha",) if settings.cipher == "chacha20" else ()
         make = (str(self.program), "-init", "-quiet", "-scryptn", "10", *cipher, "--", str(ciphertext))
@@ -127,11 +119,11 @@ _INSIDE = "in the encrypted folder"
 
 
 @dataclass(frozen=True, slots=True)
-class EncryptedFolder(Protection):
+class EncryptedFolder:
     """A folder of the user's on an encrypted file system, in which the encrypted twins live.
 
     ``encryption`` is what was found there (``LUKS2 (dm-crypt) on ext4``): the cipher is the user's choice, so the level
-    is called ``directory``.
+    is called ``directory``. The kernel decrypts and keeps what it decrypted: nothing of the server's shows how.
     """
 
     path: Path
@@ -152,23 +144,9 @@ class EncryptedFolder(Protection):
         """The kernel's code, or that of a process that is not tdelta's."""
         return "kernel"
 
-    @property
-    def encrypts_folder(self) -> bool:
-        """All of it."""
-        return True
-
-    @property
-    def can_be_searched(self) -> bool:
-        """The kernel shows what it decrypts; the bytes below are out of reach."""
-        return False
-
     def home(self, settings: ServerSettings) -> Path | None:
         """The folder, for an encrypted twin."""
         return self.path if settings.is_encrypted else None
-
-    def proof_sql(self, _settings: ServerSettings, _pages: int) -> Mapping[str, str]:
-        """The kernel decrypts, and keeps what it decrypted: nothing of the server's shows how."""
-        return {}
 
     def facts(self, _settings: ServerSettings) -> Mapping[str, str]:
         """Whether the server has its data directory in the folder, and on which file system."""

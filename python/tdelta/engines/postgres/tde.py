@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tdelta.engines.postgres.protection import Protection
 from tdelta.engines.servers import PLAIN_SCOPE, ServerCipher, ServerSettings
 
 EXTENSION = "pg_tde"
@@ -27,7 +26,7 @@ WHERE relkind IN ('r', 'i') AND nspname = 'public' AND pg_tde_is_encrypted(pg_cl
 
 
 @dataclass(frozen=True, slots=True)
-class PgTde(Protection):
+class PgTde:
     """pg_tde with a keyring file, in which the server keeps keys that it draws itself.
 
     The plain twin is the same server with the same library loaded, and plain tables.

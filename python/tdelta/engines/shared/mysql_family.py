@@ -7,13 +7,12 @@ there is no other way in. Nothing here reads or starts anything.
 from __future__ import annotations
 
 import getpass
-from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TypeAlias
 
 from tdelta.driver.servers.recipes import Greeting, Place, Recipe
-from tdelta.engines.servers import DATABASE, PriceSql, ServerBinary, ServerSettings
+from tdelta.engines.servers import DATABASE, ServerBinary, ServerSettings
 from tdelta.engines.shared.mysql_catalog import MySqlCatalog
 from tdelta.engines.shared.private.restore import RestoreTarget
 from tdelta.profiling.functions import Names
@@ -57,12 +56,11 @@ USER_SQL = (
 CREATE_SQL = f"CREATE DATABASE {DATABASE} CHARACTER SET utf8mb4 COLLATE utf8mb4_bin"
 
 
-class MysqlFamily(ABC):
+class MysqlFamily:
     """What the adapters of the family have in common. Each says which switches it has, and what keeps its keys."""
 
     socket_name = "s"
     admin_database = ""
-    flushing: tuple[str, ...] = ()
     switches: Switches
     own_facts: tuple[str, ...]
     """Settings beside `SHARED_FACTS` that twins of this product must agree in."""
@@ -78,29 +76,9 @@ class MysqlFamily(ABC):
         """The settings that all twins share."""
         return variables((*SHARED_FACTS, *self.own_facts))
 
-    @property
-    def price_sql(self) -> PriceSql | None:
-        """Not known."""
-        return None
-
-    def before_load_sql(self, _settings: ServerSettings) -> tuple[str, ...]:
-        """Nothing."""
-        return ()
-
-    def cipher_fault(self, settings: ServerSettings, found: Mapping[str, str]) -> str | None:
-        """A switch that is not as asked, keys that are not, or a tablespace that is not encrypted, or that is."""
-        fault = switch_fault(wanted_switches(self.switches, settings), found)
-        if fault is not None:
-            return fault
-        if settings.is_encrypted:
-            return self.keys_fault(settings, found) or _plain_fault(found)
-        if found["encrypted_tablespaces"] != "0":
-            return f"{found['encrypted_tablespaces']} tablespaces are encrypted, expected none"
-        return None
-
-    @abstractmethod
-    def keys_fault(self, settings: ServerSettings, found: Mapping[str, str]) -> str | None:
-        """What is wrong with what keeps the keys of an encrypted twin."""
+    def switches_fault(self, settings: ServerSettings, found: Mapping[str, str]) -> str | None:
+        """A switch that is not as asked."""
+        return switch_fault(wanted_switches(self.switches, settings), found)
 
     def differing_settings(self, settings: ServerSettings) -> tuple[str, ...]:
         """What keeps the keys, and the switches of the scope."""
@@ -132,22 +110,6 @@ class MysqlFamily(ABC):
     def data_bytes_sql(self) -> str:
         """How large the tables are with their indexes; the statistics that it reads are gathered after loading."""
         return DATA_BYTES_SQL
-
-    def home(self, _settings: ServerSettings) -> Path | None:
-        """Anywhere."""
-        return None
-
-    def cautions(self, _settings: ServerSettings) -> tuple[str, ...]:
-        """Nothing."""
-        return ()
-
-    def encrypts_folder(self, _settings: ServerSettings) -> bool:
-        """The server encrypts its files itself."""
-        return False
-
-    def can_be_searched(self, _settings: ServerSettings) -> bool:
-        """What it encrypts lies encrypted."""
-        return True
 
     def proof_sql(self, _settings: ServerSettings, pages: int) -> Mapping[str, str]:
         """Have the server encrypt a page so often with AES_ENCRYPT (AES-128-ECB), or only make it."""
@@ -276,7 +238,11 @@ def switch_fault(wanted: Mapping[str, str], found: Mapping[str, str]) -> str | N
     return None
 
 
-def _plain_fault(found: Mapping[str, str]) -> str | None:
+def tablespaces_fault(settings: ServerSettings, found: Mapping[str, str]) -> str | None:
+    """A tablespace that is not encrypted, or that is."""
+    if not settings.is_encrypted:
+        encrypted = found["encrypted_tablespaces"]
+        return None if encrypted == "0" else f"{encrypted} tablespaces are encrypted, expected none"
     if found["plain_tablespaces"] != "0" or found["encrypted_tablespaces"] == "0":
         return f"{found['plain_tablespaces']} tablespaces are not encrypted, expected none"
     return None

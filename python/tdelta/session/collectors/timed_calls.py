@@ -10,6 +10,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tdelta.driver.evp_calls import Counts, environment, read
+from tdelta.driver.protocol import CallsTimed
 from tdelta.errors import ServerFault, ServerLost, StorageFault, TdeltaError
 from tdelta.inference.ledger import crossed_of
 from tdelta.inference.prices import prices_from_json
@@ -44,7 +45,7 @@ class TimedCalls:
 
     def first_seconds(self) -> float:
         """What it takes to time those that are left."""
-        return 0.0 if self._ready.twins.why_not_timed else self._context.pace.calls(len(self._left()))
+        return 0.0 if self._refusal() else self._context.pace.calls(len(self._left()))
 
     def collect(self, of: Round) -> None:
         """Time the calls of every condition that is due, each on a fresh instance."""
@@ -54,8 +55,8 @@ class TimedCalls:
         for done, condition in enumerate(due):
             if context.interruption.requested:
                 return
-            if refusal := twins.why_not_timed:
-                self._found[condition.key] = Timed(fault=refusal)
+            if not isinstance(twins, CallsTimed) or self._refusal():
+                self._found[condition.key] = Timed(fault=self._refusal())
                 continue
             left, needed = context.seconds_left(), context.pace.of(Stage.TIMING)
             if left < needed or began - left + needed > share:
@@ -65,7 +66,7 @@ class TimedCalls:
             counts = self._ready.folder / f"calls-{done}.counts"
             try:
                 with context.pace.timed(Stage.TIMING):
-                    self._found[condition.key] = self._timed(of, condition, counts)
+                    self._found[condition.key] = self._timed(twins, of, condition, counts)
             except (StorageFault, ServerFault, ServerLost):
                 raise
             except TdeltaError as error:
@@ -73,10 +74,15 @@ class TimedCalls:
             finally:
                 counts.unlink(missing_ok=True)
 
-    def _timed(self, of: Round, condition: Condition, counts: Path) -> Timed:
+    def _refusal(self) -> str:
+        """Why no calls can be timed, where that is known."""
+        twins = self._ready.twins
+        return twins.why_not_timed if isinstance(twins, CallsTimed) else self._plan.engine.profile.not_timed
+
+    def _timed(self, twins: CallsTimed, of: Round, condition: Condition, counts: Path) -> Timed:
         context = self._context
         settings = self._plan.twin_settings(condition, self._ready.data_bytes)
-        twin = self._ready.twins.start(settings, counts.stem, environment(counts))
+        twin = twins.start(settings, counts.stem, environment(counts))
         try:
             laps, trials = laps_of(self._plan, condition), []
             for number in range(laps + TRIALS):

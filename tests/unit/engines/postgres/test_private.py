@@ -14,7 +14,7 @@ from tdelta.engines.postgres.private import PostgresEngine
 from tdelta.engines.postgres.protection import Protection
 from tdelta.engines.postgres.storage import EncryptedFolder, Gocryptfs
 from tdelta.engines.postgres.tde import PgTde
-from tdelta.engines.servers import ServerBinary, ServerSettings
+from tdelta.engines.servers import ServerBinary, ServerSettings, recipe_of
 
 PLAIN = ServerSettings("none")
 ENCRYPTED = ServerSettings("aes-256", "all")
@@ -33,7 +33,7 @@ def engine(version: str = "15.4", protection: Protection = PROTECTIONS[0]) -> Po
 
 
 def recipe(settings: ServerSettings, key: str | None = None, protection: Protection = PROTECTIONS[0]) -> Recipe:
-    return engine(protection=protection).recipe(PLACE, settings, key)
+    return recipe_of(engine(protection=protection), PLACE, settings, key)
 
 
 def configuration(settings: ServerSettings, protection: Protection = PROTECTIONS[0]) -> dict[str, str]:
@@ -79,8 +79,8 @@ def test_every_cipher_has_a_plain_twin_that_differs_in_nothing(protection: Prote
     assert next(iter(protection.ciphers)) == "none"
     assert protection.scopes[0] == PLAIN.scope
     assert protection.differing(PLAIN) == protection.cautions(PLAIN) == ()
-    assert protection.mount(PLACE, PLAIN, None) is None
-    assert protection.home(PLAIN) is None
+    assert recipe(PLAIN, protection=protection).mount is None
+    assert engine(protection=protection).home(PLAIN) is None
 
 
 def test_buffers_are_what_the_cache_says_or_hold_what_all_connections_pin() -> None:
@@ -222,7 +222,7 @@ def test_each_version_is_asked_for_the_views_it_has(version: str, asked: list[st
 
 def test_the_proof_reads_as_many_pages_as_it_is_asked_to_and_no_more_than_a_segment_has_at_once() -> None:
     for pages in (1, 1000, 2000, 2500):
-        sql = PROTECTIONS[0].proof_sql(ENCRYPTED, pages)["encrypted"]
+        sql = engine().proof_sql(ENCRYPTED, pages)["encrypted"]
         found = re.search(r"0 \* number, (\d+)\).*generate_series\(1, (\d+)\)", sql)
         assert found, sql
         size, reads = map(int, found.groups())
@@ -232,5 +232,5 @@ def test_the_proof_reads_as_many_pages_as_it_is_asked_to_and_no_more_than_a_segm
 
 def test_a_twin_below_which_nothing_of_tdeltas_decrypts_has_nothing_to_prove() -> None:
     gocryptfs, folder, _ = PROTECTIONS
-    assert gocryptfs.proof_sql(PLAIN, 1000) == {}
-    assert folder.proof_sql(ServerSettings("directory", "all"), 1000) == {}
+    assert engine(protection=gocryptfs).proof_sql(PLAIN, 1000) == {}
+    assert engine(protection=folder).proof_sql(ServerSettings("directory", "all"), 1000) == {}

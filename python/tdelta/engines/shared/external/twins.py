@@ -19,7 +19,7 @@ from typing import Any
 from tdelta import _native
 from tdelta.driver.answers import as_checksums, checksums, measurement
 from tdelta.driver.jobs import LoadJob, Mix, TrialJob
-from tdelta.driver.protocol import NOTHING, Checksums, Tables
+from tdelta.driver.protocol import Checksums, Tables
 from tdelta.driver.servers.tree import living
 from tdelta.driver.servers.whole import WholeTrials, work_of
 from tdelta.driver.workers import Worker
@@ -122,17 +122,7 @@ class OwnServerTwins(WholeTrials):
         """Whether it is the encrypted server; that its tables are as they are to be was required when it was loaded."""
         return str(path) == ENCRYPTED_PLACE
 
-    @property
-    def why_not_timed(self) -> str:
-        """The servers are not tdelta's to start."""
-        return "nothing can be preloaded into a server that runs already"
-
-    def start(
-        self,
-        settings: OwnSettings,
-        name: str,  # noqa: ARG002 - schemas have their own names
-        environment: Mapping[str, str] = NOTHING,  # noqa: ARG002 - see `why_not_timed`
-    ) -> OwnTwin:
+    def start(self, settings: OwnSettings, _name: str) -> OwnTwin:
         """Fresh connections to a schema, its tables as they were loaded."""
         rows = self._rows.get(settings.place)
         if rows is None or not (rows.is_fresh or self._may_be_kept(rows)):

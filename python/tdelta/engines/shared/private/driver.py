@@ -7,10 +7,10 @@ from functools import partial
 from typing import Any
 
 from tdelta.driver import AnyJob, Mix, TwinFolder
-from tdelta.engines.capabilities import Template
+from tdelta.engines.capabilities import Cautioned, Template
 from tdelta.engines.layout import ResourceEstimate, RunLayout, instance_key
 from tdelta.engines.profile import EngineInfo, Profile
-from tdelta.engines.servers import PLAIN_SCOPE, ServerBinary, ServerEngine, ServerSettings
+from tdelta.engines.servers import PLAIN_SCOPE, CallsPriced, FolderEncrypted, ServerBinary, ServerEngine, ServerSettings
 from tdelta.engines.shared.estimates import of_servers
 from tdelta.engines.shared.private.binaries import find_servers, installed_servers
 from tdelta.engines.shared.private.twins import ServerTwins
@@ -27,8 +27,8 @@ _BESIDE_A_LOAD = 8
 class PrivateDriver:
     """One server engine as a run sees it; see `tdelta.engines.capabilities.Engine`."""
 
-    def __init__(self, profile: Profile, engine: ServerEngine) -> None:
-        self.profile = profile
+    def __init__(self, engine: ServerEngine) -> None:
+        self.profile = engine.profile
         self.engine = engine
 
     @property
@@ -97,15 +97,17 @@ class PrivateDriver:
     def covered(self, settings: ServerSettings) -> frozenset[FileClass]:
         """What the scope covers."""
         parts = self.engine.evidence.parts_of(self.engine.binary.product)
-        return covered(parts, settings, is_folder_encrypted=self.engine.encrypts_folder(settings))
+        engine = self.engine
+        is_folder_encrypted = isinstance(engine, FolderEncrypted) and engine.encrypts_folder(settings)
+        return covered(parts, settings, is_folder_encrypted=is_folder_encrypted)
 
     def can_be_searched(self, settings: ServerSettings) -> bool:
-        """As the engine says."""
-        return self.engine.can_be_searched(settings)
+        """Whether what encrypts is the server, or a file system whose own files can be read."""
+        return not isinstance(self.engine, FolderEncrypted) or self.engine.can_be_searched(settings)
 
     def cautions(self, settings: ServerSettings) -> tuple[str, ...]:
         """As the engine says."""
-        return self.engine.cautions(settings)
+        return self.engine.cautions(settings) if isinstance(self.engine, Cautioned) else ()
 
     def differing(self, settings: ServerSettings) -> tuple[str, ...]:
         """As the engine says."""
@@ -113,7 +115,7 @@ class PrivateDriver:
 
     def estimate(self, layout: RunLayout) -> ResourceEstimate:
         """Servers, whose instances are shared, and workers."""
-        return of_servers(self, layout, self.engine.footprint, prices=self.engine.price_sql is not None)
+        return of_servers(self, layout, self.engine.footprint, prices=isinstance(self.engine, CallsPriced))
 
     def make_twins(self, folder: TwinFolder, job: AnyJob, mix: Mix) -> ServerTwins:
         """Private servers and workers."""
@@ -168,7 +170,7 @@ def _listed(engine: ServerEngine, remedy: str) -> EngineInfo:
     binary = engine.binary
     scopes = ", ".join(scope for scope in engine.scopes if scope != "none")
     return EngineInfo(
-        name=engine.name,
+        name=engine.profile.name,
         available=True,
         version=binary.version,
         ciphers=tuple(engine.ciphers),

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from tdelta.driver.jobs import LoadJob, RestoreJob
 from tdelta.driver.servers.recipes import Recipe
 from tdelta.driver.workers import Worker
-from tdelta.engines.servers import DATABASE, Restorable, ServerEngine, ServerSettings
+from tdelta.engines.servers import DATABASE, Prepared, Restorable, ServerEngine, ServerSettings
 from tdelta.engines.shared.private.restore import restore
 from tdelta.errors import TdeltaError
 
@@ -30,7 +30,8 @@ def make_database(worker: Worker, engine: ServerEngine, recipe: Recipe, settings
     worker.ask("connect", options={**recipe.connect, "database": engine.admin_database}, connections=1)
     worker.ask("run", seconds=LOAD_SECONDS, statements=engine.schema_sql(settings))
     worker.ask("connect", options={**recipe.connect, "database": DATABASE}, connections=1)
-    worker.ask("run", seconds=LOAD_SECONDS, statements=engine.before_load_sql(settings))
+    if isinstance(engine, Prepared):
+        worker.ask("run", seconds=LOAD_SECONDS, statements=engine.before_load_sql(settings))
 
 
 def make_rows(worker: Worker, engine: ServerEngine, recipe: Recipe, job: LoadJob | RestoreJob) -> None:
@@ -42,7 +43,7 @@ def make_rows(worker: Worker, engine: ServerEngine, recipe: Recipe, job: LoadJob
     """
     if isinstance(job, RestoreJob):
         if not isinstance(engine, Restorable):
-            raise TdeltaError(f"a dump cannot be restored into {engine.name}")
+            raise TdeltaError(f"a dump cannot be restored into {engine.profile.product}")
         restore_dump(engine, recipe, job.command)
         worker.ask("run", seconds=LOAD_SECONDS, statements=job.statements)
         return

@@ -27,7 +27,7 @@ from tdelta.driver.servers.server import Server
 from tdelta.driver.servers.whole import work_of
 from tdelta.driver.steps import STEP_SECONDS, client_step
 from tdelta.driver.workers import Worker
-from tdelta.engines.servers import DATABASE, PriceSql, ServerEngine, ServerSettings
+from tdelta.engines.servers import DATABASE, CallsPriced, Flushed, PriceSql, Proven, ServerEngine, ServerSettings
 from tdelta.engines.shared.private.exposure import ServerExposure
 from tdelta.engines.shared.private.pricing import page_prices_of
 from tdelta.engines.shared.server_files import ServerFiles
@@ -144,18 +144,14 @@ class ServerTwin:
 
     def plans(self, scripts: Mapping[str, str]) -> Mapping[str, Any]:
         """How the server runs each statement of these transactions."""
-        engine = self.instance.engine
+        dialect = self.instance.engine.profile.dialect
         with self._connected():
-            return plans_of(
-                engine.dialect,
-                lambda sql: self._worker.ask("rows", sql=sql)["rows"],
-                sampled(engine.dialect, scripts),
-            )
+            return plans_of(dialect, lambda sql: self._worker.ask("rows", sql=sql)["rows"], sampled(dialect, scripts))
 
     def prove(self) -> CipherProof | None:
         """What a page's cipher costs in the server's own processes; None where none of them has a cipher."""
         engine = self.instance.engine
-        queries = engine.proof_sql(self.instance.settings, _PROOF_PAGES)
+        queries = engine.proof_sql(self.instance.settings, _PROOF_PAGES) if isinstance(engine, Proven) else {}
         if not queries:
             return None
         with self._connected():
@@ -179,9 +175,9 @@ class ServerTwin:
         The latter where the workload changes rows, or trials are loads or rebuilds: it takes seconds.
         """
         engine, settings = self.instance.engine, self.instance.settings
-        probe = engine.price_sql
-        if probe is None:
+        if not isinstance(engine, CallsPriced):
             return None
+        probe = engine.price_sql
         with self._connected():
             found: dict[str, object] = {}
             if settings.is_encrypted:  # ahead of rows, which leave work for the background
@@ -350,15 +346,16 @@ class ServerTwin:
         threads = self._settings.threads if self._command is None else 1
         seconds = _CONNECT_SECONDS + threads / _CONNECTIONS_A_SECOND
         self._worker.ask("connect", seconds=seconds, options=options, connections=threads)
-        settling = self.instance.engine.settling
+        engine = self.instance.engine
+        settling = engine.settling
         self._worker.server = self.instance.server.pid
         self._worker.ask(
             "observe",
             observed={
                 "watch": [self.instance.server.supervisor_pid],
                 "file_systems": list(self.instance.server.file_system_pids()),
-                "counters": list(self.instance.engine.counters),
-                "flush": list(self.instance.engine.flushing),
+                "counters": list(engine.counters),
+                "flush": list(engine.flushing) if isinstance(engine, Flushed) else [],
                 "settle": list(settling.statements),
                 "settle_query": settling.query,
                 "settle_at_most": settling.at_most,

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from types import TracebackType
-from typing import Protocol, runtime_checkable
 
 from tdelta.driver.answers import checksums
 from tdelta.driver.database_answers import Refused
@@ -20,7 +19,7 @@ from tdelta.driver.servers.places import place_for
 from tdelta.driver.servers.recipes import Recipe
 from tdelta.driver.servers.server import Server
 from tdelta.driver.workers import Worker
-from tdelta.engines.servers import DATABASE, Restorable, ServerEngine, ServerSettings
+from tdelta.engines.servers import DATABASE, RestorableEngine, ServerSettings
 from tdelta.engines.shared.describing import Described, describe
 from tdelta.engines.shared.private.filling import loading, make_database, restore_dump, settle_rows
 from tdelta.engines.shared.sessions import WorkerSession, asking
@@ -31,11 +30,6 @@ NAMED = "restored by --restore"
 
 _START_SECONDS = 120.0
 _GRACE_SECONDS = 60.0
-
-
-@runtime_checkable
-class RestorableEngine(ServerEngine, Restorable, Protocol):
-    """A server engine that dumps can be restored into."""
 
 
 class RestoredServer:
@@ -135,7 +129,7 @@ class RestoredServer:
 
     def _recipe_for(self, name: str) -> Recipe:
         place = place_for(self._folder.path / name, self._engine.socket_name)
-        return self._engine.recipe(place, self._settings, None)
+        return self._engine.recipe(place, self._settings)
 
     @contextmanager
     def _session(self) -> Iterator[WorkerSession]:

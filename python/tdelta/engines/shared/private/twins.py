@@ -24,7 +24,7 @@ from tdelta.driver.servers.recipes import Place, Recipe
 from tdelta.driver.servers.server import Server
 from tdelta.driver.servers.whole import WholeTrials
 from tdelta.driver.workers import Worker
-from tdelta.engines.servers import DATABASE, ServerEngine, ServerSettings
+from tdelta.engines.servers import DATABASE, CallsPriced, FolderEncrypted, ServerEngine, ServerSettings, recipe_of
 from tdelta.engines.shared.private.filling import LOAD_SECONDS, loading, make_database, make_rows, settle_rows
 from tdelta.engines.shared.private.instances import Instance, ServerTwin
 from tdelta.engines.shared.server_files import ServerFiles
@@ -57,7 +57,7 @@ class ServerTwins(WholeTrials):
             raise TdeltaError("a file of SQLite cannot be loaded into a server")
         started = loading(settings)
         place = self._place(started, f"load-{len(self._loads)}")
-        recipe = self._engine.recipe(place, started, self._key(settings.cipher))
+        recipe = self._recipe(place, started)
         server = Server(recipe)
         self._stack.callback(server.end)
         server.start(initialize=True, seconds=_START_SECONDS)
@@ -95,7 +95,8 @@ class ServerTwins(WholeTrials):
     def is_encrypted(self, path: Path) -> bool:
         """Whether none of the planted rows can be read in the stopped server's tables."""
         load = self._loaded(path)
-        if not self._engine.can_be_searched(load.settings):
+        engine = self._engine
+        if isinstance(engine, FolderEncrypted) and not engine.can_be_searched(load.settings):
             return load.settings.is_encrypted
         recipe = load.recipe
         files = ServerFiles(self._engine.evidence.files, recipe.place, tuple, recipe.mount)
@@ -105,12 +106,12 @@ class ServerTwins(WholeTrials):
     @property
     def why_not_timed(self) -> str:
         """Of MariaDB and MySQL, whose own processes encrypt by OpenSSL's shared library."""
-        return "" if self._engine.price_sql is not None else "this server's own processes encrypt nothing"
+        return "" if isinstance(self._engine, CallsPriced) else "this server's own processes encrypt nothing"
 
     def start(self, settings: ServerSettings, name: str, environment: Mapping[str, str] = NOTHING) -> ServerTwin:
         """Copy the loaded data under an instance's name, start a server on it, connect."""
         load = self._loads[settings.cipher, settings.scope]
-        recipe = self._engine.recipe(self._place(settings, name), settings, self._key(settings.cipher))
+        recipe = self._recipe(self._place(settings, name), settings)
         server = Server(recipe, together(self._environment(settings), environment))
         try:
             copy_data(load.recipe, recipe)
@@ -133,7 +134,7 @@ class ServerTwins(WholeTrials):
         @contextlib.contextmanager
         def started(environment: Mapping[str, str]) -> Iterator[Watched]:
             place = self._place(settings, f"observed-{settings.cipher}")
-            recipe = self._engine.recipe(place, settings, self._key(settings.cipher))
+            recipe = self._recipe(place, settings)
             with Server(recipe, environment) as server:
                 copy_data(load.recipe, recipe)
                 server.start(seconds=_START_SECONDS)
@@ -147,8 +148,11 @@ class ServerTwins(WholeTrials):
         """Another condition's connections to the same server."""
         return ServerTwin(twin.instance, settings, self._mix, owns_instance=False)
 
+    def _recipe(self, place: Place, settings: ServerSettings) -> Recipe:
+        return recipe_of(self._engine, place, settings, self._key(settings.cipher))
+
     def _place(self, settings: ServerSettings, name: str) -> Place:
-        home = self._engine.home(settings)
+        home = self._engine.home(settings) if isinstance(self._engine, FolderEncrypted) else None
         folder = self._folder if home is None else self._folder_in(home)
         return place_for(folder.path / name, self._engine.socket_name)
 
