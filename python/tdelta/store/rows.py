@@ -1,7 +1,7 @@
 """A trial as one row: scalars in columns of their own, mappings as JSON, histograms as rows beside it.
 
-The columns are those of the records, by name, so that a field cannot be forgotten here (a test holds ``schema.sql`` to
-the same names).
+The columns are the fields of the records, by name: a field that is added there, with a default, is stored from then on,
+and added to the table of an older store.
 """
 
 from __future__ import annotations
@@ -15,12 +15,26 @@ from tdelta.records import Condition, Measurement, Trial
 from tdelta.records.parts import flat, flat_hints
 from tdelta.store.codec import decode, dumps, loads
 
-_MEASURED = tuple(name for name in flat_hints(Measurement) if name != "histograms")
-_MAPPINGS = frozenset(
-    name
-    for name, hint in flat_hints(Measurement).items()
-    if typing.get_origin(hint) is not None and issubclass(typing.get_origin(hint), Mapping)
-)
+
+_DEFINITIONS: Mapping[object, str] = {
+    int: "INTEGER NOT NULL DEFAULT 0",
+    float: "REAL NOT NULL DEFAULT 0",
+    str: "TEXT NOT NULL DEFAULT ''",
+    int | None: "INTEGER",
+    Mapping: "TEXT NOT NULL DEFAULT '{}'",
+}
+"""The column for values of a type, and what a trial has there that was stored without it."""
+
+
+def _definition(hint: object) -> str:
+    return _DEFINITIONS[Mapping if typing.get_origin(hint) is Mapping else hint]
+
+
+MEASURED_COLUMNS = {name: _definition(hint) for name, hint in flat_hints(Measurement).items() if name != "histograms"}
+"""What SQL says of each column that holds a field of a measurement."""
+
+_MEASURED = tuple(MEASURED_COLUMNS)
+_MAPPINGS = frozenset(name for name, hint in flat_hints(Measurement).items() if typing.get_origin(hint) is Mapping)
 _PLACED = ("round", "block", "position", "condition_key", "condition", "instance", "started_unix_seconds")
 
 TRIAL_COLUMNS = (*_PLACED, *_MEASURED)

@@ -1,6 +1,7 @@
--- The store of tdelta, schema version 5. Every column is described in docs/store.md.
+-- The store of tdelta, schema version 5. Every column is described in docs/store.md. Those of what a trial
+-- measured are the fields of the record (rows.py).
 
-CREATE TABLE runs (
+CREATE TABLE IF NOT EXISTS runs (
     number INTEGER PRIMARY KEY,
     run_id TEXT NOT NULL UNIQUE,
     seed INTEGER NOT NULL,
@@ -12,14 +13,14 @@ CREATE TABLE runs (
     result TEXT
 );
 
-CREATE TABLE run_facts (
+CREATE TABLE IF NOT EXISTS run_facts (
     run_id TEXT NOT NULL REFERENCES runs (run_id) ON DELETE CASCADE,
     key TEXT NOT NULL,
     value TEXT NOT NULL,
     PRIMARY KEY (run_id, key)
 );
 
-CREATE TABLE trials (
+CREATE TABLE IF NOT EXISTS trials (
     trial INTEGER PRIMARY KEY,
     run_id TEXT NOT NULL REFERENCES runs (run_id) ON DELETE CASCADE,
     round INTEGER NOT NULL,
@@ -29,51 +30,19 @@ CREATE TABLE trials (
     condition TEXT NOT NULL,
     instance TEXT NOT NULL,
     started_unix_seconds REAL NOT NULL,
-    operations INTEGER NOT NULL,
-    elapsed_ns INTEGER NOT NULL,
-    transactions TEXT NOT NULL,
-    statements TEXT NOT NULL,
-    errors TEXT NOT NULL,
-    retries TEXT NOT NULL,
-    cpu_user_seconds REAL NOT NULL,
-    cpu_system_seconds REAL NOT NULL,
-    client_cpu_user_seconds REAL NOT NULL DEFAULT 0,
-    client_cpu_system_seconds REAL NOT NULL DEFAULT 0,
-    asked_read_bytes INTEGER NOT NULL,
-    asked_written_bytes INTEGER NOT NULL,
-    device_read_bytes INTEGER NOT NULL,
-    device_written_bytes INTEGER NOT NULL,
-    minor_faults INTEGER NOT NULL,
-    major_faults INTEGER NOT NULL,
-    voluntary_switches INTEGER NOT NULL,
-    involuntary_switches INTEGER NOT NULL,
-    engine_counters TEXT NOT NULL,
-    files_bytes TEXT NOT NULL,
-    checkpoint_ns INTEGER NOT NULL,
-    planted_cpu_ns INTEGER NOT NULL,
-    planted_elapsed_ns INTEGER NOT NULL,
-    late_starts INTEGER NOT NULL,
-    backlog_max INTEGER NOT NULL,
-    executed_operations INTEGER NOT NULL,
-    stopped_by TEXT NOT NULL,
-    pressure TEXT NOT NULL,
-    traced TEXT NOT NULL DEFAULT '{}',
-    run_delay_ns INTEGER,
-    client_run_delay_ns INTEGER,
-    others_delay_ns INTEGER,
-    standstill TEXT NOT NULL DEFAULT '',
+    {measured},
     UNIQUE (run_id, block, position),
     UNIQUE (run_id, block, condition_key)
 );
 
-CREATE TABLE histograms (
+CREATE TABLE IF NOT EXISTS histograms (
     trial INTEGER NOT NULL REFERENCES trials (trial) ON DELETE CASCADE,
     name TEXT NOT NULL,
     payload BLOB NOT NULL,
     PRIMARY KEY (trial, name)
 );
 
-CREATE TABLE calibrations (
+CREATE TABLE IF NOT EXISTS calibrations (
     number INTEGER PRIMARY KEY,
     calibration_id TEXT NOT NULL UNIQUE,
     created_unix_seconds REAL NOT NULL,

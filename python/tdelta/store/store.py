@@ -31,31 +31,13 @@ from tdelta.records import Decision, RunResult, RunSettings, Trial
 from tdelta.store.codec import dumps, loads
 from tdelta.store.faults import not_a_store, told, too_new
 from tdelta.store.older import modern
-from tdelta.store.rows import TRIAL_COLUMNS, trial_of, trial_row
+from tdelta.store.rows import MEASURED_COLUMNS, TRIAL_COLUMNS, trial_of, trial_row
 
 APPLICATION_ID = int.from_bytes(b"tdlt", "big")
 """Marks the file as tdelta's own, so that ``file`` and we ourselves can tell it from other databases."""
 
 SCHEMA_VERSION = 5
 """The version of ``schema.sql``, kept in ``PRAGMA user_version``."""
-
-_UPGRADES = {
-    1: (
-        "ALTER TABLE trials ADD COLUMN client_cpu_user_seconds REAL NOT NULL DEFAULT 0",
-        "ALTER TABLE trials ADD COLUMN client_cpu_system_seconds REAL NOT NULL DEFAULT 0",
-    ),
-    2: (
-        "CREATE TABLE calibrations (number INTEGER PRIMARY KEY, calibration_id TEXT NOT NULL UNIQUE,"
-        " created_unix_seconds REAL NOT NULL, engine TEXT NOT NULL, workload TEXT NOT NULL, key TEXT NOT NULL,"
-        " calibration TEXT NOT NULL)",
-    ),
-    3: ("ALTER TABLE trials ADD COLUMN traced TEXT NOT NULL DEFAULT '{}'",),
-    4: (
-        *(f"ALTER TABLE trials ADD COLUMN {of}_delay_ns INTEGER" for of in ("run", "client_run", "others")),
-        "ALTER TABLE trials ADD COLUMN standstill TEXT NOT NULL DEFAULT ''",
-    ),
-}
-"""What turns the tables of a version into those of the next."""
 
 PART_OF = "part of a calibration"
 """The fact that marks a run of `tdelta calibrate`."""
@@ -336,10 +318,8 @@ class Store:
         with told(self.path):
             for pragma in ("foreign_keys = ON", "journal_mode = TRUNCATE", "synchronous = FULL"):
                 self._db.execute(f"PRAGMA {pragma}")
-            if self._is_empty():
-                self._create_schema()
-            elif self._pragma("user_version") < SCHEMA_VERSION:
-                self._upgrade()
+            if self._is_empty() or self._pragma("user_version") < SCHEMA_VERSION:
+                self._complete()
 
     def _is_empty(self) -> bool:
         """Whether the file is still to be made a store; raises where it is someone else's or too new."""
@@ -353,22 +333,21 @@ class Store:
             raise not_a_store(self.path, "another program's SQLite database")
         return True
 
-    def _create_schema(self) -> None:
-        script = Path(__file__).with_name("schema.sql").read_text(encoding="utf-8")
-        with self._transaction() as db:
-            if not self._is_empty():  # another tdelta was first
-                return
-            for statement in script.split(";"):
-                db.execute(statement)
-            db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-            db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+    def _complete(self) -> None:
+        """Add the tables and columns that a new or an older store lacks, all or nothing; what is in it stays.
 
-    def _upgrade(self) -> None:
-        """Bring an older store to this version's tables, all or nothing; what is in it stays."""
+        Whatever another tdelta has added meanwhile is there, and not added again.
+        """
+        script = Path(__file__).with_name("schema.sql").read_text(encoding="utf-8")
+        measured = [f"{name} {definition}" for name, definition in MEASURED_COLUMNS.items()]
         with self._transaction() as db:
-            for version in range(self._pragma("user_version"), SCHEMA_VERSION):  # by now another tdelta may have been
-                for statement in _UPGRADES[version]:
-                    db.execute(statement)
+            self._is_empty()  # raises where a newer tdelta was first
+            for statement in script.replace("{measured}", ", ".join(measured)).split(";"):
+                db.execute(statement)
+            known = {name for _, name, *_ in db.execute("PRAGMA table_info(trials)")}
+            for name in MEASURED_COLUMNS.keys() - known:
+                db.execute(f"ALTER TABLE trials ADD COLUMN {name} {MEASURED_COLUMNS[name]}")
+            db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
             db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
 
     def _pragma(self, name: str) -> int:

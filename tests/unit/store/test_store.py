@@ -441,7 +441,7 @@ def test_a_store_another_process_holds_is_told(store, path):
 def test_two_that_make_the_same_store_at_once_both_get_it(path):
     with Store.open(path) as first:
         late = Store(path, sqlite3.connect(path, isolation_level=None))
-        late._create_schema()  # as if it had found the file empty before `first` filled it
+        late._complete()  # as if it had found the file empty before `first` filled it
         first.create_run(settings_of(), MACHINE, VERSIONS)
         assert [run.run_id for run in late.runs()] == [RUN]
         late.close()
