@@ -12,7 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from tdelta.inference.pages import FEWEST_PAGES, counted_names
+from tdelta.inference.page_counts import counted_names
+from tdelta.inference.pages import FEWEST_PAGES
 from tdelta.records import Condition, Measurement, RunSettings, Trial
 from tdelta.records.trials import by_condition
 

@@ -11,14 +11,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from tdelta.inference.page_counts import counted_names
 from tdelta.records import Metric, PageCost, Trial, Verdict
 
 FEWEST_PAGES = 0.05
 """Pages an operation below which the quotient would be all noise."""
-
-
-_COUNTERS = (("cache_misses", "cache_writes"), ("pages_read", "pages_written"))
-"""What counts pages read and written: SQLite's caches, servers' buffer pools."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,11 +86,6 @@ def _page_cost(verdict: Verdict, pages: _Pages, floor: PageFloor | None) -> Page
         floor_us_per_page=pages.floor_us(floor) if floor and has_pages else None,
         floor_of=floor.words if floor else "",
     )
-
-
-def counted_names(counters: Mapping[str, int]) -> tuple[str, ...]:
-    """The names under which these counters hold pages read and pages written; none where they do not."""
-    return next((names for names in _COUNTERS if names[0] in counters), ())
 
 
 def _pages(trials: Iterable[Trial]) -> dict[str, _Pages]:

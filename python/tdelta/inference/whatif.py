@@ -20,7 +20,7 @@ import numpy as np
 
 from tdelta.inference.costs import panels
 from tdelta.inference.fits import CostFit, fit_metrics
-from tdelta.inference.ledger import crossed_pages
+from tdelta.inference.page_counts import crossed_pages
 from tdelta.inference.posterior import FloatArray, posterior
 from tdelta.inference.prices import PagePrices
 from tdelta.records import Band, Condition, Metric, RunSettings, Trial, WhatIf, WhatIfCell, WhatIfPoint
