@@ -15,7 +15,6 @@ from tdelta.records import Condition, Measurement, Trial
 from tdelta.records.parts import flat, flat_hints
 from tdelta.store.codec import decode, dumps, loads
 
-
 _DEFINITIONS: Mapping[object, str] = {
     int: "INTEGER NOT NULL DEFAULT 0",
     float: "REAL NOT NULL DEFAULT 0",
