@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,18 +12,25 @@ from pathlib import Path
 import pytest
 
 import tdelta
+from tdelta.engines.profile import Profile
+from tdelta.engines.registry import profiles
+from tdelta.session.request import OPTIONS, RunRequest
 
+DOCS = Path(__file__).parents[3] / "docs" / "commands.md"
 PACKAGE = Path(tdelta.__file__).parent
 DECLARED = '    colour: str = option("--colour", Value("NAME"), "Colour of pages.", "blue", takes=Takes.LIBRARY)\n'
 BEFORE = "    page_size: int | None = option("
 FILE = Path("session") / "declared" / "subject.py"
 SCRIPT = """
 import json
+import sys
+from pathlib import Path
 from click.testing import CliRunner
 from tdelta.cli.main import cli
 from tdelta.errors import UsageError
 from tdelta.report.command import run_command
 from tdelta.session import RunRequest, plan
+from tdelta_option_tables import generated
 
 asked = RunRequest(colour="red")
 stored = asked.to_json()
@@ -42,6 +50,7 @@ print(json.dumps({
     "command": run_command(stored),
     "usual_command": run_command(RunRequest().to_json()),
     "refused": refused,
+    "documented": generated(Path(sys.argv[1]).read_text(encoding="utf-8")),
 }))
 """
 
@@ -63,14 +72,15 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run(package: Path, *words: str) -> str:
-    environment = {**os.environ, "PYTHONPATH": str(package), "COLUMNS": "120"}
+    path = os.pathsep.join((str(package), str(DOCS.parents[1] / "tests")))
+    environment = {**os.environ, "PYTHONPATH": path, "COLUMNS": "120"}
     done = subprocess.run([sys.executable, *words], env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
 
 def test_an_option_is_one_declaration(package: Path) -> None:
-    found = json.loads(run(package, "-c", SCRIPT))
+    found = json.loads(run(package, "-c", SCRIPT, str(DOCS)))
     assert "--colour NAME" in found["help"]
     assert "Colour of pages.  [blue]" in found["help"]
     assert "--colour" in found["plan_help"]
@@ -81,6 +91,21 @@ def test_an_option_is_one_declaration(package: Path) -> None:
     assert found["refused"] == "--colour: not supported by DuckDB, only for SQLite; leave it out"
 
 
+def test_its_row_is_in_the_documented_table_and_its_name_in_the_lists_of_those_who_take_it(package: Path) -> None:
+    page = json.loads(run(package, "-c", SCRIPT, str(DOCS)))["documented"]
+    assert "| `--colour NAME` | `blue` | for SQLite | colour of pages |" in page
+    _, calibrated, planned = re.split("^## `tdelta (?:calibrate|plan)`", page, flags=re.MULTILINE)
+    assert "`--colour`" not in calibrated
+    assert "`--colour`," in planned
+
+
 def test_an_option_that_is_typed_reaches_the_plan(package: Path) -> None:
     text = run(package, "-m", "tdelta", "run", "--colour", "green", "--dry-run", "--json")
     assert json.loads(text)["conditions"]
+
+
+@pytest.mark.parametrize("profile", profiles(), ids=lambda profile: profile.name)
+def test_an_engines_own_defaults_are_of_options_and_are_what_a_run_of_it_has(profile: Profile) -> None:
+    assert profile.defaults.keys() <= OPTIONS.keys()
+    values = RunRequest(engine=profile.name).values
+    assert {name: values[name] for name in profile.defaults} == dict(profile.defaults)
