@@ -30,8 +30,7 @@ def server(option: str, dsn: str, *, is_encrypted: bool) -> OwnServer:
         option=option,
         dsn=parse_dsn(dsn),
         connection=cast(Any, None),
-        kind=MariaDbServers(),
-        identity=Identity("mariadb", "MariaDB", "10.11.19", "bench@%"),
+        kind=MariaDbServers(Identity("mariadb", "MariaDB", "10.11.19", "bench@%")),
         encryption=Encryption((scope,), can_be_asked=False, remedy=""),
         settings={},
     )

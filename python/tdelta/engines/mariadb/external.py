@@ -5,19 +5,29 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tdelta.engines.mariadb.private import STATUS, STATUS_TABLE
-from tdelta.engines.shared.external.kind import DATA, Encryption
-from tdelta.engines.shared.mysql_external import MySqlFamily, every_table, is_on, quoted, scope_of, table_of
+from tdelta.engines.mariadb.profile import PROFILE
+from tdelta.engines.shared.external.kind import DATA, Encryption, NewSchema
+from tdelta.engines.shared.mysql_external import (
+    MARIADB,
+    MySqlFamily,
+    every_table,
+    identity_of,
+    is_on,
+    quoted,
+    scope_of,
+    table_of,
+)
 from tdelta.engines.shared.mysql_family import counters_sql
-from tdelta.engines.shared.sessions import Ask, first, literal
+from tdelta.engines.shared.sessions import Ask, literal
 
 
 class MariaDbServers(MySqlFamily):
     """MariaDB servers of users."""
 
-    name = "mariadb"
     session_sql = (*MySqlFamily.session_sql, "SET SESSION max_statement_time = 0")
 
-    def counters(self, version: str) -> tuple[str, ...]:  # noqa: ARG002 - as PostgreSQL has it
+    @property
+    def counters(self) -> tuple[str, ...]:
         """Status counters, which every user may read."""
         return (counters_sql(STATUS_TABLE, STATUS),)
 
@@ -45,9 +55,9 @@ class MariaDbServers(MySqlFamily):
             remedy="SET GLOBAL innodb_encrypt_tables = ON, with a key plugin (file_key_management)",
         )
 
-    def make_sql(self, schema: str, run_id: str, *, is_encrypted: bool | None) -> tuple[str, ...]:  # noqa: ARG002
+    def make_sql(self, schema: NewSchema) -> tuple[str, ...]:
         """What makes the schema and marks it; new tables are as `innodb_encrypt_tables` says."""
-        return (f"CREATE SCHEMA {quoted(schema)} CHARACTER SET utf8mb4", self.mark_sql(schema, run_id))
+        return (f"CREATE SCHEMA {quoted(schema.name)} CHARACTER SET utf8mb4", self.mark_sql(schema))
 
     def tables(self, ask: Ask, schema: str) -> Mapping[str, bool | None]:
         """By ``INNODB_TABLESPACES_ENCRYPTION``: a tablespace that is not in it has no encryption header at all."""
@@ -64,4 +74,5 @@ class MariaDbServers(MySqlFamily):
 
 def kind(ask: Ask) -> MariaDbServers | None:
     """MariaDB, if it is that which answers."""
-    return MariaDbServers() if "mariadb" in first(ask("SELECT VERSION()")).lower() else None
+    found = identity_of(PROFILE.name, ask)
+    return MariaDbServers(found) if found.product == MARIADB else None

@@ -5,8 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tdelta.engines.mysql.private import STATUS, STATUS_TABLE
-from tdelta.engines.shared.external.kind import DATA, Encryption
-from tdelta.engines.shared.mysql_external import MySqlFamily, every_table, is_on, quoted, scope_of, table_of
+from tdelta.engines.mysql.profile import PROFILE
+from tdelta.engines.shared.external.kind import DATA, Encryption, NewSchema
+from tdelta.engines.shared.mysql_external import (
+    MARIADB,
+    MySqlFamily,
+    every_table,
+    identity_of,
+    is_on,
+    quoted,
+    scope_of,
+    table_of,
+)
 from tdelta.engines.shared.mysql_family import counters_sql
 from tdelta.engines.shared.sessions import Ask, first, literal
 
@@ -16,10 +26,10 @@ _UNSEEN = "none that this user may see"
 class MySqlServers(MySqlFamily):
     """MySQL and Percona servers of users."""
 
-    name = "mysql"
     session_sql = (*MySqlFamily.session_sql, "SET SESSION max_execution_time = 0")
 
-    def counters(self, version: str) -> tuple[str, ...]:  # noqa: ARG002 - as PostgreSQL has it
+    @property
+    def counters(self) -> tuple[str, ...]:
         """Status counters, which every user may read."""
         return (counters_sql(STATUS_TABLE, STATUS),)
 
@@ -51,10 +61,12 @@ class MySqlServers(MySqlFamily):
             " performance_schema.keyring_component_status",
         )
 
-    def make_sql(self, schema: str, run_id: str, *, is_encrypted: bool | None) -> tuple[str, ...]:
+    def make_sql(self, schema: NewSchema) -> tuple[str, ...]:
         """What makes the schema, its tables encrypted or not by default, and marks it."""
-        default = "" if is_encrypted is None else f" DEFAULT ENCRYPTION = '{'Y' if is_encrypted else 'N'}'"
-        return (f"CREATE SCHEMA {quoted(schema)} CHARACTER SET utf8mb4{default}", self.mark_sql(schema, run_id))
+        default = (
+            "" if schema.is_encrypted is None else f" DEFAULT ENCRYPTION = '{'Y' if schema.is_encrypted else 'N'}'"
+        )
+        return (f"CREATE SCHEMA {quoted(schema.name)} CHARACTER SET utf8mb4{default}", self.mark_sql(schema))
 
     def tables(self, ask: Ask, schema: str) -> Mapping[str, bool | None]:
         """By ``INNODB_TABLESPACES``."""
@@ -81,4 +93,5 @@ class MySqlServers(MySqlFamily):
 
 def kind(ask: Ask) -> MySqlServers | None:
     """MySQL, if it is not MariaDB that answers."""
-    return MySqlServers() if "mariadb" not in first(ask("SELECT VERSION()")).lower() else None
+    found = identity_of(PROFILE.name, ask)
+    return MySqlServers(found) if found.product != MARIADB else None

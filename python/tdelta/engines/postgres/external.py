@@ -10,7 +10,19 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from tdelta.engines.postgres.private import counters_of, flushing_of
-from tdelta.engines.shared.external.kind import DATA, MARK, Encryption, Found, Identity, Probe, Scope, SettingsRule
+from tdelta.engines.postgres.profile import PROFILE
+from tdelta.engines.shared.external.kind import (
+    DATA,
+    MARK,
+    Encryption,
+    Found,
+    Identity,
+    NewSchema,
+    Probe,
+    SchemaSessions,
+    Scope,
+    SettingsRule,
+)
 from tdelta.engines.shared.sessions import Ask, first, literal
 
 _LEFT_OUT = re.compile(
@@ -44,19 +56,14 @@ _SYSTEM = "nspname !~ '^pg_' AND nspname <> 'information_schema'"
 class PostgresServers:
     """PostgreSQL servers of users."""
 
-    name = "postgres"
     rule = SettingsRule(_LEFT_OUT, _IMPORTANT)
     session_sql: tuple[str, ...] = (
         "SELECT set_config(name, '0', false) FROM pg_settings"
         f" WHERE name IN ({', '.join(literal(name) for name in _WAITS)})",
     )
 
-    def identity(self, ask: Ask) -> Identity:
-        """Who answers."""
-        found = ask("SELECT version() AS text, current_setting('server_version') AS version, current_user AS who")[0]
-        version = (found["version"] or "").split(" ")[0]
-        product = "Percona Server for PostgreSQL" if "percona" in (found["text"] or "").lower() else "PostgreSQL"
-        return Identity(self.name, product, version, found["who"] or "")
+    def __init__(self, identity: Identity) -> None:
+        self.identity = identity
 
     def standing_faults(self, ask: Ask) -> tuple[str, ...]:
         """What makes the server as it stands no twin: a standby, read-only."""
@@ -77,7 +84,7 @@ class PostgresServers:
             found.append(f"{active} other sessions were at work on it: other people's load is measured along")
         return tuple(found)
 
-    def missing_grants(self, ask: Ask, schema: str) -> tuple[str, ...]:  # noqa: ARG002 - all schemas alike
+    def missing_grants(self, ask: Ask) -> tuple[str, ...]:
         """The statements that would give the rights that are missing."""
         found = ask(
             "SELECT quote_ident(current_database()) AS base, quote_ident(current_user) AS who,"
@@ -126,23 +133,18 @@ class PostgresServers:
         """Whether it exists; every user sees all schemas."""
         return bool(ask(f"SELECT 1 AS one FROM pg_namespace WHERE nspname = {literal(schema)}"))
 
-    def make_sql(self, schema: str, run_id: str, *, is_encrypted: bool | None) -> tuple[str, ...]:  # noqa: ARG002
+    def make_sql(self, schema: NewSchema) -> tuple[str, ...]:
         """What makes the schema and marks it, all or nothing."""
-        mark = literal(MARK + run_id)
-        return (
-            f"""DO $tdelta$ BEGIN CREATE SCHEMA "{schema}"; COMMENT ON SCHEMA "{schema}" IS {mark}; END $tdelta$""",
-        )
+        name, mark = schema.name, literal(MARK + schema.run_id)
+        return (f"""DO $tdelta$ BEGIN CREATE SCHEMA "{name}"; COMMENT ON SCHEMA "{name}" IS {mark}; END $tdelta$""",)
 
-    def setup_sql(self, schema: str, *, is_encrypted: bool | None) -> tuple[str, ...]:
+    def sessions(self, schema: NewSchema) -> SchemaSessions:
         """Names without a schema are of tdelta's; with ``pg_tde``, which access method new tables have."""
-        found = f'SET search_path TO "{schema}"'
-        if is_encrypted is None:
-            return (found,)
-        return (found, f"SET default_table_access_method TO {'tde_heap' if is_encrypted else 'heap'}")
-
-    def database(self, schema: str) -> str | None:  # noqa: ARG002 - the same for every schema
-        """The DSN's."""
-        return None
+        path = f'SET search_path TO "{schema.name}"'
+        if schema.is_encrypted is None:
+            return SchemaSessions(setup=(path,))
+        method = "tde_heap" if schema.is_encrypted else "heap"
+        return SchemaSessions(setup=(path, f"SET default_table_access_method TO {method}"))
 
     def own_schemas(self, ask: Ask) -> tuple[Found, ...]:
         """Marked ones, in this database."""
@@ -152,13 +154,15 @@ class PostgresServers:
         )
         return tuple(Found(row["name"] or "", (row["mark"] or "").removeprefix(MARK)) for row in rows)
 
-    def counters(self, version: str) -> tuple[str, ...]:
+    @property
+    def counters(self) -> tuple[str, ...]:
         """Statistics views that every user may read, of all databases together."""
-        return counters_of(_major(version))
+        return counters_of(_major(self.identity.version))
 
-    def flushing(self, version: str) -> tuple[str, ...]:
+    @property
+    def flushing(self) -> tuple[str, ...]:
         """As private servers do."""
-        return flushing_of(_major(version))
+        return flushing_of(_major(self.identity.version))
 
     def statistics_sql(self, tables: Iterable[str]) -> tuple[str, ...]:
         """Statistics, and the hint bits that a page's first reader would otherwise write in its trial."""
@@ -190,9 +194,12 @@ class PostgresServers:
         return {row["name"] or "": None if row["state"] is None else row["state"] == "true" for row in rows}
 
 
-def kind(_ask: Ask) -> PostgresServers:
-    """Nothing else speaks its protocol here."""
-    return PostgresServers()
+def kind(ask: Ask) -> PostgresServers:
+    """Who answers; nothing else speaks its protocol here."""
+    found = ask("SELECT version() AS text, current_setting('server_version') AS version, current_user AS who")[0]
+    version = (found["version"] or "").split(" ")[0]
+    product = "Percona Server for PostgreSQL" if "percona" in (found["text"] or "").lower() else "PostgreSQL"
+    return PostgresServers(Identity(PROFILE.name, product, version, found["who"] or ""))
 
 
 def _major(version: str) -> int:

@@ -14,12 +14,15 @@ from tdelta.engines.shared.external.kind import (
     PREFIX,
     Found,
     Identity,
+    NewSchema,
     Probe,
+    SchemaSessions,
     Scope,
     SettingsRule,
 )
 from tdelta.engines.shared.sessions import Ask, Row, first, literal
 
+MARIADB = "MariaDB"
 MARK_TABLE = "tdelta_mark"
 """The table whose comment marks a schema: neither server can comment a schema in the statement that makes it."""
 
@@ -27,6 +30,7 @@ _NEEDED = ("SELECT", "INSERT", "UPDATE", "DELETE", "CREATE", "DROP", "INDEX", "A
 _GRANT = re.compile(r"GRANT (?P<rights>.+?) ON (?P<object>\*|`(?:[^`]|``)*`)\.\* TO ", re.DOTALL)
 _REPLICATES = frozenset({"Slave_IO", "Slave_SQL", "Slave_worker", "Connect", "Query"})
 _DAY_SECONDS = 86_400
+_WHO = "SELECT CURRENT_USER()"
 _ON = frozenset({"ON", "FORCE", "1", "YES"})
 
 _LEFT_OUT = re.compile(
@@ -62,24 +66,14 @@ _IMPORTANT = tuple(
 class MySqlFamily:
     """What MariaDB and MySQL share."""
 
-    name = "mysql"
     rule = SettingsRule(_LEFT_OUT, _IMPORTANT)
     session_sql: tuple[str, ...] = (
         f"SET SESSION wait_timeout = {_DAY_SECONDS}",
         f"SET SESSION net_write_timeout = {_DAY_SECONDS}",
     )
 
-    def identity(self, ask: Ask) -> Identity:
-        """Who answers."""
-        found = ask("SELECT VERSION() AS version, @@version_comment AS comment, CURRENT_USER() AS user")[0]
-        text = found["version"] or ""
-        version = re.match(r"[\d.]+", text)
-        return Identity(
-            engine=self.name,
-            product=_product(text, found["comment"] or ""),
-            version=version[0].rstrip(".") if version else text,
-            user=found["user"] or "",
-        )
+    def __init__(self, identity: Identity) -> None:
+        self.identity = identity
 
     def standing_faults(self, ask: Ask) -> tuple[str, ...]:
         """What makes the server as it stands no twin: a replica, read-only, part of a cluster."""
@@ -108,19 +102,21 @@ class MySqlFamily:
             found.append(f"{others} other sessions were at work on it: other people's load is measured along")
         return tuple(found)
 
-    def missing_grants(self, ask: Ask, schema: str) -> tuple[str, ...]:
-        """The statements that would give the rights that are missing."""
-        held = list(_grants(self._grants(ask)))
-        whom = _account(first(ask("SELECT CURRENT_USER()")))
-        missing = []
-        everywhere = set().union(*(rights for pattern, rights in held if pattern == "*"))
-        if not everywhere & {"PROCESS", "ALL PRIVILEGES"}:
-            missing.append(f"GRANT PROCESS ON *.* TO {whom}")
-        here = set().union(*(rights for pattern, rights in held if _covers(pattern, schema)))
-        if "ALL PRIVILEGES" not in here and (lacking := [right for right in _NEEDED if right not in here]):
-            target = r"tdelta\_%" if schema.startswith(PREFIX) else schema.replace("_", r"\_")
-            missing.append(f"GRANT {', '.join(lacking)} ON `{target}`.* TO {whom}")
-        return tuple(missing)
+    def missing_grants(self, ask: Ask) -> tuple[str, ...]:
+        """The right to see other sessions."""
+        everywhere = set().union(*(rights for pattern, rights in self._held(ask) if pattern == "*"))
+        if everywhere & {"PROCESS", "ALL PRIVILEGES"}:
+            return ()
+        return (f"GRANT PROCESS ON *.* TO {_account(first(ask(_WHO)))}",)
+
+    def missing_schema_grants(self, ask: Ask, schema: str) -> tuple[str, ...]:
+        """The rights on a schema."""
+        here = set().union(*(rights for pattern, rights in self._held(ask) if _covers(pattern, schema)))
+        lacking = [] if "ALL PRIVILEGES" in here else [right for right in _NEEDED if right not in here]
+        if not lacking:
+            return ()
+        target = r"tdelta\_%" if schema.startswith(PREFIX) else schema.replace("_", r"\_")
+        return (f"GRANT {', '.join(lacking)} ON `{target}`.* TO {_account(first(ask(_WHO)))}",)
 
     def settings(self, ask: Ask) -> Mapping[str, str]:
         """All settings in force."""
@@ -140,13 +136,9 @@ class MySqlFamily:
         rows = ask("SELECT SCHEMA_NAME AS name FROM information_schema.SCHEMATA")
         return any((row["name"] or "").lower() == schema for row in rows)
 
-    def setup_sql(self, schema: str, *, is_encrypted: bool | None) -> tuple[str, ...]:  # noqa: ARG002
-        """Nothing: the schema is what a session connects to."""
-        return ()
-
-    def database(self, schema: str) -> str | None:
-        """The schema itself."""
-        return schema
+    def sessions(self, schema: NewSchema) -> SchemaSessions:
+        """The schema is what a session connects to."""
+        return SchemaSessions(database=schema.name)
 
     def own_schemas(self, ask: Ask) -> tuple[Found, ...]:
         """Marked ones; and empty ones with tdelta's name, which were made but not marked."""
@@ -179,28 +171,40 @@ class MySqlFamily:
         size = "SELECT SUM(DATA_LENGTH + INDEX_LENGTH) FROM information_schema.TABLES"
         return f"{size} WHERE TABLE_SCHEMA = {literal(schema)}"
 
-    def flushing(self, version: str) -> tuple[str, ...]:  # noqa: ARG002 - as PostgreSQL has it
-        """Counters are counted at once."""
-        return ()
-
     def drop_sql(self, schema: str) -> str:
         """What removes the schema with all that is in it."""
         return f"DROP SCHEMA {quoted(schema)}"
 
-    def mark_sql(self, schema: str, run_id: str) -> str:
+    def mark_sql(self, schema: NewSchema) -> str:
         """What marks a schema as a run's."""
         return (
-            f"CREATE TABLE {quoted(schema)}.{MARK_TABLE} (run VARCHAR(64) PRIMARY KEY)"
-            f" ENGINE = InnoDB COMMENT = {literal(MARK + run_id)}"
+            f"CREATE TABLE {quoted(schema.name)}.{MARK_TABLE} (run VARCHAR(64) PRIMARY KEY)"
+            f" ENGINE = InnoDB COMMENT = {literal(MARK + schema.run_id)}"
         )
+
+    def _held(self, ask: Ask) -> list[tuple[str, frozenset[str]]]:
+        return list(_grants(self._grants(ask)))
 
     def _grants(self, ask: Ask) -> list[str]:
         return [first([row]) for row in ask("SHOW GRANTS")]
 
 
+def identity_of(engine: str, ask: Ask) -> Identity:
+    """Who answers."""
+    found = ask("SELECT VERSION() AS version, @@version_comment AS comment, CURRENT_USER() AS user")[0]
+    text = found["version"] or ""
+    version = re.match(r"[\d.]+", text)
+    return Identity(
+        engine=engine,
+        product=_product(text, found["comment"] or ""),
+        version=version[0].rstrip(".") if version else text,
+        user=found["user"] or "",
+    )
+
+
 def _product(version: str, comment: str) -> str:
     if "mariadb" in version.lower():
-        return "MariaDB"
+        return MARIADB
     return "Percona Server" if "percona" in comment.lower() else "MySQL"
 
 

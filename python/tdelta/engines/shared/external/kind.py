@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from tdelta.engines.shared.sessions import Ask
 
@@ -108,16 +108,37 @@ class SettingsRule:
         return next(places, len(self.important))
 
 
-class OwnServerKind(Protocol):
-    """How a user's server of one engine is asked."""
+@dataclass(frozen=True, slots=True)
+class NewSchema:
+    """A schema that tdelta makes. ``is_encrypted``: how its tables are to be; None: as the server has it."""
 
-    session_sql: tuple[str, ...]
-    """What every session of tdelta's runs first, so that it is not cut off while other twins are at work."""
+    name: str
+    run_id: str
+    is_encrypted: bool | None = None
 
-    rule: SettingsRule
 
-    def identity(self, ask: Ask) -> Identity:
-        """Who answers."""
+@dataclass(frozen=True, slots=True)
+class SchemaSessions:
+    """How sessions come to work in a schema: the database to connect to (None: the DSN's), and what they run first."""
+
+    database: str | None = None
+    setup: tuple[str, ...] = ()
+
+
+class Examined(Protocol):
+    """How a server is asked who it is and how it stands."""
+
+    @property
+    def identity(self) -> Identity:
+        """Who answered."""
+
+    @property
+    def session_sql(self) -> tuple[str, ...]:
+        """What every session of tdelta's runs first, so that it is not cut off while other twins are at work."""
+
+    @property
+    def rule(self) -> SettingsRule:
+        """Which settings are compared."""
 
     def standing_faults(self, ask: Ask) -> tuple[str, ...]:
         """What makes the server as it stands no twin: a replica, read-only."""
@@ -125,8 +146,8 @@ class OwnServerKind(Protocol):
     def cautions(self, ask: Ask) -> tuple[str, ...]:
         """What goes on there that a measurement would disturb, or be disturbed by."""
 
-    def missing_grants(self, ask: Ask, schema: str) -> tuple[str, ...]:
-        """The statements that would give the rights that are missing."""
+    def missing_grants(self, ask: Ask) -> tuple[str, ...]:
+        """The statements that would give the rights that are missing, whichever schema is made."""
 
     def encryption(self, ask: Ask) -> Encryption:
         """What is encrypted."""
@@ -137,17 +158,22 @@ class OwnServerKind(Protocol):
     def probe(self, name: str) -> Probe:
         """A lock of that name."""
 
+    @property
+    def counters(self) -> tuple[str, ...]:
+        """Queries for counters, as `tdelta.engines.servers.Observed.counters` has them, that need no rights."""
+
+
+class HoldsSchemas(Protocol):
+    """How tdelta's schemas are made there, found and removed."""
+
     def has_schema(self, ask: Ask, schema: str) -> bool:
         """Whether a schema of that name exists, as far as this user may see."""
 
-    def make_sql(self, schema: str, run_id: str, *, is_encrypted: bool | None) -> tuple[str, ...]:
-        """What makes the schema and marks it; its tables encrypted or not, None: as the server has it."""
+    def make_sql(self, schema: NewSchema) -> tuple[str, ...]:
+        """What makes the schema and marks it."""
 
-    def setup_sql(self, schema: str, *, is_encrypted: bool | None) -> tuple[str, ...]:
-        """What the sessions that work in the schema run first, beside `session_sql`."""
-
-    def database(self, schema: str) -> str | None:
-        """The database to connect to for work in the schema; None: the DSN's."""
+    def sessions(self, schema: NewSchema) -> SchemaSessions:
+        """How sessions work in it."""
 
     def own_schemas(self, ask: Ask) -> tuple[Found, ...]:
         """The schemas that tdelta made, of any run."""
@@ -155,14 +181,12 @@ class OwnServerKind(Protocol):
     def drop_sql(self, schema: str) -> str:
         """What removes the schema with all that is in it."""
 
+
+class HoldsTables(Protocol):
+    """How the tables of a schema are treated."""
+
     def tables(self, ask: Ask, schema: str) -> Mapping[str, bool | None]:
         """Whether each table of the schema is encrypted, read from the engine's own catalog."""
-
-    def counters(self, version: str) -> tuple[str, ...]:
-        """Queries for counters, as `tdelta.engines.servers.ServerEngine.counters` has them, that need no rights."""
-
-    def flushing(self, version: str) -> tuple[str, ...]:
-        """What each connection of the load runs when a trial has ended, so that `counters` holds all it did."""
 
     def statistics_sql(self, tables: Iterable[str]) -> tuple[str, ...]:
         """What gathers the statistics by which statements are planned, once tables are loaded."""
@@ -172,3 +196,15 @@ class OwnServerKind(Protocol):
 
     def data_bytes_sql(self, schema: str) -> str:
         """A query for how large the tables of the schema are with their indexes."""
+
+
+class ExternalServer(Examined, HoldsSchemas, HoldsTables, Protocol):
+    """A user's server as its engine asks it. What only some can, is asked by ``isinstance``."""
+
+
+@runtime_checkable
+class GrantsBySchema(Protocol):
+    """A server whose users have rights on schemas that are not there yet."""
+
+    def missing_schema_grants(self, ask: Ask, schema: str) -> tuple[str, ...]:
+        """The statements that would give the rights on a schema that are missing."""

@@ -19,7 +19,17 @@ from tdelta.driver.signals import held
 from tdelta.engines.registry import external, profile, profiles
 from tdelta.engines.shared.external.connection import server_name
 from tdelta.engines.shared.external.dsn import Dsn
-from tdelta.engines.shared.external.kind import DATA, PREFIX, SCHEMA_NAME, Encryption, Found, Identity, OwnServerKind
+from tdelta.engines.shared.external.kind import (
+    DATA,
+    PREFIX,
+    SCHEMA_NAME,
+    Encryption,
+    ExternalServer,
+    Found,
+    GrantsBySchema,
+    Identity,
+    NewSchema,
+)
 from tdelta.engines.shared.sessions import Ask, Connection, Row, asking, first
 from tdelta.errors import OwnServerFault, UnsoundTwins, UsageError
 
@@ -36,8 +46,7 @@ class OwnServer:
     option: str
     dsn: Dsn
     connection: Connection
-    kind: OwnServerKind
-    identity: Identity
+    kind: ExternalServer
     encryption: Encryption
     settings: Mapping[str, str]
 
@@ -45,6 +54,11 @@ class OwnServer:
     def name(self) -> str:
         """What it is called in messages."""
         return server_name(self.option, self.dsn)
+
+    @property
+    def identity(self) -> Identity:
+        """Who answers there."""
+        return self.kind.identity
 
     def ask(self, sql: str) -> Sequence[Row]:
         """Run one query."""
@@ -100,9 +114,7 @@ def examine(option: str, dsn: Dsn, connection: Connection) -> OwnServer:
         kind = _kind(dsn, ask)
         for statement in kind.session_sql:
             connection.run(statement)
-        return OwnServer(
-            option, dsn, connection, kind, kind.identity(ask), kind.encryption(ask), dict(kind.settings(ask))
-        )
+        return OwnServer(option, dsn, connection, kind, kind.encryption(ask), dict(kind.settings(ask)))
 
 
 def schema_name(run_id: str, given: str | None) -> str:
@@ -192,12 +204,13 @@ class OwnSchema:
         self.name = name
         self.run_id = run_id
         self.is_encrypted = is_encrypted
+        self._new = NewSchema(name, run_id, is_encrypted)
 
     def options(self, password: str | None) -> dict[str, object]:
         """How the connections of a load are opened (`tdelta._native.ServerTwin`): they work in this schema."""
         kind = self.server.kind
-        setup = (*kind.session_sql, *kind.setup_sql(self.name, is_encrypted=self.is_encrypted))
-        return self.server.dsn.options(password, database=kind.database(self.name), setup=setup)
+        sessions = kind.sessions(self._new)
+        return self.server.dsn.options(password, database=sessions.database, setup=(*kind.session_sql, *sessions.setup))
 
     def make(self) -> None:
         """Make it, with its mark.
@@ -209,7 +222,7 @@ class OwnSchema:
         if server.kind.has_schema(server.ask, self.name):
             raise OwnServerFault(server.name, _taken(self.name))
         first(server.ask(server.kind.probe(_lock_name(self.name)).take))
-        statements = server.kind.make_sql(self.name, self.run_id, is_encrypted=self.is_encrypted)
+        statements = server.kind.make_sql(self._new)
         with held():  # a Ctrl-C between schema and mark would leave what nobody dares to drop
             for done, statement in enumerate(statements):
                 self._run(statement, has_schema=done > 0)
@@ -319,12 +332,12 @@ def _left_by_name(server: OwnServer) -> dict[str, str]:
 # ------------------------------------------------------------------------------------------------------------ parts
 
 
-def _kind(dsn: Dsn, ask: Ask) -> OwnServerKind:
+def _kind(dsn: Dsn, ask: Ask) -> ExternalServer:
     """Which engine answers, of those that speak the protocol of the DSN's."""
     protocol = profile(dsn.engine).protocol
     speaking = (one.name for one in profiles() if one.address is not None and one.protocol == protocol)
     kinds = (external(name).kind(ask) for name in speaking)
-    found: OwnServerKind = next(kind for kind in kinds if kind is not None)
+    found: ExternalServer = next(kind for kind in kinds if kind is not None)
     return found
 
 
@@ -380,7 +393,9 @@ def _lock_name(schema: str) -> str:
 def _faults(server: OwnServer, schemas: Sequence[str]) -> Iterator[str]:
     with _told(server.name):
         yield from server.kind.standing_faults(server.ask)
-        grants = (grant for schema in schemas for grant in server.kind.missing_grants(server.ask, schema))
+        grants = [*server.kind.missing_grants(server.ask)]
+        if isinstance(server.kind, GrantsBySchema):
+            grants += [grant for name in schemas for grant in server.kind.missing_schema_grants(server.ask, name)]
         yield from (f"a right is missing: {grant}" for grant in dict.fromkeys(grants))
         left = _left_by_name(server)
         for schema in schemas:

@@ -24,6 +24,7 @@ from tdelta.driver.servers.tree import living
 from tdelta.driver.servers.whole import WholeTrials, work_of
 from tdelta.driver.workers import Worker
 from tdelta.engines.registry import profile
+from tdelta.engines.servers import Flushed
 from tdelta.engines.shared.external.kind import PREFIX
 from tdelta.engines.shared.external.servers import OwnSchema, OwnServer
 from tdelta.errors import OwnServerFault, ServerLost, TdeltaError, UsageError
@@ -293,11 +294,11 @@ def _run(worker: Worker, schema: OwnSchema, statements: Sequence[str]) -> None:
 
 def _observed(schema: OwnSchema, access: Access) -> dict[str, object]:
     """What trials look at. Nothing brings a user's server to rest: that would take rights, and change what it does."""
-    kind, version = schema.server.kind, schema.server.identity.version
+    kind = schema.server.kind
     return {
         "watch": access.watched(schema),
-        "counters": list(kind.counters(version)),
-        "flush": list(kind.flushing(version)),
+        "counters": list(kind.counters),
+        "flush": list(kind.flushing) if isinstance(kind, Flushed) else [],
     }
 
 

@@ -9,8 +9,12 @@ import pytest
 from tdelta.engines.mariadb.external import MariaDbServers
 from tdelta.engines.mysql.external import MySqlServers
 from tdelta.engines.postgres.external import PostgresServers
-from tdelta.engines.shared.external.kind import SCHEMA_NAME, Found
+from tdelta.engines.shared.external.kind import SCHEMA_NAME, Found, Identity, NewSchema, SchemaSessions
 from tdelta.engines.shared.sessions import Ask, Row, literal
+
+MARIADB = MariaDbServers(Identity("mariadb", "MariaDB", "10.11.19", "app@%"))
+MYSQL = MySqlServers(Identity("mysql", "MySQL", "9.7.4", "app@%"))
+POSTGRES = PostgresServers(Identity("postgres", "PostgreSQL", "15.4", "app"))
 
 
 def answering(answers: Mapping[str, Sequence[Row]]) -> Ask:
@@ -37,7 +41,7 @@ def variables(**values: str) -> Sequence[Row]:
     return [{"variable_name": name, "value": value} for name, value in values.items()]
 
 
-@pytest.mark.parametrize("kind", [MariaDbServers(), MySqlServers()])
+@pytest.mark.parametrize("kind", [MARIADB, MYSQL])
 @pytest.mark.parametrize(
     ("lines", "missing"),
     [
@@ -61,12 +65,16 @@ def variables(**values: str) -> Sequence[Row]:
 def test_rights_are_read_from_grants_with_their_patterns(
     kind: MariaDbServers | MySqlServers, lines: list[str], missing: int
 ) -> None:
-    assert len(kind.missing_grants(granted(*lines), "tdelta_r1")) == missing
+    ask = granted(*lines)
+    assert len((*kind.missing_grants(ask), *kind.missing_schema_grants(ask, "tdelta_r1"))) == missing
 
 
 def test_of_rights_only_those_that_are_missing_are_asked_for() -> None:
-    found = MariaDbServers().missing_grants(granted("GRANT SELECT, CREATE, DROP, PROCESS ON *.* TO `app`@`%`"), "bench")
-    assert found == ("GRANT INSERT, UPDATE, DELETE, INDEX, ALTER ON `bench`.* TO 'app'@'%'",)
+    ask = granted("GRANT SELECT, CREATE, DROP, PROCESS ON *.* TO `app`@`%`")
+    assert MARIADB.missing_grants(ask) == ()
+    assert MARIADB.missing_schema_grants(ask, "bench") == (
+        "GRANT INSERT, UPDATE, DELETE, INDEX, ALTER ON `bench`.* TO 'app'@'%'",
+    )
 
 
 def test_rights_of_the_roles_in_force_are_asked_for() -> None:
@@ -76,7 +84,7 @@ def test_rights_of_the_roles_in_force_are_asked_for() -> None:
         asked.append(sql)
         return [{"current_role()": "`dba`@`%`"}] if "CURRENT_ROLE" in sql else [{"x": "app@%"}]
 
-    MySqlServers().missing_grants(ask, "tdelta_r1")
+    MYSQL.missing_grants(ask)
     assert "SHOW GRANTS FOR CURRENT_USER() USING `dba`@`%`" in asked
 
 
@@ -100,19 +108,19 @@ def test_a_server_that_is_not_its_own_master_is_no_twin(
             "SHOW GLOBAL VARIABLES": variables(**given),
         }
     )
-    faults = MariaDbServers().standing_faults(ask)
+    faults = MARIADB.standing_faults(ask)
     assert (said is None and faults == ()) or (said is not None and said in faults[0])
 
 
 def test_replicas_and_other_peoples_work_are_cautions() -> None:
     rows = [{"command": name} for name in ("Binlog Dump", "Binlog Dump GTID", "Query", "Execute", "Sleep")]
-    found = MySqlServers().cautions(answering({"SHOW PROCESSLIST": rows}))
+    found = MYSQL.cautions(answering({"SHOW PROCESSLIST": rows}))
     assert found[0].startswith("2 replicas read its binary log")
     assert found[1].startswith("1 other sessions")
 
 
 def test_mysql_tables_can_be_encrypted_where_a_keyring_is_active_whatever_the_default() -> None:
-    encryption = MySqlServers().encryption(
+    encryption = MYSQL.encryption(
         answering(
             {
                 "SHOW GLOBAL VARIABLES": variables(
@@ -131,12 +139,12 @@ def test_mysql_tables_can_be_encrypted_where_a_keyring_is_active_whatever_the_de
     assert encryption.can_be_asked
     assert encryption.encrypted == ("log",)  # a binary log that is not written costs nothing
     assert [scope.name for scope in encryption.scopes] == ["data", "log", "undo", "binlog"]
-    made = MySqlServers().make_sql("tdelta_r1", "r1", is_encrypted=True)
+    made = MYSQL.make_sql(NewSchema("tdelta_r1", "r1", is_encrypted=True))
     assert made[0] == "CREATE SCHEMA `tdelta_r1` CHARACTER SET utf8mb4 DEFAULT ENCRYPTION = 'Y'"
 
 
 def test_mysql_without_a_keyring_cannot_encrypt() -> None:
-    encryption = MySqlServers().encryption(
+    encryption = MYSQL.encryption(
         answering({"SHOW GLOBAL VARIABLES": variables(log_bin="ON"), "SELECT PLUGIN_NAME": [], "SELECT TABLE_NAME": []})
     )
     assert not encryption.can_be_asked
@@ -155,13 +163,13 @@ def test_mysql_says_of_each_table_whether_its_tablespace_is_encrypted() -> None:
             "SELECT TABLE_NAME AS name": [{"name": "t"}, {"name": "p"}, {"name": "in_system_tablespace"}],
         }
     )
-    found = MySqlServers().tables(ask, "tdelta_r1")
+    found = MYSQL.tables(ask, "tdelta_r1")
     assert found == {"t": True, "p": False, "in_system_tablespace": None}
 
 
 def test_postgres_with_pg_tde_says_what_is_encrypted_and_is_asked_for_tables_that_are() -> None:
     settings = {"default_table_access_method": "heap", "pg_tde.wal_encrypt": "on", "pg_tde.cipher": "aes_256"}
-    encryption = PostgresServers().encryption(
+    encryption = POSTGRES.encryption(
         answering(
             {
                 "SELECT name, setting": [{"name": name, "value": value} for name, value in settings.items()],
@@ -170,16 +178,15 @@ def test_postgres_with_pg_tde_says_what_is_encrypted_and_is_asked_for_tables_tha
         )
     )
     assert (encryption.encrypted, encryption.can_be_asked) == (("log",), True)
-    assert PostgresServers().setup_sql("tdelta_r1", is_encrypted=True) == (
-        'SET search_path TO "tdelta_r1"',
-        "SET default_table_access_method TO tde_heap",
+    assert POSTGRES.sessions(NewSchema("tdelta_r1", "r1", is_encrypted=True)) == SchemaSessions(
+        setup=('SET search_path TO "tdelta_r1"', "SET default_table_access_method TO tde_heap")
     )
 
 
 def test_a_mark_names_the_run_and_what_only_looks_like_one_is_none() -> None:
     rows = [{"name": "tdelta_a", "mark": "tdelta run a"}, {"name": "mine", "mark": "my own"}]
     ask = answering({"SELECT TABLE_SCHEMA": rows, "SELECT SCHEMA_NAME": [{"name": "tdelta_b"}, {"name": "empty"}]})
-    assert MariaDbServers().own_schemas(ask) == (Found("tdelta_a", "a"), Found("tdelta_b", None))
+    assert MARIADB.own_schemas(ask) == (Found("tdelta_a", "a"), Found("tdelta_b", None))
 
 
 @pytest.mark.parametrize(
