@@ -16,11 +16,11 @@ from ports import free_port
 from tdelta.engines.shared.external.connection import connect
 from tdelta.engines.shared.external.dsn import Dsn, parse_dsn
 from tdelta.engines.shared.external.secrets import Passwords
-from tdelta.engines.shared.external.servers import OwnSchema, OwnServer, Pair, examine, leftovers, own_schemas, pair
+from tdelta.engines.shared.external.servers import FoundServer, Pair, RunSchema, examine, leftovers, own_schemas, pair
 from tdelta.engines.shared.sessions import Connection, WorkerSession
 from tdelta.errors import OwnServerFault
 
-LookedAt = tuple[OwnServer, OwnServer]
+LookedAt = tuple[FoundServer, FoundServer]
 
 
 class OwnServers(OnTwoServers):
@@ -151,7 +151,7 @@ class OwnServers(OnTwoServers):
                     self.paired(looked_at, "tdelta_taken")
                 assert len(caught.value.faults) == 1
                 with pytest.raises(OwnServerFault, match="--schema"):
-                    OwnSchema(looked_at[1], "tdelta_taken", "r1", is_encrypted=self.encryption[1]).make()
+                    RunSchema(looked_at[1], "tdelta_taken", "r1", is_encrypted=self.encryption[1]).make()
                 assert asked.text("SELECT COUNT(*) FROM tdelta_taken.precious") == "0"
             finally:
                 asked.run(f"DROP SCHEMA tdelta_taken{self.cascade}")
@@ -159,7 +159,7 @@ class OwnServers(OnTwoServers):
     def test_a_schema_without_the_mark_of_the_run_is_not_dropped(
         self, looked_at: LookedAt, servers: tuple[Any, Any]
     ) -> None:
-        schema = OwnSchema(looked_at[0], "tdelta_r4", "r4", is_encrypted=self.encryption[0])
+        schema = RunSchema(looked_at[0], "tdelta_r4", "r4", is_encrypted=self.encryption[0])
         schema.make()
         with contextlib.closing(self.own.root(servers[0])) as asked:
             for statement in self.unmarking:
@@ -174,7 +174,7 @@ class OwnServers(OnTwoServers):
         dsn = self.dsn_of(servers[0])
         with contextlib.closing(self.session("--baseline", dsn)) as killed:
             found = examine("--baseline", dsn, killed)
-            OwnSchema(found, "tdelta_r5", "r5", is_encrypted=self.encryption[0]).make()
+            RunSchema(found, "tdelta_r5", "r5", is_encrypted=self.encryption[0]).make()
             for statement in self.half_made:
                 killed.run(statement)
         with contextlib.closing(self.session("--baseline", dsn)) as opened:

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 
+from tdelta.engines.shared.external.reached import ReachedServers, external_dsns, reached
 from tdelta.records import Event, Phase
 from tdelta.session.database import staged
-from tdelta.session.own_servers import OwnServers, own_dsns, reached
 from tdelta.session.planning import check
 from tdelta.session.request import RunRequest
 from tdelta.session.restored import restored
@@ -22,7 +22,7 @@ class Ground:
     """At most one of the two: ``source`` where rows are the user's, ``servers`` where servers are."""
 
     source: Source | None = None
-    servers: OwnServers | None = None
+    servers: ReachedServers | None = None
 
     def entered(self) -> AbstractContextManager[None]:
         """While the block lasts, what the run needs is there: its schemas on servers of the user's."""
@@ -41,12 +41,12 @@ def grounded(request: RunRequest, run_id: str, observe: Observer) -> Iterator[Gr
     Raises:
         UsageError: what was asked cannot be done; every fault that can be seen is named before anything is begun.
         TdeltaError: as `tdelta.session.database.staged`, `tdelta.session.restored.restored` and
-            `tdelta.session.own_servers.reached`.
+            `tdelta.engines.shared.external.reached.reached`.
     """
-    dsns = own_dsns(request)
+    dsns = external_dsns(request.values)
     if dsns is not None:
         check(request)
-        with reached(request, dsns, run_id) as servers:  # silent: a person may be asked for a password
+        with reached(request.values, dsns, run_id) as servers:  # silent: a person may be asked for a password
             observe(Phase("compare", "the two servers were found to be twins"))
             yield Ground(servers=servers)
     elif request.tested.restore is not None:

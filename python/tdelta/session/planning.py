@@ -21,13 +21,13 @@ from tdelta.engines.capabilities import ChecksCiphers, ChecksLayout, ChecksOptio
 from tdelta.engines.layout import RunLayout, instances_of
 from tdelta.engines.registry import dialects, driver
 from tdelta.engines.shared.estimates import templates
+from tdelta.engines.shared.external.driver import ExternalDriver
+from tdelta.engines.shared.external.reached import ReachedServers, external_dsns
 from tdelta.engines.takes import Takes
 from tdelta.errors import UnknownName, UsageError
 from tdelta.evidence import Markers
 from tdelta.records import Condition, Level, Role, RunSettings
-from tdelta.session.external import ExternalDriver
 from tdelta.session.instructions import available
-from tdelta.session.own_servers import OwnServers, own_dsns
 from tdelta.session.request import OPTIONS, RunRequest
 from tdelta.session.source import Source
 from tdelta.session.studies import study
@@ -246,7 +246,7 @@ def _size(conditions: tuple[Condition, ...]) -> tuple[float, ...]:
     return sum(float(of["threads"]) for of in levels), max(float(of.get("cache", 0.0)) for of in levels)
 
 
-def engine_of(request: RunRequest, servers: OwnServers | None = None) -> RunEngine:
+def engine_of(request: RunRequest, servers: ReachedServers | None = None) -> RunEngine:
     """The engine that a request asks for, ready to be planned with.
 
     Args:
@@ -259,13 +259,13 @@ def engine_of(request: RunRequest, servers: OwnServers | None = None) -> RunEngi
         UsageError: this version cannot drive it.
         EngineUnavailable: it is not installed, or is not what was asked for.
     """
-    dsns = own_dsns(request)
+    dsns = external_dsns(request.values)
     if dsns is not None:
         return ExternalDriver(dsns, servers)
     return driver(request.tested.engine, request.values)
 
 
-def plan(request: RunRequest, run_id: str, source: Source | None = None, servers: OwnServers | None = None) -> Plan:
+def plan(request: RunRequest, run_id: str, source: Source | None = None, servers: ReachedServers | None = None) -> Plan:
     """Lay a run out.
 
     Args:

@@ -9,7 +9,7 @@ import pytest
 from own_engines import PASSWORD
 from tdelta_own_servers import LookedAt, OwnServers
 
-from tdelta.engines.shared.external.servers import OwnSchema, examine, own_schemas, pair, schema_name
+from tdelta.engines.shared.external.servers import FoundServer, RunSchema, examine, own_schemas, pair, schema_name
 from tdelta.errors import OwnServerFault, UnsoundTwins
 
 from . import own
@@ -77,13 +77,13 @@ class TestMariadbOwnServers(OwnServers):
                 dsn = self.dsn_of(plain, "later")
                 with contextlib.closing(self.session("--baseline", dsn, "x")) as opened:
                     server = examine("--baseline", dsn, opened)
-                    for grant in server.kind.missing_grants(server.ask, "tdelta_r3"):
+                    for grant in missing(server):
                         asked.run(grant)
                 # Rights of sessions are those at log-in.
                 with contextlib.closing(self.session("--baseline", dsn, "x")) as opened:
                     server = examine("--baseline", dsn, opened)
-                    assert server.kind.missing_grants(server.ask, "tdelta_r3") == ()
-                    schema = OwnSchema(server, "tdelta_r3", "r3", is_encrypted=False)
+                    assert not missing(server)
+                    schema = RunSchema(server, "tdelta_r3", "r3", is_encrypted=False)
                     schema.make()
                     schema.require_tables()
                     schema.drop()
@@ -94,3 +94,8 @@ class TestMariadbOwnServers(OwnServers):
         assert schema_name("r7", "bench_here") == "bench_here"
         with pytest.raises(OwnServerFault, match=r"ON `bench\\_here`\.\* TO"):
             pair(*looked_at, "bench_here")
+
+
+def missing(server: FoundServer) -> tuple[str, ...]:
+    kind: Any = server.kind
+    return (*kind.missing_grants(server.ask), *kind.missing_schema_grants(server.ask, "tdelta_r3"))

@@ -10,11 +10,11 @@ import pytest
 from tdelta.engines.mariadb.external import MariaDbServers
 from tdelta.engines.shared.external.dsn import parse_dsn
 from tdelta.engines.shared.external.kind import DATA, Encryption, Identity, Scope
-from tdelta.engines.shared.external.servers import Difference, OwnServer, Pair
+from tdelta.engines.shared.external.reached import ReachedServers, external_dsns, reached
+from tdelta.engines.shared.external.servers import Difference, FoundServer, Pair
 from tdelta.engines.shared.external.twins import Access
 from tdelta.errors import DsnFault, TdeltaError, UsageError
 from tdelta.records import Metric, Role, RunSettings
-from tdelta.session.own_servers import OwnServers, own_dsns, reached
 from tdelta.session.planning import Plan, check, engine_of, plan
 from tdelta.session.preflight import with_bb_twin
 from tdelta.session.request import RunRequest
@@ -24,9 +24,9 @@ BASELINE, ENCRYPTED = "mysql://bench@db1/?password-env=A", "mariadb://bench@db2/
 TYPED = {"baseline": BASELINE, "encrypted": ENCRYPTED}
 
 
-def server(option: str, dsn: str, *, is_encrypted: bool) -> OwnServer:
+def server(option: str, dsn: str, *, is_encrypted: bool) -> FoundServer:
     scope = Scope(DATA, is_encrypted, f"innodb_encrypt_tables={'ON' if is_encrypted else 'OFF'}")
-    return OwnServer(
+    return FoundServer(
         option=option,
         dsn=parse_dsn(dsn),
         connection=cast(Any, None),
@@ -36,15 +36,15 @@ def server(option: str, dsn: str, *, is_encrypted: bool) -> OwnServer:
     )
 
 
-def servers(differences: Sequence[Difference] = (), processes: dict[str, int] | None = None) -> OwnServers:
+def servers(differences: Sequence[Difference] = (), processes: dict[str, int] | None = None) -> ReachedServers:
     both = server("--baseline", BASELINE, is_encrypted=False), server("--encrypted", ENCRYPTED, is_encrypted=True)
     found = Pair(*both, tuple(differences), ("a caution of the pair",), is_encrypted=True)
-    return OwnServers(
+    return ReachedServers(
         found, "r1", "tdelta_r1", {"aa": "tdelta_r1_aa"}, Access(lambda _s: None, processes or {}), ("left",)
     )
 
 
-def planned(found: OwnServers, **asked: Any) -> Plan:
+def planned(found: ReachedServers, **asked: Any) -> Plan:
     return plan(RunRequest(**{**TYPED, **asked}), "r1", None, found)
 
 
@@ -81,11 +81,11 @@ def test_what_does_not_go_with_servers_of_ones_own_is_refused(asked: dict[str, A
 def test_faults_of_both_dsns_are_told_at_once_and_no_password_with_them() -> None:
     request = RunRequest(engine="mysql", baseline="mysql://a:s3cret@b/", encrypted="mysql://a@b/?password=s3cret")
     with pytest.raises(UsageError) as raised:
-        own_dsns(request)
+        external_dsns(request.values)
     assert str(raised.value).count("a password cannot be part of it") == 2
     assert "s3cret" not in str(raised.value)
     with pytest.raises(DsnFault):
-        own_dsns(RunRequest(baseline="mysql://a@b/?x=y", encrypted="mysql://a@b"))
+        external_dsns(RunRequest(baseline="mysql://a@b/?x=y", encrypted="mysql://a@b").values)
 
 
 @pytest.mark.parametrize("asked", [{"schema": "s"}, {"assume_encrypted": True}])
@@ -165,7 +165,7 @@ def test_servers_that_were_not_reached_make_no_twins() -> None:
 
 def test_a_schema_whose_further_names_are_too_long_is_refused() -> None:
     request = RunRequest(**{**TYPED, "schema": "s" * 62, "metric": Metric.RESPONSE_TIME})
-    dsns = own_dsns(request)
+    dsns = external_dsns(request.values)
     assert dsns is not None
-    with pytest.raises(UsageError, match="expected a name short enough"), reached(request, dsns, "r1"):
+    with pytest.raises(UsageError, match="expected a name short enough"), reached(request.values, dsns, "r1"):
         pass

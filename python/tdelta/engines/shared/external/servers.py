@@ -40,7 +40,7 @@ _ANSWERS_WITHOUT_TYPES = frozenset({"1", "t", "true"})
 
 
 @dataclass(frozen=True, slots=True)
-class OwnServer:
+class FoundServer:
     """A user's server as it was found, with the session by which it was asked."""
 
     option: str
@@ -88,20 +88,20 @@ class Pair:
     ``is_encrypted`` is how tables on the encrypted server come out: None where it cannot tell.
     """
 
-    baseline: OwnServer
-    encrypted: OwnServer
+    baseline: FoundServer
+    encrypted: FoundServer
     differences: tuple[Difference, ...]
     cautions: tuple[str, ...]
     is_encrypted: bool | None
 
-    def expected(self, server: OwnServer) -> bool | None:
+    def expected(self, server: FoundServer) -> bool | None:
         """How the tables of a server are to be; None: the server cannot tell."""
         if self.is_encrypted is None:
             return None
         return self.is_encrypted if server is self.encrypted else False
 
 
-def examine(option: str, dsn: Dsn, connection: Connection) -> OwnServer:
+def examine(option: str, dsn: Dsn, connection: Connection) -> FoundServer:
     """Ask a server who it is, what it encrypts, and for its settings.
 
     With MySQL's protocol the server says whether it is MySQL or MariaDB; the DSN need not know.
@@ -114,7 +114,7 @@ def examine(option: str, dsn: Dsn, connection: Connection) -> OwnServer:
         kind = _kind(dsn, ask)
         for statement in kind.session_sql:
             connection.run(statement)
-        return OwnServer(option, dsn, connection, kind, kind.encryption(ask), dict(kind.settings(ask)))
+        return FoundServer(option, dsn, connection, kind, kind.encryption(ask), dict(kind.settings(ask)))
 
 
 def schema_name(run_id: str, given: str | None) -> str:
@@ -133,8 +133,8 @@ def schema_name(run_id: str, given: str | None) -> str:
 
 
 def pair(
-    baseline: OwnServer,
-    encrypted: OwnServer,
+    baseline: FoundServer,
+    encrypted: FoundServer,
     schema: str,
     *,
     more: Sequence[str] = (),
@@ -172,7 +172,7 @@ def pair(
     )
 
 
-def differences(baseline: OwnServer, encrypted: OwnServer) -> tuple[Difference, ...]:
+def differences(baseline: FoundServer, encrypted: FoundServer) -> tuple[Difference, ...]:
     """Settings in which two servers differ and that are not encryption, the important ones first."""
     rule = baseline.kind.rule
     facts = (_facts(baseline), _facts(encrypted))
@@ -189,7 +189,7 @@ def differences(baseline: OwnServer, encrypted: OwnServer) -> tuple[Difference, 
 # -------------------------------------------------------------------------------------------------- tdelta's schema
 
 
-class OwnSchema:
+class RunSchema:
     """A schema of tdelta's on one server: made, locked while this run lives, dropped if its mark is there.
 
     Args:
@@ -199,7 +199,7 @@ class OwnSchema:
         is_encrypted: how its tables are to be; None: as the server has it.
     """
 
-    def __init__(self, server: OwnServer, name: str, run_id: str, *, is_encrypted: bool | None) -> None:
+    def __init__(self, server: FoundServer, name: str, run_id: str, *, is_encrypted: bool | None) -> None:
         self.server = server
         self.name = name
         self.run_id = run_id
@@ -280,7 +280,7 @@ class OwnSchema:
 @contextmanager
 def own_schemas(
     found: Pair, name: str, run_id: str, more: Sequence[str] = (), more_encrypted: Sequence[str] = ()
-) -> Iterator[tuple[OwnSchema, ...]]:
+) -> Iterator[tuple[RunSchema, ...]]:
     """A schema on each of two servers while the block lasts: on the baseline, on the encrypted.
 
     Args:
@@ -293,7 +293,7 @@ def own_schemas(
     Raises:
         OwnServerFault: one cannot be made, or not be dropped.
     """
-    made: list[OwnSchema] = []
+    made: list[RunSchema] = []
     try:
         wanted = [
             *((found.baseline, name), (found.encrypted, name)),
@@ -301,7 +301,7 @@ def own_schemas(
             *((found.encrypted, other) for other in more_encrypted),
         ]
         for server, called in wanted:
-            schema = OwnSchema(server, called, run_id, is_encrypted=found.expected(server))
+            schema = RunSchema(server, called, run_id, is_encrypted=found.expected(server))
             schema.make()
             made.append(schema)
         yield tuple(made)
@@ -313,12 +313,12 @@ def own_schemas(
         raise OwnServerFault("not everything could be removed", left)
 
 
-def leftovers(server: OwnServer) -> tuple[str, ...]:
+def leftovers(server: FoundServer) -> tuple[str, ...]:
     """The schemas that killed runs left on a server, each with what removes it; those of living runs are none."""
     return tuple(f"{server.name}: {said}" for said in _left_by_name(server).values())
 
 
-def _left_by_name(server: OwnServer) -> dict[str, str]:
+def _left_by_name(server: FoundServer) -> dict[str, str]:
     left = {}
     for found in server.kind.own_schemas(server.ask):
         if not _is_held(server, _lock_name(found.schema)):
@@ -350,7 +350,7 @@ def _told(name: str) -> Iterator[None]:
         raise OwnServerFault(name, str(refusal)) from refusal
 
 
-def _require_two(baseline: OwnServer, encrypted: OwnServer) -> None:
+def _require_two(baseline: FoundServer, encrypted: FoundServer) -> None:
     if baseline.identity.product != encrypted.identity.product:
         raise OwnServerFault(
             "the servers are no twins",
@@ -366,7 +366,7 @@ def _require_two(baseline: OwnServer, encrypted: OwnServer) -> None:
         )
 
 
-def _are_one(baseline: OwnServer, encrypted: OwnServer) -> bool:
+def _are_one(baseline: FoundServer, encrypted: FoundServer) -> bool:
     """Whether a lock that is taken on the one is held on the other.
 
     What servers say of themselves does not tell: a copied data directory has the same identity, and two containers may
@@ -381,7 +381,7 @@ def _are_one(baseline: OwnServer, encrypted: OwnServer) -> bool:
         first(baseline.ask(probe.release))
 
 
-def _is_held(server: OwnServer, lock: str) -> bool:
+def _is_held(server: FoundServer, lock: str) -> bool:
     return first(server.ask(server.kind.probe(lock).seen)) in _ANSWERS_WITHOUT_TYPES
 
 
@@ -390,7 +390,7 @@ def _lock_name(schema: str) -> str:
     return f"schema {schema}"[:64]
 
 
-def _faults(server: OwnServer, schemas: Sequence[str]) -> Iterator[str]:
+def _faults(server: FoundServer, schemas: Sequence[str]) -> Iterator[str]:
     with _told(server.name):
         yield from server.kind.standing_faults(server.ask)
         grants = [*server.kind.missing_grants(server.ask)]
@@ -411,7 +411,7 @@ def _taken_or(refusal: Refused, schema: str) -> str:
     return f"schema {schema} cannot be made: {refusal}; if it exists, it is left as it is: name another with --schema"
 
 
-def _encrypts(baseline: OwnServer, encrypted: OwnServer, *, assumed: bool) -> bool | None:
+def _encrypts(baseline: FoundServer, encrypted: FoundServer, *, assumed: bool) -> bool | None:
     """How tables on the encrypted server come out.
 
     Raises:
@@ -435,7 +435,7 @@ def _encrypts(baseline: OwnServer, encrypted: OwnServer, *, assumed: bool) -> bo
     return False
 
 
-def _encryption_cautions(baseline: OwnServer, encrypted: OwnServer, is_encrypted: bool | None) -> Iterator[str]:
+def _encryption_cautions(baseline: FoundServer, encrypted: FoundServer, is_encrypted: bool | None) -> Iterator[str]:
     if is_encrypted is None:
         yield "that the encrypted server's disk is encrypted, and the baseline's is not, is what the user says"
     if is_encrypted is False:
@@ -447,7 +447,7 @@ def _encryption_cautions(baseline: OwnServer, encrypted: OwnServer, is_encrypted
             yield f"not encrypted on the encrypted server: {scope.name} ({scope.said})"
 
 
-def _facts(server: OwnServer) -> dict[str, str]:
+def _facts(server: FoundServer) -> dict[str, str]:
     """What lies between the load and the server, beside settings."""
     return {
         "connection": server.dsn.transport,
@@ -456,7 +456,7 @@ def _facts(server: OwnServer) -> dict[str, str]:
     }
 
 
-def _dropped(made: Sequence[OwnSchema]) -> list[str]:
+def _dropped(made: Sequence[RunSchema]) -> list[str]:
     """Drop every schema, whatever becomes of the others. Returns what is left, and why."""
     left = []
     with held():

@@ -26,7 +26,7 @@ from tdelta.driver.workers import Worker
 from tdelta.engines.registry import profile
 from tdelta.engines.servers import Flushed
 from tdelta.engines.shared.external.kind import PREFIX
-from tdelta.engines.shared.external.servers import OwnSchema, OwnServer
+from tdelta.engines.shared.external.servers import FoundServer, RunSchema
 from tdelta.errors import OwnServerFault, ServerLost, TdeltaError, UsageError
 from tdelta.evidence.plans import plans_of, sampled
 from tdelta.records import Measurement
@@ -42,11 +42,11 @@ ENCRYPTED_TABLES, PLAIN_TABLES = "encrypted", "plain"
 
 
 @dataclass(frozen=True, slots=True)
-class OwnSettings:
+class ExternalSettings:
     """What decides a twin on a user's servers.
 
     ``cipher`` is ``none`` on the baseline's server and ``encrypted`` on the other; ``place`` names the schema (a key of
-    `OwnServerTwins`' schemas), ``loaded`` that of its kind that is loaded first.
+    `ExternalTwins`' schemas), ``loaded`` that of its kind that is loaded first.
     """
 
     cipher: str
@@ -61,14 +61,14 @@ class OwnSettings:
 class Access:
     """How a run gets into its schemas. ``password`` finds a server's; ``processes`` are servers' on this machine."""
 
-    password: Callable[[OwnServer], str | None] = field(repr=False)
+    password: Callable[[FoundServer], str | None] = field(repr=False)
     processes: Mapping[str, int] = field(default_factory=dict)
 
-    def options(self, schema: OwnSchema) -> dict[str, object]:
+    def options(self, schema: RunSchema) -> dict[str, object]:
         """The options of a connection; they hold the password."""
         return schema.options(self.password(schema.server))
 
-    def watched(self, schema: OwnSchema) -> list[int]:
+    def watched(self, schema: RunSchema) -> list[int]:
         """The processes whose trees are the schema's server; none where they are not known."""
         process = self.processes.get(schema.server.option)
         return [] if process is None else [process]
@@ -82,7 +82,7 @@ class _Rows:
     load_seconds: float
 
 
-class OwnServerTwins(WholeTrials):
+class ExternalTwins(WholeTrials):
     """Makes the twins of one run; see `tdelta.driver.protocol.Twins`.
 
     Args:
@@ -92,7 +92,7 @@ class OwnServerTwins(WholeTrials):
         mix: the transactions.
     """
 
-    def __init__(self, schemas: Mapping[str, OwnSchema], access: Access, job: LoadJob, mix: Mix) -> None:
+    def __init__(self, schemas: Mapping[str, RunSchema], access: Access, job: LoadJob, mix: Mix) -> None:
         super().__init__(mix)
         self._schemas = schemas
         self._access = access
@@ -101,7 +101,7 @@ class OwnServerTwins(WholeTrials):
         servers = dict.fromkeys(schema.server.identity.described for schema in schemas.values())
         self.library = " and ".join(servers)
 
-    def load(self, settings: OwnSettings) -> tuple[Path, Checksums]:
+    def load(self, settings: ExternalSettings) -> tuple[Path, Checksums]:
         """Load the tables of a kind; see in the server's catalog that they are as they are to be."""
         self._fill(settings.loaded)
         schema = self._schemas[settings.loaded]
@@ -123,21 +123,21 @@ class OwnServerTwins(WholeTrials):
         """Whether it is the encrypted server; that its tables are as they are to be was required when it was loaded."""
         return str(path) == ENCRYPTED_PLACE
 
-    def start(self, settings: OwnSettings, _name: str) -> OwnTwin:
+    def start(self, settings: ExternalSettings, _name: str) -> ExternalTwin:
         """Fresh connections to a schema, its tables as they were loaded."""
         rows = self._rows.get(settings.place)
         if rows is None or not (rows.is_fresh or self._may_be_kept(rows)):
             self._fill(settings.place)
         return self.connected(settings)
 
-    def join(self, _twin: OwnTwin, settings: OwnSettings) -> OwnTwin:
+    def join(self, _twin: ExternalTwin, settings: ExternalSettings) -> ExternalTwin:
         """Another condition's connections to the same schema."""
         return self.connected(settings)
 
-    def connected(self, settings: OwnSettings) -> OwnTwin:
+    def connected(self, settings: ExternalSettings) -> ExternalTwin:
         """Connections to a schema whose tables are there."""
         schema = self._schemas[settings.place]
-        return OwnTwin(schema, self._access, settings.threads, self._mix, lambda: self._used(settings.place))
+        return ExternalTwin(schema, self._access, settings.threads, self._mix, lambda: self._used(settings.place))
 
     def end(self) -> None:
         """Schemas are dropped by whoever made them."""
@@ -166,7 +166,7 @@ class OwnServerTwins(WholeTrials):
             _run(worker, schema, kind.statistics_sql(names))
         self._rows[place] = _Rows(is_fresh=True, load_seconds=time.monotonic() - began)
 
-    def _worker(self, schema: OwnSchema) -> Worker:
+    def _worker(self, schema: RunSchema) -> Worker:
         worker = Worker()
         try:
             connect(worker, schema, self._access, 1)
@@ -181,7 +181,7 @@ BASELINE_PLACE, ENCRYPTED_PLACE = "baseline", "encrypted"
 """The places of the schemas that are loaded first, of each kind."""
 
 
-class OwnTwin:
+class ExternalTwin:
     """One condition's connections to a schema, in a worker of their own; see `tdelta.driver.protocol.Twin`.
 
     Args:
@@ -192,7 +192,7 @@ class OwnTwin:
         used: told ahead of a trial, which may change rows.
     """
 
-    def __init__(self, schema: OwnSchema, access: Access, threads: int, mix: Mix, used: Callable[[], None]) -> None:
+    def __init__(self, schema: RunSchema, access: Access, threads: int, mix: Mix, used: Callable[[], None]) -> None:
         self.schema = schema
         self._used = used
         self._access = access
@@ -269,7 +269,7 @@ def expected_checksums(job: LoadJob) -> Checksums:
     return as_checksums(sums)
 
 
-def connect(worker: Worker, schema: OwnSchema, access: Access, connections: int) -> None:
+def connect(worker: Worker, schema: RunSchema, access: Access, connections: int) -> None:
     """Open a worker's connections to a schema.
 
     Raises:
@@ -285,14 +285,14 @@ def connect(worker: Worker, schema: OwnSchema, access: Access, connections: int)
         raise OwnServerFault(schema.server.name, str(refused)) from refused
 
 
-def _run(worker: Worker, schema: OwnSchema, statements: Sequence[str]) -> None:
+def _run(worker: Worker, schema: RunSchema, statements: Sequence[str]) -> None:
     try:
         worker.ask("run", seconds=_LOAD_SECONDS, statements=list(statements))
     except TdeltaError as fault:
         raise OwnServerFault(schema.server.name, str(fault)) from fault
 
 
-def _observed(schema: OwnSchema, access: Access) -> dict[str, object]:
+def _observed(schema: RunSchema, access: Access) -> dict[str, object]:
     """What trials look at. Nothing brings a user's server to rest: that would take rights, and change what it does."""
     kind = schema.server.kind
     return {

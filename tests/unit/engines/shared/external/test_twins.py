@@ -8,10 +8,10 @@ import pytest
 
 from tdelta.driver.jobs import LoadJob, Mix
 from tdelta.engines.shared.external.kind import Identity
-from tdelta.engines.shared.external.twins import Access, OwnServerTwins, OwnSettings, OwnTwin, _Rows
+from tdelta.engines.shared.external.twins import Access, ExternalSettings, ExternalTwin, ExternalTwins, _Rows
 
-BASELINE = OwnSettings("none", "baseline", threads=1, loaded="baseline")
-AA = OwnSettings("none", "aa", threads=1, loaded="baseline")
+BASELINE = ExternalSettings("none", "baseline", threads=1, loaded="baseline")
+AA = ExternalSettings("none", "aa", threads=1, loaded="baseline")
 JOB = LoadJob({}, 1, (), (), ())
 
 
@@ -22,7 +22,7 @@ class FakeSchema:
         identity = Identity("mariadb", "MariaDB", "10.11.19", "a@%")
 
 
-class Filled(OwnServerTwins):
+class Filled(ExternalTwins):
     """Notes what is loaded; connects to nothing."""
 
     def __init__(self, load_seconds: float, *, writes: bool) -> None:
@@ -35,7 +35,7 @@ class Filled(OwnServerTwins):
         self.filled.append(place)
         self._rows[place] = _Rows(is_fresh=True, load_seconds=self.load_seconds)
 
-    def connected(self, settings: OwnSettings) -> OwnTwin:
+    def connected(self, settings: ExternalSettings) -> ExternalTwin:
         return cast(Any, None)
 
 

@@ -14,18 +14,18 @@ from tdelta.engines.profile import Profile
 from tdelta.engines.registry import profile
 from tdelta.engines.shared.estimates import of_connections
 from tdelta.engines.shared.external.dsn import Dsn
+from tdelta.engines.shared.external.reached import ReachedServers, place_of
 from tdelta.engines.shared.external.twins import (
     BASELINE_PLACE,
     ENCRYPTED_PLACE,
     ENCRYPTED_TABLES,
     PLAIN_TABLES,
-    OwnServerTwins,
-    OwnSettings,
+    ExternalSettings,
+    ExternalTwins,
 )
 from tdelta.engines.takes import OWN_SERVERS_TAKE
 from tdelta.errors import TdeltaError, UnknownName, UsageError
 from tdelta.records import Condition, Level
-from tdelta.session.own_servers import OwnServers, place_of
 
 PLAIN, OWN_CIPHER = "none", "encrypted"
 """The levels of ``cipher``: which of the two servers; which cipher that is, only its owner knows."""
@@ -44,12 +44,12 @@ class ExternalDriver:
         servers: both as they were found; None while a request is only checked.
     """
 
-    def __init__(self, dsns: tuple[Dsn, Dsn], servers: OwnServers | None) -> None:
+    def __init__(self, dsns: tuple[Dsn, Dsn], servers: ReachedServers | None) -> None:
         self._dsns = dsns
         self._servers = servers
 
     @property
-    def engine(self) -> OwnServers | None:
+    def engine(self) -> ReachedServers | None:
         """The servers."""
         return self._servers
 
@@ -101,21 +101,21 @@ class ExternalDriver:
         """The engine that the DSNs name."""
         yield partial(_check_engine, options["engine"], self._dsns)
 
-    def settings(self, layout: RunLayout, condition: Condition, _data_bytes: int) -> OwnSettings:
+    def settings(self, layout: RunLayout, condition: Condition, _data_bytes: int) -> ExternalSettings:
         """Which server, which schema, how many connections."""
         cipher = str(condition.level("cipher"))
-        return OwnSettings(
+        return ExternalSettings(
             cipher=cipher,
             place=place_of(condition, layout.options["plant"]),
             threads=int(condition.level("threads")),
             loaded=BASELINE_PLACE if cipher == PLAIN else ENCRYPTED_PLACE,
         )
 
-    def described(self, _settings: OwnSettings, facts: Mapping[str, str]) -> str:
+    def described(self, _settings: ExternalSettings, facts: Mapping[str, str]) -> str:
         """What the server says of each kind of file, and its catalog of the tables."""
         return ", ".join(f"{name} {value or 'nothing'}" for name, value in facts.items())
 
-    def template(self, settings: OwnSettings) -> Template:
+    def template(self, settings: ExternalSettings) -> Template:
         """Rows are loaded once on each server."""
         words = "the baseline's server" if settings.cipher == PLAIN else "the encrypted server"
         return Template((settings.cipher,), words)
@@ -138,7 +138,7 @@ class ExternalDriver:
             return f"{cipher}: {'as the user says' if is_encrypted else 'plain, as the user says'}"
         return f"{cipher}: {ENCRYPTED_TABLES if expected else PLAIN_TABLES} tables by the server's catalog"
 
-    def fault(self, settings: OwnSettings, facts: Mapping[str, str]) -> str | None:
+    def fault(self, settings: ExternalSettings, facts: Mapping[str, str]) -> str | None:
         """Tables that are not as they have to be."""
         expected = self._expected(settings.cipher)
         wanted = ENCRYPTED_TABLES if expected else PLAIN_TABLES
@@ -146,21 +146,21 @@ class ExternalDriver:
             return None
         return f"expected {wanted} tables, found by the server's catalog: {facts['tables']}"
 
-    def differing(self, settings: OwnSettings) -> tuple[str, ...]:
+    def differing(self, settings: ExternalSettings) -> tuple[str, ...]:
         """What the encrypted server says of its encryption, scope by scope."""
         if settings.cipher == PLAIN:
             return ()
         scopes = self._reached.pair.encrypted.encryption.scopes
         return tuple(f"{scope.name}: {scope.said}" for scope in scopes if scope.is_encrypted)
 
-    def make_twins(self, _folder: TwinFolder, job: AnyJob, mix: Mix) -> OwnServerTwins:
+    def make_twins(self, _folder: TwinFolder, job: AnyJob, mix: Mix) -> ExternalTwins:
         """Connections to both servers."""
         if not isinstance(job, LoadJob):
             raise TdeltaError("a database of the user's cannot be loaded into a server of the user's")
-        return OwnServerTwins(self._reached.schemas, self._reached.access, job, mix)
+        return ExternalTwins(self._reached.schemas, self._reached.access, job, mix)
 
     @property
-    def _reached(self) -> OwnServers:
+    def _reached(self) -> ReachedServers:
         if self._servers is None:
             raise TdeltaError("the servers were not reached yet")
         return self._servers

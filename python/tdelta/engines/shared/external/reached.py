@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
 from tdelta.engines.shared.external.connection import connect
 from tdelta.engines.shared.external.dsn import Dsn, parse_dsn
@@ -19,9 +20,9 @@ from tdelta.engines.shared.external.servers import (
     BASELINE,
     ENCRYPTED,
     Difference,
-    OwnSchema,
-    OwnServer,
+    FoundServer,
     Pair,
+    RunSchema,
     examine,
     leftovers,
     own_schemas,
@@ -32,7 +33,6 @@ from tdelta.engines.shared.external.twins import BASELINE_PLACE, ENCRYPTED_PLACE
 from tdelta.engines.shared.sessions import WorkerSession
 from tdelta.errors import DsnFault, OwnServerFault, UsageError
 from tdelta.records import Condition, Metric, Role, ServerFacts, ServersFacts, SettingDifference
-from tdelta.session.request import RunRequest
 
 OPTIONS = (BASELINE, ENCRYPTED)
 _MOST_SAID = 10
@@ -48,14 +48,14 @@ _NO_CPU = (
 )
 
 
-def own_dsns(request: RunRequest) -> tuple[Dsn, Dsn] | None:
-    """The servers that a request names; None where it names none.
+def external_dsns(options: Mapping[str, Any]) -> tuple[Dsn, Dsn] | None:
+    """The servers that the options of a run name; None where they name none.
 
     Raises:
         DsnFault: a DSN has faults.
         UsageError: only one is given, or both have faults, or they are of engines that are no twins.
     """
-    given = (request.tested.baseline, request.tested.encrypted)
+    given = (options["baseline"], options["encrypted"])
     if given == (None, None):
         return None
     if None in given:
@@ -92,20 +92,20 @@ def _planted_place(number: int) -> str:
     return f"planted{number + 1}"
 
 
-def _further_places(request: RunRequest) -> list[str]:
+def _further_places(options: Mapping[str, Any]) -> list[str]:
     """The places on the baseline's server beside the first; `_encrypted_places` has those on the other."""
-    aa = [Role.AA.value] if request.design.aa_twin else []
-    identical = [Role.IDENTICAL.value] if request.design.aa else []
-    return [*aa, *identical, *map(_planted_place, range(len(request.design.plant)))]
+    aa = [Role.AA.value] if options["aa_twin"] else []
+    identical = [Role.IDENTICAL.value] if options["aa"] else []
+    return [*aa, *identical, *map(_planted_place, range(len(options["plant"])))]
 
 
-def _encrypted_places(request: RunRequest) -> list[str]:
+def _encrypted_places(options: Mapping[str, Any]) -> list[str]:
     """The places on the encrypted server beside the first."""
-    return [Role.BB.value] if request.design.bb_twin and not request.design.aa else []
+    return [Role.BB.value] if options["bb_twin"] and not options["aa"] else []
 
 
 @dataclass(slots=True)
-class OwnServers:
+class ReachedServers:
     """Two servers that can be twins. ``schemas`` are there while `made` lasts, by place.
 
     ``places`` are the further ones on the baseline, ``encrypted_places`` those on the encrypted server, each with its
@@ -119,10 +119,10 @@ class OwnServers:
     access: Access
     left: tuple[str, ...]
     encrypted_places: Mapping[str, str] = field(default_factory=dict)
-    schemas: Mapping[str, OwnSchema] = field(default_factory=dict)
+    schemas: Mapping[str, RunSchema] = field(default_factory=dict)
 
     @property
-    def both(self) -> tuple[OwnServer, OwnServer]:
+    def both(self) -> tuple[FoundServer, FoundServer]:
         """The baseline, the encrypted."""
         return self.pair.baseline, self.pair.encrypted
 
@@ -178,7 +178,7 @@ class OwnServers:
             ),
         )
 
-    def _facts_of(self, server: OwnServer) -> ServerFacts:
+    def _facts_of(self, server: FoundServer) -> ServerFacts:
         return ServerFacts(
             option=server.option,
             where=server.dsn.where,
@@ -192,11 +192,11 @@ class OwnServers:
 
 
 @contextmanager
-def reached(request: RunRequest, dsns: tuple[Dsn, Dsn], run_id: str) -> Iterator[OwnServers]:
+def reached(options: Mapping[str, Any], dsns: tuple[Dsn, Dsn], run_id: str) -> Iterator[ReachedServers]:
     """Two servers, connected to and compared; nothing is made on them.
 
     Args:
-        request: what was asked.
+        options: the values of all options of a run, by their names.
         dsns: where they are.
         run_id: names the schemas.
 
@@ -206,9 +206,9 @@ def reached(request: RunRequest, dsns: tuple[Dsn, Dsn], run_id: str) -> Iterator
         UnsoundTwins: what is encrypted on them is not what a measurement needs.
         UsageError: the schema's name, or a metric that cannot be had.
     """
-    schema = schema_name(run_id, request.tested.schema)
+    schema = schema_name(run_id, options["schema"])
     places, encrypted_places = (
-        {place: _checked_name(f"{schema}_{place}") for place in found(request)}
+        {place: _checked_name(f"{schema}_{place}") for place in found(options)}
         for found in (_further_places, _encrypted_places)
     )
     passwords = Passwords.of_this_process()
@@ -223,11 +223,11 @@ def reached(request: RunRequest, dsns: tuple[Dsn, Dsn], run_id: str) -> Iterator
             schema,
             more=tuple(places.values()),
             more_encrypted=tuple(encrypted_places.values()),
-            assumed=request.tested.assume_encrypted,
+            assumed=options["assume_encrypted"],
         )
         access = Access(lambda server: passwords.of(server.dsn), _processes(dsns))
-        _require_metric(request.decision.metric, access)
-        yield OwnServers(found, run_id, schema, places, access, left, encrypted_places)
+        _require_metric(options["metric"], access)
+        yield ReachedServers(found, run_id, schema, places, access, left, encrypted_places)
 
 
 def _checked_name(name: str) -> str:
@@ -238,7 +238,7 @@ def _checked_name(name: str) -> str:
     return name
 
 
-def _examined(dsns: tuple[Dsn, Dsn], passwords: Passwords, stack: ExitStack) -> tuple[OwnServer, OwnServer]:
+def _examined(dsns: tuple[Dsn, Dsn], passwords: Passwords, stack: ExitStack) -> tuple[FoundServer, FoundServer]:
     """Both servers, asked who they are; what keeps either from answering is told at once."""
     found, faults = [], []
     for option, dsn in zip(OPTIONS, dsns, strict=True):
