@@ -6,48 +6,16 @@ Started as ``python -m tdelta.driver.worker PARENT_PID``; how it is spoken to, `
 from __future__ import annotations
 
 import json
-import os
-from collections.abc import Callable
-from typing import Any
 
 from tdelta import _native
+from tdelta.driver.hosting import TwinHost
 from tdelta.driver.orders import Order, serve
 from tdelta.driver.own_orders import OwnServerOrders
 from tdelta.measure.usage import spent
 
 
-class Host(OwnServerOrders):
-    """The state of one worker: its twin, once it is open. As it is, it connects to servers."""
-
-    def __init__(self) -> None:
-        self.twin: Any = None
-        self.prepared: tuple[str, str] | None = None
-
-    def answer(self, order: Order) -> Order:
-        """Carry out one order. What a database answers becomes ``{"error": [kind, message]}``."""
-        try:
-            handler: Callable[[Order], Order] = getattr(self, f"do_{order['do']}")
-            return {"ok": handler(order)}
-        except _native.NativeError as error:
-            return {"error": list(error.args)}
-        except ValueError as error:
-            return {"error": ["value", str(error)]}
-
-    def request_stop(self) -> None:
-        """Have every loop of this process end."""
-        _native.request_stop()
-
-    def clear_stop(self) -> None:
-        """Let loops run again."""
-        _native.clear_stop()
-
-    def end(self) -> None:
-        """Close what is open."""
-        self.do_close({})
-
-    def do_hello(self, _order: Order) -> Order:
-        """Say who is there."""
-        return {"pid": os.getpid()}
+class Host(OwnServerOrders, TwinHost):
+    """The state of one worker. As it is, it connects to servers."""
 
     def do_connect(self, order: Order) -> Order:
         """Connect to a server, on so many connections for the load and one beside them; what was open is closed."""
@@ -73,23 +41,19 @@ class Host(OwnServerOrders):
 
     def do_load(self, order: Order) -> Order:
         """Make the tables, fill them, build the indexes."""
-        self._any().load(json.dumps(order["plan"]), order["seed"], order["threads"], order["tables"], order["indexes"])
+        self.open_twin().load(
+            json.dumps(order["plan"]), order["seed"], order["threads"], order["tables"], order["indexes"]
+        )
         return {}
 
     def do_facts(self, order: Order) -> Order:
         """The first value of each query, by name."""
-        return {name: self._any().text(sql) for name, sql in order["queries"].items()}
+        return {name: self.open_twin().text(sql) for name, sql in order["queries"].items()}
 
     def do_checksums(self, order: Order) -> Order:
         """Row counts and order-independent checksums of tables."""
         tables = [(name, list(columns)) for name, columns in order["tables"]]
-        return dict(self._any().checksums(tables))
-
-    def do_prepare(self, order: Order) -> Order:
-        """Compile and prepare the transactions."""
-        self.prepared = json.dumps(order["transactions"]), json.dumps(order["constants"])
-        self._any().prepare(*self.prepared)
-        return {}
+        return dict(self.open_twin().checksums(tables))
 
     def do_step(self, order: Order) -> Order:
         """Make all rows anew, or run the statements that rebuild what there is; says what that took."""
@@ -104,19 +68,11 @@ class Host(OwnServerOrders):
             self._run(sql)
         return spent(step)
 
-    def do_trial(self, order: Order) -> Order:
-        """Run one trial."""
-        turns = order.get("turns")
-        trial = json.dumps(order["trial"])
-        answer: Order = self._any().trial(trial, turns and json.dumps(turns), order.get("checkpoint", True))
-        return answer
-
     def do_trace(self, order: Order) -> Order:
-        """Run one trial with every statement metered by itself; of a server, ``tracing`` says by what."""
+        """Run one trial with every statement metered by itself; ``tracing`` says by what."""
         if "tracing" in order:
             self._server().trace_by(json.dumps(order["tracing"]))
-        answer: Order = self._any().trace(json.dumps(order["trial"]))
-        return answer
+        return super().do_trace(order)
 
     def do_begin_outside(self, _order: Order) -> Order:
         """Take note of what the server used so far; a load of another process begins."""
@@ -132,20 +88,13 @@ class Host(OwnServerOrders):
         order["trial"]["stop_on_error"] = False
         return _native.loop_cost(*(json.dumps(order[name]) for name in ("transactions", "constants", "trial")))
 
-    def do_close(self, _order: Order) -> Order:
-        """Close the twin."""
-        if self.twin is not None:
-            self.twin.close()
-            self.twin = None
-        return {}
-
     def do_try(self, order: Order) -> Order:
         """Prepare a transaction by itself, and run it as often as the trial says: what the database said against it."""
         try:
-            self._any().prepare(json.dumps([order["transaction"]]), json.dumps(order["constants"]))
+            self.open_twin().prepare(json.dumps([order["transaction"]]), json.dumps(order["constants"]))
             if order["trial"] is None:
                 return {"said": None}
-            outcome = self._any().trial(json.dumps(order["trial"]))["outcome"]
+            outcome = self.open_twin().trial(json.dumps(order["trial"]))["outcome"]
         except _native.NativeError as error:
             return {"said": error.args[1]}
         if outcome["stopped_by"] == "deadline":
@@ -155,12 +104,6 @@ class Host(OwnServerOrders):
     def _run(self, sql: str) -> None:
         """Run a statement, whatever it answers."""
         self._server().run(sql)
-
-    def _any(self) -> Any:
-        """What a trial needs, every kind of twin has."""
-        if self.twin is None:
-            raise ValueError("no twin is open")
-        return self.twin
 
     def _server(self) -> _native.ServerTwin:
         if not isinstance(self.twin, _native.ServerTwin):

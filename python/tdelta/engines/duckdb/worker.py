@@ -6,12 +6,9 @@ Started as ``python -m tdelta.engines.duckdb.worker PARENT_PID``; how it is spok
 from __future__ import annotations
 
 import contextlib
-import json
-import os
-from collections.abc import Callable
 
-from tdelta import _native
 from tdelta.driver.dbapi import ClientError, explained, loop_cost
+from tdelta.driver.hosting import TwinHost
 from tdelta.driver.orders import Order, serve
 from tdelta.engines.duckdb.block_prices import block_prices
 from tdelta.engines.duckdb.client import STYLE, load_twin
@@ -27,42 +24,18 @@ _ROOM_MIB = 48
 _MIB = 1 << 20
 
 
-class Host:
-    """The state of one worker: its twin, once it is open."""
+class Host(TwinHost):
+    """The state of one worker: its twin, once it is open for trials, and the file that it is of."""
 
     def __init__(self) -> None:
+        super().__init__()
         self._database: Database | None = None
-        self._twin: _native.DbApiTwin | None = None
         self._exposed: list[Connection] = []
         self._afterwards: list[str] = []
 
-    def answer(self, order: Order) -> Order:
-        """Carry out one order. What DuckDB answers becomes ``{"error": [kind, message]}``."""
-        try:
-            handler: Callable[[Order], Order] = getattr(self, f"do_{order['do']}")
-            return {"ok": handler(order)}
-        except (ClientError, OSError) as error:
-            return {"error": list(explained(error)[:2])}
-        except _native.NativeError as error:
-            return {"error": list(error.args)}
-        except ValueError as error:
-            return {"error": ["value", str(error)]}
-
-    def request_stop(self) -> None:
-        """Have a trial end after the operations it is at."""
-        _native.request_stop()
-
-    def clear_stop(self) -> None:
-        """Let trials run again."""
-        _native.clear_stop()
-
-    def end(self) -> None:
-        """Close what is open."""
-        self.do_close({})
-
-    def do_hello(self, _order: Order) -> Order:
-        """Say who is there."""
-        return {"pid": os.getpid()}
+    def refused(self, error: Exception) -> list[str] | None:
+        """What DuckDB said, or the system of a file, as well."""
+        return list(explained(error)[:2]) if isinstance(error, (ClientError, OSError)) else super().refused(error)
 
     def do_write_rows(self, order: Order) -> Order:
         """Make the rows of every table and write them into a file that DuckDB reads. Says how large the files are."""
@@ -73,7 +46,7 @@ class Host:
         self.do_close({})
         self._database = Database(order["options"])
         if connections := order.get("connections", 0):
-            self._twin = load_twin(self._database, connections)
+            self.twin = load_twin(self._database, connections)
         return {"library": f"DuckDB {self._database.text('SELECT version()')}"}
 
     def do_digest(self, order: Order) -> Order:
@@ -104,22 +77,12 @@ class Host:
         """Row counts and order-independent checksums of tables."""
         return {table: self._open().digest(quoted(table), columns) for table, columns in order["tables"]}
 
-    def do_prepare(self, order: Order) -> Order:
-        """Compile the transactions."""
-        self._loaded().prepare(json.dumps(order["transactions"]), json.dumps(order["constants"]))
-        return {}
-
     def do_trial(self, order: Order) -> Order:
         """Run one trial, and write what it left in the log into the file.
 
         In a cold one the file is attached anew before each operation, with nothing of it in any cache.
         """
-        trial, turns = order["trial"] | {"cold": order.get("is_cold", False)}, order.get("turns")
-        return self._loaded().trial(json.dumps(trial), turns and json.dumps(turns), order.get("checkpoint", True))
-
-    def do_trace(self, order: Order) -> Order:
-        """Run one trial with every statement metered by itself."""
-        return self._loaded().trace(json.dumps(order["trial"]))
+        return super().do_trial({**order, "trial": order["trial"] | {"cold": order.get("is_cold", False)}})
 
     def do_step(self, order: Order) -> Order:
         """Make all rows anew out of their files, or rebuild what there is by some statements; says what that took."""
@@ -179,12 +142,10 @@ class Host:
         """Time blocks of files of its own."""
         return {"passes": block_prices(order["files"], order["turns"])}
 
-    def do_close(self, _order: Order) -> Order:
-        """Close the twin's file."""
+    def do_close(self, order: Order) -> Order:
+        """Close the twin and its file."""
         self._exposed = []
-        if self._twin is not None:
-            self._twin.close()
-            self._twin = None
+        super().do_close(order)
         if self._database is not None:
             self._database.close()
             self._database = None
@@ -200,11 +161,6 @@ class Host:
             database.run(f"SET memory_limit = '{_SQUEEZED_MIB}MiB'")
         except ClientError:  # there is more than that which cannot be put away
             database.run(f"SET memory_limit = '{int(used) // _MIB + _ROOM_MIB}MiB'")
-
-    def _loaded(self) -> _native.DbApiTwin:
-        if self._twin is None:
-            raise ValueError("no twin is open for trials")
-        return self._twin
 
     def _open(self) -> Database:
         if self._database is None:

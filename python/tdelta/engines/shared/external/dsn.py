@@ -7,6 +7,9 @@ wrong is told without what was typed wherever that could be part of a password.
 ``localhost`` is TCP here, as everywhere but in MySQL's own clients; a Unix socket is named: ``?socket=/run/x.sock`` or,
 as PostgreSQL's clients have it, as a host with its slashes encoded (``%2Frun%2Fpostgresql``). What goes to another
 machine is encrypted (``tls=require``) unless the DSN says otherwise.
+
+`urllib.parse.urlsplit` is not used: it drops control characters, writes hosts in small letters (a socket's path may be
+one), and refuses a bracket in a password before it could be said that there is a password.
 """
 
 from __future__ import annotations

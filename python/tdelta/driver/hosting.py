@@ -1,0 +1,89 @@
+"""What every worker's host does, whatever its twin is and whichever client drives it."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from typing import Any
+
+from tdelta import _native
+from tdelta.driver.orders import Order
+
+
+class TwinHost:
+    """The state of one worker: its twin, a `tdelta._native` one, once it is open."""
+
+    def __init__(self) -> None:
+        self.twin: Any = None
+        self.prepared: tuple[str, str] | None = None
+
+    def answer(self, order: Order) -> Order:
+        """Carry out one order. What a database answers becomes ``{"error": [kind, message]}``."""
+        try:
+            handler: Callable[[Order], Order] = getattr(self, f"do_{order['do']}")
+            return {"ok": handler(order)}
+        except Exception as error:
+            if (said := self.refused(error)) is None:
+                raise
+            return {"error": said}
+
+    def refused(self, error: Exception) -> list[str] | None:
+        """What a database said, its kind first; None for what is a defect."""
+        match error:
+            case _native.NativeError():
+                return list(error.args)
+            case ValueError():
+                return ["value", str(error)]
+        return None
+
+    def request_stop(self) -> None:
+        """Have every loop of this process end."""
+        _native.request_stop()
+
+    def clear_stop(self) -> None:
+        """Let loops run again."""
+        _native.clear_stop()
+
+    def end(self) -> None:
+        """Close what is open."""
+        self.do_close({})
+
+    def do_hello(self, _order: Order) -> Order:
+        """Say who is there."""
+        return {"pid": os.getpid()}
+
+    def do_prepare(self, order: Order) -> Order:
+        """Compile and prepare the transactions."""
+        self.prepared = json.dumps(order["transactions"]), json.dumps(order["constants"])
+        self.open_twin().prepare(*self.prepared)
+        return {}
+
+    def do_trial(self, order: Order) -> Order:
+        """Run one trial."""
+        turns = order.get("turns")
+        trial = json.dumps(order["trial"])
+        answer: Order = self.open_twin().trial(trial, turns and json.dumps(turns), order.get("checkpoint", True))
+        return answer
+
+    def do_trace(self, order: Order) -> Order:
+        """Run one trial with every statement metered by itself."""
+        answer: Order = self.open_twin().trace(json.dumps(order["trial"]))
+        return answer
+
+    def do_close(self, _order: Order) -> Order:
+        """Close the twin."""
+        if self.twin is not None:
+            self.twin.close()
+            self.twin = None
+        return {}
+
+    def open_twin(self) -> Any:
+        """The twin.
+
+        Raises:
+            ValueError: none is open.
+        """
+        if self.twin is None:
+            raise ValueError("no twin is open")
+        return self.twin
