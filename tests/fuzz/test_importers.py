@@ -1,4 +1,4 @@
-"""Two thousand mutated files for each importer; ``benches/fuzz_importers.py`` runs a hundred thousand."""
+"""Hundreds of mutated files for each importer, thousands where asked; ``benches/fuzz_importers.py`` makes more."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from tdelta_fuzzing import fixtures_of, fuzz
 
 from tdelta.importers.protocol import Importer
 from tdelta.importers.recognizing import IMPORTERS
+from tdelta_thorough import draws
 
-MUTATIONS = 2000
+MUTATIONS = draws(300, 2000)
 SEED = 20261122
 
 

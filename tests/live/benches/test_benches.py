@@ -13,6 +13,9 @@ import pytest
 from sqlite.running import require
 
 BENCHES = Path(__file__).parents[3] / "benches"
+TARGET = os.environ.get("CARGO_TARGET_DIR", str(BENCHES.parent / "target"))
+"""Where the Rust tests were built: what the bench of crates has in common with them is not compiled again."""
+
 MOST_SECONDS = 600.0
 """Beside other tests; alone the longest takes a minute and a half."""
 
@@ -31,7 +34,10 @@ SMOKE: dict[str, list[tuple[str, ...]]] = {
         for engine in ("mariadb", "mysql")
     ],
     "clients_crates": [
-        ("--engine", engine, "--profile", "dev", "--connections", "1", "2", "--pairs", "2", "--seconds", "0.1")
+        (
+            *("--engine", engine, "--profile", "dev", "--target", TARGET),
+            *("--connections", "1", "2", "--pairs", "2", "--seconds", "0.1"),
+        )
         for engine in ("mariadb", "postgres")
     ],
     "clients_postgres": [("--threads", "1", "--pairs", "2", "--operations", "200")],

@@ -16,6 +16,8 @@ from pathlib import Path
 
 import pytest
 
+from tdelta_thorough import draws
+
 from .running import ANSWERED, BRIEFLY, PATIENCE_SECONDS, Place, read_until, workers_left
 
 WITNESSED = f"""{BRIEFLY}
@@ -36,7 +38,7 @@ def witness(stream, **_):
 tdelta.cli.run.progress = witness
 main()
 """
-RUNS = 6
+RUNS = draws(2, 6)
 KILLS_OF_A_RUN = 5
 FEWEST_SECONDS = 0.4  # a Python that has not yet begun its work has nothing to lose
 # Long enough for five kills and what lies between them; the last sitting runs to the end.
