@@ -15,8 +15,10 @@ from ports import free_port
 
 from tdelta.engines.shared.external.connection import connect
 from tdelta.engines.shared.external.dsn import Dsn, parse_dsn
+from tdelta.engines.shared.external.pairs import Pair, own_schemas, pair
+from tdelta.engines.shared.external.schemas import RunSchema, leftovers
 from tdelta.engines.shared.external.secrets import Passwords
-from tdelta.engines.shared.external.servers import FoundServer, Pair, RunSchema, examine, leftovers, own_schemas, pair
+from tdelta.engines.shared.external.servers import FoundServer, examine
 from tdelta.engines.shared.sessions import Connection, WorkerSession
 from tdelta.errors import OwnServerFault
 

@@ -46,6 +46,7 @@ class ServerAddress:
         socket_name: what the file of a socket is called, with ``{port}``, where a DSN may name its folder; empty where
             a DSN names the file.
         has_databases: whether a DSN names a database, in which tdelta makes its schema.
+        worker: the program of the workers that connect to them.
     """
 
     schemes: tuple[str, ...]
@@ -53,6 +54,7 @@ class ServerAddress:
     processes: frozenset[str]
     socket_name: str = ""
     has_databases: bool = False
+    worker: str = "tdelta.driver.worker"
 
 
 @dataclass(frozen=True, slots=True)

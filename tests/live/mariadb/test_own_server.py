@@ -9,7 +9,9 @@ import pytest
 from own_engines import PASSWORD
 from tdelta_own_servers import LookedAt, OwnServers
 
-from tdelta.engines.shared.external.servers import FoundServer, RunSchema, examine, own_schemas, pair, schema_name
+from tdelta.engines.shared.external.pairs import own_schemas, pair
+from tdelta.engines.shared.external.schemas import RunSchema
+from tdelta.engines.shared.external.servers import FoundServer, examine, schema_name
 from tdelta.errors import OwnServerFault, UnsoundTwins
 
 from . import own

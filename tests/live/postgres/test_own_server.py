@@ -10,8 +10,8 @@ from tdelta_own_servers import LookedAt, OwnServers
 
 from tdelta.engines.shared.external.connection import connect
 from tdelta.engines.shared.external.dsn import parse_dsn
+from tdelta.engines.shared.external.pairs import pair
 from tdelta.engines.shared.external.secrets import Passwords
-from tdelta.engines.shared.external.servers import pair
 from tdelta.engines.shared.sessions import WorkerSession
 from tdelta.errors import OwnServerFault, UnsoundTwins
 

@@ -10,8 +10,9 @@ import pytest
 from tdelta.engines.mariadb.external import MariaDbServers
 from tdelta.engines.shared.external.dsn import parse_dsn
 from tdelta.engines.shared.external.kind import DATA, Encryption, Identity, Scope
+from tdelta.engines.shared.external.pairs import Difference, Pair
 from tdelta.engines.shared.external.reached import ReachedServers, external_dsns, reached
-from tdelta.engines.shared.external.servers import Difference, FoundServer, Pair
+from tdelta.engines.shared.external.servers import FoundServer
 from tdelta.engines.shared.external.twins import Access
 from tdelta.errors import DsnFault, TdeltaError, UsageError
 from tdelta.records import Metric, Role, RunSettings

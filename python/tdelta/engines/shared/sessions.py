@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol, TypeAlias
 
 from tdelta.driver.database_answers import answered
-from tdelta.driver.workers import Worker
+from tdelta.driver.workers import PROGRAM, Worker
 
 Row: TypeAlias = Mapping[str, "str | None"]
 Ask: TypeAlias = Callable[[str], Sequence[Row]]
@@ -58,13 +58,14 @@ class WorkerSession:
 
     Args:
         options: those of `tdelta._native.ServerTwin`; they go to the worker's standard input and nowhere else.
+        program: the worker's.
 
     Raises:
         Refused: the server does not answer, or does not let the user in.
     """
 
-    def __init__(self, options: Mapping[str, object]) -> None:
-        self._worker = Worker()
+    def __init__(self, options: Mapping[str, object], program: str = PROGRAM) -> None:
+        self._worker = Worker(program=program)
         try:
             answered(self._worker.ask("enter", options=options, connections=1))
         except BaseException:
@@ -88,6 +89,32 @@ class WorkerSession:
 
     def close(self) -> None:
         """Close the session and end the worker."""
+        self._worker.end()
+
+
+class Asking:
+    """A connection of its own for what is done beside a load; in a process of its own, like any."""
+
+    def __init__(self, options: Mapping[str, object]) -> None:
+        self._worker = Worker()
+        try:
+            self._worker.ask("connect", options=dict(options), connections=1)
+        except BaseException:
+            self.close()
+            raise
+
+    def run(self, sql: str) -> None:
+        """Run a statement and drop what it answers."""
+        self._worker.ask("run", seconds=_PATIENCE_SECONDS, statements=[sql])
+
+    def rows(self, sql: str) -> tuple[Sequence[str], Sequence[Sequence[str | None]]]:
+        """The names of the columns, and the rows."""
+        answer = self._worker.ask("rows", sql=sql)
+        return answer["columns"], answer["rows"]
+
+    def close(self) -> None:
+        """End it."""
+        self._worker.kill()
         self._worker.end()
 
 

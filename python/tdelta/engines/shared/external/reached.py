@@ -9,26 +9,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from tdelta.engines.shared.external.connection import connect
-from tdelta.engines.shared.external.dsn import Dsn, parse_dsn
+from tdelta.engines.shared.external.dsn import Dsn, address_of, parse_dsn
 from tdelta.engines.shared.external.kind import SCHEMA_NAME
 from tdelta.engines.shared.external.nearby import server_process
+from tdelta.engines.shared.external.pairs import Difference, Pair, own_schemas, pair
+from tdelta.engines.shared.external.schemas import RunSchema, leftovers
 from tdelta.engines.shared.external.secrets import Passwords
-from tdelta.engines.shared.external.servers import (
-    BASELINE,
-    ENCRYPTED,
-    Difference,
-    FoundServer,
-    Pair,
-    RunSchema,
-    examine,
-    leftovers,
-    own_schemas,
-    pair,
-    schema_name,
-)
+from tdelta.engines.shared.external.servers import BASELINE, ENCRYPTED, FoundServer, examine, schema_name
 from tdelta.engines.shared.external.twins import BASELINE_PLACE, ENCRYPTED_PLACE, Access
 from tdelta.engines.shared.sessions import WorkerSession
 from tdelta.errors import DsnFault, OwnServerFault, UsageError
@@ -243,7 +234,7 @@ def _examined(dsns: tuple[Dsn, Dsn], passwords: Passwords, stack: ExitStack) -> 
     found, faults = [], []
     for option, dsn in zip(OPTIONS, dsns, strict=True):
         try:
-            connection = connect(option, dsn, passwords, WorkerSession)
+            connection = connect(option, dsn, passwords, partial(WorkerSession, program=address_of(dsn.engine).worker))
             stack.callback(connection.close)
             found.append(examine(option, dsn, connection))
         except OwnServerFault as fault:

@@ -25,8 +25,10 @@ from tdelta.driver.servers.whole import WholeTrials, work_of
 from tdelta.driver.workers import Worker
 from tdelta.engines.registry import profile
 from tdelta.engines.servers import Flushed
+from tdelta.engines.shared.external.dsn import address_of
 from tdelta.engines.shared.external.kind import PREFIX
-from tdelta.engines.shared.external.servers import FoundServer, RunSchema
+from tdelta.engines.shared.external.schemas import RunSchema
+from tdelta.engines.shared.external.servers import FoundServer
 from tdelta.errors import OwnServerFault, ServerLost, TdeltaError, UsageError
 from tdelta.evidence.plans import plans_of, sampled
 from tdelta.records import Measurement
@@ -167,7 +169,7 @@ class ExternalTwins(WholeTrials):
         self._rows[place] = _Rows(is_fresh=True, load_seconds=time.monotonic() - began)
 
     def _worker(self, schema: RunSchema) -> Worker:
-        worker = Worker()
+        worker = _worker_of(schema)
         try:
             connect(worker, schema, self._access, 1)
         except BaseException:
@@ -196,7 +198,7 @@ class ExternalTwin:
         self.schema = schema
         self._used = used
         self._access = access
-        self._worker = Worker()
+        self._worker = _worker_of(schema)
         seconds = _CONNECT_SECONDS + threads / _CONNECTIONS_A_SECOND
         try:
             connect(self._worker, schema, access, threads)
@@ -221,15 +223,16 @@ class ExternalTwin:
         return checksums(self._worker, tables)
 
     def plans(self, scripts: Mapping[str, str]) -> Mapping[str, Any]:
-        """How the server runs each statement of these transactions."""
-        engine = self.schema.server.identity.engine
+        """How the server runs each statement of these transactions; none where it cannot be asked for JSON."""
+        dialect = profile(self.schema.server.identity.engine).dialect
+        if not dialect.explain:
+            return {}
         named = re.compile(rf"(?<!\w){self.schema.name}(?=[.`\"])")  # an A/A twin's schema has another name
 
         def rows(sql: str) -> list[list[str | None]]:
             found: list[list[str | None]] = self._worker.ask("rows", sql=sql)["rows"]
             return [[cell and named.sub(PREFIX, cell) for cell in row] for row in found]
 
-        dialect = profile(engine).dialect
         return plans_of(dialect, rows, sampled(dialect, scripts))
 
     def trial(self, job: TrialJob, ready: Callable[[], None] | None = None) -> Measurement:
@@ -261,6 +264,11 @@ class ExternalTwin:
     def end(self) -> None:
         """Close the connections; the schema stays."""
         self._worker.end()
+
+
+def _worker_of(schema: RunSchema) -> Worker:
+    """A worker that can connect to a schema's server."""
+    return Worker(program=address_of(schema.server.dsn.engine).worker)
 
 
 def expected_checksums(job: LoadJob) -> Checksums:

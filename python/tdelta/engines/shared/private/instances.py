@@ -31,6 +31,7 @@ from tdelta.engines.servers import DATABASE, CallsPriced, Flushed, PriceSql, Pro
 from tdelta.engines.shared.private.exposure import ServerExposure
 from tdelta.engines.shared.private.pricing import page_prices_of
 from tdelta.engines.shared.server_files import ServerFiles
+from tdelta.engines.shared.sessions import Asking
 from tdelta.errors import TdeltaError
 from tdelta.evidence import Found
 from tdelta.evidence.plans import plans_of, sampled
@@ -40,7 +41,6 @@ from tdelta.measure.children import ready
 from tdelta.measure.devices import device_statistics
 from tdelta.records import Measurement
 
-_LOAD_SECONDS = 24 * 3600.0
 _START_SECONDS = 120.0
 _CONNECT_SECONDS = 60.0
 _CONNECTIONS_A_SECOND = 50.0
@@ -368,32 +368,6 @@ class ServerTwin:
 
 def _cpu_seconds(used: Mapping[str, Any]) -> float:
     return float(used["usage"]["cpu_user_seconds"] + used["usage"]["cpu_system_seconds"])
-
-
-class Asking:
-    """A connection of its own for what is done beside a load; in a process of its own, like any."""
-
-    def __init__(self, options: Mapping[str, object]) -> None:
-        self._worker = Worker()
-        try:
-            self._worker.ask("connect", options=dict(options), connections=1)
-        except BaseException:
-            self.close()
-            raise
-
-    def run(self, sql: str) -> None:
-        """Run a statement and drop what it answers."""
-        self._worker.ask("run", seconds=_LOAD_SECONDS, statements=[sql])
-
-    def rows(self, sql: str) -> tuple[Sequence[str], Sequence[Sequence[str | None]]]:
-        """The names of the columns, and the rows."""
-        answer = self._worker.ask("rows", sql=sql)
-        return answer["columns"], answer["rows"]
-
-    def close(self) -> None:
-        """End it."""
-        self._worker.kill()
-        self._worker.end()
 
 
 def _load_seed(job: TrialJob) -> int:

@@ -1,0 +1,246 @@
+"""Two servers of the user's as twins: whether they can be, asked before anything is made, and the schemas on both."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from tdelta.driver.signals import held
+from tdelta.engines.shared.external.kind import (
+    DATA,
+    PREFIX,
+    GrantsBySchema,
+)
+from tdelta.engines.shared.external.schemas import RunSchema, is_held, left_by_name, taken
+from tdelta.engines.shared.external.servers import FoundServer, refusals_of
+from tdelta.engines.shared.sessions import first
+from tdelta.errors import OwnServerFault, UnsoundTwins
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A setting, or another fact, that differs between two servers and is not encryption; None where one lacks it."""
+
+    name: str
+    baseline: str | None
+    encrypted: str | None
+    rank: int
+
+    def __str__(self) -> str:
+        def told(value: str | None) -> str:
+            return "(does not exist)" if value is None else value or "(empty)"
+
+        return f"{self.name}: {told(self.baseline)} / {told(self.encrypted)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two servers that can be twins, what differs between them, and what to tell about them.
+
+    ``is_encrypted`` is how tables on the encrypted server come out: None where it cannot tell.
+    """
+
+    baseline: FoundServer
+    encrypted: FoundServer
+    differences: tuple[Difference, ...]
+    cautions: tuple[str, ...]
+    is_encrypted: bool | None
+
+    def expected(self, server: FoundServer) -> bool | None:
+        """How the tables of a server are to be; None: the server cannot tell."""
+        if self.is_encrypted is None:
+            return None
+        return self.is_encrypted if server is self.encrypted else False
+
+
+def pair(
+    baseline: FoundServer,
+    encrypted: FoundServer,
+    schema: str,
+    *,
+    more: Sequence[str] = (),
+    more_encrypted: Sequence[str] = (),
+    assumed: bool = False,
+) -> Pair:
+    """See that two servers can be twins; nothing is made.
+
+    Args:
+        baseline: the plain one.
+        encrypted: the encrypted one.
+        schema: the name of the schema that will be made on both.
+        more: the names of further ones, on the baseline only.
+        more_encrypted: the names of further ones, on the encrypted one only.
+        assumed: the user says that the disk under the encrypted one is encrypted, where the server cannot tell.
+
+    Raises:
+        OwnServerFault: all that stands against it: one server twice, missing rights, a name that is taken, a replica.
+        UnsoundTwins: what is encrypted on them is not what a measurement needs.
+    """
+    _require_two(baseline, encrypted)
+    both = (baseline, encrypted)
+    wanted = ((baseline, (schema, *more)), (encrypted, (schema, *more_encrypted)))
+    faults = [f"{server.name}: {fault}" for server, names in wanted for fault in _faults(server, names)]
+    if faults:
+        raise OwnServerFault("the servers cannot be used as they are", faults)
+    is_encrypted = _encrypts(baseline, encrypted, assumed=assumed)
+    cautions = [f"{server.option}: {said}" for server in both for said in server.kind.cautions(server.ask)]
+    return Pair(
+        baseline,
+        encrypted,
+        differences(baseline, encrypted),
+        (*cautions, *_encryption_cautions(baseline, encrypted, is_encrypted)),
+        is_encrypted,
+    )
+
+
+def differences(baseline: FoundServer, encrypted: FoundServer) -> tuple[Difference, ...]:
+    """Settings in which two servers differ and that are not encryption, the important ones first."""
+    rule = baseline.kind.rule
+    facts = (_facts(baseline), _facts(encrypted))
+    found = [
+        Difference(name, facts[0][name], facts[1][name], -1) for name in facts[0] if facts[0][name] != facts[1][name]
+    ]
+    for name in baseline.settings.keys() | encrypted.settings.keys():
+        values = baseline.settings.get(name), encrypted.settings.get(name)
+        if values[0] != values[1] and not rule.left_out.match(name):
+            found.append(Difference(name, *values, rule.rank(name)))
+    return tuple(sorted(found, key=lambda difference: (difference.rank, difference.name)))
+
+
+@contextmanager
+def own_schemas(
+    found: Pair, name: str, run_id: str, more: Sequence[str] = (), more_encrypted: Sequence[str] = ()
+) -> Iterator[tuple[RunSchema, ...]]:
+    """A schema on each of two servers while the block lasts: on the baseline, on the encrypted.
+
+    Args:
+        found: the servers.
+        name: what both are called.
+        run_id: what they are marked with.
+        more: the names of further schemas on the baseline, which follow in this order.
+        more_encrypted: the names of further ones on the encrypted server, which are last.
+
+    Raises:
+        OwnServerFault: one cannot be made, or not be dropped.
+    """
+    made: list[RunSchema] = []
+    try:
+        wanted = [
+            *((found.baseline, name), (found.encrypted, name)),
+            *((found.baseline, other) for other in more),
+            *((found.encrypted, other) for other in more_encrypted),
+        ]
+        for server, called in wanted:
+            schema = RunSchema(server, called, run_id, is_encrypted=found.expected(server))
+            schema.make()
+            made.append(schema)
+        yield tuple(made)
+    except BaseException as error:
+        for kept in _dropped(made):  # what went wrong first is what is told
+            error.add_note(kept)
+        raise
+    if left := _dropped(made):
+        raise OwnServerFault("not everything could be removed", left)
+
+
+def _require_two(baseline: FoundServer, encrypted: FoundServer) -> None:
+    if baseline.identity.product != encrypted.identity.product:
+        raise OwnServerFault(
+            "the servers are no twins",
+            f"{baseline.name} is {baseline.identity.described}, {encrypted.name} is {encrypted.identity.described}:"
+            " expected the same product twice",
+        )
+    with refusals_of(baseline.name):
+        is_one = _are_one(baseline, encrypted)
+    if is_one:
+        raise OwnServerFault(
+            f"{baseline.name} and {encrypted.name}",
+            "both are one and the same server: expected two, one plain and one encrypted",
+        )
+
+
+def _are_one(baseline: FoundServer, encrypted: FoundServer) -> bool:
+    """Whether a lock that is taken on the one is held on the other.
+
+    What servers say of themselves does not tell: a copied data directory has the same identity, and two containers may
+    have the same name, port and path.
+    """
+    name = f"{PREFIX}{secrets.token_hex(8)}"
+    probe = baseline.kind.probe(name)
+    first(baseline.ask(probe.take))
+    try:
+        return is_held(encrypted, name)
+    finally:
+        first(baseline.ask(probe.release))
+
+
+def _faults(server: FoundServer, schemas: Sequence[str]) -> Iterator[str]:
+    with refusals_of(server.name):
+        yield from server.kind.standing_faults(server.ask)
+        grants = [*server.kind.missing_grants(server.ask)]
+        if isinstance(server.kind, GrantsBySchema):
+            grants += [grant for name in schemas for grant in server.kind.missing_schema_grants(server.ask, name)]
+        yield from (f"a right is missing: {grant}" for grant in dict.fromkeys(grants))
+        left = left_by_name(server)
+        for schema in schemas:
+            if server.kind.has_schema(server.ask, schema):
+                yield left.get(schema, taken(schema))
+
+
+def _encrypts(baseline: FoundServer, encrypted: FoundServer, *, assumed: bool) -> bool | None:
+    """How tables on the encrypted server come out.
+
+    Raises:
+        UnsoundTwins: the baseline's would be encrypted, or nothing is on the other.
+    """
+    plain, data = baseline.encryption.scope(DATA), encrypted.encryption.scope(DATA)
+    if plain is not None and plain.is_encrypted:
+        raise UnsoundTwins(f"{baseline.name}: expected plain tables, found them encrypted: {plain.said}")
+    if data is not None and data.is_encrypted is None:
+        if not assumed:
+            raise UnsoundTwins(f"{encrypted.name}: {data.said}: {encrypted.encryption.remedy}")
+        return None
+    if (data is not None and data.is_encrypted) or encrypted.encryption.can_be_asked:
+        return True
+    if not set(encrypted.encryption.encrypted) - set(baseline.encryption.encrypted):
+        said = "; ".join(scope.said for scope in encrypted.encryption.scopes)
+        raise UnsoundTwins(
+            f"{encrypted.name}: expected encryption that the baseline lacks, found none: {said};"
+            f" {encrypted.encryption.remedy}"
+        )
+    return False
+
+
+def _encryption_cautions(baseline: FoundServer, encrypted: FoundServer, is_encrypted: bool | None) -> Iterator[str]:
+    if is_encrypted is None:
+        yield "that the encrypted server's disk is encrypted, and the baseline's is not, is what the user says"
+    if is_encrypted is False:
+        yield f"tables are plain on both servers; encrypted is only: {', '.join(encrypted.encryption.encrypted)}"
+    for name in baseline.encryption.encrypted:
+        yield f"{name} is encrypted on the baseline, too: what that costs is not in the answer"
+    for scope in encrypted.encryption.scopes:
+        if scope.is_encrypted is False and not (scope.name == DATA and is_encrypted):
+            yield f"not encrypted on the encrypted server: {scope.name} ({scope.said})"
+
+
+def _facts(server: FoundServer) -> dict[str, str]:
+    """What lies between the load and the server, beside settings."""
+    return {
+        "connection": server.dsn.transport,
+        "on this machine": "yes" if server.dsn.is_here else "no",
+        "version": server.identity.version,
+    }
+
+
+def _dropped(made: Sequence[RunSchema]) -> list[str]:
+    """Drop every schema, whatever becomes of the others. Returns what is left, and why."""
+    left = []
+    with held():
+        for schema in reversed(made):
+            try:
+                schema.drop()
+            except OwnServerFault as fault:
+                left.append(str(fault))
+    return left

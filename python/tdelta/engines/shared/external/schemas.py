@@ -1,0 +1,146 @@
+"""A schema on a user's server that is tdelta's and nothing else.
+
+A schema that exists is never touched, whoever made it: tdelta makes its own under a name that is free, with a mark that
+names the run, holds a lock on it for as long as the run lives, and drops it only while the mark is there. After a
+``kill -9`` the schema is left; `leftovers` finds it by mark and free lock, and says what removes it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+
+from tdelta.driver.database_answers import Refused
+from tdelta.driver.signals import held
+from tdelta.engines.shared.external.kind import (
+    Found,
+    NewSchema,
+)
+from tdelta.engines.shared.external.servers import FoundServer
+from tdelta.engines.shared.sessions import first
+from tdelta.errors import OwnServerFault, UnsoundTwins
+
+_ANSWERS_WITHOUT_TYPES = frozenset({"1", "t", "true"})
+
+
+class RunSchema:
+    """A schema of tdelta's on one server: made, locked while this run lives, dropped if its mark is there.
+
+    Args:
+        server: where.
+        name: its name.
+        run_id: what it is marked with.
+        is_encrypted: how its tables are to be; None: as the server has it.
+    """
+
+    def __init__(self, server: FoundServer, name: str, run_id: str, *, is_encrypted: bool | None) -> None:
+        self.server = server
+        self.name = name
+        self.run_id = run_id
+        self.is_encrypted = is_encrypted
+        self._new = NewSchema(name, run_id, is_encrypted)
+
+    def options(self, password: str | None) -> dict[str, object]:
+        """How the connections of a load are opened (`tdelta._native.ServerTwin`): they work in this schema."""
+        kind = self.server.kind
+        sessions = kind.sessions(self._new)
+        return self.server.dsn.options(password, database=sessions.database, setup=(*kind.session_sql, *sessions.setup))
+
+    def make(self) -> None:
+        """Make it, with its mark.
+
+        Raises:
+            OwnServerFault: there is one of that name, or the server refuses; nothing of this run is left then.
+        """
+        server = self.server
+        if server.kind.has_schema(server.ask, self.name):
+            raise OwnServerFault(server.name, taken(self.name))
+        first(server.ask(server.kind.probe(_lock_name(self.name)).take))
+        statements = server.kind.make_sql(self._new)
+        with held():  # a Ctrl-C between schema and mark would leave what nobody dares to drop
+            for done, statement in enumerate(statements):
+                self._run(statement, has_schema=done > 0)
+
+    def require_tables(self) -> None:
+        """See in the engine's own catalog that every table is as this twin's tables have to be.
+
+        Raises:
+            UnsoundTwins: one is not; names all of them.
+        """
+        if self.is_encrypted is None:
+            return
+        found = self.server.kind.tables(self.server.ask, self.name)
+        wrong = sorted(table for table, is_encrypted in found.items() if is_encrypted is not self.is_encrypted)
+        if wrong:
+            wanted = "encrypted" if self.is_encrypted else "plain"
+            raise UnsoundTwins(
+                f"{self.server.name}: expected every table of {self.name} to be {wanted}, found otherwise by the"
+                f" server's catalog: {', '.join(wrong)}; {self.server.encryption.remedy}"
+            )
+
+    def drop(self) -> None:
+        """Remove it with all that is in it, if the mark of this run is there.
+
+        Raises:
+            OwnServerFault: it is not, or the server refuses; the message says what is left and how it is removed.
+        """
+        server = self.server
+        remedy = f"schema {self.name} is left there; remove it: {server.kind.drop_sql(self.name)}"
+        try:
+            marked = Found(self.name, self.run_id) in server.kind.own_schemas(server.ask)
+            if not marked and not server.kind.has_schema(server.ask, self.name):
+                return
+            if not marked:
+                raise OwnServerFault(
+                    server.name,
+                    f"the mark of run {self.run_id} is gone, so it is not touched: {remedy} if it is tdelta's",
+                )
+            server.connection.run(server.kind.drop_sql(self.name))
+            first(server.ask(server.kind.probe(_lock_name(self.name)).release))
+        except Refused as refusal:
+            raise OwnServerFault(server.name, f"{refusal}; {remedy}") from refusal
+
+    def _run(self, statement: str, *, has_schema: bool) -> None:
+        try:
+            self.server.connection.run(statement)
+        except Refused as refusal:
+            if has_schema:  # made a moment ago by this very call, and empty
+                with contextlib.suppress(Refused):
+                    self.server.connection.run(self.server.kind.drop_sql(self.name))
+                raise OwnServerFault(self.server.name, f"it refuses what tdelta needs: {refusal}") from refusal
+            raise OwnServerFault(self.server.name, _taken_or(refusal, self.name)) from refusal
+
+
+def leftovers(server: FoundServer) -> tuple[str, ...]:
+    """The schemas that killed runs left on a server, each with what removes it; those of living runs are none."""
+    return tuple(f"{server.name}: {said}" for said in left_by_name(server).values())
+
+
+def left_by_name(server: FoundServer) -> dict[str, str]:
+    """What is said of each schema that a killed run left, by its name."""
+    left = {}
+    for found in server.kind.own_schemas(server.ask):
+        if not is_held(server, _lock_name(found.schema)):
+            killed = "a run that was killed as it made it (it is empty)"
+            whose = killed if found.run_id is None else f"run {found.run_id}"
+            remedy = server.kind.drop_sql(found.schema)
+            left[found.schema] = f"schema {found.schema} is left of {whose}; remove it: {remedy}"
+    return left
+
+
+def is_held(server: FoundServer, lock: str) -> bool:
+    """Whether somebody holds a lock."""
+    return first(server.ask(server.kind.probe(lock).seen)) in _ANSWERS_WITHOUT_TYPES
+
+
+def _lock_name(schema: str) -> str:
+    """Within the 64 characters that MySQL allows."""
+    return f"schema {schema}"[:64]
+
+
+def taken(schema: str) -> str:
+    """What is said of a schema that is there already."""
+    return f"expected no schema {schema}, found one, which is left as it is: name another with --schema"
+
+
+def _taken_or(refusal: Refused, schema: str) -> str:
+    return f"schema {schema} cannot be made: {refusal}; if it exists, it is left as it is: name another with --schema"
