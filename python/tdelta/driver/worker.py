@@ -10,11 +10,10 @@ import json
 from tdelta import _native
 from tdelta.driver.hosting import TwinHost
 from tdelta.driver.orders import Order, serve
-from tdelta.driver.own_orders import OwnServerOrders
 from tdelta.measure.usage import spent
 
 
-class Host(OwnServerOrders, TwinHost):
+class Host(TwinHost):
     """The state of one worker. As it is, it connects to servers."""
 
     def do_connect(self, order: Order) -> Order:
@@ -38,6 +37,20 @@ class Host(OwnServerOrders, TwinHost):
         """All that one statement answers: the names of the columns, and rows of texts."""
         columns, rows = self._server().rows(order["sql"])
         return {"columns": columns, "rows": rows}
+
+    def do_enter(self, order: Order) -> Order:
+        """As ``connect``, to a server of the user's: a refusal is an answer."""
+        try:
+            return self.do_connect(order)
+        except _native.NativeError as refusal:
+            return {"refused": list(refusal.args)}
+
+    def do_put(self, order: Order) -> Order:
+        """As ``rows``, put to a server of the user's: a refusal is an answer."""
+        try:
+            return self.do_rows(order)
+        except _native.NativeError as refusal:
+            return {"refused": list(refusal.args)}
 
     def do_load(self, order: Order) -> Order:
         """Make the tables, fill them, build the indexes."""

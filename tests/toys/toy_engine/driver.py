@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tdelta import _native
 from tdelta.driver import AnyJob, Checksums, LoadJob, Mix, Tables, TrialJob, TwinFolder, Worker
-from tdelta.driver.answers import as_checksums, checksums, of_embedded
+from tdelta.driver.answers import checksums, of_embedded
+from tdelta.driver.rows import generated_checksums, load_rows
 from tdelta.driver.servers.whole import WholeTrials, work_of
 from tdelta.engines.capabilities import Template
 from tdelta.engines.layout import ResourceEstimate, RunLayout
@@ -134,23 +133,18 @@ class ToyTwins(WholeTrials):
         path = self._loaded[settings.cipher] = self._folder.file(f"load-{settings.cipher}")
         with Worker(program=PROGRAM) as worker:
             self.library = self._open(worker, path, settings)["library"]
-            rows = {"plan": job.plan, "seed": job.seed, "tables": job.tables_sql, "indexes": job.indexes_sql}
-            worker.ask("load", seconds=600.0, threads=1, **rows)
+            load_rows(worker, job)
             return path, checksums(worker, job.tables)
 
     def expected_checksums(self) -> Checksums:
-        return as_checksums(_native.plan_checksums(json.dumps(self._job.plan), self._job.seed, 1))
+        return generated_checksums(self._job)
 
-    def start(self, settings: ToySettings, name: str, environment: Mapping[str, str] | None = None) -> ToyTwin:
+    def start(self, settings: ToySettings, name: str) -> ToyTwin:
         path = self._folder.copy(self._loaded[settings.cipher], name)
-        worker = Worker(environment, PROGRAM)
+        worker = Worker(program=PROGRAM)
         self._open(worker, path, settings)
         worker.ask("prepare", **work_of(self._mix))
         return ToyTwin(path, worker)
-
-    @property
-    def why_not_timed(self) -> str:
-        return "the cipher is the toy's own"
 
     def data_bytes(self, path: Path) -> int:
         return path.stat().st_size

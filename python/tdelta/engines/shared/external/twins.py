@@ -7,8 +7,6 @@ transactions write, freshly loaded tables. An A/A twin is another schema on the 
 
 from __future__ import annotations
 
-import json
-import os
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -16,10 +14,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tdelta import _native
-from tdelta.driver.answers import as_checksums, checksums, measurement
+from tdelta.driver.answers import checksums, measurement
 from tdelta.driver.jobs import LoadJob, Mix, TrialJob
 from tdelta.driver.protocol import Checksums, Tables
+from tdelta.driver.rows import LOAD_SECONDS, generated_checksums, load_rows
 from tdelta.driver.servers.tree import living
 from tdelta.driver.servers.whole import WholeTrials, work_of
 from tdelta.driver.workers import Worker
@@ -33,7 +31,6 @@ from tdelta.errors import OwnServerFault, ServerLost, TdeltaError, UsageError
 from tdelta.evidence.plans import plans_of, sampled
 from tdelta.records import Measurement
 
-_LOAD_SECONDS = 24 * 3600.0
 _CONNECT_SECONDS = 60.0
 _CONNECTIONS_A_SECOND = 50.0
 _GRACE_SECONDS = 60.0
@@ -113,7 +110,7 @@ class ExternalTwins(WholeTrials):
 
     def expected_checksums(self) -> Checksums:
         """The checksums of the rows as generated, before any server had them."""
-        return expected_checksums(self._job)
+        return generated_checksums(self._job)
 
     def data_bytes(self, path: Path) -> int:
         """How large the tables are with their indexes, as the server says."""
@@ -156,15 +153,7 @@ class ExternalTwins(WholeTrials):
         kind, names = schema.server.kind, [name for name, _ in job.tables]
         with self._worker(schema) as worker:
             _run(worker, schema, kind.drop_tables_sql([*reversed(names)]))
-            worker.ask(
-                "load",
-                seconds=_LOAD_SECONDS,
-                plan=job.plan,
-                seed=job.seed,
-                threads=os.cpu_count() or 1,
-                tables=job.tables_sql,
-                indexes=job.indexes_sql,
-            )
+            load_rows(worker, job)
             _run(worker, schema, kind.statistics_sql(names))
         self._rows[place] = _Rows(is_fresh=True, load_seconds=time.monotonic() - began)
 
@@ -271,12 +260,6 @@ def _worker_of(schema: RunSchema) -> Worker:
     return Worker(program=address_of(schema.server.dsn.engine).worker)
 
 
-def expected_checksums(job: LoadJob) -> Checksums:
-    """The checksums of the rows that a plan generates."""
-    sums = _native.plan_checksums(json.dumps(job.plan), job.seed, os.cpu_count() or 1)
-    return as_checksums(sums)
-
-
 def connect(worker: Worker, schema: RunSchema, access: Access, connections: int) -> None:
     """Open a worker's connections to a schema.
 
@@ -295,7 +278,7 @@ def connect(worker: Worker, schema: RunSchema, access: Access, connections: int)
 
 def _run(worker: Worker, schema: RunSchema, statements: Sequence[str]) -> None:
     try:
-        worker.ask("run", seconds=_LOAD_SECONDS, statements=list(statements))
+        worker.ask("run", seconds=LOAD_SECONDS, statements=list(statements))
     except TdeltaError as fault:
         raise OwnServerFault(schema.server.name, str(fault)) from fault
 

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 from collections.abc import Iterable
 
 from tdelta.driver.jobs import LoadJob, RestoreJob
+from tdelta.driver.rows import LOAD_SECONDS, load_rows
 from tdelta.driver.servers.recipes import Recipe
 from tdelta.driver.workers import Worker
 from tdelta.engines.servers import DATABASE, Prepared, Restorable, ServerEngine, ServerSettings
 from tdelta.engines.shared.private.restore import restore
 from tdelta.errors import TdeltaError
 
-LOAD_SECONDS = 24 * 3600.0
 _LOAD_CACHE_BYTES = 256 << 20
 _FILES = "restore"
 
@@ -47,15 +46,7 @@ def make_rows(worker: Worker, engine: ServerEngine, recipe: Recipe, job: LoadJob
         restore_dump(engine, recipe, job.command)
         worker.ask("run", seconds=LOAD_SECONDS, statements=job.statements)
         return
-    worker.ask(
-        "load",
-        seconds=LOAD_SECONDS,
-        plan=job.plan,
-        seed=job.seed,
-        threads=os.cpu_count() or 1,
-        tables=job.tables_sql,
-        indexes=job.indexes_sql,
-    )
+    load_rows(worker, job)
 
 
 def settle_rows(worker: Worker, engine: ServerEngine, tables: Iterable[str]) -> None:

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import json
-import os
 import secrets
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from tdelta import _native
-from tdelta.driver.answers import as_checksums, checksums
+from tdelta.driver.answers import checksums
 from tdelta.driver.evp_calls import together
 from tdelta.driver.files import TwinFolder, sweep
 from tdelta.driver.jobs import AnyJob, DatabaseJob, LoadJob, Mix, RestoreJob
 from tdelta.driver.protocol import NOTHING, Checksums, Tables
+from tdelta.driver.rows import LOAD_SECONDS, generated_checksums
 from tdelta.driver.servers.copies import copy_data
 from tdelta.driver.servers.observation import Watched, observe, told
 from tdelta.driver.servers.places import place_for
@@ -25,7 +23,7 @@ from tdelta.driver.servers.server import Server
 from tdelta.driver.servers.whole import WholeTrials
 from tdelta.driver.workers import Worker
 from tdelta.engines.servers import DATABASE, CallsPriced, FolderEncrypted, ServerEngine, ServerSettings, recipe_of
-from tdelta.engines.shared.private.filling import LOAD_SECONDS, loading, make_database, make_rows, settle_rows
+from tdelta.engines.shared.private.filling import loading, make_database, make_rows, settle_rows
 from tdelta.engines.shared.private.instances import Instance, ServerTwin
 from tdelta.engines.shared.server_files import ServerFiles
 from tdelta.errors import TdeltaError
@@ -83,10 +81,7 @@ class ServerTwins(WholeTrials):
 
     def expected_checksums(self) -> Checksums:
         """The checksums of the rows as generated, before any server had them."""
-        if not isinstance(self._job, LoadJob):
-            return self._job.checksums
-        sums = _native.plan_checksums(json.dumps(self._job.plan), self._job.seed, os.cpu_count() or 1)
-        return as_checksums(sums)
+        return generated_checksums(self._job) if isinstance(self._job, LoadJob) else self._job.checksums
 
     def data_bytes(self, path: Path) -> int:
         """How large the tables are with their indexes, as the server says."""

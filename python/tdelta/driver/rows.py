@@ -1,0 +1,33 @@
+"""Generated rows: loaded by a worker, and their checksums without any database."""
+
+from __future__ import annotations
+
+import json
+import os
+
+from tdelta import _native
+from tdelta.driver.answers import as_checksums
+from tdelta.driver.jobs import LoadJob
+from tdelta.driver.protocol import Checksums
+from tdelta.driver.workers import Worker
+
+LOAD_SECONDS = 24 * 3600.0
+"""How long a load may take."""
+
+
+def load_rows(worker: Worker, job: LoadJob) -> None:
+    """Have a worker make the tables, fill them and build the indexes; raises as `Worker.ask` does."""
+    worker.ask(
+        "load",
+        seconds=LOAD_SECONDS,
+        plan=job.plan,
+        seed=job.seed,
+        threads=os.cpu_count() or 1,
+        tables=job.tables_sql,
+        indexes=job.indexes_sql,
+    )
+
+
+def generated_checksums(job: LoadJob) -> Checksums:
+    """The checksums of the rows that a plan generates."""
+    return as_checksums(_native.plan_checksums(json.dumps(job.plan), job.seed, os.cpu_count() or 1))
