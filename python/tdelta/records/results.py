@@ -13,6 +13,7 @@ from tdelta.records.calibration import CalibrationUsed, LuckPrior
 from tdelta.records.conditions import Condition
 from tdelta.records.estimates import Estimate
 from tdelta.records.findings import Finding
+from tdelta.records.parts import part
 
 F = TypeVar("F", bound=Finding)
 
@@ -397,8 +398,8 @@ class RunResult:
     noise_floor: tuple[NoiseFloor, ...]
     validity: tuple[Validity, ...]
     cautions: tuple[str, ...]
-    counts: Counts
-    loop: LoopFacts
+    counts: Counts = part()
+    loop: LoopFacts = part()
     machine: Mapping[str, object] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=dict)
     stopped_by: str = "precision"

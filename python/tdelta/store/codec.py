@@ -28,7 +28,8 @@ from tdelta.records.parts import flat, flat_hints, nested
 
 T = TypeVar("T")
 
-_KIND = "finding"
+KIND = "finding"
+"""Under what a stored finding says of which kind it is."""
 
 
 def encode(value: object) -> Any:
@@ -52,7 +53,7 @@ def encode(value: object) -> Any:
             return [encode(item) for item in value]
     if dataclasses.is_dataclass(value):
         fields = {name: encode(inner) for name, inner in flat(value)}
-        return {_KIND: value.FINDING, **fields} if isinstance(value, Finding) else fields
+        return {KIND: value.FINDING, **fields} if isinstance(value, Finding) else fields
     raise TdeltaError(f"cannot be stored as JSON: expected a record or a JSON value, found {type(value).__name__}")
 
 
@@ -127,10 +128,10 @@ def _decode(kind: Any, data: object, where: str) -> object:
 
 def _decode_finding(kind: type[Finding], data: dict[str, object], where: str) -> object:
     """A finding says of which kind it is, since a result holds all kinds side by side."""
-    name = data.get(_KIND)
+    name = data.get(KIND)
     if not isinstance(name, str) or not issubclass(FINDINGS.get(name, Finding), kind) or name not in FINDINGS:
         raise StoreError(f"{where}: expected a finding ({', '.join(FINDINGS)}), found {name!r}")
-    return _decode_record(FINDINGS[name], {key: item for key, item in data.items() if key != _KIND}, where)
+    return _decode_record(FINDINGS[name], {key: item for key, item in data.items() if key != KIND}, where)
 
 
 def _decode_record(kind: type, data: object, where: str) -> object:

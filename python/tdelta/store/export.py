@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import TextIO, TypeAlias
 
 from tdelta.errors import StorageFault, UnknownName
-from tdelta.records import Measurement, SpanTotals, Trial
+from tdelta.records import FINDINGS, Measurement, RunResult, SpanTotals, Trial
 from tdelta.records.parts import flat, flat_hints
-from tdelta.store.codec import encode
+from tdelta.store.codec import KIND, encode
 from tdelta.store.store import Store
 
-JSON_SCHEMA = "tdelta.export/1"
+JSON_SCHEMA = "tdelta.export/2"
 """The ``schema`` of the JSON document; the number grows when a reader of the old one would break."""
 
 FORMATS = ("csv", "json")
@@ -143,8 +143,19 @@ def _json_head(store: Store, run_id: str) -> dict[str, object]:
         "machine": store.machine(run_id),
         "versions": store.versions(run_id),
         "facts": store.facts(run_id),
-        "result": encode(store.result(run_id)) if summary.decision else None,
+        "result": _result(store.result(run_id)) if summary.decision else None,
     }
+
+
+def _result(result: RunResult) -> dict[str, object]:
+    """The result with its findings by their kinds, and each check's name and text beside its codes."""
+    values = encode(result)
+    stored = values.pop("findings")
+    for name, kind in FINDINGS.items():
+        found = [{key: item for key, item in one.items() if key != KIND} for one in stored if one[KIND] == name]
+        values[name] = next(iter(found), None) if kind.IS_SINGLE else found
+    checks = [encode(check) | {"check": check.check, "detail": check.detail} for check in result.validity]
+    return {**values, "validity": checks}
 
 
 def _json(value: object) -> str:

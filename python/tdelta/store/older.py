@@ -3,7 +3,7 @@
 Earlier ledgers had lines out of a CPU profile (spinning, scheduling, crowding), and profiles classes for the first two.
 What these took is what no line explains now: it goes back to the rest, and to the classes that their functions are of.
 
-Earlier results had a field for each kind of finding, and for each of their counts.
+Earlier results had a field for each kind of finding.
 
 Earlier checks had English names and texts where there are codes now, and a truth value, ``ok``, for the three states.
 
@@ -13,13 +13,12 @@ parts, side by side, and a share that is put together has none.
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from tdelta.messages.checks import CHECKS
-from tdelta.records import FINDINGS, CheckState, Counts, LoopFacts
+from tdelta.records import FINDINGS, CheckState
 
 _LINES = ("spinning", "scheduling", "crowding")
 _CLASSES = {"spinning": "database", "scheduling": "kernel"}
@@ -33,6 +32,8 @@ def modern(result: Any) -> Any:
     changed = dict(result)
     if isinstance(result.get("validity"), list):
         changed["validity"] = [_check(one) for one in result["validity"]]
+    for part in ("counts", "loop"):  # records of their own, for a while
+        changed |= changed.pop(part, {})
     if "findings" in result:
         return changed
     for name, of in {"ledger": _ledger, "profiles": _profile}.items():
@@ -42,9 +43,6 @@ def modern(result: Any) -> Any:
     if isinstance(order, dict):
         changed["order_effect"] = {**order, "positions": [_effect(one) for one in order["positions"]]}
         changed["order_effect"] |= {name: _effect(order[name]) for name in ("after_encrypted", "bias")}
-    for name, kind in {"counts": Counts, "loop": LoopFacts}.items():
-        names = [field.name for field in dataclasses.fields(kind) if field.name in result]
-        changed[name] = {key: changed.pop(key) for key in names}
     return changed | {"findings": list(_findings(changed))}
 
 

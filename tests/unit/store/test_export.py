@@ -11,10 +11,12 @@ import pytest
 from tdelta.errors import StorageFault, UnknownName
 from tdelta.records import RunResult, RunSettings, Trial
 from tdelta.store import Store, decode, export
+from tdelta.store.older import modern
 
 from .examples import MACHINE, VERSIONS, result_of, settings_of, trial_of
 
 RUN = settings_of().run_id
+BEFORE_FINDINGS = Path(__file__).parents[2] / "data" / "results" / "before-findings.json"
 
 
 @pytest.fixture
@@ -75,13 +77,34 @@ def test_json_holds_everything_and_decodes_to_equal_records(store):
     out = io.StringIO()
     export.write_json(store, RUN, out)
     document = json.loads(out.getvalue())
-    assert document["schema"] == "tdelta.export/1"
+    assert document["schema"] == "tdelta.export/2"
     assert (document["run_id"], document["status"]) == (RUN, "done")
     assert (document["machine"], document["versions"]) == (MACHINE, VERSIONS)
     assert document["facts"] == {"operations_per_trial": 500}
     assert decode(RunSettings, document["settings"]) == settings_of()
-    assert decode(RunResult, document["result"]) == result_of(settings_of())
+    assert decode(RunResult, stored_as(document["result"])) == result_of(settings_of())
     assert [decode(Trial, trial) for trial in document["trials"]] == [trial_of(), trial_of(position=1)]
+
+
+def stored_as(result):
+    """The result as a store has it."""
+    checks = [{name: of[name] for name in of if name not in ("check", "detail")} for of in result["validity"]]
+    return modern(result | {"validity": checks})
+
+
+def test_the_result_of_an_export_has_each_finding_by_its_kind_and_its_counts_as_they_were(store):
+    older = json.loads(BEFORE_FINDINGS.read_text(encoding="utf-8"))
+    for stored in (one["stored"] for one in older.values()):
+        store.finish(RUN, decode(RunResult, modern(stored)))
+        out = io.StringIO()
+        export.write_json(store, RUN, out)
+        exported = json.loads(out.getvalue())["result"]
+        assert exported.keys() == stored.keys()
+        for name in stored.keys() - {"validity", "order_effect", "settings"}:
+            assert exported[name] == stored[name], name
+        assert [(c["check"], c["state"]) for c in exported["validity"]] == [
+            (c["check"], c["state"]) for c in stored["validity"]
+        ]
 
 
 def test_json_of_an_unfinished_run_has_no_result(store):
