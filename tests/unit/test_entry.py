@@ -1,29 +1,71 @@
-"""The entry point, before there is a command line."""
+"""The entry point, before there is a command line, and its streams."""
 
 from __future__ import annotations
 
+import signal
+import subprocess
 import sys
-from importlib.abc import MetaPathFinder
 
 import pytest
 
+HIT = """
+import os, sys, signal
+class Hit:
+    def find_spec(self, fullname, *_):
+        if fullname == {module!r}:
+            for _ in range({times}):
+                os.kill(os.getpid(), {number})
+sys.meta_path.insert(0, Hit())
 from tdelta.__main__ import main
+main()
+"""
 
 
-class Interrupted(MetaPathFinder):
-    """Ctrl-C comes while the command line's modules are looked for."""
-
-    def find_spec(self, fullname: str, *_: object) -> None:
-        if fullname == "tdelta.cli.main":
-            raise KeyboardInterrupt
+def tdelta(words: str, program: str = "from tdelta.__main__ import main; main()") -> subprocess.CompletedProcess[str]:
+    """``tdelta`` with words that a shell reads, redirections among them."""
+    command = ["bash", "-c", f'"$0" -c "$1" {words}', sys.executable, program]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
 
 
-def test_ctrl_c_during_the_imports_ends_with_a_word(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.delitem(sys.modules, "tdelta.cli.main", raising=False)
-    monkeypatch.setattr(sys, "meta_path", [Interrupted(), *sys.meta_path])
-    with pytest.raises(SystemExit) as ended:
-        main()
-    assert ended.value.code == 130
-    assert capsys.readouterr().err == "error: interrupted\n"
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1])
+@pytest.mark.parametrize("module", ["tdelta.cli.main", "tdelta.report.listings"])
+def test_signals_during_the_imports_end_with_a_word(number: signal.Signals, module: str) -> None:
+    ended = tdelta("engines", HIT.format(module=module, number=int(number), times=40))
+    assert (ended.returncode, ended.stdout, ended.stderr) == (130, "", "error: interrupted\n")
+
+
+def test_a_signal_during_the_imports_of_a_command_ends_with_a_word() -> None:
+    ended = tdelta("floor", HIT.format(module="tdelta.measure.floor", number=2, times=1))
+    assert (ended.returncode, ended.stdout, ended.stderr) == (130, "", "error: interrupted\n")
+
+
+def test_a_hang_up_is_not_heard_after_nohup() -> None:
+    program = "import signal; signal.signal(signal.SIGHUP, signal.SIG_IGN)\n"
+    ended = tdelta("studies", program + HIT.format(module="tdelta.cli.main", number=1, times=1))
+    assert ended.returncode == 0
+
+
+@pytest.mark.parametrize("words", ["--help", "--version", "run --help", "engines", "engines --json", "studies"])
+def test_a_full_disk_under_standard_output_is_told(words: str) -> None:
+    ended = tdelta(f"{words} >/dev/full")
+    assert ended.returncode == 2
+    assert ended.stderr == "error: standard output cannot be written: [Errno 28] No space left on device\n"
+
+
+def test_a_closed_standard_output_is_told_on_standard_error() -> None:
+    ended = tdelta("engines >&-")
+    assert ended.returncode == 2
+    assert ended.stderr.startswith("error: standard output is closed: expected a file, a pipe or a terminal; >/dev/nul")
+
+
+def test_a_closed_standard_error_is_told_on_standard_output() -> None:
+    ended = tdelta("engines 2>&-")
+    assert ended.returncode == 2
+    assert ended.stdout.startswith("error: standard error is closed: expected a file, a pipe or a terminal; 2>/dev/nul")
+
+
+@pytest.mark.parametrize(
+    ("words", "code"), [("frobnicate 2>/dev/full", 2), ("frobnicate >&- 2>&-", 2), ("engines <&-", 0)]
+)
+def test_streams_that_nobody_can_read_change_no_exit_code(words: str, code: int) -> None:
+    assert tdelta(words).returncode == code

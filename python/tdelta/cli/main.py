@@ -6,6 +6,7 @@ import os
 import sys
 import traceback
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from io import TextIOWrapper
 
 import click
@@ -17,7 +18,7 @@ from tdelta.cli.engines import engines
 from tdelta.cli.exit_codes import ExitCode
 from tdelta.cli.export import export
 from tdelta.cli.floor import floor
-from tdelta.cli.output import silence_stdout
+from tdelta.cli.output import close_streams, is_of_output, require_streams, silence
 from tdelta.cli.plan import plan
 from tdelta.cli.report import report
 from tdelta.cli.run import run
@@ -26,6 +27,9 @@ from tdelta.cli.studies import studies
 from tdelta.cli.verify import verify
 from tdelta.driver import signals, sweep_all
 from tdelta.errors import TdeltaError
+
+_CANNOT_WRITE = "standard output cannot be written"
+_NO_MEMORY = "expected more memory than is left here (ulimit -v, a container's limit): allow more, or ask for less data"
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -44,12 +48,33 @@ for _command in (run, analyze, plan, calibrate, engines, studies, floor, show, r
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command line and end the process. ``arguments`` default to the process's own."""
+    """Run the command line and end the process. ``arguments`` default to the process's own, whose signals are answered.
+
+    A program that gives arguments keeps its own signal handlers until a run installs some.
+    """
     signals.take()
+    if arguments is not None:
+        sys.exit(guarded(lambda: _run(arguments)))
+    try:
+        code = guarded(_answering)
+    except KeyboardInterrupt:  # within the words about something else
+        code = _say("interrupted", ExitCode.INTERRUPTED)
+    signals.ignore()
+    close_streams()
+    sys.exit(code)
+
+
+def _answering() -> object:
+    signals.answer()
+    return _run(None)
+
+
+def _run(arguments: Sequence[str] | None) -> object:
+    require_streams()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")  # a Latin-1 terminal shows "?" for "…", no traceback
-    sys.exit(guarded(lambda: cli.main(args=arguments, prog_name="tdelta", standalone_mode=False)))
+    return cli.main(args=arguments, prog_name="tdelta", standalone_mode=False)
 
 
 def guarded(command: Callable[[], object]) -> int:
@@ -63,15 +88,21 @@ def guarded(command: Callable[[], object]) -> int:
     except TdeltaError as error:
         return _say(_with_notes(str(error), error), error.exit_code)
     except BrokenPipeError:
-        silence_stdout()
+        silence(sys.stdout)
         return ExitCode.ANSWERED
+    except MemoryError:
+        return _say(_NO_MEMORY, ExitCode.USAGE)
     except Exception as error:  # the last line of defence: a defect of tdelta is a message too
+        if isinstance(error, OSError) and is_of_output(error):
+            silence(sys.stdout)
+            return _say(_with_notes(f"{_CANNOT_WRITE}: {error}", error), ExitCode.USAGE)
         return _say(_defect_message(error), ExitCode.INTERNAL)
     return outcome if isinstance(outcome, int) else ExitCode.ANSWERED
 
 
 def _say(message: str, code: int) -> int:
-    click.echo(f"error: {message}", err=True)
+    with suppress(OSError):  # a full disk under standard error: the exit code still says it
+        print(f"error: {message}", file=sys.stdout if sys.stderr is None else sys.stderr, flush=True)
     return code
 
 

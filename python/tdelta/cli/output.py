@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+import traceback
 from collections.abc import Callable, Collection, Iterable
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
+from typing import TextIO
 
 import click
 
 from tdelta.cli.exit_codes import exit_code
+from tdelta.errors import EnvironmentFault
 from tdelta.records import Event, RunResult
 from tdelta.report.document import document, to_json
 from tdelta.report.progress import progress
@@ -49,16 +52,46 @@ def write(text: str) -> None:
         click.echo(text, nl=False)
         sys.stdout.flush()
     except BrokenPipeError:
-        silence_stdout()
+        silence(sys.stdout)
 
 
-def silence_stdout() -> None:
+def require_streams() -> None:
+    """See that there is a standard output and a standard error; standard input may be missing.
+
+    Raises:
+        EnvironmentFault: one of the two is closed (``>&-``); its words go to the other.
+    """
+    for stream, name, sign in ((sys.stdout, "output", ">"), (sys.stderr, "error", "2>")):
+        if stream is None:
+            raise EnvironmentFault(
+                f"standard {name} is closed: expected a file, a pipe or a terminal; {sign}/dev/null discards it"
+            )
+
+
+def is_of_output(error: OSError) -> bool:
+    """Whether it arose while something was written to a standard stream: a full disk, a terminal that is gone."""
+    writers = (click.echo.__code__, write.__code__)
+    return any(frame.f_code in writers for frame, _line in traceback.walk_tb(error.__traceback__))
+
+
+def silence(stream: TextIO) -> None:
     """Send what is still buffered nowhere, so that the interpreter's last flush cannot fail."""
-    sink = os.open(os.devnull, os.O_WRONLY)
-    try:
-        os.dup2(sink, sys.stdout.fileno())
-    finally:
-        os.close(sink)
+    with suppress(OSError, ValueError):
+        sink = os.open(os.devnull, os.O_WRONLY)
+        try:
+            os.dup2(sink, stream.fileno())
+        finally:
+            os.close(sink)
+
+
+def close_streams() -> None:
+    """Silence the streams that cannot be written to, which would have the interpreter end with a code of its own."""
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None:
+            try:
+                stream.flush()
+            except (OSError, ValueError):
+                silence(stream)
 
 
 def width() -> int:

@@ -6,15 +6,27 @@ some), and Python runs the handler in the main thread all the same. So the handl
 
 from __future__ import annotations
 
+import os
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from types import FrameType
 
-ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-"""The signals by which people and systems ask a run to end."""
+ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2)
+"""The signals by which people and systems ask a run to end, and those that would end it without tidying up."""
+
+INTERRUPTED = 130
+"""The exit code after any of them."""
+
+_STDERR = 2
+_PATIENCE_SECONDS = 10.0
+"""How long a further signal may not disturb the tidying up that the first one began."""
 
 _are_ours = False
+_is_answering = False
+_raised_seconds: float | None = None
 _depth = 0
 _waiting: list[Callable[[], None]] = []
 
@@ -31,6 +43,49 @@ def take() -> None:
 def are_ours() -> bool:
     """Whether handlers may be installed here: in the main thread of the command line's process."""
     return _are_ours and threading.current_thread() is threading.main_thread()
+
+
+def leave_at_once() -> None:
+    """Have the signals end this process with a word, as long as nothing is made that would be left: while it starts."""
+    _install(_leave)
+
+
+def answer() -> None:
+    """Have the signals raise `KeyboardInterrupt` by `interrupt`: from now on there may be something to tidy up."""
+    global _is_answering
+    _is_answering = True
+    _install(lambda _number, _frame: deliver(interrupt))
+
+
+def ignore() -> None:
+    """Have the signals do nothing: all is tidied up, and the process is about to end with its code."""
+    _install(signal.SIG_IGN)
+
+
+def interrupt() -> None:
+    """Raise `KeyboardInterrupt`, but not soon after another: a second signal is no reason to tidy up half."""
+    global _raised_seconds
+    now = time.monotonic()
+    if _is_answering and _raised_seconds is not None and now - _raised_seconds < _PATIENCE_SECONDS:
+        return
+    _raised_seconds = now
+    raise KeyboardInterrupt
+
+
+def _install(handler: Callable[[int, FrameType | None], object] | signal.Handlers) -> None:
+    for number in heard():
+        signal.signal(number, handler)
+
+
+def heard() -> tuple[signal.Signals, ...]:
+    """The signals of `ENDING` but for a hang-up that nohup has this process ignore."""
+    return tuple(n for n in ENDING if n != signal.SIGHUP or signal.getsignal(n) != signal.SIG_IGN)
+
+
+def _leave(_number: int, _frame: FrameType | None) -> None:
+    with suppress(OSError):
+        os.write(_STDERR, b"error: interrupted\n")
+    os._exit(INTERRUPTED)
 
 
 @contextmanager

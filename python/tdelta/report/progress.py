@@ -52,9 +52,9 @@ def progress(stream: TextIO, *, live: bool, color: bool = False) -> Iterator[Cal
     if not live:
         yield PlainProgress(stream)
         return
-    with Live(
-        console=Console(file=stream, force_terminal=True, no_color=not color), auto_refresh=False, transient=True
-    ) as screen:
+    # Without colour also without bold and dim, which `no_color` alone would leave.
+    console = Console(file=stream, force_terminal=True, color_system="auto" if color else None)
+    with Live(console=console, auto_refresh=False, transient=True) as screen:
         yield LiveProgress(screen)
 
 

@@ -64,7 +64,8 @@ class Interruption:
     def request(self) -> None:
         """What the signal handler calls. A second request does not wait."""
         if not self._armed or self.requested:
-            raise KeyboardInterrupt
+            signals.interrupt()
+            return
         self.requested = True
         for twin in self._running:
             twin.stop()
@@ -101,7 +102,10 @@ def interruptible(interruption: Interruption, clock: Clock, fault: Callable[[], 
     def handle(number: int, _frame: FrameType | None) -> None:
         signals.deliver(interruption.ring if number == signal.SIGALRM else interruption.request)
 
-    before = {number: signal.signal(number, handle) for number in (*signals.ENDING, signal.SIGALRM)}
+    heard = [
+        number for number in signals.ENDING if signal.getsignal(number) != signal.SIG_IGN or number == signal.SIGINT
+    ]
+    before = {number: signal.signal(number, handle) for number in (*heard, signal.SIGALRM)}
     try:
         clock.ring_at_end()
         yield

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from .running import PATIENCE_SECONDS, SMALL, Place, Ran, read_until, workers_left, workers_of
+from .running import PATIENCE_SECONDS, PROGRAM, SMALL, Place, Ran, read_until, workers_left, workers_of
 
 LONG = [option if option != "2..2" else "200..200" for option in SMALL]
 
@@ -183,3 +183,11 @@ def test_a_worker_that_is_killed_ends_the_run_with_a_message_and_keeps_the_trial
     assert "Traceback" not in ran.err
     assert place.query("SELECT status FROM runs") == [("failed",)]
     assert list(place.twins.iterdir()) == []
+
+
+def test_an_answer_that_cannot_be_written_is_told_and_stays_in_the_store(place: Place) -> None:
+    program = f"import os\nos.dup2(os.open('/dev/full', os.O_WRONLY), 1)\n{PROGRAM}"
+    process = place.start("run", *SMALL, "--no-aa-twin", program=program)
+    assert_refused(ended(place, process), "standard output cannot be written", "No space left on device")
+    assert place.query("SELECT status FROM runs") == [("done",)]
+    assert "aes-256" in place.tdelta("show").out

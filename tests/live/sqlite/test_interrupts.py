@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import signal
+import time
 
 import pytest
 
@@ -73,3 +74,28 @@ def test_a_reader_that_goes_away_does_not_stop_the_run(place: Place) -> None:
     assert process.stdout is not None
     assert "aes-256" in process.stdout.read()
     process.stdout.close()
+
+
+MANY = {
+    "Ctrl-C, many times": [signal.SIGINT] * 40,
+    "the end of a session": [signal.SIGHUP, signal.SIGTERM, signal.SIGINT] * 5,
+    "quit": [signal.SIGQUIT],
+    "a user's signal": [signal.SIGUSR1],
+}
+
+
+@pytest.mark.parametrize("numbers", MANY.values(), ids=MANY)
+@pytest.mark.parametrize("stage", ["load: none", "round 1:"])
+def test_any_signals_in_a_row_end_with_the_same_code_and_leave_nothing(
+    place: Place, stage: str, numbers: list[signal.Signals]
+) -> None:
+    process = place.start("run", *LONG)
+    read_until(process, stage)
+    for number in numbers[:-1]:
+        process.send_signal(number)
+        time.sleep(0.005)
+    ran = end(process, numbers[-1])
+    assert ran.code == 130, ran.err
+    assert "Traceback" not in ran.err
+    assert workers_left(process.pid) == []
+    assert list(place.twins.iterdir()) == []

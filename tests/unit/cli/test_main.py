@@ -55,7 +55,7 @@ def test_the_faults_of_a_workload_are_all_printed(capsys: pytest.CaptureFixture[
     ("error", "code"), [(TdeltaError("x"), 1), (KeyboardInterrupt(), 130), (click.Abort(), 130), (BrokenPipeError(), 0)]
 )
 def test_what_is_raised_decides_the_exit_code(error: BaseException, code: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tdelta.cli.main.silence_stdout", lambda: None)
+    monkeypatch.setattr("tdelta.cli.main.silence", lambda _stream: None)
     assert guarded(raising(error)) == code
 
 
