@@ -8,6 +8,7 @@ import sys
 
 import pytest
 
+ADDRESSES = "error: expected at least 400000 KiB of address space"
 HIT = """
 import os, sys, signal
 class Hit:
@@ -69,3 +70,23 @@ def test_a_closed_standard_error_is_told_on_standard_output() -> None:
 )
 def test_streams_that_nobody_can_read_change_no_exit_code(words: str, code: int) -> None:
     assert tdelta(words).returncode == code
+
+
+@pytest.mark.parametrize(
+    ("limit", "said"),
+    [
+        (
+            "-v 150000",
+            f"{ADDRESSES}, found 150000: allow more (ulimit -v 400000)",
+        ),
+        (
+            "-v 300000",
+            f"{ADDRESSES}, found 300000: allow more (ulimit -v 400000)",
+        ),
+        ("-n 16", "error: expected to be allowed 64 open files, found 16: allow more (ulimit -n 64)"),
+    ],
+)
+def test_too_little_room_for_any_command_is_told_before_its_modules_are_read(limit: str, said: str) -> None:
+    command = ["bash", "-c", f"ulimit {limit} && exec {sys.executable} -m tdelta engines"]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (2, "", f"{said}\n")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import traceback
@@ -29,7 +30,15 @@ from tdelta.driver import signals, sweep_all
 from tdelta.errors import TdeltaError
 
 _CANNOT_WRITE = "standard output cannot be written"
-_NO_MEMORY = "expected more memory than is left here (ulimit -v, a container's limit): allow more, or ask for less data"
+_NO_MEMORY = "expected more memory than is left here: allow more (ulimit -v, a container's limit), or ask for less data"
+_NO_PROCESSES = "expected to start another process or thread, and may not: allow more (ulimit -u, a container's limit)"
+_NO_FILES = "expected to open another file, and may not: allow more (ulimit -n)"
+_BY_ERRNO = {
+    errno.EAGAIN: _NO_PROCESSES,
+    errno.EMFILE: _NO_FILES,
+    errno.ENFILE: _NO_FILES,
+    errno.ENOMEM: _NO_MEMORY,
+}
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -90,14 +99,23 @@ def guarded(command: Callable[[], object]) -> int:
     except BrokenPipeError:
         silence(sys.stdout)
         return ExitCode.ANSWERED
-    except MemoryError:
-        return _say(_NO_MEMORY, ExitCode.USAGE)
     except Exception as error:  # the last line of defence: a defect of tdelta is a message too
         if isinstance(error, OSError) and is_of_output(error):
             silence(sys.stdout)
             return _say(_with_notes(f"{_CANNOT_WRITE}: {error}", error), ExitCode.USAGE)
+        if (lacking := _lacking(error)) is not None:
+            return _say(_with_notes(lacking, error), ExitCode.USAGE)
         return _say(_defect_message(error), ExitCode.INTERNAL)
     return outcome if isinstance(outcome, int) else ExitCode.ANSWERED
+
+
+def _lacking(error: Exception) -> str | None:
+    """What the machine, or a limit of this process, does not give; None where that is not what went wrong."""
+    if isinstance(error, MemoryError):
+        return _NO_MEMORY
+    if isinstance(error, RuntimeError) and "can't start new thread" in str(error):
+        return _NO_PROCESSES
+    return _BY_ERRNO.get(error.errno or 0) if isinstance(error, OSError) else None
 
 
 def _say(message: str, code: int) -> int:

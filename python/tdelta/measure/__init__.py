@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         require_memory,
         require_open_files,
         require_space,
+        require_threads,
         require_writable,
     )
     from tdelta.measure.versions import library_versions
@@ -36,6 +37,7 @@ else:
             "require_memory",
             "require_open_files",
             "require_space",
+            "require_threads",
             "require_writable",
         ),
         versions=("library_versions",),
@@ -59,5 +61,6 @@ __all__ = [
     "require_memory",
     "require_open_files",
     "require_space",
+    "require_threads",
     "require_writable",
 ]

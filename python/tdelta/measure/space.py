@@ -15,6 +15,13 @@ from pathlib import Path
 from tdelta.errors import EnvironmentFault, StorageFault
 from tdelta.measure.procfs import parse_meminfo, read_cgroup_memory, read_text
 
+_MAPS_OF_A_THREAD = 2  # its stack and the guard page below it
+_OTHER_THREADS = 100
+"""Threads and processes of tdelta's beside those of the load, with room to spare."""
+_PROCESS_ADDRESSES = 380 << 20  # with its own few threads
+_THREAD_ADDRESSES = (2 << 20) + 4096
+"""Of a stack as Rust makes it, with its guard page."""
+
 
 def free_disk_bytes(directory: Path) -> int:
     """Bytes this user can still write in a directory, existing or not.
@@ -102,6 +109,49 @@ def require_open_files(needed: int) -> None:
             f" raise the hard limit (as root: ulimit -Hn {needed}; for good in /etc/security/limits.conf), or use fewer"
             " --threads"
         )
+
+
+def require_threads(needed: int, root: Path = Path("/")) -> None:
+    """Make sure that a process of this user may have so many threads.
+
+    Args:
+        needed: the threads that drive the load at once.
+        root: as for :func:`free_memory_bytes`.
+
+    Raises:
+        EnvironmentFault: it may not; names the limit that is in the way.
+    """
+    limits = {
+        "kernel.threads-max": _whole(root / "proc/sys/kernel/threads-max"),
+        "kernel.pid_max": _whole(root / "proc/sys/kernel/pid_max"),
+        "vm.max_map_count": (_whole(root / "proc/sys/vm/max_map_count") or 0) // _MAPS_OF_A_THREAD or None,
+        "pids.max of the cgroup": _whole(root / "sys/fs/cgroup/pids.max"),
+        "ulimit -v": _threads_in(resource.getrlimit(resource.RLIMIT_AS)[0]),
+        "ulimit -u": None if os.geteuid() == 0 else _limit(resource.getrlimit(resource.RLIMIT_NPROC)[0]),
+    }
+    name, most = min(((name, n) for name, n in limits.items() if n is not None), key=lambda limit: limit[1])
+    if most < needed + _OTHER_THREADS:
+        raise EnvironmentFault(
+            f"expected room for {needed:,} threads of the load, found {max(0, most - _OTHER_THREADS):,} ({name}): raise"
+            " that limit, or use fewer --threads"
+        )
+
+
+def _threads_in(addresses: int) -> int | None:
+    """Threads whose stacks fit into a limited address space."""
+    if addresses == resource.RLIM_INFINITY:
+        return None
+    return max(0, addresses - _PROCESS_ADDRESSES) // _THREAD_ADDRESSES + _OTHER_THREADS
+
+
+def _limit(found: int) -> int | None:
+    return None if found == resource.RLIM_INFINITY else found
+
+
+def _whole(path: Path) -> int | None:
+    """The number that a file of the system holds; None where there is none, or ``max``."""
+    text = (read_text(path) or "").strip()
+    return int(text) if text.isdigit() else None
 
 
 def raise_open_files() -> None:

@@ -16,6 +16,7 @@ from tdelta.measure import (
     require_memory,
     require_open_files,
     require_space,
+    require_threads,
     require_writable,
 )
 from tdelta.records import Event
@@ -56,6 +57,7 @@ def _checks(plan: Plan, elapsed_seconds: float) -> tuple[Callable[[], None], ...
         Pace(plan, lambda: elapsed_seconds).require,
         partial(require_writable, plan.base),
         partial(require_open_files, needs.open_files),
+        partial(require_threads, max(int(condition.level("threads")) for condition in plan.conditions)),
         space,
         memory,
     )

@@ -7,6 +7,8 @@ import json
 
 from tdelta.records import CalibrationKey, MachineCalibration
 from tdelta.store.codec import dumps, encode, loads
+from tdelta.store.faults import decoding
+from tdelta.store.seals import CALIBRATION, seal
 from tdelta.store.store import PART_OF, Store
 
 
@@ -37,6 +39,7 @@ def add_calibration(store: Store, calibration: MachineCalibration) -> None:
             " VALUES (?, ?, ?, ?, ?, ?)",
             (*cells, key_digest(key), dumps(calibration)),
         )
+        seal(db, CALIBRATION, calibration.calibration_id)
 
 
 def mark_part(store: Store, run_id: str) -> None:
@@ -51,7 +54,13 @@ def mark_part(store: Store, run_id: str) -> None:
 def newest_calibration(store: Store, key: CalibrationKey, *, since_unix_seconds: float) -> MachineCalibration | None:
     """The newest calibration that has all of this in common and was made since then; None where there is none."""
     rows = store._query(
-        "SELECT calibration FROM calibrations WHERE key = ? AND created_unix_seconds >= ? ORDER BY number DESC LIMIT 1",
+        "SELECT calibration_id, calibration FROM calibrations WHERE key = ? AND created_unix_seconds >= ?"
+        " ORDER BY number DESC LIMIT 1",
         (key_digest(key), since_unix_seconds),
     )
-    return loads(MachineCalibration, rows[0][0]) if rows else None
+    if not rows:
+        return None
+    found, text = rows[0]
+    store._require(CALIBRATION, found)
+    with decoding(store.path):
+        return loads(MachineCalibration, text)

@@ -32,6 +32,29 @@ def told(path: Path) -> Iterator[None]:
         raise StorageFault(f"store {path}: {error.strerror or error}; {ELSEWHERE}") from error
 
 
+@contextlib.contextmanager
+def decoding(path: Path) -> Iterator[None]:
+    """Say of which store it is that something in it cannot be read.
+
+    Raises:
+        StoreError: what is there is not what any version wrote.
+    """
+    try:
+        yield
+    except StoreError as error:
+        raise StoreError(f"store {path}: {error}; {ELSEWHERE}") from error
+    except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError) as error:
+        raise StoreError(f"store {path}: it is damaged ({type(error).__name__}: {error}); {ELSEWHERE}") from error
+
+
+def changed(path: Path, part: str) -> StoreError:
+    """Say that what is there is not what was written."""
+    return StoreError(
+        f"store {path}: {part} is not what tdelta wrote: the file was damaged, or edited; take a copy of it that is"
+        f" not, or {ELSEWHERE}"
+    )
+
+
 def too_new(path: Path, found: int, known: int) -> StoreTooNew:
     """Say that a newer tdelta wrote this store."""
     return StoreTooNew(

@@ -1,4 +1,4 @@
--- The store of tdelta, schema version 5. Every column is described in docs/store.md. Those of what a trial
+-- The store of tdelta, schema version 6. Every column is described in docs/store.md. Those of what a trial
 -- measured are the fields of the record (rows.py).
 
 CREATE TABLE IF NOT EXISTS runs (
@@ -50,4 +50,9 @@ CREATE TABLE IF NOT EXISTS calibrations (
     workload TEXT NOT NULL,
     key TEXT NOT NULL,
     calibration TEXT NOT NULL
+);
+
+CREATE TABLE IF NOT EXISTS seals (
+    part TEXT PRIMARY KEY,
+    digest TEXT NOT NULL
 );

@@ -29,14 +29,15 @@ from typing import Any
 from tdelta.errors import StoreError, UnknownName, UsageError
 from tdelta.records import Decision, RunResult, RunSettings, Trial
 from tdelta.store.codec import dumps, loads
-from tdelta.store.faults import not_a_store, told, too_new
+from tdelta.store.faults import changed, decoding, not_a_store, told, too_new
 from tdelta.store.older import modern
 from tdelta.store.rows import MEASURED_COLUMNS, TRIAL_COLUMNS, trial_of, trial_row
+from tdelta.store.seals import FACT, HISTOGRAMS, RUN, TRIAL, is_broken, seal, unseal
 
 APPLICATION_ID = int.from_bytes(b"tdlt", "big")
 """Marks the file as tdelta's own, so that ``file`` and we ourselves can tell it from other databases."""
 
-SCHEMA_VERSION = 5
+SCHEMA_VERSION = 6
 """The version of ``schema.sql``, kept in ``PRAGMA user_version``."""
 
 PART_OF = "part of a calibration"
@@ -163,10 +164,13 @@ class Store:
                 " VALUES (?, ?, ?, ?, ?, ?, ?)",
                 (*cells, dumps(settings), dumps(machine), dumps(versions)),
             )
+            seal(db, RUN, settings.run_id)
 
     def forget(self, run_id: str) -> None:
         """Remove a run that has no trials, with its facts; one that has some stays."""
         with self._transaction() as db:
+            if not db.execute("SELECT 1 FROM trials WHERE run_id = ?", (run_id,)).fetchone():
+                unseal(db, run_id)
             empty = "run_id = ? AND NOT EXISTS (SELECT 1 FROM trials WHERE run_id = ?)"
             db.execute(f"DELETE FROM run_facts WHERE {empty}", (run_id, run_id))
             db.execute(f"DELETE FROM runs WHERE {empty}", (run_id, run_id))
@@ -190,6 +194,9 @@ class Store:
             ).lastrowid
             rows = ((added, name, payload) for name, payload in trial.measurement.histograms.items())
             db.executemany("INSERT INTO histograms (trial, name, payload) VALUES (?, ?, ?)", rows)
+            seal(db, TRIAL, added)
+            seal(db, HISTOGRAMS, added)
+            seal(db, RUN, run_id)
 
     def trials(self, run_id: str, *, histograms: bool = True) -> tuple[Trial, ...]:
         """All trials of a run, as :meth:`iter_trials` gives them."""
@@ -229,7 +236,8 @@ class Store:
             raise StoreError(
                 f"run {run_id} has no result yet (it is {status}); resume it: tdelta run --resume {run_id}{self._named}"
             )
-        return loads(RunResult, text, upgrade=modern)
+        with decoding(self.path):
+            return loads(RunResult, text, upgrade=modern)
 
     @property
     def _named(self) -> str:
@@ -238,19 +246,27 @@ class Store:
 
     def settings(self, run_id: str) -> RunSettings:
         """The settings of a run. Raises ``UnknownName`` for an id the store does not have."""
-        return loads(RunSettings, self._cell(run_id, "settings"))
+        text = self._cell(run_id, "settings")
+        with decoding(self.path):
+            return loads(RunSettings, text)
 
     def status(self, run_id: str) -> RunStatus:
         """Where a run stands. Raises ``UnknownName`` for an id the store does not have."""
-        return RunStatus(self._cell(run_id, "status"))
+        text = self._cell(run_id, "status")
+        with decoding(self.path):
+            return RunStatus(text)
 
     def machine(self, run_id: str) -> dict[str, object]:
         """The facts of the machine a run was made on. Raises ``UnknownName`` for an id the store does not have."""
-        return _json_object(self._cell(run_id, "machine"))
+        text = self._cell(run_id, "machine")
+        with decoding(self.path):
+            return _json_object(text)
 
     def versions(self, run_id: str) -> dict[str, str]:
         """The versions of the libraries of a run. Raises ``UnknownName`` for an id the store does not have."""
-        return {name: str(version) for name, version in _json_object(self._cell(run_id, "versions")).items()}
+        text = self._cell(run_id, "versions")
+        with decoding(self.path):
+            return {name: str(version) for name, version in _json_object(text).items()}
 
     def put_fact(self, run_id: str, key: str, value: object) -> None:
         """Store a fact of a run, any JSON value or record, in place of what was there under ``key``.
@@ -262,16 +278,23 @@ class Store:
             db.execute(
                 "INSERT OR REPLACE INTO run_facts (run_id, key, value) VALUES (?, ?, ?)", (run_id, key, dumps(value))
             )
+            seal(db, FACT, run_id, key)
+            seal(db, RUN, run_id)
 
     def get_fact(self, run_id: str, key: str) -> Any:
         """The JSON value of a fact (records come back as their JSON), or None where there is none."""
         rows = self._query("SELECT value FROM run_facts WHERE run_id = ? AND key = ?", (run_id, key))
-        return json.loads(rows[0][0]) if rows else None
+        self._require(FACT, run_id, key)
+        with decoding(self.path):
+            return json.loads(rows[0][0]) if rows else None
 
     def facts(self, run_id: str) -> dict[str, Any]:
         """All facts of a run, by key."""
         rows = self._query("SELECT key, value FROM run_facts WHERE run_id = ? ORDER BY key", (run_id,))
-        return {key: json.loads(value) for key, value in rows}
+        for key, _ in rows:
+            self._require(FACT, run_id, key)
+        with decoding(self.path):
+            return {key: json.loads(value) for key, value in rows}
 
     def runs(self) -> tuple[RunSummary, ...]:
         """Every run, the newest first."""
@@ -279,7 +302,10 @@ class Store:
             "SELECT run_id, created_unix_seconds, status, settings, result,"
             " (SELECT count(*) FROM trials WHERE trials.run_id = runs.run_id) FROM runs ORDER BY number DESC"
         )
-        return tuple(_summary(*row) for row in rows)
+        for run_id, *_ in rows:
+            self._require(RUN, run_id)
+        with decoding(self.path):
+            return tuple(_summary(*row) for row in rows)
 
     def resolve(self, text: str) -> str:
         """Find the run that a user means.
@@ -327,6 +353,8 @@ class Store:
         if application_id == APPLICATION_ID:
             if (found := self._pragma("user_version")) > SCHEMA_VERSION:
                 raise too_new(self.path, found, SCHEMA_VERSION)
+            if found < 1:
+                raise not_a_store(self.path, f"schema version {found}")
             return False
         (tables,) = self._db.execute("SELECT count(*) FROM sqlite_master").fetchone()
         if application_id or tables:
@@ -370,16 +398,29 @@ class Store:
         with told(self.path):
             return self._db.execute(sql, parameters).fetchall()
 
+    def _require(self, kind: str, *key: object) -> None:
+        """Raise `StoreError` where what is there is not what was written."""
+        with told(self.path):
+            self._db.execute("BEGIN")
+            try:
+                broken = is_broken(self._db, kind, *key)
+            finally:
+                self._db.rollback()
+        if broken:
+            raise changed(self.path, " ".join((kind, *map(str, key))))
+
     def _cell(self, run_id: str, column: str) -> Any:
         rows = self._query(f"SELECT {column} FROM runs WHERE run_id = ?", (run_id,))
         if not rows:
             raise self._unknown(run_id)
+        self._require(RUN, run_id)
         return rows[0][0]
 
     def _update(self, run_id: str, assignments: str, values: tuple[object, ...]) -> None:
         with self._transaction() as db:
-            changed = db.execute(f"UPDATE runs SET {assignments} WHERE run_id = ?", (*values, run_id)).rowcount
-        if not changed:
+            found = db.execute(f"UPDATE runs SET {assignments} WHERE run_id = ?", (*values, run_id)).rowcount
+            seal(db, RUN, run_id)
+        if not found:
             raise self._unknown(run_id)
 
     def _unknown(self, run_id: str) -> UnknownName:
@@ -388,7 +429,11 @@ class Store:
     def _trial(self, trial: int, *, histograms: bool) -> Trial:
         (row,) = self._query(f"SELECT {', '.join(TRIAL_COLUMNS)} FROM trials WHERE trial = ?", (trial,))
         named = self._query("SELECT name, payload FROM histograms WHERE trial = ?", (trial,)) if histograms else []
-        return trial_of(row, dict(named))
+        self._require(TRIAL, trial)
+        if histograms:
+            self._require(HISTOGRAMS, trial)
+        with decoding(self.path):
+            return trial_of(row, dict(named))
 
 
 def _summary(

@@ -9,6 +9,7 @@ from difflib import get_close_matches
 from tdelta.workloads.limits import MOST_FAULTS
 
 _LONGEST_SHOWN = 80
+_LONGEST_FAULT = 1_000
 _MOST_KNOWN = 200
 
 
@@ -22,7 +23,7 @@ class Fault:
 
     def __str__(self) -> str:
         place = f"{self.file}:{self.line}" if self.line else self.file
-        return f"{place}: {self.text}"
+        return f"{_printable(place)}: {_printable(self.text)}"
 
 
 @dataclass(slots=True)
@@ -63,3 +64,9 @@ def shown(value: object) -> str:
     except (ValueError, RecursionError):  # Python writes no number of more than 4300 digits
         return "one that is too long to show"
     return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}…"
+
+
+def _printable(text: str) -> str:
+    """The beginning of a text, without what would move a terminal's cursor."""
+    short = text if len(text) <= _LONGEST_FAULT else f"{text[:_LONGEST_FAULT]}…"
+    return "".join(sign if sign.isprintable() else "\N{REPLACEMENT CHARACTER}" for sign in short)

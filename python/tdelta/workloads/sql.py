@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Iterable
 
@@ -11,6 +12,8 @@ from sqlglot.errors import SqlglotError
 
 from tdelta.workloads.dialect import GENERIC, Dialect
 from tdelta.workloads.scan import Piece
+
+logging.getLogger("sqlglot").setLevel(logging.ERROR)  # a warning would quote the script on standard error
 
 WRITES = (exp.Insert, exp.Update, exp.Delete, exp.Merge)
 """Statements that change rows."""

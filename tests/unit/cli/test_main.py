@@ -131,3 +131,20 @@ def test_every_command_removes_what_a_killed_run_left_and_says_so(
     assert done.err == f"removed {left}, which a run left that was killed\n"
     assert not left.exists()
     assert call("studies").err == ""
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (MemoryError(), "more memory"),
+        (RuntimeError("can't start new thread"), "ulimit -u"),
+        (BlockingIOError(11, "Resource temporarily unavailable"), "ulimit -u"),
+        (OSError(24, "Too many open files"), "ulimit -n"),
+        (OSError(12, "Cannot allocate memory"), "ulimit -v"),
+    ],
+)
+def test_what_a_limit_does_not_give_is_told_by_its_name(
+    error: Exception, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert guarded(raising(error)) == 2
+    assert said in capsys.readouterr().err

@@ -1,12 +1,20 @@
 """Room on disk and in memory, asked for before it is needed."""
 
+import resource
 import shutil
 from pathlib import Path
 
 import pytest
 
 from tdelta.errors import EnvironmentFault, StorageFault
-from tdelta.measure import free_disk_bytes, free_memory_bytes, require_memory, require_space, require_writable
+from tdelta.measure import (
+    free_disk_bytes,
+    free_memory_bytes,
+    require_memory,
+    require_space,
+    require_threads,
+    require_writable,
+)
 from tdelta.measure.procfs import parse_cgroup_cache, parse_meminfo
 
 from .machines import MEMINFO, machine
@@ -101,3 +109,30 @@ def test_a_folder_that_cannot_be_reached_is_told(tmp_path, monkeypatch):
     monkeypatch.setattr("tdelta.measure.space.os.statvfs", refuse)
     with pytest.raises(StorageFault, match="Permission denied; change its permissions"):
         free_disk_bytes(tmp_path)
+
+
+def test_more_threads_than_the_system_gives_are_refused_with_the_limit(tmp_path: Path) -> None:
+    (tmp_path / "proc/sys/kernel").mkdir(parents=True)
+    (tmp_path / "proc/sys/vm").mkdir()
+    (tmp_path / "proc/sys/kernel/threads-max").write_text("60000\n")
+    (tmp_path / "proc/sys/vm/max_map_count").write_text("3000\n")
+    (tmp_path / "proc/sys/kernel/pid_max").write_text("32768\n")
+    require_threads(1400, tmp_path)
+    with pytest.raises(
+        EnvironmentFault, match=r"room for 1,401 threads of the load, found 1,400 \(vm\.max_map_count\)"
+    ):
+        require_threads(1401, tmp_path)
+    (tmp_path / "sys/fs/cgroup").mkdir(parents=True)
+    (tmp_path / "sys/fs/cgroup/pids.max").write_text("150\n")
+    with pytest.raises(EnvironmentFault, match=r"pids\.max of the cgroup"):
+        require_threads(51, tmp_path)
+
+
+def test_threads_whose_stacks_do_not_fit_into_the_address_space_are_refused(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    limits = {resource.RLIMIT_AS: 1_200_000 << 10}
+    monkeypatch.setattr(resource, "getrlimit", lambda which: (limits.get(which, resource.RLIM_INFINITY),) * 2)
+    require_threads(300, tmp_path)
+    with pytest.raises(EnvironmentFault, match="ulimit -v"):
+        require_threads(400, tmp_path)

@@ -395,6 +395,7 @@ def test_a_run_that_was_killed_before_anything_was_known_can_be_resumed(sitting:
         sitting.scripted(before_trial=fail(at_stream=_CALIBRATION + 1)).conduct()
     with Store.open(sitting.store) as store, store._transaction() as db:
         db.execute("DELETE FROM run_facts")
+        db.execute("DELETE FROM seals")
     assert Sitting(sitting.base).resume().decision is Decision.COSTLY
 
 
@@ -427,6 +428,7 @@ def test_a_run_that_a_version_of_one_library_began_can_be_resumed(sitting: Sitti
     again = interrupted_at_block(sitting, 1)
     with Store.open(again.store) as store, store._transaction() as db:
         db.execute("DELETE FROM run_facts WHERE key = 'library'")
+        db.execute("DELETE FROM seals")
     assert again.resume().decision is Decision.COSTLY
 
 

@@ -110,6 +110,7 @@ def test_a_run_that_an_earlier_version_began_is_resumed_on_what_it_knew(
             store.put_fact(run_id, fact, value)
         with store._transaction() as db:
             db.execute("DELETE FROM run_facts WHERE key = ?", (STATE,))
+            db.execute("DELETE FROM seals")
     assert sitting.state() == before
     again = Sitting(sitting.base)
     result = again.resume()

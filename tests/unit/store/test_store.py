@@ -300,6 +300,7 @@ def without_delays(db):
     """As trials were up to version 4."""
     for name in ("run_delay_ns", "client_run_delay_ns", "others_delay_ns", "standstill"):
         db.execute(f"ALTER TABLE trials DROP COLUMN {name}")
+    db.execute("DROP TABLE seals")
 
 
 def test_trials_of_the_fourth_version_have_no_delay_that_anybody_knows(store, path):
@@ -389,6 +390,46 @@ def test_a_damaged_store_is_told(store, path):
     path.write_bytes(content)
     with Store.open(path) as damaged, pytest.raises(StoreError, match="malformed"):
         damaged.trials(RUN)
+
+
+CHANGES = {
+    "a number": "UPDATE trials SET elapsed_ns = elapsed_ns + 1",
+    "a histogram": "UPDATE histograms SET payload = payload || x'00'",
+    "the settings": "UPDATE runs SET settings = replace(settings, 'sqlite', 'sqlitf')",
+    "JSON no more": "UPDATE runs SET settings = substr(settings, 2)",
+    "a status": "UPDATE runs SET status = 'failed'",
+    "a fact": "UPDATE run_facts SET value = '2'",
+    "a fact that is gone": "DELETE FROM run_facts",
+    "a trial that is gone": "DELETE FROM trials",
+}
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+def test_what_is_not_what_was_written_is_told_and_answers_nothing(store, path, change):
+    store.add_trial(RUN, trial_of())
+    store.put_fact(RUN, "one", 1)
+    store._db.execute(change)
+    with pytest.raises(StoreError, match=re.escape(f"store {path}: ")):  # noqa: PT012 (whichever of them reads it)
+        store.trials(RUN)
+        store.facts(RUN)
+        store.settings(RUN)
+
+
+def test_what_an_earlier_version_wrote_has_no_seal_and_damage_is_told_with_the_store(store, path):
+    store._db.execute("DELETE FROM seals")
+    store._db.execute("UPDATE runs SET settings = substr(settings, 2), machine = '[1]'")
+    for read in (store.settings, store.machine, lambda _run: store.runs()):
+        with pytest.raises(StoreError, match=re.escape(f"store {path}: ")):
+            read(RUN)
+
+
+@pytest.mark.parametrize("version", [0, -1, -(2**31)])
+def test_a_version_that_never_was_is_told(store, path, version):
+    store.close()
+    with closing(sqlite3.connect(path, isolation_level=None)) as db:
+        db.execute(f"PRAGMA user_version = {version}")
+    with pytest.raises(StoreError, match=f"found schema version {version}"):
+        Store.open(path)
 
 
 def test_a_full_disk_is_told_with_a_remedy_and_costs_no_earlier_trial(store):

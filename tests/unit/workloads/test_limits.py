@@ -105,3 +105,9 @@ def test_brackets_within_strings_and_comments_are_not_counted() -> None:
     text = f'a = "{"[" * 99}"\nb = """\n{"[" * 99}\n"""\n# {"[" * 99}\nc = [[[1]]]\n'
     assert deepest_line(text, 3) == 0
     assert deepest_line(text, 2) == 6
+
+
+def test_a_fault_moves_no_cursor_and_is_of_a_length_that_can_be_read(folder: Path) -> None:
+    (folder / "look.sql").write_text("\\set a random(\x1b[2J" * 9000 + "\nSELECT :a;\n", encoding="utf-8")
+    found = faults(folder)
+    assert all(said.isprintable() and len(said) < 2_000 for said in found)

@@ -1,0 +1,138 @@
+"""Workload folders by mutation: each is read as it is, or refused with file and line, in seconds and bounded memory.
+
+From the root of the repository::
+
+    python benches/campaigns/workloads.py --tries 100000
+
+What is read must also be accepted by the native module: its rows are generated at a small scale, and its scripts run on
+a client that does nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import resource
+import shutil
+import signal
+import sys
+import tempfile
+import traceback
+from pathlib import Path
+from types import FrameType
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "tests" / "fuzz"))
+
+from counting import MOST_FAILURES, Tally, asked
+from tdelta_mutations import mutated
+
+import tdelta.workloads
+from tdelta import _native
+from tdelta.driver.jobs import TrialJob
+from tdelta.engines.registry import dialects
+from tdelta.errors import WorkloadError
+from tdelta.workloads import BUILT_IN, Workload, load
+
+LONGEST_CPU_SECONDS = 10.0
+MEMORY_BYTES = 512 << 20
+FEW_ROWS = 2_000
+SAVED = Path("campaign-failures")
+_PLACED = re.compile(r"[\w.]+\.(toml|sql)(:\d+)?: \S")
+
+
+class Hang(BaseException):
+    """One folder took too long."""
+
+
+class Unsound(Exception):
+    """A message, or a workload, that no folder may lead to."""
+
+
+def main() -> int:
+    """Mutate, read, count."""
+    tries, seed = asked(__doc__ or "", 100_000)
+    home = Path(tdelta.workloads.__file__).parent
+    good = {name: _files(home / name.replace("-", "_")) for name in BUILT_IN}
+    others = [content for files in good.values() for content in files.values()]
+    tally = Tally()
+    signal.signal(signal.SIGPROF, _hang)
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place) / "folder"
+        _try(_written(folder, good["point-select"]))  # what is loaded lazily is loaded before memory is bounded
+        _bound_memory()
+        for number in range(tries):
+            draw = random.Random(f"{seed}/{number}")
+            files = dict(good[draw.choice(BUILT_IN)])
+            for name in draw.sample(sorted(files), draw.choice((1, 1, 1, 2))):
+                files[name] = mutated(draw, files[name], draw.choice(others))
+            signal.setitimer(signal.ITIMER_PROF, LONGEST_CPU_SECONDS)
+            try:
+                tally.outcomes[_try(_written(folder, files))] += 1
+            except (Exception, Hang) as error:
+                signal.setitimer(signal.ITIMER_PROF, 0)
+                kept = SAVED / f"workload-{seed}-{number}"
+                shutil.copytree(folder, kept, dirs_exist_ok=True)
+                last = "".join(traceback.format_exception(error)[-3:])
+                tally.failures.append(f"try {number}, saved as {kept}: {last}")
+            except BaseException as error:
+                tally.failures.append(f"try {number}: {type(error).__name__}: {error}")
+            finally:
+                signal.setitimer(signal.ITIMER_PROF, 0)
+            if len(tally.failures) >= MOST_FAILURES:
+                break
+        tally.left_over = len(list(Path(place).iterdir())) - 1
+    return tally.report("workload folders")
+
+
+def _try(folder: Path) -> str:
+    try:
+        workload = load(folder, dialects())
+    except WorkloadError as refused:
+        for fault in refused.faults:
+            if not (_PLACED.match(fault) or fault.startswith("and ")) or len(fault) > 2_000 or "\x1b" in fault:
+                raise Unsound(f"a fault without a place, or unreadable: {fault[:300]!r}") from None
+        return "refused"
+    _run(workload)
+    return "read"
+
+
+def _run(workload: Workload) -> None:
+    """See that the native module takes what was let through."""
+    scale = workload.scale_for(100_000)
+    rows = workload.rows(scale)
+    if sum(rows.values()) <= FEW_ROWS:
+        _native.plan_checksums(json.dumps(workload.plan(scale)), 1, 1)
+    scripts = [
+        {"name": name, "weight": script["weight"], "text": script["text"]}
+        for name, script in workload.scripts().items()
+    ]
+    constants = {f"rows_{name}": count for name, count in rows.items()} | {"scale": scale}
+    trial = TrialJob(seed=1, stream=1, operations=5, first_op=1, deadline_seconds=1.0).as_json()
+    _native.loop_cost(json.dumps(scripts), json.dumps(constants), json.dumps(trial))
+
+
+def _files(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in sorted(folder.iterdir()) if path.suffix in (".toml", ".sql")}
+
+
+def _written(folder: Path, files: dict[str, bytes]) -> Path:
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    for name, content in files.items():
+        (folder / name).write_bytes(content)
+    return folder
+
+
+def _hang(_number: int, _frame: FrameType | None) -> None:
+    raise Hang
+
+
+def _bound_memory() -> None:
+    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
+    limit = pages * resource.getpagesize() + MEMORY_BYTES
+    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,54 @@
+"""Digests of what a store holds, taken as it is written: what changes on the disk later is told, and answers nothing.
+
+SQLite notices damage of its pages' structure alone: a bit that flips within a number makes another number. What was
+written by a version before this has no seal, and is taken as it is.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+
+from tdelta.store.rows import TRIAL_COLUMNS
+
+RUN, FACT, TRIAL, HISTOGRAMS, CALIBRATION = "run", "fact", "trial", "histograms", "calibration"
+
+_SELECT = {
+    RUN: "SELECT seed, status, settings, machine, versions, result,"
+    " (SELECT count(*) FROM trials WHERE trials.run_id = runs.run_id),"
+    " (SELECT group_concat(key, char(10)) FROM (SELECT key FROM run_facts WHERE run_id = ?1 ORDER BY key))"
+    " FROM runs WHERE run_id = ?1",
+    FACT: "SELECT value FROM run_facts WHERE run_id = ?1 AND key = ?2",
+    TRIAL: f"SELECT run_id, {', '.join(TRIAL_COLUMNS)} FROM trials WHERE trial = ?1",
+    HISTOGRAMS: "SELECT name, payload FROM histograms WHERE trial = ?1 ORDER BY name",
+    CALIBRATION: "SELECT engine, workload, key, calibration FROM calibrations WHERE calibration_id = ?1",
+}
+
+
+def seal(db: sqlite3.Connection, kind: str, *key: object) -> None:
+    """Keep the digest of what is there now; within the transaction that wrote it."""
+    db.execute("INSERT OR REPLACE INTO seals (part, digest) VALUES (?, ?)", (_part(kind, key), _digest(db, kind, key)))
+
+
+def is_broken(db: sqlite3.Connection, kind: str, *key: object) -> bool:
+    """Whether what is there is not what was sealed; within one transaction, since another process may write."""
+    kept = db.execute("SELECT digest FROM seals WHERE part = ?", (_part(kind, key),)).fetchone()
+    return kept is not None and kept[0] != _digest(db, kind, key)
+
+
+def unseal(db: sqlite3.Connection, run_id: str) -> None:
+    """Forget the seals of a run without trials."""
+    db.execute(
+        "DELETE FROM seals WHERE part = ? OR part LIKE ? || '%'", (_part(RUN, (run_id,)), _part(FACT, (run_id,)))
+    )
+
+
+def _part(kind: str, key: tuple[object, ...]) -> str:
+    return " ".join((kind, *map(str, key)))
+
+
+def _digest(db: sqlite3.Connection, kind: str, key: tuple[object, ...]) -> str:
+    found = hashlib.blake2b(digest_size=16)
+    for row in db.execute(_SELECT[kind], key):
+        found.update(repr(row).encode())  # exact: a float's repr is read back as the same float
+    return found.hexdigest()
