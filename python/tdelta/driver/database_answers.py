@@ -7,11 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tdelta.driver.protocol import Checksums, Tables
-from tdelta.driver.workers import Worker, failure
+from tdelta.driver.workers import failure
 from tdelta.errors import StorageFault, TdeltaError
-
-_PATIENCE_SECONDS = 24 * 3600.0
 
 
 class Refused(Exception):
@@ -36,9 +33,3 @@ def answered(answer: dict[str, Any]) -> dict[str, Any]:
     if isinstance(fault, StorageFault):
         raise fault
     raise Refused(kind, said)
-
-
-def checksums_of(worker: Worker, tables: Tables) -> Checksums:
-    """Rows and checksum of each table of the file that a worker has open."""
-    sums = worker.ask("checksums", seconds=_PATIENCE_SECONDS, tables=tables)
-    return {table: (int(rows), str(digest)) for table, (rows, digest) in sums.items()}

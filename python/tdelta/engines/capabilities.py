@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 from tdelta.driver import AnyJob, Mix, TwinFolder, Twins
+from tdelta.driver.user_data import UserData
 from tdelta.engines.layout import ResourceEstimate, RunLayout
 from tdelta.engines.profile import Profile
 from tdelta.evidence import FileClass
@@ -103,6 +105,26 @@ class ChecksCiphers(Protocol):
 
     def check_cipher(self, cipher: str) -> None:
         """Raise ``UsageError`` for a level of ``cipher`` that it does not have."""
+
+
+@runtime_checkable
+class TakesFiles(Protocol):
+    """Twins can be made of a user's file."""
+
+    def user_file(self, file: Path) -> UserData:
+        """The file, found.
+
+        Raises:
+            DatabaseFault: there is none, or it is no database of this engine's.
+        """
+
+
+@runtime_checkable
+class TakesDumps(Protocol):
+    """Twins can be made of a user's dump."""
+
+    def user_dump(self, command: str) -> UserData:
+        """The dump that a command of the user's restores."""
 
 
 @runtime_checkable

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tdelta.driver.jobs import STEPS
+from tdelta.driver.user_data import StagedCopy
 from tdelta.records import Condition
 from tdelta.workloads import Workload
 
@@ -15,21 +16,20 @@ from tdelta.workloads import Workload
 class RunLayout:
     """What decides how twins are made, and what a run takes of the machine.
 
-    ``options`` are the values of all options by their names, and ``scale`` is the workload's. ``source`` is the user's
-    database that the twins are copies of; None where the rows are generated.
+    ``options`` are the values of all options by their names, and ``scale`` is the workload's. ``copy`` is what
+    the twins are made of where the rows are the user's; None where they are generated.
     """
 
     options: Mapping[str, Any]
     conditions: tuple[Condition, ...]
     workload: Workload
     scale: float
-    source: Any = None
+    copy: StagedCopy | None = None
 
     @property
     def size_bytes(self) -> int:
         """About how many bytes a plain twin's file takes."""
-        size: int = self.workload.size_at(self.scale) if self.source is None else self.source.size_bytes
-        return size
+        return self.workload.size_at(self.scale) if self.copy is None else self.copy.size_bytes
 
     @property
     def rows(self) -> int:

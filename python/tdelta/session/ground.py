@@ -1,4 +1,4 @@
-"""What a run stands on besides its request: a user's database, a restored dump, two of their servers, or nothing."""
+"""What a run stands on besides its request: rows of the user's, two of their servers, or nothing."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ from dataclasses import dataclass
 
 from tdelta.engines.shared.external.reached import ReachedServers, external_dsns, reached
 from tdelta.records import Event, Phase
-from tdelta.session.database import staged
 from tdelta.session.planning import check
 from tdelta.session.request import RunRequest
-from tdelta.session.restored import restored
 from tdelta.session.source import Source
+from tdelta.session.staging import staged
 
 Observer = Callable[[Event], None]
 
@@ -40,8 +39,7 @@ def grounded(request: RunRequest, run_id: str, observe: Observer) -> Iterator[Gr
 
     Raises:
         UsageError: what was asked cannot be done; every fault that can be seen is named before anything is begun.
-        TdeltaError: as `tdelta.session.database.staged`, `tdelta.session.restored.restored` and
-            `tdelta.engines.shared.external.reached.reached`.
+        TdeltaError: as `tdelta.session.staging.staged` and `tdelta.engines.shared.external.reached.reached`.
     """
     dsns = external_dsns(request.values)
     if dsns is not None:
@@ -49,9 +47,6 @@ def grounded(request: RunRequest, run_id: str, observe: Observer) -> Iterator[Gr
         with reached(request.values, dsns, run_id) as servers:  # silent: a person may be asked for a password
             observe(Phase("compare", "the two servers were found to be twins"))
             yield Ground(servers=servers)
-    elif request.tested.restore is not None:
-        with restored(request, run_id, observe) as source:
-            yield Ground(source=source)
     else:
-        with staged(request, run_id, observe) as staged_source:
-            yield Ground(source=staged_source)
+        with staged(request, run_id, observe) as source:
+            yield Ground(source=source)

@@ -62,7 +62,8 @@ class Plan:
     @property
     def layout(self) -> RunLayout:
         """The run as its engine sees it."""
-        return RunLayout(self.request.values, self.conditions, self.workload, self.scale, self.source)
+        copy = None if self.source is None else self.source.copy
+        return RunLayout(self.request.values, self.conditions, self.workload, self.scale, copy)
 
     @property
     def size_bytes(self) -> int:

@@ -117,7 +117,7 @@ def dry_run(
 
     Raises:
         UsageError: as `tdelta.session.plan`; there is nothing to write, or the folder is taken.
-        DatabaseFault: as `tdelta.session.database.staged`.
+        DatabaseFault: as `tdelta.session.staging.staged`.
     """
     if write_workload is not None:
         _require_proposal(request)

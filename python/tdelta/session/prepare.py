@@ -54,7 +54,7 @@ def _load(context: RunContext, twins: Twins[Any], checks: Checks) -> int:
         data_bytes = data_bytes or twins.data_bytes(path)
         context.require_time()
     if plan.source is not None:
-        plan.source.let_go()
+        plan.source.copy.let_go()
     checks.raise_if_rows_differ()
     return data_bytes
 

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Protocol
 
 from tdelta.driver import TrialJob
 from tdelta.driver.protocol import Checksums, Tables
+from tdelta.driver.user_data import Observer, Tries
 from tdelta.errors import DatabaseFault, WorkloadError
 from tdelta.evidence import COLUMNS, TABLE
-from tdelta.records import Event, Phase
+from tdelta.records import Phase
 from tdelta.workloads import Workload
 from tdelta.workloads.database import Database, DatabaseTable
 from tdelta.workloads.keys import key_columns, key_table_name
 from tdelta.workloads.model import Transaction
 from tdelta.workloads.proposal import Choice, Kind, Proposal, settle
-
-Observer = Callable[[Event], None]
 
 TRIES: Mapping[Kind, int] = {Kind.READ: 100, Kind.RANGE: 50, Kind.UPDATE: 1000, Kind.INSERT: 1000}
 """How often a proposed transaction is tried, with other rows each time: a trigger may refuse few rows only."""
@@ -31,16 +29,6 @@ _TRY_SECONDS = 60.0
 _TRY_SEED = 20261122
 _TRY_STREAM = 1 << 42
 _PLACE = re.compile(r"^(\w+), line (\d+): ")
-
-
-class Tries(Protocol):
-    """Something to try on."""
-
-    def said(self, transaction: Mapping[str, object], trial: TrialJob | None) -> str | None:
-        """What is said against a transaction, if anything; without a trial it is only prepared."""
-
-    def checksums(self, tables: Tables) -> Checksums:
-        """Rows and checksum of each table, as the transactions have left them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ import pytest
 from sqlite.running import require
 
 from tdelta.driver import signals
-from tdelta.driver.database_answers import checksums_of
+from tdelta.driver.answers import checksums
 from tdelta.driver.jobs import TrialJob
 from tdelta.driver.workers import Worker
 from tdelta.engines.mariadb.profile import PROFILE
@@ -141,12 +141,12 @@ def test_a_proposal_is_made_of_it_that_runs_and_whose_writes_write(
         tables = tuple((table.name, table.stored_columns) for table in database.tables)
         constants = {**database.variables(), **key_variables(proposal.keys, database)}
         for choice in proposal.choices:
-            before = checksums_of(worker, tables)
+            before = checksums(worker, tables)
             for script in choice.scripts:
                 given = {"name": choice.name, "weight": 1.0, "text": script}
                 answer = worker.ask("try", transaction=given, constants=constants, trial=TRIAL.as_json())
                 assert answer == {"said": None}, script
-            changed = {table for table, found in checksums_of(worker, tables).items() if found != before[table]}
+            changed = {table for table, found in checksums(worker, tables).items() if found != before[table]}
             is_write = choice.kind in (Kind.UPDATE, Kind.INSERT)
             assert changed == ({choice.table} if is_write else set()), choice
 

@@ -18,14 +18,14 @@ import pytest
 
 import tdelta.workloads
 from tdelta.driver import Mix, TwinFolder, Worker
+from tdelta.driver.database_answers import Refused, answered
 from tdelta.engines.sqlite.convert import convert
 from tdelta.engines.sqlite.engine import WORKER, SqliteEngine, TwinSettings
-from tdelta.engines.sqlite.examining import Refused, answered
 from tdelta.engines.sqlite.twins import SqliteTwins
 from tdelta.errors import StorageFault
 from tdelta.session import RunRequest
-from tdelta.session.database import staged
-from tdelta.session.source import DatabaseSource
+from tdelta.session.source import Source
+from tdelta.session.staging import staged
 
 from .own import DETAILS_TABLE, SHOP_ROWS, SHOP_TABLES, left_open, state
 from .running import Place, Ran, end, read_until, workers_left
@@ -270,7 +270,7 @@ def test_what_a_run_that_was_killed_while_it_staged_has_left_is_gone_after_the_n
 
 
 @contextlib.contextmanager
-def sourced(folder: Path, database: Path, **options: Any) -> Iterator[DatabaseSource]:
+def sourced(folder: Path, database: Path, **options: Any) -> Iterator[Source]:
     request = RunRequest(database=database, directory=folder / "twins", store=folder / "runs.sqlite", **options)
     with staged(request, "r", lambda _event: None) as source:
         assert source is not None
@@ -367,7 +367,7 @@ def test_no_answer_of_a_worker_holds_the_key_of_a_conversion_that_fails(tmp_path
 
 def test_the_twins_of_a_database_can_be_read_by_their_owner_only(tmp_path: Path, small: Path) -> None:
     with sourced(tmp_path, small) as source:
-        assert source.path.parent.stat().st_mode & 0o777 == 0o700
+        assert source.copy.path.parent.stat().st_mode & 0o777 == 0o700
 
 
 # Any database at all

@@ -9,9 +9,10 @@ from pathlib import Path
 
 from tdelta.engines.sqlite.conversion import Layout
 from tdelta.engines.sqlite.staging import Original, Seen
+from tdelta.engines.sqlite.user_file import FileCopy
 from tdelta.records import Event
 from tdelta.session import RunRequest
-from tdelta.session.source import DatabaseSource
+from tdelta.session.source import Source
 from tdelta.workloads import Transaction, Workload
 from tdelta.workloads.database import Database, DatabaseColumn, DatabaseTable
 from tdelta.workloads.model import KeyTable
@@ -22,16 +23,15 @@ TABLE = DatabaseTable("work", 1000, 40_000, (DatabaseColumn("id", 1), DatabaseCo
 CAUTION = "the workload is tdelta's proposal"
 
 
-def source(folder: Path, **changes: object) -> DatabaseSource:
+def source(folder: Path, **changes: object) -> Source:
     """A database of one table, with a copy of 50,000 bytes in ``folder``."""
     path = folder / "original.db"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(bytes(50_000))
     named = folder / "users" / "app.db"
-    made = DatabaseSource(
-        original=Original(named, named, {"": Seen(40_000, 1, 2), "-wal": Seen(2_000, 3, 4), "-journal": None}),
-        path=path,
-        layout=Layout(page_size=1024, reserved_bytes=12),
+    original = Original(named, named, {"": Seen(40_000, 1, 2), "-wal": Seen(2_000, 3, 4), "-journal": None})
+    made = Source(
+        copy=FileCopy(original, path, Layout(page_size=1024, reserved_bytes=12)),
         database=Database((TABLE,), frozenset({"work"})),
         workload=WORKLOAD,
         constants={"rows_work": 1000, "min_work": 1, "max_work": 2**60, "keys_work": 1000},
@@ -45,12 +45,12 @@ def source(folder: Path, **changes: object) -> DatabaseSource:
 
 
 def staging(
-    made: Callable[[], DatabaseSource],
+    made: Callable[[], Source],
 ) -> Callable[[RunRequest, str, Callable[[Event], None]], object]:
-    """Stands in for `tdelta.session.database.staged`."""
+    """Stands in for `tdelta.session.staging.staged`."""
 
     @contextmanager
-    def staged(request: RunRequest, _run_id: str, _observe: Callable[[Event], None]) -> Iterator[DatabaseSource | None]:
+    def staged(request: RunRequest, _run_id: str, _observe: Callable[[Event], None]) -> Iterator[Source | None]:
         yield None if request.tested.database is None else made()
 
     return staged

@@ -15,9 +15,9 @@ from tdelta.engines.sqlite.conversion import Layout
 from tdelta.errors import DatabaseFault, TdeltaError, UsageError
 from tdelta.records import DatabaseFacts
 from tdelta.session import RunRequest, dry_run, plan
-from tdelta.session.database import staged
 from tdelta.session.outlook import TableLine, TransactionLine
-from tdelta.session.source import DatabaseSource
+from tdelta.session.source import Source
+from tdelta.session.staging import staged
 from tdelta_fake_twins import equal_rows
 
 from .conducting import Sitting, check
@@ -44,8 +44,8 @@ def refused(request: RunRequest) -> str:
 
 def planned(folder: Path, *, layout: Layout | None = None, **options: object):
     made = source(folder)
-    made = made if layout is None else dataclasses.replace(made, layout=layout)
-    return plan(RunRequest(database=made.original.named, **options), "r", made)
+    copy = made.copy if layout is None else dataclasses.replace(made.copy, layout=layout)
+    return plan(RunRequest(database=copy.original.named, **options), "r", dataclasses.replace(made, copy=copy))
 
 
 def test_twins_have_the_pages_of_the_original_unless_others_are_asked_for(tmp_path: Path) -> None:
@@ -95,9 +95,10 @@ def test_what_is_told_of_a_database_is_its_name_and_size(tmp_path: Path) -> None
 
 def test_the_digest_of_the_work_changes_with_the_file_the_rows_and_the_scripts(tmp_path: Path) -> None:
     made = source(tmp_path)
-    touched = dataclasses.replace(made.original, files={**made.original.files, "-wal": None})
+    original = made.copy.original
+    touched = dataclasses.replace(original, files={**original.files, "-wal": None})
     others = (
-        dataclasses.replace(made, original=touched),
+        dataclasses.replace(made, copy=dataclasses.replace(made.copy, original=touched)),
         dataclasses.replace(made, checksums={**made.checksums, "work": (1000, "bad")}),
         dataclasses.replace(made, constants={**made.constants, "max_work": 7}),
         dataclasses.replace(made, workload=dataclasses.replace(made.workload, transactions=())),
@@ -249,7 +250,7 @@ def test_a_run_on_a_database_that_has_changed_since_is_not_resumed(
 ) -> None:
     again = interrupted(sitting, database)
 
-    def changed() -> DatabaseSource:
+    def changed() -> Source:
         made = source(sitting.base)
         return dataclasses.replace(made, checksums={**made.checksums, "work": (1001, "5eed" * 8)})
 

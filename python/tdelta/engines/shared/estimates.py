@@ -88,7 +88,7 @@ def _instances(engine: Engine, layout: RunLayout) -> dict[Condition, tuple[Condi
 def of_files(engine: Engine, layout: RunLayout, *, times_calls: bool) -> ResourceEstimate:
     """A load for each kind, and a file and a process for each condition."""
     size, kinds, conditions = layout.size_bytes, len(templates(engine, layout)), len(layout.conditions)
-    is_own = layout.source is not None
+    is_own = layout.copy is not None
     read = size / _ROWS_BYTES_PER_SECOND
     return ResourceEstimate(
         disk_bytes=round(size * (kinds + conditions * _FILE_GROWTH)),
@@ -139,7 +139,7 @@ def of_servers(engine: Engine, layout: RunLayout, footprint: Footprint, *, price
 
 def _load_seconds(layout: RunLayout, data_bytes: int) -> float:
     """Of a user's dump, what its first restore took."""
-    restored = 0.0 if layout.source is None else float(layout.source.load_seconds)
+    restored = 0.0 if layout.copy is None else layout.copy.load_seconds
     return restored or data_bytes / _SERVER_LOAD_BYTES_PER_SECOND
 
 

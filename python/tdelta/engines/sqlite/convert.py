@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tdelta.driver.database_answers import Refused, answered, checksums_of
+from tdelta.driver.answers import checksums
+from tdelta.driver.database_answers import Refused, answered
 from tdelta.driver.files import TwinFolder
 from tdelta.driver.jobs import DatabaseJob
 from tdelta.driver.protocol import Checksums
@@ -53,5 +54,5 @@ def convert(
         worker.ask("close")
         options = engine.reading_options(str(path), settings, key)
         worker.ask("open", library=under_test, options=options, connections=1)
-        sums = checksums_of(worker, job.tables)
+        sums = checksums(worker, job.tables)
     return path, str(library), sums

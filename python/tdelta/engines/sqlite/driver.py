@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from tdelta.design.factors import DEFAULT_PAGE_SIZE
@@ -12,12 +13,12 @@ from tdelta.engines.capabilities import Template
 from tdelta.engines.layout import ResourceEstimate, RunLayout
 from tdelta.engines.profile import EngineInfo
 from tdelta.engines.shared.estimates import of_files
-from tdelta.engines.sqlite.conversion import Layout
 from tdelta.engines.sqlite.engine import SqliteEngine, TwinSettings
 from tdelta.engines.sqlite.finding import describe_library, find_library
 from tdelta.engines.sqlite.libraries import WHEELS, Library
 from tdelta.engines.sqlite.profile import PROFILE
 from tdelta.engines.sqlite.twins import SqliteTwins
+from tdelta.engines.sqlite.user_file import FileCopy, UserFile
 from tdelta.errors import EngineUnavailable, UsageError
 from tdelta.records import Condition, Level
 
@@ -141,6 +142,10 @@ class SqliteDriver:
         """Files and workers."""
         return SqliteTwins(self.engine, folder, job, mix)
 
+    def user_file(self, file: Path) -> UserFile:
+        """A user's database, found; twins are conversions of a copy."""
+        return UserFile(self.engine, file)
+
     def check_layout(self, layout: RunLayout) -> None:
         """A page must leave SQLite 480 bytes to use (https://sqlite.org/fileformat2.html, offset 20 of the header).
 
@@ -160,9 +165,9 @@ class SqliteDriver:
         """What the ciphers of the run need; what a user's file keeps stays kept, unless a cipher decides for itself."""
         policy = layout.options["reserve"]
         wanted = self.engine.reserved_bytes(layout.ciphers, policy)[cipher]
-        if layout.source is None or not (policy == "equal" or cipher == "none"):
+        if not isinstance(layout.copy, FileCopy) or not (policy == "equal" or cipher == "none"):
             return wanted
-        return max(wanted, _own(layout.source).reserved_bytes)
+        return max(wanted, layout.copy.layout.reserved_bytes)
 
     def _check_reserve(self, options: Mapping[str, Any], levels: Mapping[str, Sequence[Level]]) -> None:
         known = [cipher for cipher in map(str, levels.get("cipher", ())) if cipher in self.engine.ciphers]
@@ -174,15 +179,9 @@ class SqliteDriver:
 
 
 def _page_size(layout: RunLayout) -> int:
-    own = DEFAULT_PAGE_SIZE if layout.source is None else _own(layout.source).page_size
+    own = layout.copy.layout.page_size if isinstance(layout.copy, FileCopy) else DEFAULT_PAGE_SIZE
     asked: int | None = layout.options["page_size"]
     return own if asked is None else asked
-
-
-def _own(source: Any) -> Layout:
-    """How a user's file is laid out."""
-    layout: Layout = source.layout
-    return layout
 
 
 _NOTES = {

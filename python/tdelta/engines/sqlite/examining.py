@@ -5,13 +5,13 @@ What the library refuses here is about the user's database, and is told so (`Dat
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from tdelta.driver.database_answers import Refused, answered, checksums_of
-from tdelta.driver.jobs import TrialJob
+from tdelta.driver.answers import checksums
+from tdelta.driver.database_answers import Refused, answered
 from tdelta.driver.protocol import Checksums, Tables
 from tdelta.driver.workers import Worker
 from tdelta.engines.sqlite.conversion import Layout
@@ -22,7 +22,6 @@ from tdelta.errors import DatabaseFault
 from tdelta.workloads.database import Database, DatabaseTable, quoted
 
 _PATIENCE_SECONDS = 24 * 3600.0
-_GRACE_SECONDS = 60.0
 _LONGEST_LIST = 10
 
 
@@ -38,7 +37,7 @@ class CopyExaminer:
 
     def __init__(self, engine: SqliteEngine, path: Path, folder: Path, file: object) -> None:
         self._engine = engine
-        self._path = path
+        self.path = path
         self._folder = folder
         self._file = file
         self._worker = Worker(program=WORKER)
@@ -51,6 +50,10 @@ class CopyExaminer:
     ) -> None:
         self._worker.__exit__(kind, error, trace)
 
+    def end(self) -> None:
+        """End the worker; the copy stays."""
+        self._worker.end()
+
     def recover(self) -> None:
         """Open the copy: a log is folded in, a transaction that was cut short is undone.
 
@@ -59,7 +62,7 @@ class CopyExaminer:
         """
         self._worker.ask("temporary", folder=str(self._folder))
         try:
-            options = self._engine.conversion_options(str(self._path))
+            options = self._engine.conversion_options(str(self.path))
             self._ask("examine", library=self._engine.library.name, options=options, connections=1)
         except Refused as refusal:
             raise DatabaseFault(self._file, f"the library cannot read it: {refusal}{_remedy(refusal)}") from refusal
@@ -105,7 +108,7 @@ class CopyExaminer:
 
     def checksums(self, tables: Tables) -> Checksums:
         """Rows and checksum of each table."""
-        return checksums_of(self._worker, tables)
+        return checksums(self._worker, tables)
 
     def add(self, statements: Sequence[str]) -> None:
         """Add what tdelta owns: tables of keys.
@@ -132,7 +135,7 @@ class CopyExaminer:
         )
         page_size = int(self._must("PRAGMA page_size", "cannot be read"))
         self._worker.ask("close")
-        with self._path.open("rb") as file:
+        with self.path.open("rb") as file:
             header = file.read(HEADER_BYTES)
         return Layout(page_size, header[20], vacuum, version, application)
 
@@ -163,51 +166,6 @@ class CopyExaminer:
 
     def _ask(self, do: str, **order: object) -> dict[str, Any]:
         return answered(self._worker.ask(do, seconds=_PATIENCE_SECONDS, **order))
-
-
-class Trier:
-    """Tries transactions on a scratch copy, which is changed. Use as a context manager."""
-
-    def __init__(
-        self, engine: SqliteEngine, path: Path, options: Mapping[str, object], constants: Mapping[str, int]
-    ) -> None:
-        self._constants = constants
-        self._worker = Worker(program=WORKER)
-        try:
-            self._worker.ask("temporary", folder=str(path.parent))
-            self._worker.ask("open", library=engine.library.name, options=options, connections=1)
-        except BaseException:
-            self._worker.kill()
-            raise
-
-    def __enter__(self) -> Trier:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._worker.__exit__(kind, error, trace)
-
-    def said(self, transaction: Mapping[str, object], trial: TrialJob | None) -> str | None:
-        """What the library says against a transaction, if anything.
-
-        Args:
-            transaction: its name, weight and text.
-            trial: how often to run it, with which draws; None only prepares it.
-        """
-        answer = self._worker.ask(
-            "try",
-            seconds=_GRACE_SECONDS + (trial.deadline_seconds if trial is not None else 0.0),
-            transaction=transaction,
-            constants=self._constants,
-            trial=None if trial is None else trial.as_json(),
-        )
-        said: str | None = answer["said"]
-        return said
-
-    def checksums(self, tables: Tables) -> Checksums:
-        """Rows and checksum of each table, as the transactions have left them."""
-        return checksums_of(self._worker, tables)
 
 
 def _remedy(refusal: Refused) -> str:

@@ -10,9 +10,18 @@ from tdelta.driver import AnyJob, Mix, TwinFolder
 from tdelta.engines.capabilities import Cautioned, Template
 from tdelta.engines.layout import ResourceEstimate, RunLayout, instance_key
 from tdelta.engines.profile import EngineInfo, Profile
-from tdelta.engines.servers import PLAIN_SCOPE, CallsPriced, FolderEncrypted, ServerBinary, ServerEngine, ServerSettings
+from tdelta.engines.servers import (
+    PLAIN_SCOPE,
+    CallsPriced,
+    FolderEncrypted,
+    RestorableEngine,
+    ServerBinary,
+    ServerEngine,
+    ServerSettings,
+)
 from tdelta.engines.shared.estimates import of_servers
 from tdelta.engines.shared.private.binaries import find_servers, installed_servers
+from tdelta.engines.shared.private.restored import UserDump
 from tdelta.engines.shared.private.twins import ServerTwins
 from tdelta.engines.shared.promises import covered
 from tdelta.errors import TdeltaError, UsageError
@@ -116,6 +125,12 @@ class PrivateDriver:
     def estimate(self, layout: RunLayout) -> ResourceEstimate:
         """Servers, whose instances are shared, and workers."""
         return of_servers(self, layout, self.engine.footprint, prices=isinstance(self.engine, CallsPriced))
+
+    def user_dump(self, command: str) -> UserDump:
+        """A user's dump; twins restore it themselves."""
+        if not isinstance(self.engine, RestorableEngine):  # refused before
+            raise TdeltaError(f"a dump cannot be restored into {self.product}")
+        return UserDump(self.engine, command)
 
     def make_twins(self, folder: TwinFolder, job: AnyJob, mix: Mix) -> ServerTwins:
         """Private servers and workers."""

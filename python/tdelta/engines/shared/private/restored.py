@@ -5,49 +5,114 @@ What is tried is tried on a copy of its stopped data, which is thrown away, so t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
 from types import TracebackType
 
 from tdelta.driver.answers import checksums
 from tdelta.driver.database_answers import Refused
 from tdelta.driver.files import TwinFolder
-from tdelta.driver.jobs import TrialJob
+from tdelta.driver.jobs import RestoreJob
 from tdelta.driver.protocol import Checksums, Tables
 from tdelta.driver.servers.copies import copy_data
 from tdelta.driver.servers.places import place_for
 from tdelta.driver.servers.recipes import Recipe
 from tdelta.driver.servers.server import Server
+from tdelta.driver.user_data import Additions, Completed, Inventory, Observer, Trier
 from tdelta.driver.workers import Worker
 from tdelta.engines.servers import DATABASE, RestorableEngine, ServerSettings
-from tdelta.engines.shared.describing import Described, describe
+from tdelta.engines.shared.describing import describe
 from tdelta.engines.shared.private.filling import loading, make_database, restore_dump, settle_rows
+from tdelta.engines.shared.private.restore import is_strict
 from tdelta.engines.shared.sessions import WorkerSession, asking
 from tdelta.errors import DatabaseFault
+from tdelta.records import DatabaseFacts, Phase
+from tdelta.workloads.database import Database
 
-NAMED = "restored by --restore"
-"""What the database is called in messages."""
+_TITLE = "restored dump"
+_NOT_STRICT = (
+    "--restore: without bash only the last part of a pipe is seen to fail, so a dump that ended early may pass for a"
+    " whole one"
+)
 
 _START_SECONDS = 120.0
-_GRACE_SECONDS = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class RestoredDump:
+    """What twins are made of; see `tdelta.driver.user_data.StagedCopy`.
+
+    Every kind of twin restores the dump itself, since only so are its rows encrypted as its server encrypts.
+    ``statements`` then make what tdelta adds; ``remove`` ends the server that was restored into first.
+    """
+
+    command: str
+    statements: tuple[str, ...]
+    needles: tuple[bytes, ...]
+    size_bytes: int
+    page_size: int
+    load_seconds: float
+    remove: Callable[[], None] = field(compare=False)
+
+    def identity(self) -> tuple[object, ...]:
+        """None beside the rows."""
+        return ()
+
+    def facts(self, database: Database, *, is_proposed: bool) -> DatabaseFacts:
+        """What a report may tell of it."""
+        return DatabaseFacts(
+            file=_TITLE,
+            size_bytes=self.size_bytes,
+            page_size=self.page_size,
+            tables=len(database.tables),
+            rows=database.rows,
+            proposed=is_proposed,
+            restored=True,
+        )
+
+    def job(self, tables: Tables, checksums: Checksums) -> RestoreJob:
+        """How twins get their rows."""
+        return RestoreJob(self.command, self.statements, tables, checksums, self.needles)
+
+    def let_go(self) -> None:
+        """End the first server; twins have theirs."""
+        self.remove()
+
+
+@dataclass(frozen=True, slots=True)
+class UserDump:
+    """A dump that a user's command restores; see `tdelta.driver.user_data.UserData`."""
+
+    engine: RestorableEngine
+    command: str
+    named = "restored by --restore"
+    title = f"the {_TITLE}"
+    needed_bytes = 0
+
+    def staged(self, folder: TwinFolder) -> RestoredServer:
+        """A private plain server for it."""
+        return RestoredServer(self, folder)
 
 
 class RestoredServer:
-    """Use as a context manager; the server and its files end with it.
+    """See `tdelta.driver.user_data.Staged`. Use as a context manager; the server and its files end with it.
 
     Args:
-        engine: the engine.
+        dump: what is restored.
         folder: the staging's.
     """
 
-    def __init__(self, engine: RestorableEngine, folder: TwinFolder) -> None:
-        self._engine = engine
+    def __init__(self, dump: UserDump, folder: TwinFolder) -> None:
+        self._dump = dump
+        self._engine = dump.engine
         self._folder = folder
         self._settings = loading(ServerSettings("none"))
         self._recipe = self._recipe_for("original")
         self._stack = ExitStack()
         self._server = Server(self._recipe)
-        self._worker: Worker | None = None
+        self._load_seconds = 0.0
 
     def __enter__(self) -> RestoredServer:
         self._stack.callback(self._server.end)
@@ -56,68 +121,62 @@ class RestoredServer:
     def __exit__(
         self, _kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
     ) -> None:
-        self.end()
-
-    def end(self) -> None:
-        """End the server and remove its files."""
         self._stack.close()
 
-    def restore(self, command: str) -> None:
-        """Start it, restore, gather statistics.
-
-        Raises:
-            RestoreFault: the command failed.
-            DatabaseFault: it brought no table into tdelta's database.
-        """
+    def bring(self, observe: Observer) -> None:
+        """Start the server, restore, gather statistics."""
+        observe(Phase("restore", "the dump, into a plain server of tdelta's"))
+        began = time.monotonic()
         self._server.start(initialize=True, seconds=_START_SECONDS)
         with self._server.at_work(), Worker() as worker:
             make_database(worker, self._engine, self._recipe, self._settings)
-            restore_dump(self._engine, self._recipe, command)
+            restore_dump(self._engine, self._recipe, self._dump.command)
             with self._session() as session:
                 found = self._engine.catalog.facts(asking(session), self._engine.schema)
             if not found.tables:
                 left = "".join(f"; {said}" for said in found.left_out)
                 raise DatabaseFault(
-                    NAMED, f"expected tables in database {DATABASE}, found none{left}; restore into {{database}}"
+                    self._dump.named,
+                    f"expected tables in database {DATABASE}, found none{left}; restore into {{database}}",
                 )
             settle_rows(worker, self._engine, [table.name for table in found.tables])
+        self._load_seconds = time.monotonic() - began
 
-    def describe(self) -> Described:
-        """What is in it."""
+    def describe(self) -> Inventory:
+        """What is in it, and what is to be said of it."""
         with self._session() as session:
-            return describe(self._engine.catalog, asking(session), self._engine.schema)
+            found = describe(self._engine.catalog, asking(session), self._engine.schema)
+        cautions = found.left_out if is_strict() else (*found.left_out, _NOT_STRICT)
+        return Inventory(found.database, cautions, found.left_out)
 
-    def checksums(self, tables: Tables) -> Checksums:
-        """Rows and checksum of each table."""
+    def complete(self, database: Database, tables: Tables, additions: Additions, observe: Observer) -> Completed:
+        """Add what is tdelta's, read all rows and the sizes, and stop the server."""
+        self._add(additions.statements)
+        observe(Phase("checksum", "the rows of the restored dump"))
         with self._connected() as worker:
-            return checksums(worker, tables)
+            sums = checksums(worker, tables + additions.tables)
+        sizes = self._sizes()
+        self._server.stop()
+        command, seconds = self._dump.command, self._load_seconds
+        copy = RestoredDump(command, additions.statements, additions.needles, *sizes, seconds, self._stack.close)
+        return Completed(copy, database, sums, may_vary=True)
 
-    def add(self, statements: Sequence[str]) -> None:
-        """Add what is tdelta's own.
-
-        Raises:
-            DatabaseFault: the server refuses.
-        """
+    def _add(self, statements: Sequence[str]) -> None:
         with self._session() as session:
             for statement in statements:
                 try:
                     session.run(statement)
                 except Refused as refusal:
-                    raise DatabaseFault(NAMED, f"it cannot take a table of tdelta's: {refusal}") from refusal
+                    raise DatabaseFault(self._dump.named, f"it cannot take a table of tdelta's: {refusal}") from refusal
 
-    def sizes(self) -> tuple[int, int]:
+    def _sizes(self) -> tuple[int, int]:
         """The bytes of all tables with their indexes, and of a page."""
         with self._session() as session:
-            return int(float(session.text(self._engine.data_bytes_sql) or 0)), int(
-                session.text(self._engine.page_size_sql)
-            )
-
-    def rest(self) -> None:
-        """Stop it; from now on it is only copied."""
-        self._server.stop()
+            data_bytes = float(session.text(self._engine.data_bytes_sql) or 0)
+            return int(data_bytes), int(session.text(self._engine.page_size_sql))
 
     @contextmanager
-    def scratch(self, constants: Mapping[str, int]) -> Iterator[ServerTrier]:
+    def scratch(self, constants: Mapping[str, int]) -> Iterator[Trier]:
         """A server on a copy of the data, to try on; gone at the end."""
         recipe = self._recipe_for("scratch")
         with Server(recipe) as server:
@@ -125,7 +184,7 @@ class RestoredServer:
             server.start(seconds=_START_SECONDS)
             with Worker() as worker:
                 worker.ask("connect", options={**recipe.connect, "database": DATABASE}, connections=1)
-                yield ServerTrier(worker, constants)
+                yield Trier(worker, constants)
 
     def _recipe_for(self, name: str) -> Recipe:
         place = place_for(self._folder.path / name, self._engine.socket_name)
@@ -144,27 +203,3 @@ class RestoredServer:
         with Worker() as worker:
             worker.ask("connect", options={**self._recipe.connect, "database": DATABASE}, connections=1)
             yield worker
-
-
-class ServerTrier:
-    """Tries transactions on a server whose rows may be spoilt."""
-
-    def __init__(self, worker: Worker, constants: Mapping[str, int]) -> None:
-        self._worker = worker
-        self._constants = constants
-
-    def said(self, transaction: Mapping[str, object], trial: TrialJob | None) -> str | None:
-        """What the server says against a transaction, if anything; without a trial it is only prepared."""
-        answer = self._worker.ask(
-            "try",
-            seconds=_GRACE_SECONDS + (trial.deadline_seconds if trial is not None else 0.0),
-            transaction=transaction,
-            constants=self._constants,
-            trial=None if trial is None else trial.as_json(),
-        )
-        said: str | None = answer["said"]
-        return said
-
-    def checksums(self, tables: Tables) -> Checksums:
-        """Rows and checksum of each table, as the transactions have left them."""
-        return checksums(self._worker, tables)

@@ -1,0 +1,160 @@
+"""Stages what a user brings, a database file or a dump: tdelta's own copy, given its workload and tried.
+
+One course for both; how a file is copied or a dump restored is the engine's (`tdelta.driver.user_data`). Everything
+takes place in a folder of the run's own, which is gone at its end.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from tdelta.design import fresh_seed
+from tdelta.driver import TwinFolder, default_base, sweep
+from tdelta.driver.markers import require_no_markers
+from tdelta.driver.protocol import Tables
+from tdelta.driver.user_data import Additions, Observer, Staged, UserData
+from tdelta.engines.capabilities import RunEngine, TakesDumps, TakesFiles
+from tdelta.errors import DatabaseFault, TdeltaError, UsageError
+from tdelta.evidence import Markers
+from tdelta.measure import require_space, require_writable
+from tdelta.records import Phase
+from tdelta.session.planning import check, engine_of
+from tdelta.session.request import RunRequest
+from tdelta.session.source import Source
+from tdelta.session.trying import (
+    MOMENT_SECONDS,
+    PROPOSED_CAUTION,
+    choose,
+    left_by_writes,
+    moment_cautions,
+    own_tables,
+    tables_of,
+    writing,
+)
+from tdelta.store import default_path
+from tdelta.workloads import Workload
+from tdelta.workloads.database import Database
+from tdelta.workloads.keys import key_sql, key_variables
+from tdelta.workloads.own_folder import read_own_folder
+from tdelta.workloads.proposal import Proposal, propose
+
+
+@contextmanager
+def staged(request: RunRequest, run_id: str, observe: Observer) -> Iterator[Source | None]:
+    """A user's rows made ready for a run, while the block lasts; None where the rows are generated.
+
+    Args:
+        request: what was asked.
+        run_id: names the folder of the copy.
+        observe: told how far it is.
+
+    Raises:
+        UsageError: what was asked cannot be done; every fault that can be seen is named before a byte is copied.
+        RestoreFault: the user's command failed.
+        DatabaseFault: the database cannot be used as it is.
+        WorkloadError: the workload does not fit it.
+        StorageFault: there is no room for copies.
+    """
+    if request.tested.database is None and request.tested.restore is None:
+        yield None
+        return
+    check(request)
+    engine = engine_of(request)
+    data = _user_data(request, engine)
+    base = request.where.directory or default_base()
+    sweep(base)
+    require_writable(base)
+    require_space(base, data.needed_bytes, remedy="or name another folder (--dir)")
+    with TwinFolder(base, f"{run_id}-original") as folder, data.staged(folder) as copy:
+        yield _Staging(request, engine, data, copy, observe).run()
+
+
+def _user_data(request: RunRequest, engine: RunEngine) -> UserData:
+    """What the request names."""
+    file, command = request.tested.database, request.tested.restore
+    if file is not None and isinstance(engine, TakesFiles):
+        _require_other_than_store(file, request)
+        return engine.user_file(file)
+    if command is not None and isinstance(engine, TakesDumps):
+        return engine.user_dump(command)
+    raise TdeltaError(f"{engine.product} takes neither files nor dumps")  # whatever profiles say it takes
+
+
+def _require_other_than_store(database: Path, request: RunRequest) -> None:
+    """To read and close the store's file, even once, would drop the locks that this process holds on it."""
+    store = request.where.store or default_path()
+    if store.exists() and database.exists() and store.samefile(database):
+        raise UsageError(f"--database {database}: this run keeps its results in it; give a copy, or use --store")
+
+
+class _Staging:
+    """One staging; `run` is its stages."""
+
+    def __init__(self, request: RunRequest, engine: RunEngine, data: UserData, copy: Staged, observe: Observer) -> None:
+        self._request = request
+        self._dialect = engine.profile.dialect
+        self._data = data
+        self._copy = copy
+        self._observe = observe
+
+    def run(self) -> Source:
+        """Bring it, describe it, choose what to run, add what that needs, and try it."""
+        self._copy.bring(self._observe)
+        self._observe(Phase("examine", "tables, keys, columns and sizes"))
+        found = self._copy.describe()
+        wanted = self._wanted(found.database)
+        require_no_markers(found.database.names)
+        tables, additions = tables_of(found.database), self._additions(wanted, found.database)
+        done = self._copy.complete(found.database, tables, additions, self._observe)
+        constants = {**done.database.variables(), **key_variables(wanted.keys, done.database)}
+        with self._copy.scratch(constants) as trier:
+            named, title = self._data.named, self._data.title
+            chosen = choose(wanted, self._request.work.workload, named, title, trier, self._observe)
+        unrepeatable = self._unrepeatable(chosen.workload, constants, tables) if done.may_vary else ()
+        proposed = (PROPOSED_CAUTION,) if isinstance(wanted, Proposal) else ()
+        return Source(
+            copy=done.copy,
+            database=done.database,
+            workload=chosen.workload,
+            constants=constants,
+            tables=tables + additions.tables,
+            checksums=done.checksums,
+            is_proposed=isinstance(wanted, Proposal),
+            notes=(*found.notes, *chosen.notes),
+            cautions=(*found.cautions, *proposed, *chosen.cautions, *moment_cautions(unrepeatable)),
+            unrepeatable=unrepeatable,
+        )
+
+    def _wanted(self, database: Database) -> Workload | Proposal:
+        if self._request.work.workload is not None:
+            return read_own_folder(Path(self._request.work.workload), database, self._dialect)
+        if not database.rows:
+            raise DatabaseFault(
+                self._data.named, "its tables hold no rows, so there is nothing to read; or give a --workload"
+            )
+        return propose(database, self._dialect)
+
+    def _additions(self, wanted: Workload | Proposal, database: Database) -> Additions:
+        """Tables of keys, and the run's markers; without a seed (a staging alone) any will do."""
+        seed = self._request.design.seed
+        markers = Markers.drawn(fresh_seed() if seed is None else seed)
+        keys = (sql for key in wanted.keys for sql in key_sql(key, database, self._dialect))
+        return Additions((*keys, *markers.table_sql(self._dialect)), own_tables(wanted, database), markers.rows)
+
+    def _unrepeatable(self, workload: Workload, constants: Mapping[str, int], tables: Tables) -> tuple[str, ...]:
+        """The tables that hold other rows when the same work is done a moment later.
+
+        A trigger that stamps rows with the time is common; twins under it do the same work and differ all the same.
+        """
+        if not writing(workload):
+            return ()
+        self._observe(Phase("compare", "whether the same writes leave the same rows a moment later"))
+        found = []
+        for wait_seconds in (MOMENT_SECONDS, 0.0):
+            with self._copy.scratch(constants) as trier:
+                found.append(left_by_writes(workload, tables, trier))
+            time.sleep(wait_seconds)
+        return tuple(table for table, _ in tables if found[0][table] != found[1][table])
