@@ -16,6 +16,8 @@ from tdelta.session.options import Option
 from tdelta.session.request import OPTIONS, RunRequest
 from tdelta.session.values import Value
 
+_LENGTH, _DISCARD = "trial_seconds", "discard_seconds"
+
 
 def repeat_command(settings: RunSettings) -> str:
     """The ``tdelta run`` that draws the same run again, quoted for a shell."""
@@ -33,15 +35,30 @@ def _run_words(options: Mapping[str, object]) -> list[str]:
         name: OPTIONS[name].value.from_json(v) for name, v in recorded.items() if name in OPTIONS and v is not None
     }
     deciding = {option.name for option in OPTIONS.values() if option.decides_defaults}
-    without = _request({name: given[name] for name in deciding & given.keys()})
+    typed = {name: given[name] for name in deciding & given.keys()}
+    without = _request(typed)
+    length = _length_words(recorded, given, without)
+    beside_length = _request({**typed, _LENGTH: given[_LENGTH]}) if length else without
     words = ["tdelta", "run"]
     for option in OPTIONS.values():
-        if option.name in deciding:
-            of_the_others = _request({name: given[name] for name in deciding & given.keys() - {option.name}})
-            words += _words(option, given, of_the_others)
+        if option.name == _LENGTH:
+            words += length
+        elif option.name in deciding:
+            words += _words(option, given, _request({name: typed[name] for name in typed.keys() - {option.name}}))
         else:
-            words += _words(option, given, without)
+            words += _words(option, given, beside_length)
     return words
+
+
+def _length_words(recorded: Mapping[str, object], given: Mapping[str, Any], without: RunRequest) -> list[str]:
+    """What gives trials their length, also where it is the usual one and was typed.
+
+    An engine's own ``--discard`` is for trials that nobody gave a length: a run without it was given one.
+    """
+    option = OPTIONS[_LENGTH]
+    has_no_discard = _DISCARD in recorded and recorded[_DISCARD] is None
+    was_typed = has_no_discard and without.values[_DISCARD] is not None
+    return _words(option, given, without) or (option.words(given[_LENGTH]) if was_typed else [])
 
 
 def _words(option: Option, given: Mapping[str, Any], without: RunRequest) -> list[str]:
