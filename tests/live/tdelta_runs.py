@@ -20,8 +20,8 @@ from typing import Any, ClassVar
 import pytest
 from sqlite.running import Place, Ran, read_until, require, waited_for
 
-from tdelta.driver.servers.mounts import mounts_below
-from tdelta.driver.servers.tree import parse_stat
+from tdelta.driver.mounts import mounts_below
+from tdelta.driver.tree import parse_stat
 from tdelta.engines.shared.private.binaries import find_servers
 from tdelta.errors import EngineUnavailable
 from tdelta.messages.checks import AA_CHECK

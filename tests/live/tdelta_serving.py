@@ -19,7 +19,7 @@ import pytest
 from tdelta.driver import TwinFolder
 from tdelta.driver.servers import Server, copy_data, greets, place_for
 from tdelta.driver.servers.recipes import Recipe
-from tdelta.driver.servers.tree import parse_stat
+from tdelta.driver.tree import parse_stat
 from tdelta.engines.mariadb.private import MariadbEngine
 from tdelta.engines.mysql.private import MysqlEngine
 from tdelta.engines.servers import DATABASE, ServerBinary, ServerSettings, recipe_of

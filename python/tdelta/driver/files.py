@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
 
-from tdelta.driver.servers.mounts import unmount_below
+from tdelta.driver.mounts import unmount_below
 from tdelta.errors import StorageFault
 from tdelta.measure.children import Child
 from tdelta.measure.private import FILE_MODE, FOLDER_MODE, private

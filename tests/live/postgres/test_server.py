@@ -18,9 +18,9 @@ from pathlib import Path
 
 import pytest
 
+from tdelta.driver.mounts import is_mounted, mounts_below
 from tdelta.driver.servers import Server, greets, place_for
 from tdelta.driver.servers.copies import copy_data
-from tdelta.driver.servers.mounts import is_mounted, mounts_below
 from tdelta.engines.postgres.private import PostgresEngine
 from tdelta.engines.postgres.protections import protection_for
 from tdelta.engines.postgres.storage import EncryptedFolder, Gocryptfs

@@ -14,7 +14,7 @@ import signal
 import time
 from pathlib import Path
 
-from tdelta.driver.servers import tree
+from tdelta.driver import tree
 from tdelta.driver.supervising import Failed, Host, Input, Order, launch, supervise
 from tdelta.measure.procfs import read_text
 

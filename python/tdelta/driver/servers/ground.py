@@ -6,7 +6,7 @@ import os
 import shutil
 from pathlib import Path
 
-from tdelta.driver.servers.mounts import unmount_below
+from tdelta.driver.mounts import unmount_below
 from tdelta.driver.servers.recipes import Place
 
 _NO_ROOM_BYTES = 1 << 20

@@ -12,10 +12,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from tdelta.driver import signals
-from tdelta.driver.servers import tree
+from tdelta.driver import signals, tree
+from tdelta.driver.mounts import unmount_below
 from tdelta.driver.servers.ground import has_no_room, waits_for_room
-from tdelta.driver.servers.mounts import unmount_below
 from tdelta.driver.servers.recipes import Greeting, Recipe, as_json
 from tdelta.errors import EnvironmentFault, ServerFault, ServerLost, StorageFault, TdeltaError, WorkerFault
 from tdelta.measure.children import Child, Refusal

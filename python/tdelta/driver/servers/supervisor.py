@@ -12,10 +12,10 @@ import signal
 import subprocess
 from pathlib import Path
 
+from tdelta.driver import tree
 from tdelta.driver.files import is_of_a_run, remove_abandoned
-from tdelta.driver.servers import tree
+from tdelta.driver.mounts import is_mounted, unmount
 from tdelta.driver.servers.ground import Ground, waits_for_room
-from tdelta.driver.servers.mounts import is_mounted, unmount
 from tdelta.driver.servers.recipes import Command, Mount, Recipe, from_json
 from tdelta.driver.supervising import Failed, Host, Input, Order, launch, supervise
 from tdelta.measure.aes import OPENSSL_VARIABLE

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tdelta.driver.servers import place_for
 from tdelta.driver.servers.recipes import Command, Greeting, Recipe
-from tdelta.driver.servers.tree import parse_stat
+from tdelta.driver.tree import parse_stat
 
 from .fake_server import GREETING
 

@@ -18,8 +18,8 @@ from tdelta.driver.answers import checksums, measurement
 from tdelta.driver.jobs import LoadJob, Mix, TrialJob
 from tdelta.driver.protocol import Checksums, Tables
 from tdelta.driver.rows import LOAD_SECONDS, generated_checksums, load_rows
-from tdelta.driver.servers.tree import living
 from tdelta.driver.servers.whole import WholeTrials, work_of
+from tdelta.driver.tree import living
 from tdelta.driver.workers import Worker
 from tdelta.engines.registry import profile
 from tdelta.engines.servers import Flushed

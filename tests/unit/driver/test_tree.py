@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from tdelta.driver.servers.tree import Process, below, freeze, living, parse_stat, thaw
+from tdelta.driver.tree import Process, below, freeze, living, parse_stat, thaw
 
-from .faking import state, until
+from .servers.faking import state, until
 
 NESTED = "sleep 1000 & setsid sh -c 'sleep 1000 & wait' & wait"
 

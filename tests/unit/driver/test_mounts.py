@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tdelta.driver import TwinFolder, sweep
-from tdelta.driver.servers.mounts import is_mounted, mounts_below, unmount, unmount_below
+from tdelta.driver.mounts import is_mounted, mounts_below, unmount, unmount_below
 
 TABLE = """\
 22 1 0:21 / / rw - ext4 /dev/root rw
