@@ -22,22 +22,19 @@ _WORDS = 1024
 
 
 class Participant(Protocol):
-    """One twin's side of a block."""
+    """The worker of one twin, as `tdelta.driver.workers.Worker` is one."""
 
     def fileno(self) -> int:
         """Where its answer will arrive, for `ready`."""
 
-    def begin(self, job: TrialJob, turns: dict[str, object]) -> None:
-        """Hand it its trial and do not wait."""
+    def send(self, do: str, **order: object) -> None:
+        """Send it an order and do not wait."""
 
     def answer(self) -> dict[str, Any]:
         """Its answer, once there is one to read."""
 
     def look(self) -> None:
         """See whether it stands still; called about once a second."""
-
-    def stop(self) -> None:
-        """Have it end after the operation it is at."""
 
 
 def take_turns(
@@ -59,7 +56,8 @@ def take_turns(
     """
     with _baton(first=order[0]) as path:
         for index, (participant, job) in enumerate(entries):
-            participant.begin(job, {"path": path, "participant": index, "order": list(order)})
+            turns = {"path": path, "participant": index, "order": list(order)}
+            participant.send("trial", trial=job.as_json(), turns=turns)
         return _gather([participant for participant, _ in entries], seconds)
 
 
@@ -97,7 +95,7 @@ def _gather(participants: Sequence[Participant], seconds: float) -> list[dict[st
                 failures.append(error)
                 for other in waiting.values():
                     with contextlib.suppress(TdeltaError):
-                        other.stop()
+                        other.send("stop")
     if failures:
         raise failures[0]
     return [answers[index] for index in range(len(participants))]

@@ -181,7 +181,7 @@ def test_files_are_searched_between_the_order_of_a_trial_and_its_answer(
 
     def heard_evidence(self: SqliteTwin, job: TrialJob, needles: Sequence[bytes]) -> tuple[Found, ...]:
         heard.append([])
-        worker, order = self._worker, heard[-1]
+        worker, order = self.worker, heard[-1]
         send, answer = worker.send, worker.answer
         with monkeypatch.context() as patched:
             patched.setattr(worker, "send", lambda do, **more: (order.append(do), send(do, **more))[1])

@@ -29,8 +29,13 @@ class Participant:
     def fileno(self) -> int:
         return self.reader
 
-    def begin(self, job: TrialJob, turns: dict[str, Any]) -> None:
-        self.begun.append({"job": job, **turns})
+    def send(self, do: str, **order: Any) -> None:
+        if do == "stop":
+            self.stops += 1
+            os.write(self._writer, b".")
+            return
+        turns = order["turns"]
+        self.begun.append({"trial": order["trial"], **turns})
         self.first_words = struct.unpack_from("=II", Path(turns["path"]).read_bytes())
         if self.quick:
             os.write(self._writer, b".")
@@ -43,10 +48,6 @@ class Participant:
 
     def look(self) -> None:
         self.looks += 1
-
-    def stop(self) -> None:
-        self.stops += 1
-        os.write(self._writer, b".")
 
     def close(self) -> None:
         os.close(self.reader)
@@ -67,8 +68,8 @@ def test_everyone_is_handed_its_own_place_in_the_same_order_and_the_first_has_th
     made += [Participant("a"), Participant("b")]
     answers = take_turns([(participant, JOB) for participant in made], (1, 0, 0, 1), 5.0)
     assert answers == [{"name": "a"}, {"name": "b"}]
-    told = [(turns["participant"], turns["order"], turns["job"]) for one in made for turns in one.begun]
-    assert told == [(0, [1, 0, 0, 1], JOB), (1, [1, 0, 0, 1], JOB)]
+    told = [(turns["participant"], turns["order"], turns["trial"]) for one in made for turns in one.begun]
+    assert told == [(0, [1, 0, 0, 1], JOB.as_json()), (1, [1, 0, 0, 1], JOB.as_json())]
     assert [one.first_words for one in made] == [(0, 1), (0, 1)]
     assert not Path(str(made[0].begun[0]["path"])).exists()
 

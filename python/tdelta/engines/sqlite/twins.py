@@ -65,13 +65,15 @@ class SqliteTwin:
         self._steps = steps
         self._folder = folder
         self._path = path
-        self._worker = worker
+        self.worker = worker
+        """What drives it; a block gives it orders."""
+
         self._is_stopped = False
 
     @property
     def pid(self) -> int:
         """The worker's process id."""
-        return self._worker.pid
+        return self.worker.pid
 
     @property
     def path(self) -> Path:
@@ -80,20 +82,20 @@ class SqliteTwin:
 
     def facts(self) -> dict[str, str]:
         """Settings in force, read back from the connection."""
-        return self._worker.ask("facts", queries=_FACTS)
+        return self.worker.ask("facts", queries=_FACTS)
 
     def cipher_facts(self) -> dict[str, str]:
         """What the connection says of its cipher, and under ``header`` how the file begins."""
         header = "plain" if _looks_plain(self._engine, self._path) else "hidden"
-        return {**self._worker.ask("facts", queries=self._engine.cipher_queries), "header": header}
+        return {**self.worker.ask("facts", queries=self._engine.cipher_queries), "header": header}
 
     def checksums(self, tables: Tables) -> Checksums:
         """Rows and checksum of each table."""
-        return checksums(self._worker, tables)
+        return checksums(self.worker, tables)
 
     def prove(self) -> CipherProof:
         """What a page cipher of the library costs in this twin's own process."""
-        return ask_proof(self._worker, self._engine, self._folder)
+        return ask_proof(self.worker, self._engine, self._folder)
 
     def prices(self, _observed: str) -> dict[str, object] | None:
         """Time the library's own pages, in a worker like this twin's; see `ask_prices`."""
@@ -109,12 +111,12 @@ class SqliteTwin:
             StorageFault: the disk is full, or a file cannot be read or written.
             TdeltaError: a statement failed; the message is the engine's.
         """
-        exposure = Exposure(self._worker, self._path, needles)
+        exposure = Exposure(self.worker, self._path, needles)
         with exposure.under_way():
             # The checkpoint behind a trial would wait for the exposure's snapshot to end.
-            self._worker.send("trial", trial=job.as_json(), checkpoint=False)
+            self.worker.send("trial", trial=job.as_json(), checkpoint=False)
             exposure.look_until_answered(job.deadline_seconds)
-            raise_failed(self._worker.answer(job.deadline_seconds + _GRACE_SECONDS))
+            raise_failed(self.worker.answer(job.deadline_seconds + _GRACE_SECONDS))
         exposure.look_afterwards()
         return exposure.found()
 
@@ -137,10 +139,10 @@ class SqliteTwin:
             ready()
         if job.step == TRACE:
             seconds = job.deadline_seconds + _GRACE_SECONDS
-            return traced(self._worker.ask("trace", seconds=seconds, trial=job.as_json()))
+            return traced(self.worker.ask("trace", seconds=seconds, trial=job.as_json()))
         if job.step:
             return self._step(job.step)
-        answer = self._worker.ask("trial", seconds=job.deadline_seconds + _GRACE_SECONDS, trial=job.as_json())
+        answer = self.worker.ask("trial", seconds=job.deadline_seconds + _GRACE_SECONDS, trial=job.as_json())
         return self.measurement(answer, job)
 
     def measurement(self, answer: Mapping[str, Any], job: TrialJob) -> Measurement:
@@ -153,7 +155,7 @@ class SqliteTwin:
         if self._steps is None:
             raise TdeltaError(f"a {step} was asked of a run that has none")
         order = self._steps.order(step, self._settings.threads)
-        answer = self._worker.ask("step", seconds=STEP_SECONDS, **order, after=[_CHECKPOINT])
+        answer = self.worker.ask("step", seconds=STEP_SECONDS, **order, after=[_CHECKPOINT])
         return embedded_step(step, {**answer, "files": {"database": self._path.stat().st_size}}, self._steps.rows)
 
     def cool(self) -> None:
@@ -167,27 +169,11 @@ class SqliteTwin:
         """
         if self._settings.is_cold:
             seconds = _OPEN_SECONDS + self._settings.threads
-            self._worker.ask("cool", seconds=seconds, path=str(self._path))
-
-    def fileno(self) -> int:
-        """Where answers arrive, for `select`."""
-        return self._worker.fileno()
-
-    def begin(self, job: TrialJob, turns: dict[str, object]) -> None:
-        """Hand over a trial that is run by turns with other twins; `answer` has what came of it."""
-        self._worker.send("trial", trial=job.as_json(), turns=turns)
-
-    def answer(self) -> dict[str, Any]:
-        """The answer to `begin`, once there is one to read."""
-        return self._worker.answer()
-
-    def look(self) -> None:
-        """See whether the worker stands stopped; see `Worker.look`."""
-        self._worker.look()
+            self.worker.ask("cool", seconds=seconds, path=str(self._path))
 
     def processes(self) -> tuple[int, ...]:
         """The worker's: the database is in it."""
-        return (self._worker.pid,)
+        return (self.worker.pid,)
 
     def stop(self) -> None:
         """Have a trial that is running end after the operation it is at; others are not begun.
@@ -195,11 +181,11 @@ class SqliteTwin:
         The twins of a block that has loads or rebuilds run one after another, so most of them have not begun theirs.
         """
         self._is_stopped = True
-        self._worker.send("stop")
+        self.worker.send("stop")
 
     def end(self) -> None:
         """Close it and remove its files."""
-        self._worker.end()
+        self.worker.end()
         self._folder.remove(self._path)
 
 
@@ -292,7 +278,7 @@ class SqliteTwins:
         for twin, _ in entries:
             twin.cool()
         seconds = sum(job.deadline_seconds for _, job in entries) + _GRACE_SECONDS
-        answers = take_turns(entries, order, seconds)
+        answers = take_turns([(twin.worker, job) for twin, job in entries], order, seconds)
         for answer in answers:
             raise_failed(answer)
         return tuple(twin.measurement(answer, job) for (twin, job), answer in zip(entries, answers, strict=True))
