@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 import re
 from collections.abc import Iterator
 from dataclasses import replace
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 import tdelta_samples as s
 
+import tdelta_json_fields
 from tdelta.report.document import document, dry_run_document, to_json
 from tdelta.report.listings import engines_document, studies_document
 from tdelta.session.outlook import DryRun
@@ -53,6 +55,15 @@ def produced(*documents: dict[str, object]) -> set[str]:
 def test_the_documentation_of_a_run_names_exactly_its_fields() -> None:
     made = produced(*(document(sample(), 0) for sample in s.SAMPLES.values()))
     assert made == documented("tdelta.run/2")
+
+
+def test_the_fields_of_findings_are_documented_as_their_types_have_them_each_with_words() -> None:
+    page = DOCS.read_text(encoding="utf-8")
+    written = tdelta_json_fields.generated(page)
+    if os.environ.get("TDELTA_UPDATE_GOLDEN"):
+        DOCS.write_text(written, encoding="utf-8")
+    assert page == written
+    assert not re.findall(r"^.* \|  \|$", written, re.MULTILINE), "a new field wants words"
 
 
 def test_the_documentation_of_the_other_documents_names_exactly_their_fields() -> None:
