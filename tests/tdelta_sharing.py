@@ -2,7 +2,7 @@
 
 A class, or a module outside classes, goes to one process as a whole, as ``--dist loadscope`` has it, for its tests
 share a server or a run. Three studies run once for each engine, which takes minutes: there the engine is the scope.
-Benches share nothing.
+Benches and simulated experiments share nothing.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ HERE = Path(__file__).parent
 BY_ENGINE = ("live/test_warehouse.py", "live/test_direct_load.py", "live/test_dml_trace.py")
 """Files whose only parameter is the engine of the run that their tests read."""
 
-BY_TEST = ("live/benches/test_benches.py",)
+BY_TEST = ("live/benches/test_benches.py", "calibration/test_coverage.py")
 
 LONGEST_FIRST = (
     *BY_ENGINE,
