@@ -21,8 +21,9 @@ BY_TEST = ("live/benches/test_benches.py", "calibration/test_coverage.py")
 
 LONGEST_FIRST = (
     *BY_ENGINE,
-    *BY_TEST,
+    "live/benches",
     "live/mysql",
+    "live/sqlite/test_own_database.py",
     "live/mariadb",
     "live/duckdb",
     "live/postgres",
