@@ -105,7 +105,7 @@ def guarded(command: Callable[[], object]) -> int:
             return _say(_with_notes(f"{_CANNOT_WRITE}: {error}", error), ExitCode.USAGE)
         if (lacking := _lacking(error)) is not None:
             return _say(_with_notes(lacking, error), ExitCode.USAGE)
-        return _say(_defect_message(error), ExitCode.INTERNAL)
+        return _say(_with_notes(_defect_message(error), error), ExitCode.INTERNAL)
     return outcome if isinstance(outcome, int) else ExitCode.ANSWERED
 
 

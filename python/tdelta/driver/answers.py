@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import base64
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from tdelta.driver.jobs import TrialJob
 from tdelta.driver.protocol import Checksums, Tables
 from tdelta.driver.workers import Worker, failure
+from tdelta.errors import TdeltaError
 from tdelta.measure.delay import delay_is_others
 from tdelta.measure.standstill import in_words
 from tdelta.records import CpuTime, Measurement, Planted, Queue, RunDelays, SpanTotals, StatementCost, Usage
@@ -30,12 +31,12 @@ def as_checksums(sums: Mapping[str, Any]) -> Checksums:
     return {table: (int(rows), str(digest)) for table, (rows, digest) in sums.items()}
 
 
-def raise_failed(answer: Mapping[str, Any]) -> None:
-    """Raise what a statement of a trial failed with, if one did."""
+def raise_failed(answer: Mapping[str, Any], failed: Callable[[str, str], TdeltaError] = failure) -> None:
+    """Raise what a statement of a trial failed with, if one did; ``failed`` makes an exception of kind and message."""
     outcome = answer["outcome"]
     if outcome["stopped_by"] == "error":
         kind = next(iter(outcome["errors"]), "sql")
-        raise failure(kind, f"a statement failed during a trial: {outcome['first_error']}")
+        raise failed(kind, f"a statement failed during a trial: {outcome['first_error']}")
 
 
 def measurement(answer: Mapping[str, Any]) -> Measurement:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+import threading
+from collections.abc import Callable, Iterator, Mapping
 from types import TracebackType
 from typing import Any
 
@@ -33,6 +34,8 @@ LOOK_SECONDS = 1.0
 _PATIENCE_SECONDS = 10.0
 """How long a worker, or its server, may stand stopped before it is given up."""
 
+_hurried = threading.Event()
+
 
 class Worker(Child):
     """One worker process. Use as a context manager, or call `end`.
@@ -43,12 +46,19 @@ class Worker(Child):
     Args:
         environment: variables to add. Others can read them, so nothing secret.
         program: the module that it runs.
+        failed: what a database's answer is as an exception, by its kind and message; None: see `failure`.
     """
 
     called = "a worker process"
 
-    def __init__(self, environment: Mapping[str, str] | None = None, program: str = PROGRAM) -> None:
+    def __init__(
+        self,
+        environment: Mapping[str, str] | None = None,
+        program: str = PROGRAM,
+        failed: Callable[[str, str], TdeltaError] | None = None,
+    ) -> None:
         super().__init__(program, _environment(environment or {}))
+        self._failed = failed or failure
         self.server: int | None = None
         """The process of the server that its answers depend on, on this machine."""
 
@@ -84,7 +94,7 @@ class Worker(Child):
         try:
             found: dict[str, Any] = super().answer(seconds)
         except Refusal as refusal:
-            raise failure(refusal.kind, str(refusal)) from None
+            raise self._failed(refusal.kind, str(refusal)) from None
         return found
 
     def send(self, do: str, **order: object) -> None:
@@ -95,11 +105,13 @@ class Worker(Child):
     def look(self) -> None:
         """See whether it or its server stands stopped; called every `LOOK_SECONDS` by whoever waits for it.
 
-        After ten such seconds, or one where it was to stop anyway, it is ended, and its answer is ``ServerLost``.
+        After ten such seconds, or one where it was to stop anyway (`hurry`), it is ended, and its answer is
+        ``ServerLost``.
         """
         who = next((name for name, pid in self._needed() if is_stopped(pid)), None)
         self._stood_seconds = 0.0 if who is None else self._stood_seconds + LOOK_SECONDS
-        if who is not None and self._stood_seconds >= (LOOK_SECONDS if self._is_to_stop else _PATIENCE_SECONDS):
+        is_hurried = self._is_to_stop or _hurried.is_set()
+        if who is not None and self._stood_seconds >= (LOOK_SECONDS if is_hurried else _PATIENCE_SECONDS):
             self._loss = ServerLost(
                 f"{who} was stopped by a signal and had not gone on {self._stood_seconds:.0f} s later"
             )
@@ -116,7 +128,9 @@ class Worker(Child):
             raise self._died()
 
     def end(self) -> None:
-        """Let it close its twin and go; kill it if it does not."""
+        """Let it close its twin and go; kill it if it does not, at once where it stands stopped."""
+        if is_stopped(self.pid):
+            self.kill()
         self.close(_END_SECONDS)
 
     def _write(self, line: bytes) -> None:
@@ -139,6 +153,11 @@ class Worker(Child):
     def _silent(self, seconds: float) -> WorkerFault:
         self.kill()
         return WorkerFault(f"{super()._silent(seconds)}; it was ended")
+
+
+def hurry(*, hurried: bool = True) -> None:
+    """Whether workers of this process that stand stopped are waited for at all: not after a Ctrl-C."""
+    (_hurried.set if hurried else _hurried.clear)()
 
 
 def looks(seconds: float) -> Iterator[float]:

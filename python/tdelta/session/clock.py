@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from types import FrameType
 
 from tdelta.driver import Twin, signals
+from tdelta.driver.workers import hurry
 from tdelta.errors import TimeFault
 
 _SOON = 1e-3
@@ -49,6 +50,7 @@ class Interruption:
     """Ctrl-C: until there is something to say, a `KeyboardInterrupt`; from then on, a request that trials see."""
 
     def __init__(self) -> None:
+        hurry(hurried=False)
         self.requested = False
         self.is_late = False
         self.is_out_of_time = False
@@ -63,6 +65,7 @@ class Interruption:
 
     def request(self) -> None:
         """What the signal handler calls. A second request does not wait."""
+        hurry()
         if not self._armed or self.requested:
             signals.interrupt()
             return

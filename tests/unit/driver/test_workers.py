@@ -15,12 +15,13 @@ from pathlib import Path
 
 import pytest
 
-from tdelta.driver import Worker
+from tdelta.driver import Worker, workers
 from tdelta.driver.orders import listen
 from tdelta.driver.worker import Host
 from tdelta.driver.workers import failure
 from tdelta.errors import EngineUnavailable, ServerLost, StatementFault, StorageFault, TdeltaError, WorkerFault
 from tdelta.measure.aes import OPENSSL_VARIABLE, OPENSSL_WORD
+from tdelta.measure.standstill import is_stopped
 
 
 def is_running(pid: int) -> bool:
@@ -131,6 +132,27 @@ def test_a_worker_whose_server_is_stopped_for_good_is_given_up_as_well(monkeypat
         with pytest.raises(ServerLost, match=r"^the server was stopped by a signal"):
             worker.answer(30.0)  # to nothing that was asked: it waits, as for a server that is silent
         server.kill()
+
+
+def test_after_a_ctrl_c_none_is_waited_for_that_stands_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workers, "LOOK_SECONDS", 0.01)
+    with Worker() as worker:
+        os.kill(worker.pid, signal.SIGSTOP)
+        workers.hurry()
+        try:
+            with pytest.raises(ServerLost, match="was stopped by a signal"):
+                worker.ask("hello")
+        finally:
+            workers.hurry(hurried=False)
+
+
+def test_one_that_stands_stopped_is_not_waited_for_at_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workers, "_END_SECONDS", 3600.0)
+    with Worker() as worker:
+        os.kill(worker.pid, signal.SIGSTOP)
+        while not is_stopped(worker.pid):
+            time.sleep(0.001)
+    assert not is_running(worker.pid)
 
 
 def test_an_exception_does_not_wait_for_what_the_worker_is_at() -> None:

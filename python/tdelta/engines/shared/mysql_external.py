@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from tdelta.driver.database_answers import Refused
 from tdelta.engines.shared.external.kind import (
     MARK,
     PREFIX,
@@ -67,6 +68,11 @@ class MySqlFamily:
     """What MariaDB and MySQL share."""
 
     rule = SettingsRule(_LEFT_OUT, _IMPORTANT)
+    replication_sql: tuple[str, ...] = ("SHOW REPLICA STATUS", "SHOW SLAVE STATUS")
+    """What shows replication that is set up, as versions spell it, the first that the server knows."""
+
+    replication_right = "REPLICATION CLIENT"
+
     session_sql: tuple[str, ...] = (
         f"SET SESSION wait_timeout = {_DAY_SECONDS}",
         f"SET SESSION net_write_timeout = {_DAY_SECONDS}",
@@ -83,6 +89,10 @@ class MySqlFamily:
             faults.append(
                 "it is a replica, so the work of its primary would be measured, too: give a server of its own"
             )
+        elif self._replicated(ask):
+            faults.append(
+                "it is a replica whose replication is stopped, which may go on at any time: give a server of its own"
+            )
         variables = self.settings(ask)
         if is_on(variables, "read_only") or is_on(variables, "super_read_only"):
             faults.append("it is read-only (read_only=ON): SET GLOBAL read_only = OFF, if nothing forbids it")
@@ -96,6 +106,11 @@ class MySqlFamily:
         """What goes on there beside tdelta."""
         commands = [row.get("command") or "" for row in ask("SHOW PROCESSLIST")]
         found = []
+        if self._replicated(ask) is None:
+            found.append(
+                "whether it is a replica that is stopped was not seen: that takes the right"
+                f" {self.replication_right} (a running one is refused)"
+            )
         if replicas := sum(command.startswith("Binlog Dump") for command in commands):
             found.append(f"{replicas} replicas read its binary log: whatever tdelta writes goes to them as well")
         if others := sum(command in ("Query", "Execute") for command in commands) - 1:
@@ -184,6 +199,16 @@ class MySqlFamily:
 
     def _held(self, ask: Ask) -> list[tuple[str, frozenset[str]]]:
         return list(_grants(self._grants(ask)))
+
+    def _replicated(self, ask: Ask) -> bool | None:
+        """Whether replication is set up on it, running or not; None where this user may not see that."""
+        for statement in self.replication_sql:
+            try:
+                return bool(ask(statement))
+            except Refused as refusal:
+                if refusal.kind == "connection":
+                    raise
+        return None
 
     def _grants(self, ask: Ask) -> list[str]:
         return [first([row]) for row in ask("SHOW GRANTS")]

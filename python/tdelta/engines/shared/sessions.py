@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol, TypeAlias
 
-from tdelta.driver.database_answers import answered
+from tdelta.driver.database_answers import Refused, answered
 from tdelta.driver.workers import PROGRAM, Worker
+from tdelta.errors import ServerLost, WorkerFault
 
 Row: TypeAlias = Mapping[str, "str | None"]
 Ask: TypeAlias = Callable[[str], Sequence[Row]]
@@ -49,6 +50,9 @@ Open: TypeAlias = Callable[[Mapping[str, object]], Connection]
 """Opens a session, given the options of `tdelta._native.ServerTwin`; raises `Refused`."""
 
 
+_LOST = "connection"
+"""The kind of what is said of a session that is gone."""
+
 _PATIENCE_SECONDS = 24 * 3600.0
 """A table of a terabyte may be counted; that a server is gone shows at once."""
 
@@ -59,12 +63,14 @@ class WorkerSession:
     Args:
         options: those of `tdelta._native.ServerTwin`; they go to the worker's standard input and nowhere else.
         program: the worker's.
+        is_external: a disk that is full, or read-only, is of a user's server: ``Refused``, and no ``StorageFault``.
 
     Raises:
         Refused: the server does not answer, or does not let the user in.
     """
 
-    def __init__(self, options: Mapping[str, object], program: str = PROGRAM) -> None:
+    def __init__(self, options: Mapping[str, object], program: str = PROGRAM, *, is_external: bool = False) -> None:
+        self._is_external = is_external
         self._worker = Worker(program=program)
         try:
             answered(self._worker.ask("enter", options=options, connections=1))
@@ -79,7 +85,10 @@ class WorkerSession:
 
     def rows(self, sql: str) -> tuple[list[str], list[list[str | None]]]:
         """The columns' names and the rows of one query, as text; None for NULL."""
-        found = answered(self._worker.ask("put", seconds=_PATIENCE_SECONDS, sql=sql))
+        found = self._worker.ask("put", seconds=_PATIENCE_SECONDS, sql=sql)
+        if "refused" in found and self._is_external:
+            raise Refused(*found["refused"])
+        found = answered(found)
         return found["columns"], found["rows"]
 
     def text(self, sql: str) -> str:
@@ -116,6 +125,65 @@ class Asking:
         """End it."""
         self._worker.kill()
         self._worker.end()
+
+
+class LastingSession:
+    """A session that is opened anew when it is lost: to a ``KILL``, a time limit of the server's, a restart.
+
+    What was lost is asked once more in the new one, so only what may be asked twice is put to it.
+
+    Args:
+        open_session: opens a session.
+
+    Raises:
+        Refused: the server does not answer, or does not let the user in.
+    """
+
+    def __init__(self, open_session: Callable[[], Connection]) -> None:
+        self._open = open_session
+        self._session = open_session()
+        self._kept: list[str] = []
+
+    def keep(self, sql: str) -> None:
+        """Run a statement now and at the beginning of each session that follows: a setting, a lock."""
+        self.run(sql)
+        self._kept.append(sql)
+
+    def run(self, sql: str) -> None:
+        """Run one statement; rows are dropped."""
+        self.rows(sql)
+
+    def rows(self, sql: str) -> tuple[list[str], list[list[str | None]]]:
+        """The columns' names and the rows of one query, as text; None for NULL."""
+        try:
+            return self._session.rows(sql)
+        except Refused as refusal:
+            if refusal.kind != _LOST:
+                raise
+        except (ServerLost, WorkerFault):  # the process that had the session
+            pass
+        self._session.close()
+        self._session = self._open()
+        for statement in self._kept:
+            self._session.run(statement)
+        return self._session.rows(sql)
+
+    def text(self, sql: str) -> str:
+        """The first value of the first row, empty for NULL and for no row."""
+        _, rows = self.rows(sql)
+        return rows[0][0] or "" if rows else ""
+
+    def close(self) -> None:
+        """Close the session."""
+        self._session.close()
+
+
+def kept(connection: Connection, sql: str) -> None:
+    """Run a statement, and again whenever the session is opened anew, where it is one that is."""
+    if isinstance(connection, LastingSession):
+        connection.keep(sql)
+    else:
+        connection.run(sql)
 
 
 def asking(connection: Connection) -> Ask:

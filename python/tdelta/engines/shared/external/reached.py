@@ -21,7 +21,7 @@ from tdelta.engines.shared.external.schemas import RunSchema, leftovers
 from tdelta.engines.shared.external.secrets import Passwords
 from tdelta.engines.shared.external.servers import BASELINE, ENCRYPTED, FoundServer, examine, schema_name
 from tdelta.engines.shared.external.twins import BASELINE_PLACE, ENCRYPTED_PLACE, Access
-from tdelta.engines.shared.sessions import WorkerSession
+from tdelta.engines.shared.sessions import Connection, LastingSession, WorkerSession
 from tdelta.errors import DsnFault, OwnServerFault, UsageError
 from tdelta.records import Condition, Metric, Role, ServerFacts, ServersFacts, SettingDifference
 
@@ -234,7 +234,7 @@ def _examined(dsns: tuple[Dsn, Dsn], passwords: Passwords, stack: ExitStack) -> 
     found, faults = [], []
     for option, dsn in zip(OPTIONS, dsns, strict=True):
         try:
-            connection = connect(option, dsn, passwords, partial(WorkerSession, program=address_of(dsn.engine).worker))
+            connection = connect(option, dsn, passwords, partial(_lasting, address_of(dsn.engine).worker))
             stack.callback(connection.close)
             found.append(examine(option, dsn, connection))
         except OwnServerFault as fault:
@@ -244,6 +244,10 @@ def _examined(dsns: tuple[Dsn, Dsn], passwords: Passwords, stack: ExitStack) -> 
     if faults:
         raise OwnServerFault("neither server can be used", [str(fault) for fault in faults])
     return found[0], found[1]
+
+
+def _lasting(program: str, options: Mapping[str, object]) -> Connection:
+    return LastingSession(lambda: WorkerSession(options, program, is_external=True))
 
 
 def _processes(dsns: tuple[Dsn, Dsn]) -> dict[str, int]:

@@ -16,8 +16,8 @@ from tdelta.engines.shared.external.kind import (
     NewSchema,
 )
 from tdelta.engines.shared.external.servers import FoundServer
-from tdelta.engines.shared.sessions import first
-from tdelta.errors import OwnServerFault, UnsoundTwins
+from tdelta.engines.shared.sessions import first, kept
+from tdelta.errors import OwnServerFault, ServerLost, UnsoundTwins, WorkerFault
 
 _ANSWERS_WITHOUT_TYPES = frozenset({"1", "t", "true"})
 
@@ -52,9 +52,12 @@ class RunSchema:
             OwnServerFault: there is one of that name, or the server refuses; nothing of this run is left then.
         """
         server = self.server
-        if server.kind.has_schema(server.ask, self.name):
+        with server.told():
+            is_taken = server.kind.has_schema(server.ask, self.name)
+        if is_taken:
             raise OwnServerFault(server.name, taken(self.name))
-        first(server.ask(server.kind.probe(_lock_name(self.name)).take))
+        with server.told():
+            kept(server.connection, server.kind.probe(_lock_name(self.name)).take)
         statements = server.kind.make_sql(self._new)
         with held():  # a Ctrl-C between schema and mark would leave what nobody dares to drop
             for done, statement in enumerate(statements):
@@ -68,7 +71,8 @@ class RunSchema:
         """
         if self.is_encrypted is None:
             return
-        found = self.server.kind.tables(self.server.ask, self.name)
+        with self.server.told():
+            found = self.server.kind.tables(self.server.ask, self.name)
         wrong = sorted(table for table, is_encrypted in found.items() if is_encrypted is not self.is_encrypted)
         if wrong:
             wanted = "encrypted" if self.is_encrypted else "plain"
@@ -96,7 +100,7 @@ class RunSchema:
                 )
             server.connection.run(server.kind.drop_sql(self.name))
             first(server.ask(server.kind.probe(_lock_name(self.name)).release))
-        except Refused as refusal:
+        except (Refused, ServerLost, WorkerFault) as refusal:
             raise OwnServerFault(server.name, f"{refusal}; {remedy}") from refusal
 
     def _run(self, statement: str, *, has_schema: bool) -> None:
@@ -112,7 +116,8 @@ class RunSchema:
 
 def leftovers(server: FoundServer) -> tuple[str, ...]:
     """The schemas that killed runs left on a server, each with what removes it; those of living runs are none."""
-    return tuple(f"{server.name}: {said}" for said in left_by_name(server).values())
+    with server.told():
+        return tuple(f"{server.name}: {said}" for said in left_by_name(server).values())
 
 
 def left_by_name(server: FoundServer) -> dict[str, str]:

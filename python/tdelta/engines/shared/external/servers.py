@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 
 from tdelta.driver.database_answers import Refused
+from tdelta.driver.workers import failure
 from tdelta.engines.registry import external, profile, profiles
 from tdelta.engines.shared.external.connection import server_name
 from tdelta.engines.shared.external.dsn import Dsn
@@ -17,11 +18,29 @@ from tdelta.engines.shared.external.kind import (
     ExternalServer,
     Identity,
 )
-from tdelta.engines.shared.sessions import Ask, Connection, Row, asking
-from tdelta.errors import OwnServerFault, UsageError
+from tdelta.engines.shared.sessions import Ask, Connection, Row, asking, kept
+from tdelta.errors import OwnServerFault, ServerLost, TdeltaError, UsageError
 
 BASELINE, ENCRYPTED = "--baseline", "--encrypted"
 """The options that the two servers are given by, and what they are called in messages."""
+
+_LOST = ("connection", "interrupted")
+"""What is said where a session, or its statement, was killed: the trial is void, and another session may do."""
+
+_GOES_ON = "then `tdelta run --resume last` completes the run"
+_NOT_ANY_MORE = f"a right that was there at the beginning is gone; give it back, {_GOES_ON}"
+_REMEDIES = {
+    "read_only": f"it takes no writes (any more): set read_only (default_transaction_read_only) off, {_GOES_ON}",
+    "full": f"the server's disk is full: free some space there, {_GOES_ON}",
+    "io": "the server's disk fails: its log says more",
+    "auth": _NOT_ANY_MORE,
+    "denied": _NOT_ANY_MORE,
+    "unknown_database": f"somebody removed tdelta's schema; {_GOES_ON}",
+    "tls": "the server's TLS has changed: see ?tls= in the DSN",
+    "out_of_memory": f"the server has no memory left: take fewer --threads, or give it more, {_GOES_ON}",
+    "too_many_connections": "take fewer --threads, or raise max_connections on the server",
+}
+"""By the kind of what a server says against a session of the load: what is to be done."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +65,20 @@ class FoundServer:
         return self.kind.identity
 
     def ask(self, sql: str) -> Sequence[Row]:
-        """Run one query."""
+        """Run one query. Raises ``Refused``."""
         return asking(self.connection)(sql)
+
+    def told(self) -> AbstractContextManager[None]:
+        """Within the block, what it refuses is a fault of this server."""
+        return refusals_of(self.name)
+
+    def failed(self, kind: str, message: str) -> TdeltaError:
+        """What it answers to a session of the load, as an exception, with what is to be done on the server."""
+        if kind in _LOST:
+            return ServerLost(f"{self.name}: {message}")
+        if (remedy := _REMEDIES.get(kind)) is not None:
+            return OwnServerFault(self.name, f"{message}: {remedy}")
+        return failure(kind, message)
 
 
 def examine(option: str, dsn: Dsn, connection: Connection) -> FoundServer:
@@ -62,7 +93,7 @@ def examine(option: str, dsn: Dsn, connection: Connection) -> FoundServer:
     with refusals_of(server_name(option, dsn)):
         kind = _kind(dsn, ask)
         for statement in kind.session_sql:
-            connection.run(statement)
+            kept(connection, statement)
         return FoundServer(option, dsn, connection, kind, kind.encryption(ask), dict(kind.settings(ask)))
 
 

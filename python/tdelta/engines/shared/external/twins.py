@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tdelta.driver.answers import checksums, measurement
+from tdelta.driver.answers import checksums, measurement, raise_failed
 from tdelta.driver.jobs import LoadJob, Mix, TrialJob
 from tdelta.driver.protocol import Checksums, Tables
 from tdelta.driver.rows import LOAD_SECONDS, generated_checksums, load_rows
@@ -27,7 +27,7 @@ from tdelta.engines.shared.external.dsn import address_of
 from tdelta.engines.shared.external.kind import PREFIX
 from tdelta.engines.shared.external.schemas import RunSchema
 from tdelta.engines.shared.external.servers import FoundServer
-from tdelta.errors import OwnServerFault, ServerLost, TdeltaError, UsageError
+from tdelta.errors import OwnServerFault, StatementFault
 from tdelta.evidence.plans import plans_of, sampled
 from tdelta.records import Measurement
 
@@ -115,7 +115,8 @@ class ExternalTwins(WholeTrials):
     def data_bytes(self, path: Path) -> int:
         """How large the tables are with their indexes, as the server says."""
         schema = self._schemas[str(path)]
-        (row,) = schema.server.ask(schema.server.kind.data_bytes_sql(schema.name))
+        with schema.server.told():
+            (row,) = schema.server.ask(schema.server.kind.data_bytes_sql(schema.name))
         return int(float(next(iter(row.values())) or 0))
 
     def is_encrypted(self, path: Path) -> bool:
@@ -205,7 +206,8 @@ class ExternalTwin:
         """What the server said of each scope, and under ``tables`` how its catalog has the tables of the schema."""
         server = self.schema.server
         scopes = {scope.name: scope.said for scope in server.encryption.scopes}
-        return {**scopes, "tables": _states(server.kind.tables(server.ask, self.schema.name))}
+        with server.told():
+            return {**scopes, "tables": _states(server.kind.tables(server.ask, self.schema.name))}
 
     def checksums(self, tables: Tables) -> Checksums:
         """Rows and checksum of each table."""
@@ -239,7 +241,9 @@ class ExternalTwin:
         if ready is not None:
             ready()
         seconds = job.deadline_seconds + _GRACE_SECONDS
-        return measurement(self._worker.ask("trial", seconds=seconds, trial=job.as_json()))
+        answer = self._worker.ask("trial", seconds=seconds, trial=job.as_json())
+        raise_failed(answer, self.schema.server.failed)
+        return measurement(answer)
 
     def processes(self) -> tuple[int, ...]:
         """The server's whole tree, where its first process was found on this machine."""
@@ -257,7 +261,7 @@ class ExternalTwin:
 
 def _worker_of(schema: RunSchema) -> Worker:
     """A worker that can connect to a schema's server."""
-    return Worker(program=address_of(schema.server.dsn.engine).worker)
+    return Worker(program=address_of(schema.server.dsn.engine).worker, failed=schema.server.failed)
 
 
 def connect(worker: Worker, schema: RunSchema, access: Access, connections: int) -> None:
@@ -268,18 +272,13 @@ def connect(worker: Worker, schema: RunSchema, access: Access, connections: int)
         ServerLost: it does not answer.
     """
     seconds = _CONNECT_SECONDS + connections / _CONNECTIONS_A_SECOND
-    try:
-        worker.ask("connect", seconds=seconds, options=access.options(schema), connections=connections)
-    except ServerLost as lost:
-        raise ServerLost(f"{schema.server.name}: {lost}") from lost
-    except UsageError as refused:
-        raise OwnServerFault(schema.server.name, str(refused)) from refused
+    worker.ask("connect", seconds=seconds, options=access.options(schema), connections=connections)
 
 
 def _run(worker: Worker, schema: RunSchema, statements: Sequence[str]) -> None:
     try:
         worker.ask("run", seconds=LOAD_SECONDS, statements=list(statements))
-    except TdeltaError as fault:
+    except StatementFault as fault:
         raise OwnServerFault(schema.server.name, str(fault)) from fault
 
 

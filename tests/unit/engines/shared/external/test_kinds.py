@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import pytest
 
+from tdelta.driver.database_answers import Refused
 from tdelta.engines.mariadb.external import MariaDbServers
 from tdelta.engines.mysql.external import MySqlServers
 from tdelta.engines.postgres.external import PostgresServers
@@ -106,15 +107,51 @@ def test_a_server_that_is_not_its_own_master_is_no_twin(
         {
             "SHOW PROCESSLIST": [{"user": user, "command": command} for user, command in sessions],
             "SHOW GLOBAL VARIABLES": variables(**given),
+            "SHOW ALL SLAVES STATUS": [],
         }
     )
     faults = MARIADB.standing_faults(ask)
     assert (said is None and faults == ()) or (said is not None and said in faults[0])
 
 
+def refusing(kind: str, sql: str, answers: Mapping[str, Sequence[Row]]) -> Callable[[str], Sequence[Row]]:
+    def ask(asked: str) -> Sequence[Row]:
+        if asked.startswith(sql):
+            raise Refused(kind, "no")
+        return answering(answers)(asked)
+
+    return ask
+
+
+STOPPED = {"SHOW PROCESSLIST": [], "SHOW GLOBAL VARIABLES": [], "SHOW ALL SLAVES STATUS": [{"slave_io_running": "No"}]}
+
+
+def test_a_replica_that_is_stopped_is_no_twin_either() -> None:
+    (fault,) = MARIADB.standing_faults(answering(STOPPED))
+    assert fault.startswith("it is a replica whose replication is stopped")
+
+
+def test_a_version_that_spells_replicas_the_old_way_is_asked_so() -> None:
+    answers = {"SHOW PROCESSLIST": [], "SHOW GLOBAL VARIABLES": [], "SHOW SLAVE STATUS": [{"slave_io_running": "No"}]}
+    (fault,) = MYSQL.standing_faults(refusing("sql", "SHOW REPLICA", answers))
+    assert fault.startswith("it is a replica whose replication is stopped")
+
+
+def test_who_may_not_see_replication_is_told_what_was_not_seen() -> None:
+    ask = refusing("denied", "SHOW ALL SLAVES", STOPPED)
+    assert MARIADB.standing_faults(ask) == ()
+    (caution,) = [said for said in MARIADB.cautions(ask) if "replica" in said]
+    assert "was not seen: that takes the right SLAVE MONITOR" in caution
+
+
+def test_a_session_that_is_lost_is_no_missing_right() -> None:
+    with pytest.raises(Refused):
+        MARIADB.standing_faults(refusing("connection", "SHOW ALL SLAVES", STOPPED))
+
+
 def test_replicas_and_other_peoples_work_are_cautions() -> None:
     rows = [{"command": name} for name in ("Binlog Dump", "Binlog Dump GTID", "Query", "Execute", "Sleep")]
-    found = MYSQL.cautions(answering({"SHOW PROCESSLIST": rows}))
+    found = MYSQL.cautions(answering({"SHOW PROCESSLIST": rows, "SHOW REPLICA STATUS": []}))
     assert found[0].startswith("2 replicas read its binary log")
     assert found[1].startswith("1 other sessions")
 

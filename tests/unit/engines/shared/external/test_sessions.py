@@ -1,0 +1,153 @@
+"""A session with a user's server that is lost is opened anew, with its settings and locks; what cannot be is named."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import pytest
+
+from tdelta.driver.database_answers import Refused
+from tdelta.engines.mariadb.external import MariaDbServers
+from tdelta.engines.shared.external.dsn import parse_dsn
+from tdelta.engines.shared.external.kind import Encryption, Identity
+from tdelta.engines.shared.external.pairs import _dropped
+from tdelta.engines.shared.external.schemas import RunSchema
+from tdelta.engines.shared.external.servers import FoundServer
+from tdelta.engines.shared.sessions import LastingSession
+from tdelta.errors import OwnServerFault, ServerLost, StatementFault, TdeltaError, WorkerFault
+
+LOCK = "SELECT GET_LOCK('x', 0)"
+MARKED = "SELECT TABLE_SCHEMA"
+
+
+class Session:
+    """Answers by the statement's beginning; once ``lost`` is set it answers no more."""
+
+    def __init__(self, asked: list[str], answers: dict[str, list[list[str | None]]]) -> None:
+        self.asked = asked
+        self.answers = answers
+        self.lost: Exception | None = None
+
+    def rows(self, sql: str) -> tuple[list[str], list[list[str | None]]]:
+        if self.lost is not None:
+            raise self.lost
+        self.asked.append(sql)
+        found = next((rows for start, rows in self.answers.items() if sql.startswith(start)), [])
+        return ["name", "mark"], found
+
+    def run(self, sql: str) -> None:
+        self.rows(sql)
+
+    def text(self, sql: str) -> str:
+        return str(self.rows(sql)[1][0][0])
+
+    def close(self) -> None:
+        pass
+
+
+class Server:
+    """Opens sessions, for as long as it lets anybody in."""
+
+    def __init__(self, answers: dict[str, list[list[str | None]]] | None = None) -> None:
+        self.asked: list[str] = []
+        self.answers = answers or {}
+        self.sessions: list[Session] = []
+        self.refuses: Exception | None = None
+
+    def open(self) -> Session:
+        if self.refuses is not None:
+            raise self.refuses
+        self.sessions.append(Session(self.asked, self.answers))
+        return self.sessions[-1]
+
+    def lose(self, error: Exception) -> None:
+        self.sessions[-1].lost = error
+
+
+@pytest.mark.parametrize(
+    "error", [Refused("connection", "gone"), ServerLost("stopped"), WorkerFault("the process was killed")]
+)
+def test_a_lost_session_is_opened_anew_with_its_locks_and_asked_again(error: Exception) -> None:
+    server = Server()
+    session = LastingSession(server.open)
+    session.keep(LOCK)
+    server.lose(error)
+    session.run("SELECT 1")
+    assert server.asked == [LOCK, LOCK, "SELECT 1"]
+    assert len(server.sessions) == 2
+
+
+def test_what_a_server_refuses_is_no_loss() -> None:
+    server = Server()
+    session = LastingSession(server.open)
+    server.lose(Refused("denied", "no"))
+    with pytest.raises(Refused, match="no"):
+        session.run("SELECT 1")
+    assert len(server.sessions) == 1
+
+
+def test_a_server_that_lets_nobody_in_any_more_says_so() -> None:
+    server = Server()
+    session = LastingSession(server.open)
+    server.lose(Refused("connection", "gone"))
+    server.refuses = Refused("auth", "Access denied")
+    with pytest.raises(Refused, match="Access denied"):
+        session.run("SELECT 1")
+
+
+def schemas(server: Server, names: Sequence[str]) -> list[RunSchema]:
+    dsn = parse_dsn("mariadb://app@db1/", "--baseline")
+    kind = MariaDbServers(Identity("mariadb", "MariaDB", "11.4.2", "app@%"))
+    encryption = Encryption((), can_be_asked=False, remedy="")
+    own = FoundServer("--baseline", dsn, LastingSession(server.open), kind, encryption, {})
+    return [RunSchema(own, name, "r1", is_encrypted=None) for name in names]
+
+
+def test_schemas_are_dropped_over_a_new_session() -> None:
+    server = Server({MARKED: [["tdelta_r1", "tdelta run r1"], ["tdelta_r1_aa", "tdelta run r1"]]})
+    made = schemas(server, ("tdelta_r1", "tdelta_r1_aa"))
+    server.lose(Refused("connection", "gone"))
+    assert _dropped(made) == []
+    assert [sql for sql in server.asked if sql.startswith("DROP")] == [
+        "DROP SCHEMA `tdelta_r1_aa`",
+        "DROP SCHEMA `tdelta_r1`",
+    ]
+
+
+def _locked_out(server: Server) -> None:
+    server.lose(Refused("connection", "gone"))
+    server.refuses = Refused("auth", "Access denied")
+
+
+def _read_only(server: Server) -> None:
+    server.lose(Refused("read_only", "The server is running with the --read-only option"))
+
+
+@pytest.mark.parametrize("becomes", [_locked_out, _read_only])
+def test_every_schema_that_cannot_be_dropped_is_named_with_what_drops_it(becomes: Callable[[Server], None]) -> None:
+    server = Server()
+    made = schemas(server, ("tdelta_r1", "tdelta_r1_aa"))
+    becomes(server)
+    left = _dropped(made)
+    assert len(left) == 2
+    assert "schema tdelta_r1_aa is left there; remove it: DROP SCHEMA `tdelta_r1_aa`" in left[0]
+    assert "schema tdelta_r1 is left there; remove it: DROP SCHEMA `tdelta_r1`" in left[1]
+
+
+@pytest.mark.parametrize(
+    ("kind", "error", "said"),
+    [
+        ("connection", ServerLost, "--baseline (app@db1:3306): x"),
+        ("interrupted", ServerLost, "x"),
+        ("read_only", OwnServerFault, "it takes no writes (any more)"),
+        ("full", OwnServerFault, "the server's disk is full"),
+        ("denied", OwnServerFault, "a right that was there at the beginning is gone"),
+        ("sql", StatementFault, "see its scripts"),
+    ],
+)
+def test_what_a_server_says_under_load_is_named_as_what_it_is(kind: str, error: type[TdeltaError], said: str) -> None:
+    (schema,) = schemas(Server(), ("tdelta_r1",))
+    found = schema.server.failed(kind, "x")
+    assert isinstance(found, error)
+    assert said in str(found)
+    assert "--dir" not in str(found)
