@@ -1,7 +1,7 @@
 """PostgreSQL 13 and newer: how a private server is configured and asked.
 
 PostgreSQL itself encrypts nothing at rest. What does is a `Protection` beside this adapter: a gocryptfs mount under the
-data directory, a folder that the user has encrypted (`postgres_storage`), or Percona's pg_tde (`postgres_tde`).
+data directory, a folder that the user has encrypted (`storage`), or Percona's pg_tde (`tde`).
 
 Its tables are cached twice, in ``shared_buffers`` and by the kernel, so a small ``cache_bytes`` alone keeps no page
 from memory. What is counted as read is what ``shared_buffers`` did not have; what of that came from the disk, only the
