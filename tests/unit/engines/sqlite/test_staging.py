@@ -111,6 +111,7 @@ def test_nothing_here_can_open_a_database() -> None:
         "dataclasses",
         "pathlib",
         "tdelta.errors",
+        "tdelta.measure.private",
     }
 
 
