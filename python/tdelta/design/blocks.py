@@ -30,9 +30,6 @@ if TYPE_CHECKING:
 def williams_design(count: int) -> NDArray[np.int64]:
     """Build the unpermuted Williams design of ``count`` conditions.
 
-    Args:
-        count: how many conditions, at least 1.
-
     Returns:
         Shape ``(rows, count)``; each row is a permutation of ``0 … count-1``. ``rows`` is ``count`` where that is even
         and twice ``count`` where it is odd, for which no single balanced square of this kind exists.
@@ -98,12 +95,6 @@ def slice_order(seed: int, block: int, count: int, slices: int) -> tuple[int, ..
 
     The first turns are :func:`block_order`; the others go on in rows of Williams designs, permuted afresh for each
     pass, so that positions balance within the block, and neighbours but for the seams between rows.
-
-    Args:
-        seed: the run's seed.
-        block: the block's number, from 0 through the whole run.
-        count: how many conditions a block has.
-        slices: how many turns each of them gets.
 
     Returns:
         ``count * slices`` indices; each ``count`` in a row are a permutation of ``0 … count-1``.

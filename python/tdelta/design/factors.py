@@ -70,10 +70,6 @@ class Factor:
 def parse_level(factor: str, text: str) -> Level:
     """Parse one level.
 
-    Args:
-        factor: the factor's name.
-        text: one level as the user wrote it, e.g. ``10%``.
-
     Returns:
         The level: a share for ``cache`` (``10%`` is 0.1), bytes for ``page_size``, else a count or a name.
 

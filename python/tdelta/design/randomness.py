@@ -51,11 +51,6 @@ def instances(seed: int, round_number: int, conditions: Sequence[Condition]) -> 
     A file that is always made first, or whose name always sorts first, may always be luckier on the disk: so both are
     drawn, independently of each other, and a name says nothing about its condition.
 
-    Args:
-        seed: the run's seed.
-        round_number: the round, from 0.
-        conditions: the run's conditions, in the design's order.
-
     Returns:
         Each condition with its name (8 hexadecimal digits, unique within the round), in creation order.
     """
@@ -66,11 +61,6 @@ def instances(seed: int, round_number: int, conditions: Sequence[Condition]) -> 
 
 def drawn_twin(seed: int, round_number: int, count: int) -> int:
     """Draw which of several B/B twins takes part in a round: each once, in a drawn order, before any comes again.
-
-    Args:
-        seed: the run's seed.
-        round_number: the round, from 0.
-        count: how many there are, at least 1.
 
     Returns:
         Its place among them, from 0.

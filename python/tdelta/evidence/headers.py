@@ -72,12 +72,7 @@ _INNODB_ENCRYPTED = (15, 16, 17, 37401)
 
 
 def header_of(read: Read, size_bytes: int) -> Header | None:
-    """The header of a file, if it is one of those that are known.
-
-    Args:
-        read: reads the file.
-        size_bytes: its size.
-    """
+    """The header of a file, if it is one of those that are known."""
     head = read(0, HEAD_BYTES)
     for offset, magic, name, meaning in _MAGICS:
         if head[offset : offset + len(magic)] == magic:

@@ -184,11 +184,6 @@ def _table(node: Mapping[str, Any]) -> str:
     return f"{node['table_name']} {node.get('access_type', 'written')}{key}"
 
 
-def _operation(node: Mapping[str, Any]) -> str:
-    """MySQL's second format has whole phrases."""
-    return str(node["operation"])
-
-
 def _node(node: Mapping[str, Any]) -> str:
     """PostgreSQL."""
     using = f" using {node['Index Name']}" if "Index Name" in node else ""
@@ -198,7 +193,7 @@ def _node(node: Mapping[str, Any]) -> str:
 
 _TELLERS: Mapping[str, Callable[[Mapping[str, Any]], str]] = MappingProxyType(
     {
-        "operation": _operation,
+        "operation": lambda node: str(node["operation"]),  # MySQL's second format has whole phrases
         "Node Type": _node,
         "table_name": _table,
         _NOT_EXPLAINED: lambda node: f"{_NOT_EXPLAINED}: {node[_NOT_EXPLAINED]}",

@@ -89,10 +89,6 @@ class Found:
 def files_of(pid: int, database: Path) -> tuple[TwinFile, ...]:
     """Every regular file of a twin: those beside its database that share its name, and those its worker has open.
 
-    Args:
-        pid: the worker's process.
-        database: the database file.
-
     Raises:
         EnvironmentFault: the files that the worker has open cannot be listed.
     """

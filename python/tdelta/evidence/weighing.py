@@ -152,12 +152,9 @@ def _left_open(evidence: Sequence[FileEvidence]) -> Iterator[Detail]:
     ]
     names = _classes(is_open)
     if names:
-        told = (name if _has_files(evidence, name) else f"{name} (no such file)" for name in names)
+        there = {one.file_class for one in evidence if one.files}
+        told = (name if name in there else f"{name} (no such file)" for name in names)
         yield Detail.of("classes-not-tested", classes=", ".join(told))
-
-
-def _has_files(evidence: Sequence[FileEvidence], file_class: str) -> bool:
-    return any(one.files for one in evidence if one.file_class == file_class)
 
 
 def _classes(evidence: Iterable[FileEvidence]) -> list[str]:

@@ -45,13 +45,7 @@ class BalancedRuns:
 
 
 def first_ratios(runs: BalancedRuns, luck: LuckPrior | None, nodes: Nodes) -> Iterator[Mixture]:
-    """What the data of each run say of its first log ratio, before the prior of that.
-
-    Args:
-        runs: the runs.
-        luck: what a calibration found of instance effects; None without one.
-        nodes: how finely the grid is cut.
-    """
+    """What the data of each run say of its first log ratio, before the prior of that."""
     log_weights, plain, treated = _nodes(runs, luck, nodes)
     logs = log_weights + _log_likelihood(runs, plain, treated)
     of_plain, of_first = (runs.thetas == theta for theta in (0, 1))

@@ -264,13 +264,7 @@ def fit_metrics(
     metrics: Sequence[Metric],
     luck: Callable[[Metric], LuckPrior | None] = lambda _metric: None,
 ) -> dict[Metric, CostFit]:
-    """Fit metrics over the mix, both plain twins together being the baseline.
-
-    Args:
-        found: the panels.
-        metrics: which metrics.
-        luck: what a calibration knows of each metric's luck.
-    """
+    """Fit metrics over the mix, both plain twins together being the baseline."""
     fitted = [fit_panel(panel, {m.value: _select_metric(panel, m) for m in metrics}) for panel in found]
     return {m: fit_strata((f[m.value] for f in fitted if m.value in f), *PLAIN, luck=luck(m)) for m in metrics}
 

@@ -67,7 +67,7 @@ def pooled_noise(runs: Iterable[tuple[Sequence[Trial], RunSettings]], metric: Me
         return None
     luck = fit_rounds([f.means for f in strata], [f.thetas(*_PLAIN) for f in strata])
     df = math.fsum(f.means.pooled_df for f in strata)
-    nominal = sum(_nominal_df(f) for f in strata)
+    nominal = sum(f.means.nominal_df for f in strata)
     variance = math.fsum(f.means.pooled_df * f.means.pooled_variance for f in strata) / df if df else 0.0
     return InstrumentNoise(
         metric=metric,
@@ -77,7 +77,3 @@ def pooled_noise(runs: Iterable[tuple[Sequence[Trial], RunSettings]], metric: Me
         luck_weights=luck.luck_weights,
         instances=sum(f.means.means.size for f in strata),
     )
-
-
-def _nominal_df(fitted: Fitted) -> int:
-    return fitted.means.nominal_df

@@ -14,13 +14,10 @@ from numpy.typing import NDArray
 
 from tdelta.inference.costs import Panel, metric_costs, panels
 from tdelta.inference.fits import PLAIN, fit_metrics
-from tdelta.inference.posterior import FloatArray, Posterior
+from tdelta.inference.posterior import FloatArray
 from tdelta.inference.soundness import twins_apart
 from tdelta.records import Condition, Estimate, Measurement, Role, RunSettings, Trial
 from tdelta.records.trials import by_condition
-
-_POINTS = 240
-_MASS_SHOWN = 0.9999
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +69,9 @@ def densities(trials: Iterable[Trial], settings: RunSettings) -> tuple[Density, 
     judged = {a.condition.key: a for a in fit.answers() if a.condition.role.is_judged}
     twins = {a.condition.key: a for a in twins_apart(fit).answers() if a.condition.role is Role.AA}
     ordered = [found[c.key] for found in (judged, twins) for c in settings.conditions if c.key in found]
-    return tuple(_density(answer.condition, answer.posterior, settings.rope) for answer in ordered)
+    return tuple(
+        Density(one.condition, *one.posterior.ratio_density(), one.posterior.estimate(settings.rope)) for one in ordered
+    )
 
 
 def paired_ratios(trials: Iterable[Trial], settings: RunSettings) -> tuple[PairedRatios, ...]:
@@ -103,16 +102,6 @@ def in_complete_blocks(trials: Sequence[Trial], settings: RunSettings) -> dict[s
     """What was measured of each condition in trials that the verdicts rest on, by the condition's key."""
     used = complete_blocks(trials, settings)
     return by_condition(trial for trial in trials if (trial.block, trial.condition.key) in used)
-
-
-def _density(condition: Condition, found: Posterior, rope: float) -> Density:
-    middle = 0.5 * (found.theta[1:] + found.theta[:-1])
-    of_log = np.diff(found.cumulative) / np.diff(found.theta)
-    tail = 0.5 * (1.0 - _MASS_SHOWN)
-    log_ratio = np.linspace(found.quantile(tail), found.quantile(1.0 - tail), _POINTS)
-    ratio = np.exp(log_ratio)
-    density = np.interp(log_ratio, middle, of_log) / ratio
-    return Density(condition, ratio, density, found.estimate(rope))
 
 
 def _paired(panel: Panel, settings: RunSettings) -> Iterator[PairedRatios]:

@@ -12,7 +12,6 @@ is not in it; verdicts are for that.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -75,14 +74,14 @@ def compare(plain: Profiled, encrypted: Profiled, names: Functions = _LIBRARIES)
     whole = np.sum(list(drawn.values()), axis=0)
     interval = _interval(whole)
     is_told = interval[0] > 0 or interval[1] < 0
-    classes = [_class_share(functions, of, draws, whole if is_told else None) for of, draws in drawn.items()]
     difference = sum(one.difference_ns for one in functions)
+    compared_with = (whole, difference) if is_told else None
     return CpuProfile(
         baseline=_side(plain),
         condition=_side(encrypted),
         difference_ns=difference,
         interval95=interval,
-        classes=tuple(_with_shares(classes, difference) if is_told else classes),
+        classes=tuple(_class_share(functions, of, draws, compared_with) for of, draws in drawn.items()),
         functions=tuple(sorted(functions, key=_weight, reverse=True)[:FUNCTIONS_KEPT]),
     )
 
@@ -159,8 +158,9 @@ def _interval(draws: _Draws) -> tuple[float, float]:
 
 
 def _class_share(
-    functions: Iterable[FunctionShare], of: FunctionClass, draws: _Draws, whole: _Draws | None
+    functions: Iterable[FunctionShare], of: FunctionClass, draws: _Draws, whole: tuple[_Draws, float] | None
 ) -> ClassShare:
+    """What a class took; ``whole`` is the difference of all classes, as draws and as it was sampled."""
     mine = [one for one in functions if one.function_class is of]
     plain, encrypted = sum(one.plain_ns for one in mine), sum(one.encrypted_ns for one in mine)
     return ClassShare(
@@ -169,10 +169,6 @@ def _class_share(
         encrypted_ns=encrypted,
         difference_ns=encrypted - plain,
         interval95=_interval(draws),
-        share=None,
-        share_interval95=None if whole is None else _interval(draws / whole),
+        share=None if whole is None else (encrypted - plain) / whole[1],
+        share_interval95=None if whole is None else _interval(draws / whole[0]),
     )
-
-
-def _with_shares(classes: Iterable[ClassShare], difference_ns: float) -> list[ClassShare]:
-    return [dataclasses.replace(one, share=one.difference_ns / difference_ns) for one in classes]

@@ -114,8 +114,9 @@ def tally_cautions(runs: int, planted: Iterable[PlantedTally]) -> Iterator[str]:
     for tally in planted:
         low, high = tally.bias_interval or (0.0, 0.0)
         if tally.is_truth and not low <= 0.0 <= high:
+            much = "much" if tally.bias > 0 else "little"
             yield (
-                f"{_name(tally)}: {_too(tally.bias)}"
+                f"{_name(tally)}: reads {100 * abs(tally.bias):.1f} points too {much}"
                 f" (95 % interval {interval_words((1.0 + low, 1.0 + high))}): overheads here carry that, too"
             )
         if not tally.is_truth:
@@ -123,10 +124,6 @@ def tally_cautions(runs: int, planted: Iterable[PlantedTally]) -> Iterator[str]:
                 f"{_name(tally)}: threads wait for each other, so what was planted is no truth for response time;"
                 " it is shown, and nothing is held against it"
             )
-
-
-def _too(bias: float) -> str:
-    return f"reads {100 * abs(bias):.1f} points too {'much' if bias > 0 else 'little'}"
 
 
 def _planted_faults(tally: PlantedTally, rope: float) -> Iterator[str]:

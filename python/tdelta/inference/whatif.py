@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 
 import numpy as np
 
@@ -115,7 +116,9 @@ def _what_if(cells: Sequence[_Cell], prices: PagePrices) -> WhatIf:
     points = []
     for cache in np.geomspace(low, high, _POINTS):
         cpu, response = (_predicted(cells, prices, metric, float(cache)) for metric in _METRICS)
-        read, written = (float(_between(cells, of, float(cache))[0]) for of in (_read, _written))
+        read, written = (
+            float(_between(cells, of, float(cache))[0]) for of in (attrgetter("read"), attrgetter("written"))
+        )
         points.append(WhatIfPoint(float(cache), read, written, cpu, response))
     return WhatIf(cells[0].condition, tuple(points), tuple(_left_out(cells, at, prices) for at in range(len(cells))))
 
@@ -132,14 +135,6 @@ def _holds(predicted: Band, measured: Band) -> bool:
     return predicted.band95[0] <= measured.median <= predicted.band95[1]
 
 
-def _read(cell: _Cell) -> float:
-    return cell.read
-
-
-def _written(cell: _Cell) -> float:
-    return cell.written
-
-
 def _predicted(cells: Sequence[_Cell], prices: PagePrices, metric: Metric, cache: float) -> Band:
     """The quotient at a share, from these cells; its band is for what a cell like them would measure there."""
     random = np.random.default_rng(_SEED)
@@ -153,7 +148,7 @@ def _predicted(cells: Sequence[_Cell], prices: PagePrices, metric: Metric, cache
     line = mean[:, None] + np.linalg.cholesky(covariance) @ normal[:2] * scatter
     read, written, plain_us = (
         _drawn(_between(cells, of, cache), random.standard_normal(_DRAWS))
-        for of in (_read, _written, lambda cell: cell.seen[metric].plain_us)
+        for of in (attrgetter("read"), attrgetter("written"), lambda cell: cell.seen[metric].plain_us)
     )
     at = read * prices.read.us + written * prices.write.us
     noise = float(np.median(error / plain)) * normal[2] * scatter

@@ -80,11 +80,7 @@ def preload_path() -> Path:
 
 
 def cpu_has_aes(root: Path = Path("/")) -> bool:
-    """Whether ``/proc/cpuinfo`` lists AES instructions.
-
-    Args:
-        root: the root of the file system to read ``proc`` from (tests have their own).
-    """
+    """Whether ``/proc/cpuinfo`` lists AES instructions."""
     return "aes" in parse_cpuinfo(read_text(root / "proc/cpuinfo") or "").flags
 
 
@@ -104,12 +100,7 @@ def hidden_environment(kind: CryptoKind, inherited: Mapping[str, str] | None = N
 
 
 def cannot_hide(kind: CryptoKind, root: Path = Path("/")) -> str | None:
-    """Why the AES instructions cannot be switched off here, in words for people; None where they can.
-
-    Args:
-        kind: whom the engine asks.
-        root: the root of the file system to read ``proc`` from (tests have their own).
-    """
+    """Why the AES instructions cannot be switched off here, in words for people; None where they can."""
     if platform.machine() != "x86_64":
         return f"AES instructions can be hidden from a process on x86-64 only, and this is {platform.machine()}"
     if not cpu_has_aes(root):

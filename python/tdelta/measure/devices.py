@@ -9,12 +9,7 @@ _DEVICES = Path("/sys/dev/block")
 
 
 def device_statistics(folder: Path, devices: Path = _DEVICES) -> str | None:
-    """The file with the counts of the folder's device; None where there is no such device (in memory, over a network).
-
-    Args:
-        folder: any on the device.
-        devices: the folder of devices by their numbers (tests have their own).
-    """
+    """The file with the counts of a folder's device; None where there is no such device (in memory, over a network)."""
     number = folder.stat().st_dev
     path = devices / f"{os.major(number)}:{os.minor(number)}" / "stat"
     return str(path) if path.exists() else None

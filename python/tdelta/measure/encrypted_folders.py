@@ -58,12 +58,7 @@ def require_encrypted(folder: Path) -> str:
 
 
 def encryption_of(folder: Path, root: Path = Path("/")) -> str | None:
-    """What encrypts the files of a folder, in words for people; None where nothing is seen.
-
-    Args:
-        folder: an existing folder.
-        root: the root of the file system to read ``proc`` and ``sys`` from (tests have their own).
-    """
+    """What encrypts the files of a folder, in words for people; None where nothing is seen."""
     mount = _mount(folder.resolve(), root)
     if mount is None:
         return None

@@ -36,12 +36,7 @@ class Batch:
 
 
 class FloorLevel:
-    """The process of one level, with the batches it has answered so far.
-
-    Args:
-        child: a process of `level_child`.
-        tasks: what it measures.
-    """
+    """The process of one level, with the batches it has answered so far."""
 
     def __init__(self, child: Child, tasks: Sequence[PageTask]) -> None:
         self._child = child

@@ -39,9 +39,6 @@ def read_cgroup_memory(root: Path) -> CgroupMemory | None:
 
     Pages of files do not count as taken, as they are dropped when memory runs short: in a container that has just
     written its data they fill whatever is left. Limits of cgroups further up are not seen.
-
-    Args:
-        root: the root of the file system, ``/`` outside tests.
     """
     group = _cgroup(read_text(root / "proc/self/cgroup") or "")
     if group is None:
@@ -55,11 +52,7 @@ def read_cgroup_memory(root: Path) -> CgroupMemory | None:
 
 
 def read_cgroup_cpus(root: Path) -> float:
-    """How many CPUs the quotas of this process's cgroup (version 2) and of those above allow; infinite without any.
-
-    Args:
-        root: the root of the file system, ``/`` outside tests.
-    """
+    """How many CPUs the quotas of this process's cgroup (version 2) and of those above allow; infinite without any."""
     top = root / "sys/fs/cgroup"
     group = _cgroup(read_text(root / "proc/self/cgroup") or "") or ""
     folders = [folder for folder in (top / group, *(top / group).parents) if folder.is_relative_to(top)]

@@ -40,9 +40,6 @@ def free_memory_bytes(root: Path = Path("/")) -> int | None:
     """Bytes of memory this process can still take without swapping; None where the kernel does not tell.
 
     The smaller of what the machine has available and what the cgroup has left.
-
-    Args:
-        root: the root of the file system to read ``proc`` and ``sys`` from (tests have their own).
     """
     available = parse_meminfo(read_text(root / "proc/meminfo") or "").get("MemAvailable")
     cgroup = read_cgroup_memory(root)
@@ -54,11 +51,6 @@ def require_space(
     directory: Path, needed_bytes: int, *, remedy: str = "take less data (--size), or another folder (--dir)"
 ) -> None:
     """Make sure a directory has room.
-
-    Args:
-        directory: where the files go.
-        needed_bytes: how much they take.
-        remedy: what else to do than to free space.
 
     Raises:
         StorageFault: it has less than ``needed_bytes``; says how much is missing and what to do.
@@ -78,11 +70,6 @@ def require_memory(
     remedy: str = "take less data (--size), a smaller --cache or fewer --threads",
 ) -> None:
     """Make sure there is memory; where the kernel does not tell, there is.
-
-    Args:
-        needed_bytes: what the run will take.
-        root: as for :func:`free_memory_bytes`.
-        remedy: what else to do than to close other programs.
 
     Raises:
         EnvironmentFault: there is less than ``needed_bytes``.

@@ -31,10 +31,6 @@ def parse_report(printed: Iterable[str], threads: Collection[int] | None = None)
     """Read ``perf report`` with fields that tabulators separate: samples, period (ns), thread, file, level and symbol.
 
     Functions of a file that does not name them are added up under no symbol.
-
-    Args:
-        printed: its lines.
-        threads: whose samples are meant; all, where there are none.
     """
     found: dict[tuple[str, str, bool], tuple[int, int]] = {}
     has_kernel = True

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import csv
-import json
 import os
 import secrets
 from collections.abc import Iterator
@@ -18,7 +17,8 @@ from typing import TextIO, TypeAlias
 from tdelta.errors import StorageFault, UnknownName
 from tdelta.records import FINDINGS, Measurement, RunResult, SpanTotals, Trial
 from tdelta.records.parts import flat, flat_hints
-from tdelta.store.codec import KIND, encode
+from tdelta.store.codec import KIND, dumps, encode
+from tdelta.store.rows import MAPPINGS
 from tdelta.store.store import Store
 
 JSON_SCHEMA = "tdelta.export/2"
@@ -43,20 +43,7 @@ PLACE_COLUMNS = (
 )
 """Where a trial stands in the design; the factors follow, a column each."""
 
-_MAPPINGS = frozenset(
-    (
-        "transactions",
-        "statements",
-        "errors",
-        "retries",
-        "histograms",
-        "engine_counters",
-        "files_bytes",
-        "pressure",
-        "traced",
-    )
-)
-_MEASURED = tuple(name for name in flat_hints(Measurement) if name not in _MAPPINGS)
+_MEASURED = tuple(name for name in flat_hints(Measurement) if name not in MAPPINGS)
 
 SCALAR_COLUMNS = (*_MEASURED, "response_mean_ns", "errors_count", "retries_count")
 """What every trial has one of."""
@@ -75,11 +62,6 @@ def write_csv(store: Store, run_id: str, destination: Destination) -> None:
 
     A cell is empty where a trial has no such thing (a factor, a transaction type that did not run, a counter).
 
-    Args:
-        store: the open store.
-        run_id: the whole id of the run.
-        destination: a file, or an open text stream.
-
     Raises:
         UnknownName: the store has no such run.
         StorageFault: the file cannot be written.
@@ -88,23 +70,17 @@ def write_csv(store: Store, run_id: str, destination: Destination) -> None:
     with _opened(destination) as out:
         writer = csv.DictWriter(out, columns, restval="", lineterminator="\n")
         writer.writeheader()
-        for trial in store.iter_trials(run_id, histograms=False):
-            writer.writerow({"run_id": run_id, **_csv_cells(trial)})
+        writer.writerows(_rows(store, run_id))
 
 
 def columns(store: Store, run_id: str) -> dict[str, list[Cell]]:
     """The same table as columns, one value a trial; None where a trial has no such thing.
 
-    Args:
-        store: the open store.
-        run_id: the whole id of the run.
-
     Raises:
         UnknownName: the store has no such run.
     """
     found: dict[str, list[Cell]] = {name: [] for name in _csv_columns(store, run_id)}
-    for trial in store.iter_trials(run_id, histograms=False):
-        cells = {"run_id": run_id, **_csv_cells(trial)}
+    for cells in _rows(store, run_id):
         for name, values in found.items():
             values.append(cells.get(name))
     return found
@@ -113,11 +89,6 @@ def columns(store: Store, run_id: str) -> dict[str, list[Cell]]:
 def write_json(store: Store, run_id: str, destination: Destination) -> None:
     """Export a run as JSON: settings, machine, versions, facts, result and every trial; histograms in Base64.
 
-    Args:
-        store: the open store.
-        run_id: the whole id of the run.
-        destination: a file, or an open text stream.
-
     Raises:
         UnknownName: the store has no such run.
         StorageFault: the file cannot be written.
@@ -125,10 +96,10 @@ def write_json(store: Store, run_id: str, destination: Destination) -> None:
     head = _json_head(store, run_id)
     trials = store.iter_trials(run_id)
     with _opened(destination) as out:
-        out.write(_json(head)[:-1] + ',"trials":[')
+        out.write(dumps(head)[:-1] + ',"trials":[')
         for number, trial in enumerate(trials):
             out.write(",\n" if number else "\n")
-            out.write(_json(encode(trial)))
+            out.write(dumps(trial))
         out.write("\n]}\n")
 
 
@@ -158,17 +129,19 @@ def _result(result: RunResult) -> dict[str, object]:
     return {**values, "validity": checks}
 
 
-def _json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-
-
 def _csv_columns(store: Store, run_id: str) -> list[str]:
     """Every column some trial has: a first pass, since a header cannot wait for the last trial."""
     factors = (factor for condition in store.settings(run_id).conditions for factor, _ in condition.levels)
     columns = dict.fromkeys(("run_id", *PLACE_COLUMNS, *factors, *SCALAR_COLUMNS))
-    for trial in store.iter_trials(run_id, histograms=False):
-        columns.update(dict.fromkeys(_csv_cells(trial)))
+    for cells in _rows(store, run_id):
+        columns.update(dict.fromkeys(cells))
     return list(columns)
+
+
+def _rows(store: Store, run_id: str) -> Iterator[dict[str, Cell]]:
+    """The cells of each trial by its columns, those that it has."""
+    for trial in store.iter_trials(run_id, histograms=False):
+        yield {"run_id": run_id, **_csv_cells(trial)}
 
 
 def _csv_cells(trial: Trial) -> dict[str, Cell]:

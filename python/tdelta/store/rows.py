@@ -33,7 +33,9 @@ MEASURED_COLUMNS = {name: _definition(hint) for name, hint in flat_hints(Measure
 """What SQL says of each column that holds a field of a measurement."""
 
 _MEASURED = tuple(MEASURED_COLUMNS)
-_MAPPINGS = frozenset(name for name, hint in flat_hints(Measurement).items() if typing.get_origin(hint) is Mapping)
+MAPPINGS = frozenset(name for name, hint in flat_hints(Measurement).items() if typing.get_origin(hint) is Mapping)
+"""The fields that are more than one value; all others are scalars."""
+
 _PLACED = ("round", "block", "position", "condition_key", "condition", "instance", "started_unix_seconds")
 
 TRIAL_COLUMNS = (*_PLACED, *_MEASURED)
@@ -63,11 +65,11 @@ def trial_of(row: tuple[typing.Any, ...], histograms: Mapping[str, bytes]) -> Tr
     """
     round_number, block, position, _, condition, instance, started, *cells = row
     measured = {
-        name: json.loads(cell) if name in _MAPPINGS else cell for name, cell in zip(_MEASURED, cells, strict=True)
+        name: json.loads(cell) if name in MAPPINGS else cell for name, cell in zip(_MEASURED, cells, strict=True)
     }
     measurement = dataclasses.replace(decode(Measurement, measured), histograms=dict(histograms))
     return Trial(round_number, block, position, loads(Condition, condition), instance, started, measurement)
 
 
 def _cell(name: str, value: typing.Any) -> str | int | float | None:
-    return dumps(value) if name in _MAPPINGS else typing.cast("str | int | float | None", value)
+    return dumps(value) if name in MAPPINGS else typing.cast("str | int | float | None", value)

@@ -114,9 +114,6 @@ class _Cutter:
 def cut(text: str) -> tuple[list[Piece], list[tuple[int, str]]]:
     """Cuts a file into its pieces.
 
-    Args:
-        text: the file's content.
-
     Returns:
         The pieces in order, and the faults as (line, text).
     """

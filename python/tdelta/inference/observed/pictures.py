@@ -16,12 +16,10 @@ from tdelta.inference.observed.judging import analyze
 from tdelta.inference.observed.locating import ShapeFit
 from tdelta.inference.observed.settings import AnalysisSettings
 from tdelta.inference.observed.shapes import ComparisonPicture, Curve, PredictiveCheck, QuantileCheck, RatioCurve
-from tdelta.inference.posterior import FloatArray, Posterior
+from tdelta.inference.posterior import CURVE_POINTS, MASS_SHOWN, FloatArray, slope
 from tdelta.inference.quantiles import gamma_quantile, log_incomplete
 from tdelta.records import AnalysisResult, Binned, Bins, Observation, Samples, Summary
 
-_POINTS = 240
-_MASS_SHOWN = 0.9999
 _BARS = 40
 _BAND_SDS = 1.96
 
@@ -60,7 +58,7 @@ def _picture(fits: Fits, found: Posteriors, settings: AnalysisSettings) -> Compa
         baseline_mean=_curve(found.baseline),
         condition_mean=_curve(found.condition),
         difference=_curve(found.difference),
-        ratio=_ratio_curve(found.ratio, settings.rope),
+        ratio=RatioCurve(*found.ratio.ratio_density(), found.ratio.estimate(settings.rope)),
         rope=edges,
         rope_difference=(middle * apart[0], middle * apart[1]),
         checks=tuple(_checks(fits)),
@@ -68,23 +66,9 @@ def _picture(fits: Fits, found: Posteriors, settings: AnalysisSettings) -> Compa
 
 
 def _curve(posterior: Linear) -> Curve:
-    tail = 0.5 * (1.0 - _MASS_SHOWN)
-    value = np.linspace(posterior.quantile(tail), posterior.quantile(1.0 - tail), _POINTS)
-    return Curve(value, _slope(posterior.value, posterior.cumulative, value), posterior.spread)
-
-
-def _ratio_curve(found: Posterior, rope: float) -> RatioCurve:
-    tail = 0.5 * (1.0 - _MASS_SHOWN)
-    log_ratio = np.linspace(found.quantile(tail), found.quantile(1.0 - tail), _POINTS)
-    density = _slope(found.theta, found.cumulative, log_ratio) / np.exp(log_ratio)
-    return RatioCurve(np.exp(log_ratio), density, found.estimate(rope))
-
-
-def _slope(value: FloatArray, cumulative: FloatArray, at: FloatArray) -> FloatArray:
-    kept = np.concatenate([[True], np.diff(value) > 0.0])
-    value, cumulative = value[kept], cumulative[kept]
-    middle = 0.5 * (value[1:] + value[:-1])
-    return np.asarray(np.interp(at, middle, np.diff(cumulative) / np.diff(value)), dtype=np.float64)
+    tail = 0.5 * (1.0 - MASS_SHOWN)
+    value = np.linspace(posterior.quantile(tail), posterior.quantile(1.0 - tail), CURVE_POINTS)
+    return Curve(value, slope(posterior.value, posterior.cumulative, value), posterior.spread)
 
 
 def _checks(fits: Fits) -> Iterator[PredictiveCheck]:
