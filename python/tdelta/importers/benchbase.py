@@ -18,7 +18,7 @@ from tdelta.importers.intervals import longest_stretch
 from tdelta.importers.problems import Problems, number, plain_name, problems_of, shown, whole
 from tdelta.importers.protocol import Importer, Naming, Source
 from tdelta.importers.rounding import half_unit
-from tdelta.records.observed import ALL, Figure, Group, Observation, Series, Summary
+from tdelta.records.observed import ALL, Figure, Group, Observation, Summary
 
 RAW = "BenchBase raw"
 READINGS = "BenchBase readings"
@@ -104,14 +104,10 @@ class ReadingsImporter:
         transaction = plain_name(match["name"]) or ALL if match else ALL
         rates = longest_stretch(readings.seconds, readings.rates)
         if rates is not None:
-            origin = belonging.origin(None, *rates.notes)
-            group = belonging.throughput(transaction)
-            yield Series(group, origin, rates.interval_seconds, rates.values, rates.starts_at_seconds)
+            yield rates.series(belonging.throughput(transaction), belonging.origin(None, *rates.notes))
         times = longest_stretch(readings.seconds, readings.means_ms)
         if times is not None and all(times.values):
-            origin = belonging.origin(None, *times.notes)
-            group = belonging.response_times(transaction)
-            yield Series(group, origin, times.interval_seconds, times.values, times.starts_at_seconds)
+            yield times.series(belonging.response_times(transaction), belonging.origin(None, *times.notes))
         if rates is None and not problems:
             problems.add(f"expected at least five readings at regular intervals, found {len(readings.rates)} rows")
         problems.raise_if_any()

@@ -15,6 +15,8 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from tdelta.records.observed import Group, Origin, Series
+
 Readings: TypeAlias = Sequence[float] | NDArray[np.float64]
 
 FEWEST = 3
@@ -35,6 +37,19 @@ class Stretch:
     starts_at_seconds: float
     values: tuple[float, ...]
     notes: tuple[str, ...]
+
+    def series(self, group: Group, origin: Origin, *, began: float | None = None, rounding: float = 0.0) -> Series:
+        """As a series; ``began`` is when the first of all readings was taken, in seconds since 1970, if known."""
+        return Series(
+            group,
+            origin,
+            self.interval_seconds,
+            self.values,
+            self.starts_at_seconds,
+            rounding=rounding,
+            started_unix_seconds=None if began is None else began + self.starts_at_seconds,
+            duration_seconds=None if began is None else self.interval_seconds * len(self.values),
+        )
 
 
 @dataclass(slots=True)

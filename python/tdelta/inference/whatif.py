@@ -62,6 +62,7 @@ class _Cell:
     seen: Mapping[Metric, _Seen]
 
 
+_PAGES = (attrgetter("read"), attrgetter("written"))
 _METRICS = (Metric.CPU_PER_OPERATION, Metric.RESPONSE_TIME)
 
 
@@ -116,9 +117,7 @@ def _what_if(cells: Sequence[_Cell], prices: PagePrices) -> WhatIf:
     points = []
     for cache in np.geomspace(low, high, _POINTS):
         cpu, response = (_predicted(cells, prices, metric, float(cache)) for metric in _METRICS)
-        read, written = (
-            float(_between(cells, of, float(cache))[0]) for of in (attrgetter("read"), attrgetter("written"))
-        )
+        read, written = (float(_between(cells, of, float(cache))[0]) for of in _PAGES)
         points.append(WhatIfPoint(float(cache), read, written, cpu, response))
     return WhatIf(cells[0].condition, tuple(points), tuple(_left_out(cells, at, prices) for at in range(len(cells))))
 
@@ -148,7 +147,7 @@ def _predicted(cells: Sequence[_Cell], prices: PagePrices, metric: Metric, cache
     line = mean[:, None] + np.linalg.cholesky(covariance) @ normal[:2] * scatter
     read, written, plain_us = (
         _drawn(_between(cells, of, cache), random.standard_normal(_DRAWS))
-        for of in (attrgetter("read"), attrgetter("written"), lambda cell: cell.seen[metric].plain_us)
+        for of in (*_PAGES, lambda cell: cell.seen[metric].plain_us)
     )
     at = read * prices.read.us + written * prices.write.us
     noise = float(np.median(error / plain)) * normal[2] * scatter

@@ -12,7 +12,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, ClassVar, Protocol, Self, TypeVar
 
@@ -25,13 +25,25 @@ _END_SECONDS = 5.0
 _LAST_WORDS = 2000
 
 
+def dying_with(parent: int) -> Callable[[], None]:
+    """What a process does first so that the kernel kills it when its parent goes; it leaves if that has gone already.
+
+    The C library is loaded before, since between ``fork`` and ``exec`` nothing may be.
+    """
+    libc = ctypes.CDLL(None, use_errno=True)
+
+    def prepare() -> None:
+        libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        if os.getppid() != parent:
+            os._exit(0)
+
+    return prepare
+
+
 def die_with_parent(parent: int) -> None:
     """Have the kernel kill this process when its parent goes, however it goes; leave now if it has gone already."""
-    libc = ctypes.CDLL(None, use_errno=True)
-    libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-    libc.prctl(_PR_SET_TIMERSLACK, 1, 0, 0, 0)
-    if os.getppid() != parent:
-        os._exit(0)
+    ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_TIMERSLACK, 1, 0, 0, 0)
+    dying_with(parent)()
 
 
 class _Source(Protocol):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import os
 import select
 import signal
@@ -17,6 +16,7 @@ from types import TracebackType
 from typing import IO, Self
 
 from tdelta.errors import EnvironmentFault
+from tdelta.measure.children import dying_with
 from tdelta.profiling.rights import PERMIT, has_right, paranoid_level
 
 FREQUENCY_HZ = 999
@@ -31,7 +31,6 @@ _BUFFER_KIB = 4 << 10
 _SMALLEST_BUFFER_KIB = 512
 """perf's own choice, of one CPU."""
 
-_PR_SET_PDEATHSIG = 1
 _ATTACH_SECONDS = 30.0
 _END_SECONDS = 30.0
 _AGAIN_SECONDS = 2.0
@@ -89,7 +88,7 @@ class Sampling:
                 pass_fds=(orders, answers),
                 env=environment(),
                 start_new_session=True,  # Ctrl-C is tdelta's to handle
-                preexec_fn=_dying_with(os.getpid()),  # perf would go on sampling a server of the user's
+                preexec_fn=dying_with(os.getpid()),  # perf would go on sampling a server of the user's
             )
         except OSError as error:
             self._close()
@@ -170,18 +169,6 @@ class Sampling:
             with contextlib.suppress(OSError):
                 os.close(descriptor)
         self._errors.close()
-
-
-def _dying_with(parent: int) -> Callable[[], None]:
-    """What a child does first so that it is killed when this process is."""
-    library = ctypes.CDLL(None, use_errno=True)
-
-    def prepare() -> None:
-        library.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-        if os.getppid() != parent:
-            os._exit(1)
-
-    return prepare
 
 
 def why(words: str, paranoid: str) -> EnvironmentFault:

@@ -14,12 +14,12 @@ from collections.abc import Iterable, Sequence
 from tdelta.records import Estimate
 
 MISSING = "–"
-_MINUS = "−"
+MINUS = "−"
 _MULTIPLE_FROM = 2.0
 _NARROW_POINTS = 0.2
 _WIDE_POINTS = 10.0
 _MAX_DECIMALS = 3
-_SECONDS = (("s", 1e6), ("ms", 1e3), ("µs", 1.0), ("ns", 1e-3))
+SECONDS = (("s", 1e6), ("ms", 1e3), ("µs", 1.0), ("ns", 1e-3))
 _BYTES = (("GiB", 2.0**30), ("MiB", 2.0**20), ("KiB", 2.0**10), ("B", 1.0))
 _GLUE = re.compile(
     r"(?<=[\d≥≤±…]) (?=(?:%|µs|ns|ms|s|x|B|KiB|MiB|GiB|…|HDI|points?|thread|rounds?|blocks?|trials?)(?!\w))"
@@ -56,7 +56,7 @@ def points(ratio: float, places: int = 1) -> str:
     text = f"{abs(share):,.{places}f}"
     if not text.strip("0."):
         return text
-    return f"{'+' if share > 0 else _MINUS}{text}"
+    return f"{'+' if share > 0 else MINUS}{text}"
 
 
 def percent(ratio: float, places: int = 1) -> str:
@@ -91,6 +91,11 @@ def interval(ends: tuple[float, float], places: int = 1) -> str:
     return f"{points(ends[0], places)} … {points(ends[1], places)}"
 
 
+def hdi_text(estimate: Estimate, ends: tuple[float, float], bounds: Iterable[float] = ()) -> str:
+    """The ends of an HDI of this estimate with its own decimals: ``+2.4 … +3.8``."""
+    return interval(ends, decimals((estimate.median, *estimate.hdi95), bounds))
+
+
 def estimate_text(estimate: Estimate, limits: Iterable[float] = ()) -> str:
     """Median and 95 % HDI in one phrase: ``+3.1 % (95 % HDI +2.4 … +3.8)``."""
     places = decimals((estimate.median, *estimate.hdi95), limits)
@@ -107,7 +112,7 @@ def amounts(values: Iterable[float], unit: str) -> tuple[str, ...]:
         unit: ``"µs"`` or ``"bytes"``; any other is kept as it is.
     """
     given = tuple(values)
-    steps = {"µs": _SECONDS, "bytes": _BYTES}.get(unit, ((unit, 1.0),))
+    steps = {"µs": SECONDS, "bytes": _BYTES}.get(unit, ((unit, 1.0),))
     smallest = min((abs(value) for value in given if value and math.isfinite(value)), default=1.0)
     name, size = next((step for step in steps if smallest >= step[1]), steps[-1])
     return tuple(f"{_figures(value / size, 4)} {name}" if math.isfinite(value) else MISSING for value in given)
@@ -132,7 +137,7 @@ def small_amount(ns: float) -> str:
     """A time of a part of an operation, with three figures in the unit that suits it: ``412 ns``, ``8.31 µs``."""
     if ns == 0 or not math.isfinite(ns):
         return MISSING if ns else "0"
-    name, size = next((step for step in _SECONDS if abs(ns) >= 1e3 * step[1]), _SECONDS[-1])
+    name, size = next((step for step in SECONDS if abs(ns) >= 1e3 * step[1]), SECONDS[-1])
     return f"{_figures(ns / (1e3 * size), 3) if abs(ns) >= 1 else f'{ns:.1f}'} {name}"
 
 
@@ -140,7 +145,7 @@ def signed_amount(ns: float) -> str:
     """The same of a difference, with its sign: ``+8.31 µs``, ``−412 ns``."""
     if not math.isfinite(ns) or ns == 0:
         return small_amount(ns)
-    return f"{'+' if ns > 0 else _MINUS}{small_amount(abs(ns))}"
+    return f"{'+' if ns > 0 else MINUS}{small_amount(abs(ns))}"
 
 
 def duration(seconds: float) -> str:
@@ -165,6 +170,11 @@ def counted(number: int, noun: str) -> str:
 def printable(text: str) -> str:
     """Names are their owner's; no character of one is to move the cursor."""
     return "".join(character if character.isprintable() else "?" for character in text)
+
+
+def cut(text: str, room: int) -> str:
+    """A name that is at most so long, or its beginning."""
+    return text if len(text) <= room else f"{text[: room - 1]}…"
 
 
 def glued(text: str) -> str:

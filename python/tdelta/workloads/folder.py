@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -93,19 +93,24 @@ class FolderReader(FolderFiles):
     def rebuilds(self) -> dict[str, tuple[str, ...]]:
         """The statements of files such as ``rebuild.mysql.sql``, by engine, as they stand there."""
         found: dict[str, tuple[str, ...]] = {}
-        for path in sorted(self.folder.glob("rebuild.*.sql")):
+        for engine, file, text in self.of_engines("rebuild"):
+            pieces, torn = cut(text)
+            for line, fault in torn:
+                self.faults.add(file, line, fault)
+            for piece in pieces:
+                if piece.is_command or piece.variables:
+                    self.faults.add(file, piece.line, "expected plain SQL, found a command or a variable")
+            found[engine] = tuple(piece.text for piece in pieces)
+        return found
+
+    def of_engines(self, stem: str) -> Iterator[tuple[str, str, str]]:
+        """Engine, name and content of each file ``STEM.ENGINE.sql``; a fault for an engine that is not known."""
+        for path in sorted(self.folder.glob(f"{stem}.*.sql")):
             engine = path.name.split(".")[1]
             if engine not in self.dialects:
                 self.faults.add(path.name, 0, f"unknown engine {engine!r}.{hint(engine, self.dialects)}")
             elif (text := self.text(path.name, "is missing")) is not None:
-                pieces, torn = cut(text)
-                for line, fault in torn:
-                    self.faults.add(path.name, line, fault)
-                for piece in pieces:
-                    if piece.is_command or piece.variables:
-                        self.faults.add(path.name, piece.line, "expected plain SQL, found a command or a variable")
-                found[engine] = tuple(piece.text for piece in pieces)
-        return found
+                yield engine, path.name, text
 
     def schemas(self) -> tuple[dict[str, Schema], dict[str, SchemaTable]]:
         """The generic schema under ``""``, overrides such as ``schema.mysql.sql`` under their engine's name."""
@@ -113,13 +118,9 @@ class FolderReader(FolderFiles):
         defined: dict[str, SchemaTable] = {}
         if (text := self.text(SCHEMA, _NO_SCHEMA)) is not None:
             schemas[""], defined = read_schema(text, SCHEMA, self.faults)
-        for path in sorted(self.folder.glob("schema.*.sql")):
-            engine = path.name.split(".")[1]
-            if engine not in self.dialects:
-                self.faults.add(path.name, 0, f"unknown engine {engine!r}.{hint(engine, self.dialects)}")
-            elif (text := self.text(path.name, "is missing")) is not None:
-                schemas[engine], own = read_schema(text, path.name, self.faults, self.dialects[engine])
-                self.same_columns(path.name, own, defined)
+        for engine, file, text in self.of_engines("schema"):
+            schemas[engine], own = read_schema(text, file, self.faults, self.dialects[engine])
+            self.same_columns(file, own, defined)
         return schemas, defined
 
     def same_columns(self, file: str, own: Mapping[str, SchemaTable], generic: Mapping[str, SchemaTable]) -> None:

@@ -38,6 +38,15 @@ _ONE_USER = 0.02
 """The ratio of one user's procedure is its share of the elapsed time, to this precision."""
 
 
+_USERS = re.compile(r"(\d{1,6}) Active Virtual Users configured", re.ASCII)
+
+
+def users_in(text: str, before: int | None) -> int | None:
+    """How many virtual users a line says that there are; what was known before where it says nothing of them."""
+    found = _USERS.search(text)
+    return before if found is None else int(found[1]) or None
+
+
 @dataclass(frozen=True, slots=True)
 class Result:
     """A ``TEST RESULT`` line."""
@@ -76,17 +85,8 @@ def counter_series(
     stretch = longest_stretch(seconds, [count / _MINUTE_SECONDS for _, count in in_order])
     if stretch is None:
         return None
-    origin = belonging.origin(line, *cautions, *stretch.notes)
-    return Series(
-        belonging.throughput(),
-        origin,
-        stretch.interval_seconds,
-        stretch.values,
-        stretch.starts_at_seconds,
-        rounding=_OF_COUNT,
-        started_unix_seconds=begin.replace(tzinfo=UTC).timestamp() + stretch.starts_at_seconds,
-        duration_seconds=stretch.interval_seconds * len(stretch.values),
-    )
+    origin, began = belonging.origin(line, *cautions, *stretch.notes), begin.replace(tzinfo=UTC).timestamp()
+    return stretch.series(belonging.throughput(), origin, began=began, rounding=_OF_COUNT)
 
 
 def timestamp(found: object) -> datetime | None:

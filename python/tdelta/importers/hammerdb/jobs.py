@@ -15,6 +15,7 @@ from tdelta.importers.hammerdb.figures import (
     result_in,
     throughput,
     timestamp,
+    users_in,
 )
 from tdelta.importers.problems import Problems, number, shown, whole
 from tdelta.records.observed import Observation
@@ -23,7 +24,6 @@ MOST_JOBS = 1000
 
 Row = Mapping[str, object]
 
-_USERS = re.compile(r"(\d{1,6}) Active Virtual Users configured", re.ASCII)
 _MINUTES = {key: re.compile(rf"\b(?:\w{{1,20}}_)?{key} (\d{{1,5}})\b", re.ASCII) for key in ("rampup", "duration")}
 
 
@@ -106,8 +106,7 @@ class Jobs:
         job, output = self._jobs.get(_identity(row)), row["output"]
         if job is None or not isinstance(output, str):
             return
-        if match := _USERS.search(output):
-            job.users = int(match[1]) or None
+        job.users = users_in(output, job.users)
         if "TEST RESULT :" in output:
             job.result = result_in(output)
             if job.result is None:

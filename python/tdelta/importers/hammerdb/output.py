@@ -22,6 +22,7 @@ from tdelta.importers.hammerdb.figures import (
     result_in,
     throughput,
     timestamp,
+    users_in,
 )
 from tdelta.importers.hammerdb.profile import is_time_profile
 from tdelta.importers.problems import Problems, number, problems_of, shown, whole
@@ -47,7 +48,6 @@ _SIGNS = re.compile(
 _ANSWER = re.compile(r'"(?:elapsed_ms|ratio_pct)"\s*:|"[\w ]{1,40} tpm"\s*:|"hammerdb-job-report-v', re.ASCII)
 """What only an object of ``jobs`` has, even if it is broken."""
 
-_USERS = re.compile(r"(\d{1,6}) Active Virtual Users configured", re.ASCII)
 _TOKENS = re.compile(r'"(?:[^"\\]|\\.)*"|[{}]')
 _REMEDY = "print them again (jobs format JSON; jobs ID result, timing or tcount)"
 
@@ -101,8 +101,7 @@ class JobsOutputImporter:
         users: int | None = None
         objects = _Objects(problems)
         for line, text in source.text_lines():
-            if match := _USERS.search(text):
-                users = int(match[1]) or None
+            users = users_in(text, users)
             if "TEST RESULT :" in text:
                 _take_result(line, text, users, found, problems)
             complete = objects.add(line, text)

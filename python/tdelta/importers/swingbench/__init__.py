@@ -199,12 +199,4 @@ def _series(readings: Readings, average: float | None, belonging: Belonging) -> 
     if stretch is None:
         return None, ("TPSReadings are too few, or too irregular: not used",)
     origin = belonging.origin(None, *stretch.notes)
-    return Series(
-        belonging.throughput(),
-        origin,
-        stretch.interval_seconds,
-        stretch.values,
-        stretch.starts_at_seconds,
-        started_unix_seconds=readings.epoch_ms[0] / 1000 + stretch.starts_at_seconds,
-        duration_seconds=stretch.interval_seconds * len(stretch.values),
-    ), ()
+    return stretch.series(belonging.throughput(), origin, began=readings.epoch_ms[0] / 1000), ()

@@ -15,7 +15,6 @@ from tdelta.report.analysis.terminal import comparison_of, decision_words, pictu
 from tdelta.report.analysis.units import unit_amounts
 from tdelta.report.analysis.words import (
     bounds_of,
-    hdi_text,
     label,
     limit_words,
     luck_of,
@@ -42,7 +41,7 @@ from tdelta.report.page.blocks import (
 from tdelta.report.page.compose import MARKER
 from tdelta.report.page.figures.forest import Limits, Look, Row, forest
 from tdelta.report.page.wording import mark
-from tdelta.report.quantities import MISSING, counted, printable, share
+from tdelta.report.quantities import MISSING, counted, hdi_text, printable, share
 
 _TILES = range(2, 7)
 """With one comparison the headline has its figure already; more than six are a figure's work."""

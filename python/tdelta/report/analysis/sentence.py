@@ -15,7 +15,6 @@ from tdelta.report.analysis.words import (
     bounds_of,
     deciding,
     hdi_of,
-    hdi_text,
     judgement,
     label,
     limit_words,
@@ -29,7 +28,7 @@ from tdelta.report.analysis.words import (
     times,
 )
 from tdelta.report.page.wording import listed
-from tdelta.report.quantities import estimate_text, printable, share
+from tdelta.report.quantities import estimate_text, hdi_text, printable, share
 
 _SPELLED_OUT = 3
 _MOST_REASONS = 12

@@ -17,7 +17,6 @@ from tdelta.report.analysis.tails import tail_lines
 from tdelta.report.analysis.units import unit_amounts
 from tdelta.report.analysis.words import (
     bounds_of,
-    hdi_text,
     label,
     luck_name,
     luck_of,
@@ -26,7 +25,7 @@ from tdelta.report.analysis.words import (
     side_titles,
 )
 from tdelta.report.drawing import draw, paragraph, plain_table
-from tdelta.report.quantities import MISSING, counted, printable
+from tdelta.report.quantities import MISSING, counted, hdi_text, printable
 from tdelta.report.terminal import DEFAULT_WIDTH, NARROWEST, decision_style
 
 PICTURES_SHOWN = 2

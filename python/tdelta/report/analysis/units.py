@@ -10,11 +10,9 @@ import numpy as np
 
 from tdelta.inference.posterior import FloatArray
 from tdelta.records import Spread
-from tdelta.report.quantities import MISSING, amounts, printable, rate
+from tdelta.report.quantities import MINUS, MISSING, SECONDS, amounts, printable, rate
 
 _MICROSECONDS = {"µs": 1.0, "us": 1.0, "ms": 1e3, "s": 1e6}
-_STEPS = (("s", 1e6), ("ms", 1e3), ("µs", 1.0), ("ns", 1e-3))
-_MINUS = "−"
 _MOST_DECIMALS = 6
 
 
@@ -40,7 +38,7 @@ def display_unit(values: Iterable[float], unit: str) -> UnitScale:
     if unit not in _MICROSECONDS:
         return UnitScale(unit, printable(unit))
     largest = max((abs(value) for value in values if math.isfinite(value)), default=0.0) * _MICROSECONDS[unit]
-    name, size = next((step for step in _STEPS if largest >= step[1]), _STEPS[-1])
+    name, size = next((step for step in SECONDS if largest >= step[1]), SECONDS[-1])
     return UnitScale(unit, name, _MICROSECONDS[unit] / size)
 
 
@@ -77,7 +75,7 @@ def signed(text: str, value: float) -> str:
     bare = text.removeprefix("-")
     if not math.isfinite(value) or not bare.strip("0.,"):
         return bare
-    return f"+{bare}" if value > 0 else f"{_MINUS}{bare}"
+    return f"+{bare}" if value > 0 else f"{MINUS}{bare}"
 
 
 def _texts(values: Sequence[float], unit: str, *, figures: int, is_signed: bool) -> tuple[str, list[str]]:
@@ -87,6 +85,4 @@ def _texts(values: Sequence[float], unit: str, *, figures: int, is_signed: bool)
     width = max(shown) - min(shown)
     places = min(_MOST_DECIMALS, max(0, figures - 1 - math.floor(math.log10(width)))) if width > 0 else 2
     texts = [f"{value:,.{places}f}" if math.isfinite(value) else MISSING for value in shown]
-    return scale.name, [
-        signed(t, v) if is_signed else t.replace("-", _MINUS) for t, v in zip(texts, shown, strict=True)
-    ]
+    return scale.name, [signed(t, v) if is_signed else t.replace("-", MINUS) for t, v in zip(texts, shown, strict=True)]

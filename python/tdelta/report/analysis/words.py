@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from tdelta.records import ALL, RESPONSE_TIME, THROUGHPUT, AnalysisResult, Comparison, Decision, Estimate, Level
 from tdelta.report.labels import level_text
-from tdelta.report.quantities import decimals, interval, multiple, percent, printable, share
+from tdelta.report.quantities import decimals, multiple, percent, printable, share
 
 _METRICS = {RESPONSE_TIME: "response time", THROUGHPUT: "time per operation", "cpu": "CPU"}
 _UNITS_OF_TIME = frozenset({"ns", "us", "µs", "ms", "s", "sec", "seconds", "milliseconds", "microseconds"})
@@ -113,11 +113,6 @@ def deciding(comparison: Comparison) -> Estimate | None:
 def hdi_of(estimate: Estimate, result: AnalysisResult) -> tuple[int, tuple[float, float]]:
     """A budget is decided on the 99 % HDI, everything else on the 95 % HDI."""
     return (95, estimate.hdi95) if result.budget is None else (99, estimate.hdi99)
-
-
-def hdi_text(estimate: Estimate, ends: tuple[float, float], bounds: Sequence[float] = ()) -> str:
-    """The ends of an HDI in signed points, with the estimate's own decimals."""
-    return interval(ends, decimals((estimate.median, *estimate.hdi95), bounds))
 
 
 def judgement(decision: Decision, result: AnalysisResult) -> str:

@@ -11,7 +11,7 @@ from tdelta.report.labels import condition_label
 from tdelta.report.page.blocks import Block, Column, Paragraph
 from tdelta.report.page.blocks import Table as PageTable
 from tdelta.report.page.wording import label
-from tdelta.report.quantities import MISSING, printable, signed_amount, small_amount
+from tdelta.report.quantities import MISSING, cut, printable, signed_amount, small_amount
 
 FUNCTIONS_SHOWN = 12
 _NAME_WIDTH = 34
@@ -90,8 +90,8 @@ def _functions(profile: CpuProfile, width: int) -> Table:
     room = _NAME_WIDTH if width >= _WIDE else _NAME_WIDTH - 14
     for one in profile.functions[:FUNCTIONS_SHOWN]:
         table.add_row(
-            _cut(printable(one.function) or "[not named]", room),
-            _cut(printable(one.dso), room // 2),
+            cut(printable(one.function) or "[not named]", room),
+            cut(printable(one.dso), room // 2),
             one.function_class.value,
             small_amount(one.plain_ns),
             small_amount(one.encrypted_ns),
@@ -114,10 +114,6 @@ def _classes(profile: CpuProfile) -> Table:
             share_text(one),
         )
     return table
-
-
-def _cut(text: str, room: int) -> str:
-    return text if len(text) <= room else f"{text[: room - 1]}…"
 
 
 _NUMBERS = ("plain", "twin", "difference")

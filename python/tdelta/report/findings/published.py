@@ -15,8 +15,8 @@ from tdelta.report.labels import level_text, metric_name
 from tdelta.report.page.blocks import Block, Column, Heading, Paragraph
 from tdelta.report.page.blocks import Table as PageTable
 from tdelta.report.page.rows import is_unsound
-from tdelta.report.page.wording import bounds_of, decided, has_data, hdi_text, label, median_text
-from tdelta.report.quantities import MISSING, decimals, interval, percent
+from tdelta.report.page.wording import bounds_of, decided, has_data, label, median_text
+from tdelta.report.quantities import MISSING, decimals, hdi_text, interval, percent
 from tdelta.report.sentence import limits
 from tdelta.report.sweep import SweepCell, panels, sweep_cells
 from tdelta.session.studies import Study, studies

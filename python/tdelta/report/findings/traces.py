@@ -15,7 +15,7 @@ from tdelta.report.labels import condition_label
 from tdelta.report.page.blocks import Block, Column, Paragraph
 from tdelta.report.page.blocks import Table as PageTable
 from tdelta.report.page.wording import label
-from tdelta.report.quantities import MISSING, amounts, decimals, interval, microseconds, percent
+from tdelta.report.quantities import MISSING, amounts, cut, decimals, interval, microseconds, percent
 
 HEADINGS = ("physical", "logical", "current")
 """Reads, in the customary order."""
@@ -89,7 +89,7 @@ def estimate_words(ratio: Estimate | None) -> str:
 def legend(traces: Traces, width: int) -> list[str]:
     """What each statement is: the head of its text."""
     texts = {one.statement: one.sql for one in traces.statements}
-    return [_cut(f"{name}: {text}", width) for name, text in texts.items()]
+    return [cut(f"{name}: {text}", width) for name, text in texts.items()]
 
 
 def heading_words(traces: Traces) -> str:
@@ -99,10 +99,6 @@ def heading_words(traces: Traces) -> str:
     if missing:
         told.append(f"{', '.join(missing)} reads: the engine does not tell them of a statement")
     return "; ".join(told) + "."
-
-
-def _cut(text: str, width: int) -> str:
-    return text if len(text) <= width else f"{text[: width - 1]}…"
 
 
 def _count(value: float) -> str:

@@ -28,13 +28,12 @@ from tdelta.report.page.rows import UNRELIABLE, is_unsound, limits_of, verdict_r
 from tdelta.report.page.wording import (
     bounds_of,
     has_data,
-    hdi_text,
     label,
     limit_words,
     mark,
     overhead,
 )
-from tdelta.report.quantities import counted
+from tdelta.report.quantities import counted, hdi_text
 from tdelta.report.sentence import answer, floor
 from tdelta.report.simulated import held_text
 from tdelta.report.terminal import prior_lines

@@ -25,8 +25,8 @@ from tdelta.report.page.figures.resources import resource_bars, resource_tables,
 from tdelta.report.page.figures.sweep import sweep_figure
 from tdelta.report.page.gather import RunData
 from tdelta.report.page.rows import UNRELIABLE, is_unsound, limits_of, verdict_row
-from tdelta.report.page.wording import bounds_of, decided, has_data, hdi_text, label, limit_words, median_text
-from tdelta.report.quantities import amounts, estimate_text, small_share
+from tdelta.report.page.wording import bounds_of, decided, has_data, label, limit_words, median_text
+from tdelta.report.quantities import amounts, estimate_text, hdi_text, small_share
 from tdelta.report.sentence import rope_words
 from tdelta.report.terminal import values_note
 

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 from tdelta.records import Condition, Decision, Estimate, Role, RunResult, RunSettings, Verdict
 from tdelta.report.labels import condition_label, decision_word, surroundings
-from tdelta.report.quantities import MISSING, decimals, interval, multiple, percent, share
+from tdelta.report.quantities import MISSING, decimals, multiple, percent, share
 from tdelta.report.sentence import limits
 
 _MARKS = {
@@ -41,11 +41,6 @@ def overhead(estimate: Estimate, bounds: Sequence[float] = ()) -> str:
 def median_text(estimate: Estimate, bounds: Sequence[float] = ()) -> str:
     """The median in per cent, whatever its size, as tables have it."""
     return percent(estimate.median, decimals((estimate.median, *estimate.hdi95), bounds))
-
-
-def hdi_text(estimate: Estimate, ends: tuple[float, float], bounds: Sequence[float] = ()) -> str:
-    """The ends of an HDI of this estimate with its own decimals: ``+2.4 … +3.8``."""
-    return interval(ends, decimals((estimate.median, *estimate.hdi95), bounds))
 
 
 def chance(mass: float) -> str:

@@ -34,8 +34,8 @@ from tdelta.report.page.plot import (
     text_width,
     wrapped,
 )
-from tdelta.report.page.wording import hdi_text, is_known, median_text, overhead
-from tdelta.report.quantities import MISSING, percent
+from tdelta.report.page.wording import is_known, median_text, overhead
+from tdelta.report.quantities import MISSING, hdi_text, percent
 
 _ROW = 34.0
 _DENSE_ROW = 27.0

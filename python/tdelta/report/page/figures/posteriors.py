@@ -29,8 +29,8 @@ from tdelta.report.page.plot import (
     text_width,
     wrapped,
 )
-from tdelta.report.page.wording import bounds_of, chance, hdi_text, label, limit_words, median_text
-from tdelta.report.quantities import percent, share
+from tdelta.report.page.wording import bounds_of, chance, label, limit_words, median_text
+from tdelta.report.quantities import hdi_text, percent, share
 
 _CURVE = 58.0
 _ROW = 84.0

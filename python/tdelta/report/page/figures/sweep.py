@@ -32,8 +32,8 @@ from tdelta.report.page.plot import (
     square,
     text,
 )
-from tdelta.report.page.wording import decided, has_data, hdi_text, is_known, median_text
-from tdelta.report.quantities import MISSING, percent
+from tdelta.report.page.wording import decided, has_data, is_known, median_text
+from tdelta.report.quantities import MISSING, hdi_text, percent
 from tdelta.report.sweep import THREADS, SweepCell, sweep_cells
 
 _LEFT = 62.0
