@@ -50,6 +50,10 @@ def _luck_words(luck: LuckPrior | None) -> str:
     return f"half-Cauchy, {100 * scale_for(1):g} %" if luck is None else f"calibrated, {100 * luck.median:.2g} %"
 
 
+def _again(luck: LuckPrior | None) -> str:
+    return "" if luck is None else "; calibrate this machine again"
+
+
 def metric_cautions(found: Sequence[Panel], fits: Mapping[Metric, CostFit]) -> Iterator[str]:
     """Which metrics have no ratio, or more luck than the prior allows for."""
     for metric, fit in fits.items():
@@ -61,10 +65,9 @@ def metric_cautions(found: Sequence[Panel], fits: Mapping[Metric, CostFit]) -> I
             yield f"{metric.value}: no ratio for {where}, since a trial there or at the baseline cost nothing"
         expected = LUCK_SCALE if fit.luck is None else fit.luck.median
         if fit.luck_median > _SURPRISING_LUCK * expected:
-            again = "" if fit.luck is None else "; calibrate this machine again"
             yield (
                 f"{metric.value}: instances differ by {100 * fit.luck_median:.1f} %, far more than was expected "
-                f"({100 * expected:.2g} %); the intervals may be too narrow{again}"
+                f"({100 * expected:.2g} %); the intervals may be too narrow{_again(fit.luck)}"
             )
 
 

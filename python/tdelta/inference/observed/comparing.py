@@ -115,11 +115,9 @@ def fitted(pair: Pair) -> Fits:
 
 
 def _of_runs(pair: Pair) -> Fits:
-    split = len(pair.baseline_runs)
-    runs = (*pair.baseline_runs, *pair.condition_runs)
-    fits = tuple(fit_run(run, beside=beside) for run, beside in zip(runs, pair.beside, strict=True))
-    baseline, condition = fits[:split], fits[split:]
-    is_inverse, order = runs[0].group.is_throughput, order_of(pair)
+    fits = [fit_run(run, beside=beside) for run, beside in zip(pair.runs, pair.beside, strict=True)]
+    baseline, condition = pair.sides(fits)
+    is_inverse, order = pair.runs[0].group.is_throughput, order_of(pair)
     log_means = [run.log_mean for run in baseline], [run.log_mean for run in condition]
     rounding = _coarsest(pair.baseline_runs), _coarsest(pair.condition_runs)
     found = fit_runs(*log_means, None if order is None else (order.baseline, order.condition), rounding)

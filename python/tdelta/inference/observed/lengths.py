@@ -6,10 +6,9 @@ one has none, the comparison is kept from deciding.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from tdelta.inference.observed.pairing import Pair, run_seconds
+from tdelta.inference.observed.pairing import Pair
 from tdelta.inference.observed.series import FEWEST_VALUES
 from tdelta.records import Observation, Series
 
@@ -42,25 +41,22 @@ class Lengths:
 
 def lengths_of(pair: Pair) -> Lengths | None:
     """How long the runs of a comparison are; None where one does not say."""
-    split = len(pair.baseline_runs)
-    runs = (*pair.baseline_runs, *pair.condition_runs)
-    seconds = [run_seconds(one, beside) for one, beside in zip(runs, pair.beside, strict=True)]
+    seconds = pair.run_seconds
     known = [length for length in seconds if length is not None and length > 0.0]
     if len(known) < len(seconds):
         return None
-    return Lengths(_ends(known[:split]), _ends(known[split:]))
+    baseline, condition = pair.sides(known)
+    return Lengths((min(baseline), max(baseline)), (min(condition), max(condition)))
 
 
 def same_part(pair: Pair, lengths: Lengths) -> Pair | None:
     """The comparison with every series cut to the shortest; None where a run has no series, or too little of one."""
-    cut = [_first_part(run, lengths.shortest) for run in (*pair.baseline_runs, *pair.condition_runs)]
+    cut = [_first_part(run, lengths.shortest) for run in pair.runs]
     whole = [run for run in cut if run is not None]
     if len(whole) < len(cut):
         return None
-    split = len(pair.baseline_runs)
-    return replace(
-        pair, baseline_runs=tuple(whole[:split]), condition_runs=tuple(whole[split:]), beside=(None,) * len(whole)
-    )
+    baseline, condition = pair.sides(whole)
+    return replace(pair, baseline_runs=baseline, condition_runs=condition, beside=(None,) * len(whole))
 
 
 def _first_part(run: Observation, seconds: float) -> Series | None:
@@ -68,7 +64,3 @@ def _first_part(run: Observation, seconds: float) -> Series | None:
         return None
     count = round((seconds - run.starts_at_seconds) / run.interval_seconds)
     return replace(run, values=run.values[:count]) if count >= FEWEST_VALUES else None
-
-
-def _ends(lengths: Sequence[float]) -> tuple[float, float]:
-    return min(lengths), max(lengths)

@@ -16,7 +16,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from tdelta.inference.observed.pairing import Pair, run_seconds
+from tdelta.inference.observed.pairing import Pair
 from tdelta.records import Observation
 
 _LAST_NUMBER = re.compile(r"(\d+)\D*$")
@@ -46,17 +46,14 @@ class Order:
 
 def order_of(pair: Pair) -> Order | None:
     """The order of the runs of a comparison; None where it is not known, or cannot be true."""
-    runs = (*pair.baseline_runs, *pair.condition_runs)
-    starts = [run.started_unix_seconds for run in runs]
+    starts = [run.started_unix_seconds for run in pair.runs]
     known = [start for start in starts if start is not None]
     if len(known) < len(starts):
         return None
-    lengths = [run_seconds(one, beside) for one, beside in zip(runs, pair.beside, strict=True)]
-    if not _can_be_true(known, lengths):
+    if not _can_be_true(known, pair.run_seconds):
         return None
-    places = np.argsort(np.argsort(known)).astype(float).tolist()
-    split = len(pair.baseline_runs)
-    return Order(tuple(places[:split]), tuple(places[split:]))
+    places: list[float] = np.argsort(np.argsort(known)).astype(float).tolist()
+    return Order(*pair.sides(places))
 
 
 def _can_be_true(starts: Sequence[float], lengths: Sequence[float | None]) -> bool:

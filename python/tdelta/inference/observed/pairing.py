@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 
@@ -16,8 +16,7 @@ from tdelta.records import ALL, Binned, Bins, Figure, Level, Observation, Origin
 Key: TypeAlias = tuple[tuple[tuple[str, Level], ...], str, str, str]
 """Levels, transaction, metric, unit: what two conditions must have in common to be compared."""
 
-Runs: TypeAlias = Mapping[str, Observation]
-"""By run."""
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +41,22 @@ class Pair:
     @property
     def origins(self) -> tuple[Origin, ...]:
         """Where the figures came from, each file once."""
-        return tuple({o.origin.file: o.origin for o in (*self.baseline_runs, *self.condition_runs)}.values())
+        return tuple({one.origin.file: one.origin for one in self.runs}.values())
+
+    @property
+    def runs(self) -> tuple[Observation, ...]:
+        """Those of both sides, the baseline's first."""
+        return *self.baseline_runs, *self.condition_runs
+
+    @property
+    def run_seconds(self) -> list[float | None]:
+        """How long each of them was measured; None where that is not known."""
+        return [run_seconds(one, beside) for one, beside in zip(self.runs, self.beside, strict=True)]
+
+    def sides(self, values: Sequence[T]) -> tuple[tuple[T, ...], tuple[T, ...]]:
+        """What there is of each run, as the baseline's and the condition's."""
+        split = len(self.baseline_runs)
+        return tuple(values[:split]), tuple(values[split:])
 
 
 @dataclass(frozen=True, slots=True)
