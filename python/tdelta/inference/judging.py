@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from tdelta.inference.cautions import design_cautions, metric_cautions, stopping_cautions, twin_cautions
 from tdelta.inference.contrasts import contrasts_of
@@ -16,7 +16,13 @@ from tdelta.inference.posterior import prior_alone
 from tdelta.inference.scatter import stall_measures
 from tdelta.inference.soundness import alike_checks, noise_floors, with_unsound
 from tdelta.inference.stopping import LEAST_WIDTH, target_width
-from tdelta.inference.verdicts import metric_verdicts, primary_verdicts, transaction_verdicts, with_single_rounds
+from tdelta.inference.verdicts import (
+    decisions_of,
+    metric_verdicts,
+    primary_verdicts,
+    transaction_verdicts,
+    with_single_rounds,
+)
 from tdelta.records import (
     Condition,
     Contrast,
@@ -35,7 +41,10 @@ from tdelta.records.carryover import CarryOver
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What the trials say. ``decision`` is the worst of the primary verdicts, which come first in ``verdicts``."""
+    """What the trials say. ``decision`` is the worst of the primary verdicts, which come first in ``verdicts``.
+
+    ``by_cpu`` is what CPU time per operation would decide as the primary metric, by the conditions' keys.
+    """
 
     decision: Decision
     verdicts: tuple[Verdict, ...]
@@ -45,6 +54,7 @@ class Judgement:
     contrasts: tuple[Contrast, ...] = ()
     stalls: tuple[StallMeasure, ...] = ()
     order_effect: CarryOver | None = None
+    by_cpu: Mapping[str, Decision] = field(default_factory=dict)
 
 
 def judge(trials: Iterable[Trial], settings: RunSettings, *, precision: float = LEAST_WIDTH) -> Judgement:
@@ -93,6 +103,7 @@ def judge(trials: Iterable[Trial], settings: RunSettings, *, precision: float = 
         ),
         stalls=tuple(stall_measures(deciding)),
         order_effect=_order_effect(deciding, trials, settings),
+        by_cpu=decisions_of(fits[Metric.CPU_PER_OPERATION], settings),
     )
 
 

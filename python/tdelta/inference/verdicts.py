@@ -204,7 +204,9 @@ def with_single_rounds(verdicts: Iterable[Verdict], fit: CostFit, settings: RunS
     found = tuple(verdicts)
     answered = {v.condition for v in found if v.decision not in (Decision.UNDECIDED, Decision.UNSOUND)}
     rounds = max((len(f.means.blocks) for f, _ in fit.parts), default=0)
-    others = {number: _decisions(fit.without_round(number), settings) for number in _rounds_to_leave_out(fit, answered)}
+    others = {
+        number: decisions_of(fit.without_round(number), settings) for number in _rounds_to_leave_out(fit, answered)
+    }
     for verdict in found:
         reasons = tuple(_single_round(verdict, rounds, others)) if verdict.condition in answered else ()
         yield replace(verdict, reasons=(*verdict.reasons, *reasons))
@@ -228,7 +230,8 @@ def _rounds_to_leave_out(fit: CostFit, answered: Set[Condition]) -> list[int]:
     return sorted(found)
 
 
-def _decisions(fit: CostFit, settings: RunSettings) -> dict[str, Decision]:
+def decisions_of(fit: CostFit, settings: RunSettings) -> dict[str, Decision]:
+    """What each judged condition's verdict would be, by its key, were the metric of this fit the primary one."""
     return {a.condition.key: _primary(a, settings).decision for a in fit.answers() if a.condition.role.is_judged}
 
 

@@ -76,7 +76,9 @@ def assemble(
             *((idle_cipher_caution(idle, plan.settings),) if idle else ()),
             *cache_cautions(servers),
             *tail_cautions(tails, plan.settings),
-            *_cautions(plan, trials, verdicts, ending, dilution),
+            *_cautions(plan, ending),
+            *pressure_cautions(plan, trials, verdicts, judgement.by_cpu),
+            *_loop_cautions(trials, dilution),
             *floors.cautions,
             *profiles.cautions(),
             *collectors.unit_costs.cautions(),
@@ -183,9 +185,7 @@ def _dilution(trials: Sequence[Trial], size: TrialSize) -> float:
     return min(1.0, size.loop_response_ns / statistics.median(finished)) if finished else 0.0
 
 
-def _cautions(
-    plan: Plan, trials: Sequence[Trial], verdicts: Sequence[Verdict], ending: Ending, dilution: float
-) -> Iterator[str]:
+def _cautions(plan: Plan, ending: Ending) -> Iterator[str]:
     yield from plan.cautions
     if plan.command is not None:
         yield f"the load is `{plan.command.text}`, not tdelta's own loop: its client's cost is in the response times"
@@ -198,7 +198,10 @@ def _cautions(
         yield "the run was interrupted: this is what was known by then"
     if plan.source is not None:
         yield from plan.source.cautions
-    yield from pressure_cautions(plan, trials, verdicts)
+
+
+def _loop_cautions(trials: Sequence[Trial], dilution: float) -> Iterator[str]:
+    """What tdelta's own loop did to the figures."""
     if dilution > _DILUTED:
         yield f"{dilution:.1%} of the measured time is tdelta's own loop, so overheads read that much too small"
     late = sum(trial.measurement.queue.late_starts for trial in trials)

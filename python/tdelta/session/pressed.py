@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from tdelta.inference.decisions import decide_gate
 from tdelta.records import Decision, Metric, Trial, Verdict
 from tdelta.session.planning import Plan
 
@@ -19,8 +18,10 @@ STOLEN = 0.02
 _DECIDED = frozenset({Decision.COSTLY, Decision.FASTER, Decision.NEGLIGIBLE, Decision.OVER, Decision.WITHIN})
 
 
-def pressure_cautions(plan: Plan, trials: Sequence[Trial], verdicts: Sequence[Verdict]) -> Iterator[str]:
-    """How pressed the machine was, by whom, and what would decide in spite of it.
+def pressure_cautions(
+    plan: Plan, trials: Sequence[Trial], verdicts: Sequence[Verdict], by_cpu: Mapping[str, Decision]
+) -> Iterator[str]:
+    """How pressed the machine was, by whom, and what would decide in spite of it: ``by_cpu``, as judged.
 
     Pressure counts tdelta's own threads as well. So it is told where there is one, and in a closed loop; where the
     database's own delay is known to be other programs' doing, that is told in its place.
@@ -41,19 +42,14 @@ def pressure_cautions(plan: Plan, trials: Sequence[Trial], verdicts: Sequence[Ve
     if stolen > STOLEN:
         yield f"the host took {stolen:.1%} of the CPU time away during trials"
     if pressed > PRESSED or is_delayed:
-        yield from _deciding(verdicts, plan.settings.budget)
+        yield from _deciding(verdicts, by_cpu)
 
 
-def _deciding(verdicts: Sequence[Verdict], budget: float | None) -> Iterator[str]:
+def _deciding(verdicts: Sequence[Verdict], by_cpu: Mapping[str, Decision]) -> Iterator[str]:
     """Where CPU time per operation, which nobody's waiting is in, decides and response time does not."""
-    by_cpu = {
-        (v.condition.key, v.baseline.key): v.decision if budget is None else decide_gate(v.ratio, budget)
-        for v in verdicts
-        if v.metric is Metric.CPU_PER_OPERATION and v.transaction == "all"
-    }
     for verdict in verdicts:
         is_open = verdict.primary and verdict.metric is Metric.RESPONSE_TIME and verdict.decision is Decision.UNDECIDED
-        decision = by_cpu.get((verdict.condition.key, verdict.baseline.key))
+        decision = by_cpu.get(verdict.condition.key)
         if is_open and decision in _DECIDED:
             yield (
                 f"{verdict.condition.key}: response time is undecided on this pressed machine, CPU time per operation"

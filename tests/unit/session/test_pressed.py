@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from tdelta.records import Decision, Metric
+from tdelta.records import Decision
+from tdelta.session.planning import plan
 from tdelta.session.pressed import others_delay_share, pressure_cautions
 from tdelta_fake_twins import FakeTwin
 
@@ -39,22 +41,11 @@ def test_stolen_time_is_told(sitting: Sitting) -> None:
 
 def undecided_but_for_cpu(sitting: Sitting, **script: object) -> list[str]:
     """The cautions of a run whose response time is undecided and whose CPU time is not, on a machine like this."""
-    from tdelta.session.planning import plan
-
     place = sitting.scripted(**script)
-    result = place.conduct()
-    verdicts = [
-        v
-        if v.transaction != "all" or v.metric not in (Metric.RESPONSE_TIME, Metric.CPU_PER_OPERATION)
-        else type(v)(**{name: getattr(v, name) for name in v.__slots__} | {"decision": decided(v.metric)})
-        for v in result.verdicts
-    ]
+    verdicts = [replace(v, decision=Decision.UNDECIDED) for v in place.conduct().primary]
+    by_cpu = {v.condition.key: Decision.COSTLY for v in verdicts}
     made = plan(place.request(), "20260101-abcd")
-    return [told for told in pressure_cautions(made, place.trials(), verdicts) if "--metric" in told]
-
-
-def decided(metric: Metric) -> Decision:
-    return Decision.UNDECIDED if metric is Metric.RESPONSE_TIME else Decision.COSTLY
+    return [told for told in pressure_cautions(made, place.trials(), verdicts, by_cpu) if "--metric" in told]
 
 
 def test_on_a_pressed_machine_the_metric_that_decides_is_named_with_its_option(sitting: Sitting) -> None:
