@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -90,3 +92,25 @@ def test_too_little_room_for_any_command_is_told_before_its_modules_are_read(lim
     command = ["bash", "-c", f"ulimit {limit} && exec {sys.executable} -m tdelta engines"]
     ended = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
     assert (ended.returncode, ended.stdout, ended.stderr) == (2, "", f"{said}\n")
+
+
+PANIC = """
+from tdelta import _native
+from tdelta.cli.main import guarded
+raise SystemExit(guarded(lambda: _native.page_copies_ns(2**62, 2**63, 1)))
+"""
+
+
+def test_a_panic_of_the_native_module_is_an_internal_error_with_a_report_and_without_data(tmp_path: Path) -> None:
+    environment = os.environ | {"TMPDIR": str(tmp_path)}
+    command = [sys.executable, "-c", PANIC]
+    ended = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=60)
+    (report,) = tmp_path.iterdir()
+    words = f"error: an internal error of tdelta's native module; {report} says where, without data or keys"
+    assert (ended.returncode, ended.stdout) == (1, "")
+    assert ended.stderr.startswith(words)
+    assert len(ended.stderr.splitlines()) == 1
+    assert report.stat().st_mode & 0o777 == 0o600
+    text = report.read_text(encoding="utf-8")
+    assert "internal error at" in text
+    assert "capacity overflow" in text

@@ -28,6 +28,7 @@ from tdelta.cli.studies import studies
 from tdelta.cli.verify import verify
 from tdelta.driver import signals, sweep_all
 from tdelta.errors import TdeltaError
+from tdelta.panics import panic_words
 
 _CANNOT_WRITE = "standard output cannot be written"
 _NO_MEMORY = "expected more memory than is left here: allow more (ulimit -v, a container's limit), or ask for less data"
@@ -106,6 +107,10 @@ def guarded(command: Callable[[], object]) -> int:
         if (lacking := _lacking(error)) is not None:
             return _say(_with_notes(lacking, error), ExitCode.USAGE)
         return _say(_with_notes(_defect_message(error), error), ExitCode.INTERNAL)
+    except BaseException as error:
+        if (said := panic_words(error)) is None:
+            raise
+        return _say(_with_notes(said, error), ExitCode.INTERNAL)
     return outcome if isinstance(outcome, int) else ExitCode.ANSWERED
 
 

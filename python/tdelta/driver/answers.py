@@ -36,7 +36,8 @@ def raise_failed(answer: Mapping[str, Any], failed: Callable[[str, str], TdeltaE
     outcome = answer["outcome"]
     if outcome["stopped_by"] == "error":
         kind = next(iter(outcome["errors"]), "sql")
-        raise failed(kind, f"a statement failed during a trial: {outcome['first_error']}")
+        said = "a trial could not begin" if kind == "threads" else "a statement failed during a trial"
+        raise failed(kind, f"{said}: {outcome['first_error']}")
 
 
 def measurement(answer: Mapping[str, Any]) -> Measurement:

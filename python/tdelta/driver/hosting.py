@@ -9,6 +9,7 @@ from typing import Any
 
 from tdelta import _native
 from tdelta.driver.orders import Order
+from tdelta.panics import panic_words
 
 
 class TwinHost:
@@ -27,6 +28,10 @@ class TwinHost:
             if (said := self.refused(error)) is None:
                 raise
             return {"error": said}
+        except BaseException as error:
+            if (words := panic_words(error)) is None:
+                raise
+            return {"error": ["panic", words]}
 
     def refused(self, error: Exception) -> list[str] | None:
         """What a database said, its kind first; None for what is a defect."""

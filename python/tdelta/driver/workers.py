@@ -187,6 +187,8 @@ def failure(kind: str, message: str) -> TdeltaError:
         return EnvironmentFault(f"{message}: its file of keys is gone, or is another one; start a new run")
     if kind in ("out_of_memory", "too_many_connections"):
         return EnvironmentFault(f"{message}: close other programs, or use fewer --threads")
+    if kind == "threads":
+        return EnvironmentFault(f"{message}: allow more (ulimit -u, ulimit -v), or use fewer --threads")
     if kind == "library":
         return EngineUnavailable(message)
     if kind in ("sql", "constraint", "no_row", "script", "busy", "locked", "conflict"):

@@ -223,7 +223,9 @@ impl<C: Client> Loop<C> {
 
     fn range(&mut self, run: Run<'_>, range: Range<u64>, recording: bool) -> Outcome {
         let part = Part { range, recording, deadline_ns: run.trial.deadline_ns.saturating_sub(self.used_ns) };
-        let shared = Shared::new(self.connections.len(), run, part);
+        let wanted = self.connections.len();
+        let shared = Shared::new(wanted, run, part);
+        let mut unspawned = None;
         let workers: Vec<Worker<'_>> = match self.connections.as_mut_slice() {
             // One connection needs no second thread, and so no wake-up.
             [(client, plant)] => vec![Worker::new(&shared, 0, plant).work(client)],
@@ -234,15 +236,21 @@ impl<C: Client> Loop<C> {
                     .enumerate()
                     .map(|(number, (client, plant))| {
                         let worker = Worker::new(&shared, number, plant);
-                        builder(stack_bytes)
-                            .spawn_scoped(scope, move || client.attend(|client| worker.work(client)))
-                            .expect("the system gives every connection a thread")
+                        builder(stack_bytes).spawn_scoped(scope, move || client.attend(|client| worker.work(client)))
                     })
+                    .map_while(|spawned| spawned.map_err(|error| unspawned = Some(error)).ok())
                     .collect();
+                if unspawned.is_some() {
+                    shared.halt(Stop::Error);
+                }
                 threads.into_iter().map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic))).collect()
             }),
         };
-        let outcome = shared.outcome(&workers, monotonic_ns() - shared.started_ns);
+        let mut outcome = shared.outcome(&workers, monotonic_ns() - shared.started_ns);
+        if let Some(error) = unspawned {
+            outcome.errors = BTreeMap::from([("threads".to_owned(), 1)]);
+            outcome.first_error = Some(format!("the system does not give {wanted} connections a thread each: {error}"));
+        }
         drop(workers);
         self.used_ns += outcome.elapsed_ns;
         outcome
@@ -584,6 +592,18 @@ mod tests {
     fn nothing_runs_before_it_is_prepared() {
         let mut all = Loop::new([Noop::default()]);
         assert_eq!(all.run(&trial(1), None, &AtomicBool::new(false)).unwrap_err().kind, "order");
+    }
+
+    #[test]
+    fn a_thread_that_the_system_does_not_give_ends_the_trial_with_an_error() {
+        let mix = mix(&[("a", 1.0, "SELECT 1;")]);
+        let mut all = Loop::new((0..3).map(|_| Probe::default()));
+        all.stack_bytes = Some(1 << 60);
+        all.keep(mix);
+        let outcome = all.run(&trial(100), None, &AtomicBool::new(false)).unwrap();
+        assert_eq!((outcome.stopped_by, outcome.operations), (Stop::Error, 0));
+        assert_eq!(outcome.errors, BTreeMap::from([("threads".to_owned(), 1)]));
+        assert!(outcome.first_error.unwrap().starts_with("the system does not give 3 connections a thread each"));
     }
 
     #[test]

@@ -73,7 +73,7 @@ impl<'a> Shared<'a> {
         Some((self.part.range.start + arrival.index, Some(self.started_ns + arrival.due_ns)))
     }
 
-    fn halt(&self, why: Stop) {
+    pub fn halt(&self, why: Stop) {
         let _ = self.halted.compare_exchange(Stop::Count as u8, why as u8, Ordering::Relaxed, Ordering::Relaxed);
     }
 
