@@ -28,6 +28,8 @@ def told(path: Path) -> Iterator[None]:
         yield
     except sqlite3.Error as error:
         raise _from_sqlite(path, error) from error
+    except (UnicodeError, OverflowError) as error:  # a table's own name, or a number, that a flipped bit made
+        raise StoreError(f"store {path}: it is damaged ({error}); {ELSEWHERE}") from error
     except OSError as error:
         raise StorageFault(f"store {path}: {error.strerror or error}; {ELSEWHERE}") from error
 

@@ -427,13 +427,15 @@ class Store:
         return UnknownName("run", run_id, [*self._run_ids()[:_RUNS_NAMED], "last"])
 
     def _trial(self, trial: int, *, histograms: bool) -> Trial:
-        (row,) = self._query(f"SELECT {', '.join(TRIAL_COLUMNS)} FROM trials WHERE trial = ?", (trial,))
+        rows = self._query(f"SELECT {', '.join(TRIAL_COLUMNS)} FROM trials WHERE trial = ?", (trial,))
+        if not rows:
+            raise changed(self.path, f"{TRIAL} {trial}")
         named = self._query("SELECT name, payload FROM histograms WHERE trial = ?", (trial,)) if histograms else []
         self._require(TRIAL, trial)
         if histograms:
             self._require(HISTOGRAMS, trial)
         with decoding(self.path):
-            return trial_of(row, dict(named))
+            return trial_of(rows[0], dict(named))
 
 
 def _summary(

@@ -29,6 +29,8 @@ SMOKE: dict[str, list[tuple[str, ...]]] = {
         ("--experiments", "2", "--rows", "^gate"),
         ("--grid", "--processes", "1", "--experiments", "2", "--rows", "^normal, log ratio 1.5"),
     ],
+    "campaigns/store": [("--tries", "30", "--seed", "2")],
+    "campaigns/workloads": [("--tries", "200", "--seed", "5")],
     "clients": [
         ("--engine", engine, "--seconds", "0.1", "--pairs", "2", "--threads", "1", "--workloads", "oltp_point_select")
         for engine in ("mariadb", "mysql")
@@ -62,7 +64,7 @@ SMOKE: dict[str, list[tuple[str, ...]]] = {
 }
 """How each is run here; where there are several ways, one after the other in one folder."""
 
-IMPORTED = {"grid_tables"}
+IMPORTED = {"grid_tables", "campaigns/counting"}
 """No bench: a part of one."""
 
 CODES = {"calibrated_truth": (0, 1)}
@@ -77,7 +79,8 @@ PROGRAMS = {
 
 
 def test_every_bench_is_here() -> None:
-    assert {path.stem for path in BENCHES.glob("*.py")} == set(SMOKE) | IMPORTED
+    found = (*BENCHES.glob("*.py"), *BENCHES.glob("campaigns/*.py"))
+    assert {path.relative_to(BENCHES).with_suffix("").as_posix() for path in found} == set(SMOKE) | IMPORTED
 
 
 @pytest.mark.timeout(1300)
