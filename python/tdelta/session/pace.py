@@ -123,12 +123,14 @@ class Pace:
         self._done = Counter[Stage]()
         self._took = Counter[Stage]()
         self._longest: dict[Stage, float] = {}
+        self._under_way: Stage | None = None
 
     @contextmanager
     def timed(self, stage: Stage) -> Iterator[None]:
         """Take note of how long a stage takes; not of one that fails."""
-        began = self._elapsed()
+        began, self._under_way = self._elapsed(), stage
         yield
+        self._under_way = None
         self.took(stage, self._elapsed() - began)
 
     def took(self, stage: Stage, seconds: float) -> None:
@@ -251,6 +253,8 @@ class Pace:
         )
         if self._done and set_up:
             before += f", {about(set_up)} more of the set-up are to come"
+        if self._under_way is Stage.CALIBRATE:
+            before += " (transactions of the workload are still running: does each of its scripts come to an end?)"
         counted = f"{blocks} blocks" if blocks > 1 else "one block"
         return (
             f"{before}, and the shortest round, of {counted}, with the search of its files, takes about"

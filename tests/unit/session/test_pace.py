@@ -41,6 +41,14 @@ def slow_loads(sitting: Sitting, seconds: float) -> Sitting:
     return Sitting(sitting.base, twins)
 
 
+def test_a_time_that_is_up_within_the_search_for_a_trial_says_that_a_script_may_not_end() -> None:
+    of = pace(max_seconds=60.0)
+    assert "come to an end" not in str(of.fault())
+    with pytest.raises(KeyboardInterrupt), of.timed(Stage.CALIBRATE):
+        raise KeyboardInterrupt
+    assert "does each of its scripts come to an end?" in str(of.fault())
+
+
 # The estimate
 
 
