@@ -15,7 +15,7 @@ RUN, FACT, TRIAL, HISTOGRAMS, CALIBRATION = "run", "fact", "trial", "histograms"
 
 _SELECT = {
     RUN: "SELECT seed, status, settings, machine, versions, result,"
-    " (SELECT count(*) FROM trials WHERE trials.run_id = runs.run_id),"
+    " (SELECT count(*) FROM trials NOT INDEXED WHERE trials.run_id = runs.run_id),"
     " (SELECT group_concat(key, char(10)) FROM (SELECT key FROM run_facts WHERE run_id = ?1 ORDER BY key))"
     " FROM runs WHERE run_id = ?1",
     FACT: "SELECT value FROM run_facts WHERE run_id = ?1 AND key = ?2",
