@@ -4,7 +4,7 @@ import os
 import resource
 import sys
 
-from tdelta.driver import signals
+from tdelta.leaving import leave_at_once
 
 _LEAST_ADDRESSES = 400_000 << 10
 """Bytes of address space with which the smallest run was seen to end well (``ulimit -v 400000``)."""
@@ -15,7 +15,7 @@ _USAGE = 2
 
 def main() -> None:
     """Run the command line and end the process."""
-    signals.leave_at_once()
+    leave_at_once()
     if said := _lacking():
         if sys.stderr is not None:
             sys.stderr.write(f"error: {said}\n")

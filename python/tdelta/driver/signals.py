@@ -6,21 +6,15 @@ some), and Python runs the handler in the main thread all the same. So the handl
 
 from __future__ import annotations
 
-import os
 import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from types import FrameType
 
-ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2)
-"""The signals by which people and systems ask a run to end, and those that would end it without tidying up."""
+from tdelta.leaving import heard
 
-INTERRUPTED = 130
-"""The exit code after any of them."""
-
-_STDERR = 2
 _PATIENCE_SECONDS = 10.0
 """How long a further signal may not disturb the tidying up that the first one began."""
 
@@ -43,11 +37,6 @@ def take() -> None:
 def are_ours() -> bool:
     """Whether handlers may be installed here: in the main thread of the command line's process."""
     return _are_ours and threading.current_thread() is threading.main_thread()
-
-
-def leave_at_once() -> None:
-    """Have the signals end this process with a word, as long as nothing is made that would be left: while it starts."""
-    _install(_leave)
 
 
 def answer() -> None:
@@ -75,17 +64,6 @@ def interrupt() -> None:
 def _install(handler: Callable[[int, FrameType | None], object] | signal.Handlers) -> None:
     for number in heard():
         signal.signal(number, handler)
-
-
-def heard() -> tuple[signal.Signals, ...]:
-    """The signals of `ENDING` but for a hang-up that nohup has this process ignore."""
-    return tuple(n for n in ENDING if n != signal.SIGHUP or signal.getsignal(n) != signal.SIG_IGN)
-
-
-def _leave(_number: int, _frame: FrameType | None) -> None:
-    with suppress(OSError):
-        os.write(_STDERR, b"error: interrupted\n")
-    os._exit(INTERRUPTED)
 
 
 @contextmanager

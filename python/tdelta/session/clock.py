@@ -11,6 +11,7 @@ from types import FrameType
 from tdelta.driver import Twin, signals
 from tdelta.driver.workers import hurry
 from tdelta.errors import TimeFault
+from tdelta.leaving import heard
 
 _SOON = 1e-3
 
@@ -105,10 +106,7 @@ def interruptible(interruption: Interruption, clock: Clock, fault: Callable[[], 
     def handle(number: int, _frame: FrameType | None) -> None:
         signals.deliver(interruption.ring if number == signal.SIGALRM else interruption.request)
 
-    heard = [
-        number for number in signals.ENDING if signal.getsignal(number) != signal.SIG_IGN or number == signal.SIGINT
-    ]
-    before = {number: signal.signal(number, handle) for number in (*heard, signal.SIGALRM)}
+    before = {number: signal.signal(number, handle) for number in (*heard(), signal.SIGALRM)}
     try:
         clock.ring_at_end()
         yield
