@@ -61,8 +61,8 @@ class Origin:
     file: str
     format: str
     line: int | None = None
-    cautions: tuple[str, ...] = ()
-    source: str | None = None
+    cautions: tuple[str, ...] = field(default=(), metadata={"json": ""})
+    source: str | None = field(default=None, metadata={"json": ""})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

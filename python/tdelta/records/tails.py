@@ -146,6 +146,8 @@ class ObservedSide:
     times at all.
     """
 
+    DERIVED = ("share",)
+
     condition: str
     runs: int
     count: int

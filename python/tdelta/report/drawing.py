@@ -40,6 +40,34 @@ def plain_table(headings: Iterable[tuple[str, bool]]) -> Table:
     return table
 
 
+def bar(
+    spans: Iterable[tuple[tuple[float, float], str]],
+    at: float,
+    axis: tuple[float, float],
+    columns: int,
+    mark: str = "●",
+) -> str:
+    """Spans on an axis, each in its own character over those before it, and a mark; what is outside, at the edge.
+
+    Args:
+        spans: from where to where, and the character.
+        at: where the mark is.
+        axis: the values at the left and the right end.
+        columns: characters to use.
+        mark: the character at ``at``.
+    """
+    cells = [" "] * columns
+
+    def column(value: float) -> int:
+        return round((min(max(value, axis[0]), axis[1]) - axis[0]) / (axis[1] - axis[0]) * (columns - 1))
+
+    for (low, high), character in spans:
+        left, right = column(low), column(high)
+        cells[left : right + 1] = character * (right - left + 1)
+    cells[column(at)] = mark
+    return "".join(cells)
+
+
 def paragraph(text: str, width: int, style: str = "", indent: str = "") -> list[Text]:
     """A folded paragraph, one styled line an item."""
     return [Text(line, style=style) for line in wrap(text, width, indent)]

@@ -29,6 +29,7 @@ from tdelta.records import (
     RunSettings,
     TrialDone,
 )
+from tdelta.report.drawing import bar
 from tdelta.report.labels import condition_label
 from tdelta.report.quantities import counted, decimals, duration, estimate_text, interval, percent
 
@@ -202,17 +203,8 @@ def hdi_bar(estimate: Estimate, axis: tuple[float, float], rope: float, columns:
         rope: half the width of the region, as a share.
         columns: characters to use.
     """
-    low, high = axis
-
-    def column(ratio: float) -> int:
-        return round((min(max(ratio, low), high) - low) / (high - low) * (columns - 1))
-
-    cells = [" "] * columns
-    cells[column(1 - rope) : column(1 + rope) + 1] = "░" * (column(1 + rope) - column(1 - rope) + 1)
-    left, right = (column(end) for end in estimate.hdi95)
-    cells[left : right + 1] = "━" * (right - left + 1)
-    cells[column(estimate.median)] = "●"
-    return "".join(cells)
+    spans = (((1 - rope, 1 + rope), "░"), (estimate.hdi95, "━"))
+    return bar(spans, estimate.median, axis, columns)
 
 
 def picture_lines(picture: _Picture) -> list[Text]:

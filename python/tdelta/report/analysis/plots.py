@@ -13,7 +13,7 @@ from rich.text import Text
 from tdelta.inference.observed import ComparisonPicture, Curve, PredictiveCheck, QuantileCheck
 from tdelta.inference.posterior import FloatArray
 from tdelta.report.analysis.units import axis_text, spread_text, unit_amounts
-from tdelta.report.drawing import paragraph
+from tdelta.report.drawing import bar, paragraph
 from tdelta.report.quantities import printable
 
 _EIGHTHS = " ▁▂▃▄▅▆▇█"
@@ -76,16 +76,7 @@ def block_rows(shares: FloatArray, lines: int) -> list[str]:
 
 def span_row(span: tuple[float, float], at: float, ends: tuple[float, float], columns: int, marks: str = "━●") -> str:
     """An HDI as ``━`` with its median ``●``; with other ``marks`` another span, and what stands in it."""
-    cells = [" "] * columns
-
-    def column(value: float) -> int:
-        share = (min(max(value, ends[0]), ends[1]) - ends[0]) / (ends[1] - ends[0])
-        return round(share * (columns - 1))
-
-    left, right = column(span[0]), column(span[1])
-    cells[left : right + 1] = marks[0] * (right - left + 1)
-    cells[column(at)] = marks[1]
-    return "".join(cells).rstrip()
+    return bar([(span, marks[0])], at, ends, columns, marks[1]).rstrip()
 
 
 def axis_row(ends: tuple[float, float], unit: str, columns: int, *, is_signed: bool = False) -> str:
