@@ -145,10 +145,11 @@ class UserData(Protocol):
 
 
 class Trier:
-    """Tries transactions in a worker that has a copy open."""
+    """Tries transactions in a worker that has a copy open, which does not grow beyond ``most_bytes``, if given."""
 
-    def __init__(self, worker: Worker, constants: Mapping[str, int]) -> None:
+    def __init__(self, worker: Worker, constants: Mapping[str, int], most_bytes: int | None = None) -> None:
         self._worker = worker
+        self._most_bytes = most_bytes
         self._constants = constants
 
     def said(self, transaction: Mapping[str, object], trial: TrialJob | None) -> str | None:
@@ -166,6 +167,8 @@ class Trier:
             trial=None if trial is None else trial.as_json(),
         )
         said: str | None = answer["said"]
+        if self._most_bytes is not None and answer.get("is_full"):
+            return f"{said}: it writes more than tdelta's copy may grow by (to {self._most_bytes / 1e6:,.0f} MB)"
         return said
 
     def checksums(self, tables: Tables) -> Checksums:

@@ -12,6 +12,9 @@ from tdelta.driver.hosting import TwinHost
 from tdelta.driver.orders import Order, serve
 from tdelta.measure.usage import spent
 
+_ROOM = frozenset({"full", "io"})
+"""Kinds of what is said where there is no room, or no file may grow any more."""
+
 
 class Host(TwinHost):
     """The state of one worker. As it is, it connects to servers."""
@@ -112,7 +115,7 @@ class Host(TwinHost):
             return {"said": error.args[1]}
         if outcome["stopped_by"] == "deadline":
             return {"said": f"{outcome['executed_operations']} of {order['trial']['operations']} took too long"}
-        return {"said": outcome["first_error"]}
+        return {"said": outcome["first_error"], "is_full": bool(_ROOM.intersection(outcome["errors"]))}
 
     def _run(self, sql: str) -> None:
         """Run a statement, whatever it answers."""

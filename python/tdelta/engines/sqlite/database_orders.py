@@ -6,6 +6,7 @@ A refusal of the library is an answer here, not a fault: whoever asks knows what
 from __future__ import annotations
 
 import os
+import resource
 from typing import Any
 
 from tdelta import _native
@@ -24,8 +25,13 @@ class DatabaseOrders:
         raise NotImplementedError
 
     def do_temporary(self, order: Order) -> Order:
-        """Say where the library puts what does not fit into memory: beside the twins, not into the system's folder."""
+        """Say where the library puts what does not fit into memory: beside the twins, not into the system's folder.
+
+        No file that this process writes is to grow beyond ``most_bytes``, where they are given.
+        """
         os.environ["SQLITE_TMPDIR"] = order["folder"]  # SQLite reads it when it starts, at the first `do_open`
+        if "most_bytes" in order:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (order["most_bytes"], order["most_bytes"]))
         return {}
 
     def do_examine(self, order: Order) -> Order:

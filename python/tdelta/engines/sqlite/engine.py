@@ -7,8 +7,10 @@ Ciphers' wheel has it on anyway); here it is on everywhere, or the plain twin wo
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import cast
 
 from tdelta.engines.sqlite.conversion import Conversion, Layout, Target, conversion
 from tdelta.engines.sqlite.libraries import PASSPHRASE, RAW, SQLITE3MC, Cipher, Library
@@ -223,6 +225,16 @@ class SqliteEngine:
         if settings.temp_store != "default":
             pragmas.append(f"PRAGMA temp_store={settings.temp_store}")
         return self._options(path, settings, key, pragmas)
+
+    def trying_options(self, path: str, settings: TwinSettings, most_bytes: int) -> dict[str, object]:
+        """Options by which a worker opens a copy to try transactions on, which does not grow beyond ``most_bytes``.
+
+        With a journal: what is refused for want of room is undone, and the next transaction meets a whole file.
+        """
+        journaled = dataclasses.replace(settings, journal_mode="truncate")
+        options = self.open_options(path, journaled, None)
+        limit = f"PRAGMA max_page_count={most_bytes // settings.page_size}"
+        return options | {"pragmas": [*cast(list[str], options["pragmas"]), limit]}
 
     def conversion(self, path: str, settings: TwinSettings, found: Layout) -> Conversion:
         """How a plain copy of that layout becomes the file of a twin at ``path``."""

@@ -27,6 +27,9 @@ _COPIES = 3
 """Files as large as the original that staging takes at once: the copy, its rebuild, and the copy that is tried on."""
 
 _TRY_CACHE_BYTES = 64_000_000
+_LEAST_GROWTH_BYTES = 64_000_000
+"""What the copy that is tried on may grow by at least; more only as far as it is large itself."""
+
 _MEGABYTE = 1_000_000
 
 
@@ -158,16 +161,18 @@ class StagedFile:
 
     @contextmanager
     def scratch(self, constants: Mapping[str, int]) -> Iterator[Trier]:
-        """A copy of the copy, open in a worker."""
+        """A copy of the copy, open in a worker; neither it nor a temporary file grows beyond a bound."""
         path = self._folder.copy(self._path, "scratch")
         try:
             layout = self._layout
             plain = TwinSettings("none", layout.page_size, "off", "off", layout.reserved_bytes, 1, _TRY_CACHE_BYTES)
-            options = self._engine.open_options(str(path), plain, None)
+            size = path.stat().st_size
+            most_bytes = size + max(size, _LEAST_GROWTH_BYTES)
+            options = self._engine.trying_options(str(path), plain, most_bytes)
             with Worker(program=WORKER) as worker:
-                worker.ask("temporary", folder=str(path.parent))
+                worker.ask("temporary", folder=str(path.parent), most_bytes=most_bytes)
                 worker.ask("open", library=self._engine.library.name, options=options, connections=1)
-                yield Trier(worker, constants)
+                yield Trier(worker, constants, most_bytes)
         finally:
             self._folder.remove(path)
 
