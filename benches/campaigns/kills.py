@@ -35,9 +35,9 @@ from mariadb import own
 from own_engines import PASSWORD
 from sqlite.running import Place
 from sqlite.test_kills import WITNESSED
-from tdelta.driver.servers.mounts import mounts_below
 from tdelta_runs import ServerPlace, processes_at
 
+from tdelta.driver.mounts import mounts_below
 from tdelta.engines.registry import profiles
 from tdelta.engines.shared.private.binaries import find_servers
 from tdelta.errors import EngineUnavailable
