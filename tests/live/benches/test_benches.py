@@ -83,6 +83,25 @@ def test_every_bench_is_here() -> None:
     assert {path.relative_to(BENCHES).with_suffix("").as_posix() for path in found} == set(SMOKE) | IMPORTED
 
 
+CAMPAIGNS = {"kills": ("--tries", "6", "--seed", "7"), "workloads": ("--tries", "20", "--seed", "7")}
+"""Those of ``benches/campaigns``, which are parts of none, with few tries."""
+
+
+@pytest.mark.timeout(1300)
+@pytest.mark.parametrize("name", CAMPAIGNS)
+def test_a_campaign_survives(name: str, tmp_path: Path) -> None:
+    ran = subprocess.run(
+        [sys.executable, str(BENCHES / "campaigns" / f"{name}.py"), *CAMPAIGNS[name]],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=MOST_SECONDS,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert "tried" in ran.stdout
+
+
 @pytest.mark.timeout(1300)
 @pytest.mark.parametrize("name", SMOKE)
 def test_a_bench_runs(name: str, tmp_path: Path) -> None:
