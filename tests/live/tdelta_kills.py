@@ -26,7 +26,6 @@ STAGES = (
 SMALL = ("--workload", "point-select", "--size", "3MB", *ALONE)
 SHORT = (*SMALL, "--trial-seconds", "0.2", "--blocks", "3", "--rounds", "1..1", "--vary", "threads=1,2")
 MOST_SECONDS = 1.5
-BEFORE_SERVERS = ("run ", "load: plain")
 
 
 def kill_at_random(place: ServerPlace, seed: int, *options: str) -> str:
@@ -44,6 +43,6 @@ def kill_at_random(place: ServerPlace, seed: int, *options: str) -> str:
     time.sleep(moments.uniform(0.0, MOST_SECONDS))
     process.send_signal(signal.SIGKILL)
     process.communicate(timeout=PATIENCE_SECONDS)
-    left = place.left(but_locks=stage in BEFORE_SERVERS)
+    left = place.left()
     assert left == [], left
     return stage

@@ -31,7 +31,6 @@ ALONE = ("--no-aa-twin", "--no-bb-twin")
 PATIENCE_SECONDS = 60.0
 MOST_SECONDS = 300.0
 """What a run may take; a tenth more and one's patience is at its end."""
-LOCK = ".tdelta-owner"
 
 
 @dataclass(frozen=True)
@@ -76,15 +75,10 @@ class ServerPlace(Place):
         exported = self.tdelta("export", "last", "--format", "json").document["trials"]
         return [{**trial, **trial["measurement"], **dict(trial["condition"]["levels"])} for trial in exported]
 
-    def left(self, *, but_locks: bool = False) -> list[str]:
-        """What outlives its run: processes, mounts, folders. Waits for what is on its way to its end.
-
-        Args:
-            but_locks: leave out folders with nothing but the owner's lock: a tdelta that is killed before it has a
-                server leaves one to the next run.
-        """
+    def left(self) -> list[str]:
+        """What outlives its run: processes, mounts, folders. Waits for what is on its way to its end."""
         give_up = time.monotonic() + PATIENCE_SECONDS
-        while (found := self._left(but_locks=but_locks)) and time.monotonic() < give_up:
+        while (found := self._left()) and time.monotonic() < give_up:
             time.sleep(0.05)
         return found
 
@@ -96,10 +90,8 @@ class ServerPlace(Place):
             subprocess.run(["umount", "--lazy", str(point)], check=False)
         shutil.rmtree(self.sockets, ignore_errors=True)
 
-    def _left(self, *, but_locks: bool) -> list[str]:
+    def _left(self) -> list[str]:
         folders = [folder for base in (self.twins, self.sockets) if base.exists() for folder in base.iterdir()]
-        if but_locks:
-            folders = [folder for folder in folders if _names(folder) not in ([LOCK], None)]
         named = [f"process {pid}: {words}" for pid, words in processes_at(self.base)]
         return [*named, *map(str, mounts_below(self.base)), *map(str, folders)]
 
@@ -339,11 +331,3 @@ def check_cipher_lines(document: Any) -> list[float]:
         decrypted.append(next(item for item in line["items"] if item["what"] in names))
     assert all(item["count"] > 0 for item in decrypted)
     return [item["price_us"] for item in decrypted]
-
-
-def _names(folder: Path) -> list[str] | None:
-    """What is in a folder; None where its supervisor has removed it meanwhile."""
-    try:
-        return [path.name for path in folder.iterdir()]
-    except FileNotFoundError:
-        return None

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -65,19 +63,6 @@ def test_removing_a_twin_removes_its_log_and_journal_too(tmp_path: Path) -> None
         other.touch()
         folder.remove(path)
         assert {file.name for file in folder.path.glob("*.db*")} == {other.name}
-
-
-def test_the_folder_of_a_killed_run_is_swept(tmp_path: Path) -> None:
-    owner = (
-        "import os, signal, sys, pathlib; from tdelta.driver import TwinFolder\n"
-        "folder = TwinFolder(pathlib.Path(sys.argv[1]), 'r1'); folder.file('a').touch()\n"
-        "os.kill(os.getpid(), signal.SIGKILL)"
-    )
-    killed = subprocess.run([sys.executable, "-c", owner, str(tmp_path)], check=False)
-    assert killed.returncode == -9
-    assert (tmp_path / "twins-r1" / "a.db").exists()
-    assert sweep(tmp_path) == (tmp_path / "twins-r1",)
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_folder_that_is_owned_or_not_tdeltas_is_never_swept(tmp_path: Path) -> None:
