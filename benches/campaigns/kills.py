@@ -81,21 +81,21 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
         shapes = list(_shapes(Path(folder), stack))
         print("shapes:", ", ".join(shape.name for shape in shapes), flush=True)
-        for number in range(tries):
-            shape = shapes[number % len(shapes)]
-            tried[shape.name] += 1
-            place = shape.place(Path(folder) / f"try-{number}")
-            seconds = draw.uniform(0.0, shape.longest_seconds)
-            try:
-                took = _try(shape, place, seconds, tally)
-                slowest = max(slowest, took)
-            except AssertionError as failure:
-                tally.failures.append(f"{number} {shape.name}, killed after {seconds:.2f} s: {failure}")
-                print(tally.failures[-1], flush=True)
-            finally:
-                _clear(place)
-            if len(tally.failures) >= MOST_FAILURES:
-                break
+        with contextlib.suppress(KeyboardInterrupt):  # what was tried by then is told
+            for number in range(tries):
+                shape = shapes[number % len(shapes)]
+                tried[shape.name] += 1
+                place = shape.place(Path(folder) / f"try-{number}")
+                seconds = draw.uniform(0.0, shape.longest_seconds)
+                try:
+                    slowest = max(slowest, _try(shape, place, seconds, tally))
+                except AssertionError as failure:
+                    tally.failures.append(f"{number} {shape.name}, killed after {seconds:.2f} s: {failure}")
+                    print(tally.failures[-1], flush=True)
+                finally:
+                    _clear(place)
+                if len(tally.failures) >= MOST_FAILURES:
+                    break
     print(", ".join(f"{name} {count}" for name, count in tried.items()))
     print(f"slowest end of all that a run had made: {slowest:.1f} s")
     return tally.report("kills")
