@@ -9,7 +9,7 @@ from typing import Any
 from tdelta.engines.registry import profiles
 from tdelta.inference.cipher_work import idle_cipher_caution
 from tdelta.inference.profiles import Profiled, cpu_profiles
-from tdelta.messages import Detail
+from tdelta.messages import Caution, Detail
 from tdelta.messages.checks import AA_CHECK, BB_CHECK, FILES, IN_FORCE, NO_MARKER, ROWS_AFTER, ROWS_BEFORE
 from tdelta.profiling.functions import Functions
 from tdelta.records import (
@@ -318,7 +318,7 @@ def own_database() -> RunResult:
     facts = DatabaseFacts("app.db", 25_270_000, 4096, tables=30, rows=207_192, proposed=True)
     given = settings(workload="proposed", study="custom", database=facts, options={"database": "/data/app.db"})
     cautions = ("the workload is tdelta's proposal from the schema alone; your application's own mix would say more",)
-    return replace(costly(), settings=given, cautions=cautions)
+    return replace(costly(), settings=given, cautions=tuple(map(Caution.verbatim, cautions)))
 
 
 def own_servers() -> RunResult:
@@ -349,7 +349,7 @@ def own_servers() -> RunResult:
     given = settings(PLAIN, TWIN, encrypted, engine="mariadb", own_servers=facts, options=options)
     head = verdict(estimate(1.031, 0.007), Decision.COSTLY, primary=True, of=encrypted)
     cautions = ("not encryption, and different (baseline / encrypted): innodb_buffer_pool_size: 67108864 / 33554432",)
-    return replace(result(Decision.COSTLY, (head,), given), cautions=cautions)
+    return replace(result(Decision.COSTLY, (head,), given), cautions=tuple(map(Caution.verbatim, cautions)))
 
 
 def restored() -> RunResult:
@@ -384,7 +384,7 @@ def undecided() -> RunResult:
     return result(
         Decision.UNDECIDED,
         (head, *secondary()),
-        cautions=cautions,
+        cautions=tuple(map(Caution.verbatim, cautions)),
         stopped_by="time",
         elapsed_seconds=85.2,
         rounds=3,

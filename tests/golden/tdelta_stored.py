@@ -17,7 +17,7 @@ import numpy as np
 from tdelta_samples import SOUND, changed
 
 from tdelta.inference import judge
-from tdelta.messages import Detail
+from tdelta.messages import Caution, Detail
 from tdelta.messages.checks import NO_MARKER
 from tdelta.records import (
     CheckState,
@@ -246,7 +246,7 @@ def sound_result(given: RunSettings, found: Sequence[Trial]) -> RunResult:
         verdicts=judgement.verdicts,
         noise_floor=judgement.noise_floor,
         validity=(SOUND[0], *judgement.validity),
-        cautions=(*judgement.cautions, f"the workload is called {NASTY}"),
+        cautions=(*judgement.cautions, Caution.verbatim(f"the workload is called {NASTY}")),
         counts=Counts(
             rounds=len({t.round for t in found}),
             blocks=len({t.block for t in found}),

@@ -16,6 +16,7 @@ from tdelta.driver.files import TwinFolder
 from tdelta.driver.jobs import DatabaseJob, RestoreJob, TrialJob
 from tdelta.driver.protocol import Checksums, Tables
 from tdelta.driver.workers import Worker
+from tdelta.messages import Caution
 from tdelta.records import DatabaseFacts, Event
 from tdelta.workloads.database import Database
 
@@ -29,7 +30,7 @@ class Inventory:
     """What is in it. ``cautions`` go with the answer, and ``notes`` among them say what was left out."""
 
     database: Database
-    cautions: tuple[str, ...] = ()
+    cautions: tuple[Caution, ...] = ()
     notes: tuple[str, ...] = ()
 
 

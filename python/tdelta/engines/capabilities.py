@@ -15,6 +15,7 @@ from tdelta.driver.user_data import UserData
 from tdelta.engines.layout import ResourceEstimate, RunLayout
 from tdelta.engines.profile import Profile
 from tdelta.evidence import FileClass
+from tdelta.messages import Caution
 from tdelta.records import Condition, Level
 
 
@@ -161,7 +162,7 @@ class Scoped(Protocol):
 class Cautioned(Protocol):
     """There is something to be said of its twins."""
 
-    def cautions(self, settings: Any) -> tuple[str, ...]:
+    def cautions(self, settings: Any) -> tuple[Caution, ...]:
         """What must be said beside every figure of such a twin."""
 
 

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from tdelta.inference.page_counts import counted_names
 from tdelta.inference.pages import FEWEST_PAGES
+from tdelta.messages import Caution
 from tdelta.records import Condition, Measurement, RunSettings, Trial
 from tdelta.records.trials import by_condition
 
@@ -36,17 +37,14 @@ def barely_encrypted(trials: Iterable[Trial], settings: RunSettings) -> dict[str
     return {key: pages for key, pages in moved.items() if pages is not None and _is_little(pages, by_key[key])}
 
 
-def idle_cipher_caution(found: Mapping[str, float], settings: RunSettings) -> str:
+def idle_cipher_caution(found: Mapping[str, float], settings: RunSettings) -> Caution:
     """What is to be said of what `barely_encrypted` found: of the whole run, or of the conditions that it names."""
     cache = "give the servers less cache" if settings.own_servers is not None else "make the cache smaller (--cache)"
     data = "" if settings.database is not None else " or the data larger (--size)"
-    is_all = is_whole_run(found, settings)
-    where = "in the trials" if is_all else f"on {', '.join(found)}"
-    whose = "this run" if is_all else "their trials"
-    return (
-        f"next to nothing was encrypted or decrypted {where} ({max(found.values()):.2g} pages per operation), so that"
-        f" {whose} cannot show what encryption costs: {cache}{data}"
-    )
+    pages, remedy = max(found.values()), cache + data
+    if is_whole_run(found, settings):
+        return Caution.of("barely-encrypted", pages=pages, remedy=remedy)
+    return Caution.of("conditions-barely-encrypted", conditions=", ".join(found), pages=pages, remedy=remedy)
 
 
 def is_whole_run(found: Mapping[str, float], settings: RunSettings) -> bool:

@@ -23,6 +23,7 @@ from tdelta.inference.verdicts import (
     transaction_verdicts,
     with_single_rounds,
 )
+from tdelta.messages import Caution
 from tdelta.records import (
     Condition,
     Contrast,
@@ -50,7 +51,7 @@ class Judgement:
     verdicts: tuple[Verdict, ...]
     noise_floor: tuple[NoiseFloor, ...]
     validity: tuple[Validity, ...]
-    cautions: tuple[str, ...]
+    cautions: tuple[Caution, ...]
     contrasts: tuple[Contrast, ...] = ()
     stalls: tuple[StallMeasure, ...] = ()
     order_effect: CarryOver | None = None

@@ -11,6 +11,7 @@ import statistics
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from tdelta.inference.pictures import in_complete_blocks
+from tdelta.messages import Caution
 from tdelta.records import (
     Bottleneck,
     CacheUse,
@@ -71,7 +72,7 @@ def bottleneck(spent: TimeSpent, cpus: int) -> Bottleneck:
     return max(parts, key=lambda part: parts[part])
 
 
-def cache_cautions(measures: Sequence[ServerMeasures]) -> Iterator[str]:
+def cache_cautions(measures: Sequence[ServerMeasures]) -> Iterator[Caution]:
     """Twins of one stratum whose caches met other shares of the requests than their baseline's."""
     plain = {m.condition.stratum: m for m in measures if m.condition.role is Role.BASELINE}
     for measured in measures:
@@ -80,10 +81,12 @@ def cache_cautions(measures: Sequence[ServerMeasures]) -> Iterator[str]:
             continue
         here, there = measured.cache.hit_ratio.median, baseline.cache.hit_ratio.median
         if abs(here - there) > ALIKE:
-            yield (
-                f"the cache of {measured.condition.key} met {here:.1%} of the requests and that of"
-                f" {baseline.condition.key} {there:.1%}: twins whose caches differ are not twins, and what they cost"
-                " differs by more than encryption"
+            yield Caution.of(
+                "caches-differ",
+                condition=measured.condition.key,
+                met=here,
+                baseline=baseline.condition.key,
+                baseline_met=there,
             )
 
 

@@ -22,6 +22,7 @@ from tdelta.inference.exceedances import Shares, exceedance_ratio, reason_for_no
 from tdelta.inference.histograms import Counts, bin_of, decode, merged, shortest_ns
 from tdelta.inference.percentiles import FEWEST_PAIRS, percentile_ratio, side_of
 from tdelta.inference.posterior import FloatArray
+from tdelta.messages import Caution
 from tdelta.records import ALL, Condition, Exceedance, Percentile99, Role, RunSettings, TailMeasure, Trial
 
 SLO = "slo_seconds"
@@ -71,12 +72,12 @@ def tail_measures(
     return tuple(measure for panel in found for measure in _of_panel(panel, gathered, slo_ns, settings.seed))
 
 
-def tail_cautions(measures: Sequence[TailMeasure], settings: RunSettings) -> Iterator[str]:
+def tail_cautions(measures: Sequence[TailMeasure], settings: RunSettings) -> Iterator[Caution]:
     """What a run that was given a threshold could not say of it."""
     if threshold_ns(settings) is None:
         return
     if not measures:
-        yield "--slo: no answer, since no complete block has response times of single transactions"
+        yield Caution.of("slo-no-times")
 
 
 def _gathered(trials: Iterable[Trial], used: set[tuple[int, str]]) -> Gathered:

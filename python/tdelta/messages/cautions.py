@@ -1,3 +1,186 @@
-"""The English of cautions, by code."""
+"""The English of a run's cautions, by code."""
 
-CAUTIONS: dict[str, str] = {}
+_DISTURBED = "other people's load is measured along"
+_PASSES_ON = "whatever tdelta writes goes to them as well"
+
+CAUTIONS = {
+    # what the design could not deliver
+    "incomplete-blocks": (
+        "{place:*: }{blocks} incomplete {blocks:block is|blocks are} left out of the verdicts; the trials are kept in"
+        " the store"
+    ),
+    "no-aa-twin": "{place:*: }no A/A twin: this run does not show its own noise floor",
+    "one-round": (
+        "{place:*: }one round: how much luck of layout differs between instances was not measured, so the prior"
+        " ({prior}) widens every interval; more blocks cannot narrow it, more rounds can"
+    ),
+    "few-rounds": "{place:*: }{rounds} rounds: at least {fewest} are needed to see the luck of instances",
+    "few-blocks": "{place:*: }{blocks} complete {blocks:block|blocks}: at least {fewest} are advised",
+    "no-bb-twin": "no B/B twin (a second encrypted instance): {lacking}",
+    "time-short": (
+        "{rounds} {rounds:round takes|rounds take} about {needed} and --max-time is {given}: the run will be cut short"
+    ),
+    "run-interrupted": "the run was interrupted: this is what was known by then",
+    "instructions-left-out": "{factor}=off is left out: {why}",
+    "calibration-unsound": "calibration {calibration} found this instrument unsound here: {fault}",
+    # figures
+    "no-ratio": "{metric}: no ratio for {conditions}, since a trial there or at the baseline cost nothing",
+    "surprising-luck": (
+        "{metric}: instances differ by {found:.1f%}, far more than was expected ({expected:.2g%}); the intervals may be"
+        " too narrow"
+    ),
+    "surprising-luck-calibrated": (
+        "{metric}: instances differ by {found:.1f%}, far more than was expected ({expected:.2g%}); the intervals may be"
+        " too narrow; calibrate this machine again"
+    ),
+    "twins-differ": (
+        "{place:*: }{twins} twins differ by {difference} % (95 % HDI {interval}) though nothing differs: read overheads"
+        " of that size with care"
+    ),
+    "stopped-by-budget": (
+        "the run may have stopped because the budget was answered: the estimate leans away from the budget"
+    ),
+    "precision-missed": (
+        "{condition}: the 95 % HDI is {width:.1f} points wide, the aim was {aim:.1f}: measure longer for a sharper"
+        " figure"
+    ),
+    "barely-encrypted": (
+        "next to nothing was encrypted or decrypted in the trials ({pages:.2g} pages per operation), so that this run"
+        " cannot show what encryption costs: {remedy}"
+    ),
+    "conditions-barely-encrypted": (
+        "next to nothing was encrypted or decrypted on {conditions} ({pages:.2g} pages per operation), so that their"
+        " trials cannot show what encryption costs: {remedy}"
+    ),
+    "caches-differ": (
+        "the cache of {condition} met {met:.1%} of the requests and that of {baseline} {baseline_met:.1%}: twins whose"
+        " caches differ are not twins, and what they cost differs by more than encryption"
+    ),
+    "slo-no-times": "--slo: no answer, since no complete block has response times of single transactions",
+    "loop-dilutes": "{share:.1%} of the measured time is tdelta's own loop, so overheads read that much too small",
+    "late-arrivals": (
+        "{share:.0%} of the operations found every connection busy when they fell due (backlog up to {backlog:,}): the"
+        " rate is near what the database can do, or above it"
+    ),
+    "other-plan": (
+        "{statement} is run in another way on {condition} ({plan}) than on {first} ({first_plan}): what it costs there"
+        " is not encryption alone"
+    ),
+    # what went on meanwhile
+    "others-delayed-database": (
+        "other programs kept the database from a CPU for {share:.0f%} of the measured time; that was taken out of the"
+        " response times"
+    ),
+    "threads-waited": (
+        "threads, the server's own or other programs', waited for a CPU during {share:.0%} of the trials' time"
+    ),
+    "others-waited": "other programs waited for a CPU during {share:.0%} of the trials' time",
+    "host-took-cpu": "the host took {share:.1%} of the CPU time away during trials",
+    "cpu-would-decide": (
+        "{condition}: response time is undecided on this pressed machine, CPU time per operation is {decision}: a run"
+        " with --metric {metric} would decide"
+    ),
+    "cache-unsettled": (
+        "round {round}: the cache of {condition} had not settled after {trials} trials of warm-up ({misses} misses an"
+        " operation)"
+    ),
+    "server-lost": "round {round}: {void} is void and the twins were made anew, since {why}",
+    "block-void": "round {round}: block {block} was void and was run again, since {why}",
+    # load commands
+    "load-command": ("the load is `{command}`, not tdelta's own loop: its client's cost is in the response times"),
+    "load-timed": (
+        "the load command runs for a time, so the faster twin does more work in it: time an operation is judged, and"
+        " what the work leaves behind (tables that grow, a log) differs between twins; a number of operations would be"
+        " fairer"
+    ),
+    "load-names-no-twin": (
+        "nothing in the load command says which twin to connect to: {product}'s clients may find another server in the"
+        " system's option files; {{socket}}, {{host}} and {{port}}, or --defaults-extra-file={{passfile}} name the"
+        " twin's"
+    ),
+    "pgbench-vacuums": (
+        "pgbench vacuums its tables before every trial, and the server's CPU counts that; -n in the command leaves it"
+        " out"
+    ),
+    "sysbench-histogram": "sysbench's histogram has steps of 1.8 %: percentiles are that coarse, means are exact",
+    "sysbench-no-histogram": "sysbench was told to keep no histogram: there are means, but no percentiles",
+    # engines
+    "one-memory-limit": (
+        "{product} has one limit of memory for cached blocks and queries: {memory_mib} MiB of it are not counted as"
+        " --cache, and may hold data all the same; --cold reads from the disk"
+    ),
+    "software-aes": (
+        "{library} is {product}'s software AES, which it calls unsafe to write with: a level to compare, not to use"
+    ),
+    "gocryptfs-fuse": (
+        "the encrypted twin's files pass through gocryptfs, a process behind FUSE, and the plain twin's do not: what is"
+        " measured is the cost of that file system, the cipher is a part of it"
+    ),
+    "kernel-cache-decrypted": (
+        "what {product}'s buffers miss, the kernel's cache holds decrypted: a small --cache does not make pages be"
+        " decrypted again, only --cold does"
+    ),
+    "encrypted-folder": (
+        "the encrypted twin lies on a file system of yours, the plain twin on another: file system, device and mount"
+        " options are compared along with the encryption unless they are alike"
+    ),
+    "extension-untried": (
+        "tdelta's use of {extension} was written from its documentation and was not run by its developers"
+    ),
+    # a database or dump of the user's
+    "proposed-workload": (
+        "the workload is tdelta's proposal from the schema alone; your application's own mix would say more"
+        " (--write-workload, --workload)"
+    ),
+    "transaction-left-out": "{transaction} was proposed and left out, because it failed when it was tried: {fault}",
+    "unrepeatable-tables": (
+        "a trigger or a default writes what depends on the clock or on chance, so these tables are not compared after"
+        " the trials: {tables}"
+    ),
+    "symbolic-link": "{named} is a symbolic link: what was read is {path}",
+    "virtual-tables": "virtual tables are left as they are, and their rows are not compared: {tables}",
+    "restored-left-out": "{said}",
+    "restore-without-bash": (
+        "--restore: without bash only the last part of a pipe is seen to fail, so a dump that ended early may pass for"
+        " a whole one"
+    ),
+    # servers of the user's
+    "one-server-of-each-kind": (
+        "there is one server of each kind: how much two servers differ by luck of layout and start-up cannot be"
+        " measured, so part of what is found may be that and not encryption; the A/A twin is another schema on the"
+        " baseline's server"
+    ),
+    "servers-cpu-unknown": (
+        "the CPU time and I/O of the servers are not known, since their processes are not seen on this machine: no"
+        " figure says what encryption costs in CPU time"
+    ),
+    "server-leftovers": "{said}",
+    "settings-differ": (
+        "not encryption, and different (baseline / encrypted): {difference}; what it costs is in the answer"
+    ),
+    "more-settings-differ": "{settings} further settings differ between the servers (--json names all)",
+    "replication-unseen": (
+        "{option:*: }whether it is a replica that is stopped was not seen: that takes the right {right} (a running one"
+        " is refused)"
+    ),
+    "replicas-read": f"{{option:*: }}{{replicas}} replicas read its binary log: {_PASSES_ON}",
+    "standbys-read": f"{{option:*: }}{{standbys}} standbys read its log: {_PASSES_ON}",
+    "other-sessions": f"{{option:*: }}{{sessions}} other sessions were at work on it: {_DISTURBED}",
+    "encryption-assumed": (
+        "that the encrypted server's disk is encrypted, and the baseline's is not, is what the user says"
+    ),
+    "tables-plain-on-both": "tables are plain on both servers; encrypted is only: {encrypted}",
+    "baseline-encrypted-too": "{scope} is encrypted on the baseline, too: what that costs is not in the answer",
+    "scope-not-encrypted": "not encrypted on the encrypted server: {scope} ({said})",
+    # costs and profiles
+    "no-floor": "no floor beside the cost of a page: {fault}",
+    "prices-unknown": "ledger: prices could not be measured, at one moment or more: {fault}",
+    "no-profile": "no CPU profile: {why}",
+    "profile-cut-short": "the CPU profile was cut short: {fault}",
+    "profile-passes-lost": (
+        "CPU profile: perf could not write everything down in {passes} {passes:pass, which does|passes, which do} not"
+        " count"
+    ),
+    "profile-follows-threads": ("CPU profile: perf follows threads, since it failed on whole CPUs: {fault}"),
+    "profile-limited": "CPU profile: {said}",
+}

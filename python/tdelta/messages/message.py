@@ -4,7 +4,8 @@ Templates are those of ``str.format`` with three specifications more:
 
 - ``{count:block|blocks}`` is the first word where the number is 1, else the second;
 - ``{place:*: }`` is the value with what follows the asterisk behind it; nothing, if the value is empty;
-- ``{share:.1f%}`` is a share in percent, formatted as what stands before the percent sign says: ``3.1 %``.
+- ``{share:.1f%}`` is a share in percent, formatted as what stands before the percent sign says: ``3.1 %``
+  (``{share:.1%}`` is Python's own: ``3.1%``).
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ class _Templates(string.Formatter):
         if "|" in format_spec:
             one, _, many = format_spec.partition("|")
             return one if value == 1 else many
-        if format_spec.endswith("%") and isinstance(value, int | float):
+        if format_spec.endswith(("f%", "g%")) and isinstance(value, int | float):
             return f"{100 * value:{format_spec[:-1]}} %"
         return str(super().format_field(value, format_spec))
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TypeVar
 
-from tdelta.messages import Detail
+from tdelta.messages import Caution, Detail
 from tdelta.messages.checks import CHECKS
 from tdelta.records.calibration import CalibrationUsed, LuckPrior
 from tdelta.records.conditions import Condition
@@ -397,7 +397,7 @@ class RunResult:
     verdicts: tuple[Verdict, ...]
     noise_floor: tuple[NoiseFloor, ...]
     validity: tuple[Validity, ...]
-    cautions: tuple[str, ...]
+    cautions: tuple[Caution, ...]
     counts: Counts = part()
     loop: LoopFacts = part()
     machine: Mapping[str, object] = field(default_factory=dict)

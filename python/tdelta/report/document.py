@@ -50,7 +50,8 @@ def document(result: RunResult, exit_code: int) -> dict[str, object]:
         "overridden": list(result.overridden),
         **record_values(result.loop),
         "validity": values_of(result.validity),
-        "cautions": list(result.cautions),
+        "cautions": [str(caution) for caution in result.cautions],
+        "caution_codes": values_of(result.cautions),
         "counts": values_of(result.counts),
         "stopped_by": result.stopped_by,
         "interrupted": result.interrupted,
@@ -62,7 +63,8 @@ def document(result: RunResult, exit_code: int) -> dict[str, object]:
 
 def dry_run_document(plan: DryRun) -> dict[str, object]:
     """What a run would take, as JSON values."""
-    return {"schema": DRY_RUN_SCHEMA, **record_values(plan)}
+    texts = {"cautions": [str(caution) for caution in plan.cautions], "caution_codes": values_of(plan.cautions)}
+    return {"schema": DRY_RUN_SCHEMA, **record_values(plan), **texts}
 
 
 def to_json(values: Mapping[str, object]) -> str:

@@ -98,7 +98,7 @@ def _sentences(result: RunResult) -> list[str]:
 def _idle(result: RunResult) -> Iterator[str]:
     """That the cipher had next to nothing to do."""
     if is_whole_run(result.barely_encrypted, result.settings):
-        caution = idle_cipher_caution(result.barely_encrypted, result.settings)
+        caution = idle_cipher_caution(result.barely_encrypted, result.settings).text
         yield f"{caution[0].upper()}{caution[1:]}."
 
 

@@ -19,6 +19,7 @@ from tdelta.inference.steps import step_measures
 from tdelta.inference.tails import tail_cautions, tail_measures
 from tdelta.inference.traces import statement_texts, statement_traces
 from tdelta.inference.whatif import what_ifs
+from tdelta.messages import Caution
 from tdelta.records import Counts, Decision, Finding, Level, LoopFacts, Role, RunResult, Trial, Validity, Verdict
 from tdelta.session.collectors import Collectors
 from tdelta.session.context import Ready, RunContext
@@ -185,30 +186,27 @@ def _dilution(trials: Sequence[Trial], size: TrialSize) -> float:
     return min(1.0, size.loop_response_ns / statistics.median(finished)) if finished else 0.0
 
 
-def _cautions(plan: Plan, ending: Ending) -> Iterator[str]:
+def _cautions(plan: Plan, ending: Ending) -> Iterator[Caution]:
     yield from plan.cautions
     if plan.command is not None:
-        yield f"the load is `{plan.command.text}`, not tdelta's own loop: its client's cost is in the response times"
+        yield Caution.of("load-command", command=plan.command.text)
         yield from plan.command.cautions
     engine = plan.engine
     if isinstance(engine, Cautioned):
         kinds = (plan.twin_settings(condition, 0) for condition in plan.load_kinds().values())
         yield from dict.fromkeys(caution for settings in kinds for caution in engine.cautions(settings))
     if ending.interrupted:
-        yield "the run was interrupted: this is what was known by then"
+        yield Caution.of("run-interrupted")
     if plan.source is not None:
         yield from plan.source.cautions
 
 
-def _loop_cautions(trials: Sequence[Trial], dilution: float) -> Iterator[str]:
+def _loop_cautions(trials: Sequence[Trial], dilution: float) -> Iterator[Caution]:
     """What tdelta's own loop did to the figures."""
     if dilution > _DILUTED:
-        yield f"{dilution:.1%} of the measured time is tdelta's own loop, so overheads read that much too small"
+        yield Caution.of("loop-dilutes", share=dilution)
     late = sum(trial.measurement.queue.late_starts for trial in trials)
     operations = sum(trial.measurement.operations for trial in trials)
     if late > _LATE * operations:
         worst = max(trial.measurement.queue.backlog_max for trial in trials)
-        yield (
-            f"{late / operations:.0%} of the operations found every connection busy when they fell due (backlog up to"
-            f" {worst:,}): the rate is near what the database can do, or above it"
-        )
+        yield Caution.of("late-arrivals", share=late / operations, backlog=worst)

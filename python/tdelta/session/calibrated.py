@@ -15,6 +15,7 @@ from collections.abc import Mapping
 
 from tdelta import __version__
 from tdelta.design.factors import DEFAULT_PAGE_SIZE
+from tdelta.messages import Caution
 from tdelta.records import CalibrationKey, Role
 from tdelta.session.planning import Plan
 from tdelta.session.request import OPTIONS
@@ -67,7 +68,7 @@ def with_calibration(plan: Plan, key: CalibrationKey | None, store: Store) -> Pl
     if found is None:
         return plan
     if not found.is_sound:
-        caution = f"calibration {found.calibration_id} found this instrument unsound here: {found.faults[0]}"
+        caution = Caution.of("calibration-unsound", calibration=found.calibration_id, fault=found.faults[0])
         return dataclasses.replace(plan, cautions=(*plan.cautions, caution))
     return dataclasses.replace(plan, settings=dataclasses.replace(plan.settings, calibration=found.used()))
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 
 from tdelta.errors import UsageError
 from tdelta.measure.aes import CryptoKind, cannot_hide
-from tdelta.messages import Detail
+from tdelta.messages import Caution, Detail
 from tdelta.messages.checks import INSTRUCTIONS
 from tdelta.records import CheckState, Level, Validity
 
@@ -26,7 +26,7 @@ aes-256 was found 11 times as slow (docs/aes-instructions.md); a worker that kep
 
 def available(
     vary: Mapping[str, tuple[Level, ...]], crypto: str
-) -> tuple[dict[str, tuple[Level, ...]], tuple[str, ...]]:
+) -> tuple[dict[str, tuple[Level, ...]], tuple[Caution, ...]]:
     """The levels that can be had, and a caution for what was left out.
 
     Args:
@@ -44,7 +44,7 @@ def available(
     if not kept:
         raise UsageError(f"{FACTOR}=off cannot be had here: {reason}")
     others = {factor: of for factor, of in vary.items() if factor != FACTOR}
-    return others, (f"{FACTOR}=off is left out: {reason}",)
+    return others, (Caution.of("instructions-left-out", factor=FACTOR, why=reason),)
 
 
 def cannot_switch_off(crypto: str) -> str | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tdelta.messages import Caution
 from tdelta.records import DatabaseFacts
 
 
@@ -46,7 +47,7 @@ class DryRun:
     directory: str
     trials_at_least: int
     faults: tuple[str, ...] = ()
-    cautions: tuple[str, ...] = ()
+    cautions: tuple[Caution, ...] = ()
     database: DatabaseFacts | None = None
     tables: tuple[TableLine, ...] = ()
     transactions: tuple[TransactionLine, ...] = ()

@@ -26,6 +26,7 @@ from tdelta.engines.shared.external.reached import ReachedServers, external_dsns
 from tdelta.engines.takes import Takes
 from tdelta.errors import UnknownName, UsageError
 from tdelta.evidence import Markers
+from tdelta.messages import Caution
 from tdelta.records import Condition, Level, Role, RunSettings
 from tdelta.session.instructions import available
 from tdelta.session.request import OPTIONS, RunRequest
@@ -56,7 +57,7 @@ class Plan:
     scale: float
     settings: RunSettings
     base: Path
-    cautions: tuple[str, ...] = ()
+    cautions: tuple[Caution, ...] = ()
     source: Source | None = None
 
     @property
@@ -151,7 +152,7 @@ class Plan:
         kept = tuple(c for c in self.conditions if c.role is not Role.BB or c in largest)
         return dataclasses.replace(self, settings=dataclasses.replace(self.settings, conditions=kept))
 
-    def decided(self, *, bb_twin: bool, cautions: tuple[str, ...] = ()) -> Plan:
+    def decided(self, *, bb_twin: bool, cautions: tuple[Caution, ...] = ()) -> Plan:
         """The same, laid out before it was known whether there is to be a B/B twin, now that it is."""
         settings = dataclasses.replace(
             self.settings,

@@ -19,6 +19,7 @@ from tdelta.measure import (
     require_threads,
     require_writable,
 )
+from tdelta.messages import Caution
 from tdelta.records import Event
 from tdelta.session.ground import Ground, grounded
 from tdelta.session.outlook import DryRun, TableLine, TransactionLine
@@ -63,15 +64,14 @@ def _checks(plan: Plan, elapsed_seconds: float) -> tuple[Callable[[], None], ...
     )
 
 
-def time_caution(plan: Plan, elapsed_seconds: float = 0.0) -> str | None:
+def time_caution(plan: Plan, elapsed_seconds: float = 0.0) -> Caution | None:
     """What is to be said where the run has time for fewer rounds than were asked for; None where it has enough."""
     request = plan.request
     whole = elapsed_seconds + Pace(plan).whole(request.decision.min_rounds)
     if whole <= request.decision.max_seconds:
         return None
-    decision = request.decision
-    rounds = "1 round takes" if decision.min_rounds == 1 else f"{decision.min_rounds} rounds take"
-    return f"{rounds} about {about(whole)} and --max-time is {about(decision.max_seconds)}: the run will be cut short"
+    rounds, given = request.decision.min_rounds, about(request.decision.max_seconds)
+    return Caution.of("time-short", rounds=rounds, needed=about(whole), given=given)
 
 
 def with_bb_twin(plan: Plan) -> Plan:
@@ -88,7 +88,7 @@ def with_bb_twin(plan: Plan) -> Plan:
     lacking = _lacking(grown)
     if lacking is None:
         return grown
-    return plan.decided(bb_twin=False, cautions=(f"no B/B twin (a second encrypted instance): {lacking}",))
+    return plan.decided(bb_twin=False, cautions=(Caution.of("no-bb-twin", lacking=lacking),))
 
 
 def _lacking(plan: Plan) -> str | None:
@@ -167,8 +167,14 @@ def _outlook(request: RunRequest, ground: Ground) -> DryRun:
         database=made.settings.database,
         tables=() if source is None else _table_lines(source),
         transactions=() if source is None else _transaction_lines(source),
-        notes=() if source is None else tuple(note for note in source.notes if note not in source.cautions),
+        notes=() if source is None else _notes(source),
     )
+
+
+def _notes(source: Source) -> tuple[str, ...]:
+    """What is said of a proposal and not in the cautions already."""
+    said = {caution.text for caution in source.cautions}
+    return tuple(note for note in source.notes if note not in said)
 
 
 def _faults(plan: Plan, elapsed_seconds: float) -> Iterator[str]:

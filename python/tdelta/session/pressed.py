@@ -5,6 +5,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
 
+from tdelta.messages import Caution
 from tdelta.records import Decision, Metric, Trial, Verdict
 from tdelta.session.planning import Plan
 
@@ -20,7 +21,7 @@ _DECIDED = frozenset({Decision.COSTLY, Decision.FASTER, Decision.NEGLIGIBLE, Dec
 
 def pressure_cautions(
     plan: Plan, trials: Sequence[Trial], verdicts: Sequence[Verdict], by_cpu: Mapping[str, Decision]
-) -> Iterator[str]:
+) -> Iterator[Caution]:
     """How pressed the machine was, by whom, and what would decide in spite of it: ``by_cpu``, as judged.
 
     Pressure counts tdelta's own threads as well. So it is told where there is one, and in a closed loop; where the
@@ -30,30 +31,31 @@ def pressure_cautions(
     is_delayed = delayed is not None and delayed > DELAYED
     is_pressed = pressed > PRESSED and not plan.is_open and _threads(plan) == 1
     if delayed is not None and is_delayed:
-        yield (
-            f"other programs kept the database from a CPU for {100 * delayed:.0f} % of the measured time; that was"
-            " taken out of the response times"
-        )
+        yield Caution.of("others-delayed-database", share=delayed)
     elif is_pressed and delayed is None:
         # Of a server, one client has several threads at work: they wait for one another as well.
-        what = "threads, the server's own or other programs'," if plan.request.is_served else "other programs"
-        yield f"{what} waited for a CPU during {pressed:.0%} of the trials' time"
+        if plan.request.is_served:
+            yield Caution.of("threads-waited", share=pressed)
+        else:
+            yield Caution.of("others-waited", share=pressed)
     stolen = median_pressure(trials, "steal")
     if stolen > STOLEN:
-        yield f"the host took {stolen:.1%} of the CPU time away during trials"
+        yield Caution.of("host-took-cpu", share=stolen)
     if pressed > PRESSED or is_delayed:
         yield from _deciding(verdicts, by_cpu)
 
 
-def _deciding(verdicts: Sequence[Verdict], by_cpu: Mapping[str, Decision]) -> Iterator[str]:
+def _deciding(verdicts: Sequence[Verdict], by_cpu: Mapping[str, Decision]) -> Iterator[Caution]:
     """Where CPU time per operation, which nobody's waiting is in, decides and response time does not."""
     for verdict in verdicts:
         is_open = verdict.primary and verdict.metric is Metric.RESPONSE_TIME and verdict.decision is Decision.UNDECIDED
         decision = by_cpu.get(verdict.condition.key)
-        if is_open and decision in _DECIDED:
-            yield (
-                f"{verdict.condition.key}: response time is undecided on this pressed machine, CPU time per operation"
-                f" is {decision.value}: a run with --metric {Metric.CPU_PER_OPERATION.value} would decide"
+        if is_open and decision is not None and decision in _DECIDED:
+            yield Caution.of(
+                "cpu-would-decide",
+                condition=verdict.condition.key,
+                decision=decision.value,
+                metric=Metric.CPU_PER_OPERATION.value,
             )
 
 

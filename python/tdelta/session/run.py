@@ -20,6 +20,7 @@ from tdelta.driver import MakeTwins, TwinFolder, Twins, signals, sweep
 from tdelta.errors import StorageFault, TdeltaError, TimeFault, UsageError
 from tdelta.inference import enough, gate_answered, judge, look
 from tdelta.measure import library_versions, machine_facts
+from tdelta.messages import Caution
 from tdelta.records import Look, Phase, RunPlanned, RunResult
 from tdelta.session.answer import Ending, assemble
 from tdelta.session.calibrated import key_of, with_calibration
@@ -190,7 +191,7 @@ def _sit(context: RunContext, make_twins: MakeTwins | None) -> RunResult:
             raise
 
 
-def _announce(context: RunContext, short: str | None) -> None:
+def _announce(context: RunContext, short: Caution | None) -> None:
     plan, request = context.plan, context.plan.request
     planned = RunPlanned(
         settings=plan.settings,
@@ -202,7 +203,7 @@ def _announce(context: RunContext, short: str | None) -> None:
     )
     context.observe(planned)
     if short is not None:
-        context.observe(Phase("time", short))
+        context.observe(Phase("time", short.text))
 
 
 @contextmanager
@@ -267,7 +268,9 @@ def _why_to_stop(context: RunContext, number: int, done: int, needed: float) -> 
     return "precision" if precise else "rounds" if used_up else "time" if late else None
 
 
-def _answer(context: RunContext, ready: Ready, collectors: Collectors, stopped_by: str, short: str | None) -> RunResult:
+def _answer(
+    context: RunContext, ready: Ready, collectors: Collectors, stopped_by: str, short: Caution | None
+) -> RunResult:
     """The verdict on what there is, stored; a run that was interrupted can be resumed all the same."""
     interruption, store, elapsed = context.interruption, context.store, context.clock.elapsed()
     context.observe(Phase("judge"))

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from tdelta.driver import Checksums, DatabaseJob, RestoreJob
 from tdelta.driver.protocol import Tables
 from tdelta.driver.user_data import StagedCopy
+from tdelta.messages import Caution
 from tdelta.records import DatabaseFacts
 from tdelta.workloads import Workload
 from tdelta.workloads.database import Database
@@ -33,7 +34,7 @@ class Source:
     checksums: Checksums
     is_proposed: bool
     notes: tuple[str, ...] = ()
-    cautions: tuple[str, ...] = ()
+    cautions: tuple[Caution, ...] = ()
     unrepeatable: tuple[str, ...] = ()
 
     def facts(self) -> DatabaseFacts:

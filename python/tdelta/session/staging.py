@@ -20,13 +20,13 @@ from tdelta.engines.capabilities import RunEngine, TakesDumps, TakesFiles
 from tdelta.errors import DatabaseFault, TdeltaError, UsageError
 from tdelta.evidence import Markers
 from tdelta.measure import require_space, require_writable
+from tdelta.messages import Caution
 from tdelta.records import Phase
 from tdelta.session.planning import check, engine_of
 from tdelta.session.request import RunRequest
 from tdelta.session.source import Source
 from tdelta.session.trying import (
     MOMENT_SECONDS,
-    PROPOSED_CAUTION,
     choose,
     left_by_writes,
     moment_cautions,
@@ -114,7 +114,7 @@ class _Staging:
             named, title = self._data.named, self._data.title
             chosen = choose(wanted, self._request.work.workload, named, title, trier, self._observe)
         unrepeatable = self._unrepeatable(chosen.workload, constants, tables) if done.may_vary else ()
-        proposed = (PROPOSED_CAUTION,) if isinstance(wanted, Proposal) else ()
+        proposed = (Caution.of("proposed-workload"),) if isinstance(wanted, Proposal) else ()
         return Source(
             copy=done.copy,
             database=done.database,

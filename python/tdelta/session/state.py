@@ -12,7 +12,7 @@ from typing import Any
 from tdelta.evidence import Found
 from tdelta.inference.pages import PageFloor
 from tdelta.inference.timed import Timed
-from tdelta.messages import Detail
+from tdelta.messages import Caution, Detail
 from tdelta.records import CalibrationKey, Sampled
 from tdelta.session.older import state_of_facts
 from tdelta.store import Store, decode
@@ -57,10 +57,10 @@ class TwinNotes:
     facts: dict[int, tuple[str, dict[str, str]]] = field(default_factory=dict)
     """By stratum, the condition whose twin was first, and its settings."""
 
-    unsettled: list[str] = field(default_factory=list)
-    lost: list[str] = field(default_factory=list)
-    paused: list[str] = field(default_factory=list)
-    other_plans: list[str] = field(default_factory=list)
+    unsettled: list[Caution] = field(default_factory=list)
+    lost: list[Caution] = field(default_factory=list)
+    paused: list[Caution] = field(default_factory=list)
+    other_plans: list[Caution] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ class Floors:
     """What the cipher alone takes for a page, by the condition's key, and why where that is not known."""
 
     floors: Mapping[str, PageFloor] = field(default_factory=dict)
-    cautions: tuple[str, ...] = ()
+    cautions: tuple[Caution, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ class SampledTwins:
 class ProfileNotes:
     """Functions that were sampled, by the condition's key, how, and why no more were."""
 
-    cautions: list[str] = field(default_factory=list)
+    cautions: list[Caution] = field(default_factory=list)
     is_given_up: bool = False
     has_kernel: bool = True
     follows_threads: bool = False

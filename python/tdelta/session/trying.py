@@ -11,6 +11,7 @@ from tdelta.driver.protocol import Checksums, Tables
 from tdelta.driver.user_data import Observer, Tries
 from tdelta.errors import DatabaseFault, WorkloadError
 from tdelta.evidence import COLUMNS, TABLE
+from tdelta.messages import Caution
 from tdelta.records import Phase
 from tdelta.workloads import Workload
 from tdelta.workloads.database import Database, DatabaseTable
@@ -37,7 +38,7 @@ class Chosen:
 
     workload: Workload
     notes: tuple[str, ...] = ()
-    cautions: tuple[str, ...] = ()
+    cautions: tuple[Caution, ...] = ()
 
 
 def choose(wanted: Workload | Proposal, folder: object, named: object, title: str, on: Tries, tell: Observer) -> Chosen:
@@ -72,19 +73,10 @@ def writing(workload: Workload) -> list[Transaction]:
     return [transaction for transaction in workload.transactions if transaction.writes]
 
 
-def moment_cautions(unrepeatable: tuple[str, ...]) -> Iterator[str]:
+def moment_cautions(unrepeatable: tuple[str, ...]) -> Iterator[Caution]:
     """What is said of tables that the clock or chance writes to."""
     if unrepeatable:
-        yield (
-            "a trigger or a default writes what depends on the clock or on chance, so these tables are not compared"
-            f" after the trials: {', '.join(unrepeatable)}"
-        )
-
-
-PROPOSED_CAUTION = (
-    "the workload is tdelta's proposal from the schema alone; your application's own mix would say more"
-    " (--write-workload, --workload)"
-)
+        yield Caution.of("unrepeatable-tables", tables=", ".join(unrepeatable))
 
 
 def tables_of(database: Database) -> Tables:
@@ -123,15 +115,15 @@ def _proposed(proposal: Proposal, named: object, title: str, on: Tries, tell: Ob
         if script is not None:
             works[choice.name] = script
         else:
-            cautions.append(f"{choice.name} was proposed and left out, because it failed when it was tried: {said}")
+            cautions.append(Caution.of("transaction-left-out", transaction=choice.name, fault=said or ""))
     if not works:
         raise DatabaseFault(
             named,
             "no workload can be proposed: "
-            + "; ".join((*cautions, *proposal.notes) or ("no table has rows and a key",))
+            + "; ".join((*map(str, cautions), *proposal.notes) or ("no table has rows and a key",))
             + "; give one of your own with --workload",
         )
-    return Chosen(settle(proposal, works, title), (*proposal.notes, *cautions), tuple(cautions))
+    return Chosen(settle(proposal, works, title), (*proposal.notes, *map(str, cautions)), tuple(cautions))
 
 
 def _first_that_works(choice: Choice, on: Tries) -> tuple[str | None, str | None]:

@@ -43,7 +43,9 @@ class TestMariadbOwnServers(OwnServers):
         assert data.said == "innodb_encrypt_tables=ON, keys: file_key_management"
         assert (encrypted.identity.product, encrypted.identity.engine) == ("MariaDB", "mariadb")
         cautions = pair(baseline, encrypted, "tdelta_r1").cautions
-        assert any("not encrypted on the encrypted server: log (innodb_encrypt_log=OFF)" in said for said in cautions)
+        assert any(
+            "not encrypted on the encrypted server: log (innodb_encrypt_log=OFF)" in said for said in map(str, cautions)
+        )
 
     def test_a_baseline_that_is_encrypted_and_a_plain_encrypted_one_are_unsound(self, looked_at: LookedAt) -> None:
         baseline, encrypted = looked_at

@@ -132,10 +132,12 @@ def test_a_calibration_of_another_metric_leaves_this_one_alone() -> None:
 def test_luck_far_beyond_what_was_calibrated_is_a_caution_with_its_remedy() -> None:
     trials = run(noisy(0.03, 0.002, luck=0.02), rounds=6)
     cautions = judge(trials, settings_with(LuckPrior(0.002, 0.3, 0.2))).cautions
-    assert any("far more than was expected (0.2 %)" in c and "calibrate this machine again" in c for c in cautions)
+    assert any(
+        "far more than was expected (0.2 %)" in c and "calibrate this machine again" in c for c in map(str, cautions)
+    )
 
 
 def test_a_single_round_says_what_its_luck_was_taken_to_be() -> None:
     trials = run(noisy(0.03), rounds=1)
-    (caution,) = [c for c in judge(trials, settings_with(KNOWN)).cautions if c.startswith("one round")]
+    (caution,) = [c for c in map(str, judge(trials, settings_with(KNOWN)).cautions) if c.startswith("one round")]
     assert "the prior (calibrated, 0.4 %) widens every interval" in caution

@@ -153,7 +153,7 @@ def test_the_same_load_is_not_held_back_by_the_cpu_where_there_are_more_of_them(
 def cautions(aes_misses: int, aa_misses: int = 500) -> list[str]:
     misses = {BASELINE: 500, AA: aa_misses, AES: aes_misses}
     found = measured({c: [served(counters=COUNTERS | {"buffer_reads": n})] for c, n in misses.items()})
-    return list(cache_cautions(tuple(found.values())))
+    return [*map(str, cache_cautions(tuple(found.values())))]
 
 
 def test_twins_whose_caches_fare_alike_need_no_caution() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tdelta.engines.catalogue import EngineInfo
+from tdelta.messages import Caution
 from tdelta.records import DatabaseFacts
 from tdelta.session.outlook import DryRun, TableLine, TransactionLine
 from tdelta.session.studies import Study
@@ -28,7 +29,7 @@ PLAN = DryRun(
     memory_free_bytes=3 * 2**30,
     directory="/somewhere",
     trials_at_least=54,
-    cautions=("the disk is nearly full",),
+    cautions=(Caution.verbatim("the disk is nearly full"),),
 )
 OWN_PLAN = replace(
     PLAN,

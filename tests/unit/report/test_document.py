@@ -27,7 +27,7 @@ _FREE_FORM |= {"profiles[].condition.condition", "profiles[].baseline.condition"
 _FREE_FORM |= {"ledger[].condition", "ledger[].baseline", "what_if[].condition", "what_if[].cells[].condition"}
 _FREE_FORM |= {"settings.options", "machine", "versions", "servers[].condition", "published[].condition"}
 _FREE_FORM |= {"stalls[].condition", "noise_floor[].condition"}
-_FREE_FORM |= {"validity[].details[].parameters", "ciphers_in_force", "barely_encrypted"}
+_FREE_FORM |= {"validity[].details[].parameters", "caution_codes[].parameters", "ciphers_in_force", "barely_encrypted"}
 _FREE_FORM |= {f"twin_settings.{part}" for part in ("shared", "varied", "differing")}
 
 
@@ -111,6 +111,9 @@ def test_figures_are_passed_on_unrounded() -> None:
 def test_a_dry_run_is_passed_on_field_by_field(plan: DryRun) -> None:
     values = json.loads(to_json(dry_run_document(plan)))
     del values["schema"]
+    codes = values.pop("caution_codes")
+    assert [code.pop("text") for code in codes] == values["cautions"]
+    values["cautions"] = codes
     assert values == json.loads(json.dumps(dataclasses.asdict(plan)))
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from tdelta.engines.sqlite.conversion import Layout
 from tdelta.engines.sqlite.staging import Original, Seen
 from tdelta.engines.sqlite.user_file import FileCopy
+from tdelta.messages import Caution
 from tdelta.records import Event
 from tdelta.session import RunRequest
 from tdelta.session.source import Source
@@ -39,7 +40,7 @@ def source(folder: Path, **changes: object) -> Source:
         checksums={"work": (1000, "5eed" * 8), "tdelta_key_work": (1000, "5eed" * 8)},
         is_proposed=True,
         notes=("no insert into 'work'",),
-        cautions=(CAUTION,),
+        cautions=(Caution.verbatim(CAUTION),),
     )
     return dataclasses.replace(made, **changes)  # type: ignore[arg-type]
 

@@ -45,7 +45,7 @@ def test_a_run_on_duckdb_answers_for_its_default_cipher(tmp_path: Path) -> None:
     (verdict,) = result.primary
     assert (verdict.condition.level("cipher"), verdict.decision) == ("aes-256-gcm", Decision.COSTLY)
     assert check(result, "cipher-in-force").detail.endswith("aes-256-gcm: GCM by openssl")
-    assert any("one limit of memory" in caution for caution in result.cautions)
+    assert any("one limit of memory" in caution for caution in map(str, result.cautions))
 
 
 def test_a_twin_that_is_plain_without_a_word_makes_the_run_unsound(tmp_path: Path) -> None:

@@ -134,14 +134,16 @@ def test_without_the_time_for_it_there_is_none_and_a_caution_says_so(sitting: Si
     made = with_bb_twin(plan(sitting.request(bb_twin=None, trial_seconds=1.0, max_seconds=18.0, min_rounds=2), "run"))
     assert Role.BB not in {c.role for c in made.conditions}
     assert made.settings.options["bb_twin"] is False
-    assert [caution for caution in made.cautions if "no B/B twin" in caution and "--max-time is 18 s" in caution]
+    assert [
+        caution for caution in map(str, made.cautions) if "no B/B twin" in caution and "--max-time is 18 s" in caution
+    ]
 
 
 def test_without_memory_for_it_there_is_none(sitting: Sitting, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tdelta.session.preflight.free_memory_bytes", lambda: 1_000_000)
     made = with_bb_twin(plan(sitting.request(bb_twin=None), "run"))
     assert Role.BB not in {c.role for c in made.conditions}
-    assert "free memory" in made.cautions[-1]
+    assert "free memory" in made.cautions[-1].text
 
 
 def test_identical_twins_have_none_and_no_caution(sitting: Sitting) -> None:

@@ -119,7 +119,7 @@ def test_every_planted_cost_has_a_twin_and_5_percent_is_the_default(place: Place
 def test_a_first_run_that_had_time_for_fewer_rounds_is_one_and_that_is_said(place: Place) -> None:
     found = place.calibrate(max_seconds=30.0)
     assert len(found.run_ids) == 1
-    assert any(caution.startswith("1 run: ") for caution in found.cautions)
+    assert any(caution.startswith("1 run: ") for caution in map(str, found.cautions))
 
 
 def test_progress_says_which_run_it_is(place: Place) -> None:
@@ -150,7 +150,9 @@ def test_an_instrument_that_calls_identical_twins_different_is_unsound(tmp_path:
     assert "identical twins were called costly, faster or unsound" in found.faults[0]
     result = biased.run()
     assert result.settings.calibration is None
-    assert any(f"calibration {found.calibration_id} found this instrument unsound" in c for c in result.cautions)
+    assert any(
+        f"calibration {found.calibration_id} found this instrument unsound" in c for c in map(str, result.cautions)
+    )
 
 
 def test_a_run_that_fails_a_check_makes_the_calibration_unsound(tmp_path: Path) -> None:
@@ -176,7 +178,7 @@ def test_ctrl_c_ends_with_the_runs_that_have_their_answer(tmp_path: Path) -> Non
 
     found = Place(tmp_path, before_trial=press_in_the_second_run).calibrate(max_seconds=1000.0)
     assert (found.interrupted, len(found.run_ids)) == (True, 1)
-    assert any("interrupted" in caution for caution in found.cautions)
+    assert any("interrupted" in caution for caution in map(str, found.cautions))
 
 
 def test_ctrl_c_before_the_first_answer_is_no_calibration(tmp_path: Path) -> None:

@@ -93,7 +93,7 @@ def test_a_loop_that_takes_a_twentieth_of_the_time_is_a_caution(
     sitting: Sitting, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sitting.twins, "loop_cost", lambda _job: LoopCost(20_000.0, 10_000.0))
-    assert any("tdelta's own loop" in caution for caution in sitting.conduct().cautions)
+    assert any("tdelta's own loop" in caution for caution in map(str, sitting.conduct().cautions))
 
 
 def test_the_size_of_a_trial_comes_back_from_json_as_it_was() -> None:

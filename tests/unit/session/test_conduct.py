@@ -266,7 +266,7 @@ def test_ctrl_c_during_a_trial_ends_with_what_is_known(sitting: Sitting) -> None
     result = sitting.conduct()
     assert (result.interrupted, result.stopped_by, sitting.status()) == (True, "interrupt", RunStatus.INTERRUPTED)
     assert [trial.block for trial in sitting.trials()] == [0, 0, 0, 1, 1, 1, 2, 2, 2]
-    assert any("interrupted" in caution for caution in result.cautions)
+    assert any("interrupted" in caution for caution in map(str, result.cautions))
     assert all(twin.ended for twin in sitting.twins.started)
 
 
@@ -503,7 +503,7 @@ def test_a_level_that_cannot_be_had_is_left_out_with_a_caution(
 ) -> None:
     monkeypatch.setattr("tdelta.session.instructions.cannot_hide", lambda _kind: "this CPU has none")
     result = sitting.conduct(**FACTORIAL)
-    assert "aes_instructions=off is left out: this CPU has none" in result.cautions
+    assert "aes_instructions=off is left out: this CPU has none" in [*map(str, result.cautions)]
     assert all("aes_instructions" not in dict(c.levels) for c in result.settings.conditions)
     with pytest.raises(UsageError, match="cannot be had here: this CPU has none"):
         sitting.conduct(vary={"aes_instructions": ("off",)})
@@ -536,7 +536,9 @@ def test_without_openssl_the_run_goes_on_and_says_that_there_is_no_floor(
     monkeypatch.setattr(FakeTwins, "page_floor", refuse)
     monkeypatch.setattr(FakeTwin, "trial", counting(misses=50_000))
     result = sitting.conduct()
-    assert any("no floor beside the cost of a page: there is no libcrypto" in caution for caution in result.cautions)
+    assert any(
+        "no floor beside the cost of a page: there is no libcrypto" in caution for caution in map(str, result.cautions)
+    )
     assert [cost.floor_us_per_page for cost in result.of(PageCost)] == [None]
 
 
@@ -575,4 +577,4 @@ def test_that_threads_waited_for_a_cpu_is_told_and_of_servers_that_they_may_be_t
     options, script = served.OPTIONS if engine == "mariadb" else {}, {"pressure": {"cpu_some": 0.31}}
     place = served.served(sitting.base, **script) if engine == "mariadb" else sitting.scripted(**script)
     who = "threads, the server's own or other programs'," if engine == "mariadb" else "other programs"
-    assert f"{who} waited for a CPU during 31% of the trials' time" in place.conduct(**options).cautions
+    assert f"{who} waited for a CPU during 31% of the trials' time" in [*map(str, place.conduct(**options).cautions)]

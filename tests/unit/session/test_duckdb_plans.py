@@ -79,7 +79,7 @@ def test_what_duckdb_does_not_have_is_refused(options: dict, told: str) -> None:
 
 def test_what_memory_holds_and_what_mbedtls_is_goes_with_the_answer() -> None:
     of = made(vary={"cipher": ("aes-256-gcm-mbedtls",)})
-    told = [of.engine.cautions(one) for one in settings(of, 0).values()]
+    told = [[*map(str, of.engine.cautions(one))] for one in settings(of, 0).values()]
     assert all("one limit of memory" in cautions[0] for cautions in told)
     assert sum("not to use" in cautions[-1] for cautions in told) == 1
     cold = made(cold=True)

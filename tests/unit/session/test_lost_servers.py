@@ -21,7 +21,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def voids(result) -> list[str]:
-    lost = [caution for caution in result.cautions if "the twins were made anew" in caution]
+    lost = [caution for caution in map(str, result.cautions) if "the twins were made anew" in caution]
     return [caution.partition(" is void")[0] for caution in lost]
 
 
@@ -40,7 +40,7 @@ def test_the_stage_in_which_a_server_dies_is_void_and_another_round_makes_up_for
     sitting = served(tmp_path, before_trial=dies(when))
     result = sitting.conduct(**OPTIONS)
     assert voids(result) == [void]
-    assert "its last word" not in "".join(result.cautions)
+    assert "its last word" not in "".join(map(str, result.cautions))
     in_round = Counter(trial.round for trial in sitting.trials())
     assert {number: count // 3 for number, count in in_round.items()} == rounds
     assert (result.counts.blocks, sitting.status()) == (blocks, RunStatus.DONE)

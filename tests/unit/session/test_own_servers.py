@@ -15,6 +15,7 @@ from tdelta.engines.shared.external.reached import ReachedServers, external_dsns
 from tdelta.engines.shared.external.servers import FoundServer
 from tdelta.engines.shared.external.twins import Access
 from tdelta.errors import DsnFault, TdeltaError, UsageError
+from tdelta.messages import Caution
 from tdelta.records import Metric, Role, RunSettings
 from tdelta.session.planning import Plan, check, engine_of, plan
 from tdelta.session.preflight import with_bb_twin
@@ -39,7 +40,7 @@ def server(option: str, dsn: str, *, is_encrypted: bool) -> FoundServer:
 
 def servers(differences: Sequence[Difference] = (), processes: dict[str, int] | None = None) -> ReachedServers:
     both = server("--baseline", BASELINE, is_encrypted=False), server("--encrypted", ENCRYPTED, is_encrypted=True)
-    found = Pair(*both, tuple(differences), ("a caution of the pair",), is_encrypted=True)
+    found = Pair(*both, tuple(differences), (Caution.verbatim("a caution of the pair"),), is_encrypted=True)
     return ReachedServers(
         found, "r1", "tdelta_r1", {"aa": "tdelta_r1_aa"}, Access(lambda _s: None, processes or {}), ("left",)
     )
@@ -114,19 +115,20 @@ def test_a_bb_twin_is_there_where_it_is_asked_for_and_has_a_schema_on_the_encryp
 
 
 def test_what_goes_with_the_answer_is_said_before_the_run_too() -> None:
-    cautions = planned(servers([Difference("innodb_buffer_pool_size", "1", "2", 1)])).cautions
-    assert cautions[:2] == ("left", "a caution of the pair")
+    found = planned(servers([Difference("innodb_buffer_pool_size", "1", "2", 1)]))
+    cautions = [*map(str, found.cautions)]
+    assert cautions[:2] == ["left", "a caution of the pair"]
     assert "innodb_buffer_pool_size: 1 / 2" in cautions[2]
     assert "one server of each kind" in cautions[3]
     assert "CPU time and I/O of the servers are not known" in cautions[4]
     known = planned(servers(processes={"--baseline": 1, "--encrypted": 2})).cautions
-    assert not any("CPU time" in caution for caution in known)
+    assert not any("CPU time" in caution for caution in map(str, known))
 
 
 def test_many_differences_are_counted_and_the_important_ones_come_first() -> None:
     unimportant = [Difference(f"a{number}", "1", "2", 99) for number in range(12)]
     found = servers([*unimportant, Difference("version", "1", "2", -1)])
-    told = [caution for caution in found.cautions if "differ" in caution]
+    told = [caution for caution in map(str, found.cautions) if "differ" in caution]
     assert "version: 1 / 2" in told[0]
     assert "3 further settings differ" in told[10]
     assert len(found.facts().differences) == 13

@@ -175,7 +175,7 @@ def test_warm_ups_end_where_blocks_need_the_time_and_that_is_said(
     result = sitting.conduct(**OPTIONS, trial_seconds=2.0, min_rounds=1, max_rounds=1, max_seconds=90.0)
     assert sitting.twins.clock() <= 90.0
     assert result.counts.blocks >= FEWEST_BLOCKS
-    (said,) = (caution for caution in result.cautions if "had not settled" in caution and "#aa" in caution)
+    (said,) = (caution for caution in map(str, result.cautions) if "had not settled" in caution and "#aa" in caution)
     assert "after 15 trials" not in said
 
 
@@ -184,16 +184,16 @@ def test_prices_that_there_is_no_time_for_are_left_out_and_said(sitting: Sitting
     asked = slow_loads(sitting, 0.3)
     result = asked.conduct(max_seconds=shortest + 0.2, min_rounds=1, max_rounds=1)
     assert asked.twins.clock() <= 1.1 * shortest
-    assert any("--max-time left no time for them" in caution for caution in result.cautions)
+    assert any("--max-time left no time for them" in caution for caution in map(str, result.cautions))
     roomy = slow_loads(sitting, 0.3).conduct(max_seconds=60.0, min_rounds=1, max_rounds=1)
-    assert not any("--max-time" in caution for caution in roomy.cautions)
+    assert not any("--max-time" in caution for caution in map(str, roomy.cautions))
 
 
 def test_a_run_that_will_be_cut_short_says_so_before_and_with_its_answer(sitting: Sitting) -> None:
     result = sitting.conduct(min_rounds=50, max_rounds=None, max_seconds=15.0)
     (said,) = (event.detail for event in sitting.events if isinstance(event, Phase) and event.name == "time")
     assert said.startswith("50 rounds take about ")
-    assert said in result.cautions
+    assert said in [*map(str, result.cautions)]
 
 
 # The wall clock
@@ -242,7 +242,7 @@ def test_a_trial_that_hangs_is_stopped_at_the_end_of_the_runs_time_and_what_is_k
     )
     assert time.monotonic() - began < 5.5
     assert (result.stopped_by, result.interrupted, result.counts.blocks) == ("time", False, 1)
-    assert "the run was interrupted: this is what was known by then" not in result.cautions
+    assert "the run was interrupted: this is what was known by then" not in [*map(str, result.cautions)]
 
 
 def test_what_was_slow_to_make_is_slow_to_remove() -> None:

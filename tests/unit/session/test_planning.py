@@ -245,7 +245,7 @@ def test_a_dry_run_makes_nothing_and_counts_trials_files_and_memory(tmp_path: Pa
 
 def test_a_dry_run_that_will_be_cut_short_says_so() -> None:
     told = dry_run(RunRequest(max_seconds=30.0))
-    without, cut = told.cautions
+    without, cut = map(str, told.cautions)
     assert re.fullmatch(
         r"no B/B twin \(a second encrypted instance\): 3 rounds with it take about (\d+) s and --max-time is 30 s",
         without,
@@ -262,7 +262,7 @@ def test_a_dry_run_names_all_that_there_is_no_room_for(tmp_path: Path) -> None:
     assert "of free disk space, found" in disk
     assert "of free memory, found" in memory
     assert told.seconds_least < told.seconds_at_least
-    (without,) = told.cautions
+    (without,) = map(str, told.cautions)
     assert without.startswith("no B/B twin (a second encrypted instance): 3 rounds with it take about ")
 
 

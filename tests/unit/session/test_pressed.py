@@ -22,7 +22,7 @@ def sitting(tmp_path: Path) -> Sitting:
 
 def test_delay_of_the_database_itself_is_told_in_place_of_the_machines_pressure(sitting: Sitting) -> None:
     result = sitting.scripted(delay_share=0.12, pressure={"cpu_some": 0.9}).conduct()
-    told = [caution for caution in result.cautions if "CPU" in caution and "other programs" in caution]
+    told = [caution for caution in map(str, result.cautions) if "CPU" in caution and "other programs" in caution]
     assert told == [
         "other programs kept the database from a CPU for 12 % of the measured time; that was taken out of the response"
         " times"
@@ -31,12 +31,16 @@ def test_delay_of_the_database_itself_is_told_in_place_of_the_machines_pressure(
 
 def test_neither_little_delay_nor_little_pressure_is_worth_a_word(sitting: Sitting) -> None:
     result = sitting.scripted(delay_share=0.04, pressure={"cpu_some": 0.09, "steal": 0.01}).conduct()
-    assert not [caution for caution in result.cautions if "waited" in caution or "kept" in caution or "host" in caution]
+    assert not [
+        caution
+        for caution in map(str, result.cautions)
+        if "waited" in caution or "kept" in caution or "host" in caution
+    ]
 
 
 def test_stolen_time_is_told(sitting: Sitting) -> None:
     result = sitting.scripted(pressure={"steal": 0.031}).conduct()
-    assert "the host took 3.1% of the CPU time away during trials" in result.cautions
+    assert "the host took 3.1% of the CPU time away during trials" in [*map(str, result.cautions)]
 
 
 def undecided_but_for_cpu(sitting: Sitting, **script: object) -> list[str]:
@@ -45,7 +49,7 @@ def undecided_but_for_cpu(sitting: Sitting, **script: object) -> list[str]:
     verdicts = [replace(v, decision=Decision.UNDECIDED) for v in place.conduct().primary]
     by_cpu = {v.condition.key: Decision.COSTLY for v in verdicts}
     made = plan(place.request(), "20260101-abcd")
-    return [told for told in pressure_cautions(made, place.trials(), verdicts, by_cpu) if "--metric" in told]
+    return [told for told in map(str, pressure_cautions(made, place.trials(), verdicts, by_cpu)) if "--metric" in told]
 
 
 def test_on_a_pressed_machine_the_metric_that_decides_is_named_with_its_option(sitting: Sitting) -> None:

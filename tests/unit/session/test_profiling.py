@@ -49,7 +49,7 @@ def of_rounds(sitting: Sitting) -> list[FakeTwin]:
 
 
 def told(result: RunResult) -> list[str]:
-    return [caution for caution in result.cautions if "CPU profile" in caution]
+    return [caution for caution in map(str, result.cautions) if "CPU profile" in caution]
 
 
 def test_a_run_whose_rest_is_little_has_no_profile_unless_it_is_asked_for(

@@ -100,14 +100,14 @@ def test_warm_up_goes_on_until_misses_settle_and_is_the_same_for_all_servers(tmp
         for threads, twins in ((1, sitting.twins.started), (4, sitting.twins.joined))
     }
     assert laps == {1: {1}, 4: {7}}  # the sixth and the seventh miss nothing
-    assert not any("settled" in caution for caution in result.cautions)
+    assert not any("settled" in caution for caution in map(str, result.cautions))
 
 
 def test_a_cache_that_never_settles_is_told_and_does_not_hold_up_the_run(tmp_path: Path) -> None:
     sitting = served(tmp_path, counters=lambda twin, job: {"buffer_reads": job.operations * len(twin.jobs)})
     result = sitting.conduct(**OPTIONS, aa_twin=False)
     assert {sum(is_warm_up(job) for job in twin.jobs) for twin in sitting.twins.started} == {0, MOST_LAPS}
-    told = [caution for caution in result.cautions if "had not settled" in caution]
+    told = [caution for caution in map(str, result.cautions) if "had not settled" in caution]
     assert len(told) == 2 * 2
     assert f"after {MOST_LAPS} trials of warm-up" in told[0]
 

@@ -38,7 +38,7 @@ def quotients(result: RunResult) -> list[float | None]:
 def test_a_threshold_is_answered_stored_and_decides_nothing(sitting: Sitting) -> None:
     result = sitting.conduct(slo_seconds=0.02)
     assert quotients(result) == [pytest.approx(1.0), pytest.approx(9 / 5)]
-    assert not any("--slo" in caution for caution in result.cautions)
+    assert not any("--slo" in caution for caution in map(str, result.cautions))
     with Store.open(sitting.store) as store:
         stored = store.result(store.resolve("last"))
     assert stored == result
@@ -66,4 +66,4 @@ def test_without_a_threshold_and_with_few_blocks_there_are_no_tails(sitting: Sit
 def test_a_load_without_single_response_times_has_no_answer_and_says_so(sitting: Sitting) -> None:
     result = sitting.conduct(slo_seconds=0.02)
     assert result.of(TailMeasure) == ()
-    assert _UNTOLD in result.cautions
+    assert _UNTOLD in [*map(str, result.cautions)]

@@ -3,7 +3,7 @@
 from hypothesis import strategies as st
 
 from tdelta.design import lay_out
-from tdelta.messages import Detail
+from tdelta.messages import Caution, Detail
 from tdelta.records import (
     CheckState,
     Condition,
@@ -63,7 +63,7 @@ def result_of(settings, **changes):
         "verdicts": (verdict,),
         "noise_floor": (NoiseFloor(0, Metric.RESPONSE_TIME, ratio, 0.003, 3, 18),),
         "validity": (Validity("twins identical", CheckState.OK, (Detail.verbatim("6 tables"),)),),
-        "cautions": ("one round only",),
+        "cautions": (Caution.verbatim("one round only"),),
         "counts": Counts(3, 18, 54, operations_per_trial=500, trial_seconds=0.25, elapsed_seconds=61.5),
         "loop": LoopFacts(loop_cost_ns=97.5, dilution=0.0004),
         "machine": MACHINE,
@@ -201,7 +201,7 @@ results = st.builds(
     validity=st.lists(
         st.builds(Validity, names, st.sampled_from(CheckState), messages(Detail), st.booleans()), max_size=2
     ).map(tuple),
-    cautions=st.lists(names, max_size=2).map(tuple),
+    cautions=messages(Caution),
     counts=st.builds(
         Counts,
         rounds=integers,

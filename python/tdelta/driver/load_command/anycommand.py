@@ -11,17 +11,14 @@ from tdelta.driver.load_command.connections import MYSQL
 from tdelta.driver.load_command.pgbench import Pgbench
 from tdelta.driver.load_command.results import Finished, LoadResult, histograms_of, unreadable
 from tdelta.driver.load_command.sysbench import Sysbench
-from tdelta.driver.load_command.tools import TIMED_CAUTION, Amount, Asked, Filled, KnownTool
+from tdelta.driver.load_command.tools import Amount, Asked, Filled, KnownTool
+from tdelta.messages import Caution
 from tdelta.records import SpanTotals
 
 TOOLS: tuple[KnownTool, ...] = (Sysbench(), Pgbench())
 """The load tools whose options and reports are known."""
 
 _PLACES = ("{socket}", "{host}", "{port}", "{passfile}")
-_ELSEWHERE_CAUTION = (
-    "nothing in the load command says which twin to connect to: MySQL's clients may find another server in the system's"
-    " option files; {socket}, {host} and {port}, or --defaults-extra-file={passfile} name the twin's"
-)
 _MARKS = {"{operations}": Amount.ASKED, "{operations_per_thread}": Amount.ASKED, "{seconds}": Amount.TIMED}
 
 
@@ -43,9 +40,9 @@ class AnyCommand:
         """Nothing is added: what the command needs is written with placeholders, or in its environment."""
         text = " ".join(words)
         amount = next((amount for mark, amount in _MARKS.items() if mark in text), Amount.OWN)
-        cautions = [TIMED_CAUTION] if amount is Amount.TIMED else []
+        cautions = [Caution.of("load-timed")] if amount is Amount.TIMED else []
         if asked.protocol == MYSQL and not any(place in text for place in _PLACES):
-            cautions.append(_ELSEWHERE_CAUTION)
+            cautions.append(Caution.of("load-names-no-twin", product="MySQL"))
         return Filled(words=tuple(words), amount=amount, cautions=tuple(cautions))
 
     def read(self, finished: Finished) -> LoadResult:

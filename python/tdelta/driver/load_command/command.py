@@ -19,6 +19,7 @@ from tdelta.driver.load_command.anycommand import TOOLS, AnyCommand
 from tdelta.driver.load_command.connections import MYSQL, Connection
 from tdelta.driver.load_command.tools import Amount, Asked, Filled, KnownTool, Tool
 from tdelta.errors import LoadCommandError
+from tdelta.messages import Caution
 
 PLACEHOLDERS: Mapping[str, str] = {
     "socket": "the file of the twin's Unix socket (empty over TCP)",
@@ -97,7 +98,7 @@ class LoadCommand:
         return self.filled.amount in (Amount.ASKED, Amount.FIXED)
 
     @property
-    def cautions(self) -> tuple[str, ...]:
+    def cautions(self) -> tuple[Caution, ...]:
         """What has to be said beside the figures."""
         return self.filled.cautions
 

@@ -26,7 +26,8 @@ from tdelta.driver.load_command.results import (
     totals_of,
     unreadable,
 )
-from tdelta.driver.load_command.tools import TIMED_CAUTION, Amount, Asked, Filled, threads_fault
+from tdelta.driver.load_command.tools import Amount, Asked, Filled, threads_fault
+from tdelta.messages import Caution
 from tdelta.records import SpanTotals
 
 _SHORT = "ib:c:CdD:f:F:h:I:j:lL:M:nNp:P:qrR:s:St:T:U:vV?"
@@ -71,9 +72,6 @@ _RETRIES = r"^total number of retries: (\d+)"
 _FAILED = r"^number of failed transactions: (\d+)"
 _LINES_AT_ONCE = 1 << 16
 _LEAST_COLUMNS = 6
-_VACUUM_CAUTION = (
-    "pgbench vacuums its tables before every trial, and the server's CPU counts that; -n in the command leaves it out"
-)
 _SAMPLE_OPTIONS = {
     "sampling-rate": "would leave times out of the log that the results are read from",
     "aggregate-interval": "would sum the log up that the results are read from",
@@ -253,11 +251,11 @@ def _jobs(clients: str) -> str:
     return str(min(int(clients), os.cpu_count() or 1)) if clients.isdecimal() else "{jobs}"
 
 
-def _cautions(given: _Given, amount: Amount) -> Iterator[str]:
+def _cautions(given: _Given, amount: Amount) -> Iterator[Caution]:
     if amount is Amount.TIMED:
-        yield TIMED_CAUTION
+        yield Caution.of("load-timed")
     if "no-vacuum" not in given.options and "file" not in given.options:
-        yield _VACUUM_CAUTION
+        yield Caution.of("pgbench-vacuums")
 
 
 def _faults(given: _Given, asked: Asked) -> Iterator[str]:

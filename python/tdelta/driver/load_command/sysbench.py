@@ -14,7 +14,8 @@ from pathlib import PurePath
 
 from tdelta.driver.load_command.connections import MYSQL, Connection
 from tdelta.driver.load_command.results import Finished, LoadResult, histograms_of, number, only_seen, unreadable
-from tdelta.driver.load_command.tools import TIMED_CAUTION, Amount, Asked, Filled, threads_fault
+from tdelta.driver.load_command.tools import Amount, Asked, Filled, threads_fault
+from tdelta.messages import Caution
 from tdelta.records import SpanTotals
 
 _DRIVERS = {MYSQL: "mysql", "postgres": "pgsql"}
@@ -28,8 +29,6 @@ _SUM_MS = r"^ *sum: +(\d+\.\d+)$"
 _BAR = re.compile(r"^ *(\d+\.\d{3}) \|\**\s+(\d+)$", re.MULTILINE)
 _IGNORED = r"^ *ignored errors: +(\d+) "
 _RECONNECTS = r"^ *reconnects: +(\d+) "
-_HISTOGRAM_CAUTION = "sysbench's histogram has steps of 1.8 %: percentiles are that coarse, means are exact"
-_NO_HISTOGRAM_CAUTION = "sysbench was told to keep no histogram: there are means, but no percentiles"
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,10 +141,10 @@ def _amount(given: _Given) -> tuple[Amount, list[str]]:
     return (Amount.ASKED if "{operations}" in events else Amount.FIXED), no_time
 
 
-def _cautions(amount: Amount, has_histogram: bool) -> Iterator[str]:
+def _cautions(amount: Amount, has_histogram: bool) -> Iterator[Caution]:
     if amount is Amount.TIMED:
-        yield TIMED_CAUTION
-    yield _HISTOGRAM_CAUTION if has_histogram else _NO_HISTOGRAM_CAUTION
+        yield Caution.of("load-timed")
+    yield Caution.of("sysbench-histogram") if has_histogram else Caution.of("sysbench-no-histogram")
 
 
 def _faults(given: _Given, asked: Asked) -> Iterator[str]:

@@ -9,6 +9,7 @@ from typing import Protocol, runtime_checkable
 
 from tdelta.driver.load_command.connections import Connection
 from tdelta.driver.load_command.results import Finished, LoadResult
+from tdelta.messages import Caution
 
 
 class Amount(StrEnum):
@@ -22,12 +23,6 @@ class Amount(StrEnum):
     FIXED = "fixed"
     TIMED = "timed"
     OWN = "own"
-
-
-TIMED_CAUTION = (
-    "the load command runs for a time, so the faster twin does more work in it: time an operation is judged, and what"
-    " the work leaves behind (tables that grow, a log) differs between twins; a number of operations would be fairer"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +44,7 @@ class Filled:
     added: tuple[str, ...] = ()
     amount: Amount = Amount.OWN
     threads: int | None = None
-    cautions: tuple[str, ...] = ()
+    cautions: tuple[Caution, ...] = ()
     faults: tuple[str, ...] = field(default=())
 
 

@@ -15,6 +15,7 @@ from tdelta.engines.layout import ResourceEstimate, RunLayout
 from tdelta.engines.profile import EngineInfo
 from tdelta.engines.shared.estimates import of_analytic_files
 from tdelta.errors import EngineUnavailable
+from tdelta.messages import Caution
 from tdelta.records import Condition
 
 
@@ -88,15 +89,18 @@ class DuckdbDriver:
         """What is wrong with the encryption in force."""
         return self.engine.cipher_fault(settings.cipher, facts)
 
-    def cautions(self, settings: DuckdbSettings) -> tuple[str, ...]:
+    def cautions(self, settings: DuckdbSettings) -> tuple[Caution, ...]:
         """That there is one limit of memory for all, and what mbedtls is."""
-        one_limit = (
-            f"DuckDB has one limit of memory for cached blocks and queries: {settings.memory_mib} MiB of it are not"
-            " counted as --cache, and may hold data all the same; --cold reads from the disk"
+        told = (
+            ()
+            if settings.is_cold
+            else (Caution.of("one-memory-limit", product="DuckDB", memory_mib=settings.memory_mib),)
         )
-        unsafe = "mbedtls is DuckDB's software AES, which it calls unsafe to write with: a level to compare, not to use"
-        told = () if settings.is_cold else (one_limit,)
-        return (*told, unsafe) if self.engine.ciphers[settings.cipher].is_mbedtls else told
+        return (
+            (*told, Caution.of("software-aes", library="mbedtls", product="DuckDB"))
+            if self.engine.ciphers[settings.cipher].is_mbedtls
+            else told
+        )
 
     def differing(self, settings: DuckdbSettings) -> tuple[str, ...]:
         """What ``ATTACH`` is given beyond, and whose code encrypts."""

@@ -24,6 +24,7 @@ from tdelta.engines.shared.external.kind import (
     SettingsRule,
 )
 from tdelta.engines.shared.sessions import Ask, first, literal
+from tdelta.messages import Caution
 
 _LEFT_OUT = re.compile(
     r"(.*_file|.*_directory|.*_directories|.*_directory_mode|port|listen_addresses|cluster_name|unix_socket_.*"
@@ -74,14 +75,14 @@ class PostgresServers:
             faults.append("its transactions are read-only (default_transaction_read_only=on): set it off for this user")
         return tuple(faults)
 
-    def cautions(self, ask: Ask) -> tuple[str, ...]:
+    def cautions(self, ask: Ask, option: str) -> tuple[Caution, ...]:
         """What goes on there beside tdelta."""
         found = []
         if (standbys := first(ask("SELECT count(*)::text FROM pg_stat_replication"))) != "0":
-            found.append(f"{standbys} standbys read its log: whatever tdelta writes goes to them as well")
+            found.append(Caution.of("standbys-read", option=option, standbys=int(standbys)))
         others = "SELECT count(*)::text FROM pg_stat_activity WHERE state = 'active' AND pid <> pg_backend_pid()"
         if (active := first(ask(others))) != "0":
-            found.append(f"{active} other sessions were at work on it: other people's load is measured along")
+            found.append(Caution.of("other-sessions", option=option, sessions=int(active)))
         return tuple(found)
 
     def missing_grants(self, ask: Ask) -> tuple[str, ...]:

@@ -27,6 +27,7 @@ from tdelta.engines.servers import DATABASE, Footprint, ServerBinary, ServerCiph
 from tdelta.engines.shared.evidence import ServerEvidence
 from tdelta.engines.shared.private.restore import RestoreTarget
 from tdelta.engines.shared.settling import Settling
+from tdelta.messages import Caution
 
 _PORT = 5432
 """The name of the socket ends in it; no port is listened on."""
@@ -243,7 +244,7 @@ class PostgresEngine:
         """What this twin has otherwise than a plain one."""
         return self.protection.differing(settings)
 
-    def cautions(self, settings: ServerSettings) -> tuple[str, ...]:
+    def cautions(self, settings: ServerSettings) -> tuple[Caution, ...]:
         """What must be said beside every figure of such a twin."""
         return self.protection.cautions(settings)
 

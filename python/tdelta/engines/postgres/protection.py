@@ -8,6 +8,7 @@ from typing import Protocol, runtime_checkable
 
 from tdelta.driver.servers.recipes import Mount, Place
 from tdelta.engines.servers import ServerCipher, ServerSettings
+from tdelta.messages import Caution
 
 
 class Protection(Protocol):
@@ -34,7 +35,7 @@ class Protection(Protocol):
     def differing(self, settings: ServerSettings) -> tuple[str, ...]:
         """What this twin has otherwise than a plain one, for people."""
 
-    def cautions(self, settings: ServerSettings) -> tuple[str, ...]:
+    def cautions(self, settings: ServerSettings) -> tuple[Caution, ...]:
         """What must be said beside every figure of such a twin."""
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from tdelta.driver.servers.recipes import Command, Mount, Place
 from tdelta.engines.servers import PLAIN_SCOPE, ServerCipher, ServerSettings
+from tdelta.messages import Caution
 
 _PLAIN = ServerCipher("no encryption")
 
@@ -99,21 +100,14 @@ class Gocryptfs:
         """No setting of PostgreSQL."""
         return (f"data directory on {self.ciphers[settings.cipher].asked}",) if settings.is_encrypted else ()
 
-    def cautions(self, settings: ServerSettings) -> tuple[str, ...]:
+    def cautions(self, settings: ServerSettings) -> tuple[Caution, ...]:
         """What is in the figures beside the cipher."""
-        return (_FUSE_CAUTION, _KERNEL_CACHE_CAUTION) if settings.is_encrypted else ()
+        return (
+            (Caution.of("gocryptfs-fuse"), Caution.of("kernel-cache-decrypted", product="PostgreSQL"))
+            if settings.is_encrypted
+            else ()
+        )
 
-
-_FUSE_CAUTION = (
-    "the encrypted twin's files pass through gocryptfs, a process behind FUSE, and the plain twin's do not: what is "
-    "measured is the cost of that file system, the cipher is a part of it"
-)
-
-
-_KERNEL_CACHE_CAUTION = (
-    "what PostgreSQL's buffers miss, the kernel's cache holds decrypted: a small --cache does not make pages be "
-    "decrypted again, only --cold does"
-)
 
 _INSIDE = "in the encrypted folder"
 
@@ -164,15 +158,9 @@ class EncryptedFolder:
         """No setting of PostgreSQL."""
         return (f"data directory in {self.path} ({self.encryption})",) if settings.is_encrypted else ()
 
-    def cautions(self, settings: ServerSettings) -> tuple[str, ...]:
+    def cautions(self, settings: ServerSettings) -> tuple[Caution, ...]:
         """What is in the figures beside the cipher."""
-        return (_FOLDER_CAUTION,) if settings.is_encrypted else ()
-
-
-_FOLDER_CAUTION = (
-    "the encrypted twin lies on a file system of yours, the plain twin on another: file system, device and mount "
-    "options are compared along with the encryption unless they are alike"
-)
+        return (Caution.of("encrypted-folder"),) if settings.is_encrypted else ()
 
 
 def _literal(text: str) -> str:

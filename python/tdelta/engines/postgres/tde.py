@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tdelta.engines.servers import PLAIN_SCOPE, ServerCipher, ServerSettings
+from tdelta.messages import Caution
 
 EXTENSION = "pg_tde"
 """The name of its control file and of its library."""
@@ -106,11 +107,11 @@ class PgTde:
         options = self.options(settings)
         return tuple(f"{name} = {value}" for name, value in options.items() if name != "shared_preload_libraries")
 
-    def cautions(self, settings: ServerSettings) -> tuple[str, ...]:
+    def cautions(self, settings: ServerSettings) -> tuple[Caution, ...]:
         """What it was never tried on, and what its log still shows."""
         if not settings.is_encrypted:
             return ()
-        return ("tdelta's use of pg_tde was written from its documentation and was not run by its developers",)
+        return (Caution.of("extension-untried", extension="pg_tde"),)
 
 
 def _cipher(settings: ServerSettings) -> str:

@@ -22,6 +22,7 @@ from tdelta.engines.shared.external.kind import (
     SettingsRule,
 )
 from tdelta.engines.shared.sessions import Ask, Row, first, literal
+from tdelta.messages import Caution
 
 MARIADB = "MariaDB"
 MARK_TABLE = "tdelta_mark"
@@ -102,19 +103,16 @@ class MySqlFamily:
             )
         return tuple(faults)
 
-    def cautions(self, ask: Ask) -> tuple[str, ...]:
+    def cautions(self, ask: Ask, option: str) -> tuple[Caution, ...]:
         """What goes on there beside tdelta."""
         commands = [row.get("command") or "" for row in ask("SHOW PROCESSLIST")]
         found = []
         if self._replicated(ask) is None:
-            found.append(
-                "whether it is a replica that is stopped was not seen: that takes the right"
-                f" {self.replication_right} (a running one is refused)"
-            )
+            found.append(Caution.of("replication-unseen", option=option, right=self.replication_right))
         if replicas := sum(command.startswith("Binlog Dump") for command in commands):
-            found.append(f"{replicas} replicas read its binary log: whatever tdelta writes goes to them as well")
+            found.append(Caution.of("replicas-read", option=option, replicas=replicas))
         if others := sum(command in ("Query", "Execute") for command in commands) - 1:
-            found.append(f"{others} other sessions were at work on it: other people's load is measured along")
+            found.append(Caution.of("other-sessions", option=option, sessions=others))
         return tuple(found)
 
     def missing_grants(self, ask: Ask) -> tuple[str, ...]:

@@ -20,6 +20,7 @@ from tdelta.engines.sqlite.engine import WORKER, SqliteEngine, TwinSettings
 from tdelta.engines.sqlite.examining import CopyExaminer
 from tdelta.engines.sqlite.staging import Original, copy_original, find_original
 from tdelta.errors import UnsoundTwins
+from tdelta.messages import Caution
 from tdelta.records import DatabaseFacts, Phase
 from tdelta.workloads.database import Database
 
@@ -176,12 +177,9 @@ class StagedFile:
         finally:
             self._folder.remove(path)
 
-    def _cautions(self, database: Database) -> Iterator[str]:
+    def _cautions(self, database: Database) -> Iterator[Caution]:
         named, path = self._original.named, self._original.path
         if named.is_symlink():
-            yield f"{named} is a symbolic link: what was read is {path}"
+            yield Caution.of("symbolic-link", named=str(named), path=str(path))
         if database.virtual_tables:
-            yield (
-                f"virtual tables are left as they are, and their rows are not compared:"
-                f" {', '.join(database.virtual_tables)}"
-            )
+            yield Caution.of("virtual-tables", tables=", ".join(database.virtual_tables))

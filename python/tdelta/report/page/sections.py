@@ -245,7 +245,7 @@ def _checks(result: RunResult) -> Iterator[Block]:
 def _cautions(result: RunResult) -> Iterator[Block]:
     yield Heading("Cautions")
     if result.cautions:
-        yield Listing([("", caution) for caution in result.cautions], "cautions")
+        yield Listing([("", str(caution)) for caution in result.cautions], "cautions")
     else:
         yield Paragraph("No caution was raised.", "note")
     yield Paragraph(

@@ -13,7 +13,7 @@ from tdelta.driver.protocol import CipherProof, Explained
 from tdelta.engines.capabilities import Configured
 from tdelta.errors import UnsoundTwins
 from tdelta.evidence.plans import compare
-from tdelta.messages import Detail, Parameter
+from tdelta.messages import Caution, Detail, Parameter
 from tdelta.messages.checks import FILES, IN_FORCE, ROWS_AFTER, ROWS_BEFORE, SAME_WORK, SETTINGS
 from tdelta.records import CheckState, Condition, SettingsCompared, Trial, Validity
 from tdelta.session.instructions import FACTOR, instructions_check
@@ -78,9 +78,13 @@ class Checks:
         """How a twin runs the statements, against the first twin of the same stratum; a difference is a caution."""
         first, known = self._plans.setdefault(condition.stratum, (condition.key, plans))
         for difference in compare(known, plans):
-            told = (
-                f"{difference.statement} is run in another way on {condition.key} ({difference.other}) than on {first}"
-                f" ({difference.baseline}): what it costs there is not encryption alone"
+            told = Caution.of(
+                "other-plan",
+                statement=difference.statement,
+                condition=condition.key,
+                plan=difference.other,
+                first=first,
+                first_plan=difference.baseline,
             )
             if told not in self._notes.other_plans:
                 self._notes.other_plans.append(told)
@@ -111,17 +115,16 @@ class Checks:
         for condition, found in misses.items():
             last = ", ".join(f"{value:.3g}" for value in found[-LOOKED_AT:])
             self._notes.unsettled.append(
-                f"round {number + 1}: the cache of {condition.key} had not settled after {len(found)} trials of warm-up"
-                f" ({last} misses an operation)"
+                Caution.of("cache-unsettled", round=number + 1, condition=condition.key, trials=len(found), misses=last)
             )
 
     def lost(self, number: int, void: str, said: str) -> None:
         """A twin's server died at work; what it was at is void, and its round went no further."""
-        self._notes.lost.append(f"round {number + 1}: {void} is void and the twins were made anew, since {said}")
+        self._notes.lost.append(Caution.of("server-lost", round=number + 1, void=void, why=said))
 
     def paused(self, number: int, block: int, said: str) -> None:
         """Something stood still during a block, which is void and is run again."""
-        self._notes.paused.append(f"round {number + 1}: block {block + 1} was void and was run again, since {said}")
+        self._notes.paused.append(Caution.of("block-void", round=number + 1, block=block + 1, why=said))
 
     @property
     def losses(self) -> int:
@@ -129,7 +132,7 @@ class Checks:
         return len(self._notes.lost)
 
     @property
-    def cautions(self) -> tuple[str, ...]:
+    def cautions(self) -> tuple[Caution, ...]:
         """What does not make the run unsound, and must be said with its answer."""
         return (*self._notes.unsettled, *self._notes.paused, *self._notes.lost, *self._notes.other_plans)
 

@@ -14,6 +14,7 @@ from tdelta.driver.protocol import FloorMeasured
 from tdelta.engines.capabilities import Paged
 from tdelta.errors import EnvironmentFault
 from tdelta.inference.pages import PageFloor
+from tdelta.messages import Caution
 from tdelta.records import Condition, Role
 from tdelta.session.planning import Plan
 from tdelta.session.state import Floors
@@ -31,7 +32,7 @@ def measure_floors(plan: Plan, twins: Twins[Any]) -> Floors:
         for page_size, conditions in _by_page_size(plan, plan.engine).items():
             floors |= dict(_of_page_size(plan, plan.engine, twins, page_size, conditions))
     except EnvironmentFault as fault:
-        return Floors(cautions=(f"no floor beside the cost of a page: {fault}",))
+        return Floors(cautions=(Caution.of("no-floor", fault=str(fault)),))
     return Floors(floors)
 
 

@@ -22,6 +22,7 @@ from tdelta.errors import EnvironmentFault
 from tdelta.inference.ledger import Explained, ledgers, may_have_much_rest
 from tdelta.inference.prices import prices_from_json
 from tdelta.inference.profiles import Profiled, cpu_profiles
+from tdelta.messages import Caution
 from tdelta.profiling.functions import Functions
 from tdelta.profiling.perf import Perf, find_perf
 from tdelta.profiling.recording import Recording, added
@@ -107,7 +108,7 @@ class CpuProfiles:
             return ""
         if self._plan.request.tested.baseline is not None:
             return "functions of your own servers are sampled with --profile only"
-        why = [caution.removeprefix("no CPU profile: ") for caution in self._notes.cautions]
+        why = [str(caution.parameters.get("why", caution)) for caution in self._notes.cautions]
         if self._notes.lost_passes:
             why.append(self._in_lost_passes())
         return "; ".join(why) or "the run had no time to sample functions"
@@ -174,26 +175,26 @@ class CpuProfiles:
         ]
         return cpu_profiles(sampled, Functions(one.functions for one in profiles()))
 
-    def cautions(self) -> tuple[str, ...]:
+    def cautions(self) -> tuple[Caution, ...]:
         """What is to be said of them; why there are none, where they were asked for."""
         if not self._plan.request.design.profile:
             return ()
         told = list(self._notes.cautions)
         if self._notes.lost_passes:
-            told.append(f"{'CPU profile' if self._found else 'no CPU profile'}: {self._in_lost_passes()}")
+            told.append(self._lost_passes())
         if not self._notes.is_given_up and not self._is_begun:
-            return ("no CPU profile: the run ended before",)
+            return (Caution.of("no-profile", why="the run ended before"),)
         if self._found and not self._notes.has_kernel:
-            told.append(f"CPU profile: {without_kernel()}")
+            told.append(Caution.of("profile-limited", said=without_kernel()))
         if self._found and self._notes.follows_threads and self._notes.why_threads:
-            told.append(f"CPU profile: perf follows threads, since it failed on whole CPUs: {self._notes.why_threads}")
+            told.append(Caution.of("profile-follows-threads", fault=self._notes.why_threads))
         elif self._found and self._notes.follows_threads and self._plan.request.is_served:
-            told.append(f"CPU profile: {following_threads()}")
+            told.append(Caution.of("profile-limited", said=following_threads()))
         if (
             any(not any(f.samples for f in one.functions) for one in self._found.values())
             and not self._notes.is_given_up
         ):
-            told.append("no CPU profile: perf took no samples")
+            told.append(Caution.of("no-profile", why="perf took no samples"))
         return tuple(dict.fromkeys(told))
 
     @property
@@ -212,12 +213,19 @@ class CpuProfiles:
         passes = "1 pass, which does" if self._notes.lost_passes == 1 else f"{self._notes.lost_passes} passes, which do"
         return f"perf could not write everything down in {passes} not count"
 
+    def _lost_passes(self) -> Caution:
+        if self._found:
+            return Caution.of("profile-passes-lost", passes=self._notes.lost_passes)
+        return Caution.of("no-profile", why=self._in_lost_passes())
+
     def _give_up(self, fault: Exception) -> None:
         self._notes.is_given_up = True
-        self._notes.cautions.append(
-            f"the CPU profile was cut short: {fault}" if self.records() else f"no CPU profile: {fault}"
-        )
-        self._context.observe(Phase("profile", self._notes.cautions[-1]))
+        if self.records():
+            told = Caution.of("profile-cut-short", fault=str(fault))
+        else:
+            told = Caution.of("no-profile", why=str(fault))
+        self._notes.cautions.append(told)
+        self._context.observe(Phase("profile", told.text))
 
     def _passes_wanted(self, passes: _Passes) -> int:
         """As many a round as give every condition enough samples, over the rounds that a run has at least."""

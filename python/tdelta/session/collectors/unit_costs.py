@@ -11,6 +11,7 @@ from tdelta.driver import Twin
 from tdelta.driver.protocol import Priced
 from tdelta.engines.capabilities import Paged
 from tdelta.errors import ServerFault, ServerLost, StorageFault, TdeltaError
+from tdelta.messages import Caution
 from tdelta.records import Condition
 from tdelta.session.context import RunContext
 
@@ -37,10 +38,10 @@ class UnitCosts:
         self._measures = False
         self._is_hurried = False
 
-    def cautions(self) -> tuple[str, ...]:
+    def cautions(self) -> tuple[Caution, ...]:
         """Why some could not be measured, each reason once."""
         faults = {one[FAULT]: None for measured in self._state.unit_costs.values() for one in measured if FAULT in one}
-        return tuple(f"ledger: prices could not be measured, at one moment or more: {fault}" for fault in faults)
+        return tuple(Caution.of("prices-unknown", fault=fault) for fault in faults)
 
     def begin_round(self, number: int, *, is_hurried: bool = False) -> None:
         """What was measured for twins of another round counts for these no more. Rounds have numbers from 0.

@@ -118,11 +118,11 @@ def test_what_ends_a_trial_is_read_from_the_command(text: str, amount: Amount) -
     command = parse_load(text, "mysql")
     assert command.filled.amount is amount
     assert command.calibrates == (amount is Amount.ASKED)
-    assert any("runs for a time" in caution for caution in command.cautions) == (amount is Amount.TIMED)
+    assert any("runs for a time" in caution for caution in map(str, command.cautions)) == (amount is Amount.TIMED)
 
 
 def test_a_command_that_names_no_twin_of_mysql_comes_with_a_caution() -> None:
-    assert "which twin" in parse_load("mytool -x", "mysql").cautions[0]
+    assert "which twin" in parse_load("mytool -x", "mysql").cautions[0].text
     assert parse_load("mytool --defaults-extra-file={passfile}", "mysql").cautions == ()
     assert parse_load("mytool -x", "postgres").cautions == (), "libpq reads its variables first"
 

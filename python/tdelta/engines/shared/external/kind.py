@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
 from tdelta.engines.shared.sessions import Ask
+from tdelta.messages import Caution
 
 DATA = "data"
 """The scope that is the tables themselves."""
@@ -143,7 +144,7 @@ class Examined(Protocol):
     def standing_faults(self, ask: Ask) -> tuple[str, ...]:
         """What makes the server as it stands no twin: a replica, read-only."""
 
-    def cautions(self, ask: Ask) -> tuple[str, ...]:
+    def cautions(self, ask: Ask, option: str) -> tuple[Caution, ...]:
         """What goes on there that a measurement would disturb, or be disturbed by."""
 
     def missing_grants(self, ask: Ask) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ from tdelta.engines.shared.external.schemas import RunSchema, is_held, left_by_n
 from tdelta.engines.shared.external.servers import FoundServer, refusals_of
 from tdelta.engines.shared.sessions import first
 from tdelta.errors import OwnServerFault, UnsoundTwins
+from tdelta.messages import Caution
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,7 @@ class Pair:
     baseline: FoundServer
     encrypted: FoundServer
     differences: tuple[Difference, ...]
-    cautions: tuple[str, ...]
+    cautions: tuple[Caution, ...]
     is_encrypted: bool | None
 
     def expected(self, server: FoundServer) -> bool | None:
@@ -85,7 +86,7 @@ def pair(
     if faults:
         raise OwnServerFault("the servers cannot be used as they are", faults)
     is_encrypted = _encrypts(baseline, encrypted, assumed=assumed)
-    cautions = [f"{server.option}: {said}" for server in both for said in server.kind.cautions(server.ask)]
+    cautions = [found for server in both for found in server.kind.cautions(server.ask, server.option)]
     return Pair(
         baseline,
         encrypted,
@@ -213,16 +214,16 @@ def _encrypts(baseline: FoundServer, encrypted: FoundServer, *, assumed: bool) -
     return False
 
 
-def _encryption_cautions(baseline: FoundServer, encrypted: FoundServer, is_encrypted: bool | None) -> Iterator[str]:
+def _encryption_cautions(baseline: FoundServer, encrypted: FoundServer, is_encrypted: bool | None) -> Iterator[Caution]:
     if is_encrypted is None:
-        yield "that the encrypted server's disk is encrypted, and the baseline's is not, is what the user says"
+        yield Caution.of("encryption-assumed")
     if is_encrypted is False:
-        yield f"tables are plain on both servers; encrypted is only: {', '.join(encrypted.encryption.encrypted)}"
+        yield Caution.of("tables-plain-on-both", encrypted=", ".join(encrypted.encryption.encrypted))
     for name in baseline.encryption.encrypted:
-        yield f"{name} is encrypted on the baseline, too: what that costs is not in the answer"
+        yield Caution.of("baseline-encrypted-too", scope=name)
     for scope in encrypted.encryption.scopes:
         if scope.is_encrypted is False and not (scope.name == DATA and is_encrypted):
-            yield f"not encrypted on the encrypted server: {scope.name} ({scope.said})"
+            yield Caution.of("scope-not-encrypted", scope=scope.name, said=scope.said)
 
 
 def _facts(server: FoundServer) -> dict[str, str]:

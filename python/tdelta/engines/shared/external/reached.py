@@ -23,20 +23,12 @@ from tdelta.engines.shared.external.servers import BASELINE, ENCRYPTED, FoundSer
 from tdelta.engines.shared.external.twins import BASELINE_PLACE, ENCRYPTED_PLACE, Access
 from tdelta.engines.shared.sessions import Connection, LastingSession, WorkerSession
 from tdelta.errors import DsnFault, OwnServerFault, UsageError
+from tdelta.messages import Caution
 from tdelta.records import Condition, Metric, Role, ServerFacts, ServersFacts, SettingDifference
 
 OPTIONS = (BASELINE, ENCRYPTED)
 _MOST_SAID = 10
 """So many differences are said in cautions; all are in the JSON document."""
-
-_ONE_EACH = (
-    "there is one server of each kind: how much two servers differ by luck of layout and start-up cannot be measured,"
-    " so part of what is found may be that and not encryption; the A/A twin is another schema on the baseline's server"
-)
-_NO_CPU = (
-    "the CPU time and I/O of the servers are not known, since their processes are not seen on this machine: no figure"
-    " says what encryption costs in CPU time"
-)
 
 
 def external_dsns(options: Mapping[str, Any]) -> tuple[Dsn, Dsn] | None:
@@ -131,22 +123,22 @@ class ReachedServers:
             yield
 
     @property
-    def cautions(self) -> tuple[str, ...]:
+    def cautions(self) -> tuple[Caution, ...]:
         """What goes with the answer: what killed runs left, what the servers are like, in what they differ."""
         return (
-            *self.left,
+            *(Caution.of("server-leftovers", said=said) for said in self.left),
             *self.pair.cautions,
             *self._difference_cautions(),
-            _ONE_EACH,
-            *(() if self.access.processes else (_NO_CPU,)),
+            Caution.of("one-server-of-each-kind"),
+            *(() if self.access.processes else (Caution.of("servers-cpu-unknown"),)),
         )
 
-    def _difference_cautions(self) -> Iterator[str]:
+    def _difference_cautions(self) -> Iterator[Caution]:
         found = sorted(self.pair.differences, key=lambda difference: not self._is_important(difference))
         for difference in found[:_MOST_SAID]:
-            yield f"not encryption, and different (baseline / encrypted): {difference}; what it costs is in the answer"
+            yield Caution.of("settings-differ", difference=str(difference))
         if len(found) > _MOST_SAID:
-            yield f"{len(found) - _MOST_SAID} further settings differ between the servers (--json names all)"
+            yield Caution.of("more-settings-differ", settings=len(found) - _MOST_SAID)
 
     def _is_important(self, difference: Difference) -> bool:
         return difference.rank < len(self.pair.baseline.kind.rule.important)

@@ -26,6 +26,7 @@ from tdelta.engines.shared.private.twins import ServerTwins
 from tdelta.engines.shared.promises import covered
 from tdelta.errors import TdeltaError, UsageError
 from tdelta.evidence import FileClass
+from tdelta.messages import Caution
 from tdelta.records import Condition, Level
 
 _WIDEST = "all"
@@ -114,7 +115,7 @@ class PrivateDriver:
         """Whether what encrypts is the server, or a file system whose own files can be read."""
         return not isinstance(self.engine, FolderEncrypted) or self.engine.can_be_searched(settings)
 
-    def cautions(self, settings: ServerSettings) -> tuple[str, ...]:
+    def cautions(self, settings: ServerSettings) -> tuple[Caution, ...]:
         """As the engine says."""
         return self.engine.cautions(settings) if isinstance(self.engine, Cautioned) else ()
 

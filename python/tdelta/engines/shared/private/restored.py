@@ -28,14 +28,11 @@ from tdelta.engines.shared.private.filling import loading, make_database, restor
 from tdelta.engines.shared.private.restore import is_strict
 from tdelta.engines.shared.sessions import WorkerSession, asking
 from tdelta.errors import DatabaseFault
+from tdelta.messages import Caution
 from tdelta.records import DatabaseFacts, Phase
 from tdelta.workloads.database import Database
 
 _TITLE = "restored dump"
-_NOT_STRICT = (
-    "--restore: without bash only the last part of a pipe is seen to fail, so a dump that ended early may pass for a"
-    " whole one"
-)
 
 _START_SECONDS = 120.0
 
@@ -146,7 +143,8 @@ class RestoredServer:
         """What is in it, and what is to be said of it."""
         with self._session() as session:
             found = describe(self._engine.catalog, asking(session), self._engine.schema)
-        cautions = found.left_out if is_strict() else (*found.left_out, _NOT_STRICT)
+        left_out = tuple(Caution.of("restored-left-out", said=said) for said in found.left_out)
+        cautions = left_out if is_strict() else (*left_out, Caution.of("restore-without-bash"))
         return Inventory(found.database, cautions, found.left_out)
 
     def complete(self, database: Database, tables: Tables, additions: Additions, observe: Observer) -> Completed:

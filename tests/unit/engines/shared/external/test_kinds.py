@@ -140,7 +140,7 @@ def test_a_version_that_spells_replicas_the_old_way_is_asked_so() -> None:
 def test_who_may_not_see_replication_is_told_what_was_not_seen() -> None:
     ask = refusing("denied", "SHOW ALL SLAVES", STOPPED)
     assert MARIADB.standing_faults(ask) == ()
-    (caution,) = [said for said in MARIADB.cautions(ask) if "replica" in said]
+    (caution,) = [said for said in map(str, MARIADB.cautions(ask, "--baseline")) if "replica" in said]
     assert "was not seen: that takes the right SLAVE MONITOR" in caution
 
 
@@ -151,9 +151,10 @@ def test_a_session_that_is_lost_is_no_missing_right() -> None:
 
 def test_replicas_and_other_peoples_work_are_cautions() -> None:
     rows = [{"command": name} for name in ("Binlog Dump", "Binlog Dump GTID", "Query", "Execute", "Sleep")]
-    found = MYSQL.cautions(answering({"SHOW PROCESSLIST": rows, "SHOW REPLICA STATUS": []}))
-    assert found[0].startswith("2 replicas read its binary log")
-    assert found[1].startswith("1 other sessions")
+    answers = answering({"SHOW PROCESSLIST": rows, "SHOW REPLICA STATUS": []})
+    found = [*map(str, MYSQL.cautions(answers, "--baseline"))]
+    assert found[0].startswith("--baseline: 2 replicas read its binary log")
+    assert found[1].startswith("--baseline: 1 other sessions")
 
 
 def test_mysql_tables_can_be_encrypted_where_a_keyring_is_active_whatever_the_default() -> None:
