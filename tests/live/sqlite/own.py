@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-CUSTOMERS, ORDERS, LINES, DETAILS, LOGS, SMALL = 20_000, 60_000, 120_000, 20_000, 30_000, 24
+CUSTOMERS, ORDERS, LINES, DETAILS, LOGS, SMALL = 6_000, 18_000, 36_000, 6_000, 9_000, 24
 SHOP_ROWS = CUSTOMERS + 1 + ORDERS + LINES + DETAILS + LOGS + sum(range(SMALL))
 SHOP_TABLES = 6 + SMALL
 DETAILS_TABLE = 'Order Details; :x "quoted" (2)'
@@ -74,7 +74,8 @@ def build(path: str) -> None:
         database.executemany(f"INSERT INTO {name} (name) VALUES (?)", [("a name",)] * number)
     database.execute("COMMIT")
     database.execute("PRAGMA wal_checkpoint(truncate)")
-    database.execute("INSERT INTO customers (id, name, email) VALUES (20001, 'in the log only', 'log@example.org')")
+    last = (CUSTOMERS + 1, "in the log only", "log@example.org")
+    database.execute("INSERT INTO customers (id, name, email) VALUES (?, ?, ?)", last)
     os._exit(0)  # a close would fold the log in
 
 
