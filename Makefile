@@ -55,8 +55,7 @@ test-python: setup
 	@scripts/test-python "$(VENV)"
 
 wheel: setup ## Build the abi3 wheel into dist/
-	@scripts/preload
-	$(BIN)/maturin build --release --locked --out dist
+	@scripts/wheel dist
 
 clean: ## Remove what was built
 	rm -rf $(VENV) target dist python/tdelta/*.so
