@@ -43,6 +43,7 @@ lint-python: setup
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python -m mypy.stubtest tdelta._native
+	$(BIN)/python scripts/licences
 
 lint-rust:
 	cargo fmt --check

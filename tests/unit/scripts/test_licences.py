@@ -1,0 +1,93 @@
+"""``scripts/licences``: what is read as fitting, and that everything in the lock files does."""
+
+from __future__ import annotations
+
+import importlib.machinery
+import importlib.util
+import sys
+from email.message import Message
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+
+import pytest
+
+SCRIPT = Path(__file__).parents[3] / "scripts" / "licences"
+
+
+@pytest.fixture(scope="module")
+def licences() -> ModuleType:
+    loader = importlib.machinery.SourceFileLoader("licences", str(SCRIPT))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("licences", loader))
+    sys.modules["licences"] = module  # dataclasses look themselves up
+    loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize(
+    ("expression", "does_fit"),
+    [
+        ("MIT", True),
+        ("GPL-3.0-only", False),
+        ("MIT/Apache-2.0", True),
+        ("GPL-3.0-only OR MIT", True),
+        ("GPL-3.0-only AND MIT", False),
+        ("(MIT OR GPL-3.0-only) AND Apache-2.0", True),
+        ("MIT OR GPL-3.0-only AND LGPL-2.1-only", True),
+        ("Apache-2.0 WITH LLVM-exception", False),
+    ],
+)
+def test_an_expression_fits_where_allowed_licences_alone_can_meet_it(licences, expression, does_fit):
+    assert licences.fits(expression, frozenset({"MIT", "Apache-2.0"})) is does_fit
+
+
+@pytest.mark.parametrize("said", [None, "", "MIT AND", "(MIT", "MIT)", "do what you like"])
+def test_what_is_not_known_or_no_expression_is_a_fault(licences, said):
+    assert licences.judged(said, frozenset({"MIT"}))
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        ({"License-Expression": "MIT"}, "MIT"),
+        (
+            {"License": "Copyright (c) 2001, a whole text", "Classifier": "License :: OSI Approved :: MIT License"},
+            "MIT",
+        ),
+        ({"License": "Proprietary"}, "Proprietary"),
+        ({}, None),
+    ],
+)
+def test_a_distribution_s_licence_is_read_from_the_field_that_has_it(licences, fields, expected):
+    metadata = Message()
+    for name, value in fields.items():
+        metadata[name] = value
+    assert licences.licence_of(SimpleNamespace(metadata=metadata)) == expected
+
+
+def test_every_crate_fits(licences):
+    found = list(licences.crates())
+    assert len(found) > 100
+    assert not [part for part in found if part.fault]
+
+
+def test_a_crate_of_another_source_or_licence_is_a_fault(licences, monkeypatch):
+    def package(name, licence, source):
+        return {"id": name, "name": name, "version": "1", "license": licence, "source": source}
+
+    registry = "registry+https://github.com/rust-lang/crates.io-index"
+    packages = [package("copyleft", "GPL-3.0-only", registry), package("fork", "MIT", "git+https://example.org/fork")]
+    monkeypatch.setattr(
+        licences.subprocess,
+        "run",
+        lambda *_, **__: SimpleNamespace(stdout=licences.json.dumps({"packages": packages, "workspace_members": []})),
+    )
+    assert [part.fault for part in licences.crates()] == [
+        "licence not allowed: GPL-3.0-only",
+        "source not allowed: git+https://example.org/fork",
+    ]
+
+
+def test_every_distribution_of_the_lock_files_that_is_installed_fits(licences):
+    found = list(licences.distributions())
+    assert {part.name for part in found} >= {"numpy", "click", "pytest"}
+    assert not [part for part in found if part.fault and not part.fault.startswith("not installed")]
