@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cache
 
 import sqlglot
 from sqlglot import exp
@@ -28,12 +29,8 @@ class Schema:
 
     def into(self, dialect: Dialect) -> Schema:
         """This schema in the dialect of an engine."""
-
-        def turned(statements: tuple[str, ...]) -> tuple[str, ...]:
-            trees = (sqlglot.parse_one(text, read=self.dialect.sqlglot) for text in statements)
-            return tuple(_in_own_order(tree, dialect.sqlglot).sql(dialect.sqlglot) for tree in trees)
-
-        return Schema(dialect, turned(self.tables), turned(self.indexes))
+        read, write = self.dialect.sqlglot, dialect.sqlglot
+        return Schema(dialect, _turned(self.tables, read, write), _turned(self.indexes, read, write))
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +115,13 @@ def _try(reader: _Reader, faults: Faults) -> None:
             statement = sqlglot.transpile(text, write=sql.CHECKING.sqlglot)[0]
             if fault := check.define(statement):
                 faults.add(reader.file, line, fault)
+
+
+@cache  # a run asks for its schema again and again, and parsing takes a tenth of a second
+def _turned(statements: tuple[str, ...], read: str, write: str) -> tuple[str, ...]:
+    """Statements of one of sqlglot's dialects in another."""
+    trees = (sqlglot.parse_one(text, read=read) for text in statements)
+    return tuple(_in_own_order(tree, write).sql(write) for tree in trees)
 
 
 def _in_own_order(tree: exp.Expr, dialect: str) -> exp.Expr:
