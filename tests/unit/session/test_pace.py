@@ -108,7 +108,7 @@ def test_fewer_rounds_than_were_asked_for_are_said_before_the_run() -> None:
     assert time_caution(plan(RunRequest(seed=1), "r")) is None
     said = time_caution(plan(RunRequest(seed=1, min_rounds=30), "r"))
     assert said is not None
-    assert said.startswith("30 rounds take about ")
+    assert said.text.startswith("30 rounds take about ")
 
 
 # What a run leaves out
