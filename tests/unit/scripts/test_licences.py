@@ -91,3 +91,27 @@ def test_every_distribution_of_the_lock_files_that_is_installed_fits(licences):
     found = list(licences.distributions())
     assert {part.name for part in found} >= {"numpy", "click", "pytest"}
     assert not [part for part in found if part.fault and not part.fault.startswith("not installed")]
+
+
+def test_the_notices_are_those_of_the_lock_file(licences):
+    assert licences.NOTICE.read_text() == licences.notice(), "scripts/licences --notice"
+
+
+def test_a_notice_has_the_text_of_what_is_linked_and_not_under_apache(licences, tmp_path, monkeypatch):
+    packages = []
+    for name, licence in (("alone", "MIT"), ("either", "MIT OR Apache-2.0"), ("not-linked", "MIT")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "LICENSE-MIT").write_text(f"Copyright of {name}\n")
+        manifest = str(tmp_path / name / "Cargo.toml")
+        packages.append(
+            {"name": name, "version": "1.0.0", "license": licence, "manifest_path": manifest, "authors": []}
+        )
+    document = tmp_path / "sbom.json"
+    linked = [{"purl": f"pkg:cargo/{name}@1.0.0"} for name in ("alone", "either")]
+    document.write_text(licences.json.dumps({"components": linked}))
+    monkeypatch.setattr(licences, "LINKED", document)
+    monkeypatch.setattr(licences, "foreign", lambda: packages)
+    said = licences.notice()
+    assert "alone 1.0.0 (MIT)\n\nCopyright of alone" in said
+    assert "either" not in said
+    assert "not-linked" not in said
