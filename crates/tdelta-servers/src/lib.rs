@@ -11,6 +11,7 @@ pub mod local;
 pub mod mysql;
 pub mod options;
 pub mod postgres;
+pub mod remote;
 pub mod session;
 pub mod stream;
 mod twin;

@@ -1,9 +1,10 @@
 //! A Unix socket, read at once where there is something, and else waited for in the way that wakes its thread once.
 
+use crate::remote::{late, left};
 use std::io::{self, Read, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
-use std::time::Duration;
+use std::time::Instant;
 
 /// A connected Unix socket.
 ///
@@ -13,24 +14,24 @@ use std::time::Duration;
 /// outnumber CPUs, the answer is often there before its thread gets to run again: so the first try does not wait.
 pub struct Local {
     stream: UnixStream,
-    /// How long a read waits, ms; for ever below 0.
-    wait_ms: libc::c_int,
+    /// When reads and writes give up.
+    until: Option<Instant>,
 }
 
 impl Local {
     /// Over a connected socket, without a time limit.
     #[must_use]
     pub fn new(stream: UnixStream) -> Self {
-        Self { stream, wait_ms: -1 }
+        Self { stream, until: None }
     }
 
-    /// From now on gives up on a read or a write after so long.
+    /// Gives up on reads and writes at a moment, however much arrives until then; none: never.
     ///
     /// # Errors
     /// The socket has gone.
-    pub fn set_timeout(&mut self, timeout: Option<Duration>) -> io::Result<()> {
-        self.wait_ms = timeout.map_or(-1, |limit| limit.as_millis().clamp(1, libc::c_int::MAX as u128) as libc::c_int);
-        self.stream.set_write_timeout(timeout)
+    pub fn set_deadline(&mut self, until: Option<Instant>) -> io::Result<()> {
+        self.until = until;
+        self.stream.set_write_timeout(until.map(left).transpose()?)
     }
 
     /// Reads what is there; `WouldBlock` if there is nothing yet.
@@ -44,10 +45,15 @@ impl Local {
 
     /// Waits until there is something to read, or the end.
     fn wait(&self) -> io::Result<()> {
+        const FOR_EVER: libc::c_int = -1;
+        let wait_ms = match self.until {
+            Some(until) => left(until)?.as_millis().clamp(1, libc::c_int::MAX as u128) as libc::c_int,
+            None => FOR_EVER,
+        };
         let mut wanted = libc::pollfd { fd: self.stream.as_raw_fd(), events: libc::POLLIN, revents: 0 };
         // SAFETY: one valid pollfd, as said.
-        match unsafe { libc::poll(&mut wanted, 1, self.wait_ms) } {
-            0 => Err(io::ErrorKind::TimedOut.into()),
+        match unsafe { libc::poll(&mut wanted, 1, wait_ms) } {
+            0 => Err(late()),
             1.. => Ok(()),
             _ => Err(io::Error::last_os_error()),
         }
@@ -57,6 +63,9 @@ impl Local {
 impl Read for Local {
     #[inline]
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        if let Some(until) = self.until {
+            left(until)?;
+        }
         loop {
             match self.receive(into) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.wait()?,
@@ -69,7 +78,10 @@ impl Read for Local {
 impl Write for Local {
     #[inline]
     fn write(&mut self, from: &[u8]) -> io::Result<usize> {
-        self.stream.write(from)
+        match self.stream.write(from) {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Err(late()),
+            done => done,
+        }
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -80,6 +92,7 @@ impl Write for Local {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Duration;
 
     #[test]
     fn what_was_sent_is_read_and_then_the_end() {
@@ -108,7 +121,19 @@ mod tests {
     fn a_read_with_a_limit_gives_up() {
         let (here, _there) = UnixStream::pair().unwrap();
         let mut local = Local::new(here);
-        local.set_timeout(Some(Duration::from_millis(5))).unwrap();
+        local.set_deadline(Some(Instant::now() + Duration::from_millis(5))).unwrap();
         assert_eq!(local.read(&mut [0]).unwrap_err().kind(), io::ErrorKind::TimedOut);
+    }
+
+    #[test]
+    fn what_never_ceases_to_arrive_ends_at_the_deadline_too() {
+        let (here, mut there) = UnixStream::pair().unwrap();
+        let mut local = Local::new(here);
+        local.set_deadline(Some(Instant::now() + Duration::from_millis(20))).unwrap();
+        let sender = std::thread::spawn(move || while there.write_all(b"x").is_ok() {});
+        let end = std::iter::repeat_with(|| local.read(&mut [0])).find_map(Result::err);
+        drop(local);
+        sender.join().unwrap();
+        assert_eq!(end.unwrap().kind(), io::ErrorKind::TimedOut);
     }
 }

@@ -65,9 +65,12 @@ pub struct Options {
     /// Statements that every new connection begins with.
     #[serde(default)]
     pub setup: Vec<String>,
-    /// How long connecting may take, to the end of the handshake.
+    /// How long connecting may take, `setup` included.
     #[serde(default = "ten_seconds")]
     pub connect_seconds: f64,
+    /// How long the answer to one query may take that is asked beside a load; none: as long as it takes.
+    #[serde(default)]
+    pub answer_seconds: Option<f64>,
     /// Read once for all connections: the authorities' certificates come from a file.
     #[serde(skip)]
     pub(crate) tls_config: OnceLock<Arc<ClientConfig>>,
@@ -108,6 +111,9 @@ impl Options {
         if !(self.connect_seconds > 0.0 && self.connect_seconds <= 3600.0) {
             faults.push("connect_seconds must be above 0 and at most 3600");
         }
+        if !self.answer_seconds.is_none_or(|seconds| seconds > 0.0 && seconds <= 86_400.0) {
+            faults.push("answer_seconds must be above 0 and at most 86400");
+        }
         match faults.is_empty() {
             true => Ok(()),
             false => Err(failure("options", faults.join("; "))),
@@ -130,6 +136,12 @@ impl Options {
             Protocol::Mysql => 3306,
             Protocol::Postgres => 5432,
         })
+    }
+
+    /// How long the answer to one query may take.
+    #[must_use]
+    pub fn answer_timeout(&self) -> Option<Duration> {
+        self.answer_seconds.map(Duration::from_secs_f64)
     }
 
     /// How long connecting may take.

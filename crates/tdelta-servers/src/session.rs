@@ -1,5 +1,6 @@
 //! What a twin asks of a connection to a server, beyond the load loop.
 
+use crate::failure::failure;
 use crate::options::Options;
 use std::ops::Range;
 use std::sync::Arc;
@@ -8,6 +9,44 @@ use tdelta_core::data::{Table, TableChecksum};
 
 /// A result: the columns' names, and each row's values as text (none for NULL).
 pub type Rows = (Vec<String>, Vec<Vec<Option<String>>>);
+
+/// What the rows that are kept of one answer may take, roughly: settings and counters are asked for, never a table.
+const MOST_KEPT_BYTES: usize = 64 << 20;
+
+/// What a value costs beside its text.
+const VALUE_BYTES: usize = 32;
+
+/// Rows of one answer in the making, which a server cannot make grow without end.
+#[derive(Default)]
+pub(crate) struct Kept {
+    rows: Vec<Vec<Option<String>>>,
+    bytes: usize,
+}
+
+impl Kept {
+    /// Adds a row.
+    ///
+    /// # Errors
+    /// Of kind `protocol`: it is too much.
+    pub fn push(&mut self, row: Vec<Option<String>>) -> Result<(), ClientError> {
+        self.bytes +=
+            VALUE_BYTES + row.iter().map(|cell| VALUE_BYTES + cell.as_ref().map_or(0, String::len)).sum::<usize>();
+        if self.bytes > MOST_KEPT_BYTES {
+            let most = MOST_KEPT_BYTES >> 20;
+            return Err(failure(
+                "protocol",
+                format!("the server sent more than {most} MiB of rows where few were asked for"),
+            ));
+        }
+        self.rows.push(row);
+        Ok(())
+    }
+
+    /// All of them.
+    pub fn into_rows(self) -> Vec<Vec<Option<String>>> {
+        self.rows
+    }
+}
 
 /// One connection that speaks a server's own protocol. Its errors never hold the password, and their kind is
 /// `connection` wherever the server has gone.
@@ -18,13 +57,14 @@ pub trait Session: Client + Sized {
     /// Kinds `connection`, `tls`, `auth` (user or password), `denied` (rights), `unknown_database`, and what `setup` says.
     fn open(options: Arc<Options>) -> Result<Self, ClientError>;
 
-    /// Runs one statement of any sort to its end. Results are dropped.
+    /// Runs one statement of any sort to its end, however long that takes. Results are dropped.
     ///
     /// # Errors
     /// What the server says.
     fn run(&mut self, sql: &str) -> Result<(), ClientError>;
 
-    /// Runs one statement and keeps all that it answers (nothing where it answers no rows).
+    /// Runs one statement and keeps all that it answers (nothing where it answers no rows), within the options'
+    /// `answer_seconds`.
     ///
     /// # Errors
     /// What the server says.

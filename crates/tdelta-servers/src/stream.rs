@@ -4,6 +4,7 @@
 use crate::failure::{connection_lost, failure};
 use crate::local::Local;
 use crate::options::Options;
+use crate::remote::Remote;
 use crate::verify::client_config;
 use rustls::pki_types::ServerName;
 use rustls::{ClientConnection, StreamOwned};
@@ -18,13 +19,13 @@ pub enum Stream {
     /// A Unix socket.
     Unix(Local),
     /// TCP, each write sent at once.
-    Tcp(TcpStream),
+    Tcp(Remote),
     /// TLS over TCP.
-    Tls(Box<StreamOwned<ClientConnection, TcpStream>>),
+    Tls(Box<StreamOwned<ClientConnection, Remote>>),
 }
 
 impl Stream {
-    /// Connects as the options say, in plain text. Reads and writes time out until [`Stream::settle`].
+    /// Connects as the options say, in plain text. Reads and writes end with the time for connecting until another limit is set.
     ///
     /// # Errors
     /// Of kind `connection`: nobody answers there.
@@ -32,10 +33,11 @@ impl Stream {
         let address = options.address();
         let stream = match &options.socket {
             Some(path) => UnixStream::connect(path).map(|socket| Self::Unix(Local::new(socket))),
-            None => tcp(options).map(Self::Tcp),
+            None => tcp(options).map(|stream| Self::Tcp(Remote::new(stream))),
         };
-        let timed = stream.and_then(|mut stream| stream.set_timeout(Some(options.connect_timeout())).map(|()| stream));
-        timed.map_err(|error| connection_lost(&format!("cannot connect to {address}"), &error))
+        let mut stream = stream.map_err(|error| connection_lost(&format!("cannot connect to {address}"), &error))?;
+        stream.limit(Some(options.connect_timeout()))?;
+        Ok(stream)
     }
 
     /// Goes over to TLS, once the protocol has agreed to it.
@@ -68,20 +70,18 @@ impl Stream {
         !matches!(self, Self::Tcp(_))
     }
 
-    /// Connecting is over: from now on a read waits for as long as a statement takes.
+    /// From now on all that follows may take so long, to its last byte; none: as long as a statement takes.
     ///
     /// # Errors
     /// Of kind `connection`.
-    pub fn settle(&mut self) -> Result<(), ClientError> {
-        self.set_timeout(None).map_err(|error| connection_lost("the connection cannot be set up", &error))
-    }
-
-    fn set_timeout(&mut self, timeout: Option<Duration>) -> io::Result<()> {
-        match self {
-            Self::Unix(unix) => unix.set_timeout(timeout),
-            Self::Tcp(tcp) => tcp.set_read_timeout(timeout).and_then(|()| tcp.set_write_timeout(timeout)),
-            Self::Tls(tls) => tls.sock.set_read_timeout(timeout).and_then(|()| tls.sock.set_write_timeout(timeout)),
-        }
+    pub fn limit(&mut self, time: Option<Duration>) -> Result<(), ClientError> {
+        let until = time.map(|time| Instant::now() + time);
+        let set = match self {
+            Self::Unix(unix) => unix.set_deadline(until),
+            Self::Tcp(tcp) => tcp.set_deadline(until),
+            Self::Tls(tls) => tls.sock.set_deadline(until),
+        };
+        set.map_err(|error| connection_lost("the connection cannot be set up", &error))
     }
 }
 

@@ -30,6 +30,7 @@ SMOKE: dict[str, list[tuple[str, ...]]] = {
         ("--grid", "--processes", "1", "--experiments", "2", "--rows", "^normal, log ratio 1.5"),
     ],
     "campaigns/kills": [("--tries", "6", "--seed", "7")],
+    "campaigns/servers": [("--tries", "60", "--seed", "7")],
     "campaigns/store": [("--tries", "30", "--seed", "2")],
     "campaigns/workloads": [("--tries", "200", "--seed", "5")],
     "clients": [
@@ -65,7 +66,7 @@ SMOKE: dict[str, list[tuple[str, ...]]] = {
 }
 """How each is run here; where there are several ways, one after the other in one folder."""
 
-IMPORTED = {"grid_tables", "campaigns/counting"}
+IMPORTED = {"grid_tables", "campaigns/counting", "campaigns/peers"}
 """No bench: a part of one."""
 
 CODES = {"calibrated_truth": (0, 1)}

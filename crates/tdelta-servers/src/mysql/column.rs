@@ -11,6 +11,9 @@ use tdelta_core::value::Value;
 /// The "character set" of bytes.
 const BINARY: u16 = 63;
 
+/// Names have at most 256 characters each.
+const LONGEST_DEFINITION: usize = 64 << 10;
+
 /// One column of a result.
 #[derive(Clone, Debug)]
 pub struct Column {
@@ -39,6 +42,9 @@ enum Kind {
 
 impl Column {
     pub fn read(packet: &[u8]) -> Result<Self, ClientError> {
+        if packet.len() > LONGEST_DEFINITION {
+            return Err(out_of_protocol("a definition of a column of more than 64 KiB"));
+        }
         let definition: Definition =
             ParseBuf(packet).parse(()).map_err(|_| out_of_protocol("a column without a type"))?;
         Ok(Self { name: definition.name_str().into_owned(), kind: kind_of(&definition)?, packet: packet.to_vec() })
@@ -233,8 +239,8 @@ fn date_time(bytes: &[u8], is_date: bool) -> String {
 fn time(bytes: &[u8]) -> String {
     let byte = |at: usize| bytes.get(at).copied().unwrap_or(0);
     let sign = if byte(0) == 1 { "-" } else { "" };
-    let days = u32::from_le_bytes([byte(1), byte(2), byte(3), byte(4)]);
-    let clock = format!("{sign}{:02}:{:02}:{:02}", days * 24 + u32::from(byte(5)), byte(6), byte(7));
+    let days = u64::from(u32::from_le_bytes([byte(1), byte(2), byte(3), byte(4)]));
+    let clock = format!("{sign}{:02}:{:02}:{:02}", days * 24 + u64::from(byte(5)), byte(6), byte(7));
     with_micros(clock, &bytes[bytes.len().min(8)..])
 }
 

@@ -13,6 +13,7 @@ use mysql_common::constants::Command;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
+use std::time::Duration;
 use tdelta_core::client::{Client, ClientError};
 use tdelta_core::data::{Table, TableChecksum};
 use tdelta_core::script::{Kind, Program, Statement};
@@ -39,6 +40,11 @@ impl Link {
     fn open(options: &Options) -> Result<Self, ClientError> {
         let (wire, dialect) = handshake::connect(options)?;
         Ok(Self { wire: Some(wire), dialect, is_in_transaction: false })
+    }
+
+    /// How long what follows may take.
+    fn limit(&mut self, time: Option<Duration>) -> Result<(), ClientError> {
+        self.wire.as_mut().map_or(Ok(()), |wire| wire.stream().limit(time))
     }
 
     /// Does something over the wire, which is given up if it broke or lost step.
@@ -80,7 +86,8 @@ impl Connection {
     fn reopen(&mut self) -> Result<(), ClientError> {
         self.link = Link::open(&self.options)?;
         let options = self.options.clone();
-        options.setup.iter().try_for_each(|sql| self.run(sql))
+        options.setup.iter().try_for_each(|sql| self.run(sql))?;
+        self.link.limit(None)
     }
 
     fn slot(&mut self, program: &Program, statement: &Statement) -> Result<Option<Prepared>, ClientError> {
@@ -111,11 +118,19 @@ impl Session for Connection {
     }
 
     fn run(&mut self, sql: &str) -> Result<(), ClientError> {
-        self.rows(sql).map(drop)
+        self.link.run(|wire, dialect| text_query(wire, dialect, sql, false)).map(drop)
     }
 
     fn rows(&mut self, sql: &str) -> Result<Rows, ClientError> {
-        self.link.run(|wire, dialect| text_query(wire, dialect, sql))
+        let limit = self.options.answer_timeout();
+        if limit.is_some() {
+            self.link.limit(limit)?;
+        }
+        let rows = self.link.run(|wire, dialect| text_query(wire, dialect, sql, true));
+        if limit.is_some() {
+            self.link.limit(None)?;
+        }
+        rows
     }
 
     fn load(&mut self, table: &Table, seed: u64, range: Range<u64>) -> Result<(), ClientError> {

@@ -1,6 +1,6 @@
 //! What the server's error numbers mean to the load loop.
 
-use crate::failure::failure;
+use crate::failure::{failure, said};
 use tdelta_core::client::ClientError;
 
 /// The error in a packet that begins with 0xff.
@@ -13,7 +13,7 @@ pub fn error_of(packet: &[u8]) -> ClientError {
         [b'#', _, _, _, _, _, text @ ..] => text,
         text => text,
     };
-    let text = String::from_utf8_lossy(text);
+    let text = said(text);
     ClientError {
         kind: kind_of(code, &text).into(),
         message: format!("{text} (error {code})"),

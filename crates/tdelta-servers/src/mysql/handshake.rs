@@ -1,9 +1,10 @@
 //! Who is there: the server's greeting, TLS, and the proof of the password.
 
 use super::error::error_of;
+use super::key::is_usable;
 use super::reply::Dialect;
 use super::wire::Wire;
-use crate::failure::{failure, out_of_protocol};
+use crate::failure::{failure, out_of_protocol, said};
 use crate::options::{Options, Tls};
 use crate::stream::Stream;
 use mysql_common::auth::plugins::{AuthProc, ChallengeResponsePlugin, Context, Response};
@@ -26,11 +27,15 @@ const WANTED: CapabilityFlags = CapabilityFlags::CLIENT_LONG_PASSWORD
     .union(CapabilityFlags::CLIENT_LOCAL_FILES)
     .union(CapabilityFlags::CLIENT_DEPRECATE_EOF);
 
+/// What the two methods that encrypt a password answer to have the key; a password itself ends with a NUL.
+const SHA256_ASKS_FOR_KEY: u8 = 1;
+const CACHING_SHA2_ASKS_FOR_KEY: u8 = 2;
+
 const LONGEST_PACKET: u32 = 1 << 30;
 const UTF8MB4_GENERAL_CI: u8 = 45;
 const SOME_VERSION_WITH_UTF8MB4: (u16, u16, u16) = (8, 0, 0);
 
-/// Connects and proves who is there.
+/// Connects and proves who is there. The time for connecting still runs.
 pub fn connect(options: &Options) -> Result<(Wire, Dialect), ClientError> {
     let mut wire = Wire::new(Stream::connect(options)?);
     let greeting = greeting(&mut wire)?;
@@ -45,7 +50,6 @@ pub fn connect(options: &Options) -> Result<(Wire, Dialect), ClientError> {
         wire = wire.over(|stream| stream.start_tls(options))?;
     }
     prove(&mut wire, options, &greeting, common, maria)?;
-    wire.stream().settle()?;
     Ok((
         wire,
         Dialect {
@@ -153,6 +157,8 @@ fn too_old() -> ClientError {
 struct Proof {
     context: Proving,
     procedure: Option<AuthProc>,
+    /// Whether the server was asked for the key to encrypt the password with.
+    awaits_key: bool,
 }
 
 /// What a method must know. There is no `Debug` for it: it holds the password.
@@ -167,12 +173,12 @@ impl Proof {
     fn new(options: &Options, stream: &Stream) -> Self {
         let password = options.password.clone().unwrap_or_default().into_bytes();
         let (is_socket, is_tls) = (matches!(stream, Stream::Unix(_)), matches!(stream, Stream::Tls(_)));
-        Self { context: Proving { password, nonce: Vec::new(), is_socket, is_tls }, procedure: None }
+        Self { context: Proving { password, nonce: Vec::new(), is_socket, is_tls }, procedure: None, awaits_key: false }
     }
 
     /// The answer to the first challenge of a method.
     fn begin(&mut self, plugin: &AuthPlugin<'_>, nonce: &[u8]) -> Result<Response, ClientError> {
-        let name = String::from_utf8_lossy(plugin.as_bytes()).into_owned();
+        let name = said(plugin.as_bytes());
         if !is_known(plugin) {
             let known = "mysql_native_password, caching_sha2_password, sha256_password and mysql_clear_password";
             return Err(failure("auth", format!("the server asks for {name}; known here are {known}")));
@@ -183,15 +189,22 @@ impl Proof {
         }
         self.context.nonce = nonce.to_vec();
         let procedure = plugin.init().map_err(|error| failure("auth", error.to_string()))?;
-        self.procedure.insert(procedure).run(&self.context, nonce).map_err(|error| refused(&error.to_string()))
+        self.procedure = Some(procedure);
+        self.awaits_key = false;
+        self.go_on(nonce)
     }
 
     /// The answer to a further challenge.
     fn go_on(&mut self, challenge: &[u8]) -> Result<Response, ClientError> {
-        match &mut self.procedure {
-            Some(procedure) => procedure.run(&self.context, challenge).map_err(|error| refused(&error.to_string())),
-            None => Err(out_of_protocol("a challenge ahead of its method")),
+        let Some(procedure) = &mut self.procedure else {
+            return Err(out_of_protocol("a challenge ahead of its method"));
+        };
+        if self.awaits_key && !is_usable(challenge, self.context.password.len() + 1) {
+            return Err(out_of_protocol("no RSA key that the password could be encrypted with"));
         }
+        let response = procedure.run(&self.context, challenge).map_err(|error| refused(&error.to_string()))?;
+        self.awaits_key = matches!(response.data(), Some([SHA256_ASKS_FOR_KEY | CACHING_SHA2_ASKS_FOR_KEY]));
+        Ok(response)
     }
 }
 

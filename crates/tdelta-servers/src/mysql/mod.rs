@@ -12,6 +12,7 @@ mod column;
 mod connection;
 mod error;
 mod handshake;
+mod key;
 mod prepared;
 mod reply;
 mod wire;

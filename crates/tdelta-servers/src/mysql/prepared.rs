@@ -5,7 +5,7 @@ use super::error::{error_of, UNPREPARABLE};
 use super::reply::{definitions, end_of_definitions, expect_done, reply, row, Dialect, Done, Reply, Row};
 use super::wire::Wire;
 use crate::failure::{failure, out_of_protocol};
-use crate::session::Rows;
+use crate::session::{Kept, Rows};
 use mysql_common::constants::{ColumnType, Command};
 use mysql_common::io::BufMutExt;
 use std::hint::black_box;
@@ -123,7 +123,8 @@ impl Prepared {
             return Err(failure("no_row", "\\gset expected one row and found none".into()));
         };
         for (column, slot) in &self.into {
-            slots[*slot] = std::mem::take(&mut values[*column]);
+            let value = values.get_mut(*column).ok_or_else(|| out_of_protocol("fewer columns than it said"))?;
+            slots[*slot] = std::mem::take(value);
         }
         Ok(last)
     }
@@ -254,18 +255,18 @@ fn prepare_reply(wire: &mut Wire, dialect: Dialect) -> Result<(u32, Vec<Column>)
     Ok((id, described))
 }
 
-/// Runs a statement as text and keeps its first result.
-pub fn text_query(wire: &mut Wire, dialect: Dialect, sql: &str) -> Result<(Rows, Done), ClientError> {
+/// Runs a statement as text and keeps its first result, or none.
+pub fn text_query(wire: &mut Wire, dialect: Dialect, sql: &str, keeps: bool) -> Result<(Rows, Done), ClientError> {
     wire.command(Command::COM_QUERY as u8).extend_from_slice(sql.as_bytes());
     wire.send()?;
-    let (rows, mut last) = text_result(wire, dialect)?;
+    let (rows, mut last) = text_result(wire, dialect, keeps)?;
     while last.has_more() {
-        (_, last) = text_result(wire, dialect)?;
+        (_, last) = text_result(wire, dialect, false)?;
     }
     Ok((rows, last))
 }
 
-fn text_result(wire: &mut Wire, dialect: Dialect) -> Result<(Rows, Done), ClientError> {
+fn text_result(wire: &mut Wire, dialect: Dialect, keeps: bool) -> Result<(Rows, Done), ClientError> {
     let count = match reply(wire, dialect)? {
         Reply::Done(done) => return Ok(((Vec::new(), Vec::new()), done)),
         Reply::WantsData => {
@@ -278,18 +279,19 @@ fn text_result(wire: &mut Wire, dialect: Dialect) -> Result<(Rows, Done), Client
     };
     let mut columns = Vec::new();
     definitions(wire, dialect, count, &mut columns)?;
-    let mut rows = Vec::new();
+    let mut rows = Kept::default();
     loop {
         match row(wire, dialect)? {
+            Row::Values(_) if !keeps => {}
             Row::Values(values) => {
                 let mut cells = Vec::with_capacity(count);
                 walk_text(values, count, |cell| {
                     cells.push(cell.map(|text| String::from_utf8_lossy(text).into_owned()))
                 })?;
-                rows.push(cells);
+                rows.push(cells)?;
             }
             Row::Last(done) => {
-                return Ok(((columns.into_iter().map(|column| column.name).collect(), rows), done));
+                return Ok(((columns.into_iter().map(|column| column.name).collect(), rows.into_rows()), done));
             }
         }
     }

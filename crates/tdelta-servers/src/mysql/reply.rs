@@ -16,6 +16,9 @@ const ERROR: u8 = 0xff;
 /// A packet that begins with 0xfe ends the rows if it is shorter; else it is a row with a very long first value.
 const LONGEST_END: usize = 0xff_ffff;
 
+/// Servers have at most 4096 in a result.
+const MOST_COLUMNS: u64 = 0xffff;
+
 /// What both sides agreed on that shapes an answer.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Dialect {
@@ -70,6 +73,9 @@ pub fn reply(wire: &mut Wire, dialect: Dialect) -> Result<Reply, ClientError> {
         Some(_) => {
             let mut rest = ParseBuf(packet);
             let columns = rest.checked_eat_lenenc_int().ok_or_else(|| out_of_protocol("an empty count of columns"))?;
+            if columns > MOST_COLUMNS {
+                return Err(out_of_protocol("an impossible number of columns"));
+            }
             let has_definitions = !dialect.caches_definitions || rest.checked_eat_u8() != Some(0);
             Ok(Reply::Rows { columns: columns as usize, has_definitions })
         }

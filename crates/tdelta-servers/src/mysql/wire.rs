@@ -1,12 +1,15 @@
 //! Packets over a stream, read where they lie in one buffer, sent with one write each.
 
-use crate::failure::{connection_lost, failure};
+use crate::failure::{connection_lost, failure, out_of_protocol};
 use crate::stream::Stream;
 use std::io::{self, Read, Write};
 use tdelta_core::client::ClientError;
 
 /// A packet of this many bytes is followed by one that goes on with it.
 const LONGEST: usize = 0xff_ffff;
+
+/// No value of a server's is longer than 1 GiB, and so no row whose parts are joined here.
+const LONGEST_JOINED: usize = 1 << 30;
 
 /// What is asked of the socket at once. A small answer fits; a long one makes the buffer grow.
 const BUFFER_BYTES: usize = 16 << 10;
@@ -138,6 +141,9 @@ impl Wire {
             self.fill(4 + length)?;
             let from = self.start + 4;
             self.start = from + length;
+            if self.joined.len() + length > LONGEST_JOINED {
+                return Err(out_of_protocol("a packet of more than 1 GiB"));
+            }
             self.joined.extend_from_slice(&self.buffer[from..self.start]);
             if length < LONGEST {
                 return Ok(&self.joined);
@@ -161,10 +167,11 @@ impl Wire {
             self.buffer.copy_within(self.start..self.end, 0);
             (self.start, self.end) = (0, self.end - self.start);
         }
-        if wanted > self.buffer.len() {
-            self.buffer.resize(wanted.next_power_of_two(), 0);
-        }
         while self.end - self.start < wanted {
+            if self.end == self.buffer.len() {
+                // As much as has arrived, once more: a length alone is only what somebody says.
+                self.buffer.resize(2 * self.end, 0);
+            }
             match self.stream.read(&mut self.buffer[self.end..]) {
                 Ok(0) => return Err(failure("connection", "the server closed the connection".into())),
                 Ok(received) => self.end += received,
@@ -224,6 +231,15 @@ mod tests {
         let (here, mut there) = pair();
         drop(here);
         assert_eq!(there.packet().unwrap_err().kind, "connection");
+    }
+
+    #[test]
+    fn a_length_alone_takes_no_memory() {
+        let (mut here, mut there) = pair();
+        here.stream.write_all(&[0xfe, 0xff, 0xff, 0, b'x']).unwrap();
+        drop(here);
+        assert_eq!(there.packet().unwrap_err().kind, "connection");
+        assert_eq!(there.buffer.len(), BUFFER_BYTES);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use super::preparing::{describe, prepare_program};
 use super::statement::{Parse, Prepared};
 use crate::failure::{failure, out_of_protocol};
 use crate::options::Options;
-use crate::session::{Rows, Session};
+use crate::session::{Kept, Rows, Session};
 use bytes::BytesMut;
 use fallible_iterator::FallibleIterator;
 use postgres_protocol::message::backend::{self, Message};
@@ -14,6 +14,7 @@ use postgres_protocol::message::frontend;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
+use std::time::Duration;
 use tdelta_core::client::{Client, ClientError};
 use tdelta_core::data::{Table, TableChecksum};
 use tdelta_core::script::{Program, Statement};
@@ -34,6 +35,7 @@ impl Connection {
         let exchange = Exchange { wire: Some(open(&options)?), in_transaction: false };
         let mut connection = Self { options: options.clone(), exchange, has_named: false, statements: Vec::new() };
         options.setup.iter().try_for_each(|sql| connection.run(sql))?;
+        connection.limit(None)?;
         Ok(connection)
     }
 
@@ -51,6 +53,35 @@ impl Connection {
             Ok(())
         };
         self.exchange.run(compose, |tag, body| tag != backend::DATA_ROW_TAG || take(prepared, body), no_rows)
+    }
+
+    /// How long what follows may take.
+    fn limit(&mut self, time: Option<Duration>) -> Result<(), ClientError> {
+        self.exchange.wire.as_mut().map_or(Ok(()), |wire| wire.limit(time))
+    }
+
+    /// What [`Session::rows`] answers.
+    fn kept(&mut self, sql: &str) -> Result<Rows, ClientError> {
+        let (mut names, mut rows) = (Vec::new(), Kept::default());
+        let mut excess = None;
+        let done = self.simple(sql, |tag, body| match parsed(tag, body) {
+            Some(Message::RowDescription(body)) => {
+                rows = Kept::default();
+                body.fields().map(|field| Ok(field.name().to_owned())).collect().map(|found| names = found).is_ok()
+            }
+            Some(Message::DataRow(body)) => {
+                let text = |range: Option<Range<usize>>| {
+                    Ok(range.map(|range| String::from_utf8_lossy(&body.buffer()[range]).into_owned()))
+                };
+                let row: Result<Vec<_>, _> = body.ranges().map(text).collect();
+                row.is_ok_and(|row| {
+                    row.len() == names.len() && rows.push(row).map_err(|error| excess = Some(error)).is_ok()
+                })
+            }
+            _ => true,
+        });
+        excess.map_or(done, Err)?;
+        Ok((names, rows.into_rows()))
     }
 
     fn close(&mut self) {
@@ -143,21 +174,15 @@ impl Session for Connection {
     }
 
     fn rows(&mut self, sql: &str) -> Result<Rows, ClientError> {
-        let (mut names, mut rows) = (Vec::new(), Vec::new());
-        self.simple(sql, |tag, body| match parsed(tag, body) {
-            Some(Message::RowDescription(body)) => {
-                rows.clear();
-                body.fields().map(|field| Ok(field.name().to_owned())).collect().map(|found| names = found).is_ok()
-            }
-            Some(Message::DataRow(body)) => {
-                let text = |range: Option<Range<usize>>| {
-                    Ok(range.map(|range| String::from_utf8_lossy(&body.buffer()[range]).into_owned()))
-                };
-                body.ranges().map(text).collect().map(|row: Vec<_>| rows.push(row)).is_ok()
-            }
-            _ => true,
-        })?;
-        Ok((names, rows))
+        let limit = self.options.answer_timeout();
+        if limit.is_some() {
+            self.limit(limit)?;
+        }
+        let rows = self.kept(sql);
+        if limit.is_some() {
+            self.limit(None)?;
+        }
+        rows
     }
 
     const CUTS_TABLES: bool = false;

@@ -20,7 +20,7 @@ pub(super) struct Exchange {
 
 impl Exchange {
     /// Sends what `compose` writes and reads the answers up to ReadyForQuery; rows and descriptions go to `take`, which says
-    /// false of what it cannot read. Where the server wants rows (COPY), `feed` sends them.
+    /// false of what it cannot read: then nothing is certain any more, and the connection is given up. Where the server wants rows (COPY), `feed` sends them.
     pub(super) fn run(
         &mut self,
         compose: impl FnOnce(&mut BytesMut) -> io::Result<()>,
@@ -85,7 +85,7 @@ fn talk(
             | backend::NO_DATA_TAG
                 if !take(tag, body) =>
             {
-                fault.get_or_insert_with(|| out_of_protocol("a row or description that cannot be read"));
+                return Err(out_of_protocol("a row or description that cannot be read"));
             }
             backend::READY_FOR_QUERY_TAG => {
                 return Ok(Ready { in_transaction: body.first() != Some(&IDLE), fault });

@@ -1,6 +1,6 @@
 //! What the server says against something, as errors that the load loop counts.
 
-use crate::failure::{connection_lost, failure, out_of_protocol};
+use crate::failure::{connection_lost, failure, out_of_protocol, said};
 use bytes::{BufMut, BytesMut};
 use fallible_iterator::FallibleIterator;
 use postgres_protocol::message::backend::{ErrorResponseBody, Message, ERROR_RESPONSE_TAG};
@@ -35,7 +35,7 @@ pub(super) fn refused(body: &ErrorResponseBody) -> ClientError {
     let (mut code, mut message, mut fatal) = (String::new(), String::new(), false);
     let mut fields = body.fields();
     while let Ok(Some(field)) = fields.next() {
-        let text = || String::from_utf8_lossy(field.value_bytes()).into_owned();
+        let text = || said(field.value_bytes());
         match field.type_() {
             b'C' => code = text(),
             b'M' => message = text(),

@@ -14,7 +14,7 @@ use postgres_protocol::message::frontend;
 use std::io::{Read, Write};
 use tdelta_core::client::ClientError;
 
-/// Opens a connection as the options say, up to the server's first ReadyForQuery.
+/// Opens a connection as the options say, up to the server's first ReadyForQuery. The time for connecting still runs.
 pub(super) fn open(options: &Options) -> Result<Wire, ClientError> {
     let mut wire = Wire::new(stream(options)?);
     let database = options.database.as_deref().unwrap_or(&options.user);
@@ -28,7 +28,6 @@ pub(super) fn open(options: &Options) -> Result<Wire, ClientError> {
     send(&mut wire)?;
     authenticate(&mut wire, options)?;
     await_ready(&mut wire)?;
-    wire.settle()?;
     Ok(wire)
 }
 

@@ -23,7 +23,7 @@ from tdelta.engines.shared.external.kind import (
     Scope,
     SettingsRule,
 )
-from tdelta.engines.shared.sessions import Ask, first, literal
+from tdelta.engines.shared.sessions import Ask, first, literal, one
 from tdelta.messages import Caution
 
 _LEFT_OUT = re.compile(
@@ -197,7 +197,7 @@ class PostgresServers:
 
 def kind(ask: Ask) -> PostgresServers:
     """Who answers; nothing else speaks its protocol here."""
-    found = ask("SELECT version() AS text, current_setting('server_version') AS version, current_user AS who")[0]
+    found = one(ask("SELECT version() AS text, current_setting('server_version') AS version, current_user AS who"))
     version = (found["version"] or "").split(" ")[0]
     product = "Percona Server for PostgreSQL" if "percona" in (found["text"] or "").lower() else "PostgreSQL"
     return PostgresServers(Identity(PROFILE.name, product, version, found["who"] or ""))

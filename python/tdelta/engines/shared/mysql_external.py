@@ -21,7 +21,7 @@ from tdelta.engines.shared.external.kind import (
     Scope,
     SettingsRule,
 )
-from tdelta.engines.shared.sessions import Ask, Row, first, literal
+from tdelta.engines.shared.sessions import Ask, Row, first, literal, one
 from tdelta.messages import Caution
 
 MARIADB = "MariaDB"
@@ -214,7 +214,7 @@ class MySqlFamily:
 
 def identity_of(engine: str, ask: Ask) -> Identity:
     """Who answers."""
-    found = ask("SELECT VERSION() AS version, @@version_comment AS comment, CURRENT_USER() AS user")[0]
+    found = one(ask("SELECT VERSION() AS version, @@version_comment AS comment, CURRENT_USER() AS user"))
     text = found["version"] or ""
     version = re.match(r"[\d.]+", text)
     return Identity(

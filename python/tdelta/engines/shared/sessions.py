@@ -7,7 +7,7 @@ says against a statement or a log-in is `Refused`, with its kind (``auth``, ``de
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 from tdelta.driver.database_answers import Refused, answered
 from tdelta.driver.workers import PROGRAM, Worker
@@ -50,6 +50,11 @@ Open: TypeAlias = Callable[[Mapping[str, object]], Connection]
 """Opens a session, given the options of `tdelta._native.ServerTwin`; raises `Refused`."""
 
 
+_Answer = TypeVar("_Answer")
+
+_UNEXPECTED = "protocol"
+"""The kind of an answer that nobody could have expected."""
+
 _LOST = "connection"
 """The kind of what is said of a session that is gone."""
 
@@ -81,15 +86,18 @@ class WorkerSession:
 
     def run(self, sql: str) -> None:
         """Run one statement; rows are dropped."""
-        self.rows(sql)
+        self._put("perform", statements=[sql])
 
     def rows(self, sql: str) -> tuple[list[str], list[list[str | None]]]:
         """The columns' names and the rows of one query, as text; None for NULL."""
-        found = self._worker.ask("put", seconds=_PATIENCE_SECONDS, sql=sql)
+        found = self._put("put", sql=sql)
+        return found["columns"], found["rows"]
+
+    def _put(self, do: str, **order: object) -> dict[str, Any]:
+        found = self._worker.ask(do, seconds=_PATIENCE_SECONDS, **order)
         if "refused" in found and self._is_external:
             raise Refused(*found["refused"])
-        found = answered(found)
-        return found["columns"], found["rows"]
+        return answered(found)
 
     def text(self, sql: str) -> str:
         """The first value of the first row, empty for NULL and for no row."""
@@ -146,17 +154,20 @@ class LastingSession:
 
     def keep(self, sql: str) -> None:
         """Run a statement now and at the beginning of each session that follows: a setting, a lock."""
-        self.run(sql)
+        self.rows(sql)
         self._kept.append(sql)
 
     def run(self, sql: str) -> None:
         """Run one statement; rows are dropped."""
-        self.rows(sql)
+        self._asked(lambda session: session.run(sql))
 
     def rows(self, sql: str) -> tuple[list[str], list[list[str | None]]]:
         """The columns' names and the rows of one query, as text; None for NULL."""
+        return self._asked(lambda session: session.rows(sql))
+
+    def _asked(self, ask: Callable[[Connection], _Answer]) -> _Answer:
         try:
-            return self._session.rows(sql)
+            return ask(self._session)
         except Refused as refusal:
             if refusal.kind != _LOST:
                 raise
@@ -165,8 +176,8 @@ class LastingSession:
         self._session.close()
         self._session = self._open()
         for statement in self._kept:
-            self._session.run(statement)
-        return self._session.rows(sql)
+            self._session.rows(statement)
+        return ask(self._session)
 
     def text(self, sql: str) -> str:
         """The first value of the first row, empty for NULL and for no row."""
@@ -186,15 +197,39 @@ def kept(connection: Connection, sql: str) -> None:
         connection.run(sql)
 
 
-def asking(connection: Connection) -> Ask:
-    """Queries of a connection, their rows by column names in lower case."""
+class _NamedRow(dict[str, "str | None"]):
+    """One row; a column that it does not have is a fault of the server, which was asked for it."""
 
-    def ask(sql: str) -> list[dict[str, str | None]]:
+    def __missing__(self, name: str) -> str | None:
+        raise Refused(_UNEXPECTED, f"the server answered {list(self)} where a column {name!r} was asked for")
+
+
+def asking(connection: Connection, tidied: Callable[[str], str] = str) -> Ask:
+    """Queries of a connection, their rows by column names in lower case.
+
+    Args:
+        connection: the session.
+        tidied: is done to every value.
+    """
+
+    def ask(sql: str) -> list[_NamedRow]:
         columns, rows = connection.rows(sql)
         names = [column.lower() for column in columns]
-        return [dict(zip(names, row, strict=True)) for row in rows]
+        tidy = ([None if value is None else tidied(value) for value in row] for row in rows)
+        return [_NamedRow(zip(names, row, strict=True)) for row in tidy]
 
     return ask
+
+
+def one(rows: Sequence[Row]) -> Row:
+    """The first row.
+
+    Raises:
+        Refused: there is none.
+    """
+    if not rows:
+        raise Refused(_UNEXPECTED, "the server answered no row where one was asked for")
+    return rows[0]
 
 
 def first(rows: Sequence[Row]) -> str:

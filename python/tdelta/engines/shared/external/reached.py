@@ -27,6 +27,9 @@ from tdelta.messages import Caution
 from tdelta.records import Condition, Metric, Role, ServerFacts, ServersFacts, SettingDifference
 
 OPTIONS = (BASELINE, ENCRYPTED)
+ANSWER_SECONDS = 60.0
+"""Settings, catalogues and rights are asked for: a server that answers no sooner does not answer."""
+
 _MOST_SAID = 10
 """So many differences are said in cautions; all are in the JSON document."""
 
@@ -239,7 +242,8 @@ def _examined(dsns: tuple[Dsn, Dsn], passwords: Passwords, stack: ExitStack) -> 
 
 
 def _lasting(program: str, options: Mapping[str, object]) -> Connection:
-    return LastingSession(lambda: WorkerSession(options, program, is_external=True))
+    limited = {**options, "answer_seconds": ANSWER_SECONDS}
+    return LastingSession(lambda: WorkerSession(limited, program, is_external=True))
 
 
 def _processes(dsns: tuple[Dsn, Dsn]) -> dict[str, int]:

@@ -27,6 +27,8 @@ BASELINE, ENCRYPTED = "--baseline", "--encrypted"
 _LOST = ("connection", "interrupted")
 """What is said where a session, or its statement, was killed: the trial is void, and another session may do."""
 
+_CONTROL = dict.fromkeys((*range(32), *range(127, 160)), " ")
+
 _GOES_ON = "then `tdelta run --resume last` completes the run"
 _NOT_ANY_MORE = f"a right that was there at the beginning is gone; give it back, {_GOES_ON}"
 _REMEDIES = {
@@ -66,7 +68,7 @@ class FoundServer:
 
     def ask(self, sql: str) -> Sequence[Row]:
         """Run one query. Raises ``Refused``."""
-        return asking(self.connection)(sql)
+        return asking(self.connection, _told)(sql)
 
     def told(self) -> AbstractContextManager[None]:
         """Within the block, what it refuses is a fault of this server."""
@@ -89,12 +91,17 @@ def examine(option: str, dsn: Dsn, connection: Connection) -> FoundServer:
     Raises:
         OwnServerFault: it does not answer what every server of its engine answers.
     """
-    ask = asking(connection)
+    ask = asking(connection, _told)
     with refusals_of(server_name(option, dsn)):
         kind = _kind(dsn, ask)
         for statement in kind.session_sql:
             kept(connection, statement)
         return FoundServer(option, dsn, connection, kind, kind.encryption(ask), dict(kind.settings(ask)))
+
+
+def _told(value: str) -> str:
+    """A value of a user's server: it may come to stand in a message, so it is not to steer the terminal."""
+    return value.translate(_CONTROL)
 
 
 def schema_name(run_id: str, given: str | None) -> str:

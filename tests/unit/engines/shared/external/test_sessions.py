@@ -13,7 +13,7 @@ from tdelta.engines.shared.external.kind import Encryption, Identity
 from tdelta.engines.shared.external.pairs import _dropped
 from tdelta.engines.shared.external.schemas import RunSchema
 from tdelta.engines.shared.external.servers import FoundServer
-from tdelta.engines.shared.sessions import LastingSession
+from tdelta.engines.shared.sessions import LastingSession, asking, one
 from tdelta.errors import OwnServerFault, ServerLost, StatementFault, TdeltaError, WorkerFault
 
 LOCK = "SELECT GET_LOCK('x', 0)"
@@ -151,3 +151,21 @@ def test_what_a_server_says_under_load_is_named_as_what_it_is(kind: str, error: 
     assert isinstance(found, error)
     assert said in str(found)
     assert "--dir" not in str(found)
+
+
+def test_a_server_that_answers_something_else_is_refused_with_its_own_words() -> None:
+    session = Server({"SELECT": [["1", "x"]]}).open()
+    row = one(asking(session, str.upper)("SELECT 1"))
+    assert row["mark"] == "X"
+    with pytest.raises(Refused, match="where a column 'value' was asked for"):
+        row["value"]
+    with pytest.raises(Refused, match="no row"):
+        one(asking(session)("SHOW"))
+
+
+def test_what_a_server_says_of_itself_does_not_steer_the_terminal() -> None:
+    dsn = parse_dsn("mariadb://app@db1/", "--baseline")
+    session = Server({"SELECT": [["\x1b[31mred\n", None]]}).open()
+    kind = MariaDbServers(Identity("mariadb", "MariaDB", "11.4.2", "app@%"))
+    own = FoundServer("--baseline", dsn, session, kind, Encryption((), can_be_asked=False, remedy=""), {})
+    assert own.ask("SELECT 1") == [{"name": " [31mred ", "mark": None}]
