@@ -31,6 +31,7 @@ SMOKE: dict[str, list[tuple[str, ...]]] = {
     ],
     "campaigns/kills": [("--tries", "6", "--seed", "7")],
     "campaigns/servers": [("--tries", "60", "--seed", "7")],
+    "campaigns/sqlite_files": [("--tries", "30", "--seed", "3")],
     "campaigns/store": [("--tries", "30", "--seed", "2")],
     "campaigns/workloads": [("--tries", "200", "--seed", "5")],
     "clients": [
