@@ -9,7 +9,7 @@ from typing import Any
 from tdelta.engines.registry import profiles
 from tdelta.inference.cipher_work import idle_cipher_caution
 from tdelta.inference.profiles import Profiled, cpu_profiles
-from tdelta.messages import Caution, Detail
+from tdelta.messages import Caution, Detail, Reason
 from tdelta.messages.checks import AA_CHECK, BB_CHECK, FILES, IN_FORCE, NO_MARKER, ROWS_AFTER, ROWS_BEFORE
 from tdelta.profiling.functions import Functions
 from tdelta.records import (
@@ -132,7 +132,7 @@ def verdict(
         condition_value=value * ratio.median,
         ratio=ratio,
         decision=decision,
-        reasons=reasons,
+        reasons=tuple(map(Reason.verbatim, reasons)),
         realised=realised,
         no_speedup=no_speedup,
         typical=typical or (ratio if transaction == "all" else None),

@@ -222,9 +222,8 @@ def leaking_result(given: RunSettings, found: Sequence[Trial]) -> RunResult:
     """The factorial, judged; unsound, since a temporary file of one encrypted twin shows planted plain text."""
     result = sound_result(given, found)
     check = Validity(NO_MARKER, CheckState.FAILED, (Detail.verbatim("etilqs_7f (unlinked) of aes-128 holds 512"),))
-    reasons = (f"{check.check}: no, {check.detail}",)
     verdicts = tuple(
-        replace(v, decision=Decision.UNSOUND, reasons=reasons) if v.primary else v for v in result.verdicts
+        replace(v, decision=Decision.UNSOUND, reasons=(check.why_unsound,)) if v.primary else v for v in result.verdicts
     )
     return changed(
         result,

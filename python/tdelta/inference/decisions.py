@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
+from tdelta.messages import Reason
 from tdelta.records import Decision, Estimate
 
 FEWEST_ROUNDS = 4
@@ -138,17 +139,25 @@ def percent_words(ratio: float) -> str:
     return f"{rounded or 0.0:+.1f}".replace("-", "\N{MINUS SIGN}")
 
 
-def reason(estimate: Estimate, decision: Decision, rope: float) -> str:
+def reason(estimate: Estimate, decision: Decision, rope: float) -> Reason:
     """Why a decision against the ROPE is what it is."""
-    where = {
-        Decision.COSTLY: "lies above",
-        Decision.FASTER: "lies below",
-        Decision.NEGLIGIBLE: "lies within",
-    }.get(decision, "reaches over an edge of")
-    return f"the 95 % HDI {interval_words(estimate.hdi95)} {where} the ROPE, ±{100 * rope:g} %"
+    interval = interval_words(estimate.hdi95)
+    match decision:
+        case Decision.COSTLY:
+            return Reason.of("hdi-above-rope", interval=interval, rope=rope)
+        case Decision.FASTER:
+            return Reason.of("hdi-below-rope", interval=interval, rope=rope)
+        case Decision.NEGLIGIBLE:
+            return Reason.of("hdi-within-rope", interval=interval, rope=rope)
+    return Reason.of("hdi-across-rope", interval=interval, rope=rope)
 
 
-def gate_reason(estimate: Estimate, decision: Decision, budget: float) -> str:
+def gate_reason(estimate: Estimate, decision: Decision, budget: float) -> Reason:
     """Why a decision against a budget is what it is."""
-    where = {Decision.OVER: "lies above", Decision.WITHIN: "lies below"}.get(decision, "holds")
-    return f"the 99 % HDI {interval_words(estimate.hdi99)} {where} the budget of +{100 * budget:g} %"
+    interval = interval_words(estimate.hdi99)
+    match decision:
+        case Decision.OVER:
+            return Reason.of("hdi-above-budget", interval=interval, budget=budget)
+        case Decision.WITHIN:
+            return Reason.of("hdi-below-budget", interval=interval, budget=budget)
+    return Reason.of("hdi-across-budget", interval=interval, budget=budget)

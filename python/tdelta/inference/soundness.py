@@ -160,5 +160,5 @@ def with_unsound(
         if check is None:
             yield verdict
         else:
-            reasons = (f"{check.check}: no, {check.detail}", *verdict.reasons)
+            reasons = (check.why_unsound, *verdict.reasons)
             yield replace(verdict, decision=Decision.UNSOUND, reasons=reasons)

@@ -31,6 +31,7 @@ from tdelta.inference.posterior import (
     prior_alone,
     truncated_at_no_change,
 )
+from tdelta.messages import Reason
 from tdelta.records import Condition, Decision, Estimate, Metric, Role, RunSettings, Verdict
 
 ALL_TRANSACTIONS = "all"
@@ -129,7 +130,7 @@ def grounds_of(answer: Answer, rope: float) -> Grounds:
 
 def _hard_reasons(
     estimate: Estimate, decision: Decision, answer: Answer, grounds: Grounds, rope: float
-) -> Iterator[str]:
+) -> Iterator[Reason]:
     """Why an interval that would decide does not, and what stalls have to do with it."""
     if decision is not Decision.UNDECIDED:
         return
@@ -137,38 +138,36 @@ def _hard_reasons(
     stalls = len(answer.events.above) + len(answer.plain_events.above)
     is_sure = decide(replace(estimate, hdi95=estimate.hdi99), rope) is would
     if would is not decision and not is_sure:
-        yield f"{_cause(answer, grounds)}, so the 99 % HDI would have to lie beyond ±{100 * rope:g} %"
+        yield _cause(answer, grounds, rope)
     elif stalls and (would is not decision or decide(grounds.typical, rope) is not Decision.UNDECIDED):
         yield _too_few_stalls(answer)
 
 
-def _too_few_stalls(answer: Answer) -> str:
+def _too_few_stalls(answer: Answer) -> Reason:
     met, plain = answer.events, answer.plain_events
-    return (
-        f"stalls are too few to bound what they cost: {len(met.above)} in {met.trials} trials of this condition,"
-        f" {len(plain.above)} in {plain.trials} of the plain twins"
+    return Reason.of(
+        "few-stalls",
+        stalls=len(met.above),
+        trials=met.trials,
+        plain_stalls=len(plain.above),
+        plain_trials=plain.trials,
     )
 
 
-def _few_rounds(grounds: Grounds) -> str:
-    rounds = "1 round" if grounds.rounds == 1 else f"{grounds.rounds} rounds"
-    return f"{rounds}: instance effects were hardly measured"
-
-
-def _too_few_rounds(grounds: Grounds) -> str:
-    return f"{_few_rounds(grounds)}, so an interval a third wider would have to lie clear of the budget"
-
-
-def _cause(answer: Answer, grounds: Grounds) -> str:
+def _cause(answer: Answer, grounds: Grounds, rope: float) -> Reason:
     """Why the 95 % HDI is not enough."""
     if grounds.rounds < FEWEST_ROUNDS:
-        return _few_rounds(grounds)
+        return Reason.of("few-rounds", rounds=grounds.rounds, rope=rope)
     if not grounds.has_odd_trials:
-        return f"the typical operation alone does not show it (95 % HDI {interval_words(grounds.typical.hdi95)})"
+        return Reason.of("typical-not-shown", typical=interval_words(grounds.typical.hdi95), rope=rope)
     met, plain = (len(e.above) + len(e.below) for e in (answer.events, answer.plain_events))
-    return (
-        f"outlying trials: {met} of {answer.events.trials} of this condition, {plain} of"
-        f" {answer.plain_events.trials} of the plain twins; they may hit one instance and not its twin"
+    return Reason.of(
+        "outlying-trials",
+        outlying=met,
+        trials=answer.events.trials,
+        plain_outlying=plain,
+        plain_trials=answer.plain_events.trials,
+        rope=rope,
     )
 
 
@@ -195,7 +194,8 @@ def _primary(answer: Answer, settings: RunSettings) -> Verdict:
         would is not decision or (met > 0 and decide_gate(grounds.typical, settings.budget) is not decision)
     )
     are_few = would is not Decision.UNDECIDED and grounds.rounds < FEWEST_ROUNDS
-    hard = (_too_few_rounds(grounds) if are_few else _too_few_stalls(answer),) if is_left_open else ()
+    few = Reason.of("few-rounds-budget", rounds=grounds.rounds) if are_few else _too_few_stalls(answer)
+    hard = (few,) if is_left_open else ()
     return replace(verdict, decision=decision, reasons=(gate_reason(verdict.ratio, would, settings.budget), *hard))
 
 
@@ -235,9 +235,9 @@ def decisions_of(fit: CostFit, settings: RunSettings) -> dict[str, Decision]:
     return {a.condition.key: _primary(a, settings).decision for a in fit.answers() if a.condition.role.is_judged}
 
 
-def _single_round(verdict: Verdict, rounds: int, others: Mapping[int, Mapping[str, Decision]]) -> Iterator[str]:
+def _single_round(verdict: Verdict, rounds: int, others: Mapping[int, Mapping[str, Decision]]) -> Iterator[Reason]:
     if rounds == 1:
-        yield "one round makes this verdict: no other round confirms it"
+        yield Reason.of("one-round")
     makers: dict[Decision, list[int]] = {}
     for left_out, decisions in others.items():
         decision = decisions.get(verdict.condition.key, verdict.decision)
@@ -245,10 +245,11 @@ def _single_round(verdict: Verdict, rounds: int, others: Mapping[int, Mapping[st
             makers.setdefault(decision, []).append(left_out + 1)
     for decision, numbers in makers.items():
         if len(numbers) == 1:
-            yield f"round {numbers[0]} makes this verdict: without it, it is {decision.value}"
+            yield Reason.of("round-decides", round=numbers[0], decision=decision.value)
+        elif len(numbers) == rounds:
+            yield Reason.of("every-round-decides", decision=decision.value)
         else:
-            named = "every round" if len(numbers) == rounds else f"each of the rounds {', '.join(map(str, numbers))}"
-            yield f"{named} makes this verdict: without any one of them, it is {decision.value}"
+            yield Reason.of("rounds-decide", rounds=", ".join(map(str, numbers)), decision=decision.value)
 
 
 def _without_data(condition: Condition, baseline: Condition, settings: RunSettings) -> Verdict:
@@ -263,5 +264,5 @@ def _without_data(condition: Condition, baseline: Condition, settings: RunSettin
         condition_value=0.0,
         ratio=prior_alone().estimate(settings.rope),
         decision=Decision.UNDECIDED,
-        reasons=("no complete block has a cost above zero to compare: the interval is the prior's",),
+        reasons=(Reason.of("no-data"),),
     )

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TypeVar
 
-from tdelta.messages import Caution, Detail
+from tdelta.messages import Caution, Detail, Reason
 from tdelta.messages.checks import CHECKS
 from tdelta.records.calibration import CalibrationUsed, LuckPrior
 from tdelta.records.conditions import Condition
@@ -69,7 +69,7 @@ class Verdict:
     condition_value: float
     ratio: Estimate
     decision: Decision
-    reasons: tuple[str, ...] = ()
+    reasons: tuple[Reason, ...] = ()
     realised: float | None = None
     no_speedup: Estimate | None = None
     typical: Estimate | None = None
@@ -249,6 +249,11 @@ class Validity:
     def is_unsound(self) -> bool:
         """Whether no figure of the run can be relied on for it."""
         return self.failed and self.makes_unsound
+
+    @property
+    def why_unsound(self) -> Reason:
+        """What a verdict says that a failure of this check makes ``unsound``."""
+        return Reason.of("check-failed", check=self.check, detail=self.detail)
 
 
 @dataclass(frozen=True, slots=True)

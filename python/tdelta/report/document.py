@@ -94,6 +94,8 @@ def _found(result: RunResult, kind: type[Finding]) -> object:
 def _verdict(verdict: Verdict, figure: str) -> dict[str, object]:
     """A verdict; of an earlier version's the one ratio it has is the typical one."""
     values = record_values(verdict)
+    values["reasons"] = [reason.text for reason in verdict.reasons]
+    values["reason_codes"] = values_of(verdict.reasons)
     ratio = values.pop("ratio")
     return values | (
         {"ratio_of_means": ratio} if figure == RATIO_OF_MEANS else {"ratio_of_means": None, "typical": ratio}

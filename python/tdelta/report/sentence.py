@@ -136,7 +136,7 @@ _NO_ALARM = (Decision.NEGLIGIBLE, Decision.WITHIN, Decision.UNDECIDED, Decision.
 def _sentence(verdict: Verdict, result: RunResult) -> str:
     condition, settings = verdict.condition, result.settings
     if not verdict.baseline_value:
-        return f"No answer for {condition_label(condition, settings)}: {'; '.join(verdict.reasons)}."
+        return f"No answer for {condition_label(condition, settings)}: {'; '.join(map(str, verdict.reasons))}."
     kind, reads = _reads(verdict, result)
     templates = {Decision.UNDECIDED: _UNDECIDED, Decision.UNSOUND: _UNSOUND}.get(verdict.decision, _DECIDED)
     text = templates[kind].format(
@@ -174,9 +174,10 @@ def _judgement(verdict: Verdict, settings: RunSettings) -> str:
 
 def _why_undecided(verdict: Verdict, settings: RunSettings) -> str:
     level, ends = _hdi(verdict, settings)
-    more = verdict.reasons[1:]
+    reasons = [reason.text for reason in verdict.reasons]
+    more = reasons[1:]
     if not any(ends[0] <= limit <= ends[1] for limit in limits(settings)):
-        return "; ".join(more or verdict.reasons) or f"too little for a verdict at a {level} % HDI"
+        return "; ".join(more or reasons) or f"too little for a verdict at a {level} % HDI"
     edge = rope_words(settings) if settings.budget is None else f"the budget of {share(settings.budget)}"
     across = f"the {level} % HDI reaches across {'the edge of ' if settings.budget is None else ''}{edge}"
     return "; ".join((across, *more))

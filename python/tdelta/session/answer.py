@@ -152,7 +152,7 @@ def _fixed(request: RunRequest) -> dict[str, Level]:
 
 
 def _unsound(verdicts: Sequence[Verdict], failed: Sequence[Validity]) -> Iterator[Verdict]:
-    reasons = tuple(f"{check.check}: no, {check.detail}" for check in failed)
+    reasons = tuple(check.why_unsound for check in failed)
     for verdict in verdicts:
         if verdict.primary and verdict.decision is not Decision.UNSOUND:
             verdict = dataclasses.replace(verdict, decision=Decision.UNSOUND, reasons=reasons)

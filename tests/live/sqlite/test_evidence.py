@@ -135,7 +135,7 @@ def test_a_twin_that_is_really_plain_makes_the_run_unsound_and_names_its_file(
     ok, told = detail(result, NO_MARKER)
     assert (ok, f"plaintext in {leaks[0].leaking[0]} (database) of cipher=aes-256" in told) == (False, True)
     assert leaks[0].leaking[0].endswith(".db")
-    assert any(leaks[0].leaking[0] in reason for verdict in result.primary for reason in verdict.reasons)
+    assert any(leaks[0].leaking[0] in reason.text for verdict in result.primary for reason in verdict.reasons)
     assert not detail(result, IN_FORCE)[0]
 
 

@@ -155,6 +155,6 @@ def test_intervals_are_said_in_percent_without_a_negative_zero() -> None:
 
 def test_reasons_name_the_interval_and_the_limit() -> None:
     costly = reason(estimate((1.024, 1.038)), Decision.COSTLY, 0.02)
-    assert costly == "the 95 % HDI +2.4 … +3.8 % lies above the ROPE, ±2 %"
+    assert costly.text == "the 95 % HDI +2.4 … +3.8 % lies above the ROPE, ±2 %"
     over = gate_reason(estimate((1.0, 1.0), (1.06, 1.08)), Decision.OVER, 0.05)
-    assert over == "the 99 % HDI +6.0 … +8.0 % lies above the budget of +5 %"
+    assert over.text == "the 99 % HDI +6.0 … +8.0 % lies above the budget of +5 %"

@@ -69,7 +69,7 @@ def test_aa_twins_that_differ_beyond_the_rope_make_the_run_unsound() -> None:
     assert check.detail.startswith("the 95 % HDI of identical twins, +")
     assert check.detail.endswith("lies wholly outside ±2 %, the ROPE")
     assert judgement.decision is Decision.UNSOUND
-    assert primary(judgement.verdicts).reasons[0] == f"{check.check}: no, {check.detail}"
+    assert primary(judgement.verdicts).reasons[0].text == f"{check.check}: no, {check.detail}"
 
 
 @pytest.mark.parametrize(
@@ -148,7 +148,7 @@ def test_without_a_trial_every_judged_condition_is_undecided() -> None:
     verdict = primary(judgement.verdicts)
     assert judgement.decision is verdict.decision is Decision.UNDECIDED
     assert verdict.ratio.hdi95[1] - verdict.ratio.hdi95[0] > 1.0
-    assert "no complete block" in verdict.reasons[0]
+    assert verdict.reasons[0].code == "no-data"
 
 
 @pytest.mark.parametrize(("rounds", "blocks"), [(1, 1), (1, 2), (1, 4), (2, 1), (4, 1)])
@@ -190,7 +190,7 @@ def test_a_cost_of_nothing_has_no_ratio_and_says_so() -> None:
 def test_a_primary_cost_of_nothing_is_undecided_with_its_reason() -> None:
     judgement = judge(run(noisy(0.1)), settings(metric=Metric.READ_BYTES_PER_OPERATION))
     assert judgement.decision is Decision.UNDECIDED
-    assert "cost above zero" in primary(judgement.verdicts).reasons[0]
+    assert [reason.code for reason in primary(judgement.verdicts).reasons] == ["no-data"]
 
 
 def test_a_twin_that_read_nothing_loses_its_own_ratio_only() -> None:

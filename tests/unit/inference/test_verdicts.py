@@ -6,6 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from tdelta.inference import judge
+from tdelta.messages import Reason
 from tdelta.records import Decision, Verdict
 
 from .builders import AA, AES, LogCost, noisy, run, settings
@@ -30,8 +31,9 @@ def test_a_verdict_that_few_rounds_leave_open_says_where_the_interval_lies_and_w
     found = verdict(noisy(math.log(1.024), sd=3e-3), rounds=3)
     assert found.ratio.hdi95[0] > 1.02 > found.ratio.hdi99[0]
     assert found.decision is Decision.UNDECIDED
-    assert "lies above the ROPE" in found.reasons[0]
-    assert found.reasons[1] == (
+    assert found.reasons[0].code == "hdi-above-rope"
+    assert found.reasons[1] == Reason.of("few-rounds", rounds=3, rope=0.02)
+    assert found.reasons[1].text == (
         "3 rounds: instance effects were hardly measured, so the 99 % HDI would have to lie beyond ±2 %"
     )
 
@@ -41,7 +43,7 @@ def test_a_gate_that_few_rounds_leave_open_says_so(rounds: int, decision: Decisi
     found = verdict(noisy(math.log(1.057), sd=3e-3), rounds=rounds, budget=0.05)
     assert found.ratio.hdi99[0] > 1.05
     assert found.decision is decision
-    assert ("3 rounds: instance effects were hardly measured" in found.reasons[-1]) == (rounds == 3)
+    assert (found.reasons[-1] == Reason.of("few-rounds-budget", rounds=3)) == (rounds == 3)
 
 
 def test_a_verdict_that_odd_trials_leave_open_counts_them() -> None:
@@ -52,16 +54,15 @@ def test_a_verdict_that_odd_trials_leave_open_counts_them() -> None:
     found = verdict(alike, rounds=12)
     assert found.decision is Decision.UNDECIDED
     assert found.ratio.hdi95[0] > 1.02 > found.ratio.hdi99[0]
-    assert found.reasons[1].startswith("outlying trials: 6 of 72 of this condition, 6 of 144")
+    counts = {"outlying": 6, "trials": 72, "plain_outlying": 6, "plain_trials": 144}
+    assert found.reasons[1] == Reason.of("outlying-trials", **counts, rope=0.02)
 
 
 def test_a_verdict_that_few_stalls_make_says_how_many_there_were() -> None:
     found = verdict(with_stalls(noisy(0.0, sd=1e-3), lambda c, b: c == AES and b in (3, 20), 10.0))
     assert found.decision is Decision.UNDECIDED
-    assert (
-        "stalls are too few to bound what they cost: 2 in 36 trials of this condition, 0 in 72 of the plain"
-        in (found.reasons[-1])
-    )
+    counts = {"stalls": 2, "trials": 36, "plain_stalls": 0, "plain_trials": 72}
+    assert found.reasons[-1] == Reason.of("few-stalls", **counts)
     assert found.typical is not None
     assert found.typical.hdi95[1] < 1.02
 
@@ -79,28 +80,29 @@ def test_a_gate_that_few_stalls_leave_open_says_so() -> None:
     )
     assert found.decision is Decision.UNDECIDED
     assert found.ratio.hdi99[0] > 1.02
-    assert "lies above the budget of +2 %" in found.reasons[0]
-    assert found.reasons[1].startswith("stalls are too few to bound what they cost: 4 in 48 trials")
+    assert "lies above the budget of +2 %" in found.reasons[0].text
+    assert found.reasons[1].code == "few-stalls"
+    assert (found.reasons[1].parameters["stalls"], found.reasons[1].parameters["trials"]) == (4, 48)
 
 
 def test_a_single_round_makes_its_verdict() -> None:
     found = verdict(noisy(0.5, sd=1e-3), rounds=1)
     assert found.decision is Decision.COSTLY
-    assert found.reasons[-1] == "one round makes this verdict: no other round confirms it"
+    assert found.reasons[-1] == Reason.of("one-round")
 
 
 def test_a_verdict_that_one_round_makes_names_it() -> None:
     found = verdict(by_round(0.029, 0.034, 0.024, 0.019, 0.044), rounds=5)
     assert found.decision is Decision.COSTLY
-    assert found.reasons[1:] == ("round 2 makes this verdict: without it, it is undecided",)
+    assert found.reasons[1:] == (Reason.of("round-decides", round=2, decision="undecided"),)
 
 
 def test_rounds_that_each_make_a_verdict_are_named_together() -> None:
     found = verdict(by_round(0.04, 0.03, 0.035, 0.01, 0.05), rounds=5)
     together = "each of the rounds 1, 2, 3, 5 makes this verdict: without any one of them, it is undecided"
-    assert found.reasons[1:] == (together,)
+    assert [reason.text for reason in found.reasons[1:]] == [together]
     each = verdict(noisy(math.log(1.026), sd=3e-3), rounds=3)
-    assert each.reasons[1:] == ("every round makes this verdict: without any one of them, it is undecided",)
+    assert each.reasons[1:] == (Reason.of("every-round-decides", decision="undecided"),)
 
 
 @pytest.mark.parametrize("rounds", [4, 8])
@@ -113,4 +115,4 @@ def test_a_clear_verdict_is_no_single_rounds(rounds: int) -> None:
 def test_an_open_verdict_is_not_any_rounds() -> None:
     found = verdict(noisy(math.log(1.02)), rounds=4)
     assert found.decision is Decision.UNDECIDED
-    assert not any("makes this verdict" in reason for reason in found.reasons)
+    assert not any("makes this verdict" in reason.text for reason in found.reasons)

@@ -27,7 +27,8 @@ _FREE_FORM |= {"profiles[].condition.condition", "profiles[].baseline.condition"
 _FREE_FORM |= {"ledger[].condition", "ledger[].baseline", "what_if[].condition", "what_if[].cells[].condition"}
 _FREE_FORM |= {"settings.options", "machine", "versions", "servers[].condition", "published[].condition"}
 _FREE_FORM |= {"stalls[].condition", "noise_floor[].condition"}
-_FREE_FORM |= {"validity[].details[].parameters", "caution_codes[].parameters", "ciphers_in_force", "barely_encrypted"}
+_FREE_FORM |= {f"{at}[].parameters" for at in ("verdicts[].reason_codes", "validity[].details", "caution_codes")}
+_FREE_FORM |= {"ciphers_in_force", "barely_encrypted"}
 _FREE_FORM |= {f"twin_settings.{part}" for part in ("shared", "varied", "differing")}
 
 

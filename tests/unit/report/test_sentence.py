@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 import tdelta_samples as s
 
-from tdelta.messages import Detail
+from tdelta.messages import Detail, Reason
 from tdelta.records import CheckState, Decision, Estimate, Metric, Role, Validity
 from tdelta.report.sentence import answer, floor
 
@@ -75,7 +75,11 @@ def test_a_failed_check_of_the_whole_run_overrules_verdicts_that_look_fine() -> 
 def test_only_the_unsound_stratum_loses_its_answer() -> None:
     run = s.sweep()
     heads = (
-        replace(run.primary[0], decision=Decision.UNSOUND, reasons=("a/a twins agree: failed", "x")),
+        replace(
+            run.primary[0],
+            decision=Decision.UNSOUND,
+            reasons=(Reason.verbatim("a/a twins agree: failed"), Reason.verbatim("x")),
+        ),
         run.primary[2],
     )
     text = answer(replace(run, verdicts=heads, validity=(Validity("a/a twins agree", CheckState.FAILED, ()),)))

@@ -59,7 +59,7 @@ def test_a_leak_makes_every_verdict_unsound_and_names_the_file(sitting: Sitting)
     assert (found.ok, result.decision) == (False, Decision.UNSOUND)
     assert found.detail == "plaintext in etilqs_1 (unlinked) (temp) of cipher=aes-256,threads=1: 7 markers found"
     assert {verdict.decision for verdict in result.primary} == {Decision.UNSOUND}
-    assert any("etilqs_1" in reason for verdict in result.primary for reason in verdict.reasons)
+    assert any("etilqs_1" in reason.text for verdict in result.primary for reason in verdict.reasons)
     assert states(result)["cipher=aes-256,threads=1", "temp"] is EvidenceState.LEAK
 
 

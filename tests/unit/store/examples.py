@@ -3,7 +3,7 @@
 from hypothesis import strategies as st
 
 from tdelta.design import lay_out
-from tdelta.messages import Caution, Detail
+from tdelta.messages import Caution, Detail, Reason
 from tdelta.records import (
     CheckState,
     Condition,
@@ -54,8 +54,9 @@ def trial_of(block=0, position=0, **changes):
 def result_of(settings, **changes):
     ratio = Estimate(1.031, (1.024, 1.038), (1.021, 1.041), 1.0, 0.0, 0.0)
     baseline, _, treatment = CONDITIONS
+    reasons = (Reason.of("hdi-above-rope", interval="+2.4 … +3.8 %", rope=0.02),)
     verdict = Verdict(
-        True, treatment, baseline, Metric.RESPONSE_TIME, "all", "µs", 480.0, 495.0, ratio, Decision.COSTLY, ("above",)
+        True, treatment, baseline, Metric.RESPONSE_TIME, "all", "µs", 480.0, 495.0, ratio, Decision.COSTLY, reasons
     )
     fields = {
         "settings": settings,
@@ -179,7 +180,7 @@ verdicts = st.builds(
     condition_value=unbounded,
     ratio=estimates,
     decision=st.sampled_from(Decision),
-    reasons=st.lists(names, max_size=2).map(tuple),
+    reasons=messages(Reason),
     realised=st.none() | unbounded,
     no_speedup=st.none() | estimates,
 )

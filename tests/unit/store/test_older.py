@@ -35,6 +35,8 @@ def without_codes(values: dict[str, Any]) -> dict[str, Any]:
     for check in values["validity"]:
         assert check.pop("code")
         assert "; ".join(dict.fromkeys(detail["text"] for detail in check.pop("details"))) == check["detail"]
+    for verdict in values["verdicts"]:
+        assert [reason["text"] for reason in verdict.pop("reason_codes")] == verdict["reasons"]
     assert [caution["text"] for caution in values.pop("caution_codes")] == values["cautions"]
     return values
 

@@ -52,7 +52,7 @@ def judged(estimate: Estimate, settings: AnalysisSettings) -> tuple[Decision, st
     """What an estimate says against the ROPE, or the budget, and why."""
     if settings.budget is not None:
         decision = decide_gate(estimate, settings.budget)
-        return decision, gate_reason(estimate, decision, settings.budget)
+        return decision, gate_reason(estimate, decision, settings.budget).text
     decision = decide(estimate, settings.rope)
     where = _WHERE.get(decision, "reaches over an edge of")
     return decision, f"the 95 % HDI {interval_words(estimate.hdi95)} {where} the ±{100 * settings.rope:g} %"

@@ -11,7 +11,7 @@ import tdelta_stored as t
 from tdelta_reading import read
 
 from tdelta.inference import densities, paired_ratios
-from tdelta.messages import Detail
+from tdelta.messages import Detail, Reason
 from tdelta.records import CheckState, Condition, Decision, Metric, Role, RunResult, SpanTotals, Validity
 from tdelta.report.page.answer import headline
 from tdelta.report.page.blocks import WIDTH, Figure
@@ -247,7 +247,9 @@ def test_two_conditions_decided_alike_are_both() -> None:
 def test_where_one_stratum_lost_its_answer_the_others_keep_theirs_and_the_headline_says_so() -> None:
     run = s.sweep()
     heads = tuple(
-        replace(v, decision=Decision.UNSOUND, reasons=("a/a twins: no",)) if v.condition.stratum == 0 else v
+        replace(v, decision=Decision.UNSOUND, reasons=(Reason.verbatim("a/a twins: no"),))
+        if v.condition.stratum == 0
+        else v
         for v in run.primary
     )
     checks = (Validity("a/a twins agree", CheckState.FAILED, (Detail.verbatim("at 1 thread"),)),)
