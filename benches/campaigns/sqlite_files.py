@@ -208,7 +208,7 @@ def _mutated(draw: random.Random, good: list[Files]) -> Files:
         at = draw.randrange(max(1, len(content) // page)) * page
         action = draw.randrange(8)
         if action == 0:  # the file's header, but for its first words
-            content[draw.randrange(16, HEADER)] = draw.choice(EXTREMES)
+            content[min(draw.randrange(16, HEADER), len(content) - 1)] = draw.choice(EXTREMES)
         elif action == 1:  # a page's header and its cells' places
             content[min(at + (HEADER if at == 0 else 0) + draw.randrange(24), len(content) - 1)] = draw.choice(EXTREMES)
         elif action == 2:

@@ -30,6 +30,7 @@ SMOKE: dict[str, list[tuple[str, ...]]] = {
         ("--grid", "--processes", "1", "--experiments", "2", "--rows", "^normal, log ratio 1.5"),
     ],
     "campaigns/kills": [("--tries", "6", "--seed", "7")],
+    "campaigns/power_loss": [("--tries", "150", "--seed", "4")],
     "campaigns/servers": [("--tries", "60", "--seed", "7")],
     "campaigns/sqlite_files": [("--tries", "30", "--seed", "3")],
     "campaigns/store": [("--tries", "30", "--seed", "2")],

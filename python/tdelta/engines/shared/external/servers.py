@@ -122,9 +122,14 @@ def schema_name(run_id: str, given: str | None) -> str:
 def _kind(dsn: Dsn, ask: Ask) -> ExternalServer:
     """Which engine answers, of those that speak the protocol of the DSN's."""
     protocol = profile(dsn.engine).protocol
-    speaking = (one.name for one in profiles() if one.address is not None and one.protocol == protocol)
-    kinds = (external(name).kind(ask) for name in speaking)
-    found: ExternalServer = next(kind for kind in kinds if kind is not None)
+    speaking = [one for one in profiles() if one.address is not None and one.protocol == protocol]
+    kinds = (external(one.name).kind(ask) for one in speaking)
+    found: ExternalServer | None = next((kind for kind in kinds if kind is not None), None)
+    if found is None:
+        products = " or ".join(one.product for one in speaking)
+        raise Refused(
+            "protocol", f"it says that it is something else from one question to the next: expected {products}"
+        )
     return found
 
 

@@ -12,7 +12,7 @@ from tdelta.engines.shared.external.dsn import parse_dsn
 from tdelta.engines.shared.external.kind import Encryption, Identity
 from tdelta.engines.shared.external.pairs import _dropped
 from tdelta.engines.shared.external.schemas import RunSchema
-from tdelta.engines.shared.external.servers import FoundServer
+from tdelta.engines.shared.external.servers import FoundServer, examine
 from tdelta.engines.shared.sessions import LastingSession, asking, one
 from tdelta.errors import OwnServerFault, ServerLost, StatementFault, TdeltaError, WorkerFault
 
@@ -169,3 +169,15 @@ def test_what_a_server_says_of_itself_does_not_steer_the_terminal() -> None:
     kind = MariaDbServers(Identity("mariadb", "MariaDB", "11.4.2", "app@%"))
     own = FoundServer("--baseline", dsn, session, kind, Encryption((), can_be_asked=False, remedy=""), {})
     assert own.ask("SELECT 1") == [{"name": " [31mred ", "mark": None}]
+
+
+def test_a_server_that_is_none_of_those_that_speak_its_protocol_is_refused() -> None:
+    class Fickle(Session):
+        """MySQL to whoever asks for MariaDB, and the other way round."""
+
+        def rows(self, sql: str) -> tuple[list[str], list[list[str | None]]]:
+            self.asked.append(sql)
+            return ["version", "comment", "user"], [["8.4.1" if len(self.asked) == 1 else "11.4.2-MariaDB", "", "a@%"]]
+
+    with pytest.raises(OwnServerFault, match="expected MariaDB or MySQL"):
+        examine("--baseline", parse_dsn("mariadb://app@db1/", "--baseline"), Fickle([], {}))
