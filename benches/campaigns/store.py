@@ -57,12 +57,12 @@ def main() -> int:
         os.chdir(folder)
         os.environ |= {"XDG_CACHE_HOME": str(folder / "cache"), "XDG_DATA_HOME": str(folder / "data")}
         store = folder / "runs.sqlite"
-        code, _, said = _call((*RUN, "--store", str(store)))
+        code, _, said = call((*RUN, "--store", str(store)))
         if code not in (0, 3, 4):
             print(said)
             return 1
         commands = [(*command, "--store", str(store)) for command in COMMANDS]
-        expected = {command: _call(command)[:2] for command in commands}
+        expected = {command: call(command)[:2] for command in commands}
         content = store.read_bytes()
         there = _listed(folder)
         for number in range(tries):
@@ -86,7 +86,7 @@ def main() -> int:
 def _judged(command: tuple[str, ...], expected: tuple[int, str], store: str) -> tuple[str, str | None]:
     signal.setitimer(signal.ITIMER_PROF, LONGEST_CPU_SECONDS)
     try:
-        code, out, said = _call(command)
+        code, out, said = call(command)
     except Hang:
         return "", f"more than {LONGEST_CPU_SECONDS:.0f} s"
     finally:
@@ -98,7 +98,7 @@ def _judged(command: tuple[str, ...], expected: tuple[int, str], store: str) -> 
     return "", f"exit {code}, {said[:500]!r}, {len(out)} characters of output where {len(expected[1])} were expected"
 
 
-def _call(command: Sequence[str]) -> tuple[int, str, str]:
+def call(command: Sequence[str]) -> tuple[int, str, str]:
     """A command in this process: exit code, standard output, standard error; the page with what is printed."""
     out, err = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):

@@ -29,6 +29,7 @@ SMOKE: dict[str, list[tuple[str, ...]]] = {
         ("--experiments", "2", "--rows", "^gate"),
         ("--grid", "--processes", "1", "--experiments", "2", "--rows", "^normal, log ratio 1.5"),
     ],
+    "campaigns/disk_faults": [("--tries", "40", "--seed", "2")],
     "campaigns/kills": [("--tries", "6", "--seed", "7")],
     "campaigns/power_loss": [("--tries", "150", "--seed", "4")],
     "campaigns/servers": [("--tries", "60", "--seed", "7")],
