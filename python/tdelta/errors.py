@@ -30,8 +30,10 @@ Each says what was expected, what was found, where, and what to do. ``main`` pri
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
+
+from tdelta.messages import Refusal
 
 
 class TdeltaError(Exception):
@@ -41,9 +43,37 @@ class TdeltaError(Exception):
 
 
 class UsageError(TdeltaError):
-    """What was asked cannot be done as asked."""
+    """What was asked cannot be done as asked.
+
+    Args:
+        said: everything that is wrong; a text without a code is a refusal that has none.
+        text: how all of it reads; one to a line, if left out.
+
+    Attributes:
+        refusals: what is wrong, as codes with parameters.
+    """
 
     exit_code = 2
+
+    def __init__(self, *said: Refusal | str, text: str | None = None) -> None:
+        self.refusals = tuple(Refusal.verbatim(one) if isinstance(one, str) else one for one in said)
+        super().__init__("\n".join(map(str, said)) if text is None else text)
+
+
+def raise_together(faults: Sequence[UsageError], heading: str | None = None) -> None:
+    """Raise all faults at once, if there are any; one alone is raised as it is.
+
+    Args:
+        faults: what is wrong.
+        heading: what stands before the number of several, each set in below it; None leaves the number out, too.
+    """
+    if len(faults) == 1:
+        raise faults[0]
+    if faults:
+        lines = [str(fault) for fault in faults]
+        if heading is not None:
+            lines = [f"{heading}{len(faults)} faults", *(f"  {line}" for line in lines)]
+        raise UsageError(*(refusal for fault in faults for refusal in fault.refusals), text="\n".join(lines))
 
 
 class UnknownName(UsageError):
@@ -58,8 +88,10 @@ class UnknownName(UsageError):
     def __init__(self, kind: str, found: str, known: Iterable[str]) -> None:
         names = sorted(known)
         near = get_close_matches(found, names, n=1)
-        hint = f" Did you mean {near[0]!r}?" if near else ""
-        super().__init__(f"unknown {kind} {found!r}: expected one of {', '.join(names)}.{hint}")
+        asked = {"kind": kind, "found": found, "known": ", ".join(names)}
+        super().__init__(
+            Refusal.of("unknown-name-near", near=near[0], **asked) if near else Refusal.of("unknown-name", **asked)
+        )
 
 
 class WorkloadError(UsageError):

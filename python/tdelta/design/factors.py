@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from tdelta.errors import UnknownName, UsageError
+from tdelta.errors import UnknownName, UsageError, raise_together
+from tdelta.messages import Refusal
 from tdelta.records import Level
 
 DEFAULT_PAGE_SIZE = 4096
@@ -83,7 +84,9 @@ def parse_level(factor: str, text: str) -> Level:
     try:
         return known.parse(text.strip())
     except ValueError as error:
-        raise UsageError(f"{factor}={text.strip()}: expected {known.expects}") from error
+        raise UsageError(
+            Refusal.of("not-a-level", factor=factor, found=text.strip(), expected=known.expects)
+        ) from error
 
 
 def parse_vary(items: Iterable[str]) -> dict[str, tuple[Level, ...]]:
@@ -101,12 +104,12 @@ def parse_vary(items: Iterable[str]) -> dict[str, tuple[Level, ...]]:
         name, _, text = (part.strip() for part in item.partition("="))
         name = name.replace("-", "_")
         if not name or not all(part.strip() for part in text.split(",")):
-            faults.append(UsageError(f"--vary {item}: expected FACTOR=LEVEL,LEVEL such as threads=1,4"))
+            faults.append(UsageError(Refusal.of("not-a-factor", found=item)))
         elif name in varied:
-            faults.append(UsageError(f"{name}: given twice; write all its levels in one --vary {name}=…"))
+            faults.append(UsageError(Refusal.of("factor-twice", factor=name)))
         else:
             varied[name] = _parse_levels(name, text, faults)
-    _raise_together("--vary", faults)
+    raise_together(faults, "--vary: ")
     return varied
 
 
@@ -122,7 +125,7 @@ def _parse_levels(name: str, text: str, faults: list[UsageError]) -> tuple[Level
             faults.append(fault)
             continue
         if level in levels:
-            faults.append(UsageError(f"{name}={part.strip()}: this level is already in the list; give each level once"))
+            faults.append(UsageError(Refusal.of("level-twice", factor=name, level=part.strip())))
         else:
             levels.append(level)
     return tuple(levels)
@@ -140,14 +143,6 @@ def size_bytes(text: str) -> int | None:
 def share_of_percent(number: str) -> float:
     """Per cent as a share, without the dust of binary division: ``7`` is 0.07 and not 0.07000000000000001."""
     return float(f"{number}e-2")
-
-
-def _raise_together(where: str, faults: list[UsageError]) -> None:
-    if len(faults) == 1:
-        raise faults[0]
-    if faults:
-        listed = "\n".join(f"  {fault}" for fault in faults)
-        raise UsageError(f"{where}: {len(faults)} faults\n{listed}")
 
 
 def _cipher(text: str) -> str:

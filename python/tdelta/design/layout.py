@@ -17,6 +17,7 @@ from typing import TypeAlias
 
 from tdelta.design.factors import AES_INSTRUCTIONS
 from tdelta.errors import UsageError
+from tdelta.messages import Refusal
 from tdelta.records import Condition, Level, Role
 
 Levels: TypeAlias = tuple[tuple[str, Level], ...]
@@ -64,7 +65,7 @@ def lay_out(
     _check_planted(plant)
     plain, *compared = _compared(vary, aa=aa)
     if not (compared or aa or plant):
-        raise UsageError("nothing to compare: expected a cipher other than none; add --vary cipher=aes-256")
+        raise UsageError(Refusal.of("nothing-to-compare"))
     others = {"threads": vary.get("threads", (threads,))}
     others |= {factor: levels for factor, levels in vary.items() if factor not in (*COMPARED, "threads")}
     conditions: list[Condition] = []
@@ -109,11 +110,11 @@ def _controls(plain: Levels, stratum: int, *, aa: bool, aa_twin: bool) -> Iterat
 
 def _check_planted(plant: Sequence[float]) -> None:
     faults = [
-        f"planted cost {share:g}: expected a share above 0 and at most {PLANTED_SHARE_MAX:g} (0.05, or 5%, for 5 %)"
+        Refusal.of("planted-out-of-range", share=share, most=PLANTED_SHARE_MAX)
         for share in plant
         if not 0 < share <= PLANTED_SHARE_MAX
     ]
     named = Counter(f"{share:g}" for share in plant)  # as in the condition's key, which must be unique
-    faults += [f"planted cost {share}: given twice; give each once" for share, times in named.items() if times > 1]
+    faults += [Refusal.of("planted-twice", share=share) for share, times in named.items() if times > 1]
     if faults:
-        raise UsageError("\n".join(faults))
+        raise UsageError(*faults)

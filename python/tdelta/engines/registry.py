@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from tdelta.engines.profile import Profile
 from tdelta.errors import UnknownName, UsageError
+from tdelta.messages import Refusal
 from tdelta.workloads.dialect import Dialect
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def driver(name: str, options: Mapping[str, Any]) -> RunEngine:
         EngineUnavailable: it is not installed, or is not what was asked for.
     """
     if name in PLANNED:
-        raise UsageError(f"engine {name!r} is planned, but this version of tdelta cannot drive it: use --engine sqlite")
+        raise UsageError(Refusal.of("engine-planned", engine=name))
     if name not in ENGINES:
         raise UnknownName("engine", name, {*ENGINES, *PLANNED})
     made: RunEngine = import_module(f"{ENGINES[name]}.driver").driver(options)

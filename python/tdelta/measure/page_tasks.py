@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from tdelta.errors import UnknownName, UsageError
+from tdelta.errors import UnknownName, UsageError, raise_together
+from tdelta.messages import Refusal
 
 HMACS = ("hmac-sha1", "hmac-sha256", "hmac-sha512")
 ALGORITHMS = ("aes-128", "aes-192", "aes-256", *HMACS)
@@ -49,7 +50,7 @@ def page_tasks(sizes: Iterable[int], algorithms: Iterable[str], modes: Iterable[
         for size in page_sizes
     )
     if not tasks:
-        raise UsageError("nothing to measure: AES needs at least one mode, and AES-192 has no XTS")
+        raise UsageError(Refusal.of("nothing-to-measure"))
     return tasks
 
 
@@ -60,9 +61,10 @@ def check_levels(levels: Iterable[str]) -> tuple[str, ...]:
         UsageError: one that does not exist, or none.
     """
     wanted = _once(levels)
-    _raise_all(
+    raise_together(
         [UnknownName("level of the AES instructions", level, LEVELS) for level in wanted if level not in LEVELS]
-        or _lacking("level of the AES instructions", wanted)
+        or _lacking("level of the AES instructions", wanted),
+        "",
     )
     return tuple(level for level in LEVELS if level in wanted)
 
@@ -75,26 +77,20 @@ def _ways(algorithm: str, modes: Sequence[str]) -> list[tuple[str | None, str]]:
 
 
 def _require_known(sizes: Sequence[int], algorithms: Sequence[str], modes: Sequence[str]) -> None:
-    _raise_all(
+    raise_together(
         [
             *(UnknownName("algorithm", name, ALGORITHMS) for name in algorithms if name not in ALGORITHMS),
             *(UnknownName("mode", name, MODES) for name in modes if name not in MODES),
             *(_bad_size(size) for size in sizes if not _is_page_size(size)),
             *_lacking("algorithm", algorithms),
             *_lacking("page size", sizes),
-        ]
+        ],
+        "",
     )
 
 
-def _raise_all(faults: Sequence[UsageError]) -> None:
-    if len(faults) == 1:
-        raise faults[0]
-    if faults:
-        raise UsageError("\n".join((f"{len(faults)} faults", *(f"  {fault}" for fault in faults))))
-
-
 def _lacking(kind: str, given: Sequence[object]) -> list[UsageError]:
-    return [] if given else [UsageError(f"expected at least one {kind}, found none")]
+    return [] if given else [UsageError(Refusal.of("none-given", kind=kind))]
 
 
 def _is_page_size(size: int) -> bool:
@@ -102,9 +98,7 @@ def _is_page_size(size: int) -> bool:
 
 
 def _bad_size(size: int) -> UsageError:
-    return UsageError(
-        f"page size {size}: expected a multiple of {_BLOCK_BYTES} bytes, at most {_LARGEST_PAGE_BYTES} (1 MiB)"
-    )
+    return UsageError(Refusal.of("not-a-page-size", found=size, of=_BLOCK_BYTES, most=_LARGEST_PAGE_BYTES))
 
 
 def _once(names: Iterable[str]) -> list[str]:

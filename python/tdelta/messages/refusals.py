@@ -1,3 +1,119 @@
 """The English of refusals, by code."""
 
-REFUSALS: dict[str, str] = {}
+_ONE_OF_TWO = "expected one of the two"
+
+REFUSALS = {
+    # names
+    "unknown-name": "unknown {kind} {found!r}: expected one of {known}.",
+    "unknown-name-near": "unknown {kind} {found!r}: expected one of {known}. Did you mean {near!r}?",
+    "unknown-library": "{unknown} Or name a SQLite shared library by its path, with a {separator} in it.",
+    "no-library": "--library {library}: expected the path of a SQLite shared library, found no file there",
+    "engine-planned": ("engine {engine!r} is planned, but this version of tdelta cannot drive it: use --engine sqlite"),
+    # options of one kind of engine
+    "not-supported": "{options}: not supported by {product}, only {takers}; leave it out",
+    "not-supported-on-own-servers": ("{options}: not supported on servers of your own, only {takers}; leave it out"),
+    # options that exclude one another
+    "option-and-factor": f"{{options}}: {_ONE_OF_TWO}; list every level you want in --vary",
+    "cold-and-work": f"--cold and --vary work=…: {_ONE_OF_TWO}; list cold among the levels in --vary",
+    "rate-and-at": f"--rate and --at: {_ONE_OF_TWO}; --at finds the rate from the baseline's capacity",
+    "study-and-rows": (f"STUDY {{study}} and {{option}}: {_ONE_OF_TWO}, since a study makes its own rows"),
+    "size-and-rows": f"--size and {{option}}: {_ONE_OF_TWO}, since twins are as large as {{rows}}",
+    "workload-and-rows": (
+        "--workload {workload} and {option}: it makes its own tables; leave it out for a proposal, or give a folder of"
+        " transactions (--write-workload makes one to begin with)"
+    ),
+    "not-cold": "{options}: not with cold caches on {product}, which are emptied in between",
+    "not-in-steps": "{options}: not with --vary work=load or rebuild, whose trials have no operations",
+    "not-traced": "--trace: not with {options}: it meters statements of a closed loop on warm caches",
+    "not-with-load": "{options}: of tdelta's own loop only, and --load is another's; leave it out",
+    "load-operations-alone": "--load-operations: expected --load with it",
+    "one-server-alone": ("{missing}: expected both {baseline} and {encrypted}, found one; name the other server, too"),
+    "servers-of-two-engines": "{options}: expected two servers of one engine, found {found}",
+    "engine-of-other-servers": "--engine {engine}: the DSNs say {found}; leave --engine out",
+    "no-proposal": (
+        "--write-workload writes what is proposed for --database FILE or --restore CMD without --workload; found"
+        " {found}"
+    ),
+    "not-calibrated": (
+        "{option}: expected none, since a calibration runs identical twins of tdelta's own making; leave it out"
+    ),
+    # values of options
+    "not-above-zero": "{option}: expected a number above 0, found {found:g}",
+    "slo-out-of-range": "--slo: expected a time from 1us to one hour, found {found:g} s",
+    "fewer-rounds-at-most": "--rounds: expected MIN..MAX, found {least}..{most}",
+    "discard-too-long": (
+        "--discard {discard:g}s: expected less than a trial, which takes {trial:g} s (--trial-seconds)"
+    ),
+    "path-not-text": "--database: expected a path in UTF-8; rename the file, or name a link to it",
+    "no-restore-command": "--restore: expected a command, found none",
+    "no-workload-folder": "--workload {workload}: expected a folder of transactions, found none of that name",
+    "key-without-cipher": "--key {key}: {library} is plain SQLite, which takes no key; leave --key out",
+    "key-kind": ("--key {key}: {product} is given a {kinds} here; a raw key can be tested with --library sqlcipher"),
+    "unknown-reserve": "--reserve {policy!r}: expected equal or natural",
+    "schema-name": (
+        "--schema {schema!r}: expected up to 63 of a-z, 0-9 and _, a letter first, of a schema that does not exist"
+    ),
+    "schema-too-long": (
+        "--schema: expected a name short enough for {schema!r}, too, which has to have at most 63 letters"
+    ),
+    "metric-out-of-sight": (
+        "--metric {metric}: expected both servers on this machine, by a Unix socket or a loopback address, and their"
+        " processes to be seen; take response_time"
+    ),
+    "store-as-database": "--database {database}: this run keeps its results in it; give a copy, or use --store",
+    "pilot-too-short": (
+        "--pilot-time: expected time for two blocks of a round at least, found {found:g} s, of which the set-up took"
+        " most; give it more"
+    ),
+    "none-given": "expected at least one {kind}, found none",
+    "not-a-page-size": "page size {found}: expected a multiple of {of} bytes, at most {most} (1 MiB)",
+    "nothing-to-measure": "nothing to measure: AES needs at least one mode, and AES-192 has no XTS",
+    # factors and levels
+    "not-a-level": "{factor}={found}: expected {expected}",
+    "not-a-factor": "--vary {found}: expected FACTOR=LEVEL,LEVEL such as threads=1,4",
+    "factor-twice": "{factor}: given twice; write all its levels in one --vary {factor}=…",
+    "level-twice": "{factor}={level}: this level is already in the list; give each level once",
+    "planted-out-of-range": (
+        "planted cost {share:g}: expected a share above 0 and at most {most:g} (0.05, or 5%, for 5 %)"
+    ),
+    "planted-twice": "planted cost {share}: given twice; give each once",
+    "nothing-to-compare": ("nothing to compare: expected a cipher other than none; add --vary cipher=aes-256"),
+    "level-out-of-reach": "{factor}={level} cannot be had here: {why}",
+    "plain-library": (
+        "cipher {cipher!r}: {library} is plain SQLite, which encrypts nothing; compare identical twins with --aa, or"
+        " name an encrypting library with --library"
+    ),
+    "cannot-convert": "--database: a SQLite library of kind {kind!r} cannot encrypt a database that is there",
+    "smallest-page": (
+        "page_size={page_size}: expected 1024 or more, since a cipher of this run reserves {reserved} bytes a page and"
+        " SQLite can spare at most {most} of {page_size}"
+    ),
+    "narrow-page": (
+        "pages of {page_size} bytes: expected at least {least} usable bytes, found {usable} beside the {reserved} that"
+        " the ciphers keep; take a larger --page-size"
+    ),
+    "unknown-scope": "scope {scope}: {product} has {known}",
+    # studies and workloads
+    "one-scale": "study {study}: it has one scale only; leave --scale out",
+    "study-does-not-run": "study {study!r}: {why}; what runs now: `tdelta run order-entry`",
+    "study-without-cipher": (
+        "study {study} asks for cipher {cipher}, which {product} does not have: choose among {known} with --vary"
+        " cipher=…"
+    ),
+    "nothing-to-connect-to": (
+        r"\connect: {product} runs within the process, which connects to nothing: choose another --workload"
+    ),
+    "no-rebuild": (
+        "--vary work=rebuild: workload {workload} says how for {known}, and not for {dialect}: write the statements"
+        " into its folder as rebuild.{dialect}.sql, or leave the level out"
+    ),
+    "steps-not-planned": (
+        "work {works}: how long loads and rebuilds must be measured cannot be planned; plan the queries (--vary"
+        " work=warm,cold), or a run without them"
+    ),
+    # runs to resume
+    "run-complete": "run {run} is complete: `tdelta show {run}` repeats its answer",
+    "work-changed": "run {run}: its {changed} has changed since it began; start a new run",
+    "versions-changed": "run {run}: versions have changed since it began ({changed}); start a new run",
+    "library-changed": "run {run}: the library under test was {before}, and is now {now}; start a new run",
+}

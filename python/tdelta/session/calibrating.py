@@ -22,6 +22,7 @@ from tdelta.errors import TimeFault, UsageError
 from tdelta.inference.instrument import pooled_noise
 from tdelta.inference.tallies import faults, identical_tally, planted_tallies, tally_cautions, trustworthy
 from tdelta.inference.visible import visible
+from tdelta.messages import Refusal
 from tdelta.records import (
     Event,
     MachineCalibration,
@@ -121,13 +122,9 @@ def _check(request: RunRequest) -> None:
         "--no-aa-twin": not request.design.aa_twin,
         "--no-bb-twin": request.design.bb_twin is False,
     }
-    wrong = [
-        f"{option}: expected none, since a calibration runs identical twins of tdelta's own making; leave it out"
-        for option, is_given in given.items()
-        if is_given
-    ]
+    wrong = [Refusal.of("not-calibrated", option=option) for option, is_given in given.items() if is_given]
     if wrong:
-        raise UsageError("\n".join(wrong))
+        raise UsageError(*wrong)
 
 
 def _run_all(

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 
 from tdelta.errors import UsageError
 from tdelta.measure.aes import CryptoKind, cannot_hide
-from tdelta.messages import Caution, Detail
+from tdelta.messages import Caution, Detail, Refusal
 from tdelta.messages.checks import INSTRUCTIONS
 from tdelta.records import CheckState, Level, Validity
 
@@ -42,7 +42,7 @@ def available(
         return dict(vary), ()
     kept = tuple(level for level in levels if level != "off")
     if not kept:
-        raise UsageError(f"{FACTOR}=off cannot be had here: {reason}")
+        raise UsageError(Refusal.of("level-out-of-reach", factor=FACTOR, level="off", why=reason))
     others = {factor: of for factor, of in vary.items() if factor != FACTOR}
     return others, (Caution.of("instructions-left-out", factor=FACTOR, why=reason),)
 

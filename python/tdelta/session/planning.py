@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -24,9 +24,9 @@ from tdelta.engines.shared.estimates import templates
 from tdelta.engines.shared.external.driver import ExternalDriver
 from tdelta.engines.shared.external.reached import ReachedServers, external_dsns
 from tdelta.engines.takes import Takes
-from tdelta.errors import UnknownName, UsageError
+from tdelta.errors import UnknownName, UsageError, raise_together
 from tdelta.evidence import Markers
-from tdelta.messages import Caution
+from tdelta.messages import Caution, Refusal
 from tdelta.records import Condition, Level, Role, RunSettings
 from tdelta.session.instructions import available
 from tdelta.session.request import OPTIONS, RunRequest
@@ -291,9 +291,7 @@ def plan(request: RunRequest, run_id: str, source: Source | None = None, servers
     conditions = _laid_out(request, vary)
     seed = fresh_seed() if request.design.seed is None else request.design.seed
     if workload.connects and not chosen.profile.connects:
-        raise UsageError(
-            rf"\connect: {chosen.product} runs within the process, which connects to nothing: choose another --workload"
-        )
+        raise UsageError(Refusal.of("nothing-to-connect-to", product=chosen.product))
     key = request.twins.key
     if isinstance(chosen, Keyed):
         key = chosen.recorded_key(key, connects=workload.connects)
@@ -322,10 +320,7 @@ def plan(request: RunRequest, run_id: str, source: Source | None = None, servers
 def _check_rebuild(vary: Mapping[str, tuple[Level, ...]], workload: Workload, chosen: RunEngine) -> None:
     if REBUILD in vary.get("work", ()) and not workload.rebuilds.get(chosen.profile.dialect.name):
         known, name = ", ".join(sorted(workload.rebuilds)) or "none", chosen.profile.dialect.name
-        raise UsageError(
-            f"--vary work={REBUILD}: workload {workload.name} says how for {known}, and not for {name}: write"
-            f" the statements into its folder as rebuild.{name}.sql, or leave the level out"
-        )
+        raise UsageError(Refusal.of("no-rebuild", workload=workload.name, known=known, dialect=name))
 
 
 def check(request: RunRequest) -> tuple[Condition, ...]:
@@ -398,10 +393,7 @@ def _check(request: RunRequest, vary: Mapping[str, tuple[Level, ...]], chosen: R
             check()
         except UsageError as fault:
             faults.append(fault)
-    if len(faults) == 1:
-        raise faults[0]
-    if faults:
-        raise UsageError("\n".join(str(fault) for fault in faults))
+    raise_together(faults)
 
 
 def _checks_of_taken(
@@ -421,7 +413,7 @@ def _check_given_once(request: RunRequest, vary: Mapping[str, tuple[Level, ...]]
     twice = [option for option in request.changed() if option.name in vary]
     if twice:
         both = ", ".join(f"{option.flag} and --vary {option.name}=…" for option in twice)
-        raise UsageError(f"{both}: expected one of the two; list every level you want in --vary")
+        raise UsageError(Refusal.of("option-and-factor", options=both))
 
 
 def _check_taken(request: RunRequest, vary: Mapping[str, tuple[Level, ...]], chosen: RunEngine) -> None:
@@ -434,9 +426,16 @@ def _check_taken(request: RunRequest, vary: Mapping[str, tuple[Level, ...]], cho
         if takes is not None and takes not in chosen.profile.takes:
             wrong.setdefault(takes, []).append(typed)
     if wrong:
-        taker = f"by {chosen.product}" if request.tested.baseline is None else "on servers of your own"
-        told = (f"{', '.join(typed)}: not supported {taker}, only {takes.value}" for takes, typed in wrong.items())
-        raise UsageError("\n".join(f"{line}; leave it out" for line in told))
+        product = chosen.product if request.tested.baseline is None else None
+        raise UsageError(*(_not_supported(typed, takes, product) for takes, typed in wrong.items()))
+
+
+def _not_supported(typed: Sequence[str], takes: Takes, product: str | None) -> Refusal:
+    """What a product, or (None) servers of the user's, do not take."""
+    options, takers = ", ".join(typed), takes.value
+    if product is None:
+        return Refusal.of("not-supported-on-own-servers", options=options, takers=takers)
+    return Refusal.of("not-supported", options=options, takers=takers, product=product)
 
 
 def _check_cipher(request: RunRequest, chosen: RunEngine, cipher: str) -> None:
@@ -451,15 +450,13 @@ def _check_cipher(request: RunRequest, chosen: RunEngine, cipher: str) -> None:
         ):
             raise
         others = ", ".join(name for name in chosen.ciphers if name != PLAIN)
-        raise UsageError(
-            f"study {request.tested.study} asks for cipher {cipher}, which {chosen.product} does not have:"
-            f" choose among {others} with --vary cipher=…"
-        ) from fault
+        asked = {"study": request.tested.study, "cipher": cipher, "product": chosen.product}
+        raise UsageError(Refusal.of("study-without-cipher", known=others, **asked)) from fault
 
 
 def _check_pace(request: RunRequest, vary: Mapping[str, tuple[Level, ...]]) -> None:
     if request.work.rate is not None and (request.work.at is not None or "at" in vary):
-        raise UsageError("--rate and --at: expected one of the two; --at finds the rate from the baseline's capacity")
+        raise UsageError(Refusal.of("rate-and-at"))
 
 
 def _check_database(request: RunRequest) -> None:
@@ -468,35 +465,32 @@ def _check_database(request: RunRequest) -> None:
         return
     wrong = []
     if not _is_text(request.tested.database):
-        wrong.append("--database: expected a path in UTF-8; rename the file, or name a link to it")
+        wrong.append(Refusal.of("path-not-text"))
     wrong += _against_own_rows(request, "--database", "the database")
     if wrong:
-        raise UsageError("\n".join(wrong))
+        raise UsageError(*wrong)
 
 
 def _check_restore(request: RunRequest) -> None:
     """What does not go with a dump of the user's."""
     if request.tested.restore is None:
         return
-    wrong = [] if request.tested.restore.strip() else ["--restore: expected a command, found none"]
+    wrong = [] if request.tested.restore.strip() else [Refusal.of("no-restore-command")]
     wrong += _against_own_rows(request, "--restore", "the dump")
     if wrong:
-        raise UsageError("\n".join(wrong))
+        raise UsageError(*wrong)
 
 
-def _against_own_rows(request: RunRequest, option: str, rows: str) -> Iterator[str]:
+def _against_own_rows(request: RunRequest, option: str, rows: str) -> Iterator[Refusal]:
     """What does not go with rows that are there already."""
     if request.tested.study is not None:
-        yield f"STUDY {request.tested.study} and {option}: expected one of the two, since a study makes its own rows"
+        yield Refusal.of("study-and-rows", study=request.tested.study, option=option)
     if request.tested.size_bytes != OPTIONS["size_bytes"].default:
-        yield f"--size and {option}: expected one of the two, since twins are as large as {rows}"
+        yield Refusal.of("size-and-rows", option=option, rows=rows)
     if request.work.workload in BUILT_IN:
-        yield (
-            f"--workload {request.work.workload} and {option}: it makes its own tables; leave it out for a proposal, or"
-            " give a folder of transactions (--write-workload makes one to begin with)"
-        )
+        yield Refusal.of("workload-and-rows", workload=request.work.workload, option=option)
     elif request.work.workload is not None and not Path(request.work.workload).is_dir():
-        yield f"--workload {request.work.workload}: expected a folder of transactions, found none of that name"
+        yield Refusal.of("no-workload-folder", workload=request.work.workload)
 
 
 def _is_text(path: Path) -> bool:
@@ -515,7 +509,7 @@ def _check_level(factor: str, level: Level) -> None:
 
 def _check_numbers(request: RunRequest) -> None:
     wrong = [
-        f"{name}: expected a number above 0, found {value:g}"
+        Refusal.of("not-above-zero", option=name, found=value)
         for name, value in (
             ("--size", request.tested.size_bytes),
             ("--trial-seconds", request.design.trial_seconds),
@@ -525,8 +519,9 @@ def _check_numbers(request: RunRequest) -> None:
         if not value > 0
     ]
     if request.decision.slo_seconds is not None and not 1e-6 <= request.decision.slo_seconds <= _LONGEST_SLO_SECONDS:
-        wrong.append(f"--slo: expected a time from 1us to one hour, found {request.decision.slo_seconds:g} s")
+        wrong.append(Refusal.of("slo-out-of-range", found=request.decision.slo_seconds))
     if request.decision.max_rounds is not None and request.decision.max_rounds < request.decision.min_rounds:
-        wrong.append(f"--rounds: expected MIN..MAX, found {request.decision.min_rounds}..{request.decision.max_rounds}")
+        least, most = request.decision.min_rounds, request.decision.max_rounds
+        wrong.append(Refusal.of("fewer-rounds-at-most", least=least, most=most))
     if wrong:
-        raise UsageError("\n".join(wrong))
+        raise UsageError(*wrong)

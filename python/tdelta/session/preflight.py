@@ -19,7 +19,7 @@ from tdelta.measure import (
     require_threads,
     require_writable,
 )
-from tdelta.messages import Caution
+from tdelta.messages import Caution, Refusal
 from tdelta.records import Event
 from tdelta.session.ground import Ground, grounded
 from tdelta.session.outlook import DryRun, TableLine, TransactionLine
@@ -136,10 +136,7 @@ def dry_run(
 def _require_proposal(request: RunRequest) -> None:
     if (request.tested.database is None and request.tested.restore is None) or request.work.workload is not None:
         found = "--workload" if request.work.workload is not None else "neither"
-        raise UsageError(
-            "--write-workload writes what is proposed for --database FILE or --restore CMD without --workload; found"
-            f" {found}"
-        )
+        raise UsageError(Refusal.of("no-proposal", found=found))
 
 
 def _outlook(request: RunRequest, ground: Ground) -> DryRun:

@@ -18,6 +18,7 @@ from tdelta.driver import MakeTwins
 from tdelta.driver.jobs import STEPS
 from tdelta.errors import StoreError, TimeFault, UsageError
 from tdelta.inference.planning import Asked, MeasuredRun, PlannedRun, prospect, teaches
+from tdelta.messages import Refusal
 from tdelta.records import Condition, Event, Level, Metric, Phase, Role, RunPlanned, RunResult, RunSettings, Trial
 from tdelta.records.prospects import Prospect
 from tdelta.session.planning import check, plan
@@ -101,10 +102,7 @@ def from_pilot(
         runs = [_measured(store, result.settings.run_id) for result in results]
     taught = [run for run in runs if teaches(run, request.decision.metric)]
     if not taught:
-        raise UsageError(
-            f"--pilot-time: expected time for two blocks of a round at least, found {seconds:g} s, of which the set-up"
-            " took most; give it more"
-        )
+        raise UsageError(Refusal.of("pilot-too-short", found=seconds))
     planned = dataclasses.replace(
         _planned(conditions, request),
         set_up_seconds=_set_up_seconds(request),
@@ -122,10 +120,7 @@ def _refuse_steps(conditions: Sequence[Condition]) -> None:
     """Loads and rebuilds take as long as they take, and need not be in every block: nothing here knows of that."""
     works = dict.fromkeys(str(dict(condition.levels).get("work", "")) for condition in conditions)
     if steps := [work for work in works if work in STEPS]:
-        raise UsageError(
-            f"work {' and '.join(steps)}: how long loads and rebuilds must be measured cannot be planned; plan the"
-            " queries (--vary work=warm,cold), or a run without them"
-        )
+        raise UsageError(Refusal.of("steps-not-planned", works=" and ".join(steps)))
 
 
 def _conduct_pilot(

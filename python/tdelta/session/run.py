@@ -20,7 +20,7 @@ from tdelta.driver import MakeTwins, TwinFolder, Twins, signals, sweep
 from tdelta.errors import StorageFault, TdeltaError, TimeFault, UsageError
 from tdelta.inference import enough, gate_answered, judge, look
 from tdelta.measure import library_versions, machine_facts
-from tdelta.messages import Caution
+from tdelta.messages import Caution, Refusal
 from tdelta.records import Look, Phase, RunPlanned, RunResult
 from tdelta.session.answer import Ending, assemble
 from tdelta.session.calibrated import key_of, with_calibration
@@ -106,7 +106,7 @@ def resume(
     with Store.open(store_path, must_exist=True) as store:
         found = store.resolve(run_id)
         if store.status(found) is RunStatus.DONE:
-            raise UsageError(f"run {found} is complete: `tdelta show {found}` repeats its answer")
+            raise UsageError(Refusal.of("run-complete", run=found))
         settings = store.settings(found)
         request = RunRequest.from_json(settings.options)
         _require_same_versions(found, store.versions(found))
@@ -116,7 +116,7 @@ def resume(
             state = RunState.of(store, found)
             if state.fingerprint not in (None, made.fingerprint()):
                 changed = "workload" if ground.source is None else "database or its workload"
-                raise UsageError(f"run {found}: its {changed} has changed since it began; start a new run")
+                raise UsageError(Refusal.of("work-changed", run=found, changed=changed))
             _require_same_library(found, state.library, made.engine.identity())
             _keep_work(made, store, state)  # a run that was killed at once has none yet
             _make_room(made, clock)
@@ -146,13 +146,13 @@ def _require_same_versions(run_id: str, before: Mapping[str, str]) -> None:
     now = library_versions()
     changed = [f"{name} {before.get(name)} → {now.get(name)}" for name in now if before.get(name) != now[name]]
     if changed:
-        raise UsageError(f"run {run_id}: versions have changed since it began ({', '.join(changed)}); start a new run")
+        raise UsageError(Refusal.of("versions-changed", run=run_id, changed=", ".join(changed)))
 
 
 def _require_same_library(run_id: str, before: str | None, now: str) -> None:
     """A run without that fact was killed at once, or is of a version that knew one library only."""
     if before not in (None, now):
-        raise UsageError(f"run {run_id}: the library under test was {before}, and is now {now}; start a new run")
+        raise UsageError(Refusal.of("library-changed", run=run_id, before=str(before), now=now))
 
 
 def _make_room(plan: Plan, clock: Clock) -> None:

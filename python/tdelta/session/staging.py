@@ -20,7 +20,7 @@ from tdelta.engines.capabilities import RunEngine, TakesDumps, TakesFiles
 from tdelta.errors import DatabaseFault, TdeltaError, UsageError
 from tdelta.evidence import Markers
 from tdelta.measure import require_space, require_writable
-from tdelta.messages import Caution
+from tdelta.messages import Caution, Refusal
 from tdelta.records import Phase
 from tdelta.session.planning import check, engine_of
 from tdelta.session.request import RunRequest
@@ -87,7 +87,7 @@ def _require_other_than_store(database: Path, request: RunRequest) -> None:
     """To read and close the store's file, even once, would drop the locks that this process holds on it."""
     store = request.where.store or default_path()
     if store.exists() and database.exists() and store.samefile(database):
-        raise UsageError(f"--database {database}: this run keeps its results in it; give a copy, or use --store")
+        raise UsageError(Refusal.of("store-as-database", database=str(database)))
 
 
 class _Staging:

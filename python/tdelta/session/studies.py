@@ -12,6 +12,7 @@ from typing import Any
 
 from tdelta.engines.registry import servers
 from tdelta.errors import UnknownName, UsageError
+from tdelta.messages import Refusal
 from tdelta.session.published import PUBLISHED, PublishedFigure
 
 
@@ -41,7 +42,7 @@ class Study:
             UsageError: there is no published scale to run it at.
         """
         if scale == PUBLISHED_SCALE and not self.at_published_scale:
-            raise UsageError(f"study {self.name}: it has one scale only; leave --scale out")
+            raise UsageError(Refusal.of("one-scale", study=self.name))
         own = self.by_engine.get(engine or self.settings.get("engine", ""), {})
         return {**self.settings, **own, **(self.at_published_scale if scale == PUBLISHED_SCALE else {})}
 
@@ -222,5 +223,5 @@ def study(name: str) -> Study:
     if name not in known:
         raise UnknownName("study", name, known)
     if not known[name].runs:
-        raise UsageError(f"study {name!r}: {known[name].note}; what runs now: `tdelta run order-entry`")
+        raise UsageError(Refusal.of("study-does-not-run", study=name, why=known[name].note))
     return known[name]

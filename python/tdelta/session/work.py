@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from tdelta.driver.jobs import STEPS
 from tdelta.driver.load_command.command import LoadCommand, parse_load
 from tdelta.errors import UsageError
+from tdelta.messages import Refusal
 from tdelta.records import Level
 from tdelta.session.request import RunRequest
 
@@ -28,7 +29,7 @@ def check_work(
         UsageError: every fault.
     """
     if request.work.cold and "work" in levels:
-        raise UsageError("--cold and --vary work=…: expected one of the two; list cold among the levels in --vary")
+        raise UsageError(Refusal.of("cold-and-work"))
     works = (_COLD,) if request.work.cold else levels.get("work", ())
     faults = []
     paced = [*_paced(request, levels)]
@@ -36,14 +37,14 @@ def check_work(
         threads = max(map(int, levels.get("threads", (request.work.threads,))))
         wrong = paced + ([f"--threads above {most_cold}"] if most_cold is not None and threads > most_cold else [])
         if wrong:
-            faults.append(f"{', '.join(wrong)}: not with cold caches on {product}, which are emptied in between")
+            faults.append(Refusal.of("not-cold", options=", ".join(wrong), product=product))
     if set(works).intersection(STEPS):
         given = {"--plant": request.design.plant, "--load": request.work.load, "--database": request.tested.database}
         wrong = paced + [option for option, value in (given | {"--restore": request.tested.restore}).items() if value]
         if wrong:
-            faults.append(f"{', '.join(wrong)}: not with --vary work=load or rebuild, whose trials have no operations")
+            faults.append(Refusal.of("not-in-steps", options=", ".join(wrong)))
     if faults:
-        raise UsageError("\n".join(faults))
+        raise UsageError(*faults)
 
 
 def check_trace(request: RunRequest, levels: Mapping[str, Sequence[Level]]) -> None:
@@ -58,7 +59,7 @@ def check_trace(request: RunRequest, levels: Mapping[str, Sequence[Level]]) -> N
     wrong = [*_paced(request, levels), *(option for option, value in given.items() if value)]
     wrong += [f"--vary work={work}" for work in levels.get("work", ()) if work != "warm"]
     if wrong:
-        raise UsageError(f"--trace: not with {', '.join(wrong)}: it meters statements of a closed loop on warm caches")
+        raise UsageError(Refusal.of("not-traced", options=", ".join(wrong)))
 
 
 def _paced(request: RunRequest, levels: Mapping[str, Sequence[Level]]) -> Iterator[str]:
@@ -78,13 +79,13 @@ def check_load(request: RunRequest, levels: Mapping[str, Sequence[Level]], proto
     """
     if request.work.load is None:
         if request.work.load_operations is not None:
-            raise UsageError("--load-operations: expected --load with it")
+            raise UsageError(Refusal.of("load-operations-alone"))
         return
     given = {"--rate": request.work.rate, "--at": request.work.at, "--plant": request.design.plant}
     wrong = [flag for flag, value in given.items() if value]
     wrong += ["--vary at"] if "at" in levels else []
     if wrong:
-        raise UsageError(f"{', '.join(wrong)}: of tdelta's own loop only, and --load is another's; leave it out")
+        raise UsageError(Refusal.of("not-with-load", options=", ".join(wrong)))
     load_command(request, protocol, levels.get("threads", (request.work.threads,)))
 
 
@@ -106,7 +107,5 @@ def check_discard(request: RunRequest) -> None:
         request.design.discard_seconds is not None
         and not 0 <= request.design.discard_seconds < request.design.trial_seconds
     ):
-        raise UsageError(
-            f"--discard {request.design.discard_seconds:g}s: expected less than a trial, which takes"
-            f" {request.design.trial_seconds:g} s (--trial-seconds)"
-        )
+        given = {"discard": request.design.discard_seconds, "trial": request.design.trial_seconds}
+        raise UsageError(Refusal.of("discard-too-long", **given))

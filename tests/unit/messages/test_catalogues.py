@@ -81,7 +81,12 @@ def reference() -> str:
             Caution.TEMPLATES,
         ),
         "Reasons": ("`verdicts[].reason_codes[].code`: why a verdict is what it is.", Reason.TEMPLATES),
-        "Refusals": ("Why a run cannot be made as asked; printed, with exit code 2.", Refusal.TEMPLATES),
+        "Refusals": (
+            "Why a command cannot do what was asked: printed, with exit code 2; in Python `UsageError.refusals[].code`."
+            " Faults within a file, a DSN, a load command or a database, and what the machine lacks, are texts without"
+            " a code.",
+            Refusal.TEMPLATES,
+        ),
     }
     sections = [
         f"## {name}\n\n{said}\n\n{rows(dict(templates))}\n" for name, (said, templates) in parts.items() if templates
@@ -97,9 +102,8 @@ they keep their meaning, while a wording may be improved at any time. In JSON a 
 
 In a template `{name}` is a parameter, and what follows a colon says how it is written: `{rows:,}` with thousands set
 off, `{blocks:block|blocks}` the first word for 1 and else the second, `{limit:g%}` a share in percent, `{place:*: }`
-the value and then a colon, if it is not empty. The code `text` is a text without a code, its only parameter: what a
-version
-before these codes stored.
+the value and then a colon, if it is not empty; `{found!r}` is in quotes. The code `text` is a text without a code, its
+only parameter: what a version before these codes stored.
 
 This page is generated: `TDELTA_UPDATE_GOLDEN=1 pytest tests/unit/messages` writes it anew.
 """

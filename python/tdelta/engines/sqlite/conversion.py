@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tdelta.errors import UsageError
+from tdelta.messages import Refusal
 
 _ATTACHED = "twin"
 
@@ -93,7 +94,7 @@ def conversion(kind: str, found: Layout, wanted: Target) -> Conversion:
             return Conversion(False, tuple(_exported(found, wanted)))
         case _ if not wanted.is_encrypted:
             return Conversion(True, tuple(_rebuilt(found, wanted)))
-    raise UsageError(f"--database: a SQLite library of kind {kind!r} cannot encrypt a database that is there")
+    raise UsageError(Refusal.of("cannot-convert", kind=kind))
 
 
 def _rebuilt(found: Layout, wanted: Target) -> Iterator[Step]:

@@ -20,6 +20,7 @@ from tdelta.engines.sqlite.profile import PROFILE
 from tdelta.engines.sqlite.twins import SqliteTwins
 from tdelta.engines.sqlite.user_file import FileCopy, UserFile
 from tdelta.errors import EngineUnavailable, UsageError
+from tdelta.messages import Refusal
 from tdelta.records import Condition, Level
 
 _LEAST_USABLE_BYTES = 480
@@ -156,10 +157,8 @@ class SqliteDriver:
         narrow = sorted({k.page_size for k in kinds if k.page_size - k.reserved_bytes < _LEAST_USABLE_BYTES})
         if narrow:
             kept = max(kind.reserved_bytes for kind in kinds)
-            raise UsageError(
-                f"pages of {narrow[0]} bytes: expected at least {_LEAST_USABLE_BYTES} usable bytes, found"
-                f" {narrow[0] - kept} beside the {kept} that the ciphers keep; take a larger --page-size"
-            )
+            found = {"page_size": narrow[0], "usable": narrow[0] - kept, "reserved": kept}
+            raise UsageError(Refusal.of("narrow-page", least=_LEAST_USABLE_BYTES, **found))
 
     def _reserved_bytes(self, layout: RunLayout, cipher: str) -> int:
         """What the ciphers of the run need; what a user's file keeps stays kept, unless a cipher decides for itself."""

@@ -16,6 +16,7 @@ from tdelta.engines.sqlite.conversion import Conversion, Layout, Target, convers
 from tdelta.engines.sqlite.libraries import PASSPHRASE, RAW, SQLITE3MC, Cipher, Library
 from tdelta.engines.sqlite.profile import DIALECT
 from tdelta.errors import UnknownName, UsageError
+from tdelta.messages import Refusal
 
 _MAGIC = b"SQLite format 3\x00"
 _SECURE_DELETE = "PRAGMA secure_delete=ON"
@@ -106,10 +107,7 @@ class SqliteEngine:
             if cipher in self.ciphers:
                 continue
             if not self.library.key_kinds:
-                raise UsageError(
-                    f"cipher {cipher!r}: {self.library.name} is plain SQLite, which encrypts nothing;"
-                    " compare identical twins with --aa, or name an encrypting library with --library"
-                )
+                raise UsageError(Refusal.of("plain-library", cipher=cipher, library=self.library.name))
             raise UnknownName("cipher", cipher, self.ciphers)
 
     def check_synchronous(self, level: str) -> None:
@@ -121,10 +119,8 @@ class SqliteEngine:
         """Raise ``UsageError`` where pages of this size cannot hold what the ciphers reserve."""
         reserved = max(self.reserved_bytes(ciphers, policy).values())
         if page_size == _SMALLEST_PAGE and reserved > _MOST_RESERVED_THERE:
-            raise UsageError(
-                f"page_size={page_size}: expected 1024 or more, since a cipher of this run reserves {reserved} bytes a"
-                f" page and SQLite can spare at most {_MOST_RESERVED_THERE} of {_SMALLEST_PAGE}"
-            )
+            most = _MOST_RESERVED_THERE
+            raise UsageError(Refusal.of("smallest-page", page_size=page_size, reserved=reserved, most=most))
 
     def key_kind(self, asked: str | None, *, connects: bool) -> str:
         """How twins get their keys: as asked, else as the library does it best.
@@ -141,12 +137,10 @@ class SqliteEngine:
         if asked is None:
             return PASSPHRASE if connects or not kinds else kinds[0]
         if not kinds:
-            raise UsageError(f"--key {asked}: {self.library.name} is plain SQLite, which takes no key; leave --key out")
+            raise UsageError(Refusal.of("key-without-cipher", key=asked, library=self.library.name))
         if asked not in kinds:
-            raise UsageError(
-                f"--key {asked}: {self.library.product} is given a {' or '.join(kinds)} here;"
-                " a raw key can be tested with --library sqlcipher"
-            )
+            has = {"product": self.library.product, "kinds": " or ".join(kinds)}
+            raise UsageError(Refusal.of("key-kind", key=asked, **has))
         return asked
 
     def has_choice_of_keys(self) -> bool:
@@ -192,7 +186,7 @@ class SqliteEngine:
             case "equal":
                 return dict.fromkeys(natural, max(natural.values()))
             case _:
-                raise UsageError(f"--reserve {policy!r}: expected equal or natural")
+                raise UsageError(Refusal.of("unknown-reserve", policy=policy))
 
     def create_options(self, path: str, settings: TwinSettings, key: str | None) -> dict[str, object]:
         """Options by which a worker makes and loads a file, without a journal: a failed load is thrown away.

@@ -12,6 +12,7 @@ from tdelta.driver.workers import Worker
 from tdelta.engines.sqlite.engine import WORKER
 from tdelta.engines.sqlite.libraries import WHEELS, Library
 from tdelta.errors import EngineUnavailable, UnknownName, UsageError, WorkerFault
+from tdelta.messages import Refusal
 
 
 def find_library(text: str) -> Library:
@@ -25,10 +26,10 @@ def find_library(text: str) -> Library:
         return WHEELS[text]
     path = Path(text)
     if os.sep not in text and not path.exists():
-        unknown = UnknownName("library", text, WHEELS)
-        raise UsageError(f"{unknown} Or name a SQLite shared library by its path, with a {os.sep} in it.")
+        unknown = str(UnknownName("library", text, WHEELS))
+        raise UsageError(Refusal.of("unknown-library", unknown=unknown, separator=os.sep))
     if not path.is_file():
-        raise UsageError(f"--library {text}: expected the path of a SQLite shared library, found no file there")
+        raise UsageError(Refusal.of("no-library", library=text))
     name = str(path.absolute())
     facts = ask_library(name)
     return Library(name, facts["kind"], facts["crypto"], version=facts["version"], sha256=facts["sha256"])

@@ -25,6 +25,7 @@ from tdelta.engines.shared.external.twins import (
 )
 from tdelta.engines.takes import OWN_SERVERS_TAKE
 from tdelta.errors import TdeltaError, UnknownName, UsageError
+from tdelta.messages import Refusal
 from tdelta.records import Condition, Level
 
 PLAIN, OWN_CIPHER = "none", "encrypted"
@@ -172,4 +173,4 @@ class ExternalDriver:
 
 def _check_engine(engine: str, dsns: tuple[Dsn, Dsn]) -> None:
     if engine not in {dsn.engine for dsn in dsns}:
-        raise UsageError(f"--engine {engine}: the DSNs say {dsns[0].engine}; leave --engine out")
+        raise UsageError(Refusal.of("engine-of-other-servers", engine=engine, found=dsns[0].engine))

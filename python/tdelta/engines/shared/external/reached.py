@@ -22,8 +22,8 @@ from tdelta.engines.shared.external.secrets import Passwords
 from tdelta.engines.shared.external.servers import BASELINE, ENCRYPTED, FoundServer, examine, schema_name
 from tdelta.engines.shared.external.twins import BASELINE_PLACE, ENCRYPTED_PLACE, Access
 from tdelta.engines.shared.sessions import Connection, LastingSession, WorkerSession
-from tdelta.errors import DsnFault, OwnServerFault, UsageError
-from tdelta.messages import Caution
+from tdelta.errors import DsnFault, OwnServerFault, UsageError, raise_together
+from tdelta.messages import Caution, Refusal
 from tdelta.records import Condition, Metric, Role, ServerFacts, ServersFacts, SettingDifference
 
 OPTIONS = (BASELINE, ENCRYPTED)
@@ -46,20 +46,17 @@ def external_dsns(options: Mapping[str, Any]) -> tuple[Dsn, Dsn] | None:
         return None
     if None in given:
         missing = OPTIONS[given.index(None)]
-        raise UsageError(f"{missing}: expected both {BASELINE} and {ENCRYPTED}, found one; name the other server, too")
+        raise UsageError(Refusal.of("one-server-alone", missing=missing, baseline=BASELINE, encrypted=ENCRYPTED))
     dsns, faults = [], []
     for option, text in zip(OPTIONS, given, strict=True):
         try:
             dsns.append(parse_dsn(str(text), option))
         except DsnFault as fault:
             faults.append(fault)
-    if len(faults) == 1:
-        raise faults[0]
-    if faults:
-        raise UsageError("\n".join(map(str, faults)))
+    raise_together(faults)
     if len({_protocol(dsn) for dsn in dsns}) > 1:
         found = " and ".join(dsn.engine for dsn in dsns)
-        raise UsageError(f"{BASELINE}, {ENCRYPTED}: expected two servers of one engine, found {found}")
+        raise UsageError(Refusal.of("servers-of-two-engines", options=f"{BASELINE}, {ENCRYPTED}", found=found))
     return dsns[0], dsns[1]
 
 
@@ -218,9 +215,7 @@ def reached(options: Mapping[str, Any], dsns: tuple[Dsn, Dsn], run_id: str) -> I
 
 def _checked_name(name: str) -> str:
     if not SCHEMA_NAME.match(name):
-        raise UsageError(
-            f"--schema: expected a name short enough for {name!r}, too, which has to have at most 63 letters"
-        )
+        raise UsageError(Refusal.of("schema-too-long", schema=name))
     return name
 
 
@@ -255,7 +250,4 @@ def _processes(dsns: tuple[Dsn, Dsn]) -> dict[str, int]:
 
 def _require_metric(metric: Metric, access: Access) -> None:
     if metric is not Metric.RESPONSE_TIME and not access.processes:
-        raise UsageError(
-            f"--metric {metric.value}: expected both servers on this machine, by a Unix socket or a loopback address,"
-            " and their processes to be seen; take response_time"
-        )
+        raise UsageError(Refusal.of("metric-out-of-sight", metric=metric.value))

@@ -20,6 +20,7 @@ from tdelta.engines.shared.external.kind import (
 )
 from tdelta.engines.shared.sessions import Ask, Connection, Row, asking, kept
 from tdelta.errors import OwnServerFault, ServerLost, TdeltaError, UsageError
+from tdelta.messages import Refusal
 
 BASELINE, ENCRYPTED = "--baseline", "--encrypted"
 """The options that the two servers are given by, and what they are called in messages."""
@@ -113,9 +114,7 @@ def schema_name(run_id: str, given: str | None) -> str:
     if given is None:
         return PREFIX + "".join(c if c.isascii() and c.isalnum() else "_" for c in run_id.lower())
     if not SCHEMA_NAME.match(given):
-        raise UsageError(
-            f"--schema {given!r}: expected up to 63 of a-z, 0-9 and _, a letter first, of a schema that does not exist"
-        )
+        raise UsageError(Refusal.of("schema-name", schema=given))
     return given
 
 

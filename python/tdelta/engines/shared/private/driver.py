@@ -26,7 +26,7 @@ from tdelta.engines.shared.private.twins import ServerTwins
 from tdelta.engines.shared.promises import covered
 from tdelta.errors import TdeltaError, UsageError
 from tdelta.evidence import FileClass
-from tdelta.messages import Caution
+from tdelta.messages import Caution, Refusal
 from tdelta.records import Condition, Level
 
 _WIDEST = "all"
@@ -148,7 +148,8 @@ class PrivateDriver:
 
     def _check_scope(self, scope: str) -> None:
         if scope not in self.engine.scopes:
-            raise UsageError(f"scope {scope}: {self.product} has {', '.join(self.engine.scopes)}")
+            known = ", ".join(self.engine.scopes)
+            raise UsageError(Refusal.of("unknown-scope", scope=scope, product=self.product, known=known))
 
 
 def newest(profile: Profile, options: Mapping[str, Any]) -> ServerBinary:

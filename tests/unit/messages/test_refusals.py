@@ -1,0 +1,57 @@
+"""An error about what was asked carries its refusals, and its text is theirs."""
+
+from __future__ import annotations
+
+import pytest
+
+from tdelta.errors import UnknownName, UsageError, WorkloadError, raise_together
+from tdelta.messages import Refusal
+
+ONE = Refusal.of("planted-twice", share="0.05")
+OTHER = Refusal.of("one-scale", study="mariadb")
+
+
+def test_the_text_of_an_error_is_that_of_its_refusals_one_to_a_line() -> None:
+    error = UsageError(ONE, OTHER)
+    assert error.refusals == (ONE, OTHER)
+    assert str(error) == f"{ONE}\n{OTHER}"
+
+
+def test_a_text_is_a_refusal_without_a_code() -> None:
+    assert UsageError("as it is").refusals == (Refusal.verbatim("as it is"),)
+    assert [refusal.code for refusal in WorkloadError("./mine", ["a", "b"]).refusals] == ["text"]
+
+
+@pytest.mark.parametrize(
+    ("found", "code", "text"),
+    [
+        ("aes-265", "unknown-name-near", "unknown cipher 'aes-265': expected one of aes-256. Did you mean 'aes-256'?"),
+        ("x", "unknown-name", "unknown cipher 'x': expected one of aes-256."),
+    ],
+)
+def test_an_unknown_name_has_a_code(found: str, code: str, text: str) -> None:
+    error = UnknownName("cipher", found, ["aes-256"])
+    assert ([refusal.code for refusal in error.refusals], str(error)) == ([code], text)
+
+
+def test_one_fault_is_raised_as_it_is_and_none_is_not() -> None:
+    raise_together([])
+    alone = UnknownName("cipher", "x", [])
+    with pytest.raises(UnknownName) as caught:
+        raise_together([alone], "--vary: ")
+    assert caught.value is alone
+
+
+@pytest.mark.parametrize(
+    ("heading", "text"),
+    [
+        (None, f"{ONE}\n{OTHER}"),
+        ("", f"2 faults\n  {ONE}\n  {OTHER}"),
+        ("--vary: ", f"--vary: 2 faults\n  {ONE}\n  {OTHER}"),
+    ],
+)
+def test_several_faults_are_raised_as_one_that_has_all_refusals(heading: str | None, text: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        raise_together([UsageError(ONE), UsageError(OTHER)], heading)
+    assert caught.value.refusals == (ONE, OTHER)
+    assert str(caught.value) == text
