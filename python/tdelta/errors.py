@@ -182,10 +182,9 @@ class TimeFault(UsageError):
         self.found_seconds = found_seconds
         self.least_seconds = least_seconds
         self.why = why
-        super().__init__(
-            f"{option}: expected at least {time_words(least_seconds)}, found {time_words(found_seconds)}: {why}; give"
-            f" {option} {time_words(least_seconds).replace(' ', '')}, or take less data or fewer conditions"
-        )
+        least = time_words(least_seconds)
+        times = {"least": least, "found": time_words(found_seconds), "given": least.replace(" ", "")}
+        super().__init__(Refusal.of("time-too-short", option=option, why=why, **times))
 
 
 def time_words(seconds: float) -> str:

@@ -8,13 +8,14 @@ from collections.abc import Iterable
 from tdelta.driver.jobs import LoadJob
 from tdelta.errors import UsageError
 from tdelta.evidence import COLUMNS, TABLE, Markers, table_sql
+from tdelta.messages import Refusal
 from tdelta.workloads.dialect import Dialect
 
 
 def require_no_markers(tables: Iterable[str]) -> None:
     """Raise ``UsageError`` if there is a table of the markers' name already."""
     if any(name.lower() == TABLE for name in tables):
-        raise UsageError(f"there is a table {TABLE} already, a name that tdelta keeps for its own: rename the table")
+        raise UsageError(Refusal.of("table-name-taken", table=TABLE))
 
 
 def with_markers(job: LoadJob, markers: Markers, dialect: Dialect) -> LoadJob:

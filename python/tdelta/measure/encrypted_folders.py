@@ -18,6 +18,7 @@ from pathlib import Path
 from tdelta.errors import EnvironmentFault, UsageError
 from tdelta.measure.machine import Mount, mount_of, parse_mountinfo
 from tdelta.measure.procfs import read_text
+from tdelta.messages import Refusal
 
 _ENCRYPTING = {
     "fuse.gocryptfs": "gocryptfs",
@@ -43,17 +44,14 @@ def require_encrypted(folder: Path) -> str:
         EnvironmentFault: it cannot be written to.
     """
     if not folder.is_dir():
-        raise UsageError(f"--encrypted-dir {folder}: expected a folder on an encrypted file system, found none")
+        raise UsageError(Refusal.of("no-encrypted-folder", folder=str(folder)))
     if not os.access(folder, os.W_OK | os.X_OK):
         raise EnvironmentFault(f"--encrypted-dir {folder}: not writable for this user")
     found = encryption_of(folder)
     if found is None:
         where = _mount(folder.resolve(), Path("/"))
         on = f"{where.file_system} from {where.source}" if where else "a file system that the kernel does not list"
-        raise UsageError(
-            f"--encrypted-dir {folder}: expected dm-crypt, fscrypt, ZFS encryption or a file system that encrypts,"
-            f" found {on} without any; mount one there, or leave the option out to have gocryptfs used"
-        )
+        raise UsageError(Refusal.of("folder-not-encrypted", folder=str(folder), found=on))
     return found
 
 

@@ -38,6 +38,31 @@ REFUSALS = {
         "{option}: expected none, since a calibration runs identical twins of tdelta's own making; leave it out"
     ),
     # values of options
+    "not-a-percentage": "expected a percentage such as 5% or 0.5%, found {found!r}",
+    "not-a-size": "expected a size such as 50MB, 1.5GB or 64MiB (kB, MB, GB, TB; KiB, MiB, GiB, TiB), found {found!r}",
+    "not-a-duration": "expected a duration such as 90s, 5m, 1h30m or 250ms, found {found!r}",
+    "not-a-response-time": "expected a time such as 20ms, 250us or 1.5s, found {found!r}",
+    "not-rounds": "expected MIN or MIN..MAX such as 3 or 3..8, found {found!r}",
+    "rounds-out-of-order": "expected 1 <= MIN <= MAX, found {found!r}",
+    "time-too-short": (
+        "{option}: expected at least {least}, found {found}: {why}; give {option} {given}, or take less data or fewer"
+        " conditions"
+    ),
+    "no-time-for-a-round": (
+        "--max-time: expected time for one round at least, {least:.0f} s with its set-up, found {found:.0f} s"
+    ),
+    "no-encrypted-folder": "--encrypted-dir {folder}: expected a folder on an encrypted file system, found none",
+    "folder-not-encrypted": (
+        "--encrypted-dir {folder}: expected dm-crypt, fscrypt, ZFS encryption or a file system that encrypts, found"
+        " {found} without any; mount one there, or leave the option out to have gocryptfs used"
+    ),
+    "workload-folder-is-file": "--write-workload {folder}: expected a new or empty folder, found a file",
+    "workload-folder-not-empty": "--write-workload {folder}: expected a new or empty folder, found files in it",
+    "table-name-taken": ("there is a table {table} already, a name that tdelta keeps for its own: rename the table"),
+    "report-elsewhere": (
+        "report to {path}: expected no file or an older tdelta report, found another file; name another with --output,"
+        " or overwrite it with --force"
+    ),
     "not-above-zero": "{option}: expected a number above 0, found {found:g}",
     "slo-out-of-range": "--slo: expected a time from 1us to one hour, found {found:g} s",
     "fewer-rounds-at-most": "--rounds: expected MIN..MAX, found {least}..{most}",
@@ -110,6 +135,24 @@ REFUSALS = {
     "steps-not-planned": (
         "work {works}: how long loads and rebuilds must be measured cannot be planned; plan the queries (--vary"
         " work=warm,cold), or a run without them"
+    ),
+    # runs of a store
+    "no-store": "store {store}: there is none, so there is no run to read; `tdelta run` makes one",
+    "store-without-run": "store {store}: it holds no run yet; make one with: tdelta run",
+    "ambiguous-run": "run {run!r} is ambiguous: it fits {fitting}; write more of the id",
+    "fewer-than-two-runs": "--compare: expected at least two runs, found {found}; name another RUN",
+    "run-twice": "--compare: expected each run once, found {runs} more than once",
+    "runs-unlike": (
+        "run {run}: expected {other_engine} with {other_workload}, as run {other} has, found {engine} with {workload};"
+        " plan them one at a time"
+    ),
+    "one-block-a-round": (
+        "run {run}: expected two complete blocks in some round, found one in each, which cannot tell a trial's noise"
+        " from the luck of instances; run it with --blocks 6"
+    ),
+    "no-complete-block": (
+        "run {run}: expected complete blocks with a cost above zero for {metric}, found none; complete it (tdelta run"
+        " --resume, from the same store), or name another --metric"
     ),
     # runs to resume
     "run-complete": "run {run} is complete: `tdelta show {run}` repeats its answer",

@@ -15,6 +15,7 @@ from typing import Any
 
 from tdelta.design import parse_vary
 from tdelta.design.factors import SHARE_FACTORS, share_of_percent, size_bytes
+from tdelta.messages import Refusal
 from tdelta.records import Level
 
 _NUMBER = r"(\d+(?:\.\d*)?|\.\d+)"
@@ -37,7 +38,7 @@ class Value:
     is_repeated: bool = False
 
     def parse(self, text: str) -> Any:
-        """One value as typed; raises ``ValueError``, which says what was expected."""
+        """One value as typed; raises ``ValueError`` of a refusal, which says what was expected."""
         return text
 
     def gathered(self, parsed: Any) -> Any:
@@ -118,7 +119,7 @@ class Percent(Number):
         """Turn the text into a share."""
         match = _PERCENT.fullmatch(text.strip())
         if match is None:
-            raise ValueError(f"expected a percentage such as 5% or 0.5%, found {text!r}")
+            raise ValueError(Refusal.of("not-a-percentage", found=text))
         return share_of_percent(match[1])
 
     def write(self, value: Any) -> str:
@@ -136,9 +137,7 @@ class Size(Value):
         """Turn the text into bytes."""
         found = size_bytes(text)
         if found is None:
-            raise ValueError(
-                f"expected a size such as 50MB, 1.5GB or 64MiB (kB, MB, GB, TB; KiB, MiB, GiB, TiB), found {text!r}"
-            )
+            raise ValueError(Refusal.of("not-a-size", found=text))
         return found
 
     def write(self, value: Any) -> str:
@@ -168,7 +167,7 @@ class Duration(Number):
         seconds = math.fsum(float(number) * _SECONDS[unit] for number, unit in parts)
         is_allowed = seconds > 0 or (self.zero and bool(parts))
         if _DURATION_PART.sub("", text).strip() or not is_allowed:
-            raise ValueError(f"expected a duration such as 90s, 5m, 1h30m or 250ms, found {text!r}")
+            raise ValueError(Refusal.of("not-a-duration", found=text))
         return seconds
 
     def write(self, value: Any) -> str:
@@ -188,7 +187,7 @@ class ResponseTime(Number):
         match = _RESPONSE_TIME.fullmatch(text.strip())
         seconds = float(f"{match[1]}{_EXPONENTS[match[2]]}") if match else 0.0
         if seconds <= 0:
-            raise ValueError(f"expected a time such as 20ms, 250us or 1.5s, found {text!r}")
+            raise ValueError(Refusal.of("not-a-response-time", found=text))
         return seconds
 
     def write(self, value: Any) -> str:
@@ -207,10 +206,10 @@ class Rounds(Value):
         """Turn the text into a minimum and perhaps a maximum."""
         match = _ROUNDS.fullmatch(text.strip())
         if match is None:
-            raise ValueError(f"expected MIN or MIN..MAX such as 3 or 3..8, found {text!r}")
+            raise ValueError(Refusal.of("not-rounds", found=text))
         least, most = int(match[1]), int(match[2]) if match[2] else None
         if least < 1 or (most is not None and most < least):
-            raise ValueError(f"expected 1 <= MIN <= MAX, found {text!r}")
+            raise ValueError(Refusal.of("rounds-out-of-order", found=text))
         return least, most
 
     def write(self, value: Any) -> str:

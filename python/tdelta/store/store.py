@@ -27,6 +27,7 @@ from types import TracebackType
 from typing import Any
 
 from tdelta.errors import StoreError, UnknownName, UsageError
+from tdelta.messages import Refusal
 from tdelta.records import Decision, RunResult, RunSettings, Trial
 from tdelta.store.codec import dumps, loads
 from tdelta.store.faults import changed, decoding, not_a_store, told, too_new
@@ -114,7 +115,7 @@ class Store:
         """
         where = default_path() if path is None else path
         if must_exist and not where.exists():
-            raise UsageError(f"store {where}: there is none, so there is no run to read; `tdelta run` makes one")
+            raise UsageError(Refusal.of("no-store", store=str(where)))
         with told(where):
             _make_private(where)
             db = sqlite3.connect(where, timeout=BUSY_SECONDS, isolation_level=None)
@@ -321,14 +322,14 @@ class Store:
         """
         newest_first = self._run_ids()
         if not newest_first:
-            raise UsageError(f"store {self.path}: it holds no run yet; make one with: tdelta run")
+            raise UsageError(Refusal.of("store-without-run", store=str(self.path)))
         if text == "last":
             return self._last(newest_first)
         if text in newest_first:
             return text
         fitting = [run_id for run_id in newest_first if text and _fits(text, run_id)]
         if len(fitting) > 1:
-            raise UsageError(f"run {text!r} is ambiguous: it fits {_some(fitting)}; write more of the id")
+            raise UsageError(Refusal.of("ambiguous-run", run=text, fitting=_some(fitting)))
         if not fitting:
             raise UnknownName("run", text, [*newest_first[:_RUNS_NAMED], "last"])
         return fitting[0]

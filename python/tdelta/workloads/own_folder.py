@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from tdelta.errors import StorageFault, UsageError
+from tdelta.messages import Refusal
 from tdelta.workloads.database import Database
 from tdelta.workloads.dialect import GENERIC, Dialect
 from tdelta.workloads.faults import hint, shown
@@ -136,9 +137,9 @@ def require_free_folder(folder: Path) -> None:
         UsageError: it is a file, or a folder with something in it.
     """
     if folder.exists() and not folder.is_dir():
-        raise UsageError(f"--write-workload {folder}: expected a new or empty folder, found a file")
+        raise UsageError(Refusal.of("workload-folder-is-file", folder=str(folder)))
     if folder.is_dir() and any(folder.iterdir()):
-        raise UsageError(f"--write-workload {folder}: expected a new or empty folder, found files in it")
+        raise UsageError(Refusal.of("workload-folder-not-empty", folder=str(folder)))
 
 
 def _toml(workload: Workload, notes: Sequence[str]) -> str:

@@ -83,8 +83,9 @@ def reference() -> str:
         "Reasons": ("`verdicts[].reason_codes[].code`: why a verdict is what it is.", Reason.TEMPLATES),
         "Refusals": (
             "Why a command cannot do what was asked: printed, with exit code 2; in Python `UsageError.refusals[].code`."
-            " Faults within a file, a DSN, a load command or a database, and what the machine lacks, are texts without"
-            " a code.",
+            " Texts without a code are: faults within a file, a DSN, a load command, a database or a server, what"
+            " `tdelta analyze` and `tdelta verify` cannot read, options that cannot be typed together, and what the"
+            " machine lacks.",
             Refusal.TEMPLATES,
         ),
     }

@@ -77,3 +77,21 @@ def test_bytes_come_back_as_they_were(size: int) -> None:
 @given(st.decimals(0, 500, places=3))
 def test_a_percentage_is_the_nearest_float_to_its_share(value: object) -> None:
     assert parse(Percent(), f"{value}%") == float(f"{value}e-2")
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "code"),
+    [
+        (Percent(), "5", "not-a-percentage"),
+        (Size(), "5 elephants", "not-a-size"),
+        (Duration(), "5", "not-a-duration"),
+        (ResponseTime(), "0ms", "not-a-response-time"),
+        (Rounds(), "many", "not-rounds"),
+        (Rounds(), "8..3", "rounds-out-of-order"),
+    ],
+)
+def test_what_is_not_understood_is_refused_with_a_code(kind: Value, text: str, code: str) -> None:
+    with pytest.raises(ValueError, match="expected") as caught:
+        parse(kind, text)
+    (refusal,) = caught.value.args
+    assert (refusal.code, refusal.parameters) == (code, {"found": text})

@@ -21,6 +21,7 @@ from tdelta.inference.planning.timing import run_times, time_costs
 from tdelta.inference.quantiles import chi_square_quantile
 from tdelta.inference.rounds import RoundsFit, fit_rounds
 from tdelta.inference.stalls import events_of
+from tdelta.messages import Refusal
 from tdelta.records import Metric, Role
 from tdelta.records.prospects import (
     Advice,
@@ -106,11 +107,8 @@ def prospect(
     advice = advise(planned, known.curve, luck_variance, known.times, wanted_variance(wanted, asked.assurance))
     layout = _layout(planned, advice, known.times)
     rounds = rounds_to_look_at(layout, asked.max_seconds)
-    if not rounds:
-        raise UsageError(
-            f"--max-time: expected time for one round at least, {layout.seconds(1):.0f} s with its set-up, found"
-            f" {asked.max_seconds:.0f} s"
-        )
+    if asked.max_seconds is not None and not rounds:
+        raise UsageError(Refusal.of("no-time-for-a-round", least=layout.seconds(1), found=asked.max_seconds))
     draws = _draws(known, layout.trial_seconds, asked.simulated)
     prediction = predict(draws, _design(planned, layout), rounds)
     aims = aims_of(asked.effects, asked.ropes, prediction, layout, asked.assurance)

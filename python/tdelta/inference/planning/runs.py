@@ -11,6 +11,7 @@ from tdelta.errors import UsageError
 from tdelta.inference.costs import panels, places
 from tdelta.inference.fits import CostFit, Fitted, fit_metrics
 from tdelta.inference.noise import InstanceMeans
+from tdelta.messages import Refusal
 from tdelta.records import Metric, Role, RunSettings, Trial
 
 LIKE_THE_BASELINE = (Role.BASELINE, Role.AA, Role.IDENTICAL)
@@ -100,19 +101,12 @@ def seen(runs: Sequence[MeasuredRun], metric: Metric) -> list[Seen]:
     for run in runs:
         parts = list(_strata(run, metric))
         if any(part.means.pooled_df == 0 for part in parts):
-            faults.append(
-                f"run {run.settings.run_id}: expected two complete blocks in some round, found one in each, which"
-                " cannot tell a trial's noise from the luck of instances; run it with --blocks 6"
-            )
+            faults.append(Refusal.of("one-block-a-round", run=run.settings.run_id))
         elif not parts:
-            faults.append(
-                f"run {run.settings.run_id}: expected complete blocks with a cost above zero for"
-                f" {metric.value}, found none; complete it (tdelta run --resume, from the same store), or name another"
-                " --metric"
-            )
+            faults.append(Refusal.of("no-complete-block", run=run.settings.run_id, metric=metric.value))
         found += parts
     if faults:
-        raise UsageError("\n".join(faults))
+        raise UsageError(*faults)
     return found
 
 
@@ -122,15 +116,20 @@ def teaches(run: MeasuredRun, metric: Metric) -> bool:
     return bool(parts) and all(part.means.pooled_df > 0 for part in parts)
 
 
-def _strangers(runs: Sequence[MeasuredRun]) -> Iterator[str]:
+def _strangers(runs: Sequence[MeasuredRun]) -> Iterator[Refusal]:
     """Runs that cannot be learned from together with the first."""
     first = runs[0].settings
     for run in runs[1:]:
         kind = (run.settings.engine, run.settings.workload)
         if kind != (first.engine, first.workload):
-            yield (
-                f"run {run.settings.run_id}: expected {first.engine} with {first.workload}, as run {first.run_id}"
-                f" has, found {kind[0]} with {kind[1]}; plan them one at a time"
+            yield Refusal.of(
+                "runs-unlike",
+                run=run.settings.run_id,
+                engine=kind[0],
+                workload=kind[1],
+                other=first.run_id,
+                other_engine=first.engine,
+                other_workload=first.workload,
             )
 
 

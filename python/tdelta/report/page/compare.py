@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from tdelta import __version__
 from tdelta.errors import UsageError
+from tdelta.messages import Refusal
 from tdelta.records import Metric, RunResult
 from tdelta.report.command import repeat_command
 from tdelta.report.labels import metric_name
@@ -41,10 +42,10 @@ def compare(runs: Sequence[RunData]) -> Page:
     """
     ids = [run.result.settings.run_id for run in runs]
     if len(ids) < 2:
-        raise UsageError(f"--compare: expected at least two runs, found {', '.join(ids) or 'none'}; name another RUN")
+        raise UsageError(Refusal.of("fewer-than-two-runs", found=", ".join(ids) or "none"))
     repeated = sorted({run_id for run_id in ids if ids.count(run_id) > 1})
     if repeated:
-        raise UsageError(f"--compare: expected each run once, found {', '.join(repeated)} more than once")
+        raise UsageError(Refusal.of("run-twice", runs=", ".join(repeated)))
     sections = (_answers(runs), _differing(runs), _repeats(runs))
     return Page(
         title=f"tdelta: {len(runs)} runs side by side",

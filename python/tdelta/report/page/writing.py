@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tdelta.errors import StorageFault, UsageError
+from tdelta.messages import Refusal
 from tdelta.report.page.compose import MARKER
 from tdelta.store.export import replacing
 
@@ -30,10 +31,7 @@ def write_page(text: str, path: Path, *, force: bool = False) -> None:
             path.write_text(text, encoding="utf-8")
             return
         if path.exists() and not force and not is_report(path):
-            raise UsageError(
-                f"report to {path}: expected no file or an older tdelta report, found another file;"
-                " name another with --output, or overwrite it with --force"
-            )
+            raise UsageError(Refusal.of("report-elsewhere", path=str(path)))
         with replacing(path.resolve(), _PRIVATE) as out:
             out.write(text)
     except OSError as error:
