@@ -257,8 +257,8 @@ class Server:
 
     def _fault(self, said: str) -> TdeltaError:
         words = self.last_words()
-        # On a full disk a server may have no room for a word of it.
-        is_full = _says_full(words) or (not words and has_no_room(self.recipe.place.folder))
+        # On a full disk a server may have no room for a word of it, or die of what came of it.
+        is_full = _says_full(words) or has_no_room(self.recipe.place.folder)
         return self._full(said) if is_full else ServerFault(said, words)
 
     def _full(self, said: str) -> StorageFault:

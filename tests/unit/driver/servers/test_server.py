@@ -106,12 +106,13 @@ def test_a_server_that_says_the_disk_is_full_is_a_storage_fault(tmp_path: Path) 
 
 
 @pytest.mark.parametrize(("is_full", "expected"), [(False, ServerFault), (True, StorageFault)])
-def test_a_server_that_dies_without_a_word_blames_the_disk_where_that_is_full(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_full: bool, expected: type[Exception]
+@pytest.mark.parametrize(("mode", "status"), [("speechless", 1), ("fails", 7)])
+def test_a_server_that_dies_on_a_full_disk_without_a_word_of_it_blames_the_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: str, status: int, is_full: bool, expected: type[Exception]
 ) -> None:
     monkeypatch.setattr("tdelta.driver.servers.server.has_no_room", lambda _folder: is_full)
-    words = "ended with status 1 before it took connections"
-    with Server(recipe(tmp_path / "twin", "speechless")) as server, pytest.raises(expected, match=words):
+    words = f"ended with status {status} before it took connections"
+    with Server(recipe(tmp_path / "twin", mode)) as server, pytest.raises(expected, match=words):
         server.start(initialize=True)
 
 
