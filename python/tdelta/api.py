@@ -204,7 +204,7 @@ def run(study: str | None = None, *, observer: Observer | None = None, **options
 
     Raises:
         UnknownName: an option or a study that there is not.
-        UsageError: what was asked cannot be done.
+        UsageError: what was asked cannot be done; its ``refusals`` say why, as codes with parameters.
         TimeFault: not even one short round fits into ``max_seconds``.
         EnvironmentFault: the machine cannot do it (no room, no engine).
         KeyboardInterrupt: Ctrl-C; trials that were run are in the store, and ``tdelta run --resume last`` goes on.

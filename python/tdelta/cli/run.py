@@ -9,6 +9,7 @@ import click
 from tdelta.cli.exit_codes import ExitCode
 from tdelta.cli.output import color, drawn_progress, show_result, typed_flags, width, write
 from tdelta.cli.units import click_options
+from tdelta.messages import Refusal
 from tdelta.report.document import dry_run_document, to_json
 from tdelta.report.listings import dry_run_text
 from tdelta.session.request import OPTIONS, RunRequest
@@ -87,7 +88,7 @@ def request_of(given: dict[str, object]) -> RunRequest:
         typed |= dict(zip((name, option.also), found, strict=True)) if option.also else {name: found}
     for name, rows in (("database", "the database"), ("restore", "the dump")):
         if name in typed and "size_bytes" in typed:
-            raise click.UsageError(f"--size and --{name}: expected one of the two, since twins are as large as {rows}")
+            raise click.UsageError(Refusal.of("size-and-rows", option=f"--{name}", rows=rows).text)
     return RunRequest(**typed)
 
 

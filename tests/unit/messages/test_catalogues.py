@@ -83,9 +83,9 @@ def reference() -> str:
         "Reasons": ("`verdicts[].reason_codes[].code`: why a verdict is what it is.", Reason.TEMPLATES),
         "Refusals": (
             "Why a command cannot do what was asked: printed, with exit code 2; in Python `UsageError.refusals[].code`."
-            " Texts without a code are: faults within a file, a DSN, a load command, a database or a server, what"
-            " `tdelta analyze` and `tdelta verify` cannot read, options that cannot be typed together, and what the"
-            " machine lacks.",
+            " Texts without a code are: faults in a file, a DSN, a load command, a database or a server; options and"
+            " files of `tdelta analyze` and `tdelta verify`; options that cannot be typed together; what the machine"
+            " lacks.",
             Refusal.TEMPLATES,
         ),
     }

@@ -184,6 +184,9 @@ def test_several_faults_are_named_at_once() -> None:
     )
     with pytest.raises(UsageError) as raised:
         plan(asked, "r")
+    codes = {refusal.code for refusal in raised.value.refusals}
+    assert {"not-a-level", "unknown-name", "key-kind", "not-above-zero", "slo-out-of-range"} <= codes
+    assert "text" not in codes
     told = str(raised.value)
     for fault in (
         "'aes-255'",

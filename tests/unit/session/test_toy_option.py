@@ -37,9 +37,9 @@ stored = asked.to_json()
 older = {name: value for name, value in stored.items() if name != "colour"}
 try:
     plan(RunRequest(engine="duckdb", colour="red"), "r")
-    refused = ""
+    refused = []
 except UsageError as fault:
-    refused = str(fault)
+    refused = [(refusal.code, refusal.text) for refusal in fault.refusals]
 print(json.dumps({
     "help": CliRunner().invoke(cli, ["run", "--help"]).output,
     "plan_help": CliRunner().invoke(cli, ["plan", "--help"]).output,
@@ -88,7 +88,8 @@ def test_an_option_is_one_declaration(package: Path) -> None:
     assert (found["value"], found["again"], found["older"]) == ("red", True, "blue")
     assert found["command"].startswith("tdelta run --colour red")
     assert "--colour" not in found["usual_command"]
-    assert found["refused"] == "--colour: not supported by DuckDB, only for SQLite; leave it out"
+    refusal = ["not-supported", "--colour: not supported by DuckDB, only for SQLite; leave it out"]
+    assert found["refused"] == [refusal]
 
 
 def test_its_row_is_in_the_documented_table_and_its_name_in_the_lists_of_those_who_take_it(package: Path) -> None:
