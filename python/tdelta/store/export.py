@@ -119,15 +119,20 @@ def _json_head(store: Store, run_id: str) -> dict[str, object]:
 
 
 def _result(result: RunResult) -> dict[str, object]:
-    """The result with its findings by their kinds, and the texts of checks and cautions beside their codes."""
+    """The result with its findings by their kinds, and the texts of checks, reasons and cautions beside their codes."""
     values = encode(result)
     stored = values.pop("findings")
     for name, kind in FINDINGS.items():
         found = [{key: item for key, item in one.items() if key != KIND} for one in stored if one[KIND] == name]
         values[name] = next(iter(found), None) if kind.IS_SINGLE else found
     checks = [encode(check) | {"check": check.check, "detail": check.detail} for check in result.validity]
+    verdicts = [
+        one | {"reasons": [reason.text for reason in verdict.reasons], "reason_codes": one["reasons"]}
+        for verdict, one in zip(result.verdicts, values["verdicts"], strict=True)
+    ]
     cautions = [caution.text for caution in result.cautions]
-    return {**values, "validity": checks, "cautions": cautions, "caution_codes": values["cautions"]}
+    texts = {"validity": checks, "cautions": cautions, "caution_codes": values["cautions"], "verdicts": verdicts}
+    return {**values, **texts}
 
 
 def _csv_columns(store: Store, run_id: str) -> list[str]:

@@ -91,7 +91,11 @@ def stored_as(result):
     checks = [{name: of[name] for name in of if name not in ("check", "detail")} for of in result["validity"]]
     cautions = result["caution_codes"]
     kept = {name: value for name, value in result.items() if name != "caution_codes"}
-    return modern(kept | {"validity": checks, "cautions": cautions})
+    verdicts = [
+        {name: of["reason_codes" if name == "reasons" else name] for name in of if name != "reason_codes"}
+        for of in result["verdicts"]
+    ]
+    return modern(kept | {"validity": checks, "cautions": cautions, "verdicts": verdicts})
 
 
 def test_the_result_of_an_export_has_each_finding_by_its_kind_and_its_counts_as_they_were(store):
@@ -102,6 +106,8 @@ def test_the_result_of_an_export_has_each_finding_by_its_kind_and_its_counts_as_
         export.write_json(store, RUN, out)
         exported = json.loads(out.getvalue())["result"]
         assert exported.keys() == stored.keys() | {"caution_codes"}
+        for verdict in exported["verdicts"]:
+            assert [reason["parameters"]["text"] for reason in verdict.pop("reason_codes")] == verdict["reasons"]
         for name in stored.keys() - {"validity", "order_effect", "settings"}:
             assert exported[name] == stored[name], name
         assert [(c["check"], c["state"]) for c in exported["validity"]] == [
