@@ -50,7 +50,7 @@ lint-rust:
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 
 test-rust: lint-rust # one after the other: both are cargo's
-	cargo test --workspace --locked --quiet
+	MAKEFLAGS= cargo test --workspace --locked --quiet
 
 test-python: setup
 	@scripts/test-python "$(VENV)"

@@ -69,6 +69,7 @@ def page_calls(engine: MariadbEngine, folder: Path, behind: str = "") -> tuple[T
     return found, working.pages
 
 
+@pytest.mark.alone  # what calls take by the clock is compared with what was planted
 def test_planted_time_is_in_the_calls(engine: MariadbEngine, burning: Path, tmp_path: Path) -> None:
     plain, pages = page_calls(engine, tmp_path / "plain")
     assert pages > 100
