@@ -62,7 +62,7 @@ def driver(name: str, options: Mapping[str, Any]) -> RunEngine:
         EngineUnavailable: it is not installed, or is not what was asked for.
     """
     if name in PLANNED:
-        raise UsageError(Refusal.of("engine-planned", engine=name))
+        raise UsageError(Refusal.of("engine-planned", engine=name, usual=next(iter(ENGINES))))
     if name not in ENGINES:
         raise UnknownName("engine", name, {*ENGINES, *PLANNED})
     made: RunEngine = import_module(f"{ENGINES[name]}.driver").driver(options)

@@ -6,9 +6,11 @@ REFUSALS = {
     # names
     "unknown-name": "unknown {kind} {found!r}: expected one of {known}.",
     "unknown-name-near": "unknown {kind} {found!r}: expected one of {known}. Did you mean {near!r}?",
-    "unknown-library": "{unknown} Or name a SQLite shared library by its path, with a {separator} in it.",
-    "no-library": "--library {library}: expected the path of a SQLite shared library, found no file there",
-    "engine-planned": ("engine {engine!r} is planned, but this version of tdelta cannot drive it: use --engine sqlite"),
+    "unknown-library": "{unknown} Or name a {engine} shared library by its path, with a {separator} in it.",
+    "no-library": "--library {library}: expected the path of a {engine} shared library, found no file there",
+    "engine-planned": (
+        "engine {engine!r} is planned, but this version of tdelta cannot drive it: use --engine {usual}"
+    ),
     # options of one kind of engine
     "not-supported": "{options}: not supported by {product}, only {takers}; leave it out",
     "not-supported-on-own-servers": ("{options}: not supported on servers of your own, only {takers}; leave it out"),
@@ -72,8 +74,8 @@ REFUSALS = {
     "path-not-text": "--database: expected a path in UTF-8; rename the file, or name a link to it",
     "no-restore-command": "--restore: expected a command, found none",
     "no-workload-folder": "--workload {workload}: expected a folder of transactions, found none of that name",
-    "key-without-cipher": "--key {key}: {library} is plain SQLite, which takes no key; leave --key out",
-    "key-kind": ("--key {key}: {product} is given a {kinds} here; a raw key can be tested with --library sqlcipher"),
+    "key-without-cipher": "--key {key}: {library} is plain {engine}, which takes no key; leave --key out",
+    "key-kind": ("--key {key}: {product} is given a {kinds} here; a raw key can be tested with --library {other}"),
     "unknown-reserve": "--reserve {policy!r}: expected equal or natural",
     "schema-name": (
         "--schema {schema!r}: expected up to 63 of a-z, 0-9 and _, a letter first, of a schema that does not exist"
@@ -105,13 +107,13 @@ REFUSALS = {
     "nothing-to-compare": ("nothing to compare: expected a cipher other than none; add --vary cipher=aes-256"),
     "level-out-of-reach": "{factor}={level} cannot be had here: {why}",
     "plain-library": (
-        "cipher {cipher!r}: {library} is plain SQLite, which encrypts nothing; compare identical twins with --aa, or"
+        "cipher {cipher!r}: {library} is plain {engine}, which encrypts nothing; compare identical twins with --aa, or"
         " name an encrypting library with --library"
     ),
-    "cannot-convert": "--database: a SQLite library of kind {kind!r} cannot encrypt a database that is there",
+    "cannot-convert": "--database: a {engine} library of kind {kind!r} cannot encrypt a database that is there",
     "smallest-page": (
         "page_size={page_size}: expected 1024 or more, since a cipher of this run reserves {reserved} bytes a page and"
-        " SQLite can spare at most {most} of {page_size}"
+        " {engine} can spare at most {most} of {page_size}"
     ),
     "narrow-page": (
         "pages of {page_size} bytes: expected at least {least} usable bytes, found {usable} beside the {reserved} that"

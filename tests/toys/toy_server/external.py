@@ -30,7 +30,7 @@ class ToyServer:
     def standing_faults(self, _ask: Ask) -> tuple[str, ...]:
         return ()
 
-    def cautions(self, _ask: Ask) -> tuple[str, ...]:
+    def cautions(self, _ask: Ask, _option: str) -> tuple[str, ...]:
         return ()
 
     def missing_grants(self, _ask: Ask) -> tuple[str, ...]:

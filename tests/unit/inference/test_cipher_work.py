@@ -67,7 +67,7 @@ def test_of_a_server_without_counters_nothing_is_said() -> None:
 
 
 def test_the_caution_names_the_figure_and_what_to_do() -> None:
-    text = idle_cipher_caution({AES.key: 0.00253}, settings())
+    text = str(idle_cipher_caution({AES.key: 0.00253}, settings()))
     assert "0.0025 pages per operation" in text
     assert "this run cannot show what encryption costs" in text
     assert "make the cache smaller (--cache) or the data larger (--size)" in text

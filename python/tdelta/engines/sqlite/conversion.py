@@ -94,7 +94,7 @@ def conversion(kind: str, found: Layout, wanted: Target) -> Conversion:
             return Conversion(False, tuple(_exported(found, wanted)))
         case _ if not wanted.is_encrypted:
             return Conversion(True, tuple(_rebuilt(found, wanted)))
-    raise UsageError(Refusal.of("cannot-convert", kind=kind))
+    raise UsageError(Refusal.of("cannot-convert", engine="SQLite", kind=kind))
 
 
 def _rebuilt(found: Layout, wanted: Target) -> Iterator[Step]:

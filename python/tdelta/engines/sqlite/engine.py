@@ -107,7 +107,7 @@ class SqliteEngine:
             if cipher in self.ciphers:
                 continue
             if not self.library.key_kinds:
-                raise UsageError(Refusal.of("plain-library", cipher=cipher, library=self.library.name))
+                raise UsageError(Refusal.of("plain-library", engine="SQLite", cipher=cipher, library=self.library.name))
             raise UnknownName("cipher", cipher, self.ciphers)
 
     def check_synchronous(self, level: str) -> None:
@@ -120,7 +120,8 @@ class SqliteEngine:
         reserved = max(self.reserved_bytes(ciphers, policy).values())
         if page_size == _SMALLEST_PAGE and reserved > _MOST_RESERVED_THERE:
             most = _MOST_RESERVED_THERE
-            raise UsageError(Refusal.of("smallest-page", page_size=page_size, reserved=reserved, most=most))
+            found = {"page_size": page_size, "reserved": reserved, "most": most}
+            raise UsageError(Refusal.of("smallest-page", engine="SQLite", **found))
 
     def key_kind(self, asked: str | None, *, connects: bool) -> str:
         """How twins get their keys: as asked, else as the library does it best.
@@ -137,10 +138,10 @@ class SqliteEngine:
         if asked is None:
             return PASSPHRASE if connects or not kinds else kinds[0]
         if not kinds:
-            raise UsageError(Refusal.of("key-without-cipher", key=asked, library=self.library.name))
+            raise UsageError(Refusal.of("key-without-cipher", engine="SQLite", key=asked, library=self.library.name))
         if asked not in kinds:
             has = {"product": self.library.product, "kinds": " or ".join(kinds)}
-            raise UsageError(Refusal.of("key-kind", key=asked, **has))
+            raise UsageError(Refusal.of("key-kind", other="sqlcipher", key=asked, **has))
         return asked
 
     def has_choice_of_keys(self) -> bool:

@@ -27,9 +27,9 @@ def find_library(text: str) -> Library:
     path = Path(text)
     if os.sep not in text and not path.exists():
         unknown = str(UnknownName("library", text, WHEELS))
-        raise UsageError(Refusal.of("unknown-library", unknown=unknown, separator=os.sep))
+        raise UsageError(Refusal.of("unknown-library", engine="SQLite", unknown=unknown, separator=os.sep))
     if not path.is_file():
-        raise UsageError(Refusal.of("no-library", library=text))
+        raise UsageError(Refusal.of("no-library", engine="SQLite", library=text))
     name = str(path.absolute())
     facts = ask_library(name)
     return Library(name, facts["kind"], facts["crypto"], version=facts["version"], sha256=facts["sha256"])
