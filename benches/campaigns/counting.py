@@ -14,7 +14,7 @@ MOST_FAILURES = 10
 
 @dataclass
 class Tally:
-    """Attempts by what became of them; ``failures`` are told one by one."""
+    """Attempts by what became of them; ``failures`` are printed one by one."""
 
     outcomes: Counter[str] = field(default_factory=Counter)
     failures: list[str] = field(default_factory=list)

@@ -153,7 +153,7 @@ class Disk:
 
 
 def main() -> int:
-    """Start over with the library, in a folder of its own."""
+    """Start again with the library preloaded, in a new folder."""
     if "DISK_FAULT_FOLDER" in os.environ:
         return campaign(Path(os.environ["DISK_FAULT_FOLDER"]))
     with tempfile.TemporaryDirectory() as place:

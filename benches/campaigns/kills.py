@@ -7,7 +7,7 @@ From the root of the repository::
 Each try draws a shape of run (generated rows, a database of the user's, a private server of each engine that is here,
 two servers of the user's), begins it, kills it with SIGKILL at a moment drawn from its whole course, and looks at what
 is there afterwards: processes, mounts, folders, and the store. A trial counts as promised once the run's observer has
-told it. On servers of the user's the run's own schemas stay, as documented; nothing else there may have changed.
+reported it. On servers of the user's the run's own schemas stay, as documented; nothing else there may have changed.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
         shapes = list(_shapes(Path(folder), stack))
         print("shapes:", ", ".join(shape.name for shape in shapes), flush=True)
-        with contextlib.suppress(KeyboardInterrupt):  # what was tried by then is told
+        with contextlib.suppress(KeyboardInterrupt):  # what was tried by then is printed
             for number in range(tries):
                 shape = shapes[number % len(shapes)]
                 tried[shape.name] += 1

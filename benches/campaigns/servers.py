@@ -115,7 +115,7 @@ def main() -> int:
                 if (grown := _most_memory() - before) > MEMORY_BYTES:
                     raise Unclear(f"{grown >> 20} MiB of memory")
                 tally.outcomes[outcome] += 1
-            except BaseException as error:  # a panic is no Exception
+            except BaseException as error:  # a panic is not an Exception
                 last = "".join(traceback.format_exception(error)[-4:])
                 tally.failures.append(f"try {number}: {last[:2_000]!r}")
                 if isinstance(error, KeyboardInterrupt):

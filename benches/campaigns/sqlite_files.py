@@ -148,7 +148,7 @@ def _judged(good: list[Files], home: Path, seed: int, number: int) -> tuple[str,
     before = _seen(users)
     try:
         outcome = _try(users / "app.db", home, is_real=draw.random() < REAL_SHARE)
-    except BaseException as error:  # a panic is no Exception
+    except BaseException as error:  # a panic is not an Exception
         return "", "".join(traceback.format_exception(error)[-3:])[-2_000:]
     if _seen(users) != before:
         return "", "the original changed"

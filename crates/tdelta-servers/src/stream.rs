@@ -70,7 +70,7 @@ impl Stream {
         !matches!(self, Self::Tcp(_))
     }
 
-    /// From now on all that follows may take so long, to its last byte; none: as long as a statement takes.
+    /// Limits how long all that follows may take, to its last byte; `None`: as long as a statement takes.
     ///
     /// # Errors
     /// Of kind `connection`.

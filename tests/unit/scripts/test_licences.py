@@ -74,7 +74,7 @@ def test_a_crate_of_another_source_or_licence_is_a_fault(licences, monkeypatch):
     def package(name, licence, source):
         return {"id": name, "name": name, "version": "1", "license": licence, "source": source}
 
-    registry = "registry+https://github.com/rust-lang/crates.io-index"
+    registry = "registry+https://example.org/index"
     packages = [package("copyleft", "GPL-3.0-only", registry), package("fork", "MIT", "git+https://example.org/fork")]
     monkeypatch.setattr(
         licences.subprocess,

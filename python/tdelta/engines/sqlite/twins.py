@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import json
-import os
 import secrets
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tdelta import _native
-from tdelta.driver.answers import as_checksums, checksums, measurement, of_embedded, raise_failed, traced
+from tdelta.driver.answers import checksums, measurement, of_embedded, raise_failed, traced
 from tdelta.driver.evp_calls import together
 from tdelta.driver.files import TwinFolder
 from tdelta.driver.jobs import TRACE, AnyJob, DatabaseJob, LoadJob, Mix, RestoreJob, Steps, TrialJob
 from tdelta.driver.protocol import NOTHING, Checksums, CipherProof, LoopCost, PagePrice, Tables
+from tdelta.driver.rows import generated_checksums, load_rows
 from tdelta.driver.steps import STEP_SECONDS, embedded_step
 from tdelta.driver.turns import take_turns
 from tdelta.driver.workers import Worker
@@ -30,7 +28,6 @@ from tdelta.measure import floor_us_per_page, page_floor
 from tdelta.measure.aes import CryptoKind, hidden_environment
 from tdelta.records import Measurement
 
-_LOAD_SECONDS = 24 * 3600.0
 _GRACE_SECONDS = 60.0
 _OPEN_SECONDS = 60.0
 _HEAD_BYTES = 16
@@ -219,23 +216,14 @@ class SqliteTwins:
         with Worker(program=WORKER) as worker:
             options = self._engine.create_options(str(path), settings, key)
             self.library = self._open(worker, options)["library"]
-            worker.ask(
-                "load",
-                seconds=_LOAD_SECONDS,
-                plan=job.plan,
-                seed=job.seed,
-                threads=os.cpu_count() or 1,
-                tables=job.tables_sql,
-                indexes=job.indexes_sql,
-            )
+            load_rows(worker, job)
             return path, checksums(worker, job.tables)
 
     def expected_checksums(self) -> Checksums:
         """The checksums of the rows as generated, before any database had them, or as read from a user's database."""
         if not isinstance(self._job, LoadJob):
             return self._job.checksums
-        sums = _native.plan_checksums(json.dumps(self._job.plan), self._job.seed, os.cpu_count() or 1)
-        return as_checksums(sums)
+        return generated_checksums(self._job)
 
     @property
     def why_not_timed(self) -> str:
