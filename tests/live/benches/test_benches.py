@@ -49,6 +49,7 @@ SMOKE: dict[str, list[tuple[str, ...]]] = {
     ],
     "clients_postgres": [("--threads", "1", "--pairs", "2", "--operations", "200")],
     "cold_scans": [("--size", "5MB", "--blocks", "2", "--rounds", "1", "--max-time", "3m")],
+    "dbapi": [("--statements", "50", "--pairs", "3")],
     "duckdb_load": [("--rows", "10000", "--digest")],
     "floor": [("--repeats", "1")],
     "fuzz_importers": [("--mutations", "3", "--seed", "7")],
