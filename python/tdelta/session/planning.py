@@ -5,41 +5,36 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
-from tdelta.design import drawn_twin, fresh_seed, lay_out, parse_level, with_bb_twins
-from tdelta.design.layout import PLAIN
+from tdelta.design import drawn_twin, fresh_seed, lay_out, with_bb_twins
 from tdelta.driver import AnyJob, LoadJob, Mix, default_base
-from tdelta.driver.jobs import REBUILD, Steps
+from tdelta.driver.jobs import Steps
 from tdelta.driver.load_command.command import LoadCommand
 from tdelta.driver.markers import with_markers
-from tdelta.engines.capabilities import ChecksCiphers, ChecksLayout, ChecksOptions, Keyed, RunEngine
+from tdelta.engines.capabilities import ChecksLayout, Keyed, RunEngine
 from tdelta.engines.layout import RunLayout, instances_of
 from tdelta.engines.registry import dialects, driver
 from tdelta.engines.shared.estimates import templates
 from tdelta.engines.shared.external.driver import ExternalDriver
 from tdelta.engines.shared.external.reached import ReachedServers, external_dsns
-from tdelta.engines.takes import Takes
-from tdelta.errors import UnknownName, UsageError, raise_together
+from tdelta.errors import UsageError
 from tdelta.evidence import Markers
 from tdelta.messages import Caution, Refusal
 from tdelta.records import Condition, Level, Role, RunSettings
+from tdelta.session.faults import check_rebuild, check_request
 from tdelta.session.instructions import available
-from tdelta.session.request import OPTIONS, RunRequest
+from tdelta.session.request import RunRequest
 from tdelta.session.source import Source
 from tdelta.session.studies import study
-from tdelta.session.work import check_discard, check_load, check_trace, check_work, load_command
-from tdelta.workloads import BUILT_IN, Workload, load
+from tdelta.session.work import load_command
+from tdelta.workloads import Workload, load
 
 _DEFAULT_CIPHER = "aes-256"
 _DEFAULT_WORKLOAD = "order-entry"
-_LONGEST_SLO_SECONDS = 3600.0  # histograms of response times end there
-_FACTORS_ALONE = {"aes_instructions": Takes.INSTANCES}
-"""Factors that no option sets, and whose they are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,8 +280,8 @@ def plan(request: RunRequest, run_id: str, source: Source | None = None, servers
         study(request.tested.study)  # it must exist; its settings are in the request already
     workload = load(request.work.workload or _DEFAULT_WORKLOAD, dialects()) if source is None else source.workload
     vary = _varied(request, chosen)
-    _check(request, vary, chosen)
-    _check_rebuild(vary, workload, chosen)
+    check_request(request, vary, chosen)
+    check_rebuild(vary, workload, chosen)
     vary, left_out = available(vary, chosen.crypto)
     conditions = _laid_out(request, vary)
     seed = fresh_seed() if request.design.seed is None else request.design.seed
@@ -317,12 +312,6 @@ def plan(request: RunRequest, run_id: str, source: Source | None = None, servers
     return made
 
 
-def _check_rebuild(vary: Mapping[str, tuple[Level, ...]], workload: Workload, chosen: RunEngine) -> None:
-    if REBUILD in vary.get("work", ()) and not workload.rebuilds.get(chosen.profile.dialect.name):
-        known, name = ", ".join(sorted(workload.rebuilds)) or "none", chosen.profile.dialect.name
-        raise UsageError(Refusal.of("no-rebuild", workload=workload.name, known=known, dialect=name))
-
-
 def check(request: RunRequest) -> tuple[Condition, ...]:
     """See what is wrong with a request before a user's database is copied for it; returns its conditions.
 
@@ -332,7 +321,7 @@ def check(request: RunRequest) -> tuple[Condition, ...]:
     """
     chosen = engine_of(request)
     vary = _varied(request, chosen)
-    _check(request, vary, chosen)
+    check_request(request, vary, chosen)
     vary, _ = available(vary, chosen.crypto)
     return _laid_out(request, vary)
 
@@ -362,166 +351,3 @@ def _default_cipher(chosen: RunEngine) -> str:
     """AES-256, or what comes first of an engine that has none of that name."""
     encrypting = [cipher for cipher in chosen.ciphers if cipher != "none"]
     return encrypting[0] if encrypting and _DEFAULT_CIPHER not in encrypting else _DEFAULT_CIPHER
-
-
-def _check(request: RunRequest, vary: Mapping[str, tuple[Level, ...]], chosen: RunEngine) -> None:
-    """Name every fault at once."""
-    unvaried: dict[str, tuple[Level, ...]] = {
-        "threads": (request.work.threads,),
-        "cache": (float(request.twins.cache),),
-        **({} if request.twins.page_size is None else {"page_size": (request.twins.page_size,)}),
-        "journal_mode": (request.twins.journal_mode,),
-        **({} if request.work.at is None else {"at": (float(request.work.at),)}),
-    }
-    levels = {**unvaried, **vary}
-    checks: list[Callable[[], object]] = [
-        *(partial(_check_level, factor, level) for factor in levels for level in levels[factor]),
-        *(partial(_check_cipher, request, chosen, str(cipher)) for cipher in vary.get("cipher", ())),
-        partial(_check_given_once, request, vary),
-        partial(_check_taken, request, vary, chosen),
-        partial(_check_pace, request, vary),
-        partial(_check_database, request),
-        partial(_check_restore, request),
-        partial(_check_numbers, request),
-        partial(check_discard, request),
-        *_checks_of_taken(request, vary, chosen),
-        *(chosen.option_checks(request.values, vary) if isinstance(chosen, ChecksOptions) else ()),
-    ]
-    faults = []
-    for check in checks:
-        try:
-            check()
-        except UsageError as fault:
-            faults.append(fault)
-    raise_together(faults)
-
-
-def _checks_of_taken(
-    request: RunRequest, vary: Mapping[str, tuple[Level, ...]], chosen: RunEngine
-) -> Iterator[Callable[[], object]]:
-    """What does not go with options that the engine takes."""
-    profile = chosen.profile
-    if Takes.TRACES in profile.takes:
-        yield partial(check_trace, request, vary)
-    if Takes.INSTANCES in profile.takes:
-        yield partial(check_work, request, vary, most_cold=profile.most_cold, product=chosen.product)
-    if profile.protocol:
-        yield partial(check_load, request, vary, profile.protocol)
-
-
-def _check_given_once(request: RunRequest, vary: Mapping[str, tuple[Level, ...]]) -> None:
-    twice = [option for option in request.changed() if option.name in vary]
-    if twice:
-        both = ", ".join(f"{option.flag} and --vary {option.name}=…" for option in twice)
-        raise UsageError(Refusal.of("option-and-factor", options=both))
-
-
-def _check_taken(request: RunRequest, vary: Mapping[str, tuple[Level, ...]], chosen: RunEngine) -> None:
-    """Refuse the options and factors that are for other engines."""
-    factors = {option.factor or option.name: option.takes for option in OPTIONS.values()} | _FACTORS_ALONE
-    given = [(option.flag, option.takes) for option in request.changed()]
-    given += [(f"--vary {name}", factors.get(name)) for name in vary]
-    wrong: dict[Takes, list[str]] = {}
-    for typed, takes in given:
-        if takes is not None and takes not in chosen.profile.takes:
-            wrong.setdefault(takes, []).append(typed)
-    if wrong:
-        product = chosen.product if request.tested.baseline is None else None
-        raise UsageError(*(_not_supported(typed, takes, product) for takes, typed in wrong.items()))
-
-
-def _not_supported(typed: Sequence[str], takes: Takes, product: str | None) -> Refusal:
-    """What a product, or (None) servers of the user's, do not take."""
-    options, takers = ", ".join(typed), takes.value
-    if product is None:
-        return Refusal.of("not-supported-on-own-servers", options=options, takers=takers)
-    return Refusal.of("not-supported", options=options, takers=takers, product=product)
-
-
-def _check_cipher(request: RunRequest, chosen: RunEngine, cipher: str) -> None:
-    try:
-        if isinstance(chosen, ChecksCiphers):
-            chosen.check_cipher(cipher)
-        elif cipher not in chosen.ciphers:
-            raise UnknownName("cipher", cipher, chosen.ciphers)
-    except UnknownName as fault:
-        if request.tested.study is None or cipher not in study(request.tested.study).settings.get("vary", {}).get(
-            "cipher", ()
-        ):
-            raise
-        others = ", ".join(name for name in chosen.ciphers if name != PLAIN)
-        asked = {"study": request.tested.study, "cipher": cipher, "product": chosen.product}
-        raise UsageError(Refusal.of("study-without-cipher", known=others, **asked)) from fault
-
-
-def _check_pace(request: RunRequest, vary: Mapping[str, tuple[Level, ...]]) -> None:
-    if request.work.rate is not None and (request.work.at is not None or "at" in vary):
-        raise UsageError(Refusal.of("rate-and-at"))
-
-
-def _check_database(request: RunRequest) -> None:
-    """What does not go with a file of the user's."""
-    if request.tested.database is None:
-        return
-    wrong = []
-    if not _is_text(request.tested.database):
-        wrong.append(Refusal.of("path-not-text"))
-    wrong += _against_own_rows(request, "--database", "the database")
-    if wrong:
-        raise UsageError(*wrong)
-
-
-def _check_restore(request: RunRequest) -> None:
-    """What does not go with a dump of the user's."""
-    if request.tested.restore is None:
-        return
-    wrong = [] if request.tested.restore.strip() else [Refusal.of("no-restore-command")]
-    wrong += _against_own_rows(request, "--restore", "the dump")
-    if wrong:
-        raise UsageError(*wrong)
-
-
-def _against_own_rows(request: RunRequest, option: str, rows: str) -> Iterator[Refusal]:
-    """What does not go with rows that are there already."""
-    if request.tested.study is not None:
-        yield Refusal.of("study-and-rows", study=request.tested.study, option=option)
-    if request.tested.size_bytes != OPTIONS["size_bytes"].default:
-        yield Refusal.of("size-and-rows", option=option, rows=rows)
-    if request.work.workload in BUILT_IN:
-        yield Refusal.of("workload-and-rows", workload=request.work.workload, option=option)
-    elif request.work.workload is not None and not Path(request.work.workload).is_dir():
-        yield Refusal.of("no-workload-folder", workload=request.work.workload)
-
-
-def _is_text(path: Path) -> bool:
-    """Whether a path can be stored and shown as text; POSIX allows any bytes."""
-    try:
-        str(path.absolute()).encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-def _check_level(factor: str, level: Level) -> None:
-    is_share = factor in ("cache", "at") and isinstance(level, float)
-    parse_level(factor, f"{100 * float(level):.12g}%" if is_share else str(level))
-
-
-def _check_numbers(request: RunRequest) -> None:
-    wrong = [
-        Refusal.of("not-above-zero", option=name, found=value)
-        for name, value in (
-            ("--size", request.tested.size_bytes),
-            ("--trial-seconds", request.design.trial_seconds),
-            ("--max-time", request.decision.max_seconds),
-            ("--rope", request.decision.rope),
-        )
-        if not value > 0
-    ]
-    if request.decision.slo_seconds is not None and not 1e-6 <= request.decision.slo_seconds <= _LONGEST_SLO_SECONDS:
-        wrong.append(Refusal.of("slo-out-of-range", found=request.decision.slo_seconds))
-    if request.decision.max_rounds is not None and request.decision.max_rounds < request.decision.min_rounds:
-        least, most = request.decision.min_rounds, request.decision.max_rounds
-        wrong.append(Refusal.of("fewer-rounds-at-most", least=least, most=most))
-    if wrong:
-        raise UsageError(*wrong)
