@@ -1,4 +1,4 @@
-"""CPU profiles side by side: time an operation by function and class, and each class's share of the difference.
+"""CPU profiles side by side: time per operation by function and class, and each class's share of the difference.
 
 Counts are taken for Poisson: a class that was sampled n times in o operations, at a period of p ns, took ``n p / o`` an
 operation, and what n would have been on another day is known through ``Gamma(n + 1/2, 1)``, the posterior of a Poisson
@@ -139,7 +139,7 @@ def _present(functions: Iterable[FunctionShare]) -> list[FunctionClass]:
 
 
 def _drawn(functions: Iterable[FunctionShare], of: FunctionClass, plain: Profiled, encrypted: Profiled) -> _Draws:
-    """Draws of the class's difference, ns an operation."""
+    """Draws of the class's difference, ns per operation."""
     mine = [one for one in functions if one.function_class is of]
     rng = np.random.default_rng((_SEED, list(FunctionClass).index(of)))
     sides = []

@@ -37,7 +37,7 @@ class Timed:
     fault: str = ""
 
     def us(self, kind: LedgerKind, pages: tuple[float, float] | None) -> FloatArray:
-        """What the calls of a line took in each trial, µs an operation, at so many pages decrypted and encrypted."""
+        """What the calls of a line took in each trial, µs per operation, at so many pages decrypted and encrypted."""
         return np.array([sum(one.us for one in calls) for calls in self._by_trial(kind, pages)])
 
     def mean(self, kind: LedgerKind, pages: tuple[float, float] | None) -> tuple[TimedCalls, ...]:

@@ -81,15 +81,15 @@ CAUTIONS = {
         " with --metric {metric} would decide"
     ),
     "cache-unsettled": (
-        "round {round}: the cache of {condition} had not settled after {trials} trials of warm-up ({misses} misses an"
-        " operation)"
+        "round {round}: the cache of {condition} had not settled after {trials} trials of warm-up ({misses} misses"
+        " per operation)"
     ),
     "server-lost": "round {round}: {void} is void and the twins were made anew, since {why}",
     "block-void": "round {round}: block {block} was void and was run again, since {why}",
     # load commands
     "load-command": ("the load is `{command}`, not tdelta's own loop: its client's cost is in the response times"),
     "load-timed": (
-        "the load command runs for a time, so the faster twin does more work in it: time an operation is judged, and"
+        "the load command runs for a time, so the faster twin does more work in it: time per operation is judged, and"
         " what the work leaves behind (tables that grow, a log) differs between twins; a number of operations would be"
         " fairer"
     ),

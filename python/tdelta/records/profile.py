@@ -56,7 +56,7 @@ class ProfiledSide:
 
 @dataclass(frozen=True, slots=True)
 class FunctionShare:
-    """One function: its CPU time an operation in the plain and in the encrypted twin, ns, and the difference."""
+    """One function: its CPU time per operation in the plain and in the encrypted twin, ns, and the difference."""
 
     function: str
     dso: str
@@ -70,7 +70,7 @@ class FunctionShare:
 
 @dataclass(frozen=True, slots=True)
 class ClassShare:
-    """All functions of one class: CPU time an operation, ns; ``interval95`` is of the difference.
+    """All functions of one class: CPU time per operation, ns; ``interval95`` is of the difference.
 
     ``share`` is its part of the whole difference (a class that became cheaper has a negative one, and then others have
     more than all); None where the whole difference is not told apart from none by so many samples.

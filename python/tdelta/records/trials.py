@@ -130,7 +130,7 @@ class Measurement:
 
     @property
     def response_ns(self) -> float:
-        """Mean response time over the fixed mix, ns an operation: all transaction spans together."""
+        """Mean response time over the fixed mix, ns per operation: all transaction spans together."""
         spans = self.transactions.values()
         return sum(s.total_ns for s in spans) / max(1, sum(s.count for s in spans))
 

@@ -44,7 +44,7 @@ def _sweep(found: PublishedTable) -> Iterator[PublishedFigure]:
         tps = {row["condition"]: float(row["tps"]) for row in (plain, encrypted)}
         levels = (("threads", threads), ("cache", int(pool.split()[0]) / _SWEEP_DATA_GB))
         yield PublishedFigure(
-            f"time an operation, {threads} thread{'' if threads == 1 else 's'}, {_POOLS[pool]}",
+            f"time per operation, {threads} thread{'' if threads == 1 else 's'}, {_POOLS[pool]}",
             f"{tps['encrypted']:,.0f} transactions/s encrypted, {tps[_PLAIN]:,.0f} plain",
             found.source,
             tps[_PLAIN] / tps["encrypted"],

@@ -38,7 +38,7 @@ def is_settled(misses: Sequence[float]) -> bool:
     """Whether the last trials miss alike: none of them off their mean by more than a twentieth; or not at all.
 
     Args:
-        misses: misses an operation, trial by trial.
+        misses: misses per operation, trial by trial.
     """
     if len(misses) >= _WITHOUT and not any(misses[-_WITHOUT:]):
         return True

@@ -165,5 +165,5 @@ def _function_table(profile: CpuProfile, result: RunResult) -> PageTable:
     ]
     columns = [Column("function"), Column("file"), Column("class")]
     columns += [Column(title, is_number=True) for title in (*_NUMBERS, "samples")]
-    caption = f"Functions, {label(profile.condition.condition, result.settings)}: CPU time of an operation"
+    caption = f"Functions, {label(profile.condition.condition, result.settings)}: CPU time per operation"
     return PageTable(caption, columns, rows, folded=True)
