@@ -2,7 +2,8 @@
 
 ::
 
-    TdeltaError                      1   something a user cannot mend: a defect of tdelta
+    TdeltaError
+    ├── Defect                       1   something a user cannot mend: a defect of tdelta
     ├── UsageError                   2   what was asked cannot be done as asked
     │   ├── UnknownName              2   a study, engine, cipher, factor, … that does not exist
     │   ├── WorkloadError            2   a workload folder with faults (all of them at once)
@@ -23,7 +24,8 @@
     ├── StoreError                   2   a store that cannot be read
     │   └── StoreTooNew              2   written by a newer tdelta
     ├── UnsoundTwins                 4   twins that do not hold the same rows before the first trial
-    └── WorkerFault                  1   a worker process died or answered out of turn
+    ├── WorkerFault                  1   a worker process died or answered out of turn
+    └── Interrupted                130   Ctrl-C, where there is nothing to show yet
 
 Each says what was expected, what was found, where, and what to do. ``main`` prints them without a traceback.
 """
@@ -37,27 +39,38 @@ from tdelta.messages import Refusal
 
 
 class TdeltaError(Exception):
-    """The root of the tree. ``exit_code`` is what the command line ends with."""
-
-    exit_code = 1
-
-
-class UsageError(TdeltaError):
-    """What was asked cannot be done as asked.
+    """The root of the tree. ``exit_code`` is what the command line ends with.
 
     Args:
-        said: everything that is wrong; a text without a code is a refusal that has none.
+        said: everything that is wrong.
         text: how all of it reads; one to a line, if left out.
 
     Attributes:
         refusals: what is wrong, as codes with parameters.
     """
 
-    exit_code = 2
+    exit_code = 1
 
     def __init__(self, *said: Refusal | str, text: str | None = None) -> None:
         self.refusals = tuple(Refusal.verbatim(one) if isinstance(one, str) else one for one in said)
         super().__init__("\n".join(map(str, said)) if text is None else text)
+
+
+class Defect(TdeltaError):
+    """What a user cannot mend: a state that tdelta should not get into.
+
+    Args:
+        said: which, for those who mend it.
+    """
+
+    def __init__(self, said: str) -> None:
+        super().__init__(Refusal.of("defect", said=said))
+
+
+class UsageError(TdeltaError):
+    """What was asked cannot be done as asked."""
+
+    exit_code = 2
 
 
 def raise_together(faults: Sequence[UsageError], heading: str | None = None) -> None:
@@ -206,29 +219,32 @@ class StorageFault(EnvironmentFault):
 
 
 class ServerFault(EnvironmentFault):
-    """A server of tdelta's own that will not start or stop, or died; ``words`` are its log's last lines.
+    """A server of tdelta's own that will not start or stop, or died.
 
     Args:
         said: what was expected, what was found, and the remedy.
-        words: the log's last lines; empty if it has none.
+        words: its log's last lines; empty if it has none.
     """
 
-    def __init__(self, said: str, words: str = "") -> None:
-        self.words = words
-        super().__init__(f"{said}; the last lines of its log:\n{words}" if words else f"{said}; its log is empty")
+    def __init__(self, said: Refusal, words: str = "") -> None:
+        super().__init__(said, text=f"{said}; {_of_log(words)}" if words else f"{said}; its log is empty")
 
 
 class ServerLost(EnvironmentFault):
     """A server that died, or hung up, while it was at work: the trial is void, and may be run again on a fresh twin.
 
     Args:
-        said: what happened, in one line.
+        said: what happened.
         words: the last lines of its log.
     """
 
-    def __init__(self, said: str, words: str = "") -> None:
+    def __init__(self, said: Refusal, words: str = "") -> None:
         self.said = said
-        super().__init__(f"{said}; the last lines of its log:\n{words}" if words else said)
+        super().__init__(said, text=f"{said}; {_of_log(words)}" if words else None)
+
+
+def _of_log(words: str) -> str:
+    return f"the last lines of its log:\n{words}"
 
 
 class EngineUnavailable(EnvironmentFault):
@@ -243,6 +259,12 @@ class StoreError(TdeltaError):
 
 class StoreTooNew(StoreError):
     """A store that a newer tdelta wrote."""
+
+
+class Interrupted(TdeltaError):
+    """Ctrl-C or its like, where there is nothing to show of what was asked."""
+
+    exit_code = 130
 
 
 class UnsoundTwins(TdeltaError):

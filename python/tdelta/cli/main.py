@@ -19,7 +19,7 @@ from tdelta.cli.engines import engines
 from tdelta.cli.exit_codes import ExitCode
 from tdelta.cli.export import export
 from tdelta.cli.floor import floor
-from tdelta.cli.output import close_streams, is_of_output, require_streams, silence
+from tdelta.cli.output import close_streams, is_of_output, require_streams, silence, write
 from tdelta.cli.plan import plan
 from tdelta.cli.report import report
 from tdelta.cli.run import run
@@ -27,18 +27,19 @@ from tdelta.cli.show import show
 from tdelta.cli.studies import studies
 from tdelta.cli.verify import verify
 from tdelta.driver import signals, sweep_all
-from tdelta.errors import TdeltaError
+from tdelta.errors import Defect, EnvironmentFault, Interrupted, TdeltaError, UsageError
+from tdelta.messages import Refusal
 from tdelta.panics import panic_words
+from tdelta.report.document import error_document, to_json
 
-_CANNOT_WRITE = "standard output cannot be written"
-_NO_MEMORY = "expected more memory than is left here: allow more (ulimit -v, a container's limit), or ask for less data"
-_NO_PROCESSES = "expected to start another process or thread, and may not: allow more (ulimit -u, a container's limit)"
-_NO_FILES = "expected to open another file, and may not: allow more (ulimit -n)"
+_JSON = "--json"
+_NO_PROCESSES = Refusal.of("no-processes")
+_NO_FILES = Refusal.of("no-files")
 _BY_ERRNO = {
     errno.EAGAIN: _NO_PROCESSES,
     errno.EMFILE: _NO_FILES,
     errno.ENFILE: _NO_FILES,
-    errno.ENOMEM: _NO_MEMORY,
+    errno.ENOMEM: Refusal.of("no-memory"),
 }
 
 
@@ -63,12 +64,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     A program that gives arguments keeps its own signal handlers until a run installs some.
     """
     signals.take()
+    as_json = _JSON in (sys.argv[1:] if arguments is None else arguments)
     if arguments is not None:
-        sys.exit(guarded(lambda: _run(arguments)))
+        sys.exit(guarded(lambda: _run(arguments), as_json=as_json))
     try:
-        code = guarded(_answering)
+        code = guarded(_answering, as_json=as_json)
     except KeyboardInterrupt:  # within the words about something else
-        code = _say("interrupted", ExitCode.INTERRUPTED)
+        code = _say(Refusal.of("interrupted").text, ExitCode.INTERRUPTED)
     signals.ignore()
     close_streams()
     sys.exit(code)
@@ -87,51 +89,68 @@ def _run(arguments: Sequence[str] | None) -> object:
     return cli.main(args=arguments, prog_name="tdelta", standalone_mode=False)
 
 
-def guarded(command: Callable[[], object]) -> int:
-    """Call a command; whatever it raises becomes a message on standard error and an exit code."""
+def guarded(command: Callable[[], object], *, as_json: bool = False) -> int:
+    """Call a command; whatever it raises becomes a message on standard error and an exit code.
+
+    Args:
+        command: what to call.
+        as_json: whether a document with the codes of what went wrong goes to standard output, too.
+    """
     try:
         outcome = command()
-    except click.ClickException as error:
-        return _say(_click_message(error), ExitCode.USAGE)
-    except (click.Abort, KeyboardInterrupt) as error:
-        return _say(_with_notes("interrupted", error), ExitCode.INTERRUPTED)
-    except TdeltaError as error:
-        return _say(_with_notes(str(error), error), error.exit_code)
     except BrokenPipeError:
         silence(sys.stdout)
         return ExitCode.ANSWERED
-    except Exception as error:  # the last line of defence: a defect of tdelta is a message too
-        if isinstance(error, OSError) and is_of_output(error):
-            silence(sys.stdout)
-            return _say(_with_notes(f"{_CANNOT_WRITE}: {error}", error), ExitCode.USAGE)
-        if (lacking := _lacking(error)) is not None:
-            return _say(_with_notes(lacking, error), ExitCode.USAGE)
-        return _say(_with_notes(_defect_message(error), error), ExitCode.INTERNAL)
     except BaseException as error:
-        if (said := panic_words(error)) is None:
+        if (failed := _failure(error)) is None:
             raise
-        return _say(_with_notes(said, error), ExitCode.INTERNAL)
+        return _failed(failed, error, as_json=as_json)
     return outcome if isinstance(outcome, int) else ExitCode.ANSWERED
 
 
-def _lacking(error: Exception) -> str | None:
+def _failure(error: BaseException) -> TdeltaError | None:
+    """What was raised, as an exception of tdelta's; None where it is not for this place to answer."""
+    match error:
+        case TdeltaError():
+            return error
+        case click.Abort() | KeyboardInterrupt():
+            return Interrupted(Refusal.of("interrupted"))
+        case click.ClickException():
+            return UsageError(Refusal.of("command-line", said=_click_message(error)))
+        case OSError() if is_of_output(error):
+            return EnvironmentFault(Refusal.of("output-not-writable", fault=error))
+        case Exception() if (lacking := _lacking(error)) is not None:
+            return EnvironmentFault(lacking)
+        case Exception():  # the last line of defence: a defect of tdelta is a message too
+            return Defect(_defect_message(error))
+    said = panic_words(error)
+    return None if said is None else Defect(said)
+
+
+def _lacking(error: Exception) -> Refusal | None:
     """What the machine, or a limit of this process, does not give; None where that is not what went wrong."""
     if isinstance(error, MemoryError):
-        return _NO_MEMORY
+        return _BY_ERRNO[errno.ENOMEM]
     if isinstance(error, RuntimeError) and "can't start new thread" in str(error):
         return _NO_PROCESSES
     return _BY_ERRNO.get(error.errno or 0) if isinstance(error, OSError) else None
+
+
+def _failed(failure: TdeltaError, error: BaseException, *, as_json: bool) -> int:
+    """Say what went wrong, with what could not be tidied up on the way. Returns the exit code."""
+    if isinstance(error, OSError) and is_of_output(error):
+        silence(sys.stdout)
+    text = "\n".join((str(failure), *getattr(error, "__notes__", ())))
+    if as_json and sys.stdout is not None:
+        with suppress(OSError):
+            write(to_json(error_document(failure.refusals, text, failure.exit_code)))
+    return _say(text, failure.exit_code)
 
 
 def _say(message: str, code: int) -> int:
     with suppress(OSError):  # a full disk under standard error: the exit code still says it
         print(f"error: {message}", file=sys.stdout if sys.stderr is None else sys.stderr, flush=True)
     return code
-
-
-def _with_notes(message: str, error: BaseException) -> str:
-    """A message with what could not be tidied up on the way."""
-    return "\n".join((message, *getattr(error, "__notes__", ())))
 
 
 def _click_message(error: click.ClickException) -> str:

@@ -14,6 +14,7 @@ import click
 
 from tdelta.cli.exit_codes import exit_code
 from tdelta.errors import EnvironmentFault
+from tdelta.messages import Refusal
 from tdelta.records import Event, RunResult
 from tdelta.report.document import document, to_json
 from tdelta.report.progress import progress
@@ -63,9 +64,7 @@ def require_streams() -> None:
     """
     for stream, name, sign in ((sys.stdout, "output", ">"), (sys.stderr, "error", "2>")):
         if stream is None:
-            raise EnvironmentFault(
-                f"standard {name} is closed: expected a file, a pipe or a terminal; {sign}/dev/null discards it"
-            )
+            raise EnvironmentFault(Refusal.of("stream-closed", name=name, sign=sign))
 
 
 def is_of_output(error: OSError) -> bool:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tdelta.errors import EngineUnavailable
+from tdelta.messages import Refusal
 from tdelta.records import TimedCalls
 
 COUNTS_VARIABLE = "TDELTA_EVP_COUNTS"
@@ -92,9 +93,9 @@ def environment(counts: Path, inherited: Mapping[str, str] | None = None) -> dic
     """
     library = preload_path()
     if not library.is_file():
-        raise EngineUnavailable(f"{library} is not in this installation: make setup builds it, and the wheel has it")
+        raise EngineUnavailable(Refusal.of("preload-missing", library=library))
     if any(sign in str(library) for sign in _UNWRITABLE):
-        raise EngineUnavailable(f"LD_PRELOAD cannot name {library}: install tdelta in a folder without {_UNWRITABLE!r}")
+        raise EngineUnavailable(Refusal.of("preload-unnamable", library=library))
     others = (os.environ if inherited is None else inherited).get(_PRELOAD_VARIABLE, "")
     return {_PRELOAD_VARIABLE: ":".join(filter(None, (str(library), others))), COUNTS_VARIABLE: str(counts)}
 

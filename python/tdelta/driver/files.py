@@ -23,6 +23,7 @@ from tdelta.driver.mounts import unmount_below
 from tdelta.errors import StorageFault
 from tdelta.measure.children import Child
 from tdelta.measure.private import FILE_MODE, FOLDER_MODE, private
+from tdelta.messages import Refusal
 
 _KEEPER = "tdelta.driver.keeper"
 _KEEPER_SECONDS = 90.0
@@ -84,9 +85,7 @@ class TwinFolder:
                 writer.flush()
                 os.fsync(writer.fileno())
         except OSError as error:
-            raise StorageFault(
-                f"cannot copy a twin to {target}: {error.strerror}; free some space, or use --dir or a smaller --size"
-            ) from error
+            raise StorageFault(Refusal.of("cannot-copy-twin", target=target, fault=error.strerror)) from error
         return target
 
     def remove(self, path: Path) -> None:
@@ -155,11 +154,9 @@ def _owned(folder: Path) -> int:
         _remember(folder)
         lock = _make_owned(folder)
     except OSError as error:
-        raise StorageFault(
-            f"cannot make the twins' folder {folder}: {error.strerror}; choose a writable one with --dir"
-        ) from error
+        raise StorageFault(Refusal.of("cannot-make-folder", folder=folder, fault=error.strerror)) from error
     if lock is None:
-        raise StorageFault(f"{folder} is in use by another tdelta: wait for it to end, or use --dir")
+        raise StorageFault(Refusal.of("folder-in-use", folder=folder))
     return lock
 
 

@@ -16,6 +16,7 @@ from tdelta.driver.jobs import TrialJob
 from tdelta.driver.workers import looks
 from tdelta.errors import TdeltaError, WorkerFault
 from tdelta.measure.children import ready
+from tdelta.messages import Refusal
 
 _WORDS = 1024
 """As `Baton` has them: a word for each participant, the last one for the end."""
@@ -86,7 +87,7 @@ def _gather(participants: Sequence[Participant], seconds: float) -> list[dict[st
             for participant in waiting.values():
                 participant.look()
         else:
-            raise WorkerFault(f"the twins of a block did not answer within {seconds:.0f} s")
+            raise WorkerFault(Refusal.of("block-silent", seconds=seconds))
         for index in [index for index, participant in waiting.items() if participant in heard]:
             participant = waiting.pop(index)
             try:

@@ -10,6 +10,7 @@ from typing import Any
 
 from tdelta.driver import signals
 from tdelta.errors import (
+    Defect,
     EngineUnavailable,
     EnvironmentFault,
     ServerLost,
@@ -20,8 +21,9 @@ from tdelta.errors import (
     WorkerFault,
 )
 from tdelta.measure.aes import OPENSSL_VARIABLE
-from tdelta.measure.children import Child, Refusal, ready
+from tdelta.measure.children import Child, Declined, ready
 from tdelta.measure.standstill import is_stopped
+from tdelta.messages import Refusal
 
 PROGRAM = "tdelta.driver.worker"
 """The program of most workers; an engine whose client is Python's has one of its own."""
@@ -93,7 +95,7 @@ class Worker(Child):
         """Wait for the answer to an order that was sent (``stop`` has none); raises as `ask` does."""
         try:
             found: dict[str, Any] = super().answer(seconds)
-        except Refusal as refusal:
+        except Declined as refusal:
             raise self._failed(refusal.kind, str(refusal)) from None
         return found
 
@@ -112,9 +114,7 @@ class Worker(Child):
         self._stood_seconds = 0.0 if who is None else self._stood_seconds + LOOK_SECONDS
         is_hurried = self._is_to_stop or _hurried.is_set()
         if who is not None and self._stood_seconds >= (LOOK_SECONDS if is_hurried else _PATIENCE_SECONDS):
-            self._loss = ServerLost(
-                f"{who} was stopped by a signal and had not gone on {self._stood_seconds:.0f} s later"
-            )
+            self._loss = ServerLost(Refusal.of("stopped-by-signal", process=who, seconds=self._stood_seconds))
             self.kill()
 
     def _needed(self) -> Iterator[tuple[str, int]]:
@@ -152,7 +152,7 @@ class Worker(Child):
 
     def _silent(self, seconds: float) -> WorkerFault:
         self.kill()
-        return WorkerFault(f"{super()._silent(seconds)}; it was ended")
+        return WorkerFault(Refusal.of("process-silent-ended", process=self.called, seconds=seconds))
 
 
 def hurry(*, hurried: bool = True) -> None:
@@ -173,24 +173,24 @@ def _environment(added: Mapping[str, str]) -> dict[str, str]:
     return kept | dict(added)
 
 
-def failure(kind: str, message: str) -> TdeltaError:
+def failure(kind: str, said: str) -> TdeltaError:
     """What a database answered, as an exception: about the disk, a library, a statement, or a defect of tdelta."""
     if kind in ("full", "io", "read_only"):
-        return StorageFault(f"{message}: free some space, or choose another folder with --dir")
+        return StorageFault(Refusal.of("disk-refuses", said=said))
     if kind == "cannot_open":
-        return StorageFault(f"{message}: choose another folder with --dir, or allow more open files (ulimit -n)")
+        return StorageFault(Refusal.of("file-does-not-open", said=said))
     if kind == "connection":
-        return ServerLost(message)
+        return ServerLost(Refusal.of("connection-lost", said=said))
     if kind in ("auth", "denied", "unknown_database", "tls"):
-        return UsageError(message)
+        return UsageError(Refusal.of("server-does-not-admit", said=said))
     if kind == "key":
-        return EnvironmentFault(f"{message}: its file of keys is gone, or is another one; start a new run")
+        return EnvironmentFault(Refusal.of("keys-gone", said=said))
     if kind in ("out_of_memory", "too_many_connections"):
-        return EnvironmentFault(f"{message}: close other programs, or use fewer --threads")
+        return EnvironmentFault(Refusal.of("too-much-at-once", said=said))
     if kind == "threads":
-        return EnvironmentFault(f"{message}: allow more (ulimit -u, ulimit -v), or use fewer --threads")
+        return EnvironmentFault(Refusal.of("threads-refused", said=said))
     if kind == "library":
-        return EngineUnavailable(message)
+        return EngineUnavailable(Refusal.of("library-fails", said=said))
     if kind in ("sql", "constraint", "no_row", "script", "busy", "locked", "conflict"):
-        return StatementFault(f"{message}; the statement is the workload's: see its scripts")
-    return TdeltaError(message)
+        return StatementFault(Refusal.of("statement-fails", said=said))
+    return Defect(said)

@@ -22,6 +22,7 @@ from tdelta import _native
 from tdelta.errors import EnvironmentFault, UsageError
 from tdelta.evidence.headers import Header, Meaning, Read, header_of
 from tdelta.evidence.opening import open_quietly
+from tdelta.messages import Refusal
 
 BLOCK_BYTES = 4096
 LEAST_MARKER_BYTES = 6
@@ -225,9 +226,8 @@ def _require_read(paths: Sequence[Path], *answers: Sequence[Mapping[str, Any]]) 
 
 
 def _unreadable(faults: Sequence[str]) -> EnvironmentFault:
-    files = f"{len(faults)} file{'' if len(faults) == 1 else 's'}"
     listed = "\n".join(f"  {fault}" for fault in faults)
-    return EnvironmentFault(f"{files} cannot be read, so nothing is said of any: read them as a user who may\n{listed}")
+    return EnvironmentFault(Refusal.of("files-not-readable", files=len(faults), listed=listed))
 
 
 def _reading(

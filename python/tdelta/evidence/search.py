@@ -19,6 +19,7 @@ from tdelta import _native
 from tdelta.errors import EnvironmentFault
 from tdelta.evidence.classes import FileClass, file_class
 from tdelta.evidence.opening import open_quietly
+from tdelta.messages import Refusal
 
 _DELETED = " (deleted)"
 _IN_MEMORY = ("/memfd:", "/dev/shm/", "/SYSV", "/[aio]")  # noqa: S108 - names of what is not read
@@ -142,7 +143,7 @@ def _opened(files: Iterable[TwinFile], stack: ExitStack) -> list[tuple[TwinFile,
 
 def _refuse(faults: Sequence[str]) -> None:
     if faults:
-        raise EnvironmentFault(f"files of a twin cannot be searched for plaintext: {'; '.join(faults)}")
+        raise EnvironmentFault(Refusal.of("twin-not-searchable", faults="; ".join(faults)))
 
 
 def merged(looks: Iterable[Found]) -> tuple[Found, ...]:
@@ -187,8 +188,7 @@ def open_files(pid: int) -> Iterator[OpenFile]:
         numbers = os.listdir(folder)  # noqa: PTH208 - these are no paths to walk
     except OSError as error:
         raise EnvironmentFault(
-            f"the open files of process {pid} cannot be listed ({folder}: {error.strerror}), so unlinked ones cannot be"
-            " searched: run tdelta where /proc shows a user's own processes"
+            Refusal.of("open-files-hidden", process=pid, folder=folder, fault=error.strerror)
         ) from error
     for number in sorted(numbers, key=int):  # standard streams first: what they are decides, whoever else shares them
         path = Path(folder, number)

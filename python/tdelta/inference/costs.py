@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tdelta.errors import TdeltaError
+from tdelta.errors import Defect
 from tdelta.inference.posterior import FloatArray
 from tdelta.records import Condition, Measurement, Metric, Role, RunSettings, Trial
 
@@ -103,7 +103,7 @@ def _panel(
 ) -> Panel:
     baselines = sum(c.role is Role.BASELINE for c in conditions)
     if baselines != 1:
-        raise TdeltaError(f"stratum {stratum}: expected one baseline (cipher none), found {baselines}")
+        raise Defect(f"stratum {stratum}: expected one baseline (cipher none), found {baselines}")
     always = tuple(c for c in conditions if c.role is not Role.BB)
     keys = [c.key for c in always]
     own = [

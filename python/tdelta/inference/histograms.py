@@ -17,7 +17,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from tdelta.errors import TdeltaError
+from tdelta.errors import Defect
 
 IntArray: TypeAlias = NDArray[np.int64]
 
@@ -71,9 +71,9 @@ def decode(payload: bytes) -> Counts:
         raw = np.frombuffer(body, np.uint8, size, _HEAD.size)
     except (struct.error, zlib.error, ValueError) as fault:
         found = f"{len(payload)} bytes of something else"
-        raise TdeltaError(f"histogram: expected an HdrHistogram V2 payload, found {found}") from fault
+        raise Defect(f"histogram: expected an HdrHistogram V2 payload, found {found}") from fault
     if (cookie, inner) != (_COMPRESSED_COOKIE, _COOKIE) or tuple(layout) != _LAYOUT:
-        raise TdeltaError(
+        raise Defect(
             "histogram: expected HdrHistogram V2 with offset, digits and lowest value (0, 3, 1),"
             f" found cookie {cookie:#x} and {tuple(layout)}"
         )
@@ -115,11 +115,11 @@ def _numbers(raw: NDArray[np.uint8]) -> IntArray:
         return np.empty(0, dtype=np.int64)
     ends = np.flatnonzero(raw < 0x80)
     if ends.size == 0 or ends[-1] != raw.size - 1:
-        raise TdeltaError("histogram: expected whole numbers, found one that is cut off")
+        raise Defect("histogram: expected whole numbers, found one that is cut off")
     starts = np.concatenate([[0], ends[:-1] + 1])
     place = np.arange(raw.size) - np.repeat(starts, ends - starts + 1)
     if place.max() >= _LONGEST_NUMBER:
-        raise TdeltaError("histogram: expected counts below 2^55, found a larger one")
+        raise Defect("histogram: expected counts below 2^55, found a larger one")
     values = np.add.reduceat((raw & 0x7F).astype(np.int64) << (7 * place), starts)
     return np.asarray((values >> 1) ^ -(values & 1), dtype=np.int64)
 

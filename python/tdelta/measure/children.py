@@ -17,6 +17,7 @@ from types import TracebackType
 from typing import Any, ClassVar, Protocol, Self, TypeVar
 
 from tdelta.errors import WorkerFault
+from tdelta.messages import Refusal
 
 _PR_SET_PDEATHSIG = 1
 _PR_SET_TIMERSLACK = 29
@@ -65,7 +66,7 @@ def ready(sources: Sequence[_S], seconds: float) -> list[_S]:
     return [by_descriptor[descriptor] for descriptor, _ in poller.poll(math.ceil(1e3 * max(seconds, 0.0)))]
 
 
-class Refusal(Exception):
+class Declined(Exception):
     """What a child could not do: ``kind`` is for programs, the message for people."""
 
     def __init__(self, kind: str, message: str) -> None:
@@ -149,12 +150,12 @@ class Child:
         """Wait for the answer to an order that was sent.
 
         Raises:
-            Refusal: it could not do what it was asked.
+            Declined: it could not do what it was asked.
             WorkerFault: the process died, or did not answer within ``seconds``.
         """
         answer = json.loads(self._line(seconds))
         if "error" in answer:
-            raise Refusal(*answer["error"])
+            raise Declined(*answer["error"])
         return answer["ok"]
 
     def kill(self) -> None:
@@ -184,7 +185,7 @@ class Child:
         return bool(ready([self], seconds))
 
     def _silent(self, seconds: float) -> WorkerFault:
-        return WorkerFault(f"{self.called} did not answer within {seconds:.0f} s")
+        return WorkerFault(Refusal.of("process-silent", process=self.called, seconds=seconds))
 
     def _died(self) -> WorkerFault:
         with contextlib.suppress(subprocess.TimeoutExpired):
@@ -192,7 +193,14 @@ class Child:
         self.kill()
         self._errors.seek(0)
         words = self._errors.read()[-_LAST_WORDS:].decode(errors="replace").strip()
-        return WorkerFault(f"{self.called} {_ending(self._process.returncode)}: {words or 'it said nothing'}")
+        return WorkerFault(
+            Refusal.of(
+                "process-died",
+                process=self.called,
+                ending=_ending(self._process.returncode),
+                words=words or "it said nothing",
+            )
+        )
 
 
 def _ending(status: int) -> str:

@@ -46,7 +46,7 @@ def require_encrypted(folder: Path) -> str:
     if not folder.is_dir():
         raise UsageError(Refusal.of("no-encrypted-folder", folder=str(folder)))
     if not os.access(folder, os.W_OK | os.X_OK):
-        raise EnvironmentFault(f"--encrypted-dir {folder}: not writable for this user")
+        raise EnvironmentFault(Refusal.of("encrypted-folder-not-writable", folder=folder))
     found = encryption_of(folder)
     if found is None:
         where = _mount(folder.resolve(), Path("/"))

@@ -20,8 +20,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
 
-from tdelta.errors import EngineUnavailable, EnvironmentFault, TdeltaError
-from tdelta.measure.children import Refusal
+from tdelta.errors import Defect, EngineUnavailable, EnvironmentFault, TdeltaError
+from tdelta.measure.children import Declined
 from tdelta.measure.floor_levels import Batch, FloorLevel, FloorSettings, level_child, run_passes
 from tdelta.measure.machine import machine_facts
 from tdelta.measure.page_tasks import ALGORITHMS, LEVELS, MODES, PAGE_SIZES, PageTask, check_levels, page_tasks
@@ -225,7 +225,7 @@ def _floor(
     proof = _proof_tasks(tasks) if "off" in levels else ()
     try:
         measured = _measured(_shares(tasks, levels, proof), began + seconds, observe, settings)
-    except Refusal as refusal:
+    except Declined as refusal:
         raise _fault(refusal) from refusal
     slowdown = _slowdown(measured.batches, proof) if proof else None
     machine = {name: fact for name, fact in machine_facts(Path("/")).items() if name in _MACHINE_FACTS}
@@ -342,10 +342,10 @@ def _why_not_hidden(machine: Mapping[str, object]) -> str:
     return "this libcrypto may not ask the CPU, or another provider may do the work"
 
 
-def _fault(refusal: Refusal) -> TdeltaError:
+def _fault(refusal: Declined) -> TdeltaError:
     """What a process could not do, with its remedy."""
     remedy = _REMEDIES.get(refusal.kind)
     if remedy is None:
-        return TdeltaError(str(refusal))
+        return Defect(str(refusal))
     kind = EngineUnavailable if refusal.kind == "library" else EnvironmentFault
     return kind(f"{refusal}; {remedy}")

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tdelta.errors import TdeltaError
+from tdelta.errors import Defect
 from tdelta.measure.procfs import read_text
 
 RESOURCES = ("cpu", "io", "memory")
@@ -81,7 +81,7 @@ class PressureMeter:
             TdeltaError: no interval was begun.
         """
         if self._started is None:
-            raise TdeltaError("PressureMeter.stop: expected start() before, found none")
+            raise Defect("PressureMeter.stop: expected start() before, found none")
         before, after, self._started = self._started, self._read(), None
         shares = {
             f"{name}_some": _share((after.stalled_us[name] - stalled) * 1000, after.wall_ns - before.wall_ns)

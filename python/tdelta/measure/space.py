@@ -14,6 +14,7 @@ from pathlib import Path
 
 from tdelta.errors import EnvironmentFault, StorageFault
 from tdelta.measure.procfs import parse_meminfo, read_cgroup_memory, read_text
+from tdelta.messages import Refusal
 
 _MAPS_OF_A_THREAD = 2  # its stack and the guard page below it
 _OTHER_THREADS = 100
@@ -58,8 +59,14 @@ def require_space(
     free = free_disk_bytes(directory)
     if free < needed_bytes:
         raise StorageFault(
-            f"{directory}: expected {_size(needed_bytes)} of free disk space, found {_size(free)}; "
-            f"free {_size(needed_bytes - free)}, {remedy}"
+            Refusal.of(
+                "disk-too-small",
+                folder=directory,
+                needed=_size(needed_bytes),
+                found=_size(free),
+                missing=_size(needed_bytes - free),
+                remedy=remedy,
+            )
         )
 
 
@@ -77,7 +84,7 @@ def require_memory(
     free = free_memory_bytes(root)
     if free is not None and free < needed_bytes:
         raise EnvironmentFault(
-            f"expected {_size(needed_bytes)} of free memory, found {_size(free)}; close other programs, or {remedy}"
+            Refusal.of("memory-too-small", needed=_size(needed_bytes), found=_size(free), remedy=remedy)
         )
 
 
@@ -91,11 +98,7 @@ def require_open_files(needed: int) -> None:
     """
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     if most != resource.RLIM_INFINITY and most < needed:
-        raise EnvironmentFault(
-            f"expected to be allowed {needed:,} open files, each connection of a server being one, found {most:,}:"
-            f" raise the hard limit (as root: ulimit -Hn {needed}; for good in /etc/security/limits.conf), or use fewer"
-            " --threads"
-        )
+        raise EnvironmentFault(Refusal.of("open-files-too-few", needed=needed, found=most))
 
 
 def require_threads(needed: int, root: Path = Path("/")) -> None:
@@ -119,8 +122,7 @@ def require_threads(needed: int, root: Path = Path("/")) -> None:
     name, most = min(((name, n) for name, n in limits.items() if n is not None), key=lambda limit: limit[1])
     if most < needed + _OTHER_THREADS:
         raise EnvironmentFault(
-            f"expected room for {needed:,} threads of the load, found {max(0, most - _OTHER_THREADS):,} ({name}): raise"
-            " that limit, or use fewer --threads"
+            Refusal.of("threads-too-few", needed=needed, found=max(0, most - _OTHER_THREADS), limit=name)
         )
 
 
@@ -168,10 +170,7 @@ def _nearest(directory: Path) -> Path:
 
 
 def _fault(directory: Path, error: OSError) -> StorageFault:
-    return StorageFault(
-        f"{directory}: expected a folder that can be written, found: {error.strerror or error}; "
-        "change its permissions, or name another folder (--dir)"
-    )
+    return StorageFault(Refusal.of("folder-not-writable", folder=directory, fault=error.strerror or error))
 
 
 def _size(size_bytes: int) -> str:

@@ -42,6 +42,10 @@ def fields_of(template: str) -> frozenset[str]:
     return frozenset(name for _, name, _, _ in _TEMPLATES.parse(template) if name)
 
 
+PLACE = "where"
+"""The parameter that any message may have beside those of its template: what it is about, set before its text."""
+
+
 @dataclass(frozen=True, slots=True)
 class Message:
     """A code and its parameters. Each kind of message is a subclass with its catalogue, which has the text."""
@@ -53,8 +57,8 @@ class Message:
     parameters: Mapping[str, Parameter] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, code: str, /, **parameters: Parameter) -> Self:
-        """A message with these parameters; numbers of other libraries become Python's own."""
+    def of(cls, code: str, /, **parameters: object) -> Self:
+        """A message with these parameters; numbers of other libraries become Python's own, all else its text."""
         return cls(code, {name: _plain(value) for name, value in parameters.items()})
 
     @classmethod
@@ -62,13 +66,19 @@ class Message:
         """A text that has no code."""
         return cls(TEXT, {TEXT: text})
 
+    def at(self, place: object) -> Self:
+        """The same of a place: an option, a file and line, a server. It stands before the text, the widest first."""
+        inner = self.parameters.get(PLACE)
+        return type(self)(self.code, {**self.parameters, PLACE: str(place) if inner is None else f"{place}: {inner}"})
+
     @property
     def text(self) -> str:
         """In English; code and parameters as they are, where this version has no such code."""
         template = self.TEMPLATES.get(self.code)
         if template is None:
             return str(self.parameters.get(TEXT, "")) if self.code == TEXT else f"{self.code} {dict(self.parameters)}"
-        return _TEMPLATES.vformat(template, (), self.parameters)
+        text = _TEMPLATES.vformat(template, (), self.parameters)
+        return f"{self.parameters[PLACE]}: {text}" if PLACE in self.parameters else text
 
     def __str__(self) -> str:
         return self.text
@@ -77,12 +87,10 @@ class Message:
         return hash((self.code, *sorted(self.parameters.items())))
 
 
-def _plain(value: Parameter) -> Parameter:
+def _plain(value: object) -> Parameter:
     match value:
-        case str():
-            return str(value)
         case Integral():
             return int(value)
         case Real():
             return float(value)
-    return value
+    return str(value)

@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import IO
 
 from tdelta.errors import EnvironmentFault
+from tdelta.messages import Refusal
 from tdelta.profiling.recording import Recording, parse_report
 from tdelta.profiling.rights import has_maps, may_look_at_cpus
-from tdelta.profiling.sampling import INSTALL, Gone, Samples, Sampling, environment, last_words
+from tdelta.profiling.sampling import Gone, Samples, Sampling, environment, last_words
 from tdelta.profiling.threads import SHOWN, OwnThreads, threads_of
 
 _TRIES = 3
@@ -49,14 +50,14 @@ class Perf:
         for left in reversed(range(_TRIES)):
             pids = tuple(processes())
             if not pids:
-                raise EnvironmentFault("the database's processes are not known on this machine")
+                raise EnvironmentFault(Refusal.of("processes-unknown"))
             if self.looks_at_cpus and not all(map(has_maps, pids)):
-                raise EnvironmentFault("the database runs as another user, whose code perf may not look up")
+                raise EnvironmentFault(Refusal.of("processes-foreign"))
             try:
                 return Sampling(self.program, pids, file, processes if self.looks_at_cpus else None)
             except Gone as gone:
                 if not left:
-                    raise EnvironmentFault(str(gone)) from gone
+                    raise EnvironmentFault(*gone.refusals) from gone
         raise AssertionError
 
     def read(self, samples: Samples) -> Recording:
@@ -105,7 +106,7 @@ class Perf:
             if process.returncode != 0:
                 errors.seek(0)
                 said = f"it took more than {_REPORT_SECONDS:.0f} s" if late.is_set() else last_words(errors.read())
-                raise EnvironmentFault(f"perf could not read its own samples: {said}")
+                raise EnvironmentFault(Refusal.of("perf-cannot-read", fault=said))
 
     def _reading(self, command: str, file: Path, words: Sequence[str], errors: IO[bytes]) -> subprocess.Popen[bytes]:
         try:
@@ -118,7 +119,7 @@ class Perf:
                 start_new_session=True,  # at Ctrl-C perf would end as if that were all
             )
         except OSError as error:
-            raise EnvironmentFault(f"perf could not read its own samples: {error}") from error
+            raise EnvironmentFault(Refusal.of("perf-cannot-read", fault=error)) from error
 
 
 def find_perf() -> Perf:
@@ -129,14 +130,14 @@ def find_perf() -> Perf:
     """
     program = shutil.which("perf")
     if program is None:
-        raise EnvironmentFault(f"there is no perf here; {INSTALL}")
+        raise EnvironmentFault(Refusal.of("no-perf"))
     try:
         # Ubuntu's is a script that looks for the kernel's own, and fails where that is not installed.
         done = subprocess.run([program, "version"], capture_output=True, timeout=_VERSION_SECONDS, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise EnvironmentFault(f"perf does not run here ({error}); {INSTALL}") from error
+        raise EnvironmentFault(Refusal.of("perf-does-not-run", fault=error)) from error
     if done.returncode != 0:
-        raise EnvironmentFault(f"perf does not run here ({last_words(done.stderr)}); {INSTALL}")
+        raise EnvironmentFault(Refusal.of("perf-does-not-run", fault=last_words(done.stderr)))
     # Told to wait, an older one (up to 5.14) writes down neither forks nor mappings of what starts meanwhile.
     is_new = tuple(map(int, _VERSION.findall(done.stdout.decode(errors="replace"))[:2])) >= _LOOKS_AT_CPUS_SINCE
     return Perf(program, is_new and may_look_at_cpus())

@@ -8,7 +8,6 @@ from pathlib import Path
 
 from tdelta.measure.procfs import read_text
 
-PERMIT = "allow it: sysctl kernel.perf_event_paranoid=1, or run as root"
 _PERMIT_KERNEL = "sysctl kernel.perf_event_paranoid=1"
 _PERMIT_CPUS = "have it look at whole CPUs: sysctl kernel.perf_event_paranoid=0, or CAP_PERFMON"
 _PARANOID = Path("/proc/sys/kernel/perf_event_paranoid")

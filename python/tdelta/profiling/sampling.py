@@ -17,12 +17,12 @@ from typing import IO, Self
 
 from tdelta.errors import EnvironmentFault
 from tdelta.measure.children import dying_with
-from tdelta.profiling.rights import PERMIT, has_right, paranoid_level
+from tdelta.messages import Refusal
+from tdelta.profiling.rights import has_right, paranoid_level
 
 FREQUENCY_HZ = 999
 """Not a thousand: what a program does every millisecond would be hit always or never."""
 
-INSTALL = "install perf: Debian linux-perf, Ubuntu linux-tools-$(uname -r), Fedora perf"
 _CAP_IPC_LOCK = 14
 _BUFFERS_KIB = 64 << 10
 """What perf may hold in memory of all CPUs together, until it gets a CPU to write it down."""
@@ -92,7 +92,7 @@ class Sampling:
             )
         except OSError as error:
             self._close()
-            raise EnvironmentFault(f"perf does not run here: {error.strerror}; {INSTALL}") from error
+            raise EnvironmentFault(Refusal.of("perf-does-not-start", fault=error.strerror)) from error
         finally:
             os.close(orders)
             os.close(answers)
@@ -137,7 +137,7 @@ class Sampling:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._process.wait(_AGAIN_SECONDS)
                 return
-        raise EnvironmentFault(f"perf did not end within {_END_SECONDS:.0f} s")
+        raise EnvironmentFault(Refusal.of("perf-does-not-end", seconds=_END_SECONDS))
 
     def _look_again(self) -> None:
         """Find processes whose start perf missed: it writes down who started whom, as far as it can."""
@@ -150,7 +150,7 @@ class Sampling:
             poller = select.poll()
             poller.register(self._answers, select.POLLIN)
             if not poller.poll(1e3 * _ATTACH_SECONDS):
-                raise EnvironmentFault(f"perf did not answer within {_ATTACH_SECONDS:.0f} s")
+                raise EnvironmentFault(Refusal.of("perf-does-not-answer", seconds=_ATTACH_SECONDS))
             if os.read(self._answers, 64):
                 return
         except BrokenPipeError:
@@ -180,16 +180,16 @@ def why(words: str, paranoid: str) -> EnvironmentFault:
     """
     lower = words.lower()
     if any(said in lower for said in ("access to performance monitoring", "permission", "not permitted", "paranoid")):
-        level = f" (kernel.perf_event_paranoid is {paranoid})" if paranoid else ""
-        return EnvironmentFault(f"perf may not sample here{level}; {PERMIT}")
+        return EnvironmentFault(
+            Refusal.of("perf-may-not-at-level", level=paranoid) if paranoid else Refusal.of("perf-may-not")
+        )
     if "unknown option" in lower or "usage: perf record" in lower or "usage: perf <" in lower:
-        return EnvironmentFault("perf is too old: expected one that takes --control, of Linux 5.10 or newer")
+        return EnvironmentFault(Refusal.of("perf-too-old"))
     if "size limit reached" in lower:
-        remedy = "trials are too long for all that this machine does"
-        return EnvironmentFault(f"perf gave up: its file reached {_MOST_ON_DISK_MIB} MiB; {remedy}")
+        return EnvironmentFault(Refusal.of("perf-file-full", most_mib=_MOST_ON_DISK_MIB))
     if "no such process" in lower or "couldn't create thread/cpu maps" in lower:
-        return Gone(f"perf could not attach: {last_words(words)}")
-    return EnvironmentFault(f"perf gave up: {last_words(words) or 'it said nothing'}")
+        return Gone(Refusal.of("perf-does-not-attach", fault=last_words(words)))
+    return EnvironmentFault(Refusal.of("perf-gave-up", fault=last_words(words) or "it said nothing"))
 
 
 def _buffers() -> list[str]:

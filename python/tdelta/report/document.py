@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from tdelta.messages import Refusal
 from tdelta.records import FINDINGS, Finding, NoiseFloor, Role, RunResult, RunSettings, ServersFacts, Verdict
 from tdelta.report.calibrated import used_values
 from tdelta.report.command import repeat_command
@@ -23,6 +24,7 @@ from tdelta.session.outlook import DryRun
 
 RUN_SCHEMA = "tdelta.run/2"
 DRY_RUN_SCHEMA = "tdelta.dry-run/1"
+ERROR_SCHEMA = "tdelta.error/1"
 
 
 def document(result: RunResult, exit_code: int) -> dict[str, object]:
@@ -63,8 +65,24 @@ def document(result: RunResult, exit_code: int) -> dict[str, object]:
 
 def dry_run_document(plan: DryRun) -> dict[str, object]:
     """What a run would take, as JSON values."""
-    texts = {"cautions": [str(caution) for caution in plan.cautions], "caution_codes": values_of(plan.cautions)}
+    texts = {
+        "faults": [str(fault) for fault in plan.faults],
+        "refusals": values_of(plan.faults),
+        "cautions": [str(caution) for caution in plan.cautions],
+        "caution_codes": values_of(plan.cautions),
+    }
     return {"schema": DRY_RUN_SCHEMA, **record_values(plan), **texts}
+
+
+def error_document(refusals: Sequence[Refusal], text: str, exit_code: int) -> dict[str, object]:
+    """Why a command has no answer, as JSON values.
+
+    Args:
+        refusals: all that is wrong.
+        text: how it reads on standard error.
+        exit_code: what the command ends with.
+    """
+    return {"schema": ERROR_SCHEMA, "exit_code": exit_code, "text": text, "refusals": values_of(tuple(refusals))}
 
 
 def to_json(values: Mapping[str, object]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tdelta.messages import Caution
+from tdelta.messages import Caution, Refusal
 from tdelta.records import DatabaseFacts
 
 
@@ -46,7 +46,7 @@ class DryRun:
     memory_free_bytes: int
     directory: str
     trials_at_least: int
-    faults: tuple[str, ...] = ()
+    faults: tuple[Refusal, ...] = ()
     cautions: tuple[Caution, ...] = ()
     database: DatabaseFacts | None = None
     tables: tuple[TableLine, ...] = ()

@@ -174,13 +174,13 @@ def _notes(source: Source) -> tuple[str, ...]:
     return tuple(note for note in source.notes if note not in said)
 
 
-def _faults(plan: Plan, elapsed_seconds: float) -> Iterator[str]:
+def _faults(plan: Plan, elapsed_seconds: float) -> Iterator[Refusal]:
     """Everything that keeps the run from fitting."""
     for check in _checks(plan, elapsed_seconds):
         try:
             check()
         except (TimeFault, EnvironmentFault) as fault:
-            yield str(fault)
+            yield from fault.refusals
 
 
 def _table_lines(source: Source) -> tuple[TableLine, ...]:

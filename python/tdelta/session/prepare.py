@@ -82,7 +82,7 @@ def _size(context: RunContext, twins: Twins[Any], data_bytes: int, checks: Check
         try:
             found = found or calibrate(context.plan, twins, data_bytes)
         except ServerLost as loss:
-            checks.lost(0, "calibration", loss.said)
+            checks.lost(0, "calibration", str(loss.said))
             found = calibrate(context.plan, twins, data_bytes)
     context.pace.filled(found.trial_seconds)
     context.state.trial_size = found

@@ -15,6 +15,7 @@ from tdelta.driver.jobs import TRACE
 from tdelta.driver.protocol import Provable, joined_to
 from tdelta.errors import ServerLost
 from tdelta.measure.standstill import watching
+from tdelta.messages import Refusal
 from tdelta.records import BlockDone, Condition, Measurement, Phase, RoundStarted, Trial, TrialDone
 from tdelta.session.collectors import Collectors
 from tdelta.session.context import TRACES, WARM_UPS, Jobs, Ready, Round, RunContext
@@ -118,12 +119,10 @@ class RoundRunner:
     def _lose(self, number: int, loss: ServerLost) -> None:
         """A server died: its block is void and the round over. The next one has fresh twins; but not without end."""
         self.loss = loss
-        self._checks.lost(number, self._at, loss.said)
+        self._checks.lost(number, self._at, str(loss.said))
         self._context.observe(Phase("lost", f"{self._at}, since {loss.said}"))
         if self._checks.losses > _MOST_LOSSES:
-            raise ServerLost(
-                f"{self._checks.losses} times a server or a worker of this run was lost; the last time {loss}"
-            )
+            raise ServerLost(Refusal.of("losses-too-many", losses=self._checks.losses, loss=loss))
 
     def shortest_seconds(self) -> float:
         """What a further round takes that ends behind its first block, by the longest that there were."""
@@ -285,7 +284,7 @@ class RoundRunner:
             if not standstill:
                 return started, measured
             if tries == _MOST_VOIDS or any(m.stopped_by != "count" or m.errors for m in measured):
-                raise ServerLost(standstill)
+                raise ServerLost(Refusal.of("stood-still", said=standstill))
             self._checks.paused(number, block, standstill)
             self._context.observe(Phase("again", f"block {block + 1}, since {standstill}"))
 

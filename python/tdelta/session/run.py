@@ -162,7 +162,7 @@ def _make_room(plan: Plan, clock: Clock) -> None:
     try:
         plan.base.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise StorageFault(f"cannot make {plan.base}: {error.strerror}; choose another folder with --dir") from error
+        raise StorageFault(Refusal.of("cannot-make-run-folder", folder=plan.base, fault=error.strerror)) from error
 
 
 def _sit(context: RunContext, make_twins: MakeTwins | None) -> RunResult:

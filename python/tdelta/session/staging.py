@@ -17,7 +17,7 @@ from tdelta.driver.markers import require_no_markers
 from tdelta.driver.protocol import Tables
 from tdelta.driver.user_data import Additions, Observer, Staged, UserData
 from tdelta.engines.capabilities import RunEngine, TakesDumps, TakesFiles
-from tdelta.errors import DatabaseFault, TdeltaError, UsageError
+from tdelta.errors import DatabaseFault, Defect, UsageError
 from tdelta.evidence import Markers
 from tdelta.measure import require_space, require_writable
 from tdelta.messages import Caution, Refusal
@@ -80,7 +80,7 @@ def _user_data(request: RunRequest, engine: RunEngine) -> UserData:
         return engine.user_file(file)
     if command is not None and isinstance(engine, TakesDumps):
         return engine.user_dump(command)
-    raise TdeltaError(f"{engine.product} takes neither files nor dumps")  # whatever profiles say it takes
+    raise Defect(f"{engine.product} takes neither files nor dumps")  # whatever profiles say it takes
 
 
 def _require_other_than_store(database: Path, request: RunRequest) -> None:

@@ -21,8 +21,8 @@ from collections.abc import Callable, Mapping
 from enum import StrEnum
 from typing import Any, TypeVar
 
-from tdelta.errors import StoreError, TdeltaError
-from tdelta.messages import Message
+from tdelta.errors import Defect, StoreError
+from tdelta.messages import Message, Refusal
 from tdelta.records import FINDINGS, Finding
 from tdelta.records.parts import flat, flat_hints, nested
 
@@ -54,7 +54,7 @@ def encode(value: object) -> Any:
     if dataclasses.is_dataclass(value):
         fields = {name: encode(inner) for name, inner in flat(value)}
         return {KIND: value.FINDING, **fields} if isinstance(value, Finding) else fields
-    raise TdeltaError(f"cannot be stored as JSON: expected a record or a JSON value, found {type(value).__name__}")
+    raise Defect(f"cannot be stored as JSON: expected a record or a JSON value, found {type(value).__name__}")
 
 
 def decode(kind: type[T], data: object) -> T:
@@ -84,13 +84,13 @@ def loads(kind: type[T], text: str, *, upgrade: Callable[[Any], Any] = lambda da
     try:
         data = json.loads(text)
     except ValueError as error:
-        raise StoreError(f"{kind.__name__}: expected JSON, found {text[:40]!r} ({error})") from error
+        raise StoreError(Refusal.of("not-json", text=repr(text[:40]), fault=error).at(kind.__name__)) from error
     return decode(kind, upgrade(data))
 
 
 def _text_key(key: object) -> str:
     if not isinstance(key, str | int) or isinstance(key, bool):
-        raise TdeltaError(f"cannot be stored as JSON: expected text as a mapping's key, found {key!r}")
+        raise Defect(f"cannot be stored as JSON: expected text as a mapping's key, found {key!r}")
     return str(key)
 
 
@@ -100,7 +100,7 @@ def _key(kind: Any, key: str, where: str) -> object:
     try:
         return int(key)
     except ValueError as error:
-        raise StoreError(f"{where}: expected a whole number as the key, found {key!r}") from error
+        raise StoreError(Refusal.of("key-not-a-number", key=repr(key)).at(where)) from error
 
 
 def _decode(kind: Any, data: object, where: str) -> object:
@@ -130,7 +130,7 @@ def _decode_finding(kind: type[Finding], data: dict[str, object], where: str) ->
     """A finding says of which kind it is, since a result holds all kinds side by side."""
     name = data.get(KIND)
     if not isinstance(name, str) or not issubclass(FINDINGS.get(name, Finding), kind) or name not in FINDINGS:
-        raise StoreError(f"{where}: expected a finding ({', '.join(FINDINGS)}), found {name!r}")
+        raise StoreError(Refusal.of("not-a-finding", known=", ".join(FINDINGS), name=repr(name)).at(where))
     return _decode_record(FINDINGS[name], {key: item for key, item in data.items() if key != KIND}, where)
 
 
@@ -138,19 +138,19 @@ def _decode_record(kind: type, data: object, where: str) -> object:
     hints = flat_hints(kind)
     fields = _expect(data, dict, where)
     if unknown := fields.keys() - hints.keys():
-        raise StoreError(f"{where}: expected the fields of {kind.__name__}, found also {', '.join(sorted(unknown))}")
+        raise StoreError(Refusal.of("unknown-fields", kind=kind.__name__, unknown=", ".join(sorted(unknown))).at(where))
     values = {name: _decode(hints[name], item, f"{where}.{name}") for name, item in fields.items()}
     try:
         return kind(**nested(kind, values))
     except TypeError as error:
-        raise StoreError(f"{where}: incomplete ({error})") from error
+        raise StoreError(Refusal.of("record-incomplete", fault=error).at(where)) from error
 
 
 def _decode_tuple(arguments: tuple[Any, ...], data: list[object], where: str) -> tuple[object, ...]:
     if len(arguments) == 2 and arguments[1] is Ellipsis:
         arguments = (arguments[0],) * len(data)
     if len(arguments) != len(data):
-        raise StoreError(f"{where}: expected {len(arguments)} items, found {len(data)}")
+        raise StoreError(Refusal.of("items-miscounted", expected=len(arguments), found=len(data)).at(where))
     pairs = zip(arguments, data, strict=True)
     return tuple(_decode(kind, item, f"{where}[{index}]") for index, (kind, item) in enumerate(pairs))
 
@@ -162,7 +162,9 @@ def _decode_union(arguments: tuple[Any, ...], data: object, where: str) -> objec
     if len(kinds) == 1:
         return _decode(kinds[0], data, where)
     if type(data) not in kinds:  # JSON keeps 1, 1.0 and "1" apart, so the value's own type decides
-        raise StoreError(f"{where}: expected one of {', '.join(k.__name__ for k in kinds)}, found {data!r}")
+        raise StoreError(
+            Refusal.of("value-of-no-kind", kinds=", ".join(k.__name__ for k in kinds), data=repr(data)).at(where)
+        )
     return data
 
 
@@ -175,11 +177,11 @@ def _decode_scalar(kind: Any, data: object, where: str) -> object:
         if isinstance(kind, type) and issubclass(kind, StrEnum) and isinstance(data, str):
             return kind(data)
     except ValueError as error:
-        raise StoreError(f"{where}: expected {kind.__name__}, found {data!r}") from error
+        raise StoreError(Refusal.of("value-of-other-kind", kind=kind.__name__, data=repr(data)).at(where)) from error
     return _expect(data, kind, where)
 
 
 def _expect(data: object, kind: type[T], where: str) -> T:
     if type(data) is not kind:  # not isinstance: True is no int here
-        raise StoreError(f"{where}: expected {kind.__name__}, found {data!r}")
+        raise StoreError(Refusal.of("value-of-other-kind", kind=kind.__name__, data=repr(data)).at(where))
     return data

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TextIO, TypeAlias
 
 from tdelta.errors import StorageFault, UnknownName
+from tdelta.messages import Refusal
 from tdelta.records import FINDINGS, Measurement, RunResult, SpanTotals, Trial
 from tdelta.records.parts import flat, flat_hints
 from tdelta.store.codec import KIND, dumps, encode
@@ -203,7 +204,7 @@ def _opened(destination: Destination) -> Iterator[TextIO]:
                 yield out
     except OSError as error:
         raise StorageFault(
-            f"export to {destination}: {error.strerror or error}; free some space or name another file"
+            Refusal.of("export-not-writable", destination=destination, fault=error.strerror or error)
         ) from error
 
 

@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tdelta.errors import StorageFault, StoreError, StoreTooNew, TdeltaError
-
-ELSEWHERE = "name another store with --store FILE or TDELTA_STORE"
+from tdelta.messages import Refusal
 
 _FULL = frozenset({"SQLITE_FULL"})
 _NOT_WRITABLE = frozenset({"SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_IOERR", "SQLITE_PERM"})
@@ -29,9 +28,9 @@ def told(path: Path) -> Iterator[None]:
     except sqlite3.Error as error:
         raise _from_sqlite(path, error) from error
     except (UnicodeError, OverflowError) as error:  # a table's own name, or a number, that a flipped bit made
-        raise StoreError(f"store {path}: it is damaged ({error}); {ELSEWHERE}") from error
+        raise StoreError(Refusal.of("store-damaged", path=path, fault=error)) from error
     except OSError as error:
-        raise StorageFault(f"store {path}: {error.strerror or error}; {ELSEWHERE}") from error
+        raise StorageFault(Refusal.of("store-out-of-reach", path=path, fault=error.strerror or error)) from error
 
 
 @contextlib.contextmanager
@@ -44,41 +43,35 @@ def decoding(path: Path) -> Iterator[None]:
     try:
         yield
     except StoreError as error:
-        raise StoreError(f"store {path}: {error}; {ELSEWHERE}") from error
+        raise StoreError(Refusal.of("store-not-readable", path=path, fault=error)) from error
     except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError) as error:
-        raise StoreError(f"store {path}: it is damaged ({type(error).__name__}: {error}); {ELSEWHERE}") from error
+        raise StoreError(Refusal.of("store-damaged-by", path=path, kind=type(error).__name__, fault=error)) from error
 
 
 def changed(path: Path, part: str) -> StoreError:
     """Say that what is there is not what was written."""
-    return StoreError(
-        f"store {path}: {part} is not what tdelta wrote: the file was damaged, or edited; take a copy of it that is"
-        f" not, or {ELSEWHERE}"
-    )
+    return StoreError(Refusal.of("store-changed", path=path, part=part))
 
 
 def too_new(path: Path, found: int, known: int) -> StoreTooNew:
     """Say that a newer tdelta wrote this store."""
-    return StoreTooNew(
-        f"store {path}: expected schema version {known} or older, found {found}: a newer tdelta wrote it. "
-        f"Upgrade tdelta, or {ELSEWHERE}"
-    )
+    return StoreTooNew(Refusal.of("store-too-new", path=path, known=known, found=found))
 
 
 def not_a_store(path: Path, found: str) -> StoreError:
     """Say that this file is not a store of tdelta's."""
-    return StoreError(f"store {path}: expected a store of tdelta's, found {found}; {ELSEWHERE}")
+    return StoreError(Refusal.of("not-a-store", path=path, found=found))
 
 
 def _from_sqlite(path: Path, error: sqlite3.Error) -> TdeltaError:
     name: str = getattr(error, "sqlite_errorname", "")
     primary = "_".join(name.split("_")[:2])  # SQLITE_IOERR_WRITE is an SQLITE_IOERR
     if primary in _FULL:
-        return StorageFault(f"store {path}: the disk is full ({error}); free some space, or {ELSEWHERE}")
+        return StorageFault(Refusal.of("store-disk-full", path=path, fault=error))
     if primary in _NOT_WRITABLE:
-        return StorageFault(f"store {path}: cannot be opened or written ({error}); check the folder, or {ELSEWHERE}")
+        return StorageFault(Refusal.of("store-not-writable", path=path, fault=error))
     if primary in _HELD:
-        return StoreError(f"store {path}: another process holds it ({error}); wait for that one, or {ELSEWHERE}")
+        return StoreError(Refusal.of("store-held", path=path, fault=error))
     if primary == "SQLITE_NOTADB":
         return not_a_store(path, "a file that is not an SQLite database")
-    return StoreError(f"store {path}: {error} ({name or type(error).__name__}); {ELSEWHERE}")
+    return StoreError(Refusal.of("store-fails", path=path, fault=error, kind=name or type(error).__name__))

@@ -235,9 +235,7 @@ class Store:
         text = self._cell(run_id, "result")
         if text is None:
             status = self.status(run_id)
-            raise StoreError(
-                f"run {run_id} has no result yet (it is {status}); resume it: tdelta run --resume {run_id}{self._named}"
-            )
+            raise StoreError(Refusal.of("run-without-result", run=run_id, status=status, store=self._named))
         with decoding(self.path):
             return loads(RunResult, text, upgrade=modern)
 

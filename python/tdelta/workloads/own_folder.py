@@ -124,9 +124,7 @@ def write_own_folder(workload: Workload, folder: Path, notes: Sequence[str]) -> 
         unfinished.rename(target)  # in one step, also over an empty folder: never half of a workload
     except OSError as error:
         shutil.rmtree(unfinished, ignore_errors=True)
-        raise StorageFault(
-            f"--write-workload {folder}: {error.strerror}; choose a folder that can be written"
-        ) from error
+        raise StorageFault(Refusal.of("workload-folder-not-writable", folder=folder, fault=error.strerror)) from error
     return tuple(folder / name for name in texts)
 
 

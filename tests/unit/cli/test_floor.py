@@ -11,6 +11,7 @@ import tdelta.measure.floor
 from tdelta.cli.floor import Names, PageSizes
 from tdelta.errors import EngineUnavailable
 from tdelta.measure.floor import Floor
+from tdelta.messages import Refusal
 from tdelta.records import Event, Phase
 
 from .calling import call
@@ -70,7 +71,9 @@ def test_json_alone_is_on_standard_output(measured: FakeFloor) -> None:
 
 def test_what_the_measurement_refuses_is_a_message_and_not_a_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(**_: object) -> Floor:
-        raise EngineUnavailable("expected OpenSSL, found: nothing; apt-get install libssl3")
+        raise EngineUnavailable(
+            Refusal.of("library-fails", said="expected OpenSSL, found: nothing; apt-get install libssl3")
+        )
 
     monkeypatch.setattr(tdelta.measure.floor, "measure_floor", refuse)
     done = call("floor")

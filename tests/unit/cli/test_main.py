@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -11,7 +12,8 @@ import pytest
 
 from tdelta import __version__
 from tdelta.cli.main import cli, guarded, main
-from tdelta.errors import TdeltaError, UsageError, WorkloadError
+from tdelta.errors import Defect, UsageError, WorkloadError
+from tdelta.messages import Refusal
 
 from .calling import call
 
@@ -52,7 +54,7 @@ def test_the_faults_of_a_workload_are_all_printed(capsys: pytest.CaptureFixture[
 
 
 @pytest.mark.parametrize(
-    ("error", "code"), [(TdeltaError("x"), 1), (KeyboardInterrupt(), 130), (click.Abort(), 130), (BrokenPipeError(), 0)]
+    ("error", "code"), [(Defect("x"), 1), (KeyboardInterrupt(), 130), (click.Abort(), 130), (BrokenPipeError(), 0)]
 )
 def test_what_is_raised_decides_the_exit_code(error: BaseException, code: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tdelta.cli.main.silence", lambda _stream: None)
@@ -101,9 +103,39 @@ def test_main_ends_the_process() -> None:
         main(["--version"])
 
 
+@pytest.mark.parametrize(
+    ("error", "codes", "exit_code"),
+    [
+        (
+            UsageError(Refusal.of("none-given", kind="mode"), Refusal.of("cold-and-work")),
+            ["none-given", "cold-and-work"],
+            2,
+        ),
+        (click.UsageError("no such option"), ["command-line"], 2),
+        (KeyboardInterrupt(), ["interrupted"], 130),
+        (MemoryError(), ["no-memory"], 2),
+        (ZeroDivisionError("oh"), ["defect"], 1),
+    ],
+)
+def test_a_command_that_fails_prints_a_document_of_codes_where_json_is_wanted(
+    error: BaseException, codes: list[str], exit_code: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert guarded(raising(error), as_json=True) == exit_code
+    printed = capsys.readouterr()
+    values = json.loads(printed.out)
+    assert (values["schema"], values["exit_code"]) == ("tdelta.error/1", exit_code)
+    assert [refusal["code"] for refusal in values["refusals"]] == codes
+    assert printed.err == f"error: {values['text']}\n"
+
+
+def test_the_word_json_on_the_command_line_has_a_fault_of_that_line_printed_as_a_document() -> None:
+    done = call("analyze", "--json", "--no-such-option")
+    assert (done.code, json.loads(done.out)["refusals"][0]["code"]) == (2, "command-line")
+
+
 def test_what_could_not_be_tidied_up_is_told_with_what_went_wrong(capsys: pytest.CaptureFixture[str]) -> None:
     def fails() -> None:
-        error = UsageError("it went wrong")
+        error = UsageError(Refusal.of("command-line", said="it went wrong"))
         error.add_note("schema x is left there")
         raise error
 

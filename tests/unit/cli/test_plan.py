@@ -11,6 +11,7 @@ from prospect_samples import whole
 import tdelta.session.prospecting
 from tdelta.errors import UsageError
 from tdelta.inference.planning import Asked
+from tdelta.messages import Refusal
 from tdelta.records import Event, Metric, Phase
 from tdelta.records.prospects import Prospect
 from tdelta.session.request import RunRequest
@@ -130,7 +131,7 @@ def test_a_rope_of_nothing_is_refused(session: FakeProspecting) -> None:
 
 def test_what_cannot_be_planned_is_a_message(session: FakeProspecting, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object, **__: object) -> Prospect:
-        raise UsageError("run x: expected two complete blocks")
+        raise UsageError(Refusal.of("command-line", said="run x: expected two complete blocks"))
 
     monkeypatch.setattr(tdelta.session.prospecting, "from_runs", refuse)
     done = call("plan", "last")

@@ -12,7 +12,7 @@ import pytest
 
 from tdelta.driver import TrialJob
 from tdelta.driver.turns import take_turns
-from tdelta.errors import TdeltaError, WorkerFault
+from tdelta.errors import Defect, TdeltaError, WorkerFault
 
 JOB = TrialJob(seed=1, stream=2, operations=100, first_op=1, deadline_seconds=30.0, slices=2)
 
@@ -75,7 +75,7 @@ def test_everyone_is_handed_its_own_place_in_the_same_order_and_the_first_has_th
 
 
 def test_one_failure_stops_the_others_and_is_the_one_that_is_raised(made: list[Participant]) -> None:
-    failure = TdeltaError("no such table")
+    failure = Defect("no such table")
     made += [Participant("a", quick=False), Participant("b", failure=failure)]
     with pytest.raises(TdeltaError) as raised:
         take_turns([(participant, JOB) for participant in made], (0, 1, 0, 1), 5.0)

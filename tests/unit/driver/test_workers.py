@@ -19,7 +19,7 @@ from tdelta.driver import Worker, workers
 from tdelta.driver.orders import listen
 from tdelta.driver.worker import Host
 from tdelta.driver.workers import failure
-from tdelta.errors import EngineUnavailable, ServerLost, StatementFault, StorageFault, TdeltaError, WorkerFault
+from tdelta.errors import Defect, EngineUnavailable, ServerLost, StatementFault, StorageFault, TdeltaError, WorkerFault
 from tdelta.measure.aes import OPENSSL_VARIABLE, OPENSSL_WORD
 from tdelta.measure.standstill import is_stopped
 
@@ -222,7 +222,7 @@ def test_a_library_that_cannot_be_used_is_told_as_such() -> None:
 
 def test_what_is_about_neither_disk_nor_statement_is_told_as_it_is() -> None:
     fault = failure("corrupt", "malformed database")
-    assert (type(fault), str(fault), fault.exit_code) == (TdeltaError, "malformed database", 1)
+    assert (type(fault), str(fault), fault.exit_code) == (Defect, "malformed database", 1)
 
 
 def test_orders_are_handed_on_in_turn_and_the_end_of_the_input_ends_the_worker() -> None:

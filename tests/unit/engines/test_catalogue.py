@@ -9,6 +9,7 @@ from tdelta.engines.registry import driver
 from tdelta.engines.servers import ServerBinary
 from tdelta.engines.sqlite.libraries import SQLCIPHER, SQLITE3MC, Library
 from tdelta.errors import EngineUnavailable, UnknownName, UsageError
+from tdelta.messages import Refusal
 
 
 def found(monkeypatch: pytest.MonkeyPatch, *servers: ServerBinary) -> None:
@@ -49,7 +50,7 @@ def test_a_library_that_is_installed_and_cannot_be_loaded_is_not_available_and_s
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def refuse(_library: Library) -> str:
-        raise EngineUnavailable("it could not load tdelta's client: no threads")
+        raise EngineUnavailable(Refusal.of("library-fails", said="it could not load tdelta's client: no threads"))
 
     monkeypatch.setattr("tdelta.engines.sqlite.driver.describe_library", refuse)
     listed = catalogue()[0]
@@ -72,7 +73,7 @@ def test_a_server_that_cannot_be_tested_as_it_is_says_why(monkeypatch: pytest.Mo
     found(monkeypatch, binary)
 
     def refuse() -> Path:
-        raise EngineUnavailable("gocryptfs is missing")
+        raise EngineUnavailable(Refusal.of("library-fails", said="gocryptfs is missing"))
 
     monkeypatch.setattr("tdelta.engines.postgres.protections.gocryptfs_program", refuse)
     listed = [info for info in catalogue() if info.name == "postgres"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tdelta.measure.children import Refusal
+from tdelta.measure.children import Declined
 
 MakeCpuNs = Callable[[dict[str, Any], str, int], int]
 
@@ -25,7 +25,7 @@ class FakeChild:
         self._cpu_ns = cpu_ns
         self._answers: list[Any] = []
         self._plan: dict[str, Any] = {}
-        self.refusal: Refusal | None = None
+        self.refusal: Declined | None = None
 
     def __enter__(self) -> FakeChild:
         self._log.append(("start", self.level))

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from tdelta.errors import WorkerFault
-from tdelta.measure.children import Child, Refusal, ready
+from tdelta.measure.children import Child, Declined, ready
 
 MODULE = "tdelta.measure.floor_worker"
 
@@ -45,7 +45,7 @@ def ask(process: Child) -> object:
 
 
 def refused(process: Child) -> str:
-    with pytest.raises(Refusal) as caught:
+    with pytest.raises(Declined) as caught:
         ask(process)
     return caught.value.kind
 
@@ -108,10 +108,10 @@ def test_a_child_that_does_not_answer_is_a_fault():
 @pytest.mark.parametrize("state", ["waiting", "stopped"])  # a stopped one cannot see that its input has ended
 def test_a_child_dies_with_its_parent(state):
     parent = (
-        "import os, signal; from tdelta.measure.children import Child, Refusal\n"
+        "import os, signal; from tdelta.measure.children import Child, Declined\n"
         f"process = Child({MODULE!r}, os.environ); process.send('nonsense')\n"
         "try: process.answer()\n"
-        "except Refusal: print(process.pid, flush=True)\n"
+        "except Declined: print(process.pid, flush=True)\n"
         f"if {state!r} == 'stopped': os.kill(process.pid, signal.SIGSTOP)\n"
         "os.kill(os.getpid(), signal.SIGKILL)"
     )

@@ -7,10 +7,10 @@ import os
 import pytest
 
 from tdelta.engines.sqlite.libraries import PAGE_PARTS
-from tdelta.errors import EngineUnavailable, EnvironmentFault, TdeltaError, UnknownName
+from tdelta.errors import Defect, EngineUnavailable, EnvironmentFault, UnknownName
 from tdelta.measure import floor_levels, floor_us_per_page, measure_floor, page_floor
 from tdelta.measure.aes import OPENSSL_WORD
-from tdelta.measure.children import Refusal
+from tdelta.measure.children import Declined
 from tdelta.measure.floor import Parts
 from tdelta.measure.page_tasks import PageTask
 from tdelta.records import Phase
@@ -187,11 +187,11 @@ def test_progress_is_told_pass_by_pass_and_ends_full(levels):
     [
         ("library", EngineUnavailable, "apt-get install libssl3"),
         ("cipher", EnvironmentFault, "leave it out with --algorithms or --modes"),
-        ("wrong", TdeltaError, "it said no"),
+        ("wrong", Defect, "it said no"),
     ],
 )
 def test_what_openssl_refuses_is_told_with_a_remedy_and_ends_both_processes(levels, kind, fault, remedy):
-    levels.refusal = Refusal(kind, "it said no")
+    levels.refusal = Declined(kind, "it said no")
     with pytest.raises(fault, match="it said no") as caught:
         small()
     assert type(caught.value) is fault

@@ -82,10 +82,10 @@ def reference() -> str:
         ),
         "Reasons": ("`verdicts[].reason_codes[].code`: why a verdict is what it is.", Reason.TEMPLATES),
         "Refusals": (
-            "Why a command cannot do what was asked: printed, with exit code 2; in Python `UsageError.refusals[].code`."
+            "Why a command has no answer: printed, and with `--json` `refusals[].code` of"
+            " [`tdelta.error/1`](json.md#tdeltaerror1-any-command-that-fails); in Python `TdeltaError.refusals[].code`."
             " Texts without a code are: faults in a file, a DSN, a load command, a database or a server; options and"
-            " files of `tdelta analyze` and `tdelta verify`; options that cannot be typed together; what the machine"
-            " lacks.",
+            " files of `tdelta analyze` and `tdelta verify`.",
             Refusal.TEMPLATES,
         ),
     }
@@ -103,8 +103,9 @@ they keep their meaning, while a wording may be improved at any time. In JSON a 
 
 In a template `{name}` is a parameter, and what follows a colon says how it is written: `{rows:,}` with thousands set
 off, `{blocks:block|blocks}` the first word for 1 and else the second, `{limit:g%}` a share in percent, `{place:*: }`
-the value and then a colon, if it is not empty; `{found!r}` is in quotes. The code `text` is a text without a code, its
-only parameter: what a version before these codes stored.
+the value and then a colon, if it is not empty; `{found!r}` is in quotes. Any message may have a parameter `where`
+beside those of its template: the option, the file and line or the server that it is about, set before the text. The
+code `text` is a text without a code, its only parameter: what a version before these codes stored.
 
 This page is generated: `TDELTA_UPDATE_GOLDEN=1 pytest tests/unit/messages` writes it anew.
 """

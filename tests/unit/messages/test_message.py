@@ -36,6 +36,15 @@ def test_a_text_is_its_template_filled_in(message: Message, text: str) -> None:
     assert (message.text, str(message)) == (text, text)
 
 
+def test_a_place_stands_before_the_text_and_the_widest_first() -> None:
+    message = Sample.of("counted", blocks=1).at("line 3").at("a.sql")
+    assert (message.text, message.parameters["where"]) == ("a.sql: line 3: 1 block", "a.sql: line 3")
+
+
+def test_what_is_neither_text_nor_a_number_is_given_as_its_text() -> None:
+    assert Sample.of("placed", place=ValueError("no")).parameters == {"place": "no"}
+
+
 def test_numbers_of_numpy_become_pythons_own() -> None:
     message = Sample.of("counted", blocks=np.int64(3), share=np.float64(0.5))
     assert {type(value) for value in message.parameters.values()} == {int, float}

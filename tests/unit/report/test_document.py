@@ -12,7 +12,8 @@ import pytest
 import tdelta_samples as s
 
 import tdelta_json_fields
-from tdelta.report.document import document, dry_run_document, to_json
+from tdelta.messages import Refusal
+from tdelta.report.document import document, dry_run_document, error_document, to_json
 from tdelta.report.listings import engines_document, studies_document
 from tdelta.session.outlook import DryRun
 
@@ -27,7 +28,9 @@ _FREE_FORM |= {"profiles[].condition.condition", "profiles[].baseline.condition"
 _FREE_FORM |= {"ledger[].condition", "ledger[].baseline", "what_if[].condition", "what_if[].cells[].condition"}
 _FREE_FORM |= {"settings.options", "machine", "versions", "servers[].condition", "published[].condition"}
 _FREE_FORM |= {"stalls[].condition", "noise_floor[].condition"}
-_FREE_FORM |= {f"{at}[].parameters" for at in ("verdicts[].reason_codes", "validity[].details", "caution_codes")}
+_FREE_FORM |= {
+    f"{at}[].parameters" for at in ("verdicts[].reason_codes", "validity[].details", "caution_codes", "refusals")
+}
 _FREE_FORM |= {"ciphers_in_force", "barely_encrypted"}
 _FREE_FORM |= {f"twin_settings.{part}" for part in ("shared", "varied", "differing")}
 
@@ -68,9 +71,12 @@ def test_the_fields_of_findings_are_documented_as_their_types_have_them_each_wit
 
 
 def test_the_documentation_of_the_other_documents_names_exactly_their_fields() -> None:
-    assert produced(dry_run_document(PLAN), dry_run_document(OWN_PLAN)) == documented("tdelta.dry-run/1")
+    refused = replace(PLAN, faults=(Refusal.of("encrypted-folder-not-writable", folder="/x"),))
+    assert produced(dry_run_document(refused), dry_run_document(OWN_PLAN)) == documented("tdelta.dry-run/1")
     assert produced(engines_document(ENGINES)) == documented("tdelta.engines/1")
     assert produced(studies_document(STUDIES)) == documented("tdelta.studies/1")
+    asked = Refusal.of("none-given", kind="mode").at("--modes")
+    assert produced(error_document([asked], asked.text, 2)) == documented("tdelta.error/1")
 
 
 @pytest.mark.parametrize("name", s.SAMPLES)
@@ -115,6 +121,9 @@ def test_a_dry_run_is_passed_on_field_by_field(plan: DryRun) -> None:
     codes = values.pop("caution_codes")
     assert [code.pop("text") for code in codes] == values["cautions"]
     values["cautions"] = codes
+    refusals = values.pop("refusals")
+    assert [refusal.pop("text") for refusal in refusals] == values["faults"]
+    values["faults"] = refusals
     assert values == json.loads(json.dumps(dataclasses.asdict(plan)))
 
 

@@ -12,6 +12,7 @@ from tdelta.engines.mysql.private import MysqlEngine
 from tdelta.engines.servers import ServerBinary, ServerEngine, ServerSettings
 from tdelta.errors import ServerLost
 from tdelta.evidence import FileClass, Found
+from tdelta.messages import Refusal
 from tdelta_fake_twins import FakeTwin, FakeTwins, Script
 
 from .conducting import Sitting
@@ -85,6 +86,6 @@ def dies(when: Any, times: int = 1) -> Any:
     def before_trial(twin: FakeTwin, job: Any) -> None:
         if when(job) and len(died) < times:
             died.append(twin)
-            raise ServerLost(f"the server of {twin.name} died while it was at work", "its last word")
+            raise ServerLost(Refusal.of("server-died", server=twin.name), "its last word")
 
     return before_trial

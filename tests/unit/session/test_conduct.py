@@ -12,8 +12,9 @@ import pytest
 import tdelta.workloads
 from tdelta.driver import TwinFolder
 from tdelta.engines.sqlite.libraries import Library
-from tdelta.errors import EngineUnavailable, StorageFault, TdeltaError, TimeFault, UsageError
+from tdelta.errors import Defect, EngineUnavailable, StorageFault, TdeltaError, TimeFault, UsageError
 from tdelta.inference import judge
+from tdelta.messages import Refusal
 from tdelta.records import CheckState, Decision, Look, PageCost, Phase, Role, RunPlanned, TrialDone
 from tdelta.store import RunStatus, Store
 from tdelta_fake_twins import FakeTwin, FakeTwins, cost_by_cipher, equal_rows, plain_facts
@@ -41,7 +42,7 @@ def press_ctrl_c(*, at_stream: int):
 def fail(*, at_stream: int, message: str = "no such table: work"):
     def before_trial(_twin, job):
         if job.stream == at_stream:
-            raise TdeltaError(message)
+            raise Defect(message)
 
     return before_trial
 
@@ -254,7 +255,7 @@ def test_what_went_wrong_is_told_even_if_the_store_cannot_take_it(
 ) -> None:
     def refuse(_store, _run_id, status):
         if status is RunStatus.FAILED:
-            raise StorageFault("the disk is full")
+            raise StorageFault(Refusal.of("disk-refuses", said="the disk is full"))
 
     monkeypatch.setattr(Store, "set_status", refuse)
     with pytest.raises(TdeltaError, match="no such table: work"):
@@ -336,7 +337,7 @@ def test_a_run_that_died_after_its_last_round_is_resumed_without_another(sitting
     class Crash(list):
         def append(self, event):
             if isinstance(event, Phase) and event.name == "judge":
-                raise TdeltaError("as if it were killed")
+                raise Defect("as if it were killed")
 
     sitting.events = Crash()
     with pytest.raises(TdeltaError, match="as if it were killed"):
@@ -371,7 +372,7 @@ def test_a_block_that_was_cut_short_stays_in_the_store_and_out_of_the_verdict(si
     class Crash(list):
         def append(self, event):
             if isinstance(event, TrialDone) and event.trials_done == 4:
-                raise TdeltaError("as if it were killed")
+                raise Defect("as if it were killed")
 
     sitting.events = Crash()
     with pytest.raises(TdeltaError, match="as if it were killed"):
@@ -531,7 +532,7 @@ def test_without_openssl_the_run_goes_on_and_says_that_there_is_no_floor(
     sitting: Sitting, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(*_given):
-        raise EngineUnavailable("there is no libcrypto: apt-get install libssl3")
+        raise EngineUnavailable(Refusal.of("library-fails", said="there is no libcrypto: apt-get install libssl3"))
 
     monkeypatch.setattr(FakeTwins, "page_floor", refuse)
     monkeypatch.setattr(FakeTwin, "trial", counting(misses=50_000))

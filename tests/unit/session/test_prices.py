@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from tdelta.engines.registry import profile
-from tdelta.errors import StorageFault, TdeltaError
+from tdelta.errors import Defect, StorageFault
+from tdelta.messages import Refusal
 from tdelta.records import Condition, Role
 from tdelta.session import RunRequest
 from tdelta.session.collectors.unit_costs import MOST_ROUNDS, UnitCosts
@@ -64,7 +65,7 @@ def test_alike_files_share_a_measurement_of_a_round_and_servers_do_not(engine: s
     assert {key: len(measured) for key, measured in state.unit_costs.items()} == {WARM.key: 2, COLD.key: 2}
 
 
-@pytest.mark.parametrize("answer", [{}, {"passes": {}}, None, TdeltaError("no")])
+@pytest.mark.parametrize("answer", [{}, {"passes": {}}, None, Defect("no")])
 def test_all_twins_are_measured_in_the_first_rounds_whatever_they_answer(
     answer: dict[str, object] | Exception | None,
 ) -> None:
@@ -73,9 +74,9 @@ def test_all_twins_are_measured_in_the_first_rounds_whatever_they_answer(
 
 
 def test_what_cannot_be_measured_is_told_once_and_a_full_disk_is_raised() -> None:
-    made, _, _ = taken("duckdb", 2, TdeltaError("expected some 64 blocks, found 71.0"))
+    made, _, _ = taken("duckdb", 2, Defect("expected some 64 blocks, found 71.0"))
     (caution,) = map(str, made.cautions())
     assert caution.endswith("at one moment or more: expected some 64 blocks, found 71.0")
     assert unit_costs("duckdb", RunState()).cautions() == ()
     with pytest.raises(StorageFault):
-        taken("duckdb", 1, StorageFault("full"))
+        taken("duckdb", 1, StorageFault(Refusal.of("disk-refuses", said="full")))

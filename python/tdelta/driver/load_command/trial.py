@@ -21,7 +21,7 @@ from tdelta.driver.load_command.command import LOG_NAME, LoadCommand, Work, pass
 from tdelta.driver.load_command.connections import Connection, inherited_environment, write_passfile
 from tdelta.driver.load_command.results import Finished
 from tdelta.errors import LoadFault, WorkerFault
-from tdelta.measure.children import Child, Refusal
+from tdelta.measure.children import Child, Declined
 from tdelta.measure.standstill import in_words
 from tdelta.records import CpuTime, Measurement, RunDelays, Usage
 
@@ -118,7 +118,7 @@ class CommandLoad:
         name = self._command.tool.name
         try:
             return self._measurement(self._supervisor.answer(self._deadline_seconds + _GRACE_SECONDS), name)
-        except Refusal as error:
+        except Declined as error:
             raise LoadFault(f"load command {name}: {error}: it {error.kind}") from error
         finally:
             self._remove_logs()

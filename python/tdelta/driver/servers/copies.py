@@ -14,6 +14,7 @@ from pathlib import Path
 from tdelta.driver.servers.recipes import Recipe
 from tdelta.errors import StorageFault
 from tdelta.measure.private import private
+from tdelta.messages import Refusal
 
 _CHUNK_BYTES = 1 << 24
 _BLOCK_BYTES = 512
@@ -53,8 +54,7 @@ def _copy_tree(source: Path, target: Path) -> None:
         _flush(target)
     except OSError as error:
         raise StorageFault(
-            f"cannot copy {error.filename or source} to {target}: {error.strerror}; free some space, or use --dir or a"
-            " smaller --size"
+            Refusal.of("cannot-copy-data", source=error.filename or source, target=target, fault=error.strerror)
         ) from error
 
 

@@ -17,7 +17,8 @@ from tdelta.driver.mounts import unmount_below
 from tdelta.driver.servers.ground import has_no_room, waits_for_room
 from tdelta.driver.servers.recipes import Greeting, Recipe, as_json
 from tdelta.errors import EnvironmentFault, ServerFault, ServerLost, StorageFault, TdeltaError, WorkerFault
-from tdelta.measure.children import Child, Refusal
+from tdelta.measure.children import Child, Declined
+from tdelta.messages import Refusal
 
 PULSE_SECONDS = 240.0
 """How long a server stays frozen without a break. InnoDB ends itself over a lock that has been held for 600 s
@@ -84,7 +85,7 @@ class Server:
             ServerFault: it was not started.
         """
         if self._pid is None:
-            raise ServerFault("the server was not started", self.last_words())
+            raise ServerFault(Refusal.of("server-not-started"), self.last_words())
         return self._pid
 
     @property
@@ -147,7 +148,7 @@ class Server:
             if (death := self._death()) is not None:
                 raise death from error
             if waits_for_room(self.recipe.place):
-                raise self._full("the server waits for room") from error
+                raise self._full(Refusal.of("server-waits")) from error
             raise
 
     def _death(self, seconds: float = _DEATH_SECONDS) -> EnvironmentFault | None:
@@ -162,8 +163,8 @@ class Server:
             time.sleep(_LOOK_AGAIN_SECONDS)
         words = self.last_words()
         if _says_full(words):
-            return self._full("it died of that")
-        return ServerLost(f"the server of {self.recipe.place.folder.name} died while it was at work", words)
+            return self._full(Refusal.of("server-died-of-that"))
+        return ServerLost(Refusal.of("server-died", server=self.recipe.place.folder.name), words)
 
     def pids(self) -> tuple[int, ...]:
         """All processes that make up the server, an encrypted file system's under it as well."""
@@ -230,13 +231,13 @@ class Server:
         while not greets(self.recipe.place.socket, self.recipe.greeting):
             status = self._ask("status")
             if not status["running"]:
-                raise self._fault(f"the server ended with status {status['status']} before it took connections")
+                raise self._fault(Refusal.of("server-ended", status=status["status"]))
             if waits_for_room(self.recipe.place):
                 self.kill()
-                raise self._full("the server waits for room before it takes connections")
+                raise self._full(Refusal.of("server-waits-at-start"))
             if time.monotonic() > give_up:
                 self.kill()
-                raise self._fault(f"the server took no connection within {seconds:.0f} s and was ended")
+                raise self._fault(Refusal.of("server-takes-no-connection", seconds=seconds))
             time.sleep(_LOOK_AGAIN_SECONDS)
 
     def _ask(self, do: str, *, seconds: float = 0.0, **order: object) -> dict[str, Any]:
@@ -244,25 +245,27 @@ class Server:
             with signals.held():  # a stop must not land within the line
                 self._supervisor.send(do, seconds=seconds, **order)
             found: dict[str, Any] = self._supervisor.answer(seconds + _GRACE_SECONDS)
-        except Refusal as error:
+        except Declined as error:
             raise self._refused(error) from error
         except WorkerFault as error:
-            raise ServerFault(f"the supervisor of {self.recipe.place.folder.name} is gone: {error}") from error
+            raise ServerFault(
+                Refusal.of("supervisor-gone", server=self.recipe.place.folder.name, fault=error)
+            ) from error
         return found
 
-    def _refused(self, error: Refusal) -> TdeltaError:
+    def _refused(self, error: Declined) -> TdeltaError:
         if error.kind == "storage":
-            return StorageFault(f"{error}: free some space, or choose another folder with --dir")
-        return self._fault(str(error))
+            return StorageFault(Refusal.of("disk-refuses", said=error))
+        return self._fault(Refusal.of("supervisor-refuses", said=error))
 
-    def _fault(self, said: str) -> TdeltaError:
+    def _fault(self, said: Refusal) -> TdeltaError:
         words = self.last_words()
         # On a full disk a server may have no room for a word of it, or die of what came of it.
         is_full = _says_full(words) or has_no_room(self.recipe.place.folder)
         return self._full(said) if is_full else ServerFault(said, words)
 
-    def _full(self, said: str) -> StorageFault:
-        return StorageFault(f"the disk of {self.recipe.place.folder} is full: free some space, or use --dir ({said})")
+    def _full(self, said: Refusal) -> StorageFault:
+        return StorageFault(Refusal.of("server-disk-full", folder=self.recipe.place.folder, said=said))
 
     def _clear(self) -> None:
         """Do what a supervisor does that was killed."""

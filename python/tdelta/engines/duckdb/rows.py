@@ -17,7 +17,7 @@ from tdelta.driver.files import TwinFolder
 from tdelta.driver.jobs import LoadJob
 from tdelta.driver.protocol import Checksums
 from tdelta.driver.workers import Worker
-from tdelta.errors import TdeltaError
+from tdelta.errors import Defect
 
 _SECONDS = 24 * 3600.0
 
@@ -54,7 +54,7 @@ class GeneratedRows:
         for table in planned:
             rows, name = found[table["name"]][0], table["name"]
             if rows != table["rows"]:
-                raise TdeltaError(f"{name}: expected {table['rows']:,} generated rows, found {rows:,} by DuckDB")
+                raise Defect(f"{name}: expected {table['rows']:,} generated rows, found {rows:,} by DuckDB")
 
     def remove(self) -> None:
         """Remove all of it."""

@@ -22,10 +22,11 @@ from tdelta.engines.duckdb.engine import DuckdbEngine, DuckdbSettings
 from tdelta.engines.duckdb.exposure import DuckdbExposure, spilled
 from tdelta.engines.duckdb.pricing import ask_block_prices
 from tdelta.engines.duckdb.rows import GeneratedRows
-from tdelta.errors import StorageFault, TdeltaError
+from tdelta.errors import Defect, StorageFault
 from tdelta.evidence import TABLE, FileClass, Found, TwinFile, search
 from tdelta.evidence.headers import Meaning, header_of
 from tdelta.measure.aes import CryptoKind, PreloadMode, hidden_environment
+from tdelta.messages import Refusal
 from tdelta.records import Measurement
 
 PROGRAM = "tdelta.engines.duckdb.worker"
@@ -185,7 +186,7 @@ class DuckdbTwins(WholeTrials):
     def __init__(self, engine: DuckdbEngine, folder: TwinFolder, job: AnyJob, mix: Mix) -> None:
         super().__init__(mix)
         if not isinstance(job, LoadJob):
-            raise TdeltaError("DuckDB's twins hold generated rows only")
+            raise Defect("DuckDB's twins hold generated rows only")
         self._engine = engine
         self._folder = folder
         self._job = job
@@ -276,7 +277,7 @@ class DuckdbTwins(WholeTrials):
     def _order(self, step: str) -> tuple[dict[str, Any], int]:
         """One step as the worker is told it (rows come out of their files), and of how many rows it is."""
         if self._mix.steps is None:
-            raise TdeltaError(f"a {step} was asked of a run that has none")
+            raise Defect(f"a {step} was asked of a run that has none")
         order, job = self._mix.steps.order(step, 1), self._job
         if order["load"] is not None:
             order["load"] = {"tables_sql": job.tables_sql, "tables": job.tables, "files": self._rows.files()}
@@ -302,7 +303,7 @@ class DuckdbTwins(WholeTrials):
             path.parent.mkdir(exist_ok=True)
         except OSError as error:
             raise StorageFault(
-                f"cannot make {path.parent}: {error.strerror}; choose another folder with --dir"
+                Refusal.of("cannot-make-run-folder", folder=path.parent, fault=error.strerror)
             ) from error
         return path
 

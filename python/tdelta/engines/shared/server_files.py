@@ -19,6 +19,7 @@ from tdelta.engines.shared.file_classes import FileRules, server_file_class
 from tdelta.errors import EnvironmentFault
 from tdelta.evidence.classes import FileClass
 from tdelta.evidence.search import Found, OpenFile, TwinFile, in_order, open_files
+from tdelta.messages import Refusal
 
 _FEW = 3
 """So many clean files of a class and folder are named one by one; more are told as their folder."""
@@ -127,7 +128,7 @@ def _regular_files(folder: Path) -> Iterator[tuple[Path, tuple[int, int]]]:
 def _refuse_unless_gone(error: OSError) -> None:
     if not isinstance(error, FileNotFoundError):
         raise EnvironmentFault(
-            f"{error.filename} cannot be listed ({error.strerror}), so it cannot be searched for plaintext"
+            Refusal.of("folder-not-listable", folder=error.filename, fault=error.strerror)
         ) from error
 
 

@@ -22,7 +22,7 @@ from tdelta.engines.sqlite.exposure import Exposure
 from tdelta.engines.sqlite.libraries import PAGE_PARTS
 from tdelta.engines.sqlite.pricing import ask_prices
 from tdelta.engines.sqlite.proof import ask_proof
-from tdelta.errors import TdeltaError
+from tdelta.errors import Defect
 from tdelta.evidence import Found
 from tdelta.measure import floor_us_per_page, page_floor
 from tdelta.measure.aes import CryptoKind, hidden_environment
@@ -150,7 +150,7 @@ class SqliteTwin:
     def _step(self, step: str) -> Measurement:
         """One load or rebuild, the write into the file included; the sizes of the files are those after it."""
         if self._steps is None:
-            raise TdeltaError(f"a {step} was asked of a run that has none")
+            raise Defect(f"a {step} was asked of a run that has none")
         order = self._steps.order(step, self._settings.threads)
         answer = self.worker.ask("step", seconds=STEP_SECONDS, **order, after=[_CHECKPOINT])
         return embedded_step(step, {**answer, "files": {"database": self._path.stat().st_size}}, self._steps.rows)
@@ -203,7 +203,7 @@ class SqliteTwins:
         kind = (settings.cipher, settings.page_size, settings.reserved_bytes)
         name, key = f"load-{len(self._loads)}", self._key(settings.cipher)
         if isinstance(self._job, RestoreJob):
-            raise TdeltaError("a dump cannot be restored into a file of SQLite")
+            raise Defect("a dump cannot be restored into a file of SQLite")
         if isinstance(self._job, DatabaseJob):
             path, self.library, sums = convert(self._engine, self._folder, self._job, settings, name, key)
         else:

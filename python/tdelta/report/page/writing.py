@@ -36,7 +36,7 @@ def write_page(text: str, path: Path, *, force: bool = False) -> None:
             out.write(text)
     except OSError as error:
         reason = error.strerror or error
-        raise StorageFault(f"report to {path}: {reason}; name a file in a folder you can write to") from error
+        raise StorageFault(Refusal.of("report-not-writable", path=path, fault=reason)) from error
 
 
 def is_report(path: Path) -> bool:

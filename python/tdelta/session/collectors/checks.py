@@ -13,7 +13,7 @@ from tdelta.driver.protocol import CipherProof, Explained
 from tdelta.engines.capabilities import Configured
 from tdelta.errors import UnsoundTwins
 from tdelta.evidence.plans import compare
-from tdelta.messages import Caution, Detail, Parameter
+from tdelta.messages import Caution, Detail, Parameter, Refusal
 from tdelta.messages.checks import FILES, IN_FORCE, ROWS_AFTER, ROWS_BEFORE, SAME_WORK, SETTINGS
 from tdelta.records import CheckState, Condition, SettingsCompared, Trial, Validity
 from tdelta.session.instructions import FACTOR, instructions_check
@@ -159,7 +159,7 @@ class Checks:
             UnsoundTwins: what differs.
         """
         if self._before:
-            raise UnsoundTwins("the twins do not hold the same rows: " + "; ".join(map(str, self._before)))
+            raise UnsoundTwins(Refusal.of("twins-differ", differences="; ".join(map(str, self._before))))
 
     def validity(self, trials: Sequence[Trial]) -> tuple[Validity, ...]:
         """All checks, each with what it found."""

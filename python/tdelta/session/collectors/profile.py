@@ -22,7 +22,7 @@ from tdelta.errors import EnvironmentFault
 from tdelta.inference.ledger import Explained, ledgers, may_have_much_rest
 from tdelta.inference.prices import prices_from_json
 from tdelta.inference.profiles import Profiled, cpu_profiles
-from tdelta.messages import Caution
+from tdelta.messages import Caution, Refusal
 from tdelta.profiling.functions import Functions
 from tdelta.profiling.perf import Perf, find_perf
 from tdelta.profiling.recording import Recording, added
@@ -136,7 +136,7 @@ class CpuProfiles:
             return
         perf = dataclasses.replace(perf, looks_at_cpus=perf.looks_at_cpus and not self._notes.follows_threads)
         if self._found and not self._notes.follows_threads and not perf.looks_at_cpus:
-            self._give_up(EnvironmentFault("perf looked at whole CPUs before, and may not now"))
+            self._give_up(EnvironmentFault(Refusal.of("perf-rights-lost")))
             return
         passes = _Passes(self._context, of, perf, self._folder)
         wanted, free, before = 1, 0.0, seconds_left()

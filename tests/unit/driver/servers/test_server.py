@@ -12,6 +12,7 @@ from tdelta.driver import TwinFolder
 from tdelta.driver.servers import Server, greets
 from tdelta.driver.servers.recipes import Command
 from tdelta.errors import LoadFault, ServerFault, ServerLost, StatementFault, StorageFault, TdeltaError
+from tdelta.messages import Refusal
 
 from .faking import is_gone, recipe, state, until
 
@@ -96,8 +97,9 @@ def test_a_server_that_will_not_start_shows_its_complaint_and_its_last_lines(tmp
             server.start(initialize=True)
         assert "status 7" in str(caught.value)
         assert "no such table space" in str(caught.value)
-        assert caught.value.words.endswith("a word")
-        assert len(caught.value.words.splitlines()) < 20
+        words = str(caught.value).partition("the last lines of its log:\n")[2]
+        assert words.endswith("a word")
+        assert len(words.splitlines()) < 20
 
 
 def test_a_server_that_says_the_disk_is_full_is_a_storage_fault(tmp_path: Path) -> None:
@@ -274,7 +276,12 @@ def test_a_run_folder_that_an_order_of_a_dead_run_makes_again_goes_as_well(tmp_p
 
 
 @pytest.mark.parametrize(
-    "shown", [ServerLost("the server closed the connection"), LoadFault("sysbench: FATAL"), ServerFault("gone")]
+    "shown",
+    [
+        ServerLost(Refusal.of("connection-lost", said="the server closed the connection")),
+        LoadFault("sysbench: FATAL"),
+        ServerFault(Refusal.of("server-not-started")),
+    ],
 )
 def test_whatever_fails_under_a_server_that_died_is_a_loss_with_its_log(tmp_path: Path, shown: TdeltaError) -> None:
     made = recipe(tmp_path / "twin")
@@ -313,7 +320,10 @@ def test_what_fails_on_a_server_that_lives_is_what_it_was(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize(
     ("words", "shown"),
-    [("[ERROR] No space left on device", ServerLost("closed")), ("a word", StorageFault("errno 28: free some space"))],
+    [
+        ("[ERROR] No space left on device", ServerLost(Refusal.of("connection-lost", said="closed"))),
+        ("a word", StorageFault(Refusal.of("disk-refuses", said="errno 28"))),
+    ],
 )
 def test_a_server_that_died_of_a_full_disk_says_so(tmp_path: Path, words: str, shown: TdeltaError) -> None:
     made = recipe(tmp_path / "twin")

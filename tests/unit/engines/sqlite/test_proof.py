@@ -16,6 +16,7 @@ from tdelta.engines.sqlite.engine import SqliteEngine
 from tdelta.engines.sqlite.proof import prove
 from tdelta.errors import WorkerFault
 from tdelta.measure.aes import PreloadMode
+from tdelta.messages import Refusal
 
 ANSWER = {
     "library": "a library",
@@ -48,7 +49,7 @@ class Answering:
         for files in order["files"].values():
             Path(files["create"]["path"]).touch()
         if self.dies:
-            raise WorkerFault("it died")
+            raise WorkerFault(Refusal.of("block-silent", seconds=1))
         return dict(ANSWER)
 
 

@@ -24,7 +24,7 @@ from tdelta.engines.shared.external.twins import (
     ExternalTwins,
 )
 from tdelta.engines.takes import OWN_SERVERS_TAKE
-from tdelta.errors import TdeltaError, UnknownName, UsageError
+from tdelta.errors import Defect, UnknownName, UsageError
 from tdelta.messages import Refusal
 from tdelta.records import Condition, Level
 
@@ -157,13 +157,13 @@ class ExternalDriver:
     def make_twins(self, _folder: TwinFolder, job: AnyJob, mix: Mix) -> ExternalTwins:
         """Connections to both servers."""
         if not isinstance(job, LoadJob):
-            raise TdeltaError("a database of the user's cannot be loaded into a server of the user's")
+            raise Defect("a database of the user's cannot be loaded into a server of the user's")
         return ExternalTwins(self._reached.schemas, self._reached.access, job, mix)
 
     @property
     def _reached(self) -> ReachedServers:
         if self._servers is None:
-            raise TdeltaError("the servers were not reached yet")
+            raise Defect("the servers were not reached yet")
         return self._servers
 
     def _expected(self, cipher: str) -> bool | None:

@@ -78,7 +78,7 @@ class FoundServer:
     def failed(self, kind: str, message: str) -> TdeltaError:
         """What it answers to a session of the load, as an exception, with what is to be done on the server."""
         if kind in _LOST:
-            return ServerLost(f"{self.name}: {message}")
+            return ServerLost(Refusal.of("connection-lost", said=message).at(self.name))
         if (remedy := _REMEDIES.get(kind)) is not None:
             return OwnServerFault(self.name, f"{message}: {remedy}")
         return failure(kind, message)

@@ -24,7 +24,7 @@ from tdelta.engines.shared.private.binaries import find_servers, installed_serve
 from tdelta.engines.shared.private.restored import UserDump
 from tdelta.engines.shared.private.twins import ServerTwins
 from tdelta.engines.shared.promises import covered
-from tdelta.errors import TdeltaError, UsageError
+from tdelta.errors import Defect, TdeltaError, UsageError
 from tdelta.evidence import FileClass
 from tdelta.messages import Caution, Refusal
 from tdelta.records import Condition, Level
@@ -130,7 +130,7 @@ class PrivateDriver:
     def user_dump(self, command: str) -> UserDump:
         """A user's dump; twins restore it themselves."""
         if not isinstance(self.engine, RestorableEngine):  # refused before
-            raise TdeltaError(f"a dump cannot be restored into {self.product}")
+            raise Defect(f"a dump cannot be restored into {self.product}")
         return UserDump(self.engine, command)
 
     def make_twins(self, folder: TwinFolder, job: AnyJob, mix: Mix) -> ServerTwins:

@@ -17,6 +17,7 @@ from tdelta.engines.shared.exposures import ExposurePlan, Step
 from tdelta.engines.shared.server_files import ServerFiles, condensed
 from tdelta.errors import TdeltaError, WorkerFault
 from tdelta.evidence import Found, merged, search
+from tdelta.messages import Refusal
 
 _HOLD_SECONDS = 120.0
 _POLL_SECONDS = 0.05
@@ -121,7 +122,9 @@ class ServerExposure:
             for held in self._held:
                 held.require_running()
             if time.monotonic() > until:
-                raise WorkerFault(f"{count} of {len(self._held)} statements are held after {_HOLD_SECONDS:.0f} s")
+                raise WorkerFault(
+                    Refusal.of("statements-held", count=count, statements=len(self._held), seconds=_HOLD_SECONDS)
+                )
             time.sleep(_POLL_SECONDS)
 
     def _settle(self) -> None:
@@ -177,7 +180,7 @@ class _Held:
     def require_running(self) -> None:
         """Raise what ended it, if it has ended."""
         if not self._thread.is_alive():
-            raise self._fault or WorkerFault("a statement that was to be held open has ended by itself")
+            raise self._fault or WorkerFault(Refusal.of("statement-ended"))
 
     def end(self) -> None:
         """Wait for its end, now that it is released."""

@@ -11,7 +11,7 @@ from tdelta.driver.servers.recipes import Recipe
 from tdelta.driver.workers import Worker
 from tdelta.engines.servers import DATABASE, Prepared, Restorable, ServerEngine, ServerSettings
 from tdelta.engines.shared.private.restore import restore
-from tdelta.errors import TdeltaError
+from tdelta.errors import Defect
 
 _LOAD_CACHE_BYTES = 256 << 20
 _FILES = "restore"
@@ -42,7 +42,7 @@ def make_rows(worker: Worker, engine: ServerEngine, recipe: Recipe, job: LoadJob
     """
     if isinstance(job, RestoreJob):
         if not isinstance(engine, Restorable):
-            raise TdeltaError(f"a dump cannot be restored into {engine.profile.product}")
+            raise Defect(f"a dump cannot be restored into {engine.profile.product}")
         restore_dump(engine, recipe, job.command)
         worker.ask("run", seconds=LOAD_SECONDS, statements=job.statements)
         return

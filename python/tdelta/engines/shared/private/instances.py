@@ -32,7 +32,7 @@ from tdelta.engines.shared.private.exposure import ServerExposure
 from tdelta.engines.shared.private.pricing import page_prices_of
 from tdelta.engines.shared.server_files import ServerFiles
 from tdelta.engines.shared.sessions import Asking
-from tdelta.errors import TdeltaError
+from tdelta.errors import Defect
 from tdelta.evidence import Found
 from tdelta.evidence.plans import plans_of, sampled
 from tdelta.measure.aes import PreloadMode
@@ -286,7 +286,7 @@ class ServerTwin:
     def _step(self, step: str, ready: Callable[[], None] | None) -> Measurement:
         """One load or rebuild. What the server writes to come to rest is in its CPU and bytes, not in the time."""
         if self._mix.steps is None:
-            raise TdeltaError(f"a {step} was asked of a run that has none")
+            raise Defect(f"a {step} was asked of a run that has none")
         order = self._mix.steps.order(step, self._settings.threads)
         if order["before"]:
             self._worker.ask("run", seconds=STEP_SECONDS, statements=order["before"])

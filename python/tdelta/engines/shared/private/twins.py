@@ -26,7 +26,7 @@ from tdelta.engines.servers import DATABASE, CallsPriced, FolderEncrypted, Serve
 from tdelta.engines.shared.private.filling import loading, make_database, make_rows, settle_rows
 from tdelta.engines.shared.private.instances import Instance, ServerTwin
 from tdelta.engines.shared.server_files import ServerFiles
-from tdelta.errors import TdeltaError
+from tdelta.errors import Defect
 from tdelta.evidence import TABLE, FileClass, search
 from tdelta.measure.aes import CryptoKind, hidden_environment
 
@@ -52,7 +52,7 @@ class ServerTwins(WholeTrials):
     def load(self, settings: ServerSettings) -> tuple[Path, Checksums]:
         """Initialize a server, load it, and stop it: what instances of these settings are copied from."""
         if isinstance(self._job, DatabaseJob):
-            raise TdeltaError("a file of SQLite cannot be loaded into a server")
+            raise Defect("a file of SQLite cannot be loaded into a server")
         started = loading(settings)
         place = self._place(started, f"load-{len(self._loads)}")
         recipe = self._recipe(place, started)

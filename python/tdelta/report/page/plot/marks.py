@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from markupsafe import Markup, escape
 
-from tdelta.errors import TdeltaError
+from tdelta.errors import Defect
 
 
 def element(name: str, *children: str, **attributes: object) -> Markup:
@@ -109,7 +109,7 @@ def text(
 def number(value: float) -> str:
     """A coordinate with one decimal and no more characters than it needs."""
     if not math.isfinite(value):
-        raise TdeltaError(f"a drawing needs finite coordinates, found {value}")
+        raise Defect(f"a drawing needs finite coordinates, found {value}")
     short = f"{value:.1f}".removesuffix(".0")
     return "0" if short == "-0" else short
 

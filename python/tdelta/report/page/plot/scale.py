@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from tdelta.errors import TdeltaError
+from tdelta.errors import Defect
 
 _LEAST_SPAN = 1e-9
 
@@ -29,9 +29,9 @@ class Scale:
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.low) and math.isfinite(self.high) and self.low < self.high):
-            raise TdeltaError(f"a scale needs low < high, found {self.low} and {self.high}")
+            raise Defect(f"a scale needs low < high, found {self.low} and {self.high}")
         if self.is_log and self.low <= 0:
-            raise TdeltaError(f"a logarithmic scale needs values above 0, found {self.low}")
+            raise Defect(f"a logarithmic scale needs values above 0, found {self.low}")
 
     def __call__(self, value: float) -> float:
         """The pixel of a value, at the nearer edge for one outside."""

@@ -15,6 +15,7 @@ from tdelta.engines.shared.external.schemas import RunSchema
 from tdelta.engines.shared.external.servers import FoundServer, examine
 from tdelta.engines.shared.sessions import LastingSession, asking, one
 from tdelta.errors import OwnServerFault, ServerLost, StatementFault, TdeltaError, WorkerFault
+from tdelta.messages import Refusal
 
 LOCK = "SELECT GET_LOCK('x', 0)"
 MARKED = "SELECT TABLE_SCHEMA"
@@ -65,7 +66,12 @@ class Server:
 
 
 @pytest.mark.parametrize(
-    "error", [Refused("connection", "gone"), ServerLost("stopped"), WorkerFault("the process was killed")]
+    "error",
+    [
+        Refused("connection", "gone"),
+        ServerLost(Refusal.of("connection-lost", said="stopped")),
+        WorkerFault(Refusal.of("block-silent", seconds=1)),
+    ],
 )
 def test_a_lost_session_is_opened_anew_with_its_locks_and_asked_again(error: Exception) -> None:
     server = Server()

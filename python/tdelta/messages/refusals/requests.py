@@ -1,8 +1,8 @@
-"""The English of refusals, by code."""
+"""The English of refusals of what a command was asked, by code."""
 
 _ONE_OF_TWO = "expected one of the two"
 
-REFUSALS = {
+REQUESTS = {
     # names
     "unknown-name": "unknown {kind} {found!r}: expected one of {known}.",
     "unknown-name-near": "unknown {kind} {found!r}: expected one of {known}. Did you mean {near!r}?",
