@@ -83,10 +83,13 @@ def raise_together(faults: Sequence[UsageError], heading: str | None = None) -> 
     if len(faults) == 1:
         raise faults[0]
     if faults:
-        lines = [str(fault) for fault in faults]
-        if heading is not None:
-            lines = [f"{heading}{len(faults)} faults", *(f"  {line}" for line in lines)]
-        raise UsageError(*(refusal for fault in faults for refusal in fault.refusals), text="\n".join(lines))
+        text = "\n".join(map(str, faults)) if heading is None else _listed(heading, faults)
+        raise UsageError(*(refusal for fault in faults for refusal in fault.refusals), text=text)
+
+
+def _listed(heading: str, faults: Sequence[object]) -> str:
+    plural = "fault" if len(faults) == 1 else "faults"
+    return "\n".join((f"{heading}{len(faults)} {plural}", *(f"  {fault}" for fault in faults)))
 
 
 class UnknownName(UsageError):
@@ -130,20 +133,16 @@ class DatabaseFault(UsageError):
 
 
 class DsnFault(UsageError):
-    """A DSN with faults; ``faults`` holds all of them. None of them quotes what may be a password.
+    """A DSN with faults. None of them quotes what may be a password.
 
     Args:
         option: the option that it was given to, e.g. ``--baseline``.
         faults: what was expected, and what to do.
     """
 
-    def __init__(self, option: str, faults: Iterable[str]) -> None:
-        self.faults = tuple(faults)
-        if len(self.faults) == 1:
-            super().__init__(f"{option}: {self.faults[0]}")
-        else:
-            listed = "\n".join(f"  {fault}" for fault in self.faults)
-            super().__init__(f"{option}: {len(self.faults)} faults\n{listed}")
+    def __init__(self, option: str, faults: Sequence[Refusal]) -> None:
+        placed = [fault.at(option) for fault in faults]
+        super().__init__(*placed, text=None if len(faults) == 1 else _listed(f"{option}: ", faults))
 
 
 class OwnServerFault(UsageError):
@@ -154,9 +153,9 @@ class OwnServerFault(UsageError):
         faults: all that was found.
     """
 
-    def __init__(self, server: object, faults: str | Iterable[str]) -> None:
-        self.faults = (faults,) if isinstance(faults, str) else tuple(faults)
-        super().__init__(f"{server}: {'; '.join(self.faults)}")
+    def __init__(self, server: object, *faults: Refusal) -> None:
+        text = f"{server}: {'; '.join(map(str, faults))}"
+        super().__init__(*(fault.at(server) for fault in faults), text=text)
 
 
 class RestoreFault(UsageError):

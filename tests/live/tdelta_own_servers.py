@@ -139,10 +139,11 @@ class OwnServers(OnTwoServers):
     def test_rights_that_are_missing_are_named_as_the_statements_that_give_them(self, servers: tuple[Any, Any]) -> None:
         with self.examined(servers, "nobody", "x") as both, pytest.raises(OwnServerFault) as caught:
             self.paired(both, "tdelta_r1")
-        assert len(caught.value.faults) == len(OPTIONS) * len(self.grants)
+        assert {refusal.code for refusal in caught.value.refusals} == {"right-missing"}
+        assert len(caught.value.refusals) == len(OPTIONS) * len(self.grants)
         for option in OPTIONS:
-            said = [fault for fault in caught.value.faults if fault.startswith(option)]
-            assert tuple(fault.split("missing: ")[1] for fault in said) == self.grants
+            said = [one.parameters for one in caught.value.refusals if option in str(one.parameters["where"])]
+            assert tuple(one["grant"] for one in said) == self.grants
 
     def test_a_schema_that_exists_is_left_as_it_is(self, looked_at: LookedAt, servers: tuple[Any, Any]) -> None:
         with contextlib.closing(self.own.root(servers[1])) as asked:
@@ -151,7 +152,7 @@ class OwnServers(OnTwoServers):
             try:
                 with pytest.raises(OwnServerFault, match="expected no schema tdelta_taken, found one") as caught:
                     self.paired(looked_at, "tdelta_taken")
-                assert len(caught.value.faults) == 1
+                assert len(caught.value.refusals) == 1
                 with pytest.raises(OwnServerFault, match="--schema"):
                     RunSchema(looked_at[1], "tdelta_taken", "r1", is_encrypted=self.encryption[1]).make()
                 assert asked.text("SELECT COUNT(*) FROM tdelta_taken.precious") == "0"

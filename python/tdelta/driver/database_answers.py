@@ -9,14 +9,16 @@ from typing import Any
 
 from tdelta.driver.workers import failure
 from tdelta.errors import StorageFault, TdeltaError
+from tdelta.messages import Refusal
 
 
 class Refused(Exception):
     """What the library said against a statement; ``kind`` is its class in short."""
 
-    def __init__(self, kind: str, said: str) -> None:
-        super().__init__(said)
+    def __init__(self, kind: str, said: str | Refusal) -> None:
+        super().__init__(str(said))
         self.kind = kind
+        self.refusal = Refusal.of("database-says", said=said) if isinstance(said, str) else said
 
 
 def answered(answer: dict[str, Any]) -> dict[str, Any]:

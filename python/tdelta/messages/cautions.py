@@ -3,6 +3,8 @@
 _DISTURBED = "other people's load is measured along"
 _PASSES_ON = "whatever tdelta writes goes to them as well"
 
+SCHEMA_LEFT = "schema {schema} is left of {whose}; remove it: {drop}"
+
 CAUTIONS = {
     # what the design could not deliver
     "incomplete-blocks": (
@@ -154,7 +156,7 @@ CAUTIONS = {
         "the CPU time and I/O of the servers are not known, since their processes are not seen on this machine: no"
         " figure says what encryption costs in CPU time"
     ),
-    "server-leftovers": "{said}",
+    "schema-left": SCHEMA_LEFT,
     "settings-differ": (
         "not encryption, and different (baseline / encrypted): {difference}; what it costs is in the answer"
     ),

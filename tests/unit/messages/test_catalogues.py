@@ -84,7 +84,7 @@ def reference() -> str:
         "Refusals": (
             "Why a command has no answer: printed, and with `--json` `refusals[].code` of"
             " [`tdelta.error/1`](json.md#tdeltaerror1-any-command-that-fails); in Python `TdeltaError.refusals[].code`."
-            " Texts without a code are: faults in a file, a DSN, a load command, a database or a server; options and"
+            " Texts without a code are: faults in a file, a load command or a database; options and"
             " files of `tdelta analyze` and `tdelta verify`.",
             Refusal.TEMPLATES,
         ),

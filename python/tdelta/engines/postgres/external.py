@@ -24,7 +24,7 @@ from tdelta.engines.shared.external.kind import (
     SettingsRule,
 )
 from tdelta.engines.shared.sessions import Ask, first, literal, one
-from tdelta.messages import Caution
+from tdelta.messages import Caution, Refusal
 
 _LEFT_OUT = re.compile(
     r"(.*_file|.*_directory|.*_directories|.*_directory_mode|port|listen_addresses|cluster_name|unix_socket_.*"
@@ -66,13 +66,13 @@ class PostgresServers:
     def __init__(self, identity: Identity) -> None:
         self.identity = identity
 
-    def standing_faults(self, ask: Ask) -> tuple[str, ...]:
+    def standing_faults(self, ask: Ask) -> tuple[Refusal, ...]:
         """What makes the server as it stands no twin: a standby, read-only."""
         faults = []
         if first(ask("SELECT pg_is_in_recovery()::text")) == "true":
-            faults.append("it is a standby, which takes no writes but its primary's: give a server of its own")
+            faults.append(Refusal.of("standby"))
         elif first(ask("SHOW default_transaction_read_only")) == "on":
-            faults.append("its transactions are read-only (default_transaction_read_only=on): set it off for this user")
+            faults.append(Refusal.of("user-read-only"))
         return tuple(faults)
 
     def cautions(self, ask: Ask, option: str) -> tuple[Caution, ...]:

@@ -22,7 +22,7 @@ from tdelta.engines.shared.external.kind import (
     SettingsRule,
 )
 from tdelta.engines.shared.sessions import Ask, Row, first, literal, one
-from tdelta.messages import Caution
+from tdelta.messages import Caution, Refusal
 
 MARIADB = "MariaDB"
 MARK_TABLE = "tdelta_mark"
@@ -82,25 +82,19 @@ class MySqlFamily:
     def __init__(self, identity: Identity) -> None:
         self.identity = identity
 
-    def standing_faults(self, ask: Ask) -> tuple[str, ...]:
+    def standing_faults(self, ask: Ask) -> tuple[Refusal, ...]:
         """What makes the server as it stands no twin: a replica, read-only, part of a cluster."""
         faults = []
         sessions = ask("SHOW PROCESSLIST")
         if any(row.get("user") == "system user" and row.get("command") in _REPLICATES for row in sessions):
-            faults.append(
-                "it is a replica, so the work of its primary would be measured, too: give a server of its own"
-            )
+            faults.append(Refusal.of("replica"))
         elif self._replicated(ask):
-            faults.append(
-                "it is a replica whose replication is stopped, which may go on at any time: give a server of its own"
-            )
+            faults.append(Refusal.of("replica-stopped"))
         variables = self.settings(ask)
         if is_on(variables, "read_only") or is_on(variables, "super_read_only"):
-            faults.append("it is read-only (read_only=ON): SET GLOBAL read_only = OFF, if nothing forbids it")
+            faults.append(Refusal.of("server-read-only"))
         if is_on(variables, "wsrep_on") and variables.get("wsrep_cluster_address", ""):
-            faults.append(
-                "it is a node of a Galera cluster, which sends every change to all nodes: give a single server"
-            )
+            faults.append(Refusal.of("cluster-node"))
         return tuple(faults)
 
     def cautions(self, ask: Ask, option: str) -> tuple[Caution, ...]:

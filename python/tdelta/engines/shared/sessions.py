@@ -12,6 +12,7 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 from tdelta.driver.database_answers import Refused, answered
 from tdelta.driver.workers import PROGRAM, Worker
 from tdelta.errors import ServerLost, WorkerFault
+from tdelta.messages import Refusal
 
 Row: TypeAlias = Mapping[str, "str | None"]
 Ask: TypeAlias = Callable[[str], Sequence[Row]]
@@ -201,7 +202,7 @@ class _NamedRow(dict[str, "str | None"]):
     """One row; a column that it does not have is a fault of the server, which was asked for it."""
 
     def __missing__(self, name: str) -> str | None:
-        raise Refused(_UNEXPECTED, f"the server answered {list(self)} where a column {name!r} was asked for")
+        raise Refused(_UNEXPECTED, Refusal.of("answer-without-column", answer=list(self), name=name))
 
 
 def asking(connection: Connection, tidied: Callable[[str], str] = str) -> Ask:
@@ -228,7 +229,7 @@ def one(rows: Sequence[Row]) -> Row:
         Refused: there is none.
     """
     if not rows:
-        raise Refused(_UNEXPECTED, "the server answered no row where one was asked for")
+        raise Refused(_UNEXPECTED, Refusal.of("answer-without-row"))
     return rows[0]
 
 

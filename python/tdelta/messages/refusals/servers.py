@@ -1,3 +1,114 @@
 """The English of refusals of DSNs and servers, by code."""
 
-SERVERS: dict[str, str] = {}
+from __future__ import annotations
+
+from tdelta.messages.cautions import SCHEMA_LEFT
+
+_THREE_WAYS = (
+    "?password-env=NAME (an environment variable), ?password-file=PATH (a file that only you can read),"
+    " or neither, and type it when asked"
+)
+_REVEALED = (
+    "a password cannot be part of it, since every user of this machine can read a command line and the shell keeps it"
+    f" (so change this one): {_THREE_WAYS}"
+)
+_GOES_ON = "then `tdelta run --resume last` completes the run"
+_LEFT_THERE = "schema {schema} is left there; remove it: {drop}"
+
+SERVERS = {
+    # DSNs and passwords
+    "dsn-shape": "expected ENGINE://USER@HOST:PORT/ with one of {known} for ENGINE",
+    "dsn-fragment": "expected no '#' (in a name it is written %23)",
+    "dsn-percent": "a '%' is written %25",
+    "dsn-not-utf-8": "expected UTF-8 where it is percent-encoded",
+    "dsn-control-characters": "expected no control characters",
+    "dsn-given-twice": "expected once",
+    "dsn-without-value": "expected a value behind it",
+    "dsn-colon": "expected no ':' behind the user; an empty password needs none",
+    "dsn-without-user": "expected a user: ENGINE://USER@HOST/",
+    "dsn-hosts": "expected one host, or an IPv6 address in brackets: [::1]:3306",
+    "dsn-not-an-address": "expected an IPv6 address within the brackets",
+    "dsn-not-a-port": "expected a number from 1 to {most}",
+    "dsn-host-and-socket": "expected a host or a socket, found both",
+    "dsn-without-host": "expected a host (ENGINE://USER@HOST/), or a Unix socket (?socket=PATH)",
+    "dsn-relative-socket": "expected an absolute path",
+    "dsn-long-socket": "expected at most {most} bytes, which is all the system takes",
+    "dsn-slash": "a '/' in its name is written %2F",
+    "dsn-database": "expected no database: tdelta makes a schema of its own and touches no other (--schema names it)",
+    "dsn-unknown-tls": "expected one of {known}",
+    "dsn-tls-on-socket": "a Unix socket has none; take it out",
+    "dsn-without-authority": "tls={tls}: expected tls-ca=PATH beside it, the certificates to trust (PEM)",
+    "dsn-authority-unused": "is not looked at with tls={tls}; use verify-ca or verify-full",
+    "dsn-two-passwords": "expected one of password-env and password-file, found both",
+    "dsn-not-a-variable": "expected the name of an environment variable",
+    "nobody-to-ask": f"expected a password for {{server}}, found nobody to ask: {_THREE_WAYS}",
+    "no-password-given": f"expected a password for {{server}}, found no answer: {_THREE_WAYS}",
+    "no-such-variable": "password-env={name}: expected that variable in the environment: export {name}",
+    "password-file-unreadable": "password-file={path}: cannot be read: {fault}",
+    "password-file-is-folder": "password-file={path}: expected a file, found a folder",
+    "password-file-is-open": "password-file={path}: others may read it (mode {mode:04o}): chmod 600 {path}",
+    "password-file-not-utf-8": "password-file={path}: expected UTF-8",
+    "password-file-not-one-line": "password-file={path}: expected one line, the password and nothing else",
+    "baseline-encrypted": "expected plain tables, found them encrypted: {said}",
+    "encryption-not-seen": "{said}: {remedy}",
+    "nothing-encrypted": "expected encryption that the baseline lacks, found none: {said}; {remedy}",
+    "server-changes": "it says that it is something else from one question to the next: expected {products}",
+    "replica": "it is a replica, so the work of its primary would be measured, too: give a server of its own",
+    "replica-stopped": (
+        "it is a replica whose replication is stopped, which may go on at any time: give a server of its own"
+    ),
+    "server-read-only": "it is read-only (read_only=ON): SET GLOBAL read_only = OFF, if nothing forbids it",
+    "cluster-node": "it is a node of a Galera cluster, which sends every change to all nodes: give a single server",
+    "standby": "it is a standby, which takes no writes but its primary's: give a server of its own",
+    "user-read-only": "its transactions are read-only (default_transaction_read_only=on): set it off for this user",
+    "answer-without-column": "the server answered {answer} where a column {name!r} was asked for",
+    "answer-without-row": "the server answered no row where one was asked for",
+    # DSNs, again: what may be part of a password is not repeated
+    "dsn-password": _REVEALED,
+    "dsn-at": f"expected no '@' behind the host (elsewhere it is written %40); if it ends a password: {_REVEALED}",
+    "dsn-unnamable": "a parameter that does not exist: did you mean {near}?",
+    "dsn-unnamable-unlike": "a parameter that does not exist: expected one of {known}",
+    "dsn-unknown-near": "unknown parameter {name!r}: did you mean {near}?",
+    "dsn-unknown": "unknown parameter {name!r}: expected one of {known}",
+    # connections to a server of the user's
+    "database-says": "{said}",
+    "server-wants-password": (f"{{said}}; check user and password; the DSN says where the password is: {_THREE_WAYS}"),
+    "server-not-reached": (
+        "{said}; is it running, does it listen there, and does a firewall let this machine through?"
+    ),
+    "server-without-database": (
+        "{said}; name a database that exists in the DSN: tdelta makes a schema of its own in it"
+    ),
+    "server-tls": ("{said}; ?tls=disable if the connection may go unencrypted, ?tls=require if the server wants it"),
+    # the load on it
+    "server-takes-no-writes": (
+        f"{{said}}: it takes no writes (any more): set read_only (default_transaction_read_only) off, {_GOES_ON}"
+    ),
+    "server-full": f"{{said}}: the server's disk is full: free some space there, {_GOES_ON}",
+    "server-disk-fails": "{said}: the server's disk fails: its log says more",
+    "server-right-gone": f"{{said}}: a right that was there at the beginning is gone; give it back, {_GOES_ON}",
+    "server-schema-gone": f"{{said}}: somebody removed tdelta's schema; {_GOES_ON}",
+    "server-tls-changed": "{said}: the server's TLS has changed: see ?tls= in the DSN",
+    "server-out-of-memory": (
+        f"{{said}}: the server has no memory left: take fewer --threads, or give it more, {_GOES_ON}"
+    ),
+    "server-connections": "{said}: take fewer --threads, or raise max_connections on the server",
+    "server-refuses": "it refuses what tdelta needs: {said}",
+    # two servers as a pair
+    "two-products": (
+        "{baseline} is {baseline_product}, {encrypted} is {encrypted_product}: expected the same product twice"
+    ),
+    "one-server-twice": "both are one and the same server: expected two, one plain and one encrypted",
+    "right-missing": "a right is missing: {grant}",
+    # schemas
+    "schema-left": SCHEMA_LEFT,
+    "schema-taken": "expected no schema {schema}, found one, which is left as it is: name another with --schema",
+    "schema-not-made": (
+        "schema {schema} cannot be made: {said}; if it exists, it is left as it is: name another with --schema"
+    ),
+    "schema-unmarked": (f"the mark of run {{run}} is gone, so it is not touched: {_LEFT_THERE} if it is tdelta's"),
+    "schema-not-dropped": f"{{said}}; {_LEFT_THERE}",
+    "tables-otherwise": (
+        "expected every table of {schema} to be {wanted}, found otherwise by the server's catalog: {tables}; {remedy}"
+    ),
+}

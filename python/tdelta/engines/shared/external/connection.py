@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from tdelta.driver.database_answers import Refused
-from tdelta.engines.shared.external.dsn import THREE_WAYS, Dsn
+from tdelta.engines.shared.external.dsn import Dsn
 from tdelta.engines.shared.external.secrets import Passwords
 from tdelta.engines.shared.sessions import Connection, Open
 from tdelta.errors import OwnServerFault
+from tdelta.messages import Refusal
 
 _WRONG_PASSWORD = ("auth",)
-_REMEDIES: Mapping[str, str] = {
-    "auth": "check user and password; the DSN says where the password is: " + THREE_WAYS,
-    "connection": "is it running, does it listen there, and does a firewall let this machine through?",
-    "unknown_database": "name a database that exists in the DSN: tdelta makes a schema of its own in it",
-    "tls": "?tls=disable if the connection may go unencrypted, ?tls=require if the server wants it",
-}
 
 
 def server_name(option: str, dsn: Dsn) -> str:
@@ -51,6 +44,19 @@ def connect(option: str, dsn: Dsn, passwords: Passwords, open_session: Open) -> 
         raise _fault(option, dsn, refusal) from refusal
 
 
-def _fault(option: str, dsn: Dsn, refusal: Refused) -> OwnServerFault:
-    remedy = _REMEDIES.get(refusal.kind)
-    return OwnServerFault(server_name(option, dsn), f"{refusal}{f'; {remedy}' if remedy else ''}")
+def _fault(option: str, dsn: Dsn, refused: Refused) -> OwnServerFault:
+    return OwnServerFault(server_name(option, dsn), _said(refused))
+
+
+def _said(refused: Refused) -> Refusal:
+    """What a server says, with its remedy."""
+    match refused.kind:
+        case "auth":
+            return Refusal.of("server-wants-password", said=refused)
+        case "connection":
+            return Refusal.of("server-not-reached", said=refused)
+        case "unknown_database":
+            return Refusal.of("server-without-database", said=refused)
+        case "tls":
+            return Refusal.of("server-tls", said=refused)
+    return refused.refusal

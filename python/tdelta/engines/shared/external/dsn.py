@@ -25,14 +25,10 @@ from urllib.parse import quote, unquote
 from tdelta.engines.profile import ServerAddress
 from tdelta.engines.registry import profile, profiles
 from tdelta.errors import DsnFault
+from tdelta.messages import Refusal
 
 TLS = ("disable", "require", "verify-ca", "verify-full")
 """How a connection is encrypted; ``require`` checks nobody's identity."""
-
-THREE_WAYS = (
-    "?password-env=NAME (an environment variable), ?password-file=PATH (a file that only you can read),"
-    " or neither, and type it when asked"
-)
 
 _LARGEST_PORT = 65535
 _LONGEST_SOCKET_BYTES = 107
@@ -45,10 +41,6 @@ _PARAMETERS = ("socket", "tls", "tls-ca", "password-env", "password-file")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _BROKEN_CODE = re.compile(r"%(?![0-9A-Fa-f]{2})")
-_REVEALED = (
-    "a password cannot be part of it, since every user of this machine can read a command line and the shell keeps it"
-    f" (so change this one): {THREE_WAYS}"
-)
 _OTHER_WORDS = {
     "sslmode": "tls",
     "ssl-mode": "tls",
@@ -178,12 +170,12 @@ def parse_dsn(text: str, option: str = "DSN") -> Dsn:
     engine = engines().get(parts["scheme"].lower()) if parts is not None else None
     if parts is None or engine is None:
         known = ", ".join(dict.fromkeys(engines().values()))
-        raise DsnFault(option, [f"expected ENGINE://USER@HOST:PORT/ with one of {known} for ENGINE"])
+        raise DsnFault(option, [Refusal.of("dsn-shape", known=known)])
     behind = (parts["path"] or "") + (parts["query"] or "") + (parts["fragment"] or "")
     if "@" in behind:  # what stands before it may be a password that has one of / ? # in it: say nothing of the rest
         raise DsnFault(
             option,
-            ["expected no '@' behind the host (elsewhere it is written %40); if it ends a password: " + _REVEALED],
+            [Refusal.of("dsn-at")],
         )
     return _Reader(option, engine, parts["authority"], (parts["path"] or "/")[1:], parts["query"] or "").read(
         has_fragment=parts["fragment"] is not None
@@ -200,11 +192,11 @@ class _Reader:
         self.authority = authority
         self.path = path
         self.query = query
-        self.faults: list[str] = []
+        self.faults: list[Refusal] = []
 
     def read(self, *, has_fragment: bool) -> Dsn:
         if has_fragment:
-            self.faults.append("expected no '#' (in a name it is written %23)")
+            self.faults.append(Refusal.of("dsn-fragment"))
         given = self._parameters()
         userinfo, at, address = self.authority.rpartition("@")
         user = self._user(userinfo if at else "")
@@ -231,15 +223,15 @@ class _Reader:
     def _decoded(self, what: str, text: str) -> str:
         """Percent-encoding undone."""
         if _BROKEN_CODE.search(text):
-            self.faults.append(f"{what}: a '%' is written %25")
+            self.faults.append(Refusal.of("dsn-percent").at(what))
             return ""
         try:
             decoded = unquote(text, errors="strict")
         except UnicodeDecodeError:
-            self.faults.append(f"{what}: expected UTF-8 where it is percent-encoded")
+            self.faults.append(Refusal.of("dsn-not-utf-8").at(what))
             return ""
         if _CONTROL.search(decoded):
-            self.faults.append(f"{what}: expected no control characters")
+            self.faults.append(Refusal.of("dsn-control-characters").at(what))
         return decoded
 
     def _parameters(self) -> dict[str, str]:
@@ -247,13 +239,13 @@ class _Reader:
         for pair in filter(None, self.query.split("&")):
             name, _, value = pair.partition("=")
             if name.lower() in ("password", "passwd", "pwd"):
-                self.faults.append(_REVEALED)
+                self.faults.append(Refusal.of("dsn-password"))
             elif name not in _PARAMETERS:
                 self.faults.append(_unknown(name))
             elif name in found:
-                self.faults.append(f"{name}: expected once")
+                self.faults.append(Refusal.of("dsn-given-twice").at(name))
             elif not value:
-                self.faults.append(f"{name}: expected a value behind it")
+                self.faults.append(Refusal.of("dsn-without-value").at(name))
             else:
                 found[name] = self._decoded(name, value)
         return found
@@ -261,18 +253,18 @@ class _Reader:
     def _user(self, userinfo: str) -> str:
         name, colon, password = userinfo.partition(":")
         if password:
-            self.faults.append(_REVEALED)
+            self.faults.append(Refusal.of("dsn-password"))
         elif colon:
-            self.faults.append("expected no ':' behind the user; an empty password needs none")
+            self.faults.append(Refusal.of("dsn-colon"))
         if not name:
-            self.faults.append("expected a user: ENGINE://USER@HOST/")
+            self.faults.append(Refusal.of("dsn-without-user"))
         return self._decoded("user", name)
 
     def _address(self, text: str) -> tuple[str, int]:
         default = self.known.port
         parts = _HOST.match(text)
         if parts is None or "," in text:
-            self.faults.append("expected one host, or an IPv6 address in brackets: [::1]:3306")
+            self.faults.append(Refusal.of("dsn-hosts"))
             return "", default
         return self._host(parts["six"], parts["host"]), self._port(parts["port"], default)
 
@@ -283,64 +275,64 @@ class _Reader:
         try:
             ipaddress.IPv6Address(address)
         except ValueError:
-            self.faults.append("host: expected an IPv6 address within the brackets")
+            self.faults.append(Refusal.of("dsn-not-an-address").at("host"))
         return address
 
     def _port(self, text: str | None, default: int) -> int:
         if not text:
             return default
         if not (text.isascii() and text.isdigit() and 1 <= int(text[:6]) <= _LARGEST_PORT):
-            self.faults.append(f"port: expected a number from 1 to {_LARGEST_PORT}")  # a password may stand there
+            self.faults.append(
+                Refusal.of("dsn-not-a-port", most=_LARGEST_PORT).at("port")
+            )  # a password may stand there
             return default
         return int(text)
 
     def _socket(self, host: str, given: str | None, port: int) -> str | None:
         if given is not None and host not in ("", "localhost"):
-            self.faults.append("expected a host or a socket, found both")
+            self.faults.append(Refusal.of("dsn-host-and-socket"))
         socket = given if given is not None else host if host.startswith("/") else None
         if socket is None:
             if not host and not self.faults:
-                self.faults.append("expected a host (ENGINE://USER@HOST/), or a Unix socket (?socket=PATH)")
+                self.faults.append(Refusal.of("dsn-without-host"))
             return None
         if not socket.startswith("/"):
-            self.faults.append("socket: expected an absolute path")
+            self.faults.append(Refusal.of("dsn-relative-socket").at("socket"))
         begins = self.known.socket_name.partition("{")[0]
         if begins and not PurePosixPath(socket).name.startswith(begins):
             socket = f"{socket.rstrip('/')}/{self.known.socket_name.format(port=port)}"
         if len(socket.encode()) > _LONGEST_SOCKET_BYTES:
-            self.faults.append(f"socket: expected at most {_LONGEST_SOCKET_BYTES} bytes, which is all the system takes")
+            self.faults.append(Refusal.of("dsn-long-socket", most=_LONGEST_SOCKET_BYTES).at("socket"))
         return socket
 
     def _database(self, user: str) -> str | None:
         name = self._decoded("database", self.path)
         if self.known.has_databases:
             if "/" in self.path:
-                self.faults.append("database: a '/' in its name is written %2F")
+                self.faults.append(Refusal.of("dsn-slash").at("database"))
             return name or user  # as all clients of PostgreSQL have it
         if name:
-            self.faults.append(
-                "expected no database: tdelta makes a schema of its own and touches no other (--schema names it)"
-            )
+            self.faults.append(Refusal.of("dsn-database"))
         return None
 
     def _tls(self, host: str, socket: str | None, given: Mapping[str, str]) -> str:
         asked, authority = given.get("tls"), given.get("tls-ca")
         tls = asked if asked is not None else _usual_tls(host, socket, authority)
         if tls not in TLS:
-            self.faults.append(f"tls: expected one of {', '.join(TLS)}")
+            self.faults.append(Refusal.of("dsn-unknown-tls", known=", ".join(TLS)).at("tls"))
         elif socket is not None and tls != "disable":
-            self.faults.append("tls: a Unix socket has none; take it out")
+            self.faults.append(Refusal.of("dsn-tls-on-socket").at("tls"))
         elif tls.startswith("verify") and authority is None:
-            self.faults.append(f"tls={tls}: expected tls-ca=PATH beside it, the certificates to trust (PEM)")
+            self.faults.append(Refusal.of("dsn-without-authority", tls=tls))
         elif not tls.startswith("verify") and authority is not None:
-            self.faults.append(f"tls-ca: is not looked at with tls={tls}; use verify-ca or verify-full")
+            self.faults.append(Refusal.of("dsn-authority-unused", tls=tls).at("tls-ca"))
         return tls
 
     def _password(self, given: Mapping[str, str]) -> None:
         if "password-env" in given and "password-file" in given:
-            self.faults.append("expected one of password-env and password-file, found both")
+            self.faults.append(Refusal.of("dsn-two-passwords"))
         if not _NAME.match(given.get("password-env", "x")):
-            self.faults.append("password-env: expected the name of an environment variable")
+            self.faults.append(Refusal.of("dsn-not-a-variable").at("password-env"))
 
 
 def _usual_tls(host: str, socket: str | None, authority: str | None) -> str:
@@ -359,11 +351,13 @@ def _is_here(host: str) -> bool:
         return False
 
 
-def _unknown(name: str) -> str:
+def _unknown(name: str) -> Refusal:
     meant = _OTHER_WORDS.get(name.lower()) or next(iter(get_close_matches(name, _PARAMETERS, n=1)), None)
-    remedy = f"did you mean {meant}?" if meant else f"expected one of {', '.join(_PARAMETERS)}"
+    known = ", ".join(_PARAMETERS)
+    if _CONTROL.search(name):
+        return Refusal.of("dsn-unnamable", near=meant) if meant else Refusal.of("dsn-unnamable-unlike", known=known)
     return (
-        f"a parameter that does not exist: {remedy}"
-        if _CONTROL.search(name)
-        else f"unknown parameter {name!r}: {remedy}"
+        Refusal.of("dsn-unknown-near", name=name, near=meant)
+        if meant
+        else Refusal.of("dsn-unknown", name=name, known=known)
     )

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
 from tdelta.engines.shared.sessions import Ask
-from tdelta.messages import Caution
+from tdelta.messages import Caution, Refusal
 
 DATA = "data"
 """The scope that is the tables themselves."""
@@ -141,7 +141,7 @@ class Examined(Protocol):
     def rule(self) -> SettingsRule:
         """Which settings are compared."""
 
-    def standing_faults(self, ask: Ask) -> tuple[str, ...]:
+    def standing_faults(self, ask: Ask) -> tuple[Refusal, ...]:
         """What makes the server as it stands no twin: a replica, read-only."""
 
     def cautions(self, ask: Ask, option: str) -> tuple[Caution, ...]:

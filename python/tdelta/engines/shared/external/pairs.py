@@ -13,11 +13,11 @@ from tdelta.engines.shared.external.kind import (
     PREFIX,
     GrantsBySchema,
 )
-from tdelta.engines.shared.external.schemas import RunSchema, is_held, left_by_name, taken
+from tdelta.engines.shared.external.schemas import RunSchema, is_held, left_by_name
 from tdelta.engines.shared.external.servers import FoundServer, refusals_of
 from tdelta.engines.shared.sessions import first
 from tdelta.errors import OwnServerFault, UnsoundTwins
-from tdelta.messages import Caution
+from tdelta.messages import Caution, Refusal
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,9 +82,9 @@ def pair(
     _require_two(baseline, encrypted)
     both = (baseline, encrypted)
     wanted = ((baseline, (schema, *more)), (encrypted, (schema, *more_encrypted)))
-    faults = [f"{server.name}: {fault}" for server, names in wanted for fault in _faults(server, names)]
+    faults = [fault.at(server.name) for server, names in wanted for fault in _faults(server, names)]
     if faults:
-        raise OwnServerFault("the servers cannot be used as they are", faults)
+        raise OwnServerFault("the servers cannot be used as they are", *faults)
     is_encrypted = _encrypts(baseline, encrypted, assumed=assumed)
     cautions = [found for server in both for found in server.kind.cautions(server.ask, server.option)]
     return Pair(
@@ -140,25 +140,30 @@ def own_schemas(
         yield tuple(made)
     except BaseException as error:
         for kept in _dropped(made):  # what went wrong first is what is told
-            error.add_note(kept)
+            error.add_note(str(kept))
         raise
     if left := _dropped(made):
-        raise OwnServerFault("not everything could be removed", left)
+        raise OwnServerFault("not everything could be removed", *left)
 
 
 def _require_two(baseline: FoundServer, encrypted: FoundServer) -> None:
     if baseline.identity.product != encrypted.identity.product:
         raise OwnServerFault(
             "the servers are no twins",
-            f"{baseline.name} is {baseline.identity.described}, {encrypted.name} is {encrypted.identity.described}:"
-            " expected the same product twice",
+            Refusal.of(
+                "two-products",
+                baseline=baseline.name,
+                baseline_product=baseline.identity.described,
+                encrypted=encrypted.name,
+                encrypted_product=encrypted.identity.described,
+            ),
         )
     with refusals_of(baseline.name):
         is_one = _are_one(baseline, encrypted)
     if is_one:
         raise OwnServerFault(
             f"{baseline.name} and {encrypted.name}",
-            "both are one and the same server: expected two, one plain and one encrypted",
+            Refusal.of("one-server-twice"),
         )
 
 
@@ -177,17 +182,21 @@ def _are_one(baseline: FoundServer, encrypted: FoundServer) -> bool:
         first(baseline.ask(probe.release))
 
 
-def _faults(server: FoundServer, schemas: Sequence[str]) -> Iterator[str]:
+def _faults(server: FoundServer, schemas: Sequence[str]) -> Iterator[Refusal]:
     with refusals_of(server.name):
         yield from server.kind.standing_faults(server.ask)
         grants = [*server.kind.missing_grants(server.ask)]
         if isinstance(server.kind, GrantsBySchema):
             grants += [grant for name in schemas for grant in server.kind.missing_schema_grants(server.ask, name)]
-        yield from (f"a right is missing: {grant}" for grant in dict.fromkeys(grants))
+        yield from (Refusal.of("right-missing", grant=grant) for grant in dict.fromkeys(grants))
         left = left_by_name(server)
         for schema in schemas:
             if server.kind.has_schema(server.ask, schema):
-                yield left.get(schema, taken(schema))
+                yield (
+                    Refusal.of("schema-left", **left[schema].parameters)
+                    if schema in left
+                    else Refusal.of("schema-taken", schema=schema)
+                )
 
 
 def _encrypts(baseline: FoundServer, encrypted: FoundServer, *, assumed: bool) -> bool | None:
@@ -198,18 +207,19 @@ def _encrypts(baseline: FoundServer, encrypted: FoundServer, *, assumed: bool) -
     """
     plain, data = baseline.encryption.scope(DATA), encrypted.encryption.scope(DATA)
     if plain is not None and plain.is_encrypted:
-        raise UnsoundTwins(f"{baseline.name}: expected plain tables, found them encrypted: {plain.said}")
+        raise UnsoundTwins(Refusal.of("baseline-encrypted", said=plain.said).at(baseline.name))
     if data is not None and data.is_encrypted is None:
         if not assumed:
-            raise UnsoundTwins(f"{encrypted.name}: {data.said}: {encrypted.encryption.remedy}")
+            raise UnsoundTwins(
+                Refusal.of("encryption-not-seen", said=data.said, remedy=encrypted.encryption.remedy).at(encrypted.name)
+            )
         return None
     if (data is not None and data.is_encrypted) or encrypted.encryption.can_be_asked:
         return True
     if not set(encrypted.encryption.encrypted) - set(baseline.encryption.encrypted):
         said = "; ".join(scope.said for scope in encrypted.encryption.scopes)
         raise UnsoundTwins(
-            f"{encrypted.name}: expected encryption that the baseline lacks, found none: {said};"
-            f" {encrypted.encryption.remedy}"
+            Refusal.of("nothing-encrypted", said=said, remedy=encrypted.encryption.remedy).at(encrypted.name)
         )
     return False
 
@@ -235,13 +245,13 @@ def _facts(server: FoundServer) -> dict[str, str]:
     }
 
 
-def _dropped(made: Sequence[RunSchema]) -> list[str]:
+def _dropped(made: Sequence[RunSchema]) -> list[Refusal]:
     """Drop every schema, whatever becomes of the others. Returns what is left, and why."""
-    left = []
+    left: list[Refusal] = []
     with held():
         for schema in reversed(made):
             try:
                 schema.drop()
             except OwnServerFault as fault:
-                left.append(str(fault))
+                left += fault.refusals
     return left

@@ -100,7 +100,7 @@ class ReachedServers:
     schema: str
     places: Mapping[str, str]
     access: Access
-    left: tuple[str, ...]
+    left: tuple[Caution, ...]
     encrypted_places: Mapping[str, str] = field(default_factory=dict)
     schemas: Mapping[str, RunSchema] = field(default_factory=dict)
 
@@ -126,7 +126,7 @@ class ReachedServers:
     def cautions(self) -> tuple[Caution, ...]:
         """What goes with the answer: what killed runs left, what the servers are like, in what they differ."""
         return (
-            *(Caution.of("server-leftovers", said=said) for said in self.left),
+            *self.left,
             *self.pair.cautions,
             *self._difference_cautions(),
             Caution.of("one-server-of-each-kind"),
@@ -232,7 +232,7 @@ def _examined(dsns: tuple[Dsn, Dsn], passwords: Passwords, stack: ExitStack) -> 
     if len(faults) == 1:
         raise faults[0]
     if faults:
-        raise OwnServerFault("neither server can be used", [str(fault) for fault in faults])
+        raise OwnServerFault("neither server can be used", *(one for fault in faults for one in fault.refusals))
     return found[0], found[1]
 
 

@@ -18,6 +18,7 @@ from tdelta.engines.shared.external.kind import (
 from tdelta.engines.shared.external.servers import FoundServer
 from tdelta.engines.shared.sessions import first, kept
 from tdelta.errors import OwnServerFault, ServerLost, UnsoundTwins, WorkerFault
+from tdelta.messages import Caution, Refusal
 
 _ANSWERS_WITHOUT_TYPES = frozenset({"1", "t", "true"})
 
@@ -55,7 +56,7 @@ class RunSchema:
         with server.told():
             is_taken = server.kind.has_schema(server.ask, self.name)
         if is_taken:
-            raise OwnServerFault(server.name, taken(self.name))
+            raise OwnServerFault(server.name, Refusal.of("schema-taken", schema=self.name))
         with server.told():
             kept(server.connection, server.kind.probe(_lock_name(self.name)).take)
         statements = server.kind.make_sql(self._new)
@@ -77,8 +78,13 @@ class RunSchema:
         if wrong:
             wanted = "encrypted" if self.is_encrypted else "plain"
             raise UnsoundTwins(
-                f"{self.server.name}: expected every table of {self.name} to be {wanted}, found otherwise by the"
-                f" server's catalog: {', '.join(wrong)}; {self.server.encryption.remedy}"
+                Refusal.of(
+                    "tables-otherwise",
+                    schema=self.name,
+                    wanted=wanted,
+                    tables=", ".join(wrong),
+                    remedy=self.server.encryption.remedy,
+                ).at(self.server.name)
             )
 
     def drop(self) -> None:
@@ -88,20 +94,21 @@ class RunSchema:
             OwnServerFault: it is not, or the server refuses; the message says what is left and how it is removed.
         """
         server = self.server
-        remedy = f"schema {self.name} is left there; remove it: {server.kind.drop_sql(self.name)}"
+        drop = server.kind.drop_sql(self.name)
         try:
             marked = Found(self.name, self.run_id) in server.kind.own_schemas(server.ask)
             if not marked and not server.kind.has_schema(server.ask, self.name):
                 return
             if not marked:
                 raise OwnServerFault(
-                    server.name,
-                    f"the mark of run {self.run_id} is gone, so it is not touched: {remedy} if it is tdelta's",
+                    server.name, Refusal.of("schema-unmarked", run=self.run_id, schema=self.name, drop=drop)
                 )
-            server.connection.run(server.kind.drop_sql(self.name))
+            server.connection.run(drop)
             first(server.ask(server.kind.probe(_lock_name(self.name)).release))
         except (Refused, ServerLost, WorkerFault) as refusal:
-            raise OwnServerFault(server.name, f"{refusal}; {remedy}") from refusal
+            raise OwnServerFault(
+                server.name, Refusal.of("schema-not-dropped", said=refusal, schema=self.name, drop=drop)
+            ) from refusal
 
     def _run(self, statement: str, *, has_schema: bool) -> None:
         try:
@@ -110,25 +117,27 @@ class RunSchema:
             if has_schema:  # made a moment ago by this very call, and empty
                 with contextlib.suppress(Refused):
                     self.server.connection.run(self.server.kind.drop_sql(self.name))
-                raise OwnServerFault(self.server.name, f"it refuses what tdelta needs: {refusal}") from refusal
-            raise OwnServerFault(self.server.name, _taken_or(refusal, self.name)) from refusal
+                raise OwnServerFault(self.server.name, Refusal.of("server-refuses", said=refusal)) from refusal
+            raise OwnServerFault(
+                self.server.name, Refusal.of("schema-not-made", schema=self.name, said=refusal)
+            ) from refusal
 
 
-def leftovers(server: FoundServer) -> tuple[str, ...]:
+def leftovers(server: FoundServer) -> tuple[Caution, ...]:
     """The schemas that killed runs left on a server, each with what removes it; those of living runs are none."""
     with server.told():
-        return tuple(f"{server.name}: {said}" for said in left_by_name(server).values())
+        return tuple(caution.at(server.name) for caution in left_by_name(server).values())
 
 
-def left_by_name(server: FoundServer) -> dict[str, str]:
+def left_by_name(server: FoundServer) -> dict[str, Caution]:
     """What is said of each schema that a killed run left, by its name."""
     left = {}
     for found in server.kind.own_schemas(server.ask):
         if not is_held(server, _lock_name(found.schema)):
             killed = "a run that was killed as it made it (it is empty)"
             whose = killed if found.run_id is None else f"run {found.run_id}"
-            remedy = server.kind.drop_sql(found.schema)
-            left[found.schema] = f"schema {found.schema} is left of {whose}; remove it: {remedy}"
+            drop = server.kind.drop_sql(found.schema)
+            left[found.schema] = Caution.of("schema-left", schema=found.schema, whose=whose, drop=drop)
     return left
 
 
@@ -140,12 +149,3 @@ def is_held(server: FoundServer, lock: str) -> bool:
 def _lock_name(schema: str) -> str:
     """Within the 64 characters that MySQL allows."""
     return f"schema {schema}"[:64]
-
-
-def taken(schema: str) -> str:
-    """What is said of a schema that is there already."""
-    return f"expected no schema {schema}, found one, which is left as it is: name another with --schema"
-
-
-def _taken_or(refusal: Refused, schema: str) -> str:
-    return f"schema {schema} cannot be made: {refusal}; if it exists, it is left as it is: name another with --schema"

@@ -13,8 +13,9 @@ import stat
 import sys
 from collections.abc import Callable, Iterable, MutableMapping
 
-from tdelta.engines.shared.external.dsn import THREE_WAYS, Dsn
+from tdelta.engines.shared.external.dsn import Dsn
 from tdelta.errors import DsnFault
+from tdelta.messages import Refusal
 
 _MOST_BYTES = 4096
 _OTHERS = 0o077
@@ -54,13 +55,13 @@ class Passwords:
         Raises:
             DsnFault: one could not be read; names all of them.
         """
-        faults: list[tuple[str, str]] = []
+        faults: list[tuple[str, Refusal]] = []
         for option, dsn in dsns:
             try:
                 if (password := self._told(dsn)) is not None:
                     self._known[_whose(dsn)] = password
             except _Unreadable as unreadable:
-                faults.append((option, str(unreadable)))
+                faults.append((option, unreadable.said))
         if faults:
             raise DsnFault(", ".join(dict.fromkeys(option for option, _ in faults)), [said for _, said in faults])
 
@@ -84,11 +85,11 @@ class Passwords:
             DsnFault: nobody answers.
         """
         if self._prompt is None:
-            raise DsnFault(option, [f"expected a password for {dsn.where}, found nobody to ask: {THREE_WAYS}"])
+            raise DsnFault(option, [Refusal.of("nobody-to-ask", server=dsn.where)])
         try:
             password = self._prompt(f"Password of {dsn.where} ({option}): ")
         except (EOFError, OSError) as error:
-            raise DsnFault(option, [f"expected a password for {dsn.where}, found no answer: {THREE_WAYS}"]) from error
+            raise DsnFault(option, [Refusal.of("no-password-given", server=dsn.where)]) from error
         return self._known.setdefault(_whose(dsn), password)
 
     def _told(self, dsn: Dsn) -> str | None:
@@ -100,13 +101,17 @@ class Passwords:
         """A variable's value, which no process that is started from now on inherits."""
         if name not in self._variables:
             if name not in self._environment:
-                raise _Unreadable(f"password-env={name}: expected that variable in the environment: export {name}")
+                raise _Unreadable(Refusal.of("no-such-variable", name=name))
             self._variables[name] = self._environment.pop(name)
         return self._variables[name]
 
 
 class _Unreadable(Exception):
     """Why a password cannot be read."""
+
+    def __init__(self, said: Refusal) -> None:
+        super().__init__(said)
+        self.said = said
 
 
 def _whose(dsn: Dsn) -> tuple[str, str]:
@@ -120,7 +125,7 @@ def _in_file(path: str) -> str:
             _require_private(path, os.fstat(file.fileno()))
             content = file.read(_MOST_BYTES + 1)
     except OSError as error:
-        raise _Unreadable(f"password-file={path}: cannot be read: {error.strerror}") from error
+        raise _Unreadable(Refusal.of("password-file-unreadable", path=path, fault=error.strerror)) from error
     return _only_line(path, content)
 
 
@@ -130,17 +135,17 @@ def _opener(path: str, flags: int) -> int:
 
 def _require_private(path: str, found: os.stat_result) -> None:
     if stat.S_ISDIR(found.st_mode):
-        raise _Unreadable(f"password-file={path}: expected a file, found a folder")
+        raise _Unreadable(Refusal.of("password-file-is-folder", path=path))
     if found.st_mode & _OTHERS:
         mode = stat.S_IMODE(found.st_mode)
-        raise _Unreadable(f"password-file={path}: others may read it (mode {mode:04o}): chmod 600 {path}")
+        raise _Unreadable(Refusal.of("password-file-is-open", path=path, mode=mode))
 
 
 def _only_line(path: str, content: bytes) -> str:
     try:
         text = content.decode("utf-8").removesuffix("\n").removesuffix("\r")
     except UnicodeDecodeError:
-        raise _Unreadable(f"password-file={path}: expected UTF-8") from None  # the error holds the content
+        raise _Unreadable(Refusal.of("password-file-not-utf-8", path=path)) from None  # the error holds the content
     if not text or len(content) > _MOST_BYTES or any(mark in text for mark in "\n\r\0"):
-        raise _Unreadable(f"password-file={path}: expected one line, the password and nothing else")
+        raise _Unreadable(Refusal.of("password-file-not-one-line", path=path))
     return text

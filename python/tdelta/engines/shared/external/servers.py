@@ -30,21 +30,6 @@ _LOST = ("connection", "interrupted")
 
 _CONTROL = dict.fromkeys((*range(32), *range(127, 160)), " ")
 
-_GOES_ON = "then `tdelta run --resume last` completes the run"
-_NOT_ANY_MORE = f"a right that was there at the beginning is gone; give it back, {_GOES_ON}"
-_REMEDIES = {
-    "read_only": f"it takes no writes (any more): set read_only (default_transaction_read_only) off, {_GOES_ON}",
-    "full": f"the server's disk is full: free some space there, {_GOES_ON}",
-    "io": "the server's disk fails: its log says more",
-    "auth": _NOT_ANY_MORE,
-    "denied": _NOT_ANY_MORE,
-    "unknown_database": f"somebody removed tdelta's schema; {_GOES_ON}",
-    "tls": "the server's TLS has changed: see ?tls= in the DSN",
-    "out_of_memory": f"the server has no memory left: take fewer --threads, or give it more, {_GOES_ON}",
-    "too_many_connections": "take fewer --threads, or raise max_connections on the server",
-}
-"""By the kind of what a server says against a session of the load: what is to be done."""
-
 
 @dataclass(frozen=True, slots=True)
 class FoundServer:
@@ -79,9 +64,31 @@ class FoundServer:
         """What it answers to a session of the load, as an exception, with what is to be done on the server."""
         if kind in _LOST:
             return ServerLost(Refusal.of("connection-lost", said=message).at(self.name))
-        if (remedy := _REMEDIES.get(kind)) is not None:
-            return OwnServerFault(self.name, f"{message}: {remedy}")
+        if (fault := _fault(kind, message)) is not None:
+            return OwnServerFault(self.name, fault)
         return failure(kind, message)
+
+
+def _fault(kind: str, said: str) -> Refusal | None:
+    """What a server says against a session of the load, with what is to be done; None where the server is not it."""
+    match kind:
+        case "read_only":
+            return Refusal.of("server-takes-no-writes", said=said)
+        case "full":
+            return Refusal.of("server-full", said=said)
+        case "io":
+            return Refusal.of("server-disk-fails", said=said)
+        case "auth" | "denied":
+            return Refusal.of("server-right-gone", said=said)
+        case "unknown_database":
+            return Refusal.of("server-schema-gone", said=said)
+        case "tls":
+            return Refusal.of("server-tls-changed", said=said)
+        case "out_of_memory":
+            return Refusal.of("server-out-of-memory", said=said)
+        case "too_many_connections":
+            return Refusal.of("server-connections", said=said)
+    return None
 
 
 def examine(option: str, dsn: Dsn, connection: Connection) -> FoundServer:
@@ -126,9 +133,7 @@ def _kind(dsn: Dsn, ask: Ask) -> ExternalServer:
     found: ExternalServer | None = next((kind for kind in kinds if kind is not None), None)
     if found is None:
         products = " or ".join(one.product for one in speaking)
-        raise Refused(
-            "protocol", f"it says that it is something else from one question to the next: expected {products}"
-        )
+        raise Refused("protocol", Refusal.of("server-changes", products=products))
     return found
 
 
@@ -138,4 +143,4 @@ def refusals_of(name: str) -> Iterator[None]:
     try:
         yield
     except Refused as refusal:
-        raise OwnServerFault(name, str(refusal)) from refusal
+        raise OwnServerFault(name, refusal.refusal) from refusal

@@ -279,7 +279,7 @@ def _run(worker: Worker, schema: RunSchema, statements: Sequence[str]) -> None:
     try:
         worker.ask("run", seconds=LOAD_SECONDS, statements=list(statements))
     except StatementFault as fault:
-        raise OwnServerFault(schema.server.name, str(fault)) from fault
+        raise OwnServerFault(schema.server.name, *fault.refusals) from fault
 
 
 def _observed(schema: RunSchema, access: Access) -> dict[str, object]:

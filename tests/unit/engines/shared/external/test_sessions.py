@@ -136,8 +136,8 @@ def test_every_schema_that_cannot_be_dropped_is_named_with_what_drops_it(becomes
     becomes(server)
     left = _dropped(made)
     assert len(left) == 2
-    assert "schema tdelta_r1_aa is left there; remove it: DROP SCHEMA `tdelta_r1_aa`" in left[0]
-    assert "schema tdelta_r1 is left there; remove it: DROP SCHEMA `tdelta_r1`" in left[1]
+    assert "schema tdelta_r1_aa is left there; remove it: DROP SCHEMA `tdelta_r1_aa`" in left[0].text
+    assert "schema tdelta_r1 is left there; remove it: DROP SCHEMA `tdelta_r1`" in left[1].text
 
 
 @pytest.mark.parametrize(
