@@ -128,8 +128,8 @@ class DatabaseFault(UsageError):
         said: what was expected, what was found, and the remedy.
     """
 
-    def __init__(self, file: object, said: str) -> None:
-        super().__init__(f"database {file}: {said}")
+    def __init__(self, file: object, said: Refusal) -> None:
+        super().__init__(said.at(f"database {file}"))
 
 
 class DsnFault(UsageError):

@@ -10,6 +10,7 @@ import click
 
 from tdelta.cli.output import color, drawn_progress, width, write
 from tdelta.errors import TdeltaError, UsageError
+from tdelta.messages import Refusal
 from tdelta.records import Event, Phase
 from tdelta.report.document import to_json
 from tdelta.report.quantities import amounts, counted
@@ -47,7 +48,7 @@ def verify(target: str, markers: tuple[str, ...], store: Path | None, as_json: b
     if _is_path(target):
         return _files(Path(target), markers, as_json=as_json)
     if markers:
-        raise UsageError(f"--marker: expected a file or a folder to search, found {target!r}, which is neither")
+        raise UsageError(Refusal.of("marker-without-files", target=target))
     return _run(target, store, as_json=as_json)
 
 
@@ -73,7 +74,7 @@ def _run(run: str, store: Path | None, *, as_json: bool) -> int:
         with Store.open(store, must_exist=True) as opened:
             result = opened.result(opened.resolve(run))
     except TdeltaError as error:
-        raise UsageError(f"{run!r} is no file or folder here, and no run with a result: {error}") from error
+        raise UsageError(Refusal.of("neither-files-nor-run", run=run, fault=error)) from error
     code = run_exit_code(result)
     write(to_json(run_document(result, code)) if as_json else run_text(result, width(), color=color()))
     return code
@@ -85,7 +86,7 @@ def _is_path(target: str) -> bool:
         Path(target).stat()
     except OSError as error:
         if "/" in target:
-            raise UsageError(f"{target}: expected a file, a folder or a run: {error.strerror}") from error
+            raise UsageError(Refusal.of("target-out-of-reach", target=target, fault=error.strerror)) from error
         return False
     return True
 

@@ -121,23 +121,19 @@ def parse_markers(texts: Sequence[str]) -> tuple[Marker, ...]:
     Raises:
         UsageError: some are no markers; all of them are named.
     """
-    faults, markers = [], []
-    for text in texts:
-        try:
-            markers.append(_marker(text))
-        except ValueError as fault:
-            faults.append(f"--marker {text!r}: {fault}")
+    read = [(text, _marker(text)) for text in texts]
+    faults = [said.at(f"--marker {text!r}") for text, said in read if isinstance(said, Refusal)]
     if faults:
-        raise UsageError("\n".join(faults))
-    return tuple(markers)
+        raise UsageError(*faults)
+    return tuple(marker for _, marker in read if isinstance(marker, Marker))
 
 
-def _marker(text: str) -> Marker:
+def _marker(text: str) -> Marker | Refusal:
     if text.startswith(_HEX):
         try:
             needles: tuple[tuple[str, bytes], ...] = (("bytes", bytes.fromhex(text.removeprefix(_HEX))),)
         except ValueError:
-            raise ValueError("expected pairs of hexadecimal digits behind hex:") from None
+            return Refusal.of("marker-not-hex")
     else:
         needles = (
             ("utf-8", text.encode("utf-8", "surrogateescape")),
@@ -145,7 +141,7 @@ def _marker(text: str) -> Marker:
         )
     length = len(needles[0][1])
     if length < LEAST_MARKER_BYTES:
-        raise ValueError(f"expected at least {LEAST_MARKER_BYTES} bytes, found {length}: shorter ones occur by chance")
+        return Refusal.of("marker-too-short", least=LEAST_MARKER_BYTES, found=length)
     return Marker(text, needles)
 
 
@@ -158,7 +154,7 @@ def regular_files(target: Path) -> tuple[Path, ...]:
     """
     kind = target.stat().st_mode
     if not stat.S_ISREG(kind) and not stat.S_ISDIR(kind):
-        raise UsageError(f"{target}: expected a file or a folder, found a device, a pipe or a socket")
+        raise UsageError(Refusal.of("not-files", target=target))
     faults: list[OSError] = []
     paths = [target] if stat.S_ISREG(kind) else sorted(_below(target, faults))
     for path in paths:

@@ -215,7 +215,7 @@ def _assembled(request: RunRequest, series: _Series, store: Store, elapsed_secon
     first = results[0]
     key = RunState.of(store, first.settings.run_id).key
     if key is None:  # what none can fit is refused before the first run
-        raise UsageError("no calibration can be of this run")
+        raise UsageError(Refusal.of("calibration-not-of-run"))
     return MachineCalibration(
         calibration_id=fresh_calibration_id(store),
         created_unix_seconds=time.time(),

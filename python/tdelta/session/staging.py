@@ -132,9 +132,7 @@ class _Staging:
         if self._request.work.workload is not None:
             return read_own_folder(Path(self._request.work.workload), database, self._dialect)
         if not database.rows:
-            raise DatabaseFault(
-                self._data.named, "its tables hold no rows, so there is nothing to read; or give a --workload"
-            )
+            raise DatabaseFault(self._data.named, Refusal.of("no-rows"))
         return propose(database, self._dialect)
 
     def _additions(self, wanted: Workload | Proposal, database: Database) -> Additions:

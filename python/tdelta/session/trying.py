@@ -11,7 +11,7 @@ from tdelta.driver.protocol import Checksums, Tables
 from tdelta.driver.user_data import Observer, Tries
 from tdelta.errors import DatabaseFault, WorkloadError
 from tdelta.evidence import COLUMNS, TABLE
-from tdelta.messages import Caution
+from tdelta.messages import Caution, Refusal
 from tdelta.records import Phase
 from tdelta.workloads import Workload
 from tdelta.workloads.database import Database, DatabaseTable
@@ -119,9 +119,10 @@ def _proposed(proposal: Proposal, named: object, title: str, on: Tries, tell: Ob
     if not works:
         raise DatabaseFault(
             named,
-            "no workload can be proposed: "
-            + "; ".join((*map(str, cautions), *proposal.notes) or ("no table has rows and a key",))
-            + "; give one of your own with --workload",
+            Refusal.of(
+                "nothing-proposed",
+                why="; ".join((*map(str, cautions), *proposal.notes) or ("no table has rows and a key",)),
+            ),
         )
     return Chosen(settle(proposal, works, title), (*proposal.notes, *map(str, cautions)), tuple(cautions))
 

@@ -5,13 +5,16 @@ from __future__ import annotations
 import ast
 import os
 import re
+import sys
 from collections.abc import Iterator
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 import tdelta
+from tdelta.engines.registry import profile
 from tdelta.messages import Caution, Detail, Message, Reason, Refusal
 from tdelta.messages import checks as names_of_checks
 from tdelta.messages.checks import CHECKS
@@ -19,13 +22,24 @@ from tdelta.messages.message import TEXT, fields_of
 
 SOURCE = Path(tdelta.__file__).parent
 DOCS = Path(__file__).parents[3] / "docs" / "messages.md"
-KINDS: dict[str, type[Message]] = {kind.__name__: kind for kind in (Detail, Caution, Reason, Refusal)}
+OF_ENGINES = {
+    file.parent.name: import_module(f"tdelta.engines.{file.parent.name}.messages")
+    for file in sorted((SOURCE / "engines").glob("*/messages.py"))
+}
+BY_ENGINE: dict[str, type[Message]] = {
+    profile(engine).product: kind
+    for engine, module in OF_ENGINES.items()
+    for kind in vars(module).values()
+    if isinstance(kind, type) and issubclass(kind, Message) and kind.__module__ == module.__name__
+}
+COMMON: tuple[type[Message], ...] = (Detail, Caution, Reason, Refusal)
+KINDS: dict[str, type[Message]] = {kind.__name__: kind for kind in (*COMMON, *BY_ENGINE.values())}
 KEBAB = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
 
 @cache
 def trees() -> tuple[tuple[Path, ast.Module], ...]:
-    files = [file for file in sorted(SOURCE.rglob("*.py")) if file.parent != SOURCE / "messages"]
+    files = [file for file in sorted(SOURCE.rglob("*.py")) if SOURCE / "messages" not in file.parents]
     return tuple((file, ast.parse(file.read_text(encoding="utf-8"))) for file in files)
 
 
@@ -58,6 +72,19 @@ def test_every_code_of_a_catalogue_is_used_and_is_kebab_case(kind: str) -> None:
     assert TEXT not in used
 
 
+@pytest.mark.parametrize("product", BY_ENGINE)
+def test_a_code_of_an_engine_is_none_of_the_common_catalogue(product: str) -> None:
+    assert not Refusal.TEMPLATES.keys() & BY_ENGINE[product].TEMPLATES.keys()
+
+
+def test_no_code_stands_in_two_modules_of_the_catalogue() -> None:
+    parts = [vars(module) for name, module in sys.modules.items() if name.startswith("tdelta.messages.refusals.")]
+    codes = [
+        code for part in parts for name, one in part.items() if name.isupper() and isinstance(one, dict) for code in one
+    ]
+    assert len(codes) == len(Refusal.TEMPLATES)
+
+
 def test_every_name_of_a_check_is_a_constant_that_the_source_uses() -> None:
     constants = {name: value for name, value in vars(names_of_checks).items() if isinstance(value, str)}
     constants = {name: value for name, value in constants.items() if not name.startswith("_")}
@@ -84,10 +111,13 @@ def reference() -> str:
         "Refusals": (
             "Why a command has no answer: printed, and with `--json` `refusals[].code` of"
             " [`tdelta.error/1`](json.md#tdeltaerror1-any-command-that-fails); in Python `TdeltaError.refusals[].code`."
-            " Texts without a code are: faults in a file, a load command or a database; options and"
-            " files of `tdelta analyze` and `tdelta verify`.",
+            " Texts without a code are: faults in a file of a workload or a load command; files of `tdelta analyze`.",
             Refusal.TEMPLATES,
         ),
+    }
+    parts |= {
+        f"Refusals of {product}": ("As above, of this engine alone.", kind.TEMPLATES)
+        for product, kind in BY_ENGINE.items()
     }
     sections = [
         f"## {name}\n\n{said}\n\n{rows(dict(templates))}\n" for name, (said, templates) in parts.items() if templates

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
+from tdelta.engines.duckdb.messages import DuckDbRefusal
 from tdelta.engines.duckdb.profile import PROFILE
 from tdelta.errors import EngineUnavailable, UnknownName
 
@@ -121,12 +122,9 @@ class DuckdbEngine:
         duckdb, module = self.version(), self.module_version()
         missing = [name for name, found in ((_DISTRIBUTION, duckdb), (_MODULE_DISTRIBUTION, module)) if found is None]
         if missing:
-            raise EngineUnavailable(f"engine 'duckdb': {', '.join(missing)} not installed: {_INSTALL}")
+            raise EngineUnavailable(DuckDbRefusal.of("not-installed", missing=", ".join(missing)))
         if duckdb != module:
-            raise EngineUnavailable(
-                f"engine 'duckdb': expected {_MODULE_DISTRIBUTION} of DuckDB's own version {duckdb}, found {module}:"
-                f" {_INSTALL}"
-            )
+            raise EngineUnavailable(DuckDbRefusal.of("versions-apart", duckdb=duckdb, found=module))
         self.module_path()
 
     def module_path(self) -> Path:
@@ -140,7 +138,7 @@ class DuckdbEngine:
         for file in files(_MODULE_DISTRIBUTION) or ():
             if file.name == _MODULE_FILE:
                 return Path(str(file.locate()))
-        raise EngineUnavailable(f"engine 'duckdb': expected {_MODULE_FILE} in {_MODULE_DISTRIBUTION}, found none")
+        raise EngineUnavailable(DuckDbRefusal.of("module-missing"))
 
     def versions(self) -> dict[str, str]:
         """What belongs among a run's versions, by name."""

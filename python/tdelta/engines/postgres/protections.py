@@ -7,6 +7,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
+from tdelta.engines.postgres.messages import PostgresRefusal
 from tdelta.engines.postgres.protection import Protection
 from tdelta.engines.postgres.storage import EncryptedFolder, Gocryptfs
 from tdelta.engines.postgres.tde import EXTENSION, PgTde
@@ -47,15 +48,9 @@ def gocryptfs_program() -> Path:
     """
     found = shutil.which("gocryptfs")
     if found is None:
-        raise EngineUnavailable(
-            "PostgreSQL encrypts nothing itself, and gocryptfs, which would encrypt the files under it, is not"
-            " installed: apt-get install gocryptfs, or name an encrypted folder of yours with --encrypted-dir"
-        )
+        raise EngineUnavailable(PostgresRefusal.of("no-gocryptfs"))
     if not os.access(_FUSE_DEVICE, os.R_OK | os.W_OK):
-        raise EnvironmentFault(
-            f"gocryptfs needs {_FUSE_DEVICE}, which this user cannot open: modprobe fuse, or start the container with"
-            " --device /dev/fuse --cap-add SYS_ADMIN, or name an encrypted folder of yours with --encrypted-dir"
-        )
+        raise EnvironmentFault(PostgresRefusal.of("no-fuse", device=_FUSE_DEVICE))
     return Path(found)
 
 

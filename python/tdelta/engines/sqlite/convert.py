@@ -11,6 +11,7 @@ from tdelta.driver.jobs import DatabaseJob
 from tdelta.driver.protocol import Checksums
 from tdelta.driver.workers import Worker
 from tdelta.engines.sqlite.engine import WORKER, SqliteEngine, TwinSettings
+from tdelta.engines.sqlite.messages import SqliteRefusal
 from tdelta.errors import DatabaseFault
 
 _PATIENCE_SECONDS = 24 * 3600.0
@@ -49,7 +50,7 @@ def convert(
             answered(worker.ask("convert", seconds=_PATIENCE_SECONDS, steps=steps, key=engine.given_key(settings, key)))
         except Refused as refusal:
             raise DatabaseFault(
-                job.file, f"the library cannot convert a copy of it to cipher {settings.cipher}: {refusal}"
+                job.file, SqliteRefusal.of("cannot-convert-copy", cipher=settings.cipher, said=refusal)
             ) from refusal
         worker.ask("close")
         options = engine.reading_options(str(path), settings, key)

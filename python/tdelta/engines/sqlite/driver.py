@@ -36,7 +36,9 @@ def driver(options: Mapping[str, Any]) -> SqliteDriver:
     library = find_library(options["library"])
     if library.installed_version() is None:
         wheel = f"{library.product}, in the wheel {library.distribution}"
-        raise EngineUnavailable(f"engine {PROFILE.name!r}: {wheel}, is not installed: {library.install}")
+        raise EngineUnavailable(
+            Refusal.of("library-not-installed", engine=PROFILE.name, wheel=wheel, install=library.install)
+        )
     return SqliteDriver(SqliteEngine(library))
 
 

@@ -17,6 +17,7 @@ from tdelta.driver.workers import Worker
 from tdelta.engines.sqlite.conversion import Layout
 from tdelta.engines.sqlite.describing import bounded, depends_on_the_moment, describe, virtual_tables
 from tdelta.engines.sqlite.engine import WORKER, SqliteEngine
+from tdelta.engines.sqlite.messages import SqliteRefusal
 from tdelta.engines.sqlite.staging import HEADER_BYTES
 from tdelta.errors import DatabaseFault
 from tdelta.workloads.database import Database, DatabaseTable, quoted
@@ -65,7 +66,9 @@ class CopyExaminer:
             options = self._engine.conversion_options(str(self.path))
             self._ask("examine", library=self._engine.library.name, options=options, connections=1)
         except Refused as refusal:
-            raise DatabaseFault(self._file, f"the library cannot read it: {refusal}{_remedy(refusal)}") from refusal
+            raise DatabaseFault(
+                self._file, SqliteRefusal.of("library-cannot-open", said=refusal, remedy=_remedy(refusal))
+            ) from refusal
 
     def check(self) -> None:
         """See that the library knows every module it needs, and that the file is whole.
@@ -77,14 +80,11 @@ class CopyExaminer:
         if refused:
             raise DatabaseFault(
                 self._file,
-                f"it needs extensions that the library under test lacks: {'; '.join(_first(refused))}; give a copy"
-                " without these tables",
+                SqliteRefusal.of("extensions-missing", refused="; ".join(_first(refused))),
             )
         found = self._must("PRAGMA quick_check(1)", "cannot be checked")
         if found != "ok":
-            raise DatabaseFault(
-                self._file, f"quick_check of a copy says: {found}; repair it (sqlite3 FILE .recover) or give a backup"
-            )
+            raise DatabaseFault(self._file, SqliteRefusal.of("quick-check-fails", found=found))
 
     def describe(self) -> Database:
         """What is in it.
@@ -94,8 +94,9 @@ class CopyExaminer:
         """
         database: Database = self._told(describe)
         if not database.tables:
-            virtual = " but virtual ones, whose rows are their module's" if database.virtual_tables else ""
-            raise DatabaseFault(self._file, f"it holds no table{virtual}, so there is nothing to measure")
+            virtual = database.virtual_tables
+            said = SqliteRefusal.of("virtual-tables-alone") if virtual else SqliteRefusal.of("no-table")
+            raise DatabaseFault(self._file, said)
         return database
 
     def depends_on_the_moment(self) -> bool:
@@ -152,14 +153,16 @@ class CopyExaminer:
             return read(self._query)
         except Refused as refusal:
             raise DatabaseFault(
-                self._file, f"the library cannot read its schema or a table: {refusal}{_remedy(refusal)}"
+                self._file, SqliteRefusal.of("library-cannot-read", said=refusal, remedy=_remedy(refusal))
             ) from refusal
 
     def _must(self, sql: str, otherwise: str) -> str:
         try:
             return self._query(sql)
         except Refused as refusal:
-            raise DatabaseFault(self._file, f"a copy of it {otherwise}: {refusal}{_remedy(refusal)}") from refusal
+            raise DatabaseFault(
+                self._file, SqliteRefusal.of("copy-fails", otherwise=otherwise, said=refusal, remedy=_remedy(refusal))
+            ) from refusal
 
     def _query(self, sql: str) -> str:
         return str(self._ask("query", sql=sql)["text"])

@@ -57,4 +57,4 @@ def ask_library(name: str) -> dict[str, str]:
         with Worker(program=WORKER) as worker:
             return worker.ask("library", library=name)
     except WorkerFault as fault:
-        raise EngineUnavailable(f"--library {name}: it could not be loaded: {fault}") from fault
+        raise EngineUnavailable(Refusal.of("library-not-loaded", library=name, fault=fault)) from fault

@@ -19,6 +19,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from tdelta.engines.sqlite.messages import SqliteRefusal
 from tdelta.errors import DatabaseFault, StorageFault
 from tdelta.measure.private import private
 
@@ -107,7 +108,7 @@ def find_original(named: Path) -> Original:
         header = _read_header(path)
     except (OSError, RuntimeError) as error:
         why = error.strerror if isinstance(error, OSError) else "its symbolic links go round in circles"
-        raise DatabaseFault(named, f"expected a SQLite database that can be read, found: {why}") from error
+        raise DatabaseFault(named, SqliteRefusal.of("database-not-readable", why=why)) from error
     _require_plain(named, header)
     return found
 
@@ -147,8 +148,7 @@ def copy_original(
         _remove(target)
     raise DatabaseFault(
         original.named,
-        f"it was written to during each of {_TRIES} attempts to read it: stop the application for a moment, or give a"
-        " backup (sqlite3 FILE \".backup 'copy.db'\", or VACUUM INTO 'copy.db')",
+        SqliteRefusal.of("database-written-to", tries=_TRIES),
     )
 
 
@@ -169,7 +169,7 @@ def _settled(original: Original, sleep: Callable[[float], None]) -> dict[str, Se
     for wait_seconds in (_SETTLED_NS / 1e9, 0.0):
         seen = _look(original.path)
         if seen[""] is None:
-            raise DatabaseFault(original.named, "expected a SQLite database that can be read, found: it has gone")
+            raise DatabaseFault(original.named, SqliteRefusal.of("database-gone"))
         newest = max(file.modified_ns for file in seen.values() if file is not None)
         if not 0 <= time.time_ns() - newest < _SETTLED_NS:
             return seen
@@ -189,7 +189,9 @@ def _copy_all(original: Original, seen: Mapping[str, Seen | None], target: Path,
         except FileNotFoundError:
             return False
         except OSError as error:
-            raise DatabaseFault(original.named, f"{source.name} cannot be read: {error.strerror}") from error
+            raise DatabaseFault(
+                original.named, SqliteRefusal.of("database-file-not-readable", name=source.name, fault=error.strerror)
+            ) from error
         try:
             _copy(original, descriptor, Path(f"{target}{suffix}"), progress)
         finally:
@@ -218,7 +220,7 @@ def _copy(original: Original, descriptor: int, target: Path, progress: _Progress
                 progress.add(len(chunk))
     except OSError as error:
         raise StorageFault(
-            f"cannot copy database {original.named} to {target}: {error.strerror}; free some space, or use --dir"
+            SqliteRefusal.of("cannot-copy-database", database=original.named, target=target, fault=error.strerror)
         ) from error
 
 
@@ -226,7 +228,7 @@ def _read(original: Original, descriptor: int) -> bytes:
     try:
         return os.read(descriptor, _CHUNK_BYTES)
     except OSError as error:
-        raise DatabaseFault(original.named, f"it cannot be read: {error.strerror}") from error
+        raise DatabaseFault(original.named, SqliteRefusal.of("database-unreadable", fault=error.strerror)) from error
 
 
 def _open(path: Path) -> int:
@@ -247,7 +249,7 @@ def _require_regular(named: Path, path: Path) -> None:
     mode = path.stat().st_mode
     if not stat.S_ISREG(mode):
         found = "a folder" if stat.S_ISDIR(mode) else "no regular file"
-        raise DatabaseFault(named, f"expected a SQLite database, found: {found}")
+        raise DatabaseFault(named, SqliteRefusal.of("not-a-database-file", found=found))
 
 
 def _read_header(path: Path) -> bytes:
@@ -260,13 +262,13 @@ def _read_header(path: Path) -> bytes:
 
 def _require_plain(named: Path, header: bytes) -> None:
     if not header:
-        raise DatabaseFault(named, "it is empty, so there is nothing to measure")
+        raise DatabaseFault(named, SqliteRefusal.of("database-empty"))
     if header.startswith(_MAGIC) and len(header) == HEADER_BYTES:
         return
     shown = header[:_SHOWN_BYTES].hex(" ")
     raise DatabaseFault(
         named,
-        f"expected a plain SQLite database, which begins with {_MAGIC[:-1].decode()!r}, found {shown}: {_what(header)}",
+        SqliteRefusal.of("not-plain-sqlite", magic=_MAGIC[:-1].decode(), found=shown, kind=_what(header)),
     )
 
 
@@ -308,6 +310,5 @@ def _require_whole_journal(original: Original, target: Path) -> None:
         _remove(target)
         raise DatabaseFault(
             original.named,
-            "a transaction over several databases was cut short, and its journal is there still: open it once with its"
-            " application, which recovers it, or give a backup",
+            SqliteRefusal.of("journal-of-several"),
         )

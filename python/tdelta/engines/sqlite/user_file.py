@@ -18,6 +18,7 @@ from tdelta.driver.workers import Worker
 from tdelta.engines.sqlite.conversion import Layout
 from tdelta.engines.sqlite.engine import WORKER, SqliteEngine, TwinSettings
 from tdelta.engines.sqlite.examining import CopyExaminer
+from tdelta.engines.sqlite.messages import SqliteRefusal
 from tdelta.engines.sqlite.staging import Original, copy_original, find_original
 from tdelta.errors import UnsoundTwins
 from tdelta.messages import Caution
@@ -154,7 +155,7 @@ class StagedFile:
         rebuilt = examiner.checksums(tables + additions.tables)
         changed = [table for table, found in read.items() if rebuilt[table] != found]
         if changed:
-            raise UnsoundTwins(f"VACUUM changed rows of the copy: tables {', '.join(changed)}")
+            raise UnsoundTwins(SqliteRefusal.of("vacuum-changed-rows", tables=", ".join(changed)))
         may_vary = examiner.depends_on_the_moment()
         self._layout = examiner.layout()
         examiner.end()

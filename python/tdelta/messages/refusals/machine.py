@@ -104,4 +104,13 @@ MACHINE = {
         "{files} {files:file|files} cannot be read, so nothing is said of any: read them as a user who may\n{listed}"
     ),
     "preload-unnamable": "LD_PRELOAD cannot name {library}: install tdelta in a folder without ' :$'",
+    "library-not-installed": "engine {engine!r}: {wheel}, is not installed: {install}",
+    "library-not-loaded": "--library {library}: it could not be loaded: {fault}",
+    "no-server": (
+        "no {kind} server here: expected {names} in PATH, in the usual folders, or in {folder}; found none: {remedy},"
+        " or name one with --server-binary"
+    ),
+    "no-server-program": "--server-binary {program}: expected a server's program, found no file there",
+    "not-a-server-program": "--server-binary {program}: expected a server's program, but --version says: {said}",
+    "server-of-other-kind": "--server-binary {program}: expected a {kind} server, found {found} ({text})",
 }

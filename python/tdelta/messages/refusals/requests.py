@@ -161,4 +161,11 @@ REQUESTS = {
     "work-changed": "run {run}: its {changed} has changed since it began; start a new run",
     "versions-changed": "run {run}: versions have changed since it began ({changed}); start a new run",
     "library-changed": "run {run}: the library under test was {before}, and is now {now}; start a new run",
+    "marker-without-files": "--marker: expected a file or a folder to search, found {target!r}, which is neither",
+    "neither-files-nor-run": "{run!r} is no file or folder here, and no run with a result: {fault}",
+    "target-out-of-reach": "{target}: expected a file, a folder or a run: {fault}",
+    "marker-not-hex": "expected pairs of hexadecimal digits behind hex:",
+    "marker-too-short": "expected at least {least} bytes, found {found}: shorter ones occur by chance",
+    "not-files": "{target}: expected a file or a folder, found a device, a pipe or a socket",
+    "calibration-not-of-run": "no calibration can be of this run",
 }

@@ -18,6 +18,7 @@ from tdelta.engines.profile import ServerProgram
 from tdelta.engines.registry import profiles
 from tdelta.engines.servers import ServerBinary
 from tdelta.errors import EngineUnavailable
+from tdelta.messages import Refusal
 
 _VERSION_SECONDS = 30.0
 _FOLDERS = (
@@ -57,8 +58,7 @@ def find_servers(kind: str | None = None, given: Path | None = None) -> tuple[Se
         program = _programs()[kind]
         names = " or ".join(program.names)
         raise EngineUnavailable(
-            f"no {kind} server here: expected {names} in PATH, in the usual folders, or in {cache_folder()}; found"
-            f" none: {program.remedy}, or name one with --server-binary"
+            Refusal.of("no-server", kind=kind, names=names, folder=cache_folder(), remedy=program.remedy)
         )
     return servers
 
@@ -111,13 +111,13 @@ def interpreter(path: Path) -> Path | None:
 
 def _given(kind: str | None, path: Path) -> ServerBinary:
     if not path.is_file():
-        raise EngineUnavailable(f"--server-binary {path}: expected a server's program, found no file there")
+        raise EngineUnavailable(Refusal.of("no-server-program", program=path))
     server, said = _examined(path, _root_of(path.resolve()))
     if server is None:
-        raise EngineUnavailable(f"--server-binary {path}: expected a server's program, but --version says: {said}")
+        raise EngineUnavailable(Refusal.of("not-a-server-program", program=path, said=said))
     if kind is not None and server.kind != kind:
         raise EngineUnavailable(
-            f"--server-binary {path}: expected a {kind} server, found {server.kind} ({server.text})"
+            Refusal.of("server-of-other-kind", program=path, kind=kind, found=server.kind, text=server.text)
         )
     return server
 

@@ -24,6 +24,7 @@ from typing import IO
 
 from tdelta.driver.signals import held
 from tdelta.errors import RestoreFault
+from tdelta.messages import Refusal
 
 _PLACEHOLDER = re.compile(r"\{(socket|port|user|database|folder)\}")
 _LAST_LINES = 15
@@ -85,9 +86,9 @@ def restore(command: str, target: RestoreTarget, seconds: float) -> None:
             ending.callback(_end, process, tail)
         code = _waited(process, seconds)
     if code is None:
-        raise RestoreFault(f"--restore: not done after {seconds:g} s, and ended: {command}{tail.told()}")
+        raise RestoreFault(Refusal.of("restore-too-slow", seconds=seconds, command=command, tail=tail.told()))
     if code != 0:
-        raise RestoreFault(f"--restore: expected exit code 0, found {_code(code)}: {command}{tail.told()}")
+        raise RestoreFault(Refusal.of("restore-failed", found=_code(code), command=command, tail=tail.told()))
 
 
 def _shell() -> list[str]:

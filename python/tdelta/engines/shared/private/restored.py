@@ -28,7 +28,7 @@ from tdelta.engines.shared.private.filling import loading, make_database, restor
 from tdelta.engines.shared.private.restore import is_strict
 from tdelta.engines.shared.sessions import WorkerSession, asking
 from tdelta.errors import DatabaseFault
-from tdelta.messages import Caution
+from tdelta.messages import Caution, Refusal
 from tdelta.records import DatabaseFacts, Phase
 from tdelta.workloads.database import Database
 
@@ -134,7 +134,7 @@ class RestoredServer:
                 left = "".join(f"; {said}" for said in found.left_out)
                 raise DatabaseFault(
                     self._dump.named,
-                    f"expected tables in database {DATABASE}, found none{left}; restore into {{database}}",
+                    Refusal.of("nothing-restored", left=left),
                 )
             settle_rows(worker, self._engine, [table.name for table in found.tables])
         self._load_seconds = time.monotonic() - began
@@ -165,7 +165,7 @@ class RestoredServer:
                 try:
                     session.run(statement)
                 except Refused as refusal:
-                    raise DatabaseFault(self._dump.named, f"it cannot take a table of tdelta's: {refusal}") from refusal
+                    raise DatabaseFault(self._dump.named, Refusal.of("own-table-refused", said=refusal)) from refusal
 
     def _sizes(self) -> tuple[int, int]:
         """The bytes of all tables with their indexes, and of a page."""
