@@ -111,13 +111,15 @@ class UnknownName(UsageError):
 
 
 class WorkloadError(UsageError):
-    """A workload folder with faults; ``faults`` holds all of them, each with its file (and line)."""
+    """A workload folder with faults.
 
-    def __init__(self, folder: str, faults: Iterable[str]) -> None:
-        self.faults = tuple(faults)
-        plural = "fault" if len(self.faults) == 1 else "faults"
-        listed = "\n".join(f"  {fault}" for fault in self.faults)
-        super().__init__(f"workload {folder}: {len(self.faults)} {plural}\n{listed}")
+    Args:
+        folder: where it is.
+        faults: all of them, each with its file (and line).
+    """
+
+    def __init__(self, folder: str, faults: Sequence[Refusal]) -> None:
+        super().__init__(*faults, text=_listed(f"workload {folder}: ", faults))
 
 
 class DatabaseFault(UsageError):

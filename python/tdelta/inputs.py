@@ -11,6 +11,8 @@ import stat
 from pathlib import Path
 from typing import BinaryIO
 
+from tdelta.messages import Refusal
+
 _KINDS = (
     (stat.S_ISDIR, "a folder"),
     (stat.S_ISFIFO, "a named pipe"),
@@ -30,7 +32,7 @@ class NotRegular(OSError):
 class TextFault(ValueError):
     """A file that is not the text that it should be; ``line`` counts from 1, and is 0 for the file as a whole."""
 
-    def __init__(self, line: int, said: str) -> None:
+    def __init__(self, line: int, said: Refusal) -> None:
         self.line = line
         self.said = said
         super().__init__(said)
@@ -65,14 +67,14 @@ def text_of(path: Path, most_bytes: int) -> str:
     with opened(path) as file:
         content = file.read(most_bytes + 1) or b""
     if len(content) > most_bytes:
-        raise TextFault(0, f"expected at most {size_words(most_bytes)}, found more")
+        raise TextFault(0, Refusal.of("file-too-large", most=size_words(most_bytes)))
     try:
         text = content.decode("utf-8")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        raise TextFault(line, f"expected UTF-8 text, found the byte 0x{content[error.start]:02x}") from None
+        raise TextFault(line, Refusal.of("not-utf-8", byte=content[error.start])) from None
     if "\0" in text:
-        raise TextFault(text.count("\n", 0, text.index("\0")) + 1, "expected text, found a zero byte")
+        raise TextFault(text.count("\n", 0, text.index("\0")) + 1, Refusal.of("zero-byte"))
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 

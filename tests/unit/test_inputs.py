@@ -44,7 +44,7 @@ def test_what_is_no_text_within_the_limit_is_refused(tmp_path: Path, content: by
     (tmp_path / "file").write_bytes(content)
     with pytest.raises(TextFault) as refused:
         text_of(tmp_path / "file", 8)
-    assert (refused.value.line, refused.value.said) == (line, said)
+    assert (refused.value.line, refused.value.said.text) == (line, said)
 
 
 def test_sizes_are_given_in_their_largest_unit() -> None:

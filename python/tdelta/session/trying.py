@@ -100,10 +100,18 @@ def _given(workload: Workload, folder: object, on: Tries, tell: Observer) -> Cho
     for done, (name, script) in enumerate(workload.scripts().items()):
         tell(Phase("prepare", "each transaction on a scratch copy", done, len(workload.transactions)))
         if said := on.said({"name": name, "weight": 1.0, "text": script["text"]}, None):
-            faults.append(_PLACE.sub(r"\1.sql:\2: ", said, count=1))
+            faults.append(_placed(said))
     if faults:
         raise WorkloadError(str(folder), faults)
     return Chosen(workload)
+
+
+def _placed(said: str) -> Refusal:
+    """What the database says against a transaction, with file and line where it says them."""
+    place = _PLACE.match(said)
+    if place is None:
+        return Refusal.of("transaction-fails", said=said)
+    return Refusal.of("transaction-fails", said=said[place.end() :]).at(place.expand(r"\1.sql:\2"))
 
 
 def _proposed(proposal: Proposal, named: object, title: str, on: Tries, tell: Observer) -> Chosen:

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from tdelta.messages import Refusal
 from tdelta.workloads.faults import hint, shown
 from tdelta.workloads.limits import DEEPEST, MOST_TOKENS
 
@@ -55,7 +56,11 @@ _TOKEN = re.compile(
 
 
 class ExpressionFault(ValueError):
-    """An expression that cannot be read."""
+    """An expression that cannot be read; ``said`` is why."""
+
+    def __init__(self, said: Refusal) -> None:
+        super().__init__(said)
+        self.said = said
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,11 +96,11 @@ def parse(text: str) -> Expression:
     """
     tokens = list(_tokens(text))
     if len(tokens) > MOST_TOKENS:
-        raise ExpressionFault(f"expected at most {MOST_TOKENS} numbers, names and signs, found {len(tokens)}")
+        raise ExpressionFault(Refusal.of("expression-too-long", most=MOST_TOKENS, found=len(tokens)))
     try:
         return _Parser(tokens).whole()
     except RecursionError:
-        raise ExpressionFault(f"expected at most {DEEPEST} levels within each other, found more") from None
+        raise ExpressionFault(Refusal.of("expression-too-deep", most=DEEPEST)) from None
 
 
 def variables(expression: Expression) -> Iterator[str]:
@@ -121,7 +126,7 @@ class _Parser:
     def whole(self) -> Expression:
         expression = self.binary(0)
         if self.at < len(self.tokens):
-            raise ExpressionFault(f"unexpected {self.tokens[self.at][1]!r}")
+            raise ExpressionFault(Refusal.of("token-unexpected", token=self.tokens[self.at][1]))
         return expression
 
     def eat(self, *texts: str) -> str | None:
@@ -135,7 +140,7 @@ class _Parser:
     def expect(self, text: str) -> None:
         if not self.eat(text):
             found = repr(self.tokens[self.at][1]) if self.at < len(self.tokens) else "the end"
-            raise ExpressionFault(f"expected {text!r}, found {found}")
+            raise ExpressionFault(Refusal.of("token-expected", token=text, found=found))
 
     def binary(self, level: int) -> Expression:
         if level == len(_LEVELS):
@@ -166,7 +171,7 @@ class _Parser:
 
     def atom(self) -> Expression:
         if self.at >= len(self.tokens):
-            raise ExpressionFault("it ends too early")
+            raise ExpressionFault(Refusal.of("expression-ends"))
         kind, text = self.tokens[self.at]
         self.at += 1
         match kind:
@@ -177,14 +182,14 @@ class _Parser:
             case "word":
                 return self.call(text.lower())
             case _:
-                raise ExpressionFault(f"unexpected {text!r}")
+                raise ExpressionFault(Refusal.of("token-unexpected", token=text))
 
     def call(self, name: str) -> Expression:
         if name in ("true", "false"):
             return Number(int(name == "true"))
         if name not in FUNCTIONS:
             raise ExpressionFault(
-                f"unknown function {shown(name)}.{hint(name, FUNCTIONS)} A variable is written :{name}."
+                Refusal.of("unknown-function", function=shown(name), hint=hint(name, FUNCTIONS), name=name)
             )
         self.expect("(")
         operands = [self.binary(0)]
@@ -201,7 +206,7 @@ def _tokens(text: str) -> Iterator[tuple[str, str]]:
     while position < end:
         match = _TOKEN.match(text, position)
         if match is None:
-            raise ExpressionFault(f"unexpected {shown(text[position:].strip())}")
+            raise ExpressionFault(Refusal.of("sign-unexpected", found=shown(text[position:].strip())))
         kind = match.lastgroup or "symbol"
         yield kind, match.group(kind)
         position = match.end()
@@ -209,10 +214,10 @@ def _tokens(text: str) -> Iterator[tuple[str, str]]:
 
 def _number(text: str) -> int | float:
     if len(text) > _LONGEST_NUMBER:
-        raise ExpressionFault(f"{shown(text)} does not fit 64 bits")
+        raise ExpressionFault(Refusal.of("number-too-large", number=shown(text)))
     value = float(text) if "." in text else int(text)
     if isinstance(value, int) and value >= 2**63:
-        raise ExpressionFault(f"{text} does not fit 64 bits")
+        raise ExpressionFault(Refusal.of("number-too-large", number=text))
     return value
 
 
@@ -230,13 +235,13 @@ def _check_call(name: str, operands: list[Expression]) -> None:
     fewest, most = FUNCTIONS[name]
     if not fewest <= len(operands) <= most:
         wanted = str(fewest) if fewest == most else f"{fewest} to {most}"
-        raise ExpressionFault(f"{name} takes {wanted} arguments, found {len(operands)}")
+        raise ExpressionFault(Refusal.of("arguments-miscounted", function=name, wanted=wanted, found=len(operands)))
     if name.startswith("random"):
         low, high = _literal(operands[0]), _literal(operands[1])
         if low is not None and high is not None and low > high:
-            raise ExpressionFault(f"{name}: the range {low} to {high} is empty")
+            raise ExpressionFault(Refusal.of("range-empty", function=name, low=low, high=high))
     if name in _SHAPES and (shape := _literal(operands[2])) is not None:
         low, high = _SHAPES[name]
         if not low <= shape <= high:
             bounds = f"{low:g} to {high:g}" if high < float("inf") else "above 0" if low < 1 else f"at least {low:g}"
-            raise ExpressionFault(f"{name}: the parameter must be {bounds}, found {shape}")
+            raise ExpressionFault(Refusal.of("shape-out-of-range", function=name, wanted=bounds, found=shape))

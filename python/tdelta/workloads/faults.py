@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 
+from tdelta.messages import Refusal
 from tdelta.workloads.limits import MOST_FAULTS
 
 _LONGEST_SHOWN = 80
@@ -13,17 +14,19 @@ _LONGEST_FAULT = 1_000
 _MOST_KNOWN = 200
 
 
-@dataclass(frozen=True, slots=True, order=True)
+@dataclass(frozen=True, slots=True)
 class Fault:
     """One fault. ``line`` counts from 1; 0 where a file as a whole is at fault."""
 
     file: str
     line: int
-    text: str
+    said: Refusal
 
-    def __str__(self) -> str:
+    def placed(self) -> Refusal:
+        """What is wrong, with where it is; nothing in it moves a terminal's cursor."""
         place = f"{self.file}:{self.line}" if self.line else self.file
-        return f"{_printable(place)}: {_printable(self.text)}"
+        given = {name: _printable(it) if isinstance(it, str) else it for name, it in self.said.parameters.items()}
+        return Refusal(self.said.code, given).at(_printable(place))
 
 
 @dataclass(slots=True)
@@ -32,18 +35,19 @@ class Faults:
 
     found: list[Fault] = field(default_factory=list)
 
-    def add(self, file: str, line: int, text: str) -> None:
+    def add(self, file: str, line: int, said: Refusal) -> None:
         """Notes one fault."""
-        self.found.append(Fault(file, line, text))
+        self.found.append(Fault(file, line, said))
 
     def __bool__(self) -> bool:
         return bool(self.found)
 
-    def texts(self) -> list[str]:
+    def refusals(self) -> list[Refusal]:
         """Every fault once, by file and line; of very many the first ones and how many more."""
-        texts = [str(fault) for fault in sorted(set(self.found))]
-        more = len(texts) - MOST_FAULTS
-        return texts if more <= 0 else [*texts[:MOST_FAULTS], f"and {more} more"]
+        faults = sorted(set(self.found), key=lambda fault: (fault.file, fault.line, fault.said.text))
+        found = [fault.placed() for fault in faults[:MOST_FAULTS]]
+        more = len(faults) - MOST_FAULTS
+        return found if more <= 0 else [*found, Refusal.of("more-faults", more=more)]
 
 
 def hint(found: str, known: Iterable[str]) -> str:

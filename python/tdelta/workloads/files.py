@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
 from tdelta.inputs import TextFault, text_of
+from tdelta.messages import Refusal
 from tdelta.workloads import limits
 from tdelta.workloads.faults import Faults, hint, shown
 from tdelta.workloads.toml_lines import deepest_line, key_lines, line_of
@@ -29,41 +31,47 @@ class FolderFiles:
         self.faults = Faults()
         self.lines: Mapping[tuple[str, ...], int] = {}
 
-    def text(self, name: str, missing: str) -> str | None:
-        """The content of a file of the folder; a fault if there is none that can be read."""
+    def text(self, name: str, missing: Refusal) -> str | None:
+        """The content of a file of the folder; a fault if there is none that can be read.
+
+        Args:
+            name: the file.
+            missing: what is said where there is none; ``hint`` becomes the nearest name that there is.
+        """
         try:
             return text_of(self.folder / name, limits.MOST_FILE_BYTES)
         except FileNotFoundError:
             near = [path.name for path in self.folder.glob("*") if path.suffix == Path(name).suffix]
-            self.faults.add(name, 0, f"{missing}.{hint(name, near) if near else ''}")
+            with_hint = {**missing.parameters, "hint": hint(name, near) if near else ""}
+            self.faults.add(name, 0, replace(missing, parameters=with_hint))
         except TextFault as fault:
             self.faults.add(name, fault.line, fault.said)
         except OSError as error:
-            self.faults.add(name, 0, f"cannot be read: {error.strerror}")
+            self.faults.add(name, 0, Refusal.of("file-unreadable", fault=error.strerror))
         return None
 
     def document(self) -> dict[str, object] | None:
         """The content of ``workload.toml``; a fault if it is no TOML."""
-        text = self.text(TOML, "is missing: it says tables, laws and transactions")
+        text = self.text(TOML, Refusal.of("toml-missing", hint=""))
         if text is None:
             return None
         self.lines = key_lines(text)
         if line := deepest_line(text, limits.DEEPEST):
-            self.faults.add(TOML, line, f"expected at most {limits.DEEPEST} brackets within each other, found more")
+            self.faults.add(TOML, line, Refusal.of("brackets-too-deep", most=limits.DEEPEST))
             return None
         try:
             return tomllib.loads(text)
         except tomllib.TOMLDecodeError as error:
             place = _POSITION.search(str(error))
             why = _POSITION.sub(f", column {place.group(2)}" if place else "", str(error))
-            self.faults.add(TOML, int(place.group(1)) if place else 0, f"this is no TOML: {why}")
+            self.faults.add(TOML, int(place.group(1)) if place else 0, Refusal.of("not-toml", why=why))
         except (ValueError, RecursionError) as error:  # a number of thousands of digits, a key of thousands of parts
-            self.faults.add(TOML, 0, f"this is no TOML that can be read: {str(error).splitlines()[0]}")
+            self.faults.add(TOML, 0, Refusal.of("toml-not-readable", why=str(error).splitlines()[0]))
         return None
 
-    def fault(self, text: str, *path: str) -> None:
+    def fault(self, said: Refusal, *path: str) -> None:
         """A fault at the line of a key of ``workload.toml``."""
-        self.faults.add(TOML, line_of(self.lines, *path), text)
+        self.faults.add(TOML, line_of(self.lines, *path), said)
 
     def typed(self, document: Mapping[str, object], kind: type[_T], *path: str) -> _T | None:
         """The value at ``path``; a fault if it is missing or of another type."""
@@ -71,10 +79,12 @@ class FolderFiles:
         for key in path:
             value = value.get(key) if isinstance(value, Mapping) else None
         if value is None:
-            self.fault(f"{'.'.join(path)} is missing", *path)
+            self.fault(Refusal.of("key-missing", key=".".join(path)), *path)
         elif isinstance(value, bool) or not isinstance(value, kind) or (kind is int and value not in _INT64):
             names = {str: "a text", int: "an integer of 64 bits", dict: "a table", list: "a list"}
-            self.fault(f"{'.'.join(path)} must be {names[kind]}, found {shown(value)}", *path)
+            self.fault(
+                Refusal.of("key-of-other-type", key=".".join(path), wanted=names[kind], found=shown(value)), *path
+            )
         else:
             return value
         return None
@@ -84,14 +94,14 @@ class FolderFiles:
         text = self.typed(document, str, *path) or ""
         if len(text) > limits.LONGEST_TITLE or not text.isprintable():
             wanted = f"one line of at most {limits.LONGEST_TITLE} printable characters"
-            self.fault(f"{'.'.join(path)} must be {wanted}, found {shown(text)}", *path)
+            self.fault(Refusal.of("title-malformed", key=".".join(path), wanted=wanted, found=shown(text)), *path)
         return text
 
     def unknown_keys(self, table: Mapping[str, object], known: Iterable[str], *path: str) -> None:
         """Faults for the keys that nobody reads."""
         names = tuple(known)
         for key in sorted(table.keys() - set(names))[: limits.MOST_FAULTS]:
-            self.fault(f"unknown key {shown('.'.join((*path, key)))}.{hint(key, names)}", *path, key)
+            self.fault(Refusal.of("unknown-key", key=shown(".".join((*path, key))), hint=hint(key, names)), *path, key)
 
     def named_tables(self, document: Mapping[str, object], key: str) -> dict[str, dict[str, object]]:
         """The tables under ``key`` by name, e.g. ``[tables.orders]``."""
@@ -99,18 +109,20 @@ class FolderFiles:
         for name, value in self.entries(self.typed(document, dict, key) or {}, key).items():
             if not _NAME.match(name):
                 wanted = "at most 63 lower-case letters, digits and _, a letter first"
-                self.fault(f"{shown(name)} is no name: {wanted}", key, name)
+                self.fault(Refusal.of("not-a-name", name=shown(name), wanted=wanted), key, name)
             elif isinstance(value, dict):
                 found[name] = value
             else:
-                self.fault(f"{key}.{name} must be a table, found {shown(value)}", key, name)
+                self.fault(Refusal.of("not-a-table", key=key, name=name, found=shown(value)), key, name)
         if not found and key in document:
-            self.fault(f"{key} must name at least one", key)
+            self.fault(Refusal.of("no-table-named", key=key), key)
         return found
 
     def entries(self, entries: Mapping[str, object], *path: str) -> Mapping[str, object]:
         """The same entries; none, with a fault, where they are too many."""
         if len(entries) <= limits.MOST_ENTRIES:
             return entries
-        self.fault(f"expected at most {limits.MOST_ENTRIES} in {'.'.join(path)}, found {len(entries)}", *path)
+        self.fault(
+            Refusal.of("entries-too-many", most=limits.MOST_ENTRIES, key=".".join(path), found=len(entries)), *path
+        )
         return {}

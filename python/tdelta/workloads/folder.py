@@ -8,10 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from tdelta.errors import WorkloadError
+from tdelta.messages import Refusal
 from tdelta.workloads import laws, limits, sql
 from tdelta.workloads.dialect import GENERIC, Dialect
 from tdelta.workloads.faults import hint, shown
-from tdelta.workloads.files import TOML, FolderFiles
+from tdelta.workloads.files import FolderFiles
 from tdelta.workloads.model import Column, Table, Transaction, Workload
 from tdelta.workloads.scan import cut
 from tdelta.workloads.schema import Schema, SchemaTable, read_schema
@@ -22,9 +23,6 @@ SCHEMA = "schema.sql"
 
 _TOP = ("name", "version", "title", "description", "size", "tables", "transactions")
 _ROWS = ("rows", "rows_per_scale", "rows_per")
-_NO_SCHEMA = (
-    "is missing: it defines the tables in generic SQL (a workload on a database of your own has none: --database)"
-)
 
 
 def read_folder(folder: Path, dialects: Mapping[str, Dialect]) -> Workload:
@@ -48,7 +46,7 @@ def read_by(reader: FolderReader) -> Workload:
     """
     workload = reader.read()
     if workload is None or reader.faults:
-        raise WorkloadError(str(reader.folder), reader.faults.texts())
+        raise WorkloadError(str(reader.folder), reader.faults.refusals())
     return workload
 
 
@@ -67,7 +65,7 @@ class FolderReader(FolderFiles):
     def read(self) -> Workload | None:
         """Reads the whole folder; None where there is too little to make a workload of."""
         if not self.folder.is_dir():
-            self.faults.add(str(self.folder), 0, f"is no folder: a workload is a folder with {TOML} and {SCHEMA}")
+            self.faults.add(str(self.folder), 0, Refusal.of("no-folder"))
             return None
         schemas, defined = self.schemas()
         document = self.document()
@@ -99,7 +97,7 @@ class FolderReader(FolderFiles):
                 self.faults.add(file, line, fault)
             for piece in pieces:
                 if piece.is_command or piece.variables:
-                    self.faults.add(file, piece.line, "expected plain SQL, found a command or a variable")
+                    self.faults.add(file, piece.line, Refusal.of("not-plain-sql"))
             found[engine] = tuple(piece.text for piece in pieces)
         return found
 
@@ -108,15 +106,17 @@ class FolderReader(FolderFiles):
         for path in sorted(self.folder.glob(f"{stem}.*.sql")):
             engine = path.name.split(".")[1]
             if engine not in self.dialects:
-                self.faults.add(path.name, 0, f"unknown engine {engine!r}.{hint(engine, self.dialects)}")
-            elif (text := self.text(path.name, "is missing")) is not None:
+                self.faults.add(
+                    path.name, 0, Refusal.of("unknown-engine-of-file", engine=engine, hint=hint(engine, self.dialects))
+                )
+            elif (text := self.text(path.name, Refusal.of("file-missing", hint=""))) is not None:
                 yield engine, path.name, text
 
     def schemas(self) -> tuple[dict[str, Schema], dict[str, SchemaTable]]:
         """The generic schema under ``""``, overrides such as ``schema.mysql.sql`` under their engine's name."""
         schemas: dict[str, Schema] = {}
         defined: dict[str, SchemaTable] = {}
-        if (text := self.text(SCHEMA, _NO_SCHEMA)) is not None:
+        if (text := self.text(SCHEMA, Refusal.of("schema-missing", hint=""))) is not None:
             schemas[""], defined = read_schema(text, SCHEMA, self.faults)
         for engine, file, text in self.of_engines("schema"):
             schemas[engine], own = read_schema(text, file, self.faults, self.dialects[engine])
@@ -127,9 +127,9 @@ class FolderReader(FolderFiles):
         """Faults where an override has other tables or columns than the generic schema."""
         for name in sorted(own.keys() | generic.keys()):
             if name not in own:
-                self.faults.add(file, 0, f"lacks table {name}, which {SCHEMA} defines")
+                self.faults.add(file, 0, Refusal.of("table-lacking", table=name))
             elif name not in generic or own[name].columns.keys() != generic[name].columns.keys():
-                self.faults.add(file, own[name].line, f"table {name} has other columns than in {SCHEMA}")
+                self.faults.add(file, own[name].line, Refusal.of("columns-otherwise", table=name))
 
     # ---------------------------------------------------------------------------------------------------- tables
 
@@ -145,10 +145,10 @@ class FolderReader(FolderFiles):
                 self.match_schema(name, columns, defined[name])
                 table = replace(table, primary_key=defined[name].primary_key)
             elif defined:
-                self.fault(f"table {name} is not in {SCHEMA}.{hint(name, defined)}", "tables", name)
+                self.fault(Refusal.of("table-not-in-schema", table=name, hint=hint(name, defined)), "tables", name)
             tables.append(replace(table, columns=columns))
         for name in defined.keys() - entries.keys():
-            self.faults.add(SCHEMA, defined[name].line, f"table {name} has no [tables.{name}] in {TOML}")
+            self.faults.add(SCHEMA, defined[name].line, Refusal.of("table-without-entry", table=name))
         self.references(tables)
         return tuple(tables)
 
@@ -158,7 +158,10 @@ class FolderReader(FolderFiles):
         given = [key for key in _ROWS if key in entry]
         if len(given) != 1:
             self.fault(
-                f"table {table.name} needs one of {', '.join(_ROWS)}, found {' and '.join(given) or 'none'}", *path
+                Refusal.of(
+                    "rows-not-given-once", table=table.name, known=", ".join(_ROWS), found=" and ".join(given) or "none"
+                ),
+                *path,
             )
             return replace(table, fixed_rows=1)
         key, value = given[0], entry[given[0]]
@@ -168,7 +171,11 @@ class FolderReader(FolderFiles):
         least = 0 if key == "rows" else math.ulp(0.0)
         if isinstance(value, bool) or not isinstance(value, wanted) or not least <= value <= limits.MOST_ROWS:
             limit = f"{'a whole number of at least' if key == 'rows' else 'a number above'} 0"
-            self.fault(f"{key} must be {limit}, and at most {limits.MOST_ROWS}, found {shown(value)}", *path, key)
+            self.fault(
+                Refusal.of("rows-out-of-range", key=key, wanted=limit, most=limits.MOST_ROWS, found=shown(value)),
+                *path,
+                key,
+            )
             return replace(table, fixed_rows=1)
         return replace(table, fixed_rows=int(value)) if key == "rows" else replace(table, rows_per_scale=float(value))
 
@@ -176,13 +183,13 @@ class FolderReader(FolderFiles):
         """The parent table and the rows for each of its rows."""
         path = ("tables", name, "rows_per")
         if not (isinstance(value, dict) and isinstance(value.get("table"), str) and type(value.get("count")) is int):
-            self.fault(f'rows_per must be {{ table = "…", count = … }}, found {shown(value)}', *path)
+            self.fault(Refusal.of("rows-per-malformed", found=shown(value)), *path)
             return name, 1
         self.unknown_keys(value, ("table", "count"), *path)
         if (parent := value["table"]) not in earlier:
-            self.fault(f"rows_per: no table {shown(parent)} is defined above this one.{hint(parent, earlier)}", *path)
+            self.fault(Refusal.of("no-parent-above", table=shown(parent), hint=hint(parent, earlier)), *path)
         if not 1 <= value["count"] <= limits.MOST_ROWS:
-            self.fault(f"count must be 1 to {limits.MOST_ROWS}, found {shown(value['count'])}", *path)
+            self.fault(Refusal.of("count-out-of-range", most=limits.MOST_ROWS, found=shown(value["count"])), *path)
         return value["table"], value["count"]
 
     def columns(self, table: Table, entry: Mapping[str, object], tables: Iterable[str]) -> tuple[Column, ...]:
@@ -190,7 +197,7 @@ class FolderReader(FolderFiles):
         path = ("tables", table.name, "columns")
         entries = entry.get("columns")
         if not isinstance(entries, dict) or not entries:
-            self.fault(f"table {table.name} has no columns: [tables.{table.name}.columns]", *path)
+            self.fault(Refusal.of("table-without-columns", table=table.name), *path)
             return ()
         listed = self.entries(entries, *path).items()
         found = (self.column(table, name, value, set(tables)) for name, value in listed)
@@ -200,20 +207,26 @@ class FolderReader(FolderFiles):
         """A column with its law; None where it has faults that leave none."""
         path = ("tables", table.name, "columns", name)
         if not isinstance(value, dict) or not isinstance(value.get("law"), str):
-            self.fault(f'column {name} must be {{ law = "…", … }}, found {shown(value)}', *path)
+            self.fault(Refusal.of("column-malformed", column=name, found=shown(value)), *path)
             return None
         law = value["law"]
         if law not in laws.LAWS:
-            self.fault(f"column {name}: unknown law {shown(law)}.{hint(law, laws.LAWS)}", *path)
+            self.fault(Refusal.of("unknown-law", column=name, law=shown(law), hint=hint(law, laws.LAWS)), *path)
             return None
         values = {key: laws.epoch_seconds(item) for key, item in value.items() if key not in ("law", "null_share")}
-        for text in laws.law_faults(law, values):
-            self.fault(f"column {name}: {text}", *path)
+        for said in laws.law_faults(law, values):
+            self.fault(said.at(f"column {name}"), *path)
         if law in ("parent", "line") and table.rows_per is None:
-            self.fault(f"column {name}: law {law!r} needs rows_per on table {table.name}", *path)
+            self.fault(Refusal.of("law-needs-parent", column=name, law=law, table=table.name), *path)
         if law == "ref" and isinstance(values.get("table"), str) and values["table"] not in tables:
             self.fault(
-                f"column {name}: unknown table {shown(values['table'])}.{hint(str(values['table']), tables)}", *path
+                Refusal.of(
+                    "unknown-table-of-column",
+                    column=name,
+                    table=shown(values["table"]),
+                    hint=hint(str(values["table"]), tables),
+                ),
+                *path,
             )
         return Column(name, law, values, self.null_share(value, law, *path))
 
@@ -221,10 +234,10 @@ class FolderReader(FolderFiles):
         """The share of values that are NULL."""
         share = value.get("null_share", 0.0)
         if isinstance(share, bool) or not isinstance(share, int | float) or not 0 <= share <= 1:
-            self.fault(f"column {path[-1]}: null_share must be 0 to 1, found {shown(share)}", *path)
+            self.fault(Refusal.of("null-share-out-of-range", column=path[-1], found=shown(share)), *path)
             return 0.0
         if share and not laws.LAWS[law].nullable:
-            self.fault(f"column {path[-1]}: law {law!r} makes keys, which cannot be NULL", *path)
+            self.fault(Refusal.of("law-makes-keys", column=path[-1], law=law), *path)
         return float(share)
 
     def match_schema(self, name: str, columns: tuple[Column, ...], defined: SchemaTable) -> None:
@@ -234,7 +247,9 @@ class FolderReader(FolderFiles):
             wanted = defined.columns.get(column.name)
             if wanted is None:
                 self.fault(
-                    f"column {column.name} is not in table {name} of {SCHEMA}.{hint(column.name, defined.columns)}",
+                    Refusal.of(
+                        "column-not-in-schema", column=column.name, table=name, hint=hint(column.name, defined.columns)
+                    ),
                     *path,
                     column.name,
                 )
@@ -243,13 +258,13 @@ class FolderReader(FolderFiles):
             if wanted != "other" and not made <= {wanted}:
                 found = " and ".join(sorted(made))
                 self.fault(
-                    f"column {column.name}: law {column.law!r} makes {found}, but {SCHEMA} says {wanted}",
+                    Refusal.of("law-makes-other", column=column.name, law=column.law, found=found, wanted=wanted),
                     *path,
                     column.name,
                 )
         for missing in defined.columns.keys() - {column.name for column in columns}:
             self.faults.add(
-                SCHEMA, defined.column_lines[missing], f"column {missing} of table {name} has no law in {TOML}"
+                SCHEMA, defined.column_lines[missing], Refusal.of("column-without-law", column=missing, table=name)
             )
 
     def references(self, tables: list[Table]) -> None:
@@ -267,11 +282,11 @@ class FolderReader(FolderFiles):
                 keys = [key.name for key in other.columns if key.law == "serial"]
                 if not set(other.primary_key) & set(keys):
                     self.fault(
-                        f"column {column.name}: table {other.name} has no primary key of law 'serial' to refer to",
+                        Refusal.of("no-serial-key", column=column.name, table=other.name),
                         *path,
                     )
                 if other.fixed_rows == 0:
-                    self.fault(f"column {column.name}: table {other.name} has no rows to refer to", *path)
+                    self.fault(Refusal.of("no-rows-to-refer-to", column=column.name, table=other.name), *path)
 
     # ---------------------------------------------------------------------------------------------- transactions
 
@@ -287,10 +302,10 @@ class FolderReader(FolderFiles):
             self.unknown_keys(entry, ("title", "weight"), *path)
             weight = entry.get("weight")
             if not laws.is_weight(weight):
-                self.fault(f"weight must be {laws.WEIGHT}, found {shown(weight)}", *path, "weight")
+                self.fault(Refusal.of("weight-out-of-range", wanted=laws.WEIGHT, found=shown(weight)), *path, "weight")
                 weight = 1.0
             title = self.title(document, *path, "title")
-            text = self.text(f"{name}.sql", f"is missing: transaction {name!r} has no script")
+            text = self.text(f"{name}.sql", Refusal.of("script-missing", transaction=name, hint=""))
             if text is None or steps > limits.MOST_PIECES_OF_ALL:
                 continue
             script = check_script(text, given, self.dialect)
@@ -300,7 +315,7 @@ class FolderReader(FolderFiles):
             checked.append((f"{name}.sql", script))
             found.append(Transaction(name, title, float(weight), text, script.writes, script.connects))
         if steps > limits.MOST_PIECES_OF_ALL:
-            said = f"expected at most {limits.MOST_PIECES_OF_ALL} statements and commands in all scripts, found more"
+            said = Refusal.of("statements-too-many", most=limits.MOST_PIECES_OF_ALL)
             self.fault(said, "transactions")
         self.names(checked, schemas)
         return tuple(found)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TypeGuard
 
+from tdelta.messages import Refusal
 from tdelta.workloads import limits
 from tdelta.workloads.faults import hint, shown
 
@@ -30,7 +31,7 @@ class Law:
     makes: str | None
     parameters: Mapping[str, str] = field(default_factory=dict)
     optional: frozenset[str] = frozenset()
-    check: Callable[[Mapping[str, object]], Iterator[str]] = lambda _: iter(())
+    check: Callable[[Mapping[str, object]], Iterator[Refusal]] = lambda _: iter(())
     nullable: bool = True
 
 
@@ -39,82 +40,82 @@ def _number(values: Mapping[str, object], name: str) -> float:
     return value if isinstance(value, int | float) else math.nan
 
 
-def _ordered(low: str, high: str) -> Callable[[Mapping[str, object]], Iterator[str]]:
-    def check(values: Mapping[str, object]) -> Iterator[str]:
+def _ordered(low: str, high: str) -> Callable[[Mapping[str, object]], Iterator[Refusal]]:
+    def check(values: Mapping[str, object]) -> Iterator[Refusal]:
         if _number(values, low) > _number(values, high):
-            yield f"{low} ({values[low]}) is above {high} ({values[high]})"
+            yield Refusal.of("range-out-of-order", low=low, low_value=values[low], high=high, high_value=values[high])
 
     return check
 
 
-def _span(values: Mapping[str, object]) -> Iterator[str]:
+def _span(values: Mapping[str, object]) -> Iterator[Refusal]:
     yield from _ordered("lo", "hi")(values)
     if _number(values, "hi") - _number(values, "lo") >= _EXACT:
-        yield "lo to hi spans more than 2^53"
+        yield Refusal.of("span-too-wide")
 
 
-def _zipf(values: Mapping[str, object]) -> Iterator[str]:
+def _zipf(values: Mapping[str, object]) -> Iterator[Refusal]:
     yield from _span(values)
     yield from _exponent(values)
 
 
-def _exponent(values: Mapping[str, object]) -> Iterator[str]:
+def _exponent(values: Mapping[str, object]) -> Iterator[Refusal]:
     if not 1.001 <= _number(values, "s") <= 1000:
-        yield f"s must be 1.001 to 1000, found {values['s']}"
+        yield Refusal.of("exponent-out-of-range", found=values["s"])
 
 
-def _gaussian(values: Mapping[str, object]) -> Iterator[str]:
+def _gaussian(values: Mapping[str, object]) -> Iterator[Refusal]:
     yield from _span(values)
     if not 2 <= _number(values, "width") < math.inf:
-        yield f"width must be at least 2, found {values['width']}"
+        yield Refusal.of("width-too-small", found=values["width"])
 
 
-def _reference(values: Mapping[str, object]) -> Iterator[str]:
+def _reference(values: Mapping[str, object]) -> Iterator[Refusal]:
     pick = values.get("pick", "uniform")
     if pick not in ("uniform", "zipf", "sequence"):
-        yield f"unknown pick {shown(pick)}.{hint(str(pick), ('uniform', 'zipf', 'sequence'))}"
+        yield Refusal.of("unknown-pick", pick=shown(pick), hint=hint(str(pick), ("uniform", "zipf", "sequence")))
     elif pick == "zipf":
         if "s" in values:
             yield from _exponent(values)
         else:
-            yield "a zipf pick needs s"
+            yield Refusal.of("zipf-without-exponent")
     elif "s" in values or "scatter" in values:
-        yield "s and scatter belong to a zipf pick"
+        yield Refusal.of("exponent-without-zipf")
 
 
-def _decimal(values: Mapping[str, object]) -> Iterator[str]:
+def _decimal(values: Mapping[str, object]) -> Iterator[Refusal]:
     yield from _ordered("lo", "hi")(values)
     places = _number(values, "places")
     if not 0 <= places <= 9:
-        yield f"places must be 0 to 9, found {values['places']}"
+        yield Refusal.of("places-out-of-range", found=values["places"])
     elif max(abs(_number(values, "lo")), abs(_number(values, "hi"))) * 10**places >= _EXACT:
-        yield "lo or hi is beyond 2^53 units of the last place"
+        yield Refusal.of("decimal-too-large")
 
 
-def _lengths(values: Mapping[str, object]) -> Iterator[str]:
+def _lengths(values: Mapping[str, object]) -> Iterator[Refusal]:
     yield from _ordered("min", "max")(values)
     if _number(values, "min") < 0:
-        yield f"min must be at least 0, found {values['min']}"
+        yield Refusal.of("length-too-small", found=values["min"])
 
 
-def _template(values: Mapping[str, object]) -> Iterator[str]:
+def _template(values: Mapping[str, object]) -> Iterator[Refusal]:
     if not str(values["template"]).isascii():
-        yield "template must be ASCII"
+        yield Refusal.of("template-not-ascii")
 
 
-def _choice(values: Mapping[str, object]) -> Iterator[str]:
+def _choice(values: Mapping[str, object]) -> Iterator[Refusal]:
     choices, weights = values["values"], values.get("weights")
     if not isinstance(choices, list) or not choices:
-        yield "values must not be empty"
+        yield Refusal.of("no-values")
         return
     if bad := [value for value in choices if not _is("scalar", value)]:
-        yield f"values must be texts and numbers, found {shown(bad[0])}"
+        yield Refusal.of("values-of-other-type", found=shown(bad[0]))
     if not isinstance(weights, list):
         return
     if len(weights) != len(choices):
-        yield f"{len(weights)} weights for {len(choices)} values"
+        yield Refusal.of("weights-miscounted", weights=len(weights), values=len(choices))
     if not all(map(is_weight, weights)):
-        yield f"each of the weights must be {WEIGHT}"
+        yield Refusal.of("weights-out-of-range")
 
 
 LAWS: Mapping[str, Law] = {
@@ -155,16 +156,18 @@ def epoch_seconds(value: object) -> object:
     return value
 
 
-def law_faults(name: str, values: Mapping[str, object]) -> Iterator[str]:
+def law_faults(name: str, values: Mapping[str, object]) -> Iterator[Refusal]:
     """What is wrong with the parameters of a known law, times as epoch seconds."""
     law = LAWS[name]
     for unknown in values.keys() - law.parameters.keys():
-        yield f"law {name!r} has no parameter {shown(unknown)}.{hint(unknown, law.parameters)}"
+        yield Refusal.of("unknown-parameter", law=name, parameter=shown(unknown), hint=hint(unknown, law.parameters))
     for parameter in law.parameters.keys() - law.optional - values.keys():
-        yield f"law {name!r} needs {parameter!r}"
+        yield Refusal.of("parameter-missing", law=name, parameter=parameter)
     wrong = [key for key, value in values.items() if key in law.parameters and not _is(law.parameters[key], value)]
     for key in wrong:
-        yield f"{key} must be {_article(law.parameters[key])}, found {shown(values[key])}"
+        yield Refusal.of(
+            "parameter-of-other-type", parameter=key, wanted=_article(law.parameters[key]), found=shown(values[key])
+        )
     if not wrong and law.parameters.keys() - law.optional <= values.keys():
         yield from law.check(values)
 

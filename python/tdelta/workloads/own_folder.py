@@ -50,18 +50,16 @@ class _OwnReader(FolderReader):
 
     def read(self) -> Workload | None:
         if not self.folder.is_dir():
-            self.faults.add(str(self.folder), 0, f"is no folder: with --database, a workload is a folder with {TOML}")
+            self.faults.add(str(self.folder), 0, Refusal.of("no-own-folder"))
             return None
         for path in sorted((*self.folder.glob(SCHEMA), *self.folder.glob("schema.*.sql"))):
-            self.faults.add(path.name, 0, "does not go with --database, whose tables are there already: take it away")
+            self.faults.add(path.name, 0, Refusal.of("schema-with-database"))
         document = self.document()
         if document is None:
             return None
         for key in document.keys() & set(_OF_GENERATED_ROWS):
             line = next((line for path, line in self.lines.items() if path[0] == key), 0)
-            self.faults.add(
-                TOML, line, f"[{key}] does not go with --database, whose rows are there already: take it out"
-            )
+            self.faults.add(TOML, line, Refusal.of("key-with-database", key=key))
         self.unknown_keys(document, (*_TOP, *_OF_GENERATED_ROWS))
         keys = self.keys(document)
         given = given_variables(()) | self.database.variables().keys() | key_variables(keys, self.database).keys()
@@ -94,13 +92,11 @@ class _OwnReader(FolderReader):
         path = ("keys", name, "table")
         table = self.database.table(wanted)
         if table is None:
-            self.fault(f"no table {shown(wanted)} in the database.{hint(wanted, self.database.stems)}", *path)
+            self.fault(Refusal.of("no-such-table", table=shown(wanted), hint=hint(wanted, self.database.stems)), *path)
         elif table.key is None:
-            self.fault(
-                f"table {shown(wanted)} has no key: no primary key, and columns with all names of its rowid", *path
-            )
+            self.fault(Refusal.of("table-without-key", table=shown(wanted)), *path)
         elif key_table_name(name) in self.database.names:
-            self.fault(f"the database has a {key_table_name(name)} already: choose another name", *path[:2])
+            self.fault(Refusal.of("key-table-taken", table=key_table_name(name)), *path[:2])
         else:
             return True
         return False

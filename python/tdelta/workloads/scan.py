@@ -11,6 +11,7 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from tdelta.messages import Refusal
 from tdelta.workloads.limits import DEEPEST, LONGEST_STATEMENT, MOST_PIECES
 
 _TOKEN = re.compile(
@@ -61,7 +62,7 @@ class _Cutter:
     def __init__(self, text: str) -> None:
         self.text = text
         self.pieces: list[Piece] = []
-        self.faults: list[tuple[int, str]] = []
+        self.faults: list[tuple[int, Refusal]] = []
         self.start: int | None = None
         self.code: list[str] = []
         self.line_ends = [match.start() for match in re.finditer("\n", text)]
@@ -77,7 +78,7 @@ class _Cutter:
         elif kind == "command":
             self.command(token, position)
         elif kind == "unclosed":
-            self.faults.append((self.line(position), f"{token} is opened here and never closed"))
+            self.faults.append((self.line(position), Refusal.of("not-closed", token=token)))
         elif self.start is not None or kind in ("code", "name", "string"):
             self.start = position if self.start is None else self.start
             self.code.append(" " * len(token) if kind in ("string", "name", "comment") else token)
@@ -91,7 +92,7 @@ class _Cutter:
 
     def gset(self, token: str, position: int) -> None:
         if self.start is None:
-            self.faults.append((self.line(position), r"\gset must end a statement, in place of its ';'"))
+            self.faults.append((self.line(position), Refusal.of("gset-alone")))
         self.close(position, token.removeprefix(r"\gset").strip())
 
     def command(self, token: str, position: int) -> None:
@@ -100,18 +101,16 @@ class _Cutter:
             self.pieces.append(Piece(token.strip(), token.strip(), line, is_command=True))
             return
         word = token.split()[0]
-        self.faults.append(
-            (line, f"{word} inside a statement: the one begun on line {self.line(self.start)} has no ';'")
-        )
+        self.faults.append((line, Refusal.of("command-in-statement", word=word, line=self.line(self.start))))
         self.start, self.code = None, []
         self.pieces.append(Piece(token.strip(), token.strip(), line, is_command=True))
 
     def finish(self) -> None:
         if self.start is not None:
-            self.faults.append((self.line(self.start), "this statement has no ';' at its end"))
+            self.faults.append((self.line(self.start), Refusal.of("statement-not-ended")))
 
 
-def cut(text: str) -> tuple[list[Piece], list[tuple[int, str]]]:
+def cut(text: str) -> tuple[list[Piece], list[tuple[int, Refusal]]]:
     """Cuts a file into its pieces.
 
     Returns:
@@ -126,18 +125,18 @@ def cut(text: str) -> tuple[list[Piece], list[tuple[int, str]]]:
     return cutter.pieces, [*cutter.faults, *_too_much(cutter.pieces)]
 
 
-def _too_much(pieces: list[Piece]) -> Iterator[tuple[int, str]]:
+def _too_much(pieces: list[Piece]) -> Iterator[tuple[int, Refusal]]:
     """Faults of a file with more than can be checked; of those pieces little is left."""
     if len(pieces) > MOST_PIECES:
         line = pieces[MOST_PIECES].line
         del pieces[MOST_PIECES:]
-        yield line, f"expected at most {MOST_PIECES} statements and commands in a file, found more"
+        yield line, Refusal.of("pieces-too-many", most=MOST_PIECES)
     for number in reversed(range(len(pieces))):
         piece = pieces[number]
         if len(piece.text) > LONGEST_STATEMENT:
-            said = f"expected a statement of at most {LONGEST_STATEMENT} characters, found {len(piece.text)}"
+            said = Refusal.of("statement-too-long", most=LONGEST_STATEMENT, found=len(piece.text))
         elif _depth(piece.code) > DEEPEST:
-            said = f"expected at most {DEEPEST} parentheses within each other, found more"
+            said = Refusal.of("parentheses-too-deep", most=DEEPEST)
         else:
             continue
         del pieces[number]

@@ -9,6 +9,7 @@ from functools import cache
 import sqlglot
 from sqlglot import exp
 
+from tdelta.messages import Refusal
 from tdelta.workloads import laws, sql
 from tdelta.workloads.dialect import GENERIC, Dialect
 from tdelta.workloads.faults import Faults
@@ -56,23 +57,23 @@ class _Reader:
     def take(self, text: str, line: int) -> None:
         tree = sql.parse(text, self.dialect)
         if isinstance(tree, str):
-            self.faults.add(self.file, line, f"this SQL cannot be read: {tree}")
+            self.faults.add(self.file, line, Refusal.of("sql-not-readable", why=tree))
         elif isinstance(tree, exp.Create) and tree.kind in self.statements:
             self.statements[tree.kind].append((line, text))
             if tree.kind == "TABLE":
                 self.table(tree, text, line)
         else:
             found = " ".join(text.split()[:2])
-            self.faults.add(self.file, line, f"a schema holds CREATE TABLE and CREATE INDEX only, found {found}")
+            self.faults.add(self.file, line, Refusal.of("not-a-definition", found=found))
 
     def table(self, tree: exp.Create, text: str, line: int) -> None:
         definition = tree.this
         if not isinstance(definition, exp.Schema):
-            self.faults.add(self.file, line, "name the columns of the table: CREATE TABLE … AS makes no empty table")
+            self.faults.add(self.file, line, Refusal.of("table-as-query"))
             return
         name = definition.this.name
         if name in self.tables:
-            self.faults.add(self.file, line, f"table {name} is defined twice, first on line {self.tables[name].line}")
+            self.faults.add(self.file, line, Refusal.of("table-twice", table=name, line=self.tables[name].line))
         columns = {column.name: _type(column) for column in definition.find_all(exp.ColumnDef)}
         places = {column: line + _line_within(text, column) for column in columns}
         self.tables[name] = SchemaTable(line, columns, places, tuple(_primary_key(definition)))
@@ -114,7 +115,7 @@ def _try(reader: _Reader, faults: Faults) -> None:
         for line, text in reader.statements["TABLE"] + reader.statements["INDEX"]:
             statement = sqlglot.transpile(text, write=sql.CHECKING.sqlglot)[0]
             if fault := check.define(statement):
-                faults.add(reader.file, line, fault)
+                faults.add(reader.file, line, Refusal.of("sql-refused", said=fault))
 
 
 @cache  # a run asks for its schema again and again, and parsing takes a tenth of a second

@@ -14,6 +14,7 @@ from typing import TypeAlias
 
 from sqlglot import exp
 
+from tdelta.messages import Refusal
 from tdelta.workloads import expressions, sql
 from tdelta.workloads.dialect import GENERIC, Dialect
 from tdelta.workloads.faults import hint
@@ -56,7 +57,7 @@ class Script:
     """A checked script: its steps in order, and its faults as (line, text), by line."""
 
     steps: tuple[Step, ...]
-    faults: tuple[tuple[int, str], ...]
+    faults: tuple[tuple[int, Refusal], ...]
 
     @property
     def statements(self) -> tuple[Statement, ...]:
@@ -112,6 +113,11 @@ class _Block:
     has_else: bool = False
 
 
+def _by_line(fault: tuple[int, Refusal]) -> tuple[int, str]:
+    line, said = fault
+    return line, said.text
+
+
 class _Checker:
     """Follows a script in the order of its lines, with the variables set and the blocks open so far."""
 
@@ -120,19 +126,19 @@ class _Checker:
         self.dialect = dialect
         self.known = set(given)
         self.steps: list[Step] = []
-        self.faults: list[tuple[int, str]] = []
+        self.faults: list[tuple[int, Refusal]] = []
         self.blocks: list[_Block] = []
         self.in_transaction = False
         self.begun = 0
 
     def finish(self) -> Script:
         for block in self.blocks:
-            self.faults.append((block.line, rf"\{block.word} without its {_ENDS[block.word]}"))
+            self.faults.append((block.line, Refusal.of("block-not-ended", word=block.word, end=_ENDS[block.word])))
         if not any(isinstance(step, Statement) for step in self.steps) and not self.faults:
-            self.faults.append((1, "a script needs at least one SQL statement"))
+            self.faults.append((1, Refusal.of("no-statement")))
         if self.in_transaction and not self.blocks:
-            self.faults.append((self.begun, "the script ends inside this transaction: end it with COMMIT;"))
-        return Script(tuple(self.steps), tuple(sorted(set(self.faults))))
+            self.faults.append((self.begun, Refusal.of("transaction-not-ended")))
+        return Script(tuple(self.steps), tuple(sorted(set(self.faults), key=_by_line)))
 
     # ------------------------------------------------------------------------------------------------- commands
 
@@ -152,13 +158,13 @@ class _Checker:
             case "connect":
                 self.connect(piece.line, rest)
             case _:
-                self.faults.append((piece.line, f"unknown command '\\{word}'.{hint(word, _COMMANDS)}"))
+                self.faults.append((piece.line, Refusal.of("unknown-command", word=word, hint=hint(word, _COMMANDS))))
 
     def expression(self, line: int, text: str) -> expressions.Expression | None:
         try:
             expression = expressions.parse(text)
         except expressions.ExpressionFault as fault:
-            self.faults.append((line, f"in the expression '{text}': {fault}"))
+            self.faults.append((line, fault.said.at(f"in the expression '{text}'")))
             return None
         self.read(line, expressions.variables(expression))
         return expression
@@ -166,7 +172,7 @@ class _Checker:
     def set(self, line: int, rest: str) -> None:
         name, _, text = rest.partition(" ")
         if not _NAME.match(name) or not text.strip():
-            self.faults.append((line, r"expected '\set name expression'"))
+            self.faults.append((line, Refusal.of("set-malformed")))
             return
         expression = self.expression(line, text.strip())
         self.assign(line, name)
@@ -174,15 +180,15 @@ class _Checker:
 
     def connect(self, line: int, rest: str) -> None:
         if rest:
-            self.faults.append((line, rf"\connect takes nothing, found {rest!r}"))
+            self.faults.append((line, Refusal.of("connect-takes-nothing", found=rest)))
         if self.in_transaction:
-            self.faults.append((line, r"\connect inside a transaction would undo it: COMMIT it first"))
+            self.faults.append((line, Refusal.of("connect-in-transaction")))
         self.steps.append(Command(line, "connect"))
 
     def branch(self, line: int, word: str, rest: str) -> None:
         block = self.blocks[-1] if self.blocks else None
         if block is None or block.word != "if" or block.has_else:
-            self.faults.append((line, rf"\{word} without an open \if"))
+            self.faults.append((line, Refusal.of("branch-without-if", word=word)))
             return
         block.ends.add(self.in_transaction)
         block.has_else = word == "else"
@@ -192,25 +198,25 @@ class _Checker:
     def end(self, line: int, word: str) -> None:
         opened = word.removeprefix("end")
         if not self.blocks or self.blocks[-1].word != opened:
-            self.faults.append((line, rf"\{word} without an open \{opened}"))
+            self.faults.append((line, Refusal.of("end-without-begin", word=word, opened=opened)))
             return
         block = self.blocks.pop()
         self.steps.append(Command(line, word))
         # Without \else, or with no turn of the loop, the block may be passed over.
         ends = block.ends | {self.in_transaction} | (set() if block.has_else else {block.in_transaction})
         if len(ends) > 1:
-            self.faults.append((line, f"a transaction opened or ended since line {block.line} may be left half done"))
+            self.faults.append((line, Refusal.of("transaction-half-done", line=block.line)))
 
     # ------------------------------------------------------------------------------------------------ variables
 
     def read(self, line: int, names: Iterable[str]) -> None:
         for name in names:
             if name not in self.known:
-                self.faults.append((line, f"unknown variable :{name}.{hint(name, self.known)}"))
+                self.faults.append((line, Refusal.of("unknown-variable", name=name, hint=hint(name, self.known))))
 
     def assign(self, line: int, name: str) -> None:
         if name in self.given:
-            self.faults.append((line, f":{name} is given by tdelta and cannot be set"))
+            self.faults.append((line, Refusal.of("variable-given", name=name)))
         self.known.add(name)
 
     # ----------------------------------------------------------------------------------------------- statements
@@ -219,14 +225,16 @@ class _Checker:
         self.read(piece.line, piece.variables)
         self.faults += [(piece.line, fault) for fault in sql.unrepeatable(piece)]
         if "?" in piece.code:
-            self.faults.append((piece.line, r"'?' is not a parameter here: bind a variable as :name"))
+            self.faults.append((piece.line, Refusal.of("question-mark")))
         tree = sql.parse(piece.text, self.dialect)
         if isinstance(tree, str):
-            self.faults.append((piece.line, f"this SQL cannot be read: {tree}"))
+            self.faults.append((piece.line, Refusal.of("sql-not-readable", why=tree)))
         elif isinstance(tree, sql.TRANSACTION):
             self.transaction(piece.line, tree)
         elif not isinstance(tree, (exp.Query, *sql.WRITES)):
-            self.faults.append((piece.line, f"{piece.text.split()[0].upper()} does not belong in a transaction script"))
+            self.faults.append(
+                (piece.line, Refusal.of("not-of-a-transaction", statement=piece.text.split()[0].upper()))
+            )
         if piece.gset is not None:
             self.store(piece, tree)
         if isinstance(tree, exp.Expression):
@@ -235,9 +243,9 @@ class _Checker:
     def transaction(self, line: int, tree: exp.Expression) -> None:
         opens = isinstance(tree, exp.Transaction)
         if opens and self.in_transaction:
-            self.faults.append((line, "BEGIN inside a transaction: COMMIT the first one"))
+            self.faults.append((line, Refusal.of("begin-twice")))
         if not opens and not self.in_transaction:
-            self.faults.append((line, f"{tree.key.upper()} outside of a transaction: BEGIN first"))
+            self.faults.append((line, Refusal.of("end-without-transaction", statement=tree.key.upper())))
         self.in_transaction = opens
         self.begun = line if opens else self.begun
 
@@ -245,11 +253,11 @@ class _Checker:
         if isinstance(tree, str):
             return
         if not isinstance(tree, exp.Query):
-            self.faults.append((piece.line, r"\gset needs a SELECT"))
+            self.faults.append((piece.line, Refusal.of("gset-without-select")))
             return
         for column in tree.selects:
             if isinstance(column, exp.Column | exp.Alias) and _NAME.match(column.alias_or_name):
                 self.assign(piece.line, f"{piece.gset}{column.alias_or_name}")
             else:
-                fault = r"\gset needs a name for each column: no *, and AS for what is computed"
+                fault = Refusal.of("gset-without-names")
                 self.faults.append((piece.line, fault))

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from tdelta.messages import Refusal
 from tdelta.workloads import laws, limits
 from tdelta.workloads.faults import shown
 from tdelta.workloads.files import FolderFiles
 from tdelta.workloads.model import Table
 
-_REMEDY = "load scale 1 and scale 11 into a plain file of SQLite; a tenth of the difference is bytes_per_scale"
 _ROW_BYTES = 3
 """The least that SQLite's file format adds to a row: its pointer, its length and its header's (section 1.6)."""
 _FREE_BYTES = 1 << 20
@@ -33,17 +33,19 @@ def read_size(files: FolderFiles, document: Mapping[str, object], tables: Sequen
     """Bytes a unit of scale and fixed bytes, of ``[size]``; faults where they, or the rows, cannot be."""
     size = document.get("size")
     if not isinstance(size, dict):
-        files.fault(f"the table [size] with bytes_per_scale is missing: {_REMEDY}", "size")
+        files.fault(Refusal.of("size-missing"), "size")
         return 1, 0
     files.unknown_keys(size, ("bytes_per_scale", "fixed_bytes"), "size")
     per_scale, fixed = size.get("bytes_per_scale"), size.get("fixed_bytes", 0)
     if type(per_scale) is not int or not 0 < per_scale <= limits.MOST_BYTES:
         wanted = f"a whole number above 0 and of at most {limits.MOST_BYTES}"
-        files.fault(f"bytes_per_scale must be {wanted}, found {shown(per_scale)}: {_REMEDY}", "size", "bytes_per_scale")
+        files.fault(
+            Refusal.of("bytes-per-scale-out-of-range", wanted=wanted, found=shown(per_scale)), "size", "bytes_per_scale"
+        )
         per_scale = 1
     if type(fixed) is not int or not 0 <= fixed <= limits.MOST_BYTES:
         wanted = f"a whole number of at least 0 and at most {limits.MOST_BYTES}"
-        files.fault(f"fixed_bytes must be {wanted}, found {shown(fixed)}", "size", "fixed_bytes")
+        files.fault(Refusal.of("fixed-bytes-out-of-range", wanted=wanted, found=shown(fixed)), "size", "fixed_bytes")
         fixed = 0
     if not files.faults:
         _hold_against_rows(files, tables, per_scale, fixed)
@@ -57,9 +59,9 @@ def _hold_against_rows(files: FolderFiles, tables: Sequence[Table], per_scale: i
         rows, longest = counted[table.name], _row_bytes(table, longest=True)
         if max(rows.per_scale, rows.fixed) > limits.MOST_ROWS:
             found = f"{max(rows.per_scale, rows.fixed):.3g}"
-            files.fault(f"expected at most {limits.MOST_ROWS} rows at scale 1, found {found}", "tables", table.name)
+            files.fault(Refusal.of("table-too-long", most=limits.MOST_ROWS, found=found), "tables", table.name)
         if longest > limits.LONGEST_ROW_BYTES:
-            said = f"expected rows of at most {limits.LONGEST_ROW_BYTES} bytes, found {longest:.0f}: take shorter texts"
+            said = Refusal.of("row-too-long", most=limits.LONGEST_ROW_BYTES, found=longest)
             files.fault(said, "tables", table.name)
     least_per_scale = sum(counted[table.name].per_scale * _row_bytes(table) for table in tables)
     least_fixed = sum(counted[table.name].fixed * _row_bytes(table) for table in tables)
@@ -69,8 +71,8 @@ def _hold_against_rows(files: FolderFiles, tables: Sequence[Table], per_scale: i
         files.fault(_too_small("fixed_bytes", least_fixed, fixed), "size", "fixed_bytes")
 
 
-def _too_small(key: str, least: float, found: int) -> str:
-    return f"{key} must be at least {least:.0f}, which the rows of the tables alone take, found {found}: {_REMEDY}"
+def _too_small(key: str, least: float, found: int) -> Refusal:
+    return Refusal.of("size-too-small", key=key, least=least, found=found)
 
 
 def _counted(tables: Iterable[Table]) -> dict[str, _Rows]:

@@ -10,6 +10,7 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
+from tdelta.messages import Refusal
 from tdelta.workloads.dialect import GENERIC, Dialect
 from tdelta.workloads.scan import Piece
 
@@ -59,17 +60,16 @@ def parse(text: str, dialect: Dialect = GENERIC) -> exp.Expression | str:
     return tree if isinstance(tree, exp.Expression) else "it is no statement"
 
 
-def unrepeatable(piece: Piece) -> Iterable[str]:
+def unrepeatable(piece: Piece) -> Iterable[Refusal]:
     """Why a statement would not do the same on every twin: it reads the clock or draws by itself."""
-    remedy = "differs from twin to twin: compute a time from :op, e.g. 1704067200 + :op"
     for pattern in (_CLOCK, _CLOCK_CALL):
         if match := pattern.search(piece.code):
-            yield f"{match.group(1)} {remedy}"
+            yield Refusal.of("reads-the-clock", what=match.group(1))
     if match := _CHANCE_CALL.search(piece.code):
-        yield rf"{match.group(1)}() differs from twin to twin: draw with \set name random(lo, hi) and use :name"
+        yield Refusal.of("draws-by-itself", function=match.group(1))
     for match in _TIME_CALL.finditer(piece.text):
         if _OF_NOW.search(match.group(2)):
-            yield f"{match.group(1)}() of the present {remedy}"
+            yield Refusal.of("reads-the-clock", what=f"{match.group(1)}() of the present")
             return
 
 
@@ -96,10 +96,10 @@ class NameCheck:
             return str(error)
         return None
 
-    def fault(self, piece: Piece) -> str | None:
+    def fault(self, piece: Piece) -> Refusal | None:
         """What is wrong with the names in a statement, or None."""
         try:
             self._database.execute(f"EXPLAIN {piece.text}", dict.fromkeys(piece.variables))
         except self._error as error:
-            return str(error) if _NAME_FAULTS.search(str(error)) else None
+            return Refusal.of("sql-refused", said=error) if _NAME_FAULTS.search(str(error)) else None
         return None

@@ -49,8 +49,16 @@ def test_every_command_has_help_with_an_example(name: str) -> None:
 
 
 def test_the_faults_of_a_workload_are_all_printed(capsys: pytest.CaptureFixture[str]) -> None:
-    assert guarded(raising(WorkloadError("./mine", ["a.sql: one", "b.sql: two"]))) == 2
-    assert capsys.readouterr().err == "error: workload ./mine: 2 faults\n  a.sql: one\n  b.sql: two\n"
+    assert (
+        guarded(
+            raising(
+                WorkloadError("./mine", [Refusal.of("zero-byte").at("a.sql"), Refusal.of("no-statement").at("b.sql:1")])
+            )
+        )
+        == 2
+    )
+    faults = "  a.sql: expected text, found a zero byte\n  b.sql:1: a script needs at least one SQL statement\n"
+    assert capsys.readouterr().err == f"error: workload ./mine: 2 faults\n{faults}"
 
 
 @pytest.mark.parametrize(

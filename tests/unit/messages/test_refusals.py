@@ -19,7 +19,7 @@ def test_the_text_of_an_error_is_that_of_its_refusals_one_to_a_line() -> None:
 
 def test_a_text_is_a_refusal_without_a_code() -> None:
     assert UsageError("as it is").refusals == (Refusal.verbatim("as it is"),)
-    assert [refusal.code for refusal in WorkloadError("./mine", ["a", "b"]).refusals] == ["text"]
+    assert WorkloadError("./mine", [ONE, OTHER]).refusals == (ONE, OTHER)
 
 
 @pytest.mark.parametrize(

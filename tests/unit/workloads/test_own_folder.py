@@ -57,7 +57,7 @@ def folder(tmp_path: Path) -> Path:
 def faults(folder: Path) -> tuple[str, ...]:
     with pytest.raises(WorkloadError) as raised:
         read_own_folder(folder, DATABASE)
-    return raised.value.faults
+    return tuple(map(str, raised.value.refusals))
 
 
 def test_a_folder_has_transactions_and_keys_and_neither_tables_nor_a_size(folder: Path) -> None:
@@ -73,7 +73,7 @@ def test_a_folder_has_transactions_and_keys_and_neither_tables_nor_a_size(folder
         ('table = "Order Details"', 'table = "Details"', "workload.toml:7: no table 'Details' in the database. Did"),
         ('table = "Order Details"', 'table = "nokey"', "workload.toml:7: table 'nokey' has no key"),
         ("[keys.details]", "[keys.taken]", "workload.toml:6: the database has a tdelta_key_taken already"),
-        ("[keys.details]", "[keys.Details]", "workload.toml:6: 'Details' is no name"),
+        ("[keys.details]", "[keys.Details]", "workload.toml:6: 'Details' is not a name"),
         ('table = "Order Details"', "count = 3", "workload.toml:7: unknown key 'keys.details.count'"),
         ('table = "Order Details"', "", "workload.toml:6: keys.details.table is missing"),
         ("[keys.details]", "[tables.t]\nrows = 1\n[keys.details]", "workload.toml:6: [tables] does not go with"),
@@ -107,7 +107,7 @@ def test_a_folder_of_transactions_alone_says_that_it_needs_a_database(folder: Pa
 
 
 def test_a_path_without_a_folder_is_a_fault(tmp_path: Path) -> None:
-    assert "is no folder: with --database" in faults(tmp_path / "nowhere")[0]
+    assert "is not a folder: with --database" in faults(tmp_path / "nowhere")[0]
 
 
 def proposed() -> Workload:

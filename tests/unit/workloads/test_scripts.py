@@ -16,8 +16,8 @@ def check(text: str) -> Script:
 
 
 def the_fault(text: str) -> tuple[int, str]:
-    (fault,) = check(text).faults
-    return fault
+    ((line, said),) = check(text).faults
+    return line, said.text
 
 
 def test_a_sound_script_has_no_faults_and_keeps_its_steps_in_order():
@@ -107,7 +107,7 @@ def test_each_kind_of_change_makes_a_script_a_writing_one(statement):
 )  # fmt: skip
 def test_a_fault_is_named_with_its_line_and_remedy(text, line, said):
     faults = check(text).faults
-    assert any(found == line and said in words for found, words in faults), faults
+    assert any(found == line and said in words.text for found, words in faults), faults
 
 
 def test_all_faults_of_a_script_are_reported_at_once():

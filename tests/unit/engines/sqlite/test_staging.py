@@ -110,8 +110,10 @@ def test_nothing_here_can_open_a_database() -> None:
         "collections.abc",
         "dataclasses",
         "pathlib",
+        "tdelta.engines.sqlite.messages",
         "tdelta.errors",
         "tdelta.measure.private",
+        "tdelta.messages",
     }
 
 
