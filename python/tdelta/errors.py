@@ -169,17 +169,28 @@ class StatementFault(UsageError):
 
 
 class LoadCommandError(UsageError):
-    """A command of ``--load`` that cannot be run as it is; ``faults`` holds all that is wrong, each with its remedy."""
+    """A command of ``--load`` that cannot be run as it is.
 
-    def __init__(self, program: str, faults: Iterable[str]) -> None:
-        self.faults = tuple(faults)
-        plural = "fault" if len(self.faults) == 1 else "faults"
-        listed = "\n".join(f"  {fault}" for fault in self.faults)
-        super().__init__(f"load command {program}: {len(self.faults)} {plural}\n{listed}")
+    Args:
+        program: its first word.
+        faults: all that is wrong, each with its remedy.
+    """
+
+    def __init__(self, program: str, faults: Sequence[Refusal]) -> None:
+        super().__init__(*faults, text=_listed(f"load command {program}: ", faults))
 
 
 class LoadFault(UsageError):
-    """A command of ``--load`` that failed, or whose results cannot be read; the message has its last lines."""
+    """A command of ``--load`` that failed, or whose results cannot be read.
+
+    Args:
+        said: what went wrong.
+        words: the last lines that it wrote.
+    """
+
+    def __init__(self, *said: Refusal, words: str = "") -> None:
+        text = "\n".join(map(str, said))
+        super().__init__(*said, text=f"{text}. It said:\n{words}" if words else text)
 
 
 class TimeFault(UsageError):

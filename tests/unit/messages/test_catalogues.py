@@ -111,7 +111,7 @@ def reference() -> str:
         "Refusals": (
             "Why a command has no answer: printed, and with `--json` `refusals[].code` of"
             " [`tdelta.error/1`](json.md#tdeltaerror1-any-command-that-fails); in Python `TdeltaError.refusals[].code`."
-            " Texts without a code are: faults of a load command; files of `tdelta analyze`.",
+            " Texts without a code are those of files that `tdelta analyze` reads.",
             Refusal.TEMPLATES,
         ),
     }

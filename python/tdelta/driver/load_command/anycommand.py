@@ -12,7 +12,7 @@ from tdelta.driver.load_command.pgbench import Pgbench
 from tdelta.driver.load_command.results import Finished, LoadResult, histograms_of, unreadable
 from tdelta.driver.load_command.sysbench import Sysbench
 from tdelta.driver.load_command.tools import Amount, Asked, Filled, KnownTool
-from tdelta.messages import Caution
+from tdelta.messages import Caution, Refusal
 from tdelta.records import SpanTotals
 
 TOOLS: tuple[KnownTool, ...] = (Sysbench(), Pgbench())
@@ -60,6 +60,6 @@ class AnyCommand:
         found = [match.group(1) for match in pattern.finditer(finished.out)]
         numbers = [int(text.replace(",", "")) for text in found if re.fullmatch(r"[0-9][0-9,]{0,17}", text or "")]
         if not numbers or numbers[-1] == 0:
-            raise unreadable(finished, f"expected a number above 0 where --load-operations {pattern.pattern!r} matches")
+            raise unreadable(finished, Refusal.of("load-pattern-without-number", pattern=pattern.pattern))
         count = numbers[-1]
         return LoadResult(count, finished.elapsed_ns, {self.name: SpanTotals(count, finished.elapsed_ns)})

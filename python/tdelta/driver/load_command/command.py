@@ -19,7 +19,7 @@ from tdelta.driver.load_command.anycommand import TOOLS, AnyCommand
 from tdelta.driver.load_command.connections import MYSQL, Connection
 from tdelta.driver.load_command.tools import Amount, Asked, Filled, KnownTool, Tool
 from tdelta.errors import LoadCommandError
-from tdelta.messages import Caution
+from tdelta.messages import Caution, Refusal
 
 PLACEHOLDERS: Mapping[str, str] = {
     "socket": "the file of the twin's Unix socket (empty over TCP)",
@@ -114,7 +114,7 @@ class LoadCommand:
         added = self.tool.connection_words(self.filled.words, connection) if isinstance(self.tool, KnownTool) else ()
         return (self.head[0], *rest[:at], *added, *rest[at:])
 
-    def connection_faults(self, connection: Connection) -> tuple[str, ...]:
+    def connection_faults(self, connection: Connection) -> tuple[Refusal, ...]:
         """What is wrong with the command for one twin, once it is known where that is."""
         return tuple(_connection_faults(self, connection))
 
@@ -141,9 +141,9 @@ def parse_load(
     try:
         words = shlex.split(text)
     except ValueError as error:
-        raise LoadCommandError("", [f"{error}: close what is open"]) from error
+        raise LoadCommandError("", [Refusal.of("load-not-closed", fault=error)]) from error
     if not words:
-        raise LoadCommandError("", ["expected a command, found nothing: --load 'sysbench oltp_read_only run'"])
+        raise LoadCommandError("", [Refusal.of("load-missing")])
     at = _tool_index(words)
     pattern, pattern_faults = _pattern(operations)
     any_command = AnyCommand(words[at], pattern)
@@ -185,43 +185,46 @@ def _script_index(words: Sequence[str]) -> int:
     return -1
 
 
-def _program_faults(words: Sequence[str], at: int, tool: Tool) -> Iterator[str]:
+def _program_faults(words: Sequence[str], at: int, tool: Tool) -> Iterator[Refusal]:
     for program in dict.fromkeys((words[0], words[at])):
         if shutil.which(program) is None:
-            yield f"{program}: not found, or not a program: {tool.install}"
+            yield Refusal.of("load-program-missing", program=program, install=tool.install)
 
 
-def _word_faults(words: Sequence[str]) -> Iterator[str]:
+def _word_faults(words: Sequence[str]) -> Iterator[Refusal]:
     for name in sorted({match.group(2) for word in words for match in _PLACEHOLDER.finditer(word)} - {None}):
         if name not in PLACEHOLDERS:
             listed = ", ".join(f"{{{known}}}" for known in PLACEHOLDERS)
-            yield f"unknown placeholder {{{name}}}: expected one of {listed}; {{{{{name}}}}} stands for itself"
+            yield Refusal.of("load-unknown-placeholder", name=name, known=listed)
     if PurePath(words[0]).name.startswith(_MYSQL_CLIENTS) and any(re.match(r"-p[^{]", word) for word in words):
-        yield "-p…: every user of this machine can read a password there; leave it out, and tdelta passes it on unseen"
+        yield Refusal.of("load-password-letter")
     for option in sorted({a or b for word in words for a, b in _PASSWORD.findall(word)}):
-        yield f"{option}=…: every user of this machine can read it there; leave it out, and tdelta passes it on unseen"
+        yield Refusal.of("load-password", option=option)
     for sign in sorted(_SHELL_SIGNS.intersection(words)):
-        yield f"`{sign}` is for a shell, and no shell reads this: write sh -c '…'"
+        yield Refusal.of("load-shell-sign", sign=sign)
 
 
-def _pattern(text: str | None) -> tuple[re.Pattern[str] | None, list[str]]:
+def _pattern(text: str | None) -> tuple[re.Pattern[str] | None, list[Refusal]]:
     if text is None:
         return None, []
     try:
         pattern = re.compile(text, re.MULTILINE)
     except re.error as error:
-        return None, [f"--load-operations {text!r}: {error}"]
+        return None, [Refusal.of("load-not-a-pattern", pattern=text, fault=error)]
     if pattern.groups != 1:
-        return None, [f"--load-operations {text!r}: expected one group, as in 'done ([0-9]+)', found {pattern.groups}"]
+        return None, [Refusal.of("load-pattern-groups", pattern=text, found=pattern.groups)]
     return pattern, []
 
 
-def _connection_faults(command: LoadCommand, connection: Connection) -> Iterator[str]:
+def _connection_faults(command: LoadCommand, connection: Connection) -> Iterator[Refusal]:
     words = command.head[1:] + command.filled.words
     if connection.socket is None and any("{socket}" in word for word in words):
-        yield f"{{socket}}: {connection.client_host} is reached over TCP; expected {{host}} and {{port}}"
+        yield Refusal.of("load-socket-over-tcp", host=connection.client_host)
     if connection.needs_tls and connection.protocol == MYSQL and not any("ssl" in word for word in words):
-        yield (
-            f"the connection to {connection.client_host} is to be encrypted (tls={connection.tls}), and no variable"
-            " says so to MySQL's clients: write the command's own option (sysbench: --mysql-ssl=on), or tls=disable"
+        yield Refusal.of(
+            "load-without-tls",
+            host=connection.client_host,
+            tls=connection.tls,
+            product="MySQL",
+            example="sysbench: --mysql-ssl=on",
         )

@@ -27,7 +27,7 @@ from tdelta.driver.load_command.results import (
     unreadable,
 )
 from tdelta.driver.load_command.tools import Amount, Asked, Filled, threads_fault
-from tdelta.messages import Caution
+from tdelta.messages import Caution, Refusal
 from tdelta.records import SpanTotals
 
 _SHORT = "ib:c:CdD:f:F:h:I:j:lL:M:nNp:P:qrR:s:St:T:U:vV?"
@@ -91,14 +91,14 @@ class _Given:
 
     options: Mapping[str, str]
     others: tuple[str, ...]
-    fault: str | None = None
+    fault: Refusal | None = None
 
     @classmethod
     def of(cls, words: Sequence[str]) -> _Given:
         try:
             pairs, others = getopt.gnu_getopt(list(words), _SHORT, _LONG.split())
         except getopt.GetoptError as error:
-            return cls({}, (), f"{error.msg}: expected pgbench's options (`pgbench --help`)")
+            return cls({}, (), Refusal.of("load-options", fault=error.msg))
         names = ((name.lstrip("-"), value) for name, value in pairs)
         return cls({_LONG_OF_SHORT.get(name, name): value for name, value in names}, tuple(others))
 
@@ -155,9 +155,9 @@ class Pgbench:
         """How long it took from the report, everything else from the log (from the report where there is no log)."""
         processed, per_second = number(_PROCESSED, finished.out), number(_PER_SECOND, finished.out)
         if processed == 0:
-            raise unreadable(finished, "pgbench finished not a single transaction")
+            raise unreadable(finished, Refusal.of("load-without-transactions"))
         if not processed or not per_second:
-            raise unreadable(finished, "expected pgbench's report with `number of transactions …` and `tps`")
+            raise unreadable(finished, Refusal.of("load-without-report"))
         retries = int(number(_RETRIES, finished.out) or 0)
         elapsed_ns = round(processed / per_second * 1e9)
         if finished.log_folder is None:
@@ -166,9 +166,7 @@ class Pgbench:
         totals = totals_of(times)
         logged = sum(span.count for span in totals.values())
         if logged != processed:
-            raise unreadable(
-                finished, f"{processed:.0f} transactions were processed, but {logged} are in pgbench's log"
-            )
+            raise unreadable(finished, Refusal.of("load-log-incomplete", processed=processed, logged=logged))
         return LoadResult(
             operations=logged,
             elapsed_ns=elapsed_ns,
@@ -182,7 +180,7 @@ class Pgbench:
 def _from_report(finished: Finished, processed: int, elapsed_ns: int, retries: int) -> LoadResult:
     mean_ms = number(_MEAN_MS, finished.out)
     if mean_ms is None:
-        raise unreadable(finished, "expected pgbench's report with `latency average`")
+        raise unreadable(finished, Refusal.of("load-without-latency"))
     failed = int(number(_FAILED, finished.out.partition("SQL script")[0]) or 0)
     return LoadResult(
         operations=processed,
@@ -212,12 +210,12 @@ def _from_logs(finished: Finished, scripts: Sequence[str]) -> tuple[TimesSeen, C
     failed: Counter[str] = Counter()
     paths = sorted(finished.log_folder.glob(f"{finished.log_prefix}.*"))
     if not paths:
-        raise unreadable(finished, "pgbench wrote no log of its transactions")
+        raise unreadable(finished, Refusal.of("load-without-log"))
     try:
         for path in paths:
             _read_log(path, scripts, times, failed)
     except (ValueError, IndexError, OSError) as error:
-        raise unreadable(finished, f"pgbench's log of transactions is not as expected ({error})") from error
+        raise unreadable(finished, Refusal.of("load-log-not-readable", fault=error)) from error
     return times, failed
 
 
@@ -258,32 +256,32 @@ def _cautions(given: _Given, amount: Amount) -> Iterator[Caution]:
         yield Caution.of("pgbench-vacuums")
 
 
-def _faults(given: _Given, asked: Asked) -> Iterator[str]:
+def _faults(given: _Given, asked: Asked) -> Iterator[Refusal]:
     if given.fault is not None:
         yield given.fault
         return
     if asked.protocol != POSTGRES:
-        yield f"pgbench speaks PostgreSQL's protocol, the twins speak {asked.protocol}: expected sysbench, or a command"
+        yield Refusal.of("load-other-protocol", product="PostgreSQL", protocol=asked.protocol)
     for name in ("host", "port"):
         if given.own(name) is not None:
-            yield f"--{name}: would send every twin's load to one server; leave it out, and tdelta fills in each twin's"
-    yield from (f"--{name}: {why}; leave it out" for name, why in _NO_LOAD.items() if name in given.options)
-    yield from (f"--{name}: {why}; leave it out" for name, why in _SAMPLE_OPTIONS.items() if name in given.options)
+            yield Refusal.of("load-option-of-place", option=name)
+    refused = {**_NO_LOAD, **_SAMPLE_OPTIONS}
+    yield from (Refusal.of("load-option", option=name, why=refused[name]) for name in refused if name in given.options)
     if given.own("log-prefix") is not None:
-        yield "--log-prefix: tdelta reads the log and removes it; leave it out, and it lies in a private folder"
+        yield Refusal.of("load-log-prefix")
     if "time" in given.options and "transactions" in given.options:
-        yield "-t and -T: pgbench takes one of them; -t makes twins do the same work"
+        yield Refusal.of("load-two-amounts")
     yield from _database_faults(given)
     own = given.own("client")
     if own is not None and (fault := threads_fault("--client", own, asked.threads_levels)):
         yield fault
 
 
-def _database_faults(given: _Given) -> Iterator[str]:
+def _database_faults(given: _Given) -> Iterator[Refusal]:
     if "d" in given.options:
-        yield "-d: a database to some versions of pgbench, debugging to others: write the database last, or --debug"
+        yield Refusal.of("load-option-d")
     if len(given.others) > 1:
         listed = " ".join(given.others)
-        yield f"expected one database at most, found `{listed}`"
+        yield Refusal.of("load-databases", listed=listed)
     if any("=" in word or "://" in word for word in (*given.others, given.options.get("dbname", ""))):
-        yield "a connection string: would send every twin's load to one server; expected the name of a database"
+        yield Refusal.of("load-connection-string")

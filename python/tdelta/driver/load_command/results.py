@@ -10,6 +10,7 @@ from pathlib import Path
 
 from tdelta import _native
 from tdelta.errors import LoadFault
+from tdelta.messages import Refusal
 from tdelta.records import SpanTotals
 
 _LAST_LINES = 12
@@ -46,11 +47,10 @@ class LoadResult:
     retries: Mapping[str, int] = field(default_factory=dict)
 
 
-def unreadable(finished: Finished, expected: str) -> LoadFault:
+def unreadable(finished: Finished, expected: Refusal) -> LoadFault:
     """A result that is not what its tool prints."""
-    return LoadFault(
-        f"the load command ended, but its results cannot be read: {expected}. It said:\n{finished.last_lines}"
-    )
+    where = "the load command ended, but its results cannot be read"
+    return LoadFault(expected.at(where), words=finished.last_lines)
 
 
 def histograms_of(times: Mapping[str, Mapping[int, int]]) -> dict[str, bytes]:

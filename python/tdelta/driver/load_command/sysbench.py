@@ -15,7 +15,7 @@ from pathlib import PurePath
 from tdelta.driver.load_command.connections import MYSQL, Connection
 from tdelta.driver.load_command.results import Finished, LoadResult, histograms_of, number, only_seen, unreadable
 from tdelta.driver.load_command.tools import Amount, Asked, Filled, threads_fault
-from tdelta.messages import Caution
+from tdelta.messages import Caution, Refusal
 from tdelta.records import SpanTotals
 
 _DRIVERS = {MYSQL: "mysql", "postgres": "pgsql"}
@@ -106,11 +106,9 @@ class Sysbench:
         text = finished.out
         events, seconds, sum_ms = (number(pattern, text) for pattern in (_EVENTS, _SECONDS, _SUM_MS))
         if events is None or seconds is None or sum_ms is None:
-            raise unreadable(
-                finished, "expected sysbench's report with `total time`, `total number of events` and `sum`"
-            )
+            raise unreadable(finished, Refusal.of("load-without-report-of-events"))
         if events == 0:
-            raise unreadable(finished, "sysbench finished not a single event")
+            raise unreadable(finished, Refusal.of("load-without-events"))
         # Two decimals of a ms: of a short trial this is coarse, of a second it is 0.001 %.
         totals = SpanTotals(int(events), round(sum_ms * 1e6))
         errors = {"ignored": int(number(_IGNORED, text) or 0), "reconnect": int(number(_RECONNECTS, text) or 0)}
@@ -147,7 +145,7 @@ def _cautions(amount: Amount, has_histogram: bool) -> Iterator[Caution]:
     yield Caution.of("sysbench-histogram") if has_histogram else Caution.of("sysbench-no-histogram")
 
 
-def _faults(given: _Given, asked: Asked) -> Iterator[str]:
+def _faults(given: _Given, asked: Asked) -> Iterator[Refusal]:
     yield from _test_faults(given)
     yield from _connection_faults(given, asked)
     yield from _report_faults(given)
@@ -156,48 +154,45 @@ def _faults(given: _Given, asked: Asked) -> Iterator[str]:
         yield fault
 
 
-def _test_faults(given: _Given) -> Iterator[str]:
+def _test_faults(given: _Given) -> Iterator[Refusal]:
     match given.others:
         case [test, "run"] if PurePath(test).name not in _WITHOUT_DATABASE:
             return
         case [test, *_] if test in _WITHOUT_DATABASE:
-            yield f"sysbench {test} touches no database: expected a test that does, such as oltp_read_only"
+            yield Refusal.of("load-test-without-database", test=test)
         case [_, ("prepare" | "prewarm" | "cleanup" | "help") as command]:
-            yield (
-                f"`{command}` is not a load: expected `run`. The twins' tables are made before a run;"
-                " `--load` only works on them"
-            )
+            yield (Refusal.of("load-is-preparation", command=command))
         case [_, _, _, *_]:
             listed = " ".join(given.others)
-            yield f"expected `TEST run`, found `{listed}`: sysbench takes values after `=` (--threads=4)"
+            yield Refusal.of("load-words", found=listed)
         case _:
             listed = " ".join(given.others) or "neither"
-            yield f"expected a test and the command `run` (sysbench oltp_read_only run), found {listed}"
+            yield Refusal.of("load-without-test", found=listed)
 
 
-def _connection_faults(given: _Given, asked: Asked) -> Iterator[str]:
+def _connection_faults(given: _Given, asked: Asked) -> Iterator[Refusal]:
     driver = _DRIVERS[asked.protocol]
     for name in given.options:
         found, _, part = name.partition("-")
         if found not in _DRIVERS.values():
             continue
         if found != driver:
-            yield f"--{name}: the twins speak {asked.protocol}; expected options that begin with --{driver}-"
+            yield Refusal.of("load-option-of-other-driver", option=name, protocol=asked.protocol, driver=driver)
         elif part in _PLACES and given.own(name) is not None:
-            yield f"--{name}: would send every twin's load to one server; leave it out, and tdelta fills in each twin's"
+            yield Refusal.of("load-option-of-place", option=name)
     if given.own("db-driver") not in (None, driver):
-        yield f"--db-driver={given.options['db-driver']}: the twins speak {asked.protocol}; leave it out, or {driver}"
+        yield Refusal.of("load-driver", found=given.options["db-driver"], protocol=asked.protocol, driver=driver)
     if given.is_on("mysql-dry-run"):
-        yield "--mysql-dry-run: nothing would reach the server; leave it out"
+        yield Refusal.of("load-dry-run", option="--mysql-dry-run")
 
 
-def _report_faults(given: _Given) -> Iterator[str]:
+def _report_faults(given: _Given) -> Iterator[Refusal]:
     if given.options.get("report-checkpoints"):
-        yield "--report-checkpoints: starts the counts anew within a trial; leave it out (--report-interval does not)"
+        yield Refusal.of("load-report-checkpoints")
     if given.options.get("verbosity", "3") in ("0", "1", "2"):
-        yield "--verbosity: hides the report that the results are read from; expected 3 or more, or leave it out"
+        yield Refusal.of("load-verbosity")
     if given.is_on("histogram") and given.options.get("percentile") == "0":
-        yield "--percentile=0 rules --histogram out: leave one of them out"
+        yield Refusal.of("load-percentile")
     for name in ("help", "version"):
         if given.is_on(name):
-            yield f"--{name}: is no load; leave it out"
+            yield Refusal.of("load-is-none", option=name)

@@ -9,7 +9,7 @@ from typing import Protocol, runtime_checkable
 
 from tdelta.driver.load_command.connections import Connection
 from tdelta.driver.load_command.results import Finished, LoadResult
-from tdelta.messages import Caution
+from tdelta.messages import Caution, Refusal
 
 
 class Amount(StrEnum):
@@ -45,7 +45,7 @@ class Filled:
     amount: Amount = Amount.OWN
     threads: int | None = None
     cautions: tuple[Caution, ...] = ()
-    faults: tuple[str, ...] = field(default=())
+    faults: tuple[Refusal, ...] = field(default=())
 
 
 class Tool(Protocol):
@@ -81,11 +81,11 @@ class KnownTool(Tool, Protocol):
         """Whether this is one report of the tool, and no more than one."""
 
 
-def threads_fault(option: str, given: str, levels: Collection[int]) -> str | None:
+def threads_fault(option: str, given: str, levels: Collection[int]) -> Refusal | None:
     """What is wrong with the user's own number of connections, given those that the run varies."""
     if not given.isdecimal() or int(given) == 0:
-        return f"{option} {given}: expected a whole number above 0, or leave it out, and tdelta fills it in"
+        return Refusal.of("load-threads", option=option, found=given)
     if any(level != int(given) for level in levels):
         listed = ", ".join(str(level) for level in sorted(levels))
-        return f"{option} {given}: the run's threads are {listed}; leave the option out, and tdelta fills it in"
+        return Refusal.of("load-threads-varied", option=option, found=given, threads=listed)
     return None

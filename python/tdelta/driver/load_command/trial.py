@@ -23,6 +23,7 @@ from tdelta.driver.load_command.results import Finished
 from tdelta.errors import LoadFault, WorkerFault
 from tdelta.measure.children import Child, Declined
 from tdelta.measure.standstill import in_words
+from tdelta.messages import Refusal
 from tdelta.records import CpuTime, Measurement, RunDelays, Usage
 
 _GRACE_SECONDS = 60.0
@@ -58,7 +59,7 @@ class CommandLoad:
         environment: Mapping[str, str] | None = None,
     ) -> None:
         if faults := command.connection_faults(connection):
-            raise LoadFault("\n".join(faults))
+            raise LoadFault(*faults)
         self._command = command
         self._password = connection.password
         self._connection = connection
@@ -119,7 +120,7 @@ class CommandLoad:
         try:
             return self._measurement(self._supervisor.answer(self._deadline_seconds + _GRACE_SECONDS), name)
         except Declined as error:
-            raise LoadFault(f"load command {name}: {error}: it {error.kind}") from error
+            raise LoadFault(Refusal.of("load-not-run", tool=name, fault=error, kind=error.kind)) from error
         finally:
             self._remove_logs()
 
@@ -143,7 +144,7 @@ class CommandLoad:
             return Measurement(0, answer["elapsed_ns"], {}, {}, stopped_by="signal", client_cpu=cpu)
         finished = self._finished(answer)
         if fault := _fault(answer, name):
-            raise LoadFault(f"{fault}. It said:\n{finished.last_lines}")
+            raise LoadFault(fault, words=finished.last_lines)
         result = self._command.reader.read(finished)
         return Measurement(
             operations=result.operations,
@@ -200,20 +201,17 @@ def with_server(measured: Measurement, used: Mapping[str, Any]) -> Measurement:
     )
 
 
-def _fault(answer: Mapping[str, Any], name: str) -> str | None:
+def _fault(answer: Mapping[str, Any], name: str) -> Refusal | None:
     """What went wrong with a command that nobody told to stop."""
     if answer["ended_by"] == "deadline":
-        return f"load command {name}: did not end within {answer['elapsed_ns'] / 1e9:.0f} s and was ended; ask for less"
+        return Refusal.of("load-too-slow", tool=name, seconds=answer["elapsed_ns"] / 1000000000.0)
     if answer["status"] < 0:
-        return f"load command {name}: was killed by signal {-answer['status']}"
+        return Refusal.of("load-killed", tool=name, signal=-answer["status"])
     if answer["status"] > 0:
-        return f"load command {name}: failed with exit status {answer['status']}"
+        return Refusal.of("load-failed", tool=name, status=answer["status"])
     if answer["left"]:
         listed = ", ".join(answer["left"])
-        return (
-            f"load command {name}: ended while {listed} went on, and what it did is not measured; have it wait for what"
-            " it starts"
-        )
+        return Refusal.of("load-left-processes", tool=name, processes=listed)
     return None
 
 

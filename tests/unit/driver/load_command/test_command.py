@@ -21,8 +21,9 @@ FOLDER = Path("/private")
 def faults_of(text: str, protocol: str = "mysql", **options: object) -> tuple[str, ...]:
     with pytest.raises(LoadCommandError) as caught:
         parse_load(text, protocol, **options)  # type: ignore[arg-type]
-    assert all(fault in str(caught.value) for fault in caught.value.faults)
-    return caught.value.faults
+    faults = tuple(map(str, caught.value.refusals))
+    assert all(fault in str(caught.value) for fault in faults)
+    return faults
 
 
 def words_of(text: str, connection: Connection = MYSQL, work: Work = WORK) -> tuple[str, ...]:
@@ -231,12 +232,12 @@ def test_a_pattern_without_exactly_one_group_is_refused(pattern: str) -> None:
 def test_a_socket_is_not_asked_of_a_server_behind_tcp() -> None:
     there = Connection("mysql", "me", "db", host="db.example", port=3307)
     assert parse_load("mytool {host} {port}", "mysql").connection_faults(there) == ()
-    assert "{socket}" in parse_load("mytool {socket}", "mysql").connection_faults(there)[0]
+    assert "{socket}" in parse_load("mytool {socket}", "mysql").connection_faults(there)[0].text
 
 
 def test_a_connection_that_must_be_encrypted_is_not_made_in_the_clear() -> None:
     there = Connection("mysql", "me", "db", host="db.example", tls="require")
-    assert "encrypted" in parse_load("sysbench t run", "mysql").connection_faults(there)[0]
+    assert "encrypted" in parse_load("sysbench t run", "mysql").connection_faults(there)[0].text
     assert parse_load("sysbench t --mysql-ssl=on run", "mysql").connection_faults(there) == ()
 
 

@@ -279,7 +279,7 @@ def test_a_run_folder_that_an_order_of_a_dead_run_makes_again_goes_as_well(tmp_p
     "shown",
     [
         ServerLost(Refusal.of("connection-lost", said="the server closed the connection")),
-        LoadFault("sysbench: FATAL"),
+        LoadFault(Refusal.of("load-failed", tool="sysbench", status=1)),
         ServerFault(Refusal.of("server-not-started")),
     ],
 )
