@@ -10,7 +10,7 @@ from tdelta.engines.registry import profiles
 from tdelta.inference.cipher_work import idle_cipher_caution
 from tdelta.inference.profiles import Profiled, cpu_profiles
 from tdelta.messages import Caution, Detail, Reason
-from tdelta.messages.checks import AA_CHECK, BB_CHECK, FILES, IN_FORCE, NO_MARKER, ROWS_AFTER, ROWS_BEFORE
+from tdelta.messages.checks import AA_CHECK, BB_CHECK, FILES, IN_FORCE, NO_MARKER, ROWS_AFTER, ROWS_BEFORE, SPILLED
 from tdelta.profiling.functions import Functions
 from tdelta.records import (
     FINDINGS,
@@ -61,6 +61,7 @@ from tdelta.records import (
     TailMeasure,
     TailRatio,
     TailUnit,
+    TemporaryData,
     TimeSpent,
     Traces,
     Typical,
@@ -826,6 +827,33 @@ def bulk() -> RunResult:
     return result(Decision.UNDECIDED, heads, given, steps=steps)
 
 
+def spilling() -> RunResult:
+    """Temporary files that one scope leaves in the clear, and one trial that kept all in memory."""
+
+    def of(scope: str) -> Condition:
+        return Condition((("cipher", "aes-256"), ("scope", scope), ("threads", 1)), Role.TREATMENT)
+
+    plain = Condition((("cipher", "none"), ("scope", "none"), ("threads", 1)), Role.BASELINE)
+    tables, temp = of("data"), of("+temp")
+    heads = tuple(
+        verdict(estimate(ratio, 0.02), Decision.COSTLY, primary=True, of=treatment, baseline=plain, value=310_000.0)
+        for treatment, ratio in ((tables, 1.041), (temp, 1.187))
+    )
+    clear, hidden = EvidenceState.UNCOVERED, EvidenceState.ENCRYPTED
+    found = tuple(
+        TemporaryData(one, 54, spilled, written, {"temporary_tables": 1.67, "sort_merge_passes": 0.7}, files)
+        for one, spilled, written, files in (
+            (plain, 54, 19.2e6, {"temp": EvidenceState.PLAIN, "on-disk temp tables": EvidenceState.PLAIN}),
+            (tables, 53, 19.2e6, {"temp": clear, "on-disk temp tables": clear}),
+            (temp, 54, 19.9e6, {"temp": hidden, "on-disk temp tables": EvidenceState.LEAK}),
+        )
+    )
+    kept = Detail.of("not-spilled", condition=tables.key, kept=1, trials=54)
+    checks = (Validity(SPILLED, CheckState.FAILED, (kept,), makes_unsound=False),)
+    given = settings(plain, tables, temp, engine="mariadb", workload="spill", study="spill", options={"study": "spill"})
+    return result(Decision.COSTLY, heads, given, temporary=found, validity=checks)
+
+
 def traced() -> RunResult:
     """Statements metered one by one; the engine has no current gets, and one statement has no ratio."""
     texts = {
@@ -921,6 +949,7 @@ SAMPLES = {
         interrupted,
         with_tails,
         bulk,
+        spilling,
         traced,
         profiled,
         without_numbers,

@@ -54,6 +54,7 @@ NAMES = (
     "profiled",
     "with_ledger",
     "bulk",
+    "spilling",
     "traced",
 )
 

@@ -54,8 +54,9 @@ class ServerSettings:
     ``+temp`` (these and temporary files), ``+binlog`` (these and the binary log), ``all`` (all that the engine can).
     Each ``+`` level is ``data`` and that one thing, so that its cost can be told apart.
 
-    ``threads`` is how many connections the condition's load opens, ``connections`` the most that all conditions on the
-    server do together. ``cache_bytes`` is the buffer pool's
+    ``session_bytes`` is what a sort, a join or a temporary table of one session has before it goes to files (0: as the
+    server has it). ``threads`` is how many connections the condition's load opens, ``connections`` the most that all
+    conditions on the server do together. ``cache_bytes`` is the buffer pool's
     size (0: the engine's least). ``has_binlog``: every twin of the run writes a binary log (MySQL family).
     ``is_durable``: commits reach the disk. ``is_loading``: the server is started to load data, and nothing is measured
     on it. ``is_cold``: it is started anew for each trial, with the system's caches emptied. ``has_steps``: its trials
@@ -67,6 +68,7 @@ class ServerSettings:
     threads: int = 1
     connections: int = 64
     cache_bytes: int = 0
+    session_bytes: int = 0
     aes_instructions: str = "on"
     has_binlog: bool = False
     is_durable: bool = True
@@ -224,8 +226,8 @@ class Observed(Protocol):
         """Queries whose rows are a counter's name and its value; a trial keeps the differences.
 
         The names that reports know: ``pages_read``, ``pages_written``, ``pages_encrypted``, ``pages_decrypted``,
-        ``buffer_reads`` (misses), ``buffer_requests``, ``log_bytes``, ``temporary_files``, ``checkpoints``; an engine
-        leaves out what it does not count, and may add its own.
+        ``buffer_reads`` (misses), ``buffer_requests``, ``log_bytes``, ``checkpoints``, and those of
+        `tdelta.inference.temporary`; an engine leaves out what it does not count, and may add its own.
         """
 
     @property

@@ -15,12 +15,14 @@ class Takes(Enum):
     LIBRARY = "for SQLite"
     SLICES = "for twins within the worker's own process"
     SERVER = "for servers that tdelta starts"
+    SCOPE = "for engines that encrypt some kinds of files and not others"
+    SESSION_MEMORY = "for engines whose sorts and joins have memory of their own"
     ENCRYPTED_FOLDER = "for servers that cannot encrypt by themselves"
     TRACES = "for engines whose statements can be metered one by one"
     OWN_SERVERS = "for servers of your own (--baseline and --encrypted)"
 
 
-SERVER_TAKES = frozenset({Takes.INSTANCES, Takes.SERVER, Takes.TRACES})
+SERVER_TAKES = frozenset({Takes.INSTANCES, Takes.SERVER, Takes.TRACES, Takes.SCOPE, Takes.SESSION_MEMORY})
 """What private servers take."""
 
 SERVER_DEFAULTS: Mapping[str, Any] = MappingProxyType(

@@ -9,6 +9,7 @@ SAME_WORK = "same-work"
 INSTRUCTIONS = "aes-instructions"
 NO_MARKER = "no-marker"
 FINDS = "search-finds"
+SPILLED = "temporary-data"
 AA_CHECK = "aa-twins"
 BB_CHECK = "bb-twins"
 
@@ -22,6 +23,7 @@ CHECKS = {
     INSTRUCTIONS: "AES instructions are as asked",
     NO_MARKER: "no marker in any file of an encrypted twin",
     FINDS: "the search finds what is there",
+    SPILLED: "temporary data went to files",
     AA_CHECK: "a/a twins are alike",
     BB_CHECK: "b/b twins are alike",
 }
@@ -83,6 +85,13 @@ DETAILS = {
     "search-interrupted": "NOT searched: the run ended before the search",
     "twins-out-of-reach": "{twins} twins NOT searched: {why}",
     "twins-not-searched": "{left} of {twins} twins NOT searched: the run ended before",
+    # temporary data
+    "spilled": "in all {trials} trials, by {counted}",
+    "not-spilled": (
+        "{condition}: {kept} of {trials} trials kept what they made in memory, so that they show nothing of temporary"
+        " files: more data or less memory for a session is needed"
+    ),
+    "spill-not-counted": "NOT shown: the engine counts no temporary files, and its transactions write rows, too",
     # identical twins
     "twins-outside": _TWINS + "lies wholly outside ±{limit:g%}, {called}",
     "twins-outside-by-little": _TWINS + "lies outside ±{limit:g%}, {called}, but by few rounds or single trials alone",

@@ -108,6 +108,7 @@ from tdelta.records.tails import (
     TailRatio,
     TailUnit,
 )
+from tdelta.records.temporary import TemporaryData
 from tdelta.records.traces import StatementTrace, Traces
 from tdelta.records.trials import (
     CpuTime,
@@ -221,6 +222,7 @@ __all__ = [
     "TailMeasure",
     "TailRatio",
     "TailUnit",
+    "TemporaryData",
     "TimeSpent",
     "TimedCalls",
     "Traces",

@@ -17,10 +17,24 @@ from tdelta.inference.pages import page_costs
 from tdelta.inference.prices import prices_from_json
 from tdelta.inference.steps import step_measures
 from tdelta.inference.tails import tail_cautions, tail_measures
+from tdelta.inference.temporary import temporary_data
 from tdelta.inference.traces import statement_texts, statement_traces
 from tdelta.inference.whatif import what_ifs
 from tdelta.messages import Caution
-from tdelta.records import Counts, Decision, Finding, Level, LoopFacts, Role, RunResult, Trial, Validity, Verdict
+from tdelta.records import (
+    Counts,
+    Decision,
+    FileEvidence,
+    Finding,
+    Level,
+    LoopFacts,
+    Role,
+    RunResult,
+    TemporaryData,
+    Trial,
+    Validity,
+    Verdict,
+)
 from tdelta.session.collectors import Collectors
 from tdelta.session.context import Ready, RunContext
 from tdelta.session.overridden import overridden
@@ -121,12 +135,22 @@ def assemble(
             *_known(checks.settings_compared()),
             *tails,
             *step_measures(trials, plan.settings),
+            *_temporary(context, search.records()),
             *_known(statement_traces(trials, plan.settings, _statements(plan), plan.engine.profile.headings)),
             *(profiles.records() if plan.request.design.profile else ()),
             *ledgers(trials, plan.settings, profiles.explained()),
             *what_ifs(trials, plan.settings, page_prices),
         ),
     )
+
+
+def _temporary(context: RunContext, evidence: Sequence[FileEvidence]) -> tuple[TemporaryData, ...]:
+    """Of a workload that is to spill."""
+    plan = context.plan
+    if not plan.workload.spills:
+        return ()
+    trials = [trial for trial in context.trials if not plan.step(trial.condition)]
+    return temporary_data(trials, plan.settings, evidence, writes=plan.layout.writes)
 
 
 def _known(finding: Finding | None) -> tuple[Finding, ...]:

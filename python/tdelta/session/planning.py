@@ -215,8 +215,11 @@ class Plan:
 
     @property
     def warms_until_settled(self) -> bool:
-        """Whether twins are warmed up until their caches' misses settle, and not by one trial."""
-        return self.engine.profile.warms_until_settled
+        """Whether twins are warmed up until their caches' misses settle, and not by one trial.
+
+        Pages of temporary tables that do not fit miss in every trial, as often as the mix happens to make them.
+        """
+        return self.engine.profile.warms_until_settled and not self.workload.spills
 
     def instances(self, number: int | None = None) -> dict[Condition, tuple[Condition, ...]]:
         """The conditions that share an instance, by the first of them: of one round, or all in the design's order."""

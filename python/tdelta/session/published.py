@@ -98,6 +98,23 @@ PUBLISHED: Mapping[str, tuple[PublishedFigure, ...]] = {
     "read-only-sweep": tuple(_sweep(table("read-only-sweep"))),
     "warehouse": tuple(_warehouse(table("warehouse"))),
     "dml-trace": tuple(_dml(table("dml-trace"))),
+    "spill": (
+        PublishedFigure(
+            "SQL Server",
+            "tempdb is encrypted if any other database of the instance is, which may slow down those that are not",
+            "Microsoft Learn, Transparent data encryption (TDE), section on tempdb; year not given",
+        ),
+        PublishedFigure(
+            "PostgreSQL with pg_tde",
+            "temporary files of queries that exceed work_mem are not encrypted, and may outlive a crash",
+            "Percona, Limitations of pg_tde, 2026",
+        ),
+        PublishedFigure(
+            "DuckDB",
+            "temporary files are encrypted once an encrypted database is attached, or by temp_file_encryption",
+            "DuckDB blog, Data-at-Rest Encryption in DuckDB, 2025",
+        ),
+    ),
     "response-times": (
         PublishedFigure(
             "difference of mean response times, Customer Registration, gamma model",

@@ -197,6 +197,40 @@ _STUDIES = (
         tables=("dml-trace", "dml-statements"),
     ),
     Study(
+        "spill",
+        "sorts, joins and temporary tables larger than a session's memory: what temporary files cost, and show",
+        "no figures: SQL Server encrypts tempdb if any database is; pg_tde leaves temporary files in the clear",
+        True,
+        "MariaDB with and without encryption of temporary files, or --engine duckdb the same, sqlite, mysql, postgres;"
+        " every trial must have written temporary files, which a check of the run shows",
+        {
+            "engine": "mariadb",
+            "workload": "spill",
+            "vary": {"cipher": ("aes-256",), "scope": ("data", "+temp")},
+            "size_bytes": 10_000_000,
+            "session_memory": 1 << 20,
+            "cache": 1.2,
+            "trial_seconds": 2.0,
+            "discard_seconds": 0.0,
+            "blocks_per_round": 6,
+            "min_rounds": 3,
+            "max_rounds": 4,
+            "max_seconds": 840.0,
+        },
+        {
+            "duckdb": {
+                "vary": {"scope": ("data", "+temp")},
+                "size_bytes": 100_000_000,
+                "session_memory": 64 << 20,
+                "cache": 0.1,
+            },
+            # The library sorts in as much memory as its cache has, and is asked for files.
+            "sqlite": {"vary": {}, "session_memory": None, "temp_store": "file", "cache": 0.1},
+            "mysql": {"vary": {}, "scope": "data"},
+            "postgres": {"vary": {}},
+        },
+    ),
+    Study(
         "response-times",
         "gamma model of response times",
         "JAGS on Swingbench response times: 95 % HDI of the difference -0.69 ... +1.89 ms",

@@ -35,6 +35,7 @@ BUILT_IN: tuple[str, ...] = (
     "connect",
     "warehouse",
     "dml-trace",
+    "spill",
 )
 """The names of the workloads that come with tdelta."""
 

@@ -21,7 +21,7 @@ from tdelta.workloads.sizes import read_size
 
 SCHEMA = "schema.sql"
 
-_TOP = ("name", "version", "title", "description", "size", "tables", "transactions")
+_TOP = ("name", "version", "title", "description", "spills", "size", "tables", "transactions")
 _ROWS = ("rows", "rows_per_scale", "rows_per")
 
 
@@ -86,7 +86,15 @@ class FolderReader(FolderFiles):
             fixed_bytes=fixed,
             schemas=schemas,
             rebuilds=self.rebuilds(),
+            spills=self.spills(document),
         )
+
+    def spills(self, document: Mapping[str, object]) -> bool:
+        """Whether the transactions are to write temporary files."""
+        value = document.get("spills", False)
+        if not isinstance(value, bool):
+            self.fault(Refusal.of("not-true-or-false", path="spills", found=shown(value)), "spills")
+        return value is True
 
     def rebuilds(self) -> dict[str, tuple[str, ...]]:
         """The statements of files such as ``rebuild.mysql.sql``, by engine, as they stand there."""

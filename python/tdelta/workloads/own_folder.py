@@ -25,7 +25,7 @@ from tdelta.workloads.keys import key_table_name, key_variables
 from tdelta.workloads.model import KeyTable, Workload
 from tdelta.workloads.scripts import given_variables
 
-_TOP = ("name", "version", "title", "description", "keys", "transactions")
+_TOP = ("name", "version", "title", "description", "spills", "keys", "transactions")
 _OF_GENERATED_ROWS = ("tables", "size")
 
 
@@ -73,6 +73,7 @@ class _OwnReader(FolderReader):
             bytes_per_scale=1,
             fixed_bytes=0,
             keys=keys,
+            spills=self.spills(document),
         )
 
     def keys(self, document: Mapping[str, object]) -> tuple[KeyTable, ...]:

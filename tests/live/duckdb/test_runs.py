@@ -59,6 +59,28 @@ def test_every_class_of_file_is_plain_on_plain_twins_and_encrypted_on_the_others
             assert any("control" in name for name in one["files"])
 
 
+def test_temporary_files_are_in_the_clear_where_the_scope_leaves_them_out(place: Place) -> None:
+    scopes = ("--vary", "scope=data,+temp")
+    brief = ("--size", "1MB", "--trial-seconds", "0.1", "--blocks", "2", "--rounds", "1..1", "--no-bb-twin", "--cold")
+    document = place.answer(*SCAN, *scopes, *brief)
+    found = {
+        (one["condition"]["scope"], one["file_class"]): one["state"]
+        for one in document["evidence"]
+        if one["file_class"] != "other"
+    }
+    assert {scope: found[scope, "temp"] for scope in ("none", "data", "+temp")} == {
+        "none": "plain",
+        "data": "uncovered",
+        "+temp": "encrypted",
+    }
+    assert {state for (scope, of), state in found.items() if scope != "none" and of != "temp"} == {"encrypted"}
+    assert not any("control" in name for one in document["evidence"] for name in one["files"])
+    assert checks(document)[IN_FORCE][0] == "ok"
+    assert [ledger["condition"]["scope"] for ledger in document["ledger"]] == ["data", "+temp"]
+    ciphers = [sum(line["kind"] == "cipher" for line in ledger["lines"]) for ledger in document["ledger"]]
+    assert ciphers == [0, 1]
+
+
 def test_trials_hold_what_was_counted(default_run: Answered) -> None:
     for trial in trials_of(default_run.place):
         assert trial["files_bytes"]["database"] > 0

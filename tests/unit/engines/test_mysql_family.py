@@ -49,6 +49,23 @@ def options(engine: Engine, settings: ServerSettings) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("engine", ENGINES)
+def test_memory_of_a_session_is_the_same_on_all_twins_and_is_read_back(engine: Engine) -> None:
+    usual = options(engine, ServerSettings("none"))
+    for scope in engine.scopes:
+        cipher = "none" if scope == "none" else "aes-256"
+        found = options(engine, ServerSettings(cipher, scope, session_bytes=MIB, threads=8))
+        added = {
+            name: value for name, value in found.items() if name not in options(engine, ServerSettings(cipher, scope))
+        }
+        limits = ("sort_buffer_size", "join_buffer_size", "tmp_table_size", "max_heap_table_size")
+        assert {added[name] for name in limits} == {str(MIB)}
+        caches = {"aria_pagecache_buffer_size": str(8 * MIB)} if engine is MARIADB else {}
+        assert added == dict.fromkeys(limits, str(MIB)) | caches
+        assert set(added) <= set(engine.facts)
+        assert not set(added) & set(usual)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
 def test_twins_share_every_setting_but_their_encryption(engine: Engine) -> None:
     plain = options(engine, ServerSettings("none"))
     for scope in engine.scopes[1:]:

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from tdelta.driver.load_command.command import LoadCommand, parse_load
-from tdelta.messages.checks import IN_FORCE, SAME_WORK
-from tdelta.records import CheckState, Measurement, SpanTotals, Trial
+from tdelta.messages.checks import IN_FORCE, SAME_WORK, SPILLED
+from tdelta.records import CheckState, Measurement, SpanTotals, Trial, Usage
 from tdelta.session import RunRequest, plan
 from tdelta.session.collectors.checks import Checks
 from tdelta.session.planning import Plan
@@ -104,3 +104,33 @@ def test_a_load_command_whose_operations_fail_on_one_twin_fails_its_check(timed:
 def test_equal_work_with_a_single_error_is_no_equal_work() -> None:
     assert state(Checks(planned(), RunState()), SAME_WORK, trials(1))[0] is CheckState.FAILED
     assert state(Checks(planned(), RunState()), SAME_WORK, trials(0))[0] is CheckState.OK
+
+
+def trials_that_wrote(of: Plan, *written: int) -> tuple[Trial, ...]:
+    usages = [Usage(asked_written_bytes=count) for count in written]
+    measured = [Measurement(2, 1, {}, {}, executed_operations=2, usage=usage) for usage in usages]
+    return tuple(Trial(0, n, 0, of.conditions[n % 2], "i", 0.0, one) for n, one in enumerate(measured))
+
+
+@pytest.mark.parametrize(
+    ("written", "expected", "told"),
+    [
+        ((10**6, 10**6, 10**6), CheckState.OK, "in all 3 trials, by bytes written by its process"),
+        ((10**6, 10**6, 0), CheckState.FAILED, "cipher=none,threads=1: 1 of 2 trials kept what they made in memory"),
+    ],
+)
+def test_trials_of_a_workload_that_is_to_spill_must_have(
+    written: tuple[int, ...], expected: CheckState, told: str
+) -> None:
+    of = plan(RunRequest(seed=1, study="spill", engine="sqlite"), run_id="20260802-kqmt")
+    checks = Checks(of, RunState())
+    found, detail = state(checks, SPILLED, trials_that_wrote(of, *written))
+    assert found is expected
+    assert told in detail
+    assert not any(one.is_unsound for one in checks.validity(()) if one.code == SPILLED)
+
+
+def test_other_workloads_are_not_asked_whether_they_spilled() -> None:
+    of = planned()
+    found = Checks(of, RunState()).validity(trials_that_wrote(of, 0, 0))
+    assert SPILLED not in {one.code for one in found}

@@ -9,6 +9,7 @@ import pytest
 
 from tdelta.engines.duckdb.engine import DuckdbEngine, DuckdbSettings
 from tdelta.errors import EngineUnavailable, UsageError
+from tdelta.evidence import FileClass
 from tdelta.session import RunRequest
 from tdelta.session.planning import Plan, plan
 
@@ -57,7 +58,8 @@ def test_the_schema_is_in_its_own_dialect_with_the_markers_table_behind() -> Non
         ({"page_size": 8192}, "--page-size"),
         ({"library": "sqlcipher"}, "--library"),
         ({"journal_mode": "delete"}, "--journal-mode"),
-        ({"scope": "data"}, "--scope"),
+        ({"scope": "all"}, "scope all: DuckDB has data, +temp"),
+        ({"vary": {"scope": ("+log",)}}, "scope +log: DuckDB has data, +temp"),
         ({"restore": "cat"}, "--restore"),
         ({"load": "true"}, "--load"),
         ({"slice_seconds": 0.05}, "--slice"),
@@ -84,6 +86,20 @@ def test_what_memory_holds_and_what_mbedtls_is_goes_with_the_answer() -> None:
     assert sum("not to use" in cautions[-1] for cautions in told) == 1
     cold = made(cold=True)
     assert [cautions for one in settings(cold).values() for cautions in cold.engine.cautions(one)] == []
+
+
+def test_temporary_files_are_encrypted_on_all_twins_unless_a_scope_says_on_which() -> None:
+    assert {one.encrypts_temp for one in settings(made()).values()} == {True}
+    of = made(vary={"scope": ("data", "+temp")}, aa_twin=False)
+    found = {str(c.level("scope")): of.twin_settings(c, 0) for c in of.conditions}
+    assert {scope: one.encrypts_temp for scope, one in found.items()} == {"none": False, "data": False, "+temp": True}
+    covered = {scope: FileClass.TEMP in of.engine.covered(one) for scope, one in found.items()}
+    assert covered == {"none": False, "data": False, "+temp": True}
+    assert of.engine.differing(found["+temp"])[-1] == "temp_file_encryption"
+    assert len(of.load_kinds()) == 2
+    plain, encrypted = settings(made(scope="data", aa_twin=False)).values()
+    assert not plain.encrypts_temp
+    assert not encrypted.encrypts_temp
 
 
 def test_what_is_told_of_a_cipher_is_what_was_found() -> None:

@@ -56,6 +56,16 @@ def test_the_cache_is_a_share_of_the_data() -> None:
     assert sorted({one.cache_bytes for one in found.values()}) == [10_000_000, 120_000_000]
 
 
+def test_a_session_has_as_much_memory_as_is_said_on_every_twin() -> None:
+    assert {one.session_bytes for one in settings(made()).values()} == {0}
+    assert {one.session_bytes for one in settings(made(session_memory=1 << 20)).values()} == {1 << 20}
+
+
+def test_temporary_pages_never_settle_in_a_cache() -> None:
+    assert made().warms_until_settled
+    assert not made(workload="spill").warms_until_settled
+
+
 def test_a_server_takes_the_connections_of_all_conditions_that_share_it_and_some_beside() -> None:
     found = settings(made(vary={"cipher": ("aes-256",), "threads": (1, 16, 2048)}, aa_twin=False))
     assert {one.connections for one in found.values()} == {1 + 16 + 2048 + 3 * 8}

@@ -64,6 +64,18 @@ def test_the_warehouse_fits_every_engine(engine: str) -> None:
         assert (request.decision.max_seconds > 900) is (scale == "published")
 
 
+@pytest.mark.parametrize("engine", ["duckdb", "sqlite", "mariadb", "mysql", "postgres"])
+def test_spilling_fits_every_engine_and_has_less_memory_than_data(engine: str) -> None:
+    request = RunRequest(study="spill", engine=engine)
+    assert overridden(request) == ()
+    assert request.decision.max_seconds <= 900, "the issue allows fifteen minutes"
+    assert load(request.work.workload or "", dialects()).spills
+    memory = request.twins.session_memory or request.twins.cache * request.tested.size_bytes
+    assert memory < request.tested.size_bytes
+    has_scopes = engine in ("mariadb", "duckdb")
+    assert request.design.vary.get("scope") == (("data", "+temp") if has_scopes else None)
+
+
 def test_an_option_that_is_typed_goes_before_the_study_and_is_told() -> None:
     request = RunRequest(study="order-entry", threads=1, seed=5)
     assert request.work.threads == 1

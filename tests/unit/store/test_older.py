@@ -25,6 +25,10 @@ BEFORE_FINDINGS: dict[str, Any] = json.loads((RESULTS / "before-findings.json").
 """Results as they were stored when each kind of finding was a field, and what their documents held besides prose."""
 
 
+LATER = ("temporary",)
+"""Kinds of findings that came after."""
+
+
 def older(name: str) -> dict[str, Any]:
     """A stored result, to be made older still."""
     return copy.deepcopy(dict(BEFORE_FINDINGS[name]["stored"]))
@@ -44,6 +48,7 @@ def without_codes(values: dict[str, Any]) -> dict[str, Any]:
 @pytest.mark.parametrize("name", BEFORE_FINDINGS)
 def test_the_document_of_a_result_of_before_findings_is_what_it_was_key_by_key(name: str) -> None:
     values = without_codes(json.loads(to_json(document(decode(RunResult, modern(older(name))), 3))))
+    assert [values.pop(kind) for kind in LATER] == [[] for _ in LATER]
     prose = {"answer": values.pop("answer"), "subject": values.pop("subject")}
     assert all(prose.values())
     assert values["settings"].pop("repeat").startswith("tdelta run")

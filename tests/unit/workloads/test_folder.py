@@ -112,6 +112,12 @@ def test_an_override_replaces_the_generic_schema_for_its_engine_alone(folder):
             "workload.toml:3: unknown key 'titel'. Did you mean 'title'?",
         ),
         ("workload.toml", 'title = "Mine"', "", "workload.toml: title is missing"),
+        (
+            "workload.toml",
+            "version = 1",
+            "version = 1\nspills = 1",
+            "workload.toml:3: spills must be true or false, found 1",
+        ),
         ("workload.toml", "bytes_per_scale = 1000", "", "workload.toml:8: bytes_per_scale must be a whole number"),
         (
             "workload.toml",

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from tdelta.driver import AnyJob, Mix, TwinFolder
 from tdelta.engines.capabilities import Template
-from tdelta.engines.duckdb.engine import DuckdbEngine, DuckdbSettings
+from tdelta.engines.duckdb.engine import PLAIN_SCOPE, SCOPES, WITH_TEMP, DuckdbEngine, DuckdbSettings
 from tdelta.engines.duckdb.profile import PROFILE
 from tdelta.engines.duckdb.twins import DuckdbTwins
 from tdelta.engines.layout import ResourceEstimate, RunLayout
 from tdelta.engines.profile import EngineInfo
 from tdelta.engines.shared.estimates import of_analytic_files
-from tdelta.errors import EngineUnavailable
-from tdelta.messages import Caution
-from tdelta.records import Condition
+from tdelta.errors import EngineUnavailable, UsageError
+from tdelta.evidence import FileClass
+from tdelta.messages import Caution, Refusal
+from tdelta.records import Condition, Level
 
 
 def driver(_options: Mapping[str, Any]) -> DuckdbDriver:
@@ -64,15 +66,17 @@ class DuckdbDriver:
     def settings(self, layout: RunLayout, condition: Condition, data_bytes: int) -> DuckdbSettings:
         """What a condition's files and connections are made with."""
         levels = dict(condition.levels)
-        threads, cores = int(levels["threads"]), len(os.sched_getaffinity(0))
+        threads, session_bytes = int(levels["threads"]), layout.options["session_memory"] or 0
+        spread = self.engine.engine_threads(len(os.sched_getaffinity(0)), session_bytes)
         cache_bytes = layout.cache_bytes(condition, data_bytes)
         return DuckdbSettings(
             cipher=str(levels["cipher"]),
             threads=threads,
-            engine_threads=cores,
-            memory_mib=self.engine.memory_mib(cache_bytes, threads, cores),
+            engine_threads=spread,
+            memory_mib=self.engine.memory_mib(cache_bytes, threads, spread, session_bytes),
             aes_instructions=str(levels.get("aes_instructions", "on")),
             is_cold=layout.is_cold(condition),
+            scope=_scope(layout, condition),
         )
 
     def template(self, settings: DuckdbSettings) -> Template:
@@ -87,7 +91,7 @@ class DuckdbDriver:
 
     def fault(self, settings: DuckdbSettings, facts: Mapping[str, str]) -> str | None:
         """What is wrong with the encryption in force."""
-        return self.engine.cipher_fault(settings.cipher, facts)
+        return self.engine.cipher_fault(settings, facts)
 
     def cautions(self, settings: DuckdbSettings) -> tuple[Caution, ...]:
         """That there is one limit of memory for all, and what mbedtls is."""
@@ -108,7 +112,28 @@ class DuckdbDriver:
         if cipher.mode is None:
             return ()
         given = ("ENCRYPTION_KEY", f"ENCRYPTION_CIPHER {cipher.mode}")
-        return (*given, "force_mbedtls_unsafe") if cipher.is_mbedtls else given
+        temp = ("temp_file_encryption",) if settings.scope == WITH_TEMP else ()
+        return (*given, *temp, "force_mbedtls_unsafe") if cipher.is_mbedtls else (*given, *temp)
+
+    def option_checks(
+        self, options: Mapping[str, Any], levels: Mapping[str, Sequence[Level]]
+    ) -> Iterator[Callable[[], object]]:
+        """The scopes that it has."""
+        scopes = levels.get("scope", () if options["scope"] is None else (options["scope"],))
+        yield from (partial(self._check_scope, str(scope)) for scope in scopes)
+
+    def _check_scope(self, scope: str) -> None:
+        if scope not in SCOPES:
+            known = ", ".join(SCOPES)
+            raise UsageError(Refusal.of("unknown-scope", scope=scope, product=self.product, known=known))
+
+    def covered(self, settings: DuckdbSettings) -> frozenset[FileClass]:
+        """All files, or all but temporary ones."""
+        return frozenset(FileClass) if settings.encrypts_temp else frozenset(FileClass) - {FileClass.TEMP}
+
+    def can_be_searched(self, _settings: DuckdbSettings) -> bool:
+        """DuckDB itself encrypts, so files are read as they lie on the disk."""
+        return True
 
     def estimate(self, layout: RunLayout) -> ResourceEstimate:
         """Files and workers."""
@@ -117,6 +142,14 @@ class DuckdbDriver:
     def make_twins(self, folder: TwinFolder, job: AnyJob, mix: Mix) -> DuckdbTwins:
         """Files and workers."""
         return DuckdbTwins(self.engine, folder, job, mix)
+
+
+def _scope(layout: RunLayout, condition: Condition) -> str:
+    """The scope of a twin; empty where the run has none."""
+    scope = layout.level(condition, "scope")
+    if scope is None:
+        return ""
+    return PLAIN_SCOPE if condition.level("cipher") == "none" else str(scope)
 
 
 def listed() -> Iterator[EngineInfo]:

@@ -6,8 +6,8 @@ encrypted files; what writes them is OpenSSL, out of the extension httpfs, which
 instructions, and not one to use, since its random numbers are not a cryptographer's.
 
 The plain twin is the same DuckDB with the same module loaded and the same storage version, and no key. Temporary files
-are encrypted on every twin, the plain one included: an owner sets that by hand, and by default they are left in the
-clear beside an encrypted database.
+are encrypted on every twin, the plain one included, unless a scope is asked for: an owner sets that by hand, and by
+default they are left in the clear beside an encrypted database.
 """
 
 from __future__ import annotations
@@ -29,6 +29,13 @@ BLOCK_BYTES = 1 << 18
 
 CATALOG = "twin"
 """By what name a twin's file is attached."""
+
+PLAIN_SCOPE = "none"
+"""The scope of a plain twin where encrypted ones have one."""
+
+WITH_TEMP = "+temp"
+SCOPES = ("data", WITH_TEMP)
+"""The file and its log, which one key encrypts, without and with temporary files."""
 
 _DISTRIBUTION = "duckdb"
 _MODULE_DISTRIBUTION = "duckdb-extension-httpfs"
@@ -71,7 +78,8 @@ class DuckdbSettings:
 
     ``threads`` are connections at work at once, ``engine_threads`` the threads that DuckDB spreads each query over.
     ``memory_mib`` is its limit of memory, for cached blocks and for what queries work in. ``is_cold``: the file is
-    attached anew before each operation, with nothing of it in any cache.
+    attached anew before each operation, with nothing of it in any cache. ``scope`` is empty where none was asked for:
+    then temporary files are encrypted on every twin.
     """
 
     cipher: str
@@ -80,6 +88,12 @@ class DuckdbSettings:
     memory_mib: int
     aes_instructions: str = "on"
     is_cold: bool = False
+    scope: str = ""
+
+    @property
+    def encrypts_temp(self) -> bool:
+        """Whether its temporary files are encrypted."""
+        return self.scope in ("", WITH_TEMP)
 
 
 class DuckdbEngine:
@@ -98,7 +112,6 @@ class DuckdbEngine:
             "version": "SELECT version()",
             "threads": "SELECT current_setting('threads')",
             "memory_limit": "SELECT current_setting('memory_limit')",
-            "temp_file_encryption": "SELECT current_setting('temp_file_encryption')",
             "checkpoint_threshold": "SELECT current_setting('checkpoint_threshold')",
             "preserve_insertion_order": "SELECT current_setting('preserve_insertion_order')",
         }
@@ -155,10 +168,19 @@ class DuckdbEngine:
             raise UnknownName("cipher", cipher, self.ciphers)
 
     @staticmethod
-    def memory_mib(cache_bytes: int, threads: int, engine_threads: int) -> int:
-        """The limit of memory under which ``cache_bytes`` of blocks can stay cached beside the queries' work."""
-        working = _WORKING_MIB + _WORKING_MIB_A_THREAD * max(threads, engine_threads)
+    def memory_mib(cache_bytes: int, threads: int, engine_threads: int, session_bytes: int = 0) -> int:
+        """The limit of memory under which ``cache_bytes`` of blocks can stay cached beside the queries' work.
+
+        ``session_bytes`` is what each connection has for that; 0 where that is not set.
+        """
+        usual = _WORKING_MIB + _WORKING_MIB_A_THREAD * max(threads, engine_threads)
+        working = threads * -(-session_bytes // _MIB) if session_bytes else usual
         return working + -(-cache_bytes // _MIB)
+
+    @staticmethod
+    def engine_threads(cores: int, session_bytes: int) -> int:
+        """Over how many threads a query is spread: no more than have room to work in."""
+        return min(cores, max(1, session_bytes // _MIB // _WORKING_MIB_A_THREAD)) if session_bytes else cores
 
     def needs_key(self, cipher: str) -> bool:
         """Whether twins of this cipher are attached with a key."""
@@ -171,7 +193,7 @@ class DuckdbEngine:
             path: the file, made if it is not there. Temporary files go beside it.
             settings: the twin's.
             key: 64 hexadecimal digits; None for a plain file.
-            **more: ``read_only`` and ``encrypts_temp``, where they are not False and True.
+            **more: ``read_only`` where it is True, ``encrypts_temp`` where it is not as the settings say.
         """
         cipher = self.ciphers[settings.cipher]
         return {
@@ -184,26 +206,26 @@ class DuckdbEngine:
             "threads": settings.engine_threads,
             "memory_mib": settings.memory_mib,
             "temporary": f"{path}.tmp",
-            "encrypts_temp": True,
+            "encrypts_temp": settings.encrypts_temp,
             "read_only": False,
             **more,
         }
 
-    def cipher_fault(self, cipher: str, found: Mapping[str, str]) -> str | None:
-        """What is wrong with the cipher in force on a twin; None if it is the one asked for.
+    def cipher_fault(self, settings: DuckdbSettings, found: Mapping[str, str]) -> str | None:
+        """What is wrong with the encryption in force on a twin; None if it is as asked for.
 
         Args:
-            cipher: the level asked for.
+            settings: what was asked for.
             found: ``encrypted`` and ``cipher`` as ``duckdb_databases()`` tells them, ``crypto`` (``openssl``,
                 ``mbedtls`` or ``none``: whose code encrypts), ``temp_file_encryption``, and ``header``: what the file's
                 own says, ``plain`` or ``hidden``.
         """
-        wanted = self.ciphers[cipher]
+        wanted = self.ciphers[settings.cipher]
         expected = {
             "encrypted": "false" if wanted.mode is None else "true",
             "cipher": wanted.mode or "",
             "crypto": "mbedtls" if wanted.is_mbedtls else "openssl",
-            "temp_file_encryption": "true",
+            "temp_file_encryption": str(settings.encrypts_temp).lower(),
             "header": "plain" if wanted.mode is None else "hidden",
         }
         wrong = [

@@ -110,8 +110,12 @@ class DuckdbTwin:
         return CipherProof(cipher=self._engine.proof_cipher, **answer | {"mode": PreloadMode(answer["mode"])})
 
     def prices(self, _observed: str) -> dict[str, object] | None:
-        """What blocks cost, in a worker like this twin's; see `ask_block_prices`. None of a plain twin."""
-        return self._prices() if self._engine.needs_key(self._settings.cipher) else None
+        """What blocks cost, in a worker like this twin's; see `ask_block_prices`.
+
+        None of a plain twin, and where the bytes that are counted may be those of temporary files in the clear.
+        """
+        is_counted = self._engine.needs_key(self._settings.cipher) and self._settings.encrypts_temp
+        return self._prices() if is_counted else None
 
     def evidence(self, job: TrialJob, needles: Sequence[bytes]) -> tuple[Found, ...]:
         """Run one trial that nobody measures, marker rows on their way through all files, and search these meanwhile.
@@ -129,8 +133,8 @@ class DuckdbTwin:
             exposure.look_until_answered(job.deadline_seconds)
             raise_failed(self._worker.answer(job.deadline_seconds + _GRACE_SECONDS))
         exposure.look()
-        is_plain = not self._engine.needs_key(self._settings.cipher)
-        return (*exposure.found(), *(self._control(needles) if is_plain else ()))
+        hides_temp = not self._engine.needs_key(self._settings.cipher) and self._settings.encrypts_temp
+        return (*exposure.found(), *(self._control(needles) if hides_temp else ()))
 
     def trial(self, job: TrialJob, ready: Callable[[], None] | None = None) -> Measurement:
         """Run one trial.

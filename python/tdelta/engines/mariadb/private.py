@@ -33,6 +33,7 @@ from tdelta.engines.shared.mysql_family import (
     counters_sql,
     dirty_pages_sql,
     option_file,
+    session_options,
     shared_options,
     switched_on,
     tablespaces_fault,
@@ -60,7 +61,9 @@ STATUS = {
     "innodb_buffer_pool_read_requests": "buffer_requests",
     "innodb_lsn_current": "log_bytes",
     "innodb_log_write_requests": "log_writes",
-    "created_tmp_disk_tables": "temporary_files",
+    "created_tmp_disk_tables": "temporary_tables",
+    "created_tmp_files": "temporary_files",
+    "sort_merge_passes": "sort_merge_passes",
     "innodb_data_fsyncs": "data_syncs",
     "innodb_encryption_n_temp_blocks_encrypted": "temporary_blocks_encrypted",
     "innodb_encryption_n_temp_blocks_decrypted": "temporary_blocks_decrypted",
@@ -80,6 +83,7 @@ _SETTLE = (
     "PURGE BINARY LOGS BEFORE NOW()",
 )
 _FEW_PAGES = 8
+_LEAST_ARIA_BYTES = 4 << 20
 _PLAIN_TABLESPACES = (
     "SELECT COUNT(*) FROM information_schema.INNODB_TABLESPACES_ENCRYPTION WHERE ENCRYPTION_SCHEME = 0"
     " OR MIN_KEY_VERSION = 0 OR ROTATING_OR_FLUSHING = 1"
@@ -146,6 +150,7 @@ class MariadbEngine(MysqlFamily):
         options = {
             **shared_options(self.binary, place, settings),
             **_OWN_OPTIONS,
+            **_session_options(settings),
             **binary_log_options(settings),
             **self._encryption(place, settings),
         }
@@ -263,6 +268,14 @@ class MariadbEngine(MysqlFamily):
         """The script that makes the data directory, beside the server or where Debian has it."""
         base = base_folder(self.binary)
         return next((base / name for name in _INSTALLERS if (base / name).exists()), base / _INSTALLERS[0])
+
+
+def _session_options(settings: ServerSettings) -> Options:
+    """Tables that queries make on disk go through Aria's cache of all sessions (128 MiB by default)."""
+    if not settings.session_bytes:
+        return {}
+    cache = max(_LEAST_ARIA_BYTES, settings.session_bytes * settings.threads)
+    return {**session_options(settings), "aria_pagecache_buffer_size": cache}
 
 
 def _key_file(place: Place) -> Path:

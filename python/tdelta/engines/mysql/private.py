@@ -44,6 +44,7 @@ from tdelta.engines.shared.mysql_family import (
     counters_sql,
     dirty_pages_sql,
     option_file,
+    session_options,
     shared_options,
     switched_on,
     tablespaces_fault,
@@ -93,7 +94,9 @@ STATUS = {
     "innodb_buffer_pool_reads": "buffer_reads",
     "innodb_buffer_pool_read_requests": "buffer_requests",
     "innodb_os_log_written": "log_bytes",
-    "created_tmp_disk_tables": "temporary_files",
+    "created_tmp_disk_tables": "temporary_tables",
+    "created_tmp_files": "temporary_files",
+    "sort_merge_passes": "sort_merge_passes",
     "innodb_data_fsyncs": "data_syncs",
 }
 _STATEMENTS = """
@@ -253,6 +256,7 @@ class MysqlEngine(MysqlFamily):
         return {
             **shared_options(self.binary, place, settings),
             **_OWN_OPTIONS,
+            **session_options(settings),
             **self._unpacked_options(),
             "plugin_dir": _plugins(place),
             **binary_log_options(settings),

@@ -40,6 +40,8 @@ _LEAST_BUFFERS_BYTES = 128 * _KIB
 _PINNED_BYTES = 16 * _KIB
 """Two pages: what a connection may hold in the buffers at once while it follows an index."""
 
+_LEAST_WORK_KIB = 64
+_LEAST_TEMP_KIB = 800
 _SPARE_CONNECTIONS = 8
 """For tdelta's own questions, beside the load's."""
 
@@ -74,6 +76,8 @@ _SHARED_SETTINGS = (
     "shared_buffers",
     "huge_pages",
     "work_mem",
+    "hash_mem_multiplier",
+    "temp_buffers",
     "wal_level",
     "full_page_writes",
     "wal_compression",
@@ -183,6 +187,7 @@ class PostgresEngine:
             "shared_buffers": f"{_buffers_bytes(settings) // _KIB}kB",
             "fsync": "off" if settings.is_loading else "on",
             "synchronous_commit": "on" if settings.is_durable and not settings.is_loading else "off",
+            **_session_options(settings),
             **(self.protection.options(settings) if isinstance(self.protection, Configures) else {}),
         }
 
@@ -333,6 +338,17 @@ def _writing_counters(major: int) -> str:
     if major < 16:
         return f"{checkpoints} UNION ALL {_BGWRITER_WRITES}"
     return f"{checkpoints} UNION ALL {_IO_BYTES_WRITES if major >= 18 else _IO_WRITES}"
+
+
+def _session_options(settings: ServerSettings) -> dict[str, str]:
+    """One operation's memory and a session's temporary tables; a hash gets no more than a sort."""
+    if not settings.session_bytes:
+        return {}
+    return {
+        "work_mem": f"{max(_LEAST_WORK_KIB, settings.session_bytes // _KIB)}kB",
+        "hash_mem_multiplier": "1.0",
+        "temp_buffers": f"{max(_LEAST_TEMP_KIB, settings.session_bytes // _KIB)}kB",
+    }
 
 
 def _buffers_bytes(settings: ServerSettings) -> int:

@@ -204,6 +204,12 @@ def shared_options(binary: ServerBinary, place: Place, settings: ServerSettings)
     }
 
 
+def session_options(settings: ServerSettings) -> Options:
+    """What a session's sorts, joins and temporary tables have before they go to files, where that is set."""
+    names = ("sort_buffer_size", "join_buffer_size", "tmp_table_size", "max_heap_table_size")
+    return dict.fromkeys(names, settings.session_bytes) if settings.session_bytes else {}
+
+
 def binary_log_options(settings: ServerSettings) -> Options:
     """The binary log: rows, flushed with each commit if commits are to reach the disk. Loading writes none."""
     if not settings.has_binlog or settings.is_loading:
@@ -331,6 +337,10 @@ SHARED_FACTS = (
     "innodb_purge_threads",
     "log_bin",
     "sync_binlog",
+    "sort_buffer_size",
+    "join_buffer_size",
+    "tmp_table_size",
+    "max_heap_table_size",
     "max_connections",
     "performance_schema",
     "character_set_server",

@@ -19,6 +19,7 @@ WORKLOADS: dict[str, str] = {
     "unknown-law": "column {column}: unknown law {law}.{hint}",
     "law-needs-parent": "column {column}: law {law!r} needs rows_per on table {table}",
     "unknown-table-of-column": "column {column}: unknown table {table}.{hint}",
+    "not-true-or-false": "{path} must be true or false, found {found}",
     "null-share-out-of-range": "column {column}: null_share must be 0 to 1, found {found}",
     "law-makes-keys": "column {column}: law {law!r} makes keys, which cannot be NULL",
     "column-not-in-schema": "column {column} is not in table {table} of schema.sql.{hint}",

@@ -27,6 +27,7 @@ from tdelta.records import (
     StallMeasure,
     StepMeasure,
     TailMeasure,
+    TemporaryData,
     Traces,
     WhatIf,
 )
@@ -41,6 +42,7 @@ from tdelta.report.findings import (
     stalls,
     steps,
     tails,
+    temporary,
     traces,
     twin_settings,
     what_if,
@@ -73,6 +75,7 @@ SHOWN: list[Shown] = [
     Shown((TailMeasure,), tails.text, tails.blocks, "latency"),
     Shown((ServerMeasures,), servers.text, servers.blocks, "servers", "What the servers did"),
     Shown((StepMeasure,), steps.text, steps.blocks, "steps", "Loads and rebuilds"),
+    Shown((TemporaryData,), temporary.text, temporary.blocks, "temporary", "Temporary files"),
     Shown((Traces,), traces.text, traces.blocks, "statements", "Statements"),
     Shown((CpuProfile,), profiles.text, profiles.blocks, "profiles", "Where the CPU time goes"),
     Shown((Contrast,), contrasts.text, contrasts.blocks, "posteriors"),

@@ -13,8 +13,9 @@ from tdelta.driver.protocol import CipherProof, Explained
 from tdelta.engines.capabilities import Configured
 from tdelta.errors import UnsoundTwins
 from tdelta.evidence.plans import compare
+from tdelta.inference.temporary import shown_by, spilled
 from tdelta.messages import Caution, Detail, Parameter, Refusal
-from tdelta.messages.checks import FILES, IN_FORCE, ROWS_AFTER, ROWS_BEFORE, SAME_WORK, SETTINGS
+from tdelta.messages.checks import FILES, IN_FORCE, ROWS_AFTER, ROWS_BEFORE, SAME_WORK, SETTINGS, SPILLED
 from tdelta.records import CheckState, Condition, SettingsCompared, Trial, Validity
 from tdelta.session.instructions import FACTOR, instructions_check
 from tdelta.session.planning import Plan
@@ -173,6 +174,7 @@ class Checks:
             *instructions_check(self._notes.page_us),
             self._in_force_check(),
             self._work_check(trials),
+            *self._spilled_check(trials),
         )
 
     def _unless_assumed(self, check: Validity) -> Validity:
@@ -211,6 +213,29 @@ class Checks:
         if faults := tuple(_many_errors(trials)):
             return Validity(SAME_WORK, CheckState.FAILED, faults)
         return Validity(SAME_WORK, CheckState.NOT_SHOWN, (Detail.of("work-not-compared"), _work_done(trials)))
+
+    def _spilled_check(self, trials: Sequence[Trial]) -> Iterator[Validity]:
+        """Of a workload that is to spill. What kept all in memory was measured well, and is of something else."""
+        if not self._plan.workload.spills:
+            return
+        found: dict[str, list[bool | None]] = {}
+        of_transactions = [trial for trial in trials if not self._plan.step(trial.condition)]
+        for trial in of_transactions:
+            told = spilled(trial.measurement, writes=self._plan.layout.writes)
+            found.setdefault(trial.condition.key, []).append(told)
+        if any(None in told for told in found.values()) or not found:
+            yield Validity(SPILLED, CheckState.NOT_SHOWN, (Detail.of("spill-not-counted"),))
+            return
+        kept = tuple(
+            Detail.of("not-spilled", condition=key, kept=told.count(False), trials=len(told))
+            for key, told in found.items()
+            if False in told
+        )
+        if kept:
+            yield Validity(SPILLED, CheckState.FAILED, kept, makes_unsound=False)
+            return
+        counted = shown_by(of_transactions)
+        yield Validity(SPILLED, CheckState.OK, (Detail.of("spilled", trials=len(of_transactions), counted=counted),))
 
     def _rows(self) -> Detail:
         rows, tables = sum(count for count, _ in self._expected.values()), len(self._expected)

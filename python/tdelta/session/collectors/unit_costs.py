@@ -69,7 +69,8 @@ class UnitCosts:
             return self._asked(condition, twin)
         settings = self._plan.twin_settings(condition, 0)
         page_size = engine.page_size(settings) if isinstance(engine, Paged) else None
-        alike = (settings.cipher, page_size, settings.aes_instructions)
+        scope = dict(condition.levels).get("scope")
+        alike = (settings.cipher, page_size, settings.aes_instructions, scope)
         if alike not in self._shared:
             self._shared[alike] = self._asked(condition, twin)
         return self._shared[alike]

@@ -205,17 +205,17 @@ class Work:
 class TwinOptions:
     """What twins are made with.
 
-    ``scope`` is what a server encrypts (None: all that it can), ``encrypted_dir`` a folder of the user's that is
-    encrypted, in which PostgreSQL's encrypted twins live. ``cache`` is a share of the data size. ``page_size`` is a
-    database's own where it is None. ``key`` says how a library is given keys.
+    ``scope`` is what an engine encrypts (None: all that it can), ``encrypted_dir`` a folder of the user's that is
+    encrypted, in which PostgreSQL's encrypted twins live. ``cache`` is a share of the data size, ``session_memory``
+    bytes. ``page_size`` is a database's own where it is None. ``key`` says how a library is given keys.
     """
 
     scope: str | None = option(
         "--scope",
         Choice(names=SCOPES),
-        "What a server encrypts: its tables, these and one thing more, or all.",
+        "What is encrypted: the tables, these and one thing more, or all.",
         shown="all that it can",
-        takes=Takes.SERVER,
+        takes=Takes.SCOPE,
     )
     encrypted_dir: Path | None = option(
         "--encrypted-dir",
@@ -230,6 +230,14 @@ class TwinOptions:
         "Page cache or buffer pool, as a share of the data.",
         0.10,
         takes=Takes.INSTANCES,
+        decides_trial=True,
+    )
+    session_memory: int | None = option(
+        "--session-memory",
+        Size(),
+        "What sorts, joins and temporary tables of a session have before they go to files.",
+        shown="as the engine has it",
+        takes=Takes.SESSION_MEMORY,
         decides_trial=True,
     )
     page_size: int | None = option(

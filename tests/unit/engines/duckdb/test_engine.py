@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib.metadata
 from pathlib import Path, PurePosixPath
 
@@ -126,13 +127,29 @@ def test_no_key_is_in_what_is_shared_or_told(engine: DuckdbEngine) -> None:
 def test_a_cipher_that_is_not_in_force_is_told(
     engine: DuckdbEngine, cipher: str, found: dict[str, str], told: str | None
 ) -> None:
-    fault = engine.cipher_fault(cipher, found)
+    fault = engine.cipher_fault(settings(cipher), found)
     assert fault == told if told is None else told in str(fault)
 
 
 def test_the_limit_of_memory_holds_the_cache_and_the_queries_work() -> None:
     assert DuckdbEngine.memory_mib(0, 1, 2) == 160
     assert DuckdbEngine.memory_mib(100 * 2**20 + 1, 8, 2) == 96 + 8 * 32 + 101
+
+
+def test_a_session_has_as_much_memory_as_is_said_and_threads_as_have_room_in_it() -> None:
+    assert DuckdbEngine.memory_mib(10 << 20, 2, 4, 64 << 20) == 2 * 64 + 10
+    assert [DuckdbEngine.engine_threads(4, mib << 20) for mib in (0, 1, 32, 64, 1024)] == [4, 1, 1, 2, 4]
+
+
+def test_a_scope_says_whether_temporary_files_are_encrypted(engine: DuckdbEngine) -> None:
+    for scope, wanted in (("", "true"), ("none", "false"), ("data", "false"), ("+temp", "true")):
+        of = dataclasses.replace(settings("aes-256-gcm"), scope=scope)
+        assert (
+            setting_statements(engine.options(Path("/t/a.db"), of, KEY))[-1] == f"SET temp_file_encryption = {wanted}"
+        )
+        assert engine.cipher_fault(of, {**GCM, "temp_file_encryption": wanted}) is None
+        other = "false" if wanted == "true" else "true"
+        assert engine.cipher_fault(of, {**GCM, "temp_file_encryption": other}) is not None
 
 
 def test_an_unknown_cipher_is_refused() -> None:

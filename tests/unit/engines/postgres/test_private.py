@@ -234,3 +234,12 @@ def test_a_twin_below_which_nothing_of_tdeltas_decrypts_has_nothing_to_prove() -
     gocryptfs, folder, _ = PROTECTIONS
     assert engine(protection=gocryptfs).proof_sql(PLAIN, 1000) == {}
     assert engine(protection=folder).proof_sql(ServerSettings("directory", "all"), 1000) == {}
+
+
+def test_memory_of_a_session_is_that_of_each_of_its_operations() -> None:
+    found = configuration(dataclasses.replace(PLAIN, session_bytes=1 << 20))
+    assert found == configuration(dataclasses.replace(ENCRYPTED, session_bytes=1 << 20))
+    assert (found["work_mem"], found["hash_mem_multiplier"], found["temp_buffers"]) == ("1024kB", "1.0", "1024kB")
+    assert {"work_mem", "temp_buffers"} & set(configuration(PLAIN)) == set()
+    least = configuration(dataclasses.replace(PLAIN, session_bytes=1))
+    assert (least["work_mem"], least["temp_buffers"]) == ("64kB", "800kB")

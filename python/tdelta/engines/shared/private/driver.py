@@ -85,6 +85,7 @@ class PrivateDriver:
             threads=int(levels["threads"]),
             connections=sum(int(c.level("threads")) + _BESIDE_A_LOAD for c in sharing),
             cache_bytes=layout.cache_bytes(condition, data_bytes),
+            session_bytes=layout.options["session_memory"] or 0,
             aes_instructions=str(levels.get("aes_instructions", "on")),
             has_binlog=any(scope in ("+binlog", "all") for scope in self._scopes(layout)),
             is_cold=layout.is_cold(condition),

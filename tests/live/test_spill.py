@@ -1,0 +1,63 @@
+"""The study ``spill`` at a small scale: all trials write temporary files, and what lies in them is told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from sqlite.running import Place
+from tdelta_runs import ServerPlace, detail, failed_checks, occupied
+
+from tdelta.engines.registry import servers
+from tdelta.messages.checks import AA_CHECK, SPILLED
+
+SMALL = ("--size", "2MB", "--trial-seconds", "0.2", "--blocks", "2", "--rounds", "1..1")
+ALONE = ("--no-aa-twin", "--no-bb-twin")
+CLEAR, HIDDEN = {"plain", "uncovered"}, {"encrypted"}
+CONTENT = {
+    "sqlite": {"none": {"temp": CLEAR}, "": {"temp": HIDDEN}},
+    "mariadb": {
+        "none": dict.fromkeys(("temp", "temp tables", "on-disk temp tables"), CLEAR),
+        "data": dict.fromkeys(("temp", "temp tables", "on-disk temp tables"), CLEAR),
+        # MariaDB's own: pages of such tables are written in the clear whatever encrypt_tmp_disk_tables says.
+        "+temp": {"temp": HIDDEN, "temp tables": HIDDEN, "on-disk temp tables": CLEAR},
+    },
+}
+"""By scope what may be found in each class of temporary files."""
+
+
+@pytest.fixture(scope="module", params=sorted(CONTENT))
+def spilled(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Any]]:
+    engine, base = request.param, tmp_path_factory.mktemp(request.param)
+    for place in occupied(engine, base) if engine in servers() else iter([Place(base)]):
+        options = place.options() if isinstance(place, ServerPlace) else ("--engine", engine, "--cache", "50%")
+        ran = place.tdelta("run", "spill", "--json", *options, *SMALL, *ALONE)
+        assert ran.code in (0, 3), ran.err
+        yield engine, ran.document
+
+
+def scope_of(condition: dict[str, Any]) -> str:
+    return str(condition.get("scope", "none" if condition["cipher"] == "none" else ""))
+
+
+def test_every_trial_has_written_temporary_files(spilled: tuple[str, Any]) -> None:
+    engine, document = spilled
+    assert [check for check in failed_checks(document) if check != AA_CHECK] == []
+    (state,) = [check["state"] for check in document["validity"] if check["code"] == SPILLED]
+    assert state == "ok", detail(document, SPILLED)
+    for found in document["temporary"]:
+        assert found["spilled"] == found["trials"] == 2
+        assert (
+            found["written_bytes_per_operation"] > 500_000
+        )  # a transaction sorts, groups or holds all of two megabytes
+        assert (found["counters"] == {}) is (engine == "sqlite")
+
+
+def test_what_lies_in_temporary_files_is_told_for_each_class_of_them(spilled: tuple[str, Any]) -> None:
+    engine, document = spilled
+    told = {scope_of(found["condition"]): found["files"] for found in document["temporary"]}
+    assert told.keys() == CONTENT[engine].keys()
+    for scope, classes in CONTENT[engine].items():
+        assert told[scope].keys() == classes.keys()
+        assert all(told[scope][name] in states for name, states in classes.items()), (scope, told[scope])
