@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tdelta.errors import ImportFault
+from tdelta.messages import Refusal
 from tdelta.records.observed import Bins, Group, Origin, Samples
 
 MOST_GROUPS = 1000
@@ -215,10 +216,7 @@ class Gathering(Generic[Key]):
         found: list[tuple[Group, Accumulator]] = [(group_of(key), it) for key, it in self._groups.items()]
         left_out = [(group, it.zeros) for group, it in found if it.is_nothing_but_zeros]
         if left_out and len(left_out) == len(found):
-            raise ImportFault(
-                f"{self._file}: expected response times above 0, found {sum(count for _, count in left_out)} that are"
-                " all 0. The clock behind them is too coarse, or the unit is wrong: nothing can be said about them"
-            )
+            raise ImportFault(Refusal.of("all-times-zero", found=sum((count for _, count in left_out))).at(self._file))
         told = tuple(
             f"{_named(group)}: all {zeros} response times are 0 (a clock too coarse): left out"
             for group, zeros in left_out
@@ -240,10 +238,7 @@ class Gathering(Generic[Key]):
 
 def too_many_groups(file: str, line: int | None, kind: str) -> ImportFault:
     """What is said of a file with more groups than any comparison has."""
-    return ImportFault(
-        f"{place(file, line)}: expected at most {MOST_GROUPS} {kind}, found more. If a column holds a time, a number or"
-        " an id of each row, it is no factor: leave it out"
-    )
+    return ImportFault(Refusal.of("groups-too-many", most=MOST_GROUPS, kind=kind).at(place(file, line)))
 
 
 def place(file: str, line: int | None) -> str:
@@ -251,12 +246,9 @@ def place(file: str, line: int | None) -> str:
     return file if line is None else f"{file}:{line}"
 
 
-def no_response_time(file: str, line: int | None, found: str) -> str:
+def no_response_time(file: str, line: int | None, found: str) -> Refusal:
     """What is said of a value that cannot be a response time."""
-    return (
-        f"{place(file, line)}: expected a response time from 0 to {LONGEST_MS:g} ms, found {found}."
-        " Leave out rows that are no measurement"
-    )
+    return Refusal.of("not-a-time-of-results", most=LONGEST_MS, found=found).at(place(file, line))
 
 
 def side_by_side(parts: list[Samples]) -> Samples:

@@ -13,6 +13,7 @@ from typing import TypeAlias
 from tdelta.errors import ImportFault
 from tdelta.importers.protocol import Naming, Source
 from tdelta.importers.reading import printable
+from tdelta.messages import Refusal
 from tdelta.records.conditions import Level
 from tdelta.records.observed import ALL, RESPONSE_TIME, THROUGHPUT, Group, Origin
 
@@ -101,7 +102,6 @@ def belonging_of(source: Source, file_format: str, naming: Naming) -> Belonging:
     """
     if naming.condition is None:
         raise ImportFault(
-            f"{source.name}: expected a condition, found none in its name, and {file_format} writes none into the file."
-            f" Say it: --condition NAME='{source.path.name}'"
+            Refusal.of("file-without-condition", format=file_format, name=source.path.name).at(source.name)
         )
     return Belonging(source.name, file_format, naming.condition, naming.run, naming.levels)

@@ -18,6 +18,7 @@ from tdelta.importers.intervals import longest_stretch
 from tdelta.importers.problems import Problems, number, plain_name, problems_of, shown, whole
 from tdelta.importers.protocol import Importer, Naming, Source
 from tdelta.importers.rounding import half_unit
+from tdelta.messages import Refusal
 from tdelta.records.observed import ALL, Figure, Group, Observation, Summary
 
 RAW = "BenchBase raw"
@@ -76,7 +77,7 @@ class RawImporter:
                 rows += _take(text, line, layout, gathered, phases, problems)
                 first, last = first or text, text
         if not rows:
-            problems.add("expected a row for each transaction, found none")
+            problems.add(Refusal.of("no-rows-of-transactions"))
         if len(phases) > 1:
             belonging = belonging.noting(f"the load had {len(phases)} phases: each is a level of its own")
         if rows:
@@ -109,7 +110,7 @@ class ReadingsImporter:
         if times is not None and all(times.values):
             yield times.series(belonging.response_times(transaction), belonging.origin(None, *times.notes))
         if rates is None and not problems:
-            problems.add(f"expected at least five readings at regular intervals, found {len(readings.rates)} rows")
+            problems.add(Refusal.of("readings-too-few", found=len(readings.rates)))
         problems.raise_if_any()
 
 
@@ -177,7 +178,7 @@ def _raw_layout(header: str, line: int, problems: Problems) -> _RawLayout | None
     unit = _UNIT.search(columns[latency]) if latency is not None else None
     ms = _UNITS_MS.get(unit[1]) if unit else None
     if latency is None or transaction is None or ms is None:
-        problems.add(f"expected columns for transaction type and latency in microseconds, found {shown(header)}", line)
+        problems.add(Refusal.of("no-such-columns", found=shown(header)), line)
         return None
     return _RawLayout(
         len(columns), transaction, latency, _column(columns, "phase id"), _column(columns, "start time"), ms
@@ -211,7 +212,7 @@ def _take(
     name = plain_name(cells[layout.transaction]) if us is not None else None
     phase = cells[layout.phase].strip() if us is not None and layout.phase is not None else ""
     if us is None or not 0 <= us <= _LONGEST_US or name is None or (phase and plain_name(phase) is None):
-        problems.add(f"expected {layout.columns} columns with a latency of 0 or more, found {shown(text)}", line)
+        problems.add(Refusal.of("not-such-columns", columns=layout.columns, found=shown(text)), line)
         if problems.count >= _MOST_FAULTY_ROWS:
             raise problems.fault()
         return False
@@ -244,7 +245,7 @@ def _read_readings(source: Source, problems: Problems) -> _Readings:
         cells = text.split(",")
         values = [number(cells[index]) if len(cells) == len(columns) else None for index in (seconds, rate, mean)]
         if any(value is None for value in values) or len(readings.rates) == MOST_READINGS:
-            problems.add(f"expected {len(columns)} numbers of one interval, found {shown(text)}", line)
+            problems.add(Refusal.of("not-an-interval", columns=len(columns), found=shown(text)), line)
             if problems.count >= _MOST_FAULTY_ROWS:
                 raise problems.fault()
             continue
@@ -259,15 +260,15 @@ def _json_object(source: Source, problems: Problems) -> Mapping[str, object]:
     try:
         document = json.loads(source.content(LARGEST_SUMMARY_BYTES).decode("utf-8-sig"))
     except UnicodeDecodeError as error:
-        problems.add(f"expected JSON in UTF-8, found the byte {error.object[error.start]:#04x}")
+        problems.add(Refusal.of("json-not-utf-8", byte=error.object[error.start]))
     except json.JSONDecodeError as error:
-        problems.add(f"expected JSON, found: {error.msg}", error.lineno)
+        problems.add(Refusal.of("json-not-readable", fault=error.msg), error.lineno)
     except (ValueError, RecursionError):
-        problems.add("expected JSON, found a number or a nesting that is too long")
+        problems.add(Refusal.of("json-too-long"))
     else:
         if isinstance(document, dict):
             return document
-        problems.add(f"expected a JSON object, found {shown(document)}")
+        problems.add(Refusal.of("not-a-json-object", found=shown(document)))
     return {}
 
 
@@ -285,7 +286,7 @@ def _summary(document: Mapping[str, object], belonging: Belonging, problems: Pro
     count = whole(document.get("Measured Requests"))
     quantiles = {share: times[key] for key, share in _QUANTILES.items() if key in times}
     if latencies is not None and not mean:
-        problems.add(f"expected an average latency above 0 in Latency Distribution, found {shown(latencies)}")
+        problems.add(Refusal.of("no-average-latency", found=shown(latencies)))
     elif mean and count:
         yield Summary(belonging.response_times(), belonging.origin(), count, mean, None, quantiles, rounding=rounding)
     elif mean:
@@ -295,9 +296,9 @@ def _summary(document: Mapping[str, object], belonging: Belonging, problems: Pro
     if per_second is not None and per_second > 0:
         yield Figure(belonging.throughput(), belonging.origin(), per_second, rounding=half_unit(str(rate)))
     elif rate is not None:
-        problems.add(f"expected a number above 0 in Throughput (requests/second), found {shown(rate)}")
+        problems.add(Refusal.of("no-throughput", found=shown(rate)))
     good = number(document.get("Goodput (requests/second)"))
     if good is not None and good > 0:
         yield Figure(belonging.throughput(SUCCESSFUL), belonging.origin(), good)
     if rate is None and not mean and not problems:
-        problems.add("expected Latency Distribution or Throughput (requests/second), found neither")
+        problems.add(Refusal.of("neither-latency-nor-throughput"))

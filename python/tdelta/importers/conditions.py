@@ -14,6 +14,7 @@ from pathlib import Path
 from tdelta.errors import UsageError
 from tdelta.importers.cutting import Name, Named
 from tdelta.importers.words import Kind
+from tdelta.messages import Refusal
 
 _SAID = (Kind.BASELINE, Kind.ENCRYPTED)
 _UNNAMED = "unnamed"
@@ -27,21 +28,18 @@ def patterns_of(asked: Sequence[str], files: Sequence[Named]) -> list[tuple[str,
         UsageError: one that is no ``name=glob``, or whose glob no file matches.
     """
     patterns: list[tuple[str, str]] = []
-    faults: list[str] = []
+    faults: list[Refusal] = []
     for one in asked:
         name, equals, glob = one.partition("=")
         name, glob = name.strip(), glob.strip()
         if not (name and equals and glob):
-            faults.append(f"--condition {one!r}: expected NAME=GLOB, such as plain='*none*'")
+            faults.append(Refusal.of("not-name-and-glob").at(f"--condition {one!r}"))
         elif not any(matches(file.path, glob) for file in files):
-            faults.append(
-                f"--condition {one!r}: no file matches {glob!r}. Globs are matched on the file's name, on its path as"
-                " given, and on its full path"
-            )
+            faults.append(Refusal.of("glob-matches-nothing", glob=glob).at(f"--condition {one!r}"))
         else:
             patterns.append((name, glob))
     if faults:
-        raise UsageError("\n".join(faults))
+        raise UsageError(*faults)
     return patterns
 
 

@@ -19,6 +19,7 @@ from tdelta.importers import csv_names as known_names
 from tdelta.importers.csv_units import Measure, measure_of_unit
 from tdelta.importers.csv_wide import WideColumn, wide_columns
 from tdelta.importers.reading import excerpt, printable
+from tdelta.messages import Refusal
 from tdelta.records.observed import RESPONSE_TIME, THROUGHPUT
 
 
@@ -94,8 +95,8 @@ def columns_of(
     names = [one_spelling(printable(cell)) for cell in header]
     found = _of_jmeter(names) or _of_table(names, numeric)
     found = _with_a_metric(_with_unit(found, unit))
-    if faults := [f"{file}:{line}: {fault}" for fault in _faults(header, names, found)]:
-        raise ImportFault("\n".join(faults))
+    if faults := [fault.at(f"{file}:{line}") for fault in _faults(header, names, found)]:
+        raise ImportFault(*faults)
     return tuple(_with_names(found, header))
 
 
@@ -271,40 +272,30 @@ def _with_names(columns: list[Column], header: Sequence[str]) -> list[Column]:
     return [replace(it, name=printable(header[it.index].strip())) for it in columns]
 
 
-def _faults(header: Sequence[str], names: Sequence[str], columns: Sequence[Column]) -> list[str]:
-    faults: list[str] = []
+def _faults(header: Sequence[str], names: Sequence[str], columns: Sequence[Column]) -> list[Refusal]:
+    faults: list[Refusal] = []
     for name in dict.fromkeys(name for name in names if name and names.count(name) > 1):
-        faults.append(f"expected each column once, found {name!r} {names.count(name)} times")
+        faults.append(Refusal.of("column-twice", name=name, times=names.count(name)))
     for part in (Part.TRANSACTION, Part.RUN, Part.COUNT, Part.MEAN, Part.SD, Part.RESPONSE):
         same = [printable(header[it.index]) for it in columns if it.part is part and it.condition is None]
         if len(same) > 1:
-            faults.append(f"expected one column for the {part}, found {', '.join(same)}. Leave out all but one")
+            faults.append(Refusal.of("columns-of-one-part", part=part, columns=", ".join(same)))
     faults += _without_unit(header, [it for it in columns if it.part is Part.RESPONSE and not it.unit])
     if not faults and not any(column.part in (Part.RESPONSE, Part.METRIC, Part.MEAN) for column in columns):
-        faults.append(
-            "expected a column with figures (response_ms; n, mean, sd; tps, cpu_ms, …) and a row a condition, or a"
-            " column a condition (plain_ms, tde_ms), found only"
-            f" {excerpt(', '.join(cell.strip() for cell in header), 200)}"
-        )
+        faults.append(Refusal.of("no-figures", columns=excerpt(", ".join(cell.strip() for cell in header), 200)))
     return faults
 
 
-def _without_unit(header: Sequence[str], columns: Sequence[Column]) -> Iterator[str]:
+def _without_unit(header: Sequence[str], columns: Sequence[Column]) -> Iterator[Refusal]:
     """What is said of figures whose column says no unit; once, however many columns there are."""
     if not columns:
         return
     found = printable(header[columns[0].index].strip())
     if columns[0].condition is None:
-        yield (
-            f"expected a unit in the name of the response time ({found}_ms, {found}_us, …), found none. Rename it, or"
-            " say it: --unit ms"
-        )
+        yield (Refusal.of("time-without-unit", column=found))
         return
     listed = ", ".join(printable(header[it.index].strip()) for it in columns)
-    yield (
-        f"expected a unit in the names of the conditions' columns ({found}_ms, {found}_tps, …), found none in {listed}."
-        " Rename them, or say it: --unit ms or --unit tps"
-    )
+    yield Refusal.of("columns-without-unit", column=found, listed=listed)
 
 
 def first_throughput(columns: Sequence[Column]) -> Column | None:

@@ -17,6 +17,7 @@ from tdelta.errors import ImportFault
 from tdelta.importers.csv_columns import is_known, is_wide
 from tdelta.importers.protocol import Source
 from tdelta.importers.reading import HEAD_BYTES, excerpt, head_lines, printable
+from tdelta.messages import Refusal
 
 CHUNK_ROWS = 16_384
 LONGEST_CELL = 1000
@@ -134,17 +135,12 @@ def chunks_of(source: Source, table: Table) -> Iterator[tuple[list[int], list[li
             rows = list(islice(reader, CHUNK_ROWS))
         except csv.Error as error:
             line = table.header_line + reader.line_num
-            raise ImportFault(
-                f"{source.name}:{line}: expected a row of a CSV, found one that is none: {error}"
-            ) from None
+            raise ImportFault(Refusal.of("not-a-row-of-csv", fault=error).at(f"{source.name}:{line}")) from None
         if not rows:
             return
         first = table.header_line + before + 1
         if reader.line_num - before != len(rows):
-            raise ImportFault(
-                f"{source.name}:{first}: expected each row on a line of its own, found a quoted cell that goes over"
-                f" several lines somewhere behind it. Is a quotation mark missing?"
-            )
+            raise ImportFault(Refusal.of("cell-over-lines").at(f"{source.name}:{first}"))
         before = reader.line_num
         lines = list(range(first, first + len(rows)))
         if not all(len(row) == width for row in rows):
@@ -195,8 +191,13 @@ def _of_full_width(
             kept.append((line, row))
         elif any(cell.strip() for cell in row):
             raise ImportFault(
-                f"{file}:{line}: expected {width} columns, as the header in line {table.header_line} has, found"
-                f" {len(row)}: {excerpt(table.separator.join(row))}"
+                Refusal.of(
+                    "row-of-other-width",
+                    width=width,
+                    header=table.header_line,
+                    found=len(row),
+                    row=excerpt(table.separator.join(row)),
+                ).at(f"{file}:{line}")
             )
     return [line for line, _ in kept], [row for _, row in kept]
 
@@ -244,14 +245,14 @@ def _has_decimal_comma(rows: Sequence[Sequence[str]], file: str, lines: Sequence
             elif _PLAIN_NUMBER.fullmatch(cell):
                 point = point or line
     if comma and point:
-        raise ImportFault(
-            f"{file}:{comma}: expected one decimal sign, found a comma here and a point in line"
-            f" {point}. Write one of them"
-        )
+        raise ImportFault(Refusal.of("two-decimal-signs", line=point).at(f"{file}:{comma}"))
     if doubtful and not comma:
         raise ImportFault(
-            f"{file}:{doubtful[0]}: {doubtful[1]!r} could be"
-            f" {doubtful[1].replace(',', '')} or {doubtful[1].replace(',', '.')}. Write it without the comma,"
-            " or with a decimal point"
+            Refusal.of(
+                "doubtful-number",
+                number=doubtful[1],
+                whole=doubtful[1].replace(",", ""),
+                part=doubtful[1].replace(",", "."),
+            ).at(f"{file}:{doubtful[0]}")
         )
     return comma is not None

@@ -25,6 +25,7 @@ from tdelta.importers.problems import MOST_SHOWN, LineFaults
 from tdelta.importers.protocol import Naming, Source
 from tdelta.importers.reading import excerpt, printable
 from tdelta.importers.rounding import half_unit
+from tdelta.messages import Refusal
 from tdelta.records.conditions import Level
 from tdelta.records.observed import (
     ALL,
@@ -67,12 +68,13 @@ class CsvRows:
         """Its rows as samples, summaries or figures."""
         table = sniffed(source)
         if table is None:
-            raise ImportFault(f"{source.name}: expected a CSV with a header such as condition,transaction,response_ms")
+            raise ImportFault(Refusal.of("not-a-csv").at(source.name))
         reader = _Reader(source, table, _columns(table, source, naming), naming)
         if reader.naming.condition is None and not reader.of(Part.CONDITION) and not reader.wide:
             raise ImportFault(
-                f"{source.name}:{table.header_line}: expected a column `condition`, found"
-                f" {excerpt(', '.join(table.header), 200)}. Add one, or say it: --condition plain='{source.path.name}'"
+                Refusal.of(
+                    "no-condition-column", columns=excerpt(", ".join(table.header), 200), file=source.path.name
+                ).at(f"{source.name}:{table.header_line}")
             )
         for one in reader.observations():
             yield replace(one, is_encryption=reader.is_encryption)
@@ -193,7 +195,7 @@ class _Reader:
         found = {it.index: self._number(cells, it, line, faults) for it in (count, mean, *sds, *quantiles)}
         n, average = found[count.index], found[mean.index]
         if n is not None and (n != int(n) or n < 1):
-            faults.add(f"{self.source.name}:{line}: expected a count of 1 or more, found {n:g}")
+            faults.add(Refusal.of("not-a-count", found=n).at(f"{self.source.name}:{line}"))
         elif n is not None and average is not None:
             group = self._numbered(self._group({it: cells[it.index].strip() for it in self.of(*_KEYS)}))
             known = {it.quantile: value for it in quantiles if (value := found[it.index]) is not None}
@@ -216,8 +218,7 @@ class _Reader:
                 count += 1
                 if count > MOST_FIGURES:
                     raise ImportFault(
-                        f"{self.source.name}:{line}: expected at most {MOST_FIGURES} rows of figures, found more."
-                        " Samples of response times go into a column response_ms"
+                        Refusal.of("figures-too-many", most=MOST_FIGURES).at(f"{self.source.name}:{line}")
                     )
                 named = self._stripped(cells, line)
                 if not self.naming.condition and not all(named[it.index] for it in self.of(Part.CONDITION)):
@@ -306,8 +307,9 @@ class _Reader:
         if 0.0 <= value <= LONGEST_MS * 1e6:
             return value * column.scale
         faults.add(
-            f"{self.source.name}:{line}: expected a number of 0 or more as {printable(column.name)}, found"
-            f" {excerpt(text)}"
+            Refusal.of("not-a-figure", column=printable(column.name), found=excerpt(text)).at(
+                f"{self.source.name}:{line}"
+            )
         )
         return None
 
@@ -337,24 +339,21 @@ class _Reader:
                 no_response_time(self.source.name, lines[index], f"{values[index]:g}")
                 for index in bad[:MOST_SHOWN].tolist()
             ]
-            raise ImportFault("\n".join((*faults, *(("… and more",) if bad.size > MOST_SHOWN else ()))))
+            raise ImportFault(*faults, *([Refusal.of("and-more")] if bad.size > MOST_SHOWN else []))
 
     def _stripped(self, cells: Sequence[str], line: int) -> tuple[str, ...]:
         if any(len(cell) > LONGEST_CELL for cell in cells):
             longest = max(cells, key=len)
             raise ImportFault(
-                f"{self.source.name}:{line}: expected names of at most {LONGEST_CELL} characters, found"
-                f" {excerpt(longest)}"
+                Refusal.of("name-too-long", most=LONGEST_CELL, found=excerpt(longest)).at(f"{self.source.name}:{line}")
             )
         return tuple(printable(cell.strip()) for cell in cells)
 
-    def _without_condition(self, line: int) -> str:
-        return f"{self.source.name}:{line}: expected a name in the column of the condition, found nothing"
+    def _without_condition(self, line: int) -> Refusal:
+        return Refusal.of("row-without-condition").at(f"{self.source.name}:{line}")
 
     def _without_rows(self) -> ImportFault:
-        return ImportFault(
-            f"{self.source.name}: expected rows behind the header in line {self.table.header_line}, found none"
-        )
+        return ImportFault(Refusal.of("no-rows-behind-header", line=self.table.header_line).at(self.source.name))
 
 
 def _take_stamps(cells: Sequence[str], span: Span) -> None:

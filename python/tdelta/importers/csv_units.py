@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from tdelta.errors import UsageError
 from tdelta.importers.csv_names import PER_SECOND, TIMES_MS
+from tdelta.messages import Refusal
 from tdelta.records.observed import RESPONSE_TIME, THROUGHPUT
 
 _RATES = {**PER_SECOND, "/s": 1.0, "per_s": 1.0, "/min": 1 / 60, "per_min": 1 / 60}
@@ -37,8 +38,5 @@ def asked_unit(unit: str) -> str:
         UsageError: it is none.
     """
     if measure_of_unit(unit) is None:
-        raise UsageError(
-            f"--unit {unit!r}: expected a unit of time (ns, us, ms, s, min) or of throughput (tps, qps, ops, tpm, /s,"
-            " /min)"
-        )
+        raise UsageError(Refusal.of("not-a-unit").at(f"--unit {unit!r}"))
     return unit

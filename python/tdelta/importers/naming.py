@@ -28,6 +28,7 @@ from tdelta.importers.protocol import Naming
 from tdelta.importers.reading import printable
 from tdelta.importers.suggesting import suggestion
 from tdelta.importers.words import Kind, is_baseline, is_encrypted, says_encryption, words_of
+from tdelta.messages import Refusal
 
 _MOST_SHOWN = 20
 
@@ -59,7 +60,7 @@ def namings(files: Sequence[Named], asked: Sequence[str] = ()) -> Mapping[Path, 
     differences(names)
     _tell_runs_apart(names)
     if any(name.faults or name.twin for name in names):
-        raise ImportFault(_open_questions(names))
+        raise ImportFault(Refusal.of("names-leave-open", understood=_open_questions(names)))
     return {name.file.path: Naming(name.condition, name.run or _ONLY_RUN, name.levels) for name in names} | _speaking(
         speaking
     )
@@ -90,9 +91,12 @@ def baseline_of(conditions: Collection[str], asked: str | None = None) -> str:
         return without
     found = "several that do" if plain else "none that does"
     raise UsageError(
-        "which condition is the plain one? Expected one whose name says so (none, plain, tde-off, …),"
-        f" found {found}: {', '.join(listed) or 'no condition at all'}."
-        f" Name it: --baseline {_quoted((plain or listed or ['NAME'])[0])}"
+        Refusal.of(
+            "no-baseline-named",
+            found=found,
+            listed=", ".join(listed) or "no condition at all",
+            name=_quoted((plain or listed or ["NAME"])[0]),
+        )
     )
 
 
@@ -156,7 +160,6 @@ def _open_questions(names: Sequence[Name]) -> str:
     more = [f"  … and {len(names) - len(shown)} more"] if len(names) > len(shown) else []
     return "\n".join(
         (
-            "the names of these files leave open which condition and run each is of. What was understood:",
             *lines,
             *more,
             *_remedy(names),

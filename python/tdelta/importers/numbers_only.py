@@ -12,6 +12,7 @@ from tdelta.importers.csv_units import measure_of_unit
 from tdelta.importers.problems import LineFaults, number
 from tdelta.importers.protocol import Naming, Source
 from tdelta.importers.reading import excerpt, head_lines
+from tdelta.messages import Refusal
 from tdelta.records.observed import ALL, RESPONSE_TIME, Observation, Series
 
 FEWEST = 5
@@ -33,10 +34,7 @@ class NumbersOnly:
         """Response times, or throughput at regular intervals, as the user's unit says."""
         measure = measure_of_unit(naming.unit or "")
         if measure is None:
-            raise ImportFault(
-                f"{source.name}: expected the unit of its numbers, found lines without a header. Say it: --unit ms (or"
-                " us, s, tps, …)"
-            )
+            raise ImportFault(Refusal.of("numbers-without-unit").at(source.name))
         belonging = belonging_of(source, self.name, naming)
         if measure.metric == RESPONSE_TIME:
             gathering: Gathering[str] = Gathering(source.name, "files")
@@ -49,7 +47,7 @@ class NumbersOnly:
         readings = array("d")
         for line, value in _values(source):
             if len(readings) >= MOST_READINGS:
-                raise ImportFault(f"{source.name}:{line}: expected at most {MOST_READINGS} readings, found more")
+                raise ImportFault(Refusal.of("numbers-too-many", most=MOST_READINGS).at(f"{source.name}:{line}"))
             readings.append(value * measure.scale)
         origin = belonging.origin(None, "its lines are taken for readings at regular intervals of one run")
         yield Series(belonging.throughput(), origin, 1.0, tuple(readings))
@@ -62,7 +60,7 @@ def _values(source: Source) -> Iterator[tuple[int, float]]:
             continue
         value = number(text)
         if value is None or value < 0:
-            faults.add(f"{source.name}:{line}: expected a number of 0 or more, found {excerpt(text.strip())}")
+            faults.add(Refusal.of("not-a-number-of-results", found=excerpt(text.strip())).at(f"{source.name}:{line}"))
         else:
             yield line, value
     faults.raise_if_any()

@@ -21,6 +21,7 @@ from tdelta.importers.intervals import usual_step
 from tdelta.importers.protocol import Naming, Source
 from tdelta.importers.reading import excerpt, head_lines, printable
 from tdelta.importers.rounding import half_unit
+from tdelta.messages import Refusal
 from tdelta.records.observed import ALL, RESPONSE_TIME, Figure, Group, Observation, Origin, Series, Summary
 
 MOST_INTERVALS = 1_000_000
@@ -97,18 +98,14 @@ class PgbenchReport:
         yield from _told_apart(run, seen, belonging)
         if doubtful:
             raise ImportFault(
-                "\n".join(
-                    f"{place(source.name, number)}: expected a progress line 'progress: 5.0 s, 1234.5 tps, …', found"
-                    f" {excerpt(line)}. Correct the line, or leave it out"
+                *(
+                    Refusal.of("not-a-progress-line", found=excerpt(line)).at(place(source.name, number))
                     for number, line in doubtful
                 )
             )
         if not seen:
             aborted = ": the run was aborted" if run.aborted else ""
-            raise ImportFault(
-                f"{source.name}: expected pgbench's progress lines or its report with 'tps = …', found neither in"
-                f" {lines} lines{aborted}. Name the output of a run that ended"
-            )
+            raise ImportFault(Refusal.of("neither-progress-nor-report", lines=lines, aborted=aborted).at(source.name))
 
 
 @dataclass(slots=True)
@@ -164,9 +161,7 @@ class _Run:
         """One more line."""
         if progress := _PROGRESS.match(line):
             if len(self._seconds) >= MOST_INTERVALS:
-                raise ImportFault(
-                    f"{place(file, number)}: expected at most {MOST_INTERVALS} progress lines in one run, found more"
-                )
+                raise ImportFault(Refusal.of("progress-lines-too-many", most=MOST_INTERVALS).at(place(file, number)))
             self._seconds.append(float(progress[1]))
             self._per_second.append(float(progress[2]))
             self._means.append(float(progress[3]) if progress[3] else math.nan)
@@ -176,7 +171,7 @@ class _Run:
         elif script := _SCRIPT.match(line):
             name = printable(script[1])
             if len(self._scripts) >= MOST_SCRIPTS and name not in self._scripts:
-                raise ImportFault(f"{place(file, number)}: expected at most {MOST_SCRIPTS} scripts, found more")
+                raise ImportFault(Refusal.of("scripts-too-many", most=MOST_SCRIPTS).at(place(file, number)))
             self._section = self._scripts.setdefault(name, _Section())
         elif tps := _TPS.match(line):
             self._tps[tps[2]] = tps[1]
@@ -242,8 +237,9 @@ class _Run:
             return
         if mean > LONGEST_MS or section.facts.get("sd", 0.0) > LONGEST_MS:
             raise ImportFault(
-                f"{place(origin.file, section.line)}: expected a latency of at most {LONGEST_MS:g} ms, found"
-                f" {excerpt(f'{mean:g}')}"
+                Refusal.of("latency-too-large", most=LONGEST_MS, found=excerpt(f"{mean:g}")).at(
+                    place(origin.file, section.line)
+                )
             )
         rounding = section.rounding.get("mean", section.rounding.get("mean_of_all", 0.0))
         sd = section.facts.get("sd")

@@ -30,6 +30,7 @@ from tdelta.importers.intervals import Span, uneven_steps, usual_step
 from tdelta.importers.problems import LineFaults
 from tdelta.importers.protocol import Naming, Source
 from tdelta.importers.reading import HEAD_BYTES, excerpt, head_lines
+from tdelta.messages import Refusal
 from tdelta.records.observed import ALL, Group, Observation, Series, Summary
 
 MOST_INTERVALS = 1_000_000
@@ -73,7 +74,7 @@ class PgbenchLog:
             rows += len(chunk)
             widest = max(widest, len(chunk[0][1].split()))
         if not len(gathering):
-            raise ImportFault(f"{source.name}: expected transactions with a time, found none in {rows} rows")
+            raise ImportFault(Refusal.of("transactions-without-time", rows=rows).at(source.name))
         told += [f"{count} of {rows} transactions have no time: {word}" for word, count in sorted(without_time.items())]
         if widest == 8 or without_time["skipped"]:
             told.append("with --rate, response times count from when a transaction was due")
@@ -108,9 +109,7 @@ class PgbenchAggregates:
                 faults.add(_no_row(source.name, number, line, "an interval: start, count, sum, sum of squares, …"))
                 continue
             if len(starts) >= MOST_INTERVALS:
-                raise ImportFault(
-                    f"{place(source.name, number)}: expected at most {MOST_INTERVALS} intervals, found more"
-                )
+                raise ImportFault(Refusal.of("intervals-too-many", most=MOST_INTERVALS).at(place(source.name, number)))
             starts.append(float(row[0]))
             counts.append(float(row[1]))
             totals.append(float(row[2]))
@@ -119,7 +118,7 @@ class PgbenchAggregates:
             _count_others(row, others)
         faults.raise_if_any()
         if not sum(counts):
-            raise ImportFault(f"{source.name}: expected transactions, found {len(starts)} intervals without any")
+            raise ImportFault(Refusal.of("intervals-without-transactions", intervals=len(starts)).at(source.name))
         told += [f"{count} {words}" for words, count in others.items() if count]
         belonging = belonging.noting(*told)
         found: list[Series | Summary] = [*_series(belonging, starts, counts, totals)]
@@ -281,8 +280,7 @@ def _summary(belonging: Belonging, count: int, total_us: float, squares_us: floa
     variance = (squares_us - count * mean_us**2) / (count - 1) if count > 1 else 0.0
     if variance < -1e-6 * mean_us**2 or mean_us / 1e3 > LONGEST_MS:
         raise ImportFault(
-            f"{belonging.file}: expected sums of squares that go with the sums, found a mean of {mean_us:g} µs and a"
-            f" mean square of {squares_us / count:g}. The log is damaged: leave it out"
+            Refusal.of("sums-of-squares-damaged", mean=mean_us, squares=squares_us / count).at(belonging.file)
         )
     sd = math.sqrt(max(0.0, variance)) / 1e3 if count > 1 else None
     return Summary(belonging.response_times(), belonging.origin(), count, mean_us / 1e3, sd)
@@ -296,5 +294,5 @@ def _count_others(row: Sequence[str], others: Counter[str]) -> None:
         others["transactions failed"] += sum(int(it) for it in row[13:])
 
 
-def _no_row(file: str, number: int, line: str, expected: str) -> str:
-    return f"{place(file, number)}: expected {expected}; found {excerpt(line)}. Correct the line, or leave it out"
+def _no_row(file: str, number: int, line: str, expected: str) -> Refusal:
+    return Refusal.of("not-such-a-row", expected=expected, found=excerpt(line)).at(place(file, number))

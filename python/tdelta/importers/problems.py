@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from tdelta.errors import ImportFault
 from tdelta.importers.protocol import Source
+from tdelta.messages import Refusal
 
 MOST_SHOWN = 20
 """A damaged file may have a fault a line: the first ones say what it is."""
@@ -33,27 +34,27 @@ class Problems:
 
     file: str
     format: str
-    remedy: str
-    shown: list[str] = field(default_factory=list)
+    remedy: Refusal
+    shown: list[Refusal] = field(default_factory=list)
     count: int = 0
 
     def __bool__(self) -> bool:
         return self.count > 0
 
-    def add(self, text: str, line: int | None = None) -> None:
+    def add(self, said: Refusal, line: int | None = None) -> None:
         """Notes one fault: what was expected, and what was found."""
         self.count += 1
         if len(self.shown) < MOST_SHOWN:
-            self.shown.append(f"{self.file}{'' if line is None else f':{line}'}: {text}")
+            self.shown.append(said.at(f"{self.file}{'' if line is None else f':{line}'}"))
 
     def fault(self) -> ImportFault:
         """All of them as one."""
         more = self.count - len(self.shown)
-        lines = [*self.shown, f"… and {more} more of {self.file}"] if more else self.shown
-        if len(lines) == 1:
-            return ImportFault(f"{lines[0]}. {self.remedy}")
-        listed = "\n".join(f"  {line}" for line in lines)
-        return ImportFault(f"{self.file} ({self.format}): {self.count} faults\n{listed}\n  {self.remedy}")
+        said = [*self.shown, *([Refusal.of("more-of-file", more=more, file=self.file)] if more else [])]
+        listed = "\n".join(f"  {one}" for one in said)
+        several = f"{self.file} ({self.format}): {self.count} faults\n{listed}\n  {self.remedy}"
+        text = f"{said[0]}. {self.remedy}" if len(said) == 1 else several
+        return ImportFault(*said, self.remedy, text=text)
 
     def raise_if_any(self) -> None:
         """Raises what was noted.
@@ -69,27 +70,27 @@ class LineFaults:
     """Faults of single lines in words, said in one `ImportFault`: at the end, or once there are `MOST_SHOWN`."""
 
     def __init__(self) -> None:
-        self._texts: list[str] = []
+        self._said: list[Refusal] = []
 
     def __bool__(self) -> bool:
-        return bool(self._texts)
+        return bool(self._said)
 
-    def add(self, text: str) -> None:
+    def add(self, said: Refusal) -> None:
         """One more. Raises ``ImportFault`` where that makes them enough."""
-        self._texts.append(text)
-        if len(self._texts) >= MOST_SHOWN:
-            self._texts.append("… and maybe more")
+        self._said.append(said)
+        if len(self._said) >= MOST_SHOWN:
+            self._said.append(Refusal.of("maybe-more"))
             self.raise_if_any()
 
     def raise_if_any(self) -> None:
         """Raises ``ImportFault`` with all of them, if there are any."""
-        if self._texts:
-            raise ImportFault("\n".join(self._texts))
+        if self._said:
+            raise ImportFault(*self._said)
 
 
 def problems_of(source: Source, file_format: str) -> Problems:
     """No faults yet."""
-    return Problems(source.name, file_format, "Give the file as the tool wrote it, or leave it out")
+    return Problems(source.name, file_format, Refusal.of("as-the-tool-wrote-it"))
 
 
 def shown(found: object) -> str:

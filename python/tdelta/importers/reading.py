@@ -18,6 +18,7 @@ from typing import IO
 from tdelta.errors import ImportFault
 from tdelta.importers.protocol import Source
 from tdelta.inputs import opened
+from tdelta.messages import Refusal
 
 HEAD_BYTES = 64 << 10
 LONGEST_LINE_BYTES = 1 << 20
@@ -68,7 +69,7 @@ class FileSource:
         _must_be_file(path, self._name)
         self._head = self._read_head()
         if not self._head:
-            raise ImportFault(f"{self._name}: expected results, found an empty file")
+            raise ImportFault(Refusal.of("file-empty").at(self._name))
 
     @property
     def path(self) -> Path:
@@ -104,10 +105,7 @@ class FileSource:
         for block in self._blocks(self._progress):
             size += len(block)
             if size > limit_bytes:
-                raise ImportFault(
-                    f"{self._name}: expected at most {_size(limit_bytes)} for this format, which cannot be read in"
-                    " pieces, found more. Leave out what is not needed, or name another file"
-                )
+                raise ImportFault(Refusal.of("file-too-large-for-format", most=_size(limit_bytes)).at(self._name))
             pieces.append(block)
         return b"".join(pieces)
 
@@ -122,8 +120,7 @@ class FileSource:
                 rest = rest[end + 1 :]
             if len(rest) > LONGEST_LINE_BYTES:
                 raise ImportFault(
-                    f"{self._name}: expected lines of at most {_size(LONGEST_LINE_BYTES)}, found a longer one that"
-                    f" begins {excerpt(rest)}. Is it text?"
+                    Refusal.of("line-without-end", most=_size(LONGEST_LINE_BYTES), found=excerpt(rest)).at(self._name)
                 )
         if rest:
             yield rest
@@ -139,20 +136,20 @@ class FileSource:
         except UnicodeDecodeError as error:
             line = first_line + block.count(b"\n", 0, error.start)
             raise ImportFault(
-                f"{self._name}:{line}: expected UTF-8 text, found the byte 0x{block[error.start]:02x}."
-                " Convert the file (iconv -f LATIN1 -t UTF-8), or leave out what is no text"
+                Refusal.of("file-not-utf-8", byte=block[error.start]).at(f"{self._name}:{line}")
             ) from None
         if "\0" in text:
             line = first_line + text.count("\n", 0, text.index("\0"))
-            raise ImportFault(f"{self._name}:{line}: expected text, found a zero byte: the file is binary, or damaged")
+            raise ImportFault(Refusal.of("file-binary").at(f"{self._name}:{line}"))
         return text
 
     def _must_have_short_lines(self, block: bytes, first_line: int) -> None:
         for number, line in enumerate(block.split(b"\n"), first_line):
             if len(line) > LONGEST_LINE_BYTES:
                 raise ImportFault(
-                    f"{self._name}:{number}: expected a line of at most {_size(LONGEST_LINE_BYTES)}, found"
-                    f" {_size(len(line))} that begin {excerpt(line)}. Is it text?"
+                    Refusal.of(
+                        "line-too-long", most=_size(LONGEST_LINE_BYTES), length=_size(len(line)), found=excerpt(line)
+                    ).at(f"{self._name}:{number}")
                 )
 
     def _read_head(self) -> bytes:
@@ -176,7 +173,9 @@ class FileSource:
                         progress(len(block))
                         yield block
         except OSError as error:
-            raise ImportFault(f"{self._name}: cannot be read: {error.strerror or error}") from None
+            raise ImportFault(
+                Refusal.of("results-not-readable", fault=error.strerror or error).at(self._name)
+            ) from None
 
     def _inflated(self, file: IO[bytes], progress: Progress, size: int) -> Iterator[bytes]:
         """Gzip, member after member (RFC 1952), zeros behind the last one being padding."""
@@ -199,8 +198,7 @@ class FileSource:
                 block = inflater.decompress(packed, size)
             except zlib.error as error:
                 raise ImportFault(
-                    f"{self._name}: expected gzip to its end, found damage after {_size(inflated)} of text"
-                    f" ({error}). Copy the file again"
+                    Refusal.of("gzip-damaged", size=_size(inflated), fault=error).at(self._name)
                 ) from None
             is_fresh = False
             packed = inflater.unconsumed_tail
@@ -208,8 +206,9 @@ class FileSource:
             consumed = read - len(packed)
             if inflated > RATIO_MATTERS_FROM_BYTES and inflated > HIGHEST_RATIO * consumed:
                 raise ImportFault(
-                    f"{self._name}: expected gzip that inflates to at most {HIGHEST_RATIO} times its size, found more"
-                    f" than {_size(inflated)} in {_size(consumed)}: a bomb. If it is honest, unpack it yourself"
+                    Refusal.of("gzip-bomb", times=HIGHEST_RATIO, inflated=_size(inflated), size=_size(consumed)).at(
+                        self._name
+                    )
                 )
             if block:
                 yield block
@@ -223,10 +222,7 @@ class FileSource:
                 yield rest
             if inflater.eof:
                 return
-            raise ImportFault(
-                f"{self._name}: expected gzip to its end, found it cut off after {_size(inflated)} of text."
-                " Copy the file again, or unpack what there is (zcat)"
-            )
+            raise ImportFault(Refusal.of("gzip-cut-off", size=_size(inflated)).at(self._name))
 
 
 def head_lines(source: Source, *, only_whole: bool = False) -> list[str]:
@@ -261,7 +257,7 @@ def expand(paths: Iterable[Path]) -> tuple[tuple[Path, bool], ...]:
         ImportFault: nothing there, a folder without files, more than `MOST_FILES`; all such paths at once.
     """
     found: dict[tuple[int, int], tuple[Path, bool]] = {}
-    faults: list[str] = []
+    faults: list[Refusal] = []
     for path in paths:
         try:
             is_folder = path.is_dir()
@@ -272,13 +268,13 @@ def expand(paths: Iterable[Path]) -> tuple[tuple[Path, bool], ...]:
                 status = file.stat()
                 found.setdefault((status.st_dev, status.st_ino), (file, not is_folder))
                 if len(found) > MOST_FILES:
-                    raise ImportFault(f"{path}: expected at most {MOST_FILES} files, found more")
+                    raise ImportFault(Refusal.of("files-too-many", most=MOST_FILES).at(path))
             if not count:
-                faults.append(f"{path}: expected files of results, found a folder without any")
+                faults.append(Refusal.of("folder-without-files").at(path))
         except OSError as error:
-            faults.append(f"{path}: cannot be read: {error.strerror or error}")
+            faults.append(Refusal.of("results-not-readable", fault=error.strerror or error).at(path))
     if faults:
-        raise ImportFault("\n".join(faults))
+        raise ImportFault(*faults)
     return tuple(found.values())
 
 
@@ -322,17 +318,15 @@ def _must_be_file(path: Path, name: str) -> None:
     try:
         mode = path.stat().st_mode
     except OSError as error:
-        raise ImportFault(f"{name}: cannot be read: {error.strerror or error}") from None
+        raise ImportFault(Refusal.of("results-not-readable", fault=error.strerror or error).at(name)) from None
     except ValueError:  # a zero byte in the path
-        raise ImportFault(f"{excerpt(name)}: cannot be read: no such name") from None
+        raise ImportFault(Refusal.of("no-such-file").at(excerpt(name))) from None
     if stat.S_ISDIR(mode):
-        raise ImportFault(f"{name}: expected a file, found a folder")
+        raise ImportFault(Refusal.of("file-is-folder").at(name))
     if not stat.S_ISREG(mode):
-        raise ImportFault(
-            f"{name}: expected a file, found a pipe or a device, which cannot be read twice. Write it to a file first"
-        )
+        raise ImportFault(Refusal.of("file-is-pipe").at(name))
     if not os.access(path, os.R_OK):
-        raise ImportFault(f"{name}: cannot be read: permission denied")
+        raise ImportFault(Refusal.of("results-not-permitted").at(name))
 
 
 def _size(count: int) -> str:

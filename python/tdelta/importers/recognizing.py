@@ -26,6 +26,7 @@ from tdelta.importers.reading import FileSource, Progress, excerpt, expand, look
 from tdelta.importers.sysbench import Sysbench
 from tdelta.importers.unprefixed import Unprefixed, without_prefix
 from tdelta.importers.views import one_run_each
+from tdelta.messages import Refusal
 from tdelta.records.observed import Observation
 
 IMPORTERS: tuple[Importer, ...] = (
@@ -129,7 +130,8 @@ def read_files(
     names = {
         path: replace(naming, unit=unit) for path, naming in namings([file.named for file in files], conditions).items()
     }
-    faults: list[str] = []
+    faults: list[Refusal] = []
+    texts: list[str] = []
     found: list[Observation] = []
     runs: dict[object, list[_Recognized]] = {}
     for file in files:
@@ -141,9 +143,10 @@ def read_files(
             else:
                 found += together([it for file in run for it in _observations(file, names, progress)])
         except ImportFault as fault:
-            faults.append(str(fault))
+            faults += fault.refusals
+            texts.append(str(fault))
     if faults:
-        raise ImportFault("\n".join(faults))
+        raise ImportFault(*faults, text="\n".join(texts))
     return tuple(one_run_each(found))
 
 
@@ -161,14 +164,14 @@ def recognize(source: Source, importers: Sequence[Importer] = IMPORTERS) -> tupl
         return found[0], source
     if found:
         names = " and ".join(importer.name for importer in found)
-        raise ImportFault(f"{source.name}: expected one format, found what looks like {names}. Split the file")
+        raise ImportFault(Refusal.of("several-formats", formats=names).at(source.name))
     kind = looks_binary(source.head)
     within = None if kind else _by_any_line(source, importers)
     if within is not None:
         return within
     line = source.head.split(b"\n", 1)[0].rstrip(b"\r")
     what = kind or f"a file that begins {excerpt(line)}"
-    raise ImportFault(f"{source.name}: expected results of a known format, found {what}")
+    raise ImportFault(Refusal.of("unknown-format", found=what).at(source.name))
 
 
 def _by_any_line(source: Source, importers: Sequence[Importer]) -> tuple[Importer, Source] | None:
@@ -190,29 +193,27 @@ def _by_any_line(source: Source, importers: Sequence[Importer]) -> tuple[Importe
 def _recognized(paths: Sequence[tuple[Path, bool]], told: Told, importers: Sequence[Importer]) -> list[_Recognized]:
     """Files with their importers. What lies in a folder without being results is left out, unless all of it is so."""
     found: list[_Recognized] = []
-    faults: list[str] = []
-    left_out: list[str] = []
+    faults: list[Refusal] = []
+    left_out: list[Refusal] = []
     for path, is_asked_for in paths:
         try:
             file = _recognized_one(path, importers, must_have_results=not is_asked_for)
         except ImportFault as fault:
-            (faults if is_asked_for else left_out).append(str(fault))
+            (faults if is_asked_for else left_out).extend(fault.refusals)
             continue
         found.append(file)
     if faults or not found:
         shapes = "\n".join(f"  {name:<10}  {looks}" for name, looks in KNOWN_FORMATS)
-        raise ImportFault("\n".join((*faults, *(left_out if not found else ()), "Formats that are read:", shapes)))
-    for words in left_out:
-        told(words)
+        raise ImportFault(*faults, *(left_out if not found else ()), Refusal.of("formats", formats=shapes))
+    for said in left_out:
+        told(str(said))
     return found
 
 
 def _recognized_one(path: Path, importers: Sequence[Importer], *, must_have_results: bool) -> _Recognized:
     importer, source = recognize(FileSource(path), importers)
     if must_have_results and isinstance(importer, Marked) and not importer.has_results(source):
-        raise ImportFault(
-            f"{source.name}: output of {importer.name} without a result: of building or loading the data, or cut off"
-        )
+        raise ImportFault(Refusal.of("without-results", format=importer.name).at(source.name))
     says = isinstance(importer, SaysConditions) and importer.says_conditions(source)
     process, thread = _process_and_thread(path) if isinstance(importer, PerThread) else (None, None)
     named = Named(path, importer.name, says, thread, process)

@@ -18,6 +18,7 @@ from tdelta.importers.protocol import Naming, Source
 from tdelta.importers.reading import excerpt, head_lines
 from tdelta.importers.rounding import half_unit
 from tdelta.importers.sysbench_run import Run
+from tdelta.messages import Refusal
 from tdelta.records.observed import Observation
 
 _NUMBER = r"(\d{1,15}(?:\.\d{1,12})?)"
@@ -72,10 +73,7 @@ class Sysbench:
             yield from run.observations(belonging.of_run(seen[key], seen[key]))
         reader.faults.raise_if_any()
         if not seen:
-            raise ImportFault(
-                f"{source.name}: expected sysbench's progress lines ('[ 10s ] thds: …') or its final report, found"
-                f" neither in {reader.lines} lines{reader.said}. Did the run end?"
-            )
+            raise ImportFault(Refusal.of("no-progress-lines", lines=reader.lines, said=reader.said).at(source.name))
 
 
 class _Reader:
@@ -156,8 +154,7 @@ class _Reader:
         if self._doubtful is not None:
             number, rest = self._doubtful
             self.faults.add(
-                f"{self._source.name}:{number}: expected a progress line 'thds: N tps: X qps: Y …' or 'threads: N, tps:"
-                f" X, reads: Y, …', found {excerpt(rest)}. Correct the line, or leave it out"
+                Refusal.of("not-a-progress-line-of-threads", found=excerpt(rest)).at(f"{self._source.name}:{number}")
             )
             self._doubtful = None
 

@@ -13,6 +13,7 @@ from tdelta.importers.accumulating import LONGEST_MS, place
 from tdelta.importers.belonging import Belonging
 from tdelta.importers.intervals import uneven_steps, usual_step
 from tdelta.importers.rounding import half_unit
+from tdelta.messages import Refusal
 from tdelta.records.observed import (
     THROUGHPUT,
     Binned,
@@ -90,9 +91,7 @@ class Run:
     ) -> None:
         """One more interval of ``--report-interval``."""
         if len(self._seconds) >= MOST_INTERVALS:
-            raise ImportFault(
-                f"{place(file, line)}: expected at most {MOST_INTERVALS} intervals in one run, found more"
-            )
+            raise ImportFault(Refusal.of("run-with-too-many-intervals", most=MOST_INTERVALS).at(place(file, line)))
         self._seconds.append(seconds)
         self._transactions.append(per_second)
         self._queries.append(math.nan if queries is None else queries)
@@ -183,12 +182,13 @@ class Run:
         # Both are rounded to two decimals, the sum of 0.5 to four of a second.
         if average and abs(mean - average[0]) > 0.0051 + 0.01 * average[0]:
             raise ImportFault(
-                f"{place(origin.file, self._line)}: expected the sum of all times over {events} events to be their avg"
-                f" of {average[0]:g} ms, found {mean:g} ms. The report is damaged: leave the file out"
+                Refusal.of("report-damaged", events=events, expected=average[0], found=mean).at(
+                    place(origin.file, self._line)
+                )
             )
         if mean > LONGEST_MS:
             raise ImportFault(
-                f"{place(origin.file, self._line)}: expected a mean of at most {LONGEST_MS:g} ms, found {mean:g}"
+                Refusal.of("mean-too-large", most=LONGEST_MS, found=mean).at(place(origin.file, self._line))
             )
         return Summary(
             group, origin, events, mean, None, dict(self._quantiles), rounding=self._rounding_of_mean(events)

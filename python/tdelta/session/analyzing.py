@@ -22,6 +22,7 @@ from tdelta.inference.observed import (
     analyze_with_pictures,
     parse_priors,
 )
+from tdelta.messages import Refusal
 from tdelta.records import RESPONSE_TIME, AnalysisResult, Comparison, Event, Figure, Observation, Phase, Summary
 from tdelta.session.copies import without_copies
 from tdelta.session.tables import PREFIX, table, tables
@@ -86,13 +87,20 @@ def analyze_files(request: AnalysisRequest, observe: Callable[[Event], None] = l
         try:
             return _analyze(replace(request, files=files), observe)
         except ImportFault as error:
-            raise ImportFault(str(error).replace(str(kept), STDIN)) from None
+            said = (_renamed(one, str(kept)) for one in error.refusals)
+            raise ImportFault(*said, text=str(error).replace(str(kept), STDIN)) from None
+
+
+def _renamed(said: Refusal, kept: str) -> Refusal:
+    """The same of standard input, as what was kept of it."""
+    given = {name: it.replace(kept, STDIN) if isinstance(it, str) else it for name, it in said.parameters.items()}
+    return replace(said, parameters=given)
 
 
 def _kept_stdin(folder: Path) -> Path:
     """What comes through the pipe, as a file: its form must be seen before it is read."""
     if sys.stdin.isatty():
-        raise UsageError("-: expected results through a pipe, found a terminal. Name a file, or: … | tdelta analyze -")
+        raise UsageError(Refusal.of("terminal-as-results"))
     kept = folder / STDIN
     with kept.open("wb") as file:
         shutil.copyfileobj(sys.stdin.buffer, file)
@@ -152,7 +160,7 @@ def _read(
 def _paths(files: Sequence[str]) -> tuple[Path, ...]:
     """Files by their names; a published table's is in the package."""
     if not files:
-        raise UsageError("expected at least one file of results, found none")
+        raise UsageError(Refusal.of("no-files-of-results"))
     return tuple(table(f.removeprefix(PREFIX)).path if f.startswith(PREFIX) else Path(f) for f in files)
 
 

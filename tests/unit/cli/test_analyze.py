@@ -10,6 +10,7 @@ import pytest
 
 import tdelta.session.analyzing
 from tdelta.errors import ImportFault
+from tdelta.messages import Refusal
 from tdelta.records import Event, Phase
 from tdelta.session.analyzing import Analysis, AnalysisRequest
 
@@ -124,12 +125,12 @@ def test_a_file_that_cannot_be_read_is_a_message_and_no_traceback(
     monkeypatch: pytest.MonkeyPatch, asked: FakeAnalysis
 ) -> None:
     def refuse(request: AnalysisRequest, observe: Callable[[Event], None]) -> Analysis:
-        raise ImportFault("a.csv:3: expected a number, found 'x'; leave the row out")
+        raise ImportFault(Refusal.of("not-a-count", found=0).at("a.csv:3"))
 
     monkeypatch.setattr(tdelta.session.analyzing, "analyze_files", refuse)
     called = call("analyze", "a.csv")
     assert (called.code, called.out) == (2, "")
-    assert called.err == "error: a.csv:3: expected a number, found 'x'; leave the row out\n"
+    assert called.err == "error: a.csv:3: expected a count of 1 or more, found 0\n"
 
 
 def test_without_files_it_says_what_is_expected() -> None:

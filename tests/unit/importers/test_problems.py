@@ -6,6 +6,7 @@ import pytest
 
 from tdelta.errors import ImportFault
 from tdelta.importers.problems import LARGEST, MOST_SHOWN, Problems, number, plain_name, shown, whole
+from tdelta.messages import Refusal
 
 
 @pytest.mark.parametrize(
@@ -36,12 +37,15 @@ def test_what_strangers_wrote_is_escaped_and_cut():
 
 
 def test_one_fault_is_one_line_and_many_are_counted():
-    problems = Problems("f", "format", "Do it")
+    problems = Problems("f", "format", Refusal.of("as-the-tool-wrote-it"))
     problems.raise_if_any()
-    problems.add("expected a, found b", 3)
-    assert str(problems.fault()) == "f:3: expected a, found b. Do it"
+    problems.add(Refusal.of("no-job"), 3)
+    assert (
+        str(problems.fault())
+        == "f:3: expected a TPROC-C job with results, found none. Give the file as the tool wrote it, or leave it out"
+    )
     for line in range(100):
-        problems.add("expected a, found b", line)
+        problems.add(Refusal.of("no-job"), line)
     with pytest.raises(ImportFault) as raised:
         problems.raise_if_any()
     lines = str(raised.value).splitlines()

@@ -110,8 +110,8 @@ def reference() -> str:
         "Reasons": ("`verdicts[].reason_codes[].code`: why a verdict is what it is.", Reason.TEMPLATES),
         "Refusals": (
             "Why a command has no answer: printed, and with `--json` `refusals[].code` of"
-            " [`tdelta.error/1`](json.md#tdeltaerror1-any-command-that-fails); in Python `TdeltaError.refusals[].code`."
-            " Texts without a code are those of files that `tdelta analyze` reads.",
+            " [`tdelta.error/1`](json.md#tdeltaerror1-any-command-that-fails);"
+            " in Python `TdeltaError.refusals[].code`.",
             Refusal.TEMPLATES,
         ),
     }

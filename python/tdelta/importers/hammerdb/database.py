@@ -17,6 +17,7 @@ from tdelta.importers.hammerdb.jobs import Job, Jobs
 from tdelta.importers.problems import Problems, problems_of, shown
 from tdelta.importers.protocol import Naming, Source
 from tdelta.inputs import opened
+from tdelta.messages import Refusal
 from tdelta.records.observed import Observation
 
 FORMAT = "HammerDB database"
@@ -71,7 +72,7 @@ class JobsDatabaseImporter:
         for position, job in enumerate(jobs, 1):
             yield from job.observations(belonging.of_run(position, len(jobs)), problems)
         if not jobs and not problems:
-            problems.add("expected a TPROC-C job with results, found none")
+            problems.add(Refusal.of("no-job"))
         problems.raise_if_any()
 
 
@@ -86,7 +87,7 @@ def _read(source: Source, problems: Problems) -> tuple[Job, ...]:
                     take(row)
     except (sqlite3.Error, OSError, MemoryError, UnicodeError, OverflowError, ValueError) as error:
         found = "one that takes too long to read" if str(error) == "interrupted" else str(error) or "one too large"
-        problems.add(f"expected an undamaged SQLite database, found {shown(found)}")
+        problems.add(Refusal.of("database-damaged", product="SQLite", found=shown(found)))
     return jobs.in_order()
 
 
@@ -126,7 +127,7 @@ class _Guarded:
         cursor = self._database.execute(f'SELECT {", ".join(columns)} FROM "{table}" LIMIT {most + 1}')
         for position, row in enumerate(cursor):
             if position == most:
-                self._problems.add(f"expected at most {most} rows in {table}, found more: the rest is not read")
+                self._problems.add(Refusal.of("rows-too-many", most=most, table=table))
                 return
             yield dict(zip(columns, row, strict=True))
 
@@ -142,19 +143,21 @@ class _Guarded:
         ).fetchall()
         if not found:
             if table in ("JOBMAIN", "JOBOUTPUT"):
-                self._problems.add(f"expected the table {table}, found none")
+                self._problems.add(Refusal.of("table-missing", table=table))
             return ()
         if len(found) > 1 or found[0][0] != "table" or not found[0][1]:
-            self._problems.add(f"expected {table} to be a plain table, found a view or a virtual one")
+            self._problems.add(Refusal.of("table-not-plain", table=table))
             return ()
         columns = self._database.execute(f'PRAGMA table_xinfo("{table}")').fetchmany(1000)
         if any(column[6] for column in columns):
-            self._problems.add(f"expected plain columns in {table}, found generated or hidden ones")
+            self._problems.add(Refusal.of("columns-not-plain", table=table))
             return ()
         names = {str(column[1]).lower() for column in columns}
         missing = [name for name in _NEEDED[table] if name not in names]
         if missing:
-            self._problems.add(f"expected the columns {', '.join(_NEEDED[table])} in {table}, found no {missing[0]}")
+            self._problems.add(
+                Refusal.of("columns-missing", columns=", ".join(_NEEDED[table]), table=table, missing=missing[0])
+            )
             return ()
         return tuple(name for name in _COLUMNS[table] if name in names)
 

@@ -12,6 +12,7 @@ from tdelta.importers.intervals import longest_stretch
 from tdelta.importers.moments import Printed, is_possible, sd_limits
 from tdelta.importers.problems import Problems, number, plain_name, shown, whole
 from tdelta.importers.rounding import half_unit
+from tdelta.messages import Refusal
 from tdelta.records.observed import Figure, Observation, Series, Summary
 
 NEW_ORDERS = "new orders"
@@ -112,13 +113,13 @@ def procedure(
     """
     named = plain_name(name)
     if named is None:
-        problems.add(f"expected the name of a procedure, found {shown(name)}", line)
+        problems.add(Refusal.of("no-procedure", found=shown(name)), line)
         return None
     calls = whole(fields.get("calls"))
     mean, minimum, maximum = (number(fields.get(f"{key}_ms")) for key in ("avg", "min", "max"))
     if calls is None or mean is None or minimum is None or maximum is None or mean <= 0 or minimum < 0:
         found = {key: fields.get(key) for key in ("calls", "min_ms", "avg_ms", "max_ms")}
-        problems.add(f"expected calls, min, avg and max of {shown(name)} as numbers, found {shown(found)}", line)
+        problems.add(Refusal.of("no-figures-of-procedure", procedure=shown(name), found=shown(found)), line)
         return None
     quantiles = {
         share: value
@@ -129,7 +130,9 @@ def procedure(
     if not calls:
         return None
     if not printed.is_consistent:
-        problems.add(f"expected avg of {shown(name)} between min and max, found {mean} and {minimum} … {maximum}", line)
+        problems.add(
+            Refusal.of("mean-out-of-range", procedure=shown(name), mean=mean, least=minimum, most=maximum), line
+        )
         return None
     sd, doubts = usable_sd(number(fields.get("sd")), printed)
     origin = belonging.origin(line, *cautions, *doubts, *_one_user(fields))

@@ -18,6 +18,7 @@ from tdelta.importers.hammerdb.figures import (
     users_in,
 )
 from tdelta.importers.problems import Problems, number, shown, whole
+from tdelta.messages import Refusal
 from tdelta.records.observed import Observation
 
 MOST_JOBS = 1000
@@ -100,7 +101,7 @@ class Jobs:
         if len(self._jobs) < MOST_JOBS:
             self._jobs[_identity(row)] = Job(str(row.get("timestamp"))[:40], _window_minutes(row.get("jobdict")))
         else:
-            self._problems.add(f"expected at most {MOST_JOBS} jobs of TPROC-C, found more")
+            self._problems.add(Refusal.of("jobs-too-many", most=MOST_JOBS))
 
     def _take_output(self, row: Row) -> None:
         job, output = self._jobs.get(_identity(row)), row["output"]
@@ -110,7 +111,7 @@ class Jobs:
         if "TEST RESULT :" in output:
             job.result = result_in(output)
             if job.result is None:
-                self._problems.add(f"expected System achieved N NOPM from N TPM, found {shown(output)}")
+                self._problems.add(Refusal.of("no-nopm", found=shown(output)))
 
     def _take_reading(self, row: Row) -> None:
         job = self._jobs.get(_identity(row))
@@ -119,7 +120,7 @@ class Jobs:
         at, count = timestamp(row["timestamp"]), number(row["counter"])
         if at is None or count is None or count < 0:
             found = shown(f"{row['timestamp']}"[:40]), shown(f"{row['counter']}"[:40])
-            self._problems.add(f"expected a time and a count in JOBTCOUNT, found {found[0]} and {found[1]}")
+            self._problems.add(Refusal.of("no-count-of-job", time=found[0], count=found[1]))
         else:
             job.counter.append((at, count))
 

@@ -27,6 +27,7 @@ from tdelta.importers.hammerdb.figures import (
 from tdelta.importers.hammerdb.profile import is_time_profile
 from tdelta.importers.problems import Problems, number, problems_of, shown, whole
 from tdelta.importers.protocol import Naming, Source
+from tdelta.messages import Refusal
 from tdelta.records.observed import Observation
 
 FORMAT = "HammerDB jobs"
@@ -110,7 +111,7 @@ class JobsOutputImporter:
         objects.end()
         yield from _observations(found, belonging, problems)
         if not problems and not found.runs:
-            problems.add(f"expected a TEST RESULT of TPROC-C, or JSON of its timing or tcount; found none: {_REMEDY}")
+            problems.add(Refusal.of("no-test-result"))
         problems.raise_if_any()
 
 
@@ -164,28 +165,28 @@ class _Objects:
     def _note(self, text: str, found: str) -> None:
         """A console prints braces of many kinds: only what looks like an answer of ``jobs`` is missed."""
         if _ANSWER.search(text) is not None:
-            self._problems.add(f"expected a whole JSON object, {found}", self._begins_at)
+            self._problems.add(Refusal.of("not-a-whole-json-object", found=found), self._begins_at)
 
 
 def _take_result(line: int, text: str, users: int | None, found: _Found, problems: Problems) -> None:
     result = result_in(text)
     if result is None:
         if "$" not in text:  # the script that prints it, printed
-            problems.add(f"expected System achieved N NOPM from N TPM, found {shown(text.strip())}", line)
+            problems.add(Refusal.of("no-nopm", found=shown(text.strip())), line)
     elif result in found.seen:
         return  # the console said it, and the listing of jobs behind it says it again
     elif len(found.results) < MOST_OF_A_KIND:
         found.seen.add(result)
         found.results.append((line, result, users))
     else:
-        problems.add(f"expected at most {MOST_OF_A_KIND} results in one file, found more", line)
+        problems.add(Refusal.of("results-too-many", most=MOST_OF_A_KIND), line)
 
 
 def _take_object(line: int, document: object, found: _Found, problems: Problems) -> None:
     if not isinstance(document, dict) or not document:
         return
     if found.runs >= MOST_OF_A_KIND or found.readings > MOST_READINGS:
-        problems.add(f"expected at most {MOST_OF_A_KIND} runs and {MOST_READINGS} readings, found more", line)
+        problems.add(Refusal.of("runs-too-many", most=MOST_OF_A_KIND, readings=MOST_READINGS), line)
     elif str(document.get("schema")).startswith("hammerdb-job-report-v"):
         _take_report(line, document, found, problems)
     elif all(isinstance(fields, dict) and "avg_ms" in fields for fields in document.values()):
@@ -203,7 +204,7 @@ def _take_report(line: int, document: Mapping[str, object], found: _Found, probl
     if nopm is not None and tpm is not None:
         found.results.append((line, Result(nopm, tpm), whole(result.get("active_virtual_users")) or None))
     else:
-        problems.add(f"expected nopm and tpm of a TPROC-C result, found {shown(document.get('result'))}", line)
+        problems.add(Refusal.of("no-nopm-and-tpm", found=shown(document.get("result"))), line)
     rows = [row for row in _list(times.get("rows")) if isinstance(row, dict)]
     if rows:
         found.timings.append((line, _rows({str(row.get("name")): row for row in rows}, line, problems)))
@@ -217,7 +218,7 @@ def _take_report(line: int, document: Mapping[str, object], found: _Found, probl
 def _rows(document: Mapping[str, object], line: int, problems: Problems) -> dict[str, dict[str, object]]:
     """The procedures of a timing, without what a stranger may have put beside their figures."""
     if len(document) > _MOST_PROCEDURES:
-        problems.add(f"expected at most {_MOST_PROCEDURES} procedures, found {len(document)}", line)
+        problems.add(Refusal.of("procedures-too-many", most=_MOST_PROCEDURES, found=len(document)), line)
         return {}
     return {
         name: {key: _short(value) for key, value in fields.items() if key in FIELDS}
@@ -241,7 +242,7 @@ def _readings(pairs: list[tuple[object, object]], line: int, problems: Problems)
         if at is None:
             at, count = timestamp(second), number(first)
         if at is None or count is None or count < 0:
-            problems.add(f"expected a time and a count, found {shown(f'{first}: {second}'[:100])}", line)
+            problems.add(Refusal.of("no-time-and-count", found=shown(f"{first}: {second}"[:100])), line)
         else:
             readings.append((at, count))
     return readings

@@ -13,6 +13,7 @@ from tdelta.importers.belonging import belonging_of
 from tdelta.importers.hammerdb.figures import procedures
 from tdelta.importers.problems import Problems, problems_of, shown, whole
 from tdelta.importers.protocol import Naming, Source
+from tdelta.messages import Refusal
 from tdelta.records.observed import Observation
 
 FORMAT = "HammerDB profile"
@@ -59,11 +60,11 @@ class TimeProfileImporter:
         reports = _reports(source, problems)
         for position, report in enumerate(reports, 1):
             if not report.rows:
-                problems.add("expected procedures behind the summary, found none: the file was cut off", report.line)
+                problems.add(Refusal.of("no-procedures"), report.line)
             of_run = belonging.of_run(position, len(reports)).with_level("threads", report.users or None)
             yield from procedures(report.rows, of_run, report.line, problems)
         if not reports:
-            problems.add("expected '>>>>> SUMMARY OF … ACTIVE VIRTUAL USERS', found none: the file was cut off")
+            problems.add(Refusal.of("no-summary"))
         problems.raise_if_any()
 
 
@@ -75,7 +76,7 @@ def _reports(source: Source, problems: Problems) -> list[_Report]:
     for line, text in source.text_lines():
         if match := _SUMMARY.search(text):
             if len(reports) == MOST_REPORTS:
-                problems.add(f"expected at most {MOST_REPORTS} reports in one file, found more", line)
+                problems.add(Refusal.of("reports-too-many", most=MOST_REPORTS), line)
                 return reports
             reports.append(_Report(line, int(match[1])))
             is_summary, row = True, None
@@ -90,7 +91,7 @@ def _reports(source: Source, problems: Problems) -> list[_Report]:
 
 def _new_row(name: str, report: _Report, line: int, problems: Problems) -> dict[str, object] | None:
     if name in report.rows or len(report.rows) == MOST_PROCEDURES:
-        problems.add(f"expected each of at most {MOST_PROCEDURES} procedures once, found {shown(name)}", line)
+        problems.add(Refusal.of("procedure-twice", most=MOST_PROCEDURES, found=shown(name)), line)
         return None
     return report.rows.setdefault(name, {})
 

@@ -23,6 +23,7 @@ from tdelta.importers.problems import Problems, number, plain_name, problems_of,
 from tdelta.importers.protocol import Importer, Naming, Source
 from tdelta.importers.rounding import half_unit
 from tdelta.importers.swingbench.document import Document, Readings, Transaction
+from tdelta.messages import Refusal
 from tdelta.records.observed import Figure, Observation, Series, Summary
 
 FORMAT = "Swingbench"
@@ -74,7 +75,7 @@ class SwingbenchImporter:
         users = whole(document.overview.get("numberofusers", ("", 0))[0])
         yield from _observations(document, belonging.with_level("threads", users or None), problems)
         if not problems and not document.transactions and not document.readings:
-            problems.add("expected Result elements with AverageResponse, or TPSReadings; found neither")
+            problems.add(Refusal.of("neither-results-nor-readings"))
         problems.raise_if_any()
 
 
@@ -88,7 +89,7 @@ def _observations(document: Document, belonging: Belonging, problems: Problems) 
             continue
         name = plain_name(transaction.name)
         if name is None or name in names:
-            problems.add(f"expected a Result with an id of its own, found {shown(transaction.name)}", transaction.line)
+            problems.add(Refusal.of("result-without-id", found=shown(transaction.name)), transaction.line)
             continue
         transaction.name = name
         names.add(name)
@@ -99,7 +100,7 @@ def _observations(document: Document, belonging: Belonging, problems: Problems) 
     average = number(text)
     series, doubts = _series(document.readings, average, belonging)
     if text and (average is None or average < 0):
-        problems.add(f"expected a number in AverageTransactionsPerSecond, found {shown(text)}", line)
+        problems.add(Refusal.of("no-transactions-a-second", found=shown(text)), line)
     elif average:
         origin = belonging.origin(line, *doubts)
         yield Figure(
@@ -123,7 +124,7 @@ def _summary(transaction: Transaction, belonging: Belonging, problems: Problems)
         return None
     if mean <= 0:
         line = transaction.texts["averageresponse"][1]
-        problems.add(f"expected an AverageResponse above 0 of {shown(transaction.name)}, found {mean:g}", line)
+        problems.add(Refusal.of("no-average-response", transaction=shown(transaction.name), found=mean), line)
         return None
     quantiles = _quantiles(transaction)
     minimum, maximum = _value(transaction, "minimumresponse"), _value(transaction, "maximumresponse")
@@ -133,8 +134,9 @@ def _summary(transaction: Transaction, belonging: Belonging, problems: Problems)
         printed = Printed(int(count), mean, minimum, maximum, quantiles, _ROUNDING_MS)
         if not printed.is_consistent:
             problems.add(
-                f"expected the AverageResponse of {shown(transaction.name)} between its minimum and maximum, "
-                f"found {mean:g} and {minimum:g} … {maximum:g}",
+                Refusal.of(
+                    "average-out-of-range", transaction=shown(transaction.name), found=mean, least=minimum, most=maximum
+                ),
                 transaction.line,
             )
             return None
@@ -155,7 +157,9 @@ def _needed(
     text, line = transaction.texts.get(key, ("nothing", transaction.line))
     value = read(text)
     if value is None:
-        problems.add(f"expected {expected} of {shown(transaction.name)}, found {shown(text)}", line)
+        problems.add(
+            Refusal.of("no-such-part", expected=expected, transaction=shown(transaction.name), found=shown(text)), line
+        )
     return value
 
 

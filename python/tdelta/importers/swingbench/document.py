@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from xml.parsers import expat
 
 from tdelta.importers.problems import Problems, number, shown
+from tdelta.messages import Refusal
 
 DEEPEST = 32
 LONGEST_TEXT = 4096
@@ -40,6 +41,10 @@ class Transaction:
 class _Unusable(Exception):
     """The document is refused where the parser stands."""
 
+    def __init__(self, said: Refusal) -> None:
+        super().__init__(said)
+        self.said = said
+
 
 class Document:
     """A results document: its transactions, its overview, its readings; filled by `parse`."""
@@ -69,29 +74,29 @@ class Document:
                 self._silent_bytes += len(piece)
                 self._parser.Parse(piece, False)
                 if self._silent_bytes > _LONGEST_MARKUP_BYTES:
-                    raise _Unusable("expected tags of a few characters, found one that does not end")
+                    raise _Unusable(Refusal.of("tags-without-end"))
             self._parser.Parse(b"", True)
         except _Unusable as refused:
-            self._problems.add(str(refused), self._parser.CurrentLineNumber)
+            self._problems.add(refused.said, self._parser.CurrentLineNumber)
         except expat.ExpatError as error:
             words = expat.errors.messages.get(error.code, "no XML")
-            self._problems.add(f"expected well-formed XML, found: {words}", error.lineno)
+            self._problems.add(Refusal.of("xml-malformed", fault=words), error.lineno)
         except (ValueError, LookupError):
-            self._problems.add("expected XML in an encoding that is known (UTF-8), found another", 1)
+            self._problems.add(Refusal.of("xml-of-unknown-encoding"), 1)
 
     def _refuse_declarations(self, *_declared: object) -> None:
-        raise _Unusable("expected results alone, found a document type or an entity declaration, which are not read")
+        raise _Unusable(Refusal.of("declarations"))
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
         local = _local(name)
         self._silent_bytes, self._elements = 0, self._elements + 1
         if self._elements > MOST_ELEMENTS:
-            raise _Unusable(f"expected at most {MOST_ELEMENTS} elements, found more")
+            raise _Unusable(Refusal.of("elements-too-many", most=MOST_ELEMENTS))
         if len(self._path) >= DEEPEST:
-            raise _Unusable(f"expected at most {DEEPEST} levels of elements, found more")
+            raise _Unusable(Refusal.of("elements-too-deep", most=DEEPEST))
         if local in _RESULTS:
             if len(self.transactions) >= MOST_TRANSACTIONS:
-                raise _Unusable(f"expected at most {MOST_TRANSACTIONS} Result elements, found more")
+                raise _Unusable(Refusal.of("result-elements-too-many", most=MOST_TRANSACTIONS))
             self.transactions.append(Transaction(self._parser.CurrentLineNumber, attributes.get("id", "").strip()))
         self._path.append(local)
         self._text, self._text_length = [], 0
@@ -150,7 +155,7 @@ class Readings:
         if not self._is_damaged and self._rest.strip():
             self._take(self._rest, line, problems)
         if not self._is_damaged and len(self.epoch_ms) > len(self.rates):
-            problems.add("expected pairs of a time and a rate in TPSReadings, found a time without its rate", line)
+            problems.add(Refusal.of("time-without-rate"), line)
             self.epoch_ms.pop()
         self._rest = ""
 
@@ -166,7 +171,7 @@ class Readings:
     def _damaged(self, part: str, line: int, problems: Problems) -> None:
         self._is_damaged = True
         del self.epoch_ms[len(self.rates) :]
-        problems.add(f"expected epoch ms and transactions a second in TPSReadings, found {shown(part.strip())}", line)
+        problems.add(Refusal.of("not-a-reading", found=shown(part.strip())), line)
 
 
 def _local(name: str) -> str:
