@@ -51,8 +51,8 @@ class TdeltaError(Exception):
 
     exit_code = 1
 
-    def __init__(self, *said: Refusal | str, text: str | None = None) -> None:
-        self.refusals = tuple(Refusal.verbatim(one) if isinstance(one, str) else one for one in said)
+    def __init__(self, *said: Refusal, text: str | None = None) -> None:
+        self.refusals = said
         super().__init__("\n".join(map(str, said)) if text is None else text)
 
 

@@ -8,8 +8,9 @@ from pathlib import Path
 import click
 
 from tdelta.cli.exit_codes import analysis_exit_code
-from tdelta.cli.output import color, drawn_progress, width, write
+from tdelta.cli.output import Mistyped, color, drawn_progress, width, write
 from tdelta.cli.units import Typed
+from tdelta.messages import Refusal
 from tdelta.report.document import to_json
 from tdelta.session.values import Percent, ResponseTime
 
@@ -74,7 +75,7 @@ def analyze(files: tuple[str, ...], output: Path | None, force: bool, as_json: b
     from tdelta.session.analyzing import AnalysisRequest, analyze_files
 
     if force and output is None:
-        raise click.UsageError("--force: expected with --output, found without")
+        raise Mistyped(Refusal.of("force-without-output"))
     asked = {name: value for name, value in given.items() if value is not None and value != ()}
     with drawn_progress() as observer:
         found = analyze_files(AnalysisRequest(files, **asked), observer)  # type: ignore[arg-type]

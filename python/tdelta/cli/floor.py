@@ -7,9 +7,10 @@ from pathlib import Path
 
 import click
 
-from tdelta.cli.output import color, drawn_progress, width, write
+from tdelta.cli.output import BadValue, color, drawn_progress, width, write
 from tdelta.cli.units import Typed
 from tdelta.design.factors import size_bytes
+from tdelta.messages import Refusal
 from tdelta.report.document import to_json
 from tdelta.report.floor import floor_document, floor_text
 from tdelta.session.values import Duration
@@ -31,7 +32,7 @@ class PageSizes(click.ParamType[tuple[int, ...]]):
         wrong = [word for word, size in sizes.items() if size is None]
         if wrong:
             listed = ", ".join(repr(word) for word in wrong)
-            self.fail(f"expected page sizes such as 4k,16k or 4096,64KiB, found {listed}", param, ctx)
+            raise BadValue(Refusal.of("not-page-sizes", found=listed), ctx, param)
         return tuple(size for size in sizes.values() if size is not None)
 
 
@@ -46,7 +47,7 @@ class Names(click.ParamType[tuple[str, ...]]):
             return value
         names = tuple(word.strip().lower() for word in str(value).split(","))
         if not all(names):
-            self.fail(f"expected names separated by commas, found {value!r}", param, ctx)
+            raise BadValue(Refusal.of("not-names", found=value), ctx, param)
         return names
 
 

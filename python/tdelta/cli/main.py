@@ -19,7 +19,7 @@ from tdelta.cli.engines import engines
 from tdelta.cli.exit_codes import ExitCode
 from tdelta.cli.export import export
 from tdelta.cli.floor import floor
-from tdelta.cli.output import close_streams, is_of_output, require_streams, silence, write
+from tdelta.cli.output import BadValue, Mistyped, close_streams, is_of_output, require_streams, silence, write
 from tdelta.cli.plan import plan
 from tdelta.cli.report import report
 from tdelta.cli.run import run
@@ -116,7 +116,7 @@ def _failure(error: BaseException) -> TdeltaError | None:
         case click.Abort() | KeyboardInterrupt():
             return Interrupted(Refusal.of("interrupted"))
         case click.ClickException():
-            return UsageError(Refusal.of("command-line", said=_click_message(error)))
+            return UsageError(_said(error), text=_click_message(error))
         case OSError() if is_of_output(error):
             return EnvironmentFault(Refusal.of("output-not-writable", fault=error))
         case Exception() if (lacking := _lacking(error)) is not None:
@@ -125,6 +125,13 @@ def _failure(error: BaseException) -> TdeltaError | None:
             return Defect(_defect_message(error))
     said = panic_words(error)
     return None if said is None else Defect(said)
+
+
+def _said(error: click.ClickException) -> Refusal:
+    """What is wrong with the command line: as tdelta says it, or as click does."""
+    if isinstance(error, Mistyped | BadValue):
+        return error.said
+    return Refusal.of("command-line", said=error.format_message())
 
 
 def _lacking(error: Exception) -> Refusal | None:

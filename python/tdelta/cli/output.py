@@ -67,6 +67,29 @@ def require_streams() -> None:
             raise EnvironmentFault(Refusal.of("stream-closed", name=name, sign=sign))
 
 
+class Mistyped(click.UsageError):
+    """Options that do not go together, as click says it; ``said`` is it with its code."""
+
+    def __init__(self, said: Refusal, ctx: click.Context | None = None) -> None:
+        super().__init__(said.text, ctx)
+        self.said = said
+
+
+class BadValue(click.BadParameter):
+    """A value that an option does not take, as click says it; ``said`` is it with its code."""
+
+    def __init__(
+        self,
+        said: Refusal,
+        ctx: click.Context | None = None,
+        param: click.Parameter | None = None,
+        *,
+        param_hint: str | None = None,
+    ) -> None:
+        super().__init__(said.text, ctx, param, param_hint)
+        self.said = said
+
+
 def is_of_output(error: OSError) -> bool:
     """Whether it arose while something was written to a standard stream: a full disk, a terminal that is gone."""
     writers = (click.echo.__code__, write.__code__)

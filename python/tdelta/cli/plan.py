@@ -6,10 +6,11 @@ from pathlib import Path
 
 import click
 
-from tdelta.cli.output import color, drawn_progress, typed_flags, width, write
+from tdelta.cli.output import BadValue, Mistyped, color, drawn_progress, typed_flags, width, write
 from tdelta.cli.run import request_of
 from tdelta.cli.units import Typed, click_options
 from tdelta.inference.planning import Asked
+from tdelta.messages import Refusal
 from tdelta.records import Metric
 from tdelta.records.prospects import Prospect
 from tdelta.report.document import to_json
@@ -82,7 +83,7 @@ def plan(
         max_seconds=max_seconds,
     )
     if wrong := [rope for rope in ropes if rope <= 0]:
-        raise click.BadParameter(f"expected more than 0 %, found {wrong[0]:.0%}", param_hint="'--rope'")
+        raise BadValue(Refusal.of("rope-not-above-zero", found=wrong[0]), param_hint="'--rope'")
     known = {study.name for study in studies()}
     study = sources[0] if len(sources) == 1 and sources[0] in known else None
     if sources and study is None:
@@ -121,9 +122,8 @@ def _refuse_pilot_options(pilot_seconds: float | None) -> None:
     typed = typed_flags(ctx, _PILOT_OPTIONS, _OF_STORED_RUNS)
     typed += ["--pilot-time"] if pilot_seconds is not None else []
     if typed:
-        raise click.UsageError(
-            f"RUN is measured already: expected none of the options of a pilot, found {', '.join(typed)}; leave them"
-            " out, or leave RUN out",
+        raise Mistyped(
+            Refusal.of("pilot-options-with-run", found=", ".join(typed)),
             ctx,
         )
 
@@ -136,8 +136,8 @@ def _assurance(text: str) -> float:
     except ValueError:
         chance = float("nan")
     if not _LEAST_ASSURANCE <= chance <= _MOST_ASSURANCE:
-        raise click.BadParameter(
-            f"expected a chance from {_LEAST_ASSURANCE} to {_MOST_ASSURANCE} such as 0.8 or 80%, found {text!r}",
+        raise BadValue(
+            Refusal.of("assurance-out-of-range", least=_LEAST_ASSURANCE, most=_MOST_ASSURANCE, found=text),
             param_hint="'--assurance'",
         )
     return chance

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import click
 
-from tdelta.cli.output import drawn_progress, write
+from tdelta.cli.output import Mistyped, drawn_progress, write
+from tdelta.messages import Refusal
 
 
 @click.command(short_help="Write the HTML page of a run.")
@@ -45,9 +46,9 @@ def report(
 
 def _check(runs: tuple[str, ...], *, is_comparison: bool) -> None:
     if len(runs) > 1 and not is_comparison:
-        raise click.UsageError(f"expected one RUN, found {', '.join(runs)}; --compare sets runs side by side")
+        raise Mistyped(Refusal.of("one-run-expected", found=", ".join(runs)))
     if len(runs) < 2 and is_comparison:
-        raise click.UsageError(f"--compare: expected at least two RUNs, found {', '.join(runs) or 'none'}")
+        raise Mistyped(Refusal.of("two-runs-expected", found=", ".join(runs) or "none"))
 
 
 def _page(runs: tuple[str, ...], store: Path | None, *, is_comparison: bool) -> tuple[str, str]:

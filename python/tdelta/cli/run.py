@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from tdelta.cli.exit_codes import ExitCode
-from tdelta.cli.output import color, drawn_progress, show_result, typed_flags, width, write
+from tdelta.cli.output import Mistyped, color, drawn_progress, show_result, typed_flags, width, write
 from tdelta.cli.units import click_options
 from tdelta.messages import Refusal
 from tdelta.report.document import dry_run_document, to_json
@@ -88,15 +88,14 @@ def request_of(given: dict[str, object]) -> RunRequest:
         typed |= dict(zip((name, option.also), found, strict=True)) if option.also else {name: found}
     for name, rows in (("database", "the database"), ("restore", "the dump")):
         if name in typed and "size_bytes" in typed:
-            raise click.UsageError(Refusal.of("size-and-rows", option=f"--{name}", rows=rows).text)
+            raise Mistyped(Refusal.of("size-and-rows", option=f"--{name}", rows=rows))
     return RunRequest(**typed)
 
 
 def _refuse_settings(ctx: click.Context) -> None:
     """A run resumes with the settings it began with; other ones would make it another run."""
     if typed := typed_flags(ctx, ctx.command.params, _BESIDES_RESUME):
-        raise click.UsageError(
-            "--resume keeps the settings the run began with:"
-            f" expected at most --store and --json, found {', '.join(typed)}",
+        raise Mistyped(
+            Refusal.of("options-with-resume", found=", ".join(typed)),
             ctx,
         )

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from tdelta.cli.output import BadValue
 from tdelta.session.options import Option
 from tdelta.session.values import Choice, Flag, Number, Place, Value, Whole
 
@@ -23,7 +24,8 @@ class Typed(click.ParamType[object]):
         try:
             return self._value.parse(value) if isinstance(value, str) else value
         except ValueError as fault:
-            self.fail(str(fault), param, ctx)
+            (said,) = fault.args  # a refusal: see `tdelta.session.values`
+            raise BadValue(said, ctx, param) from None
 
 
 def click_options(options: Iterable[Option]) -> list[click.Parameter]:

@@ -26,6 +26,7 @@ from tdelta.measure.floor_levels import Batch, FloorLevel, FloorSettings, level_
 from tdelta.measure.machine import machine_facts
 from tdelta.measure.page_tasks import ALGORITHMS, LEVELS, MODES, PAGE_SIZES, PageTask, check_levels, page_tasks
 from tdelta.measure.pressure import PressureMeter
+from tdelta.messages import Refusal
 from tdelta.records import Event, Phase
 
 DEFAULT_SECONDS = 20.0
@@ -47,11 +48,6 @@ _MACHINE_FACTS = (
     *("cpu_model", "cpu_architecture", "cpu_flags", "cores", "logical_cpus", "usable_cpus"),
     *("cpu_governor", "virtualized", "kernel", "os_release"),
 )
-_REMEDIES = {
-    "library": "install OpenSSL's library (Debian, Ubuntu: apt-get install libssl3; Fedora: dnf install openssl-libs),"
-    " or name another libcrypto with --library",
-    "cipher": "leave it out with --algorithms or --modes, or name another libcrypto with --library",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -344,8 +340,9 @@ def _why_not_hidden(machine: Mapping[str, object]) -> str:
 
 def _fault(refusal: Declined) -> TdeltaError:
     """What a process could not do, with its remedy."""
-    remedy = _REMEDIES.get(refusal.kind)
-    if remedy is None:
-        return Defect(str(refusal))
-    kind = EngineUnavailable if refusal.kind == "library" else EnvironmentFault
-    return kind(f"{refusal}; {remedy}")
+    match refusal.kind:
+        case "library":
+            return EngineUnavailable(Refusal.of("no-libcrypto", said=refusal))
+        case "cipher":
+            return EnvironmentFault(Refusal.of("cipher-not-in-libcrypto", said=refusal))
+    return Defect(str(refusal))

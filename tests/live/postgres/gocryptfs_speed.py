@@ -9,7 +9,7 @@ import threading
 from collections.abc import Mapping
 from pathlib import Path
 
-from tdelta.errors import EnvironmentFault
+from tdelta.errors import Defect
 
 _AES = re.compile(r"^AES-GCM-256-Go\s+([\d.]+) MB/s")
 """The implementation that the adapter for PostgreSQL has gocryptfs use."""
@@ -33,7 +33,7 @@ def aes_megabytes_per_second(program: Path, environment: Mapping[str, str] | Non
             question, stdout=subprocess.PIPE, text=True, env={**os.environ, **(environment or {})}
         )
     except OSError as error:
-        raise EnvironmentFault(f"{program} cannot be run: {error.strerror}") from error
+        raise Defect(f"{program} cannot be run: {error.strerror}") from error
     watchdog = threading.Timer(_SPEED_SECONDS, process.kill)
     watchdog.start()
     with process:  # waits for its end, whatever happens
@@ -50,4 +50,4 @@ def _read(process: subprocess.Popen[str]) -> float:
         lines.append(line.rstrip())
         if found := _AES.match(line):
             return float(found.group(1))
-    raise EnvironmentFault(f"gocryptfs -speed: expected a line for AES-GCM-256-Go, found {' | '.join(lines)!r}")
+    raise Defect(f"gocryptfs -speed: expected a line for AES-GCM-256-Go, found {' | '.join(lines)!r}")

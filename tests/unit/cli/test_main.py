@@ -136,9 +136,26 @@ def test_a_command_that_fails_prints_a_document_of_codes_where_json_is_wanted(
     assert printed.err == f"error: {values['text']}\n"
 
 
-def test_the_word_json_on_the_command_line_has_a_fault_of_that_line_printed_as_a_document() -> None:
-    done = call("analyze", "--json", "--no-such-option")
-    assert (done.code, json.loads(done.out)["refusals"][0]["code"]) == (2, "command-line")
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (("analyze", "--no-such-option"), "command-line"),
+        (("analyze", "--force", "a.csv"), "force-without-output"),
+        (("analyze", "/nowhere.csv"), "results-not-readable"),
+        (("run", "--size", "x"), "not-a-size"),
+        (("run", "--size", "1MB", "--database", "x.db"), "size-and-rows"),
+        (("run", "--vary", "threads"), "not-a-factor"),
+        (("plan", "--rope", "0%"), "rope-not-above-zero"),
+        (("verify", "/nowhere/at/all"), "target-out-of-reach"),
+    ],
+)
+def test_the_word_json_on_the_command_line_has_a_fault_of_that_line_printed_as_a_document(
+    arguments: tuple[str, ...], code: str
+) -> None:
+    done = call(*arguments, "--json")
+    values = json.loads(done.out)
+    assert (done.code, [refusal["code"] for refusal in values["refusals"]]) == (2, [code])
+    assert done.err == f"error: {values['text']}\n"
 
 
 def test_what_could_not_be_tidied_up_is_told_with_what_went_wrong(capsys: pytest.CaptureFixture[str]) -> None:

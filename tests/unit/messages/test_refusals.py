@@ -4,7 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from tdelta.errors import UnknownName, UsageError, WorkloadError, raise_together
+from tdelta.errors import (
+    Defect,
+    DsnFault,
+    OwnServerFault,
+    ServerFault,
+    ServerLost,
+    TdeltaError,
+    UnknownName,
+    UsageError,
+    WorkloadError,
+    raise_together,
+)
 from tdelta.messages import Refusal
 
 ONE = Refusal.of("planted-twice", share="0.05")
@@ -17,9 +28,26 @@ def test_the_text_of_an_error_is_that_of_its_refusals_one_to_a_line() -> None:
     assert str(error) == f"{ONE}\n{OTHER}"
 
 
-def test_a_text_is_a_refusal_without_a_code() -> None:
-    assert UsageError("as it is").refusals == (Refusal.verbatim("as it is"),)
-    assert WorkloadError("./mine", [ONE, OTHER]).refusals == (ONE, OTHER)
+def test_faults_of_a_folder_are_its_refusals_and_listed_under_it() -> None:
+    error = WorkloadError("./mine", [ONE, OTHER])
+    assert error.refusals == (ONE, OTHER)
+    assert str(error) == f"workload ./mine: 2 faults\n  {ONE}\n  {OTHER}"
+
+
+def test_faults_of_a_dsn_and_of_a_server_say_where_they_are() -> None:
+    assert [one.parameters["where"] for one in DsnFault("--baseline", [ONE, OTHER]).refusals] == ["--baseline"] * 2
+    assert str(DsnFault("--baseline", [ONE])) == f"--baseline: {ONE}"
+    assert str(OwnServerFault("db1", ONE, OTHER)) == f"db1: {ONE}; {OTHER}"
+
+
+@pytest.mark.parametrize("kind", [ServerFault, ServerLost])
+def test_the_last_lines_of_a_log_stand_behind_what_is_wrong_with_the_server(kind: type[TdeltaError]) -> None:
+    error = kind(ONE, "its\nlast words")
+    assert (error.refusals, str(error)) == ((ONE,), f"{ONE}; the last lines of its log:\nits\nlast words")
+
+
+def test_a_defect_is_in_the_words_of_those_who_mend_it() -> None:
+    assert [(one.code, one.text) for one in Defect("no such state").refusals] == [("defect", "no such state")]
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from tdelta.inference.observed.pairing import Pair, formats, paired
 from tdelta.inference.observed.settings import AnalysisSettings
 from tdelta.inference.observed.tailing import tail_cautions
 from tdelta.inference.observed.words import ONE_RUN_ONLY, PRIOR_WORDS, overall_cautions
+from tdelta.messages import Refusal
 from tdelta.records import ALL, RESPONSE_TIME, THROUGHPUT, AnalysisResult, Comparison, Observation
 
 _COARSE = 0.1
@@ -40,7 +41,7 @@ def analyze(
     if not pairs.pairs:
         said = dict.fromkeys(f"{o.origin.file}: {caution}" for o in found for caution in o.origin.cautions)
         listed = "\n".join(f"  {words}" for words in (*pairs.left_out, *list(said)[:_CAUTIONS_TOLD]))
-        raise UsageError(f"no figure of another condition can be held against {settings.baseline}:\n{listed}")
+        raise UsageError(Refusal.of("nothing-to-hold-against", baseline=settings.baseline, listed=listed))
 
     def of(pair: Pair) -> Comparison:
         fits = fitted(pair)
@@ -67,14 +68,11 @@ def check(observations: Sequence[Observation], settings: AnalysisSettings) -> No
     """Whether what is asked for is there at all."""
     names = tuple(dict.fromkeys(one.group.condition for one in observations))
     if not names:
-        raise UsageError("no figures in these files: expected some of two conditions at least")
+        raise UsageError(Refusal.of("no-figures-of-conditions"))
     if settings.baseline not in names:
         raise UnknownName("baseline", settings.baseline, names)
     if len(names) < 2:
-        raise UsageError(
-            f"only one condition, {names[0]}: a comparison needs the baseline and another. "
-            "Name more files, or tell conditions apart by --condition NAME=GLOB"
-        )
+        raise UsageError(Refusal.of("one-condition", condition=names[0]))
     metrics = tuple(dict.fromkeys(one.group.metric for one in observations))
     if settings.metric is not None and settings.metric not in metrics:
         raise UnknownName("metric", settings.metric, metrics)

@@ -15,6 +15,7 @@ import numpy as np
 
 from tdelta.errors import UsageError
 from tdelta.inference.posterior import FloatArray, log_prior
+from tdelta.messages import Refusal
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,15 +117,23 @@ class AnalysisSettings:
     def __post_init__(self) -> None:
         faults = []
         if not 0.0 < self.rope < 1.0:
-            faults.append(f"the ROPE must be above 0 and below 1 (100 %), found {self.rope:g}")
+            faults.append(Refusal.of("rope-out-of-range", found=self.rope))
         if self.budget is not None and not 0.0 <= self.budget < math.inf:
-            faults.append(f"the budget must be 0 or more, found {self.budget:g}")
+            faults.append(Refusal.of("budget-out-of-range", found=self.budget))
         if self.run_sd is not None and not 0.0 < self.run_sd < 1.0:
-            faults.append(f"what runs differ by (--run-sd) must be above 0 and below 1 (100 %), found {self.run_sd:g}")
+            faults.append(Refusal.of("run-sd-out-of-range", found=self.run_sd))
         if self.slo_ms is not None and not 0.0 < self.slo_ms < math.inf:
-            faults.append(f"the threshold (--slo) must be above 0 ms, found {self.slo_ms:g}")
+            faults.append(Refusal.of("slo-not-above-zero", found=self.slo_ms))
         if faults:
-            raise UsageError("; ".join(faults))
+            raise UsageError(*faults, text="; ".join(map(str, faults)))
+
+
+class _NoPrior(Exception):
+    """A text that is none; ``said`` is why."""
+
+    def __init__(self, said: Refusal) -> None:
+        super().__init__(said)
+        self.said = said
 
 
 def parse_priors(texts: Iterable[str]) -> tuple[Prior, ...]:
@@ -134,17 +143,17 @@ def parse_priors(texts: Iterable[str]) -> tuple[Prior, ...]:
         UsageError: every text that is none, at once.
     """
     found: list[Prior] = []
-    faults: list[str] = []
+    faults: list[Refusal] = []
     for text in texts:
         try:
             prior = _parsed(text.strip())
-        except ValueError as fault:
-            faults.append(f"prior {text!r}: {fault}")
+        except _NoPrior as fault:
+            faults.append(fault.said.at(f"prior {text!r}"))
             continue
         if prior not in (*found, DEFAULT, NO_SPEEDUP):
             found.append(prior)
     if faults:
-        raise UsageError("\n".join([*faults, f"A prior is {PRIOR_HELP}."]))
+        raise UsageError(*faults, Refusal.of("what-a-prior-is", priors=PRIOR_HELP))
     return tuple(found)
 
 
@@ -159,18 +168,18 @@ def _parsed(text: str) -> Prior:
             return PUBLISHED
         case "normal":
             return _normal(rest)
-    raise ValueError("no such prior")
+    raise _NoPrior(Refusal.of("no-such-prior"))
 
 
 def _normal(rest: str) -> NormalPrior:
     parts = rest.split(",")
     if len(parts) != 2:
-        raise ValueError(f"expected two numbers, mean and sd of the log ratio, found {len(parts) if rest else 'none'}")
+        raise _NoPrior(Refusal.of("prior-parts-miscounted", found=len(parts) if rest else "none"))
     mean, sd = (_number(part) for part in parts)
     if sd <= 0.0:
-        raise ValueError(f"the sd must be above 0, found {sd:g}")
+        raise _NoPrior(Refusal.of("prior-sd-not-above-zero", found=sd))
     if abs(mean) > 10.0 or sd > 10.0:
-        raise ValueError("the log ratio's mean and sd are shares, not per cent: 0.03 is +3 %")
+        raise _NoPrior(Refusal.of("prior-in-per-cent"))
     return NormalPrior(mean, sd)
 
 
@@ -178,7 +187,7 @@ def _number(text: str) -> float:
     try:
         value = float(text)
     except ValueError:
-        raise ValueError(f"expected a number, found {text.strip()!r}") from None
+        raise _NoPrior(Refusal.of("prior-not-a-number", found=text.strip())) from None
     if not math.isfinite(value):
-        raise ValueError(f"expected a finite number, found {text.strip()!r}")
+        raise _NoPrior(Refusal.of("prior-not-finite", found=text.strip()))
     return value

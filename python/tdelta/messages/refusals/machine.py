@@ -39,6 +39,14 @@ MACHINE = {
     "supervisor-gone": "the supervisor of {server} is gone: {fault}",
     "supervisor-refuses": "{said}",
     "server-disk-full": "the disk of {folder} is full: free some space, or use --dir ({said})",
+    # OpenSSL
+    "no-libcrypto": (
+        "{said}; install OpenSSL's library (Debian, Ubuntu: apt-get install libssl3; Fedora: dnf install openssl-libs),"
+        " or name another libcrypto with --library"
+    ),
+    "cipher-not-in-libcrypto": (
+        "{said}; leave it out with --algorithms or --modes, or name another libcrypto with --library"
+    ),
     # processes of tdelta's
     "process-silent-ended": "{process} did not answer within {seconds:.0f} s; it was ended",
     # folders, files, limits

@@ -95,6 +95,7 @@ REQUESTS = {
     "none-given": "expected at least one {kind}, found none",
     "not-a-page-size": "page size {found}: expected a multiple of {of} bytes, at most {most} (1 MiB)",
     "nothing-to-measure": "nothing to measure: AES needs at least one mode, and AES-192 has no XTS",
+    "what-a-prior-is": "A prior is {priors}.",
     # factors and levels
     "not-a-level": "{factor}={found}: expected {expected}",
     "not-a-factor": "--vary {found}: expected FACTOR=LEVEL,LEVEL such as threads=1,4",
@@ -168,4 +169,34 @@ REQUESTS = {
     "marker-too-short": "expected at least {least} bytes, found {found}: shorter ones occur by chance",
     "not-files": "{target}: expected a file or a folder, found a device, a pipe or a socket",
     "calibration-not-of-run": "no calibration can be of this run",
+    "force-without-output": "--force: expected with --output, found without",
+    "one-run-expected": "expected one RUN, found {found}; --compare sets runs side by side",
+    "two-runs-expected": "--compare: expected at least two RUNs, found {found}",
+    "rope-not-above-zero": "expected more than 0 %, found {found:.0%}",
+    "pilot-options-with-run": (
+        "RUN is measured already: expected none of the options of a pilot, found {found}; leave them out, or leave"
+        " RUN out"
+    ),
+    "assurance-out-of-range": "expected a chance from {least} to {most} such as 0.8 or 80%, found {found!r}",
+    "options-with-resume": (
+        "--resume keeps the settings the run began with: expected at most --store and --json, found {found}"
+    ),
+    "not-page-sizes": "expected page sizes such as 4k,16k or 4096,64KiB, found {found}",
+    "not-names": "expected names separated by commas, found {found!r}",
+    "nothing-to-hold-against": "no figure of another condition can be held against {baseline}:\n{listed}",
+    "no-figures-of-conditions": "no figures in these files: expected some of two conditions at least",
+    "one-condition": (
+        "only one condition, {condition}: a comparison needs the baseline and another. Name more files, or tell"
+        " conditions apart by --condition NAME=GLOB"
+    ),
+    "rope-out-of-range": "the ROPE must be above 0 and below 1 (100 %), found {found:g}",
+    "budget-out-of-range": "the budget must be 0 or more, found {found:g}",
+    "run-sd-out-of-range": "what runs differ by (--run-sd) must be above 0 and below 1 (100 %), found {found:g}",
+    "slo-not-above-zero": "the threshold (--slo) must be above 0 ms, found {found:g}",
+    "no-such-prior": "no such prior",
+    "prior-parts-miscounted": "expected two numbers, mean and sd of the log ratio, found {found}",
+    "prior-sd-not-above-zero": "the sd must be above 0, found {found:g}",
+    "prior-in-per-cent": "the log ratio's mean and sd are shares, not per cent: 0.03 is +3 %",
+    "prior-not-a-number": "expected a number, found {found!r}",
+    "prior-not-finite": "expected a finite number, found {found!r}",
 }
