@@ -79,7 +79,30 @@ struct Within {
     usage: Usage,
     counters: BTreeMap<String, i64>,
     files: BTreeMap<String, u64>,
-    checkpoint_ns: u64,
+    #[serde(flatten)]
+    checkpoint: Checkpoint,
+}
+
+/// What bringing a database to rest behind a trial took.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Checkpoint {
+    /// How long it took.
+    #[serde(rename = "checkpoint_ns")]
+    pub ns: u64,
+    /// Bytes that were asked of the system to write meanwhile (`wchar`), which leaves out those of asynchronous I/O.
+    #[serde(rename = "checkpoint_asked_written_bytes")]
+    pub asked_written_bytes: i64,
+    /// Bytes that went to the disk or are on their way there.
+    #[serde(rename = "checkpoint_device_written_bytes")]
+    pub device_written_bytes: i64,
+}
+
+impl Checkpoint {
+    /// One of so many ns within which all this was used.
+    #[must_use]
+    pub fn of(ns: u64, used: &Usage) -> Self {
+        Self { ns, asked_written_bytes: used.asked_written_bytes, device_written_bytes: used.device_written_bytes }
+    }
 }
 
 /// Runs one trial of an engine within this process, whose CPU time and bytes are the database's.
@@ -100,15 +123,17 @@ pub fn trial_within<C: Client>(
         *counters.entry(name).or_insert(0) += count;
     }
     let files = files()?;
-    let cpu_before = cpu_seconds();
-    let checkpoint_ns = settle(connections)?;
+    let (settling, cpu_before) = (Usage::now(), cpu_seconds());
+    let settled_ns = settle(connections)?;
     let cpu_after = cpu_seconds();
+    let now = Usage::now();
+    let checkpoint = Checkpoint::of(settled_ns, &now.since(&settling));
     // What the trial left in the log is its own cost: the recorded operations' share of it.
     let share = outcome.operations as f64 / outcome.executed_operations.max(1) as f64;
     outcome.cpu_user_seconds += share * (cpu_after.0 - cpu_before.0);
     outcome.cpu_system_seconds += share * (cpu_after.1 - cpu_before.1);
-    let usage = Usage::now().since(&before).since(&outcome.apart.usage);
-    Ok((outcome, as_json(&Within { usage, counters, files, checkpoint_ns })))
+    let usage = now.since(&before).since(&outcome.apart.usage);
+    Ok((outcome, as_json(&Within { usage, counters, files, checkpoint })))
 }
 
 /// As a JSON value.

@@ -16,7 +16,7 @@ use tdelta_core::data::{Plan, Table, TableChecksum};
 use tdelta_core::load::{Loop, Mix, Prepared, Trial, Turns};
 use tdelta_core::process::{monotonic_ns, Delays, Stalls, Standstill, Tree, Usage, Watch};
 use tdelta_core::trace::{Meter, Reading};
-use tdelta_core::twin::{as_json, Measured, Metered, Tables, Twin};
+use tdelta_core::twin::{as_json, Checkpoint, Measured, Metered, Tables, Twin};
 
 /// Stack of a connection's thread: two thousand of them are to fit small machines.
 const STACK_BYTES: usize = 256 << 10;
@@ -138,8 +138,9 @@ pub struct Extra {
     pub counters: BTreeMap<String, Count>,
     /// What the server's processes used over the trial, coming to rest included.
     pub usage: Usage,
-    /// How long the server took to come to rest.
-    pub checkpoint_ns: u64,
+    /// What coming to rest took the server.
+    #[serde(flatten)]
+    pub checkpoint: Checkpoint,
     /// Sizes of files: a server's are not looked at from here.
     pub files: BTreeMap<String, u64>,
     /// How long the server's threads were ready to run and had no CPU, while recording.
@@ -264,16 +265,18 @@ impl<S: Session> ServerTwin<S> {
             self.observed.flush.iter().try_for_each(|sql| session.run(sql))?;
         }
         let counters = growth(before, &self.counters()?);
-        let start = self.server.cpu();
+        let (used, start) = (self.server.usage(), self.server.cpu());
         let settled_ns = if settle { self.settle(stop)? } else { 0 };
-        Ok(Afterwards { counters, settled_ns, settling_cpu_seconds: self.server.cpu().since(&start) })
+        let settling_cpu_seconds = self.server.cpu().since(&start);
+        let checkpoint = Checkpoint::of(settled_ns, &self.server.usage().since(&used));
+        Ok(Afterwards { counters, checkpoint, settling_cpu_seconds })
     }
 }
 
 #[derive(Default)]
 struct Afterwards {
     counters: BTreeMap<String, Count>,
-    settled_ns: u64,
+    checkpoint: Checkpoint,
     settling_cpu_seconds: (f64, f64),
 }
 
@@ -345,7 +348,7 @@ impl<S: Session> Twin for ServerTwin<S> {
             client_cpu_system_seconds: client.1,
             counters: after.counters,
             usage: self.server.usage().since(&usage),
-            checkpoint_ns: after.settled_ns,
+            checkpoint: after.checkpoint,
             files: BTreeMap::new(),
             run_delay_ns: outcome.watched_delay_ns,
             pressure: outcome.pressure.clone(),
@@ -414,7 +417,7 @@ impl<S: Session> Served for ServerTwin<S> {
             client_cpu_system_seconds: 0.0,
             counters: after.counters,
             usage: self.server.usage().since(&before.usage),
-            checkpoint_ns: after.settled_ns,
+            checkpoint: after.checkpoint,
             files: BTreeMap::new(),
             run_delay_ns,
             pressure,

@@ -13,7 +13,7 @@ from tdelta.driver.workers import Worker, failure
 from tdelta.errors import TdeltaError
 from tdelta.measure.delay import delay_is_others
 from tdelta.measure.standstill import in_words
-from tdelta.records import CpuTime, Measurement, Planted, Queue, RunDelays, SpanTotals, StatementCost, Usage
+from tdelta.records import Checkpoint, CpuTime, Measurement, Planted, Queue, RunDelays, SpanTotals, StatementCost, Usage
 
 WORKER = "a worker process"
 """What stands still where a trial's own process does, in words."""
@@ -57,7 +57,7 @@ def measurement(answer: Mapping[str, Any]) -> Measurement:
         histograms={name: base64.b64decode(text) for name, text in answer["histograms"].items()},
         engine_counters=extra.get("counters", {}),
         files_bytes=extra.get("files", {}),
-        checkpoint_ns=extra.get("checkpoint_ns", 0),
+        checkpoint=Checkpoint.of(extra),
         pressure=outcome.get("pressure", {}),
         delays=RunDelays(extra.get("run_delay_ns"), loop_delay_ns) if is_served else RunDelays(loop_delay_ns),
         standstill=in_words(outcome.get("standstill"), WORKER),

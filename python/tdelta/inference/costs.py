@@ -144,11 +144,11 @@ def cost(measurement: Measurement, metric: Metric) -> float:
         case Metric.RESPONSE_TIME:
             return undelayed_share(measurement) * measurement.response_ns / _NS_PER_US
         case Metric.TIME_WITH_CHECKPOINT:
-            if not measurement.checkpoint_ns:
+            if not measurement.checkpoint.ns:
                 return 0.0
             total = sum(spans.total_ns for spans in measurement.transactions.values())
             delay = (1.0 - undelayed_share(measurement)) * total
-            return (measurement.elapsed_ns - delay + measurement.checkpoint_ns) / measurement.operations / _NS_PER_US
+            return (measurement.elapsed_ns - delay + measurement.checkpoint.ns) / measurement.operations / _NS_PER_US
         case Metric.CPU_PER_OPERATION:
             return measurement.cpu_seconds * _US_PER_SECOND / measurement.operations
         case Metric.READ_BYTES_PER_OPERATION:

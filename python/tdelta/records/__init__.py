@@ -28,6 +28,7 @@ from tdelta.records.calibration import (
     Visible,
 )
 from tdelta.records.carryover import CarryOver
+from tdelta.records.checkpoints import CheckpointMeasure
 from tdelta.records.conditions import Condition, Level, Role
 from tdelta.records.estimates import Estimate
 from tdelta.records.events import (
@@ -111,6 +112,7 @@ from tdelta.records.tails import (
 from tdelta.records.temporary import TemporaryData
 from tdelta.records.traces import StatementTrace, Traces
 from tdelta.records.trials import (
+    Checkpoint,
     CpuTime,
     Measurement,
     Planted,
@@ -142,6 +144,8 @@ __all__ = [
     "CalibrationUsed",
     "CarryOver",
     "CheckState",
+    "Checkpoint",
+    "CheckpointMeasure",
     "ClassShare",
     "Comparison",
     "Condition",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from tdelta.records.conditions import Condition
 from tdelta.records.parts import part
@@ -78,6 +79,31 @@ class Queue:
 
 
 @dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """What bringing the database to rest behind a trial took: ``ns``, 0 where there was nothing to do.
+
+    Of the bytes that it wrote, ``asked_written_bytes`` (wchar) leaves out those of asynchronous I/O, and
+    ``device_written_bytes`` those that never reach a disk; None in trials of earlier versions.
+    """
+
+    ns: int = 0
+    asked_written_bytes: int | None = None
+    device_written_bytes: int | None = None
+
+    @classmethod
+    def of(cls, told: Mapping[str, Any]) -> Checkpoint:
+        """Out of what is told of a trial, by the names that these fields have among a measurement's."""
+        asked, device = (told.get(f"checkpoint_{which}_written_bytes") for which in ("asked", "device"))
+        return cls(told.get("checkpoint_ns", 0), asked, device)
+
+    @property
+    def written_bytes(self) -> int | None:
+        """The larger of both counts: each leaves something out."""
+        known = [n for n in (self.asked_written_bytes, self.device_written_bytes) if n is not None]
+        return max(known, default=None)
+
+
+@dataclass(frozen=True, slots=True)
 class RunDelays:
     """Time for which threads were ready to run and had no CPU; None where it is not known.
 
@@ -118,7 +144,7 @@ class Measurement:
     client_cpu: CpuTime = part(CpuTime, "client_cpu_")
     engine_counters: Mapping[str, int] = field(default_factory=dict)
     files_bytes: Mapping[str, int] = field(default_factory=dict)
-    checkpoint_ns: int = 0
+    checkpoint: Checkpoint = part(Checkpoint, "checkpoint_")
     planted: Planted = part(Planted, "planted_")
     queue: Queue = part(Queue)
     executed_operations: int = 0

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from tdelta.engines.capabilities import Cautioned
 from tdelta.inference import Judgement, cache_cautions, server_measures
+from tdelta.inference.checkpoints import checkpoint_measures
 from tdelta.inference.cipher_work import barely_encrypted, idle_cipher_caution
 from tdelta.inference.ledger import ledgers
 from tdelta.inference.pages import page_costs
@@ -128,6 +129,7 @@ def assemble(
             *judgement.stalls,
             *_known(judgement.order_effect),
             *judgement.contrasts,
+            *checkpoint_measures(trials, plan.settings),
             *page_costs(trials, verdicts, floors.floors),
             *search.records(),
             *servers,

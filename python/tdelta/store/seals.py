@@ -25,6 +25,12 @@ _SELECT = {
 }
 
 
+_LATER = ("checkpoint_asked_written_bytes", "checkpoint_device_written_bytes")
+"""Columns of trials that came after seals did: a trial that was sealed without them has NULL there, and no more."""
+
+_LATER_AT = frozenset(1 + TRIAL_COLUMNS.index(name) for name in _LATER)
+
+
 def seal(db: sqlite3.Connection, kind: str, *key: object) -> None:
     """Keep the digest of what is there now; within the transaction that wrote it."""
     db.execute("INSERT OR REPLACE INTO seals (part, digest) VALUES (?, ?)", (_part(kind, key), _digest(db, kind, key)))
@@ -50,5 +56,12 @@ def _part(kind: str, key: tuple[object, ...]) -> str:
 def _digest(db: sqlite3.Connection, kind: str, key: tuple[object, ...]) -> str:
     found = hashlib.blake2b(digest_size=16)
     for row in db.execute(_SELECT[kind], key):
-        found.update(repr(row).encode())  # exact: a float's repr is read back as the same float
+        found.update(repr(_sealed(kind, row)).encode())  # exact: a float's repr is read back as the same float
     return found.hexdigest()
+
+
+def _sealed(kind: str, row: tuple[object, ...]) -> tuple[object, ...]:
+    """The cells of a row as they were when rows of this kind were sealed first."""
+    if kind != TRIAL:
+        return row
+    return tuple(cell for at, cell in enumerate(row) if cell is not None or at not in _LATER_AT)

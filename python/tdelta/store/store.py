@@ -38,7 +38,7 @@ from tdelta.store.seals import FACT, HISTOGRAMS, RUN, TRIAL, is_broken, seal, un
 APPLICATION_ID = int.from_bytes(b"tdlt", "big")
 """Marks the file as tdelta's own, so that ``file`` and we ourselves can tell it from other databases."""
 
-SCHEMA_VERSION = 6
+SCHEMA_VERSION = 7
 """The version of ``schema.sql``, kept in ``PRAGMA user_version``."""
 
 PART_OF = "part of a calibration"

@@ -132,6 +132,19 @@ def test_a_run_that_reads_pages_does_not_say_so(default_run: Answered) -> None:
     assert default_run.document["barely_encrypted"] == {}
 
 
+def test_every_condition_has_its_checkpoints_with_what_they_wrote(default_run: Answered) -> None:
+    found = default_run.document["checkpoints"]
+    assert [one["condition"] for one in found] == [c["levels"] for c in default_run.document["settings"]["conditions"]]
+    trials = trials_of(default_run.place)
+    for one in found:
+        assert one["checkpoints"] == one["trials"] > 0
+        assert 0 < one["seconds"]["low"] <= one["seconds"]["median"] <= one["seconds"]["high"]
+        assert one["written_bytes"]["median"] > 4096
+    # The log is copied into the database; bytes of the checkpoint are some of the trial's.
+    for trial in trials:
+        assert 0 < trial["checkpoint_asked_written_bytes"] < trial["asked_written_bytes"]
+
+
 def test_writes_leave_the_same_rows_on_every_twin(default_run: Answered) -> None:
     document = default_run.document
     assert document["settings"]["workload"] == "order-entry"

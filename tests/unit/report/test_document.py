@@ -32,6 +32,7 @@ _FREE_FORM |= {
     f"{at}[].parameters" for at in ("verdicts[].reason_codes", "validity[].details", "caution_codes", "refusals")
 }
 _FREE_FORM |= {"ciphers_in_force", "barely_encrypted"}
+_FREE_FORM |= {"checkpoints[].condition"}
 _FREE_FORM |= {f"temporary[].{part}" for part in ("condition", "counters", "files")}
 _FREE_FORM |= {f"twin_settings.{part}" for part in ("shared", "varied", "differing")}
 

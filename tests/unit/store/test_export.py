@@ -105,7 +105,7 @@ def test_the_result_of_an_export_has_each_finding_by_its_kind_and_its_counts_as_
         out = io.StringIO()
         export.write_json(store, RUN, out)
         exported = json.loads(out.getvalue())["result"]
-        assert exported.keys() == stored.keys() | {"caution_codes", "temporary"}
+        assert exported.keys() == stored.keys() | {"caution_codes", "temporary", "checkpoints"}
         for verdict in exported["verdicts"]:
             assert [reason["parameters"]["text"] for reason in verdict.pop("reason_codes")] == verdict["reasons"]
         for name in stored.keys() - {"validity", "order_effect", "settings"}:

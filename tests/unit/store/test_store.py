@@ -314,6 +314,26 @@ def test_trials_of_the_fourth_version_have_no_delay_that_anybody_knows(store, pa
         assert upgraded.trials(RUN) == (trial_of(), trial_of(block=1, run_delay_ns=0, others_delay_ns=0))
 
 
+def test_a_trial_that_was_sealed_before_bytes_of_checkpoints_were_counted_is_whole(store, path):
+    names = ("checkpoint_asked_written_bytes", "checkpoint_device_written_bytes")
+    store.add_trial(RUN, trial_of())
+    store.close()
+    with closing(sqlite3.connect(path, isolation_level=None)) as db:
+        for name in names:
+            db.execute(f"ALTER TABLE trials DROP COLUMN {name}")
+        db.execute("PRAGMA user_version = 6")
+    with Store.open(path) as upgraded:
+        upgraded.add_trial(RUN, trial_of(block=1, **dict.fromkeys(names, 7)))
+        assert upgraded.trials(RUN) == (trial_of(), trial_of(block=1, **dict.fromkeys(names, 7)))
+    for block, value in ((0, 7), (1, 8)):
+        with closing(sqlite3.connect(path, isolation_level=None)) as db:
+            db.execute(f"UPDATE trials SET {names[0]} = {value} WHERE block = {block}")
+        with Store.open(path) as damaged, pytest.raises(StoreError, match="is not what tdelta wrote"):
+            damaged.trials(RUN)
+        with closing(sqlite3.connect(path, isolation_level=None)) as db:
+            db.execute(f"UPDATE trials SET {names[0]} = {'NULL' if block == 0 else 7} WHERE block = {block}")
+
+
 def test_a_store_of_the_first_version_is_brought_to_this_one_and_keeps_its_trials(store, path):
     store.add_trial(RUN, trial_of())
     store.close()

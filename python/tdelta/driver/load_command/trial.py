@@ -24,7 +24,7 @@ from tdelta.errors import LoadFault, WorkerFault
 from tdelta.measure.children import Child, Declined
 from tdelta.measure.standstill import in_words
 from tdelta.messages import Refusal
-from tdelta.records import CpuTime, Measurement, RunDelays, Usage
+from tdelta.records import Checkpoint, CpuTime, Measurement, RunDelays, Usage
 
 _GRACE_SECONDS = 60.0
 _END_SECONDS = 20.0
@@ -193,7 +193,7 @@ def with_server(measured: Measurement, used: Mapping[str, Any]) -> Measurement:
     return dataclasses.replace(
         measured,
         engine_counters=used["counters"],
-        checkpoint_ns=used["checkpoint_ns"],
+        checkpoint=Checkpoint.of(used),
         pressure=used["pressure"],
         delays=RunDelays(used["run_delay_ns"]),
         standstill=in_words(used["standstill"], "a worker process"),

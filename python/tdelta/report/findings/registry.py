@@ -14,6 +14,7 @@ from rich.text import Text
 
 from tdelta.records import (
     CarryOver,
+    CheckpointMeasure,
     Contrast,
     CpuProfile,
     FileEvidence,
@@ -32,6 +33,7 @@ from tdelta.records import (
     WhatIf,
 )
 from tdelta.report.findings import (
+    checkpoints,
     contrasts,
     evidence,
     ledger,
@@ -79,6 +81,7 @@ SHOWN: list[Shown] = [
     Shown((Traces,), traces.text, traces.blocks, "statements", "Statements"),
     Shown((CpuProfile,), profiles.text, profiles.blocks, "profiles", "Where the CPU time goes"),
     Shown((Contrast,), contrasts.text, contrasts.blocks, "posteriors"),
+    Shown((CheckpointMeasure,), checkpoints.text, checkpoints.blocks, "resources"),
     Shown((PageCost,), page_costs.text, page_costs.blocks, "resources"),
     Shown((Ledger,), ledger.text, ledger.blocks, "ledger", "Where the cost goes"),
     Shown((WhatIf,), what_if.text, what_if.blocks, "what-if", "What if the cache were another"),
