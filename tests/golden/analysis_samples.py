@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from tdelta.inference.observed import ComparisonPicture, Curve, PredictiveCheck, QuantileCheck, RatioCurve
+from tdelta.messages import Caution, Reason
 from tdelta.records import (
     ALL,
     RESPONSE_TIME,
@@ -95,12 +96,12 @@ def comparison(
         ratio=None if half95 is None else estimate(quotient, half95),
         difference=None if half95 is None else spread(condition - baseline, baseline * half95),
         decision=decision if half95 is not None else Decision.UNDECIDED,
-        reasons=reasons if half95 is not None else (BARE,),
+        reasons=tuple(map(Reason.verbatim, reasons if half95 is not None else (BARE,))),
         primary=primary,
         priors=priors,
         source=Source((Origin("plain.csv", "CSV"), Origin(f"{name}.csv", "CSV")), published),
         scatter=RunScatter(0.03 if luck95 is not None else run_sd, bearable),
-        undecided_because="" if bearable is None else "one run a condition",
+        undecided_because=() if bearable is None else (Reason.of("one-run-only"),),
         notes=notes,
     )
 
@@ -117,6 +118,8 @@ def result(*comparisons: Comparison, **given: object) -> AnalysisResult:
         cautions=(),
         prior_words="log ratio ~ t3(0, 0.5)",
     )
+    for name in given.keys() & {"cautions", "left_out"}:
+        given[name] = tuple(map(Caution.verbatim, given[name]))  # type: ignore[call-overload]
     return replace(made, **given)  # type: ignore[arg-type]
 
 
@@ -272,7 +275,7 @@ def tails() -> AnalysisResult:
     return result(
         replace(found[0], tail=many),
         replace(found[1], tail=few),
-        replace(bare, tail_reason=none),
+        replace(bare, tail_reason=Reason.verbatim(none)),
         cautions=(f"--slo, 1 of 3 comparisons of response time: {none}",),
     )
 

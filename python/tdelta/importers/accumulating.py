@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tdelta.errors import ImportFault
-from tdelta.messages import Refusal
+from tdelta.messages import Caution, Refusal
 from tdelta.records.observed import Bins, Group, Origin, Samples
 
 MOST_GROUPS = 1000
@@ -217,10 +217,7 @@ class Gathering(Generic[Key]):
         left_out = [(group, it.zeros) for group, it in found if it.is_nothing_but_zeros]
         if left_out and len(left_out) == len(found):
             raise ImportFault(Refusal.of("all-times-zero", found=sum((count for _, count in left_out))).at(self._file))
-        told = tuple(
-            f"{_named(group)}: all {zeros} response times are 0 (a clock too coarse): left out"
-            for group, zeros in left_out
-        )
+        told = tuple(Caution.of("group-of-zeros", zeros=zeros).at(_named(group)) for group, zeros in left_out)
         extended = Origin(origin.file, origin.format, origin.line, (*origin.cautions, *told), origin.source)
         for group, accumulator in found:
             samples = accumulator.samples(group, extended)

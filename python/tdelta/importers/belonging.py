@@ -13,7 +13,7 @@ from typing import TypeAlias
 from tdelta.errors import ImportFault
 from tdelta.importers.protocol import Naming, Source
 from tdelta.importers.reading import printable
-from tdelta.messages import Refusal
+from tdelta.messages import Caution, Refusal
 from tdelta.records.conditions import Level
 from tdelta.records.observed import ALL, RESPONSE_TIME, THROUGHPUT, Group, Origin
 
@@ -34,10 +34,10 @@ def with_said(levels: Levels, name: str, said: Level) -> tuple[Levels, Level | N
     return (*(it for it in levels if it[0] != name), (name, said)), named if is_other else None
 
 
-def contradiction(name: str, named: Level, said: str) -> str:
+def contradiction(name: str, named: Level, said: Level) -> Caution:
     """What is told of a file whose name says otherwise."""
-    says = printable(f"the file's name says {name} {named}, the file itself {said}")
-    return f"{says}: the file is believed"
+    claims = {"factor": name, "named": named, "said": said}
+    return Caution.of("name-contradicted", **{key: printable(str(it)) for key, it in claims.items()})
 
 
 def apart(run: str, name: str, named: Level | None) -> str:
@@ -63,7 +63,7 @@ class Belonging:
     condition: str
     run: str
     levels: Levels
-    cautions: tuple[str, ...] = ()
+    cautions: tuple[Caution, ...] = ()
 
     def response_times(self, transaction: str = ALL) -> Group:
         """The group of response times of a transaction type, in ms."""
@@ -73,7 +73,7 @@ class Belonging:
         """The group of a throughput, a second."""
         return Group(self.condition, transaction, THROUGHPUT, "/s", self.run, self.levels)
 
-    def origin(self, line: int | None = None, *cautions: str) -> Origin:
+    def origin(self, line: int | None = None, *cautions: Caution) -> Origin:
         """Where figures were read, and what must be said of them."""
         return Origin(self.file, self.format, line, (*self.cautions, *cautions))
 
@@ -89,7 +89,7 @@ class Belonging:
         """With a run of its own, where one file has several (``position`` from 1)."""
         return self if runs == 1 else replace(self, run=f"{self.run}.{position}")
 
-    def noting(self, *cautions: str) -> Belonging:
+    def noting(self, *cautions: Caution) -> Belonging:
         """With more that is said of every figure."""
         return replace(self, cautions=(*self.cautions, *cautions))
 

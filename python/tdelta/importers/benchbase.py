@@ -18,7 +18,7 @@ from tdelta.importers.intervals import longest_stretch
 from tdelta.importers.problems import Problems, number, plain_name, problems_of, shown, whole
 from tdelta.importers.protocol import Importer, Naming, Source
 from tdelta.importers.rounding import half_unit
-from tdelta.messages import Refusal
+from tdelta.messages import Caution, Refusal
 from tdelta.records.observed import ALL, Figure, Group, Observation, Summary
 
 RAW = "BenchBase raw"
@@ -30,7 +30,7 @@ SUCCESSFUL = "successful"
 
 LARGEST_SUMMARY_BYTES = 4 * 1024 * 1024
 MOST_READINGS = 2_000_000
-OF_UNKNOWN_COUNT = "the summary does not say of how many transactions it is: no more than its mean is used"
+OF_UNKNOWN_COUNT = Caution.of("count-unknown")
 _LONGEST_US = 1e15
 _LOWEST_EPOCH = 1e8
 _MOST_FAULTY_ROWS = 100
@@ -79,7 +79,7 @@ class RawImporter:
         if not rows:
             problems.add(Refusal.of("no-rows-of-transactions"))
         if len(phases) > 1:
-            belonging = belonging.noting(f"the load had {len(phases)} phases: each is a level of its own")
+            belonging = belonging.noting(Caution.of("phases", phases=len(phases)))
         if rows:
             began, lasted = _times_of(layout, first, last)
             for samples in gathered.samples(lambda key: _group(key, belonging, len(phases) > 1), belonging.origin()):

@@ -17,7 +17,7 @@ from tdelta.errors import ImportFault
 from tdelta.importers.csv_columns import is_known, is_wide
 from tdelta.importers.protocol import Source
 from tdelta.importers.reading import HEAD_BYTES, excerpt, head_lines, printable
-from tdelta.messages import Refusal
+from tdelta.messages import Caution, Refusal
 
 CHUNK_ROWS = 16_384
 LONGEST_CELL = 1000
@@ -62,7 +62,7 @@ class Table:
     rows: tuple[tuple[str, ...], ...]
     is_whole: bool
     source: str | None
-    cautions: tuple[str, ...]
+    cautions: tuple[Caution, ...]
 
     @property
     def numeric(self) -> tuple[bool, ...]:
@@ -112,7 +112,7 @@ def sniffed(source: Source) -> Table | None:
         is_whole and len(looked_at) == len(content) - 1,
         next((printable(match["text"].strip()) for match in told if match["word"].lower() == "source"), None),
         tuple(
-            printable(f"{match['word'].lower()}: {match['text'].strip()}")
+            Caution.of("authors-say", word=match["word"].lower(), said=printable(match["text"].strip()))
             for match in told
             if match["word"].lower() in _TOLD
         ),

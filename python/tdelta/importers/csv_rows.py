@@ -25,7 +25,7 @@ from tdelta.importers.problems import MOST_SHOWN, LineFaults
 from tdelta.importers.protocol import Naming, Source
 from tdelta.importers.reading import excerpt, printable
 from tdelta.importers.rounding import half_unit
-from tdelta.messages import Refusal
+from tdelta.messages import Caution, Refusal
 from tdelta.records.conditions import Level
 from tdelta.records.observed import (
     ALL,
@@ -98,7 +98,7 @@ class _Reader:
     naming: Naming
     times_seen: Counter[Group] = field(default_factory=Counter)
     failed: int = 0
-    misnamed: dict[str, None] = field(default_factory=dict)
+    misnamed: dict[Caution, None] = field(default_factory=dict)
     """What the file's name says otherwise, in words."""
 
     def of(self, *parts: Part) -> list[Column]:
@@ -169,11 +169,9 @@ class _Reader:
         if not len(gathering):
             raise self._without_rows()
         groups = {key: self._group(dict(zip(keys, key, strict=True)), value) for key in codes or ((),)}
-        unused = tuple(
-            f"column {it.name} is not used: its rows are single response times" for it in self.of(Part.METRIC)
-        )
+        unused = tuple(Caution.of("column-unused", column=it.name) for it in self.of(Part.METRIC))
         if self.failed:
-            unused = (*unused, f"{self.failed} rows say that they failed: left out")
+            unused = (*unused, Caution.of("rows-failed", rows=self.failed))
         origin = self._origin()
         origin = replace(origin, cautions=(*origin.cautions, *unused))
         for samples in gathering.samples(groups.__getitem__, origin):

@@ -15,6 +15,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from tdelta.messages import Caution
 from tdelta.records.observed import Group, Origin, Series
 
 Readings: TypeAlias = Sequence[float] | NDArray[np.float64]
@@ -36,7 +37,7 @@ class Stretch:
     interval_seconds: float
     starts_at_seconds: float
     values: tuple[float, ...]
-    notes: tuple[str, ...]
+    notes: tuple[Caution, ...]
 
     def series(self, group: Group, origin: Origin, *, began: float | None = None, rounding: float = 0.0) -> Series:
         """As a series; ``began`` is when the first of all readings was taken, in seconds since 1970, if known."""
@@ -76,12 +77,12 @@ def usual_step(seconds: Sequence[float], *, alone: float) -> float:
     return median(steps) if steps else alone
 
 
-def uneven_steps(seconds: Sequence[float], usual: float, *, slack: float = 0.0) -> tuple[str, ...]:
+def uneven_steps(seconds: Sequence[float], usual: float, *, slack: float = 0.0) -> tuple[Caution, ...]:
     """What is told of readings whose distance is off the usual one by more than ``slack``; nothing where none is."""
     uneven = sum(abs(after - before - usual) > slack for before, after in pairwise(seconds))
     if not uneven:
         return ()
-    return (f"{uneven} of {len(seconds) - 1} intervals are not {usual:g} s long, as the others are",)
+    return (Caution.of("intervals-uneven", uneven=uneven, of=len(seconds) - 1, seconds=usual),)
 
 
 def longest_stretch(seconds: Readings, values: Readings) -> Stretch | None:
@@ -126,10 +127,10 @@ def _longest_run(regular: NDArray[np.bool_]) -> tuple[int, int]:
     return int(begins[longest]), int(ends[longest])
 
 
-def _notes(idle: int, beside_gaps: int) -> tuple[str, ...]:
-    notes = ["the first and the last reading under load cover a part of their interval: left out"]
+def _notes(idle: int, beside_gaps: int) -> tuple[Caution, ...]:
+    notes = [Caution.of("edges-left-out")]
     if idle:
-        notes.append(f"{idle} readings of 0 before and after the load: left out")
+        notes.append(Caution.of("idle-left-out", readings=idle))
     if beside_gaps:
-        notes.append(f"readings are missing or out of order: {beside_gaps} beside the longest stretch left out")
+        notes.append(Caution.of("readings-missing", beside=beside_gaps))
     return tuple(notes)

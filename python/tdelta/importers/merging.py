@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from tdelta.importers.accumulating import side_by_side
+from tdelta.messages import Caution
 from tdelta.records.observed import Figure, Group, Observation, Origin, Samples, Series, Summary
 
 
@@ -80,9 +81,9 @@ def _summary(parts: list[Summary]) -> Summary:
 def _series(parts: list[Series]) -> Series:
     first = parts[0]
     length = min(len(part.values) for part in parts)
-    cautions: tuple[str, ...] = ()
+    cautions: tuple[Caution, ...] = ()
     if any(len(part.values) != length for part in parts):
-        cautions = (f"threads' logs differ in length: {length} intervals, as many as the shortest has, are used",)
+        cautions = (Caution.of("logs-of-other-lengths", intervals=length),)
     origin = _origin(parts, cautions)
     if first.group.is_throughput:
         values = _sums(part.values[:length] for part in parts)
@@ -98,7 +99,7 @@ def _sums(parts: Iterable[Iterable[float]]) -> tuple[float, ...]:
     return tuple(math.fsum(column) for column in zip(*parts, strict=True))
 
 
-def _origin(parts: Iterable[Samples | Summary | Series | Figure], more: tuple[str, ...] = ()) -> Origin:
+def _origin(parts: Iterable[Samples | Summary | Series | Figure], more: tuple[Caution, ...] = ()) -> Origin:
     origins = [part.origin for part in parts]
     cautions = dict.fromkeys(caution for origin in origins for caution in origin.cautions)
     return Origin(origins[0].file, origins[0].format, None, (*cautions, *more), origins[0].source)

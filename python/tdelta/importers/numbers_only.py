@@ -12,7 +12,7 @@ from tdelta.importers.csv_units import measure_of_unit
 from tdelta.importers.problems import LineFaults, number
 from tdelta.importers.protocol import Naming, Source
 from tdelta.importers.reading import excerpt, head_lines
-from tdelta.messages import Refusal
+from tdelta.messages import Caution, Refusal
 from tdelta.records.observed import ALL, RESPONSE_TIME, Observation, Series
 
 FEWEST = 5
@@ -49,7 +49,7 @@ class NumbersOnly:
             if len(readings) >= MOST_READINGS:
                 raise ImportFault(Refusal.of("numbers-too-many", most=MOST_READINGS).at(f"{source.name}:{line}"))
             readings.append(value * measure.scale)
-        origin = belonging.origin(None, "its lines are taken for readings at regular intervals of one run")
+        origin = belonging.origin(None, Caution.of("numbers-as-readings"))
         yield Series(belonging.throughput(), origin, 1.0, tuple(readings))
 
 

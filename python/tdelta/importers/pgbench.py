@@ -21,7 +21,7 @@ from tdelta.importers.intervals import usual_step
 from tdelta.importers.protocol import Naming, Source
 from tdelta.importers.reading import excerpt, head_lines, printable
 from tdelta.importers.rounding import half_unit
-from tdelta.messages import Refusal
+from tdelta.messages import Caution, Refusal
 from tdelta.records.observed import ALL, RESPONSE_TIME, Figure, Group, Observation, Origin, Series, Summary
 
 MOST_INTERVALS = 1_000_000
@@ -271,21 +271,21 @@ class _Run:
             counts = tuple(rate * self._interval for rate in self._per_second)
             yield Series(times, origin, self._interval, tuple(self._means), start, counts, rounding=of_time)
 
-    def _cautions(self) -> Iterator[str]:
+    def _cautions(self) -> Iterator[Caution]:
         facts = self._whole.facts
         if self.aborted:
-            yield "pgbench says that the run was aborted and its results are incomplete"
+            yield Caution.of("run-aborted")
         for name, words in (("failed", "transactions failed"), ("skipped", "transactions were skipped")):
             if facts.get(name):
-                yield f"{facts[name]:.0f} {words}"
+                yield Caution.of("left-out-of-report", count=facts[name], what=words)
         if "mean_of_all" in facts:
-            yield "the mean response time is computed from the run's length, with failed transactions; -P measures it"
+            yield Caution.of("mean-with-failed")
         elif "mean" in facts and "sd" not in facts:
-            yield "the mean response time is computed from the run's length; -P measures it"
+            yield Caution.of("mean-by-length")
         if self.cut_off is not None:
-            yield f"the file ends within line {self.cut_off}, which is left out"
+            yield Caution.of("file-cut-off", line=self.cut_off)
         if not self._has_report:
-            yield "pgbench's report is missing: the run did not end, or the file is cut off"
+            yield Caution.of("pgbench-report-missing")
 
 
 def _told_apart(run: _Run, seen: dict[object, int], belonging: Belonging) -> Iterator[Observation]:

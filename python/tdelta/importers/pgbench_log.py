@@ -30,7 +30,7 @@ from tdelta.importers.intervals import Span, uneven_steps, usual_step
 from tdelta.importers.problems import LineFaults
 from tdelta.importers.protocol import Naming, Source
 from tdelta.importers.reading import HEAD_BYTES, excerpt, head_lines
-from tdelta.messages import Refusal
+from tdelta.messages import Caution, Refusal
 from tdelta.records.observed import ALL, Group, Observation, Series, Summary
 
 MOST_INTERVALS = 1_000_000
@@ -62,7 +62,7 @@ class PgbenchLog:
         span = Span()
         rows = 0
         widest = 0
-        told: list[str] = []
+        told: list[Caution] = []
         lines = _whole_rows(source, is_transaction, told)
         while chunk := list(islice(lines, _LINES_AT_ONCE)):
             scripts, times = _times(chunk, source.name, without_time)
@@ -75,9 +75,12 @@ class PgbenchLog:
             widest = max(widest, len(chunk[0][1].split()))
         if not len(gathering):
             raise ImportFault(Refusal.of("transactions-without-time", rows=rows).at(source.name))
-        told += [f"{count} of {rows} transactions have no time: {word}" for word, count in sorted(without_time.items())]
+        told += [
+            Caution.of("transactions-untimed", count=count, rows=rows, why=word)
+            for word, count in sorted(without_time.items())
+        ]
         if widest == 8 or without_time["skipped"]:
-            told.append("with --rate, response times count from when a transaction was due")
+            told.append(Caution.of("times-from-due"))
         several = len(gathering) > 2
         for samples in gathering.samples(lambda script: _group(belonging, script), belonging.origin(None, *told)):
             if several or samples.group.transaction == ALL:
@@ -102,7 +105,7 @@ class PgbenchAggregates:
         total_us, squares_us = ExactSum(), ExactSum()
         faults = LineFaults()
         others: Counter[str] = Counter()
-        told: list[str] = []
+        told: list[Caution] = []
         for number, line in _whole_rows(source, is_aggregate, told):
             row = line.split()
             if not is_aggregate(row):
@@ -119,7 +122,7 @@ class PgbenchAggregates:
         faults.raise_if_any()
         if not sum(counts):
             raise ImportFault(Refusal.of("intervals-without-transactions", intervals=len(starts)).at(source.name))
-        told += [f"{count} {words}" for words, count in others.items() if count]
+        told += [Caution.of("left-out-of-report", count=count, what=words) for words, count in others.items() if count]
         belonging = belonging.noting(*told)
         found: list[Series | Summary] = [*_series(belonging, starts, counts, totals)]
         found.append(_summary(belonging, int(sum(counts)), total_us.value, squares_us.value))
@@ -172,7 +175,9 @@ def _first_rows(source: Source) -> list[list[str]]:
     return [line.split() for line in lines[:_LINES_LOOKED_AT] if line.strip()]
 
 
-def _whole_rows(source: Source, is_row: Callable[[Sequence[str]], bool], told: list[str]) -> Iterator[tuple[int, str]]:
+def _whole_rows(
+    source: Source, is_row: Callable[[Sequence[str]], bool], told: list[Caution]
+) -> Iterator[tuple[int, str]]:
     """Lines that are not blank; a last one that is no row was cut off, and is told instead."""
     held: tuple[int, str] | None = None
     for numbered in source.text_lines():
@@ -184,7 +189,7 @@ def _whole_rows(source: Source, is_row: Callable[[Sequence[str]], bool], told: l
     if held is not None and is_row(held[1].split()):
         yield held
     elif held is not None:
-        told.append(f"the file ends within line {held[0]}, which is left out")
+        told.append(Caution.of("file-cut-off", line=held[0]))
 
 
 def _times(

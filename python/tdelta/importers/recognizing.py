@@ -91,7 +91,7 @@ class PerThread(Protocol):
     is_per_thread: bool
 
 
-Told = Callable[[str], None]
+Told = Callable[[Refusal], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,7 +206,7 @@ def _recognized(paths: Sequence[tuple[Path, bool]], told: Told, importers: Seque
         shapes = "\n".join(f"  {name:<10}  {looks}" for name, looks in KNOWN_FORMATS)
         raise ImportFault(*faults, *(left_out if not found else ()), Refusal.of("formats", formats=shapes))
     for said in left_out:
-        told(str(said))
+        told(said)
     return found
 
 

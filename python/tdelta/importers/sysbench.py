@@ -18,7 +18,7 @@ from tdelta.importers.protocol import Naming, Source
 from tdelta.importers.reading import excerpt, head_lines
 from tdelta.importers.rounding import half_unit
 from tdelta.importers.sysbench_run import Run
-from tdelta.messages import Refusal
+from tdelta.messages import Caution, Refusal
 from tdelta.records.observed import Observation
 
 _NUMBER = r"(\d{1,15}(?:\.\d{1,12})?)"
@@ -99,7 +99,7 @@ class _Reader:
                 run = Run()
             self._take(run, number, text)
         if self._doubtful is not None:
-            run.cautions.append(f"the file ends within line {self._doubtful[0]}, which is left out")
+            run.cautions.append(Caution.of("file-cut-off", line=self._doubtful[0]))
         if run.has_figures:
             yield run
 
@@ -125,7 +125,7 @@ class _Reader:
         elif match := _THREADS.match(text):
             run.threads = int(match[1])
         elif text.startswith(_SEVERE):
-            run.cautions.append(f"sysbench reported {excerpt(text)}")
+            run.cautions.append(Caution.of("sysbench-reported", said=excerpt(text)))
             self.said = f" (it reported {excerpt(text)})"
         elif text in _REPORTS:
             self._in_bars = False

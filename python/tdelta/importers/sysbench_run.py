@@ -13,7 +13,7 @@ from tdelta.importers.accumulating import LONGEST_MS, place
 from tdelta.importers.belonging import Belonging
 from tdelta.importers.intervals import uneven_steps, usual_step
 from tdelta.importers.rounding import half_unit
-from tdelta.messages import Refusal
+from tdelta.messages import Caution, Refusal
 from tdelta.records.observed import (
     THROUGHPUT,
     Binned,
@@ -55,7 +55,7 @@ class Run:
 
     def __init__(self) -> None:
         self.threads: int | None = None
-        self.cautions: list[str] = []
+        self.cautions: list[Caution] = []
         self.has_checkpoints = False
         self.rounding = 0.0
         """Of throughput in intervals."""
@@ -153,14 +153,14 @@ class Run:
             return self._facts["seconds"][0]
         return self.last_second
 
-    def _left_out(self) -> Iterator[str]:
+    def _left_out(self) -> Iterator[Caution]:
         for name, words in (("ignored", "errors were ignored"), ("reconnects", "reconnects")):
             if count := self._facts.get(name, (0.0,))[0]:
-                yield f"{count:.0f} {words}"
+                yield Caution.of("left-out-of-report", count=count, what=words)
         if self.has_checkpoints:
-            yield "checkpoint reports start the counts anew: only the intervals are used"
+            yield Caution.of("checkpoint-reports")
         elif "events" not in self._facts:
-            yield "sysbench's final report is missing: the run did not end, or the file is cut off"
+            yield Caution.of("report-missing")
 
     def _series(self, group: Group, origin: Origin, values: array[float]) -> Series:
         interval = usual_step(self._seconds, alone=self._seconds[0])

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from tdelta.messages.analysis import ANALYSIS_REASONS
 from tdelta.messages.cautions import CAUTIONS
 from tdelta.messages.checks import DETAILS
+from tdelta.messages.imported import IMPORTED_CAUTIONS
 from tdelta.messages.message import Message, Parameter
 from tdelta.messages.reasons import REASONS
 from tdelta.messages.refusals import REFUSALS
@@ -15,7 +17,7 @@ class Caution(Message):
     """What a reader must know before believing the figures."""
 
     __slots__ = ()
-    TEMPLATES = CAUTIONS
+    TEMPLATES = CAUTIONS | IMPORTED_CAUTIONS
 
 
 class Detail(Message):
@@ -29,7 +31,7 @@ class Reason(Message):
     """Why a verdict is what it is."""
 
     __slots__ = ()
-    TEMPLATES = REASONS
+    TEMPLATES = REASONS | ANALYSIS_REASONS
 
 
 class Refusal(Message):

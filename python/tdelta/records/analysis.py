@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from tdelta.messages import Caution, Message, Reason
 from tdelta.records.conditions import Level
 from tdelta.records.estimates import Estimate
 from tdelta.records.observed import Origin
@@ -126,7 +127,7 @@ class Comparison:
     ``tail`` decides nothing; it is None where the files have no tail, or nobody asked for one. ``tail_reason`` says why
     there is none though a threshold was given.
 
-    ``undecided_because`` is what keeps figures from deciding that would decide by their interval, in words. ``notes``
+    ``undecided_because`` is what keeps figures from deciding that would decide by their interval. ``notes``
     are of single runs' figures.
     """
 
@@ -141,14 +142,14 @@ class Comparison:
     ratio: Estimate | None
     difference: Spread | None
     decision: Decision
-    reasons: tuple[str, ...]
+    reasons: tuple[Reason, ...]
     primary: bool = True
     priors: Mapping[str, Estimate] = field(default_factory=dict)
     source: Source = part(Source)
     tail: ObservedTail | None = None
-    tail_reason: str = ""
+    tail_reason: Reason | None = None
     scatter: RunScatter = part(RunScatter)
-    undecided_because: str = ""
+    undecided_because: tuple[Reason, ...] = ()
     notes: tuple[RunNote, ...] = ()
 
 
@@ -156,8 +157,9 @@ class Comparison:
 class AnalysisResult:
     """The answer. ``decision`` is the worst of the primary comparisons.
 
-    ``formats`` counts files by format; ``left_out`` says what was in the files and was not compared, and why.
-    ``prior_words`` says in words what the default prior is. ``source`` is where published figures come from.
+    ``formats`` counts files by format; ``left_out`` says what was in the files and was not compared, and why:
+    cautions, and refusals of files that are no results. ``prior_words`` says in words what the default prior is.
+    ``source`` is where published figures come from.
     ``budget`` is the overhead that was allowed, a share, where a gate was asked for. ``is_encryption`` is whether the
     conditions' names, or the files, say that encryption is what they differ in: ``tde`` over ``plain`` does,
     ``mysql57`` over ``mysql56`` does not. ``is_rope_given`` says whether the ROPE is the user's own word or the
@@ -169,8 +171,8 @@ class AnalysisResult:
     rope: float
     baseline: str
     formats: Mapping[str, int]
-    cautions: tuple[str, ...]
-    left_out: tuple[str, ...] = ()
+    cautions: tuple[Caution, ...]
+    left_out: tuple[Message, ...] = ()
     prior_words: str = ""
     source: str | None = None
     budget: float | None = None

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from tdelta.messages import Caution
 from tdelta.records.conditions import Level
 
 ALL = "all"
@@ -61,7 +62,7 @@ class Origin:
     file: str
     format: str
     line: int | None = None
-    cautions: tuple[str, ...] = field(default=(), metadata={"json": ""})
+    cautions: tuple[Caution, ...] = field(default=(), metadata={"json": ""})
     source: str | None = field(default=None, metadata={"json": ""})
 
 

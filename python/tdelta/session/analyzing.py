@@ -22,7 +22,7 @@ from tdelta.inference.observed import (
     analyze_with_pictures,
     parse_priors,
 )
-from tdelta.messages import Refusal
+from tdelta.messages import Caution, Refusal
 from tdelta.records import RESPONSE_TIME, AnalysisResult, Comparison, Event, Figure, Observation, Phase, Summary
 from tdelta.session.copies import without_copies
 from tdelta.session.tables import PREFIX, table, tables
@@ -118,7 +118,7 @@ def _analyze(request: AnalysisRequest, observe: Callable[[Event], None]) -> Anal
         UsageError: files, conditions or options that cannot be used, with what would work.
     """
     priors = parse_priors(request.priors)
-    left_out: list[str] = []
+    left_out: list[Refusal] = []
     distinct = without_copies(_read(request, observe, left_out.append))
     observations = distinct.observations
     settings = AnalysisSettings(
@@ -148,7 +148,7 @@ def _analyze(request: AnalysisRequest, observe: Callable[[Event], None]) -> Anal
 
 
 def _read(
-    request: AnalysisRequest, observe: Callable[[Event], None], told: Callable[[str], None]
+    request: AnalysisRequest, observe: Callable[[Event], None], told: Callable[[Refusal], None]
 ) -> tuple[Observation, ...]:
     """All observations; ``told`` hears of files in folders that are no results."""
     paths = _paths(request.files)
@@ -201,33 +201,33 @@ def _with_published(comparisons: Sequence[Comparison], observations: Sequence[Ob
     return tuple(replace(c, source=replace(c.source, published=of(c))) for c in comparisons)
 
 
-def _cautions(observations: Sequence[Observation]) -> tuple[str, ...]:
+def _cautions(observations: Sequence[Observation]) -> tuple[Caution, ...]:
     """What importers said of what they read: of several files once, with how many of them it is true."""
     files = {o.origin.file for o in observations}
-    said: dict[str, dict[str, None]] = {}
+    said: dict[Caution, dict[str, None]] = {}
     for one in observations:
         for caution in one.origin.cautions:
             said.setdefault(caution, {})[one.origin.file] = None
-    return tuple(f"{_files_words(list(names), len(files))}: {caution}" for caution, names in said.items())
+    return tuple(caution.at(_files_words(list(names), len(files))) for caution, names in said.items())
 
 
 def _files_words(names: Sequence[str], total: int) -> str:
     return names[0] if len(names) == 1 else f"{len(names)} of {total} files"
 
 
-def _without_tail(result: AnalysisResult) -> Iterator[str]:
+def _without_tail(result: AnalysisResult) -> Iterator[Caution]:
     """What a threshold could not be held against, and which file would have had what it takes."""
     times = [c for c in result.comparisons if c.metric == RESPONSE_TIME]
     without = [c for c in times or result.comparisons if c.tail_reason]
     if not without:
         return
     some = f", {len(without)} of {len(times)} comparisons of response time" if len(without) < len(times) else ""
-    reasons = list(dict.fromkeys(c.tail_reason for c in without))
+    reasons = list(dict.fromkeys(str(c.tail_reason) for c in without))
     more = f"; and {len(reasons) - _REASONS} more, in --json" if len(reasons) > _REASONS else ""
     formats = (origin.format for c in without for origin in c.source.origins)
     remedies = dict.fromkeys(WITH_TIMES[name] for name in formats if name in WITH_TIMES)
     remedy = f". To have one: {'; '.join(remedies)}" if remedies else ""
-    yield f"--slo{some}: {'; '.join(reasons[:_REASONS])}{more}{remedy}"
+    yield Caution.of("slo-without-tail", some=some, why="; ".join(reasons[:_REASONS]), more=more, remedy=remedy)
 
 
 def _is_encryption(observations: Sequence[Observation]) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from tdelta.messages import Caution
 from tdelta.records import Figure, Observation, Origin
 
 _NOWHERE = Origin("", "")
@@ -15,8 +16,8 @@ class Distinct:
     """What is left without copies, what was left out, and files that are alike though of different conditions."""
 
     observations: tuple[Observation, ...]
-    left_out: tuple[str, ...]
-    cautions: tuple[str, ...]
+    left_out: tuple[Caution, ...]
+    cautions: tuple[Caution, ...]
 
 
 def without_copies(observations: Sequence[Observation]) -> Distinct:
@@ -29,7 +30,7 @@ def without_copies(observations: Sequence[Observation]) -> Distinct:
     for one in observations:
         files.setdefault(one.origin.file, []).append(one)
     seen: dict[str, str] = {}
-    left_out: dict[str, str] = {}
+    left_out: dict[str, Caution] = {}
     cautions = []
     for file, found in files.items():
         if len(found) == 1 and isinstance(found[0], Figure):
@@ -37,9 +38,9 @@ def without_copies(observations: Sequence[Observation]) -> Distinct:
         earlier = seen.setdefault(_signature(found, has_condition=True), file)
         alike = seen.setdefault(_signature(found, has_condition=False), file)
         if earlier != file:
-            left_out[file] = f"{file}: the same figures as in {earlier}, so a copy and no other run"
+            left_out[file] = Caution.of("copy-left-out", other=earlier).at(file)
         elif alike != file:
-            cautions.append(f"{file} has the same figures as {alike}, under another condition: is it a copy?")
+            cautions.append(Caution.of("copy-suspected", file=file, other=alike))
     kept = tuple(one for one in observations if one.origin.file not in left_out)
     return Distinct(kept, tuple(left_out.values()), tuple(cautions))
 

@@ -10,7 +10,9 @@ from tdelta.importers.belonging import Belonging, with_said
 from tdelta.importers.protocol import Naming
 from tdelta.importers.reading import FileSource
 from tdelta.importers.recognizing import recognize
+from tdelta.messages import Caution
 from tdelta.records.observed import Origin
+from tdelta_texts import texts
 
 from .given import FIXTURES, only
 
@@ -30,8 +32,11 @@ def test_a_file_with_one_run_keeps_its_name_and_several_are_numbered():
     assert OURS.of_run(3, 5).run == "2.3"
 
 
+FIRST, SECOND = Caution.of("of-one-user"), Caution.of("put-together")
+
+
 def test_cautions_of_the_file_come_before_those_of_a_figure():
-    assert OURS.noting("a").origin(3, "b") == Origin("f", "format", 3, ("a", "b"))
+    assert OURS.noting(FIRST).origin(3, SECOND) == Origin("f", "format", 3, (FIRST, SECOND))
 
 
 def test_what_a_file_says_of_a_factor_is_believed_before_its_name():
@@ -41,7 +46,7 @@ def test_what_a_file_says_of_a_factor_is_believed_before_its_name():
     assert named.with_level("threads", 8) == named
     corrected = named.with_level("threads", 4)
     assert (corrected.levels, corrected.run) == ((("threads", 4),), "2, named threads 8")
-    assert corrected.cautions == ("the file's name says threads 8, the file itself 4: the file is believed",)
+    assert texts(corrected.cautions) == ("the file's name says threads 8, the file itself 4: the file is believed",)
 
 
 def test_two_files_of_which_one_is_misnamed_are_two_runs():
@@ -84,4 +89,4 @@ def test_every_format_is_believed_before_its_files_name_and_says_so(fixture, fac
     for found in observations:
         assert set(found.group.levels) == {("cache", "5 GB"), (factor, said)}
         assert found.group.run.endswith(f", named {factor} 99")
-        assert told in found.origin.cautions
+        assert told in texts(found.origin.cautions)

@@ -10,6 +10,7 @@ import pytest
 from tdelta.importers.benchbase import IMPORTERS, SUCCESSFUL
 from tdelta.importers.protocol import Naming
 from tdelta.records.observed import Figure, Group, Samples, Summary
+from tdelta_texts import texts
 
 from .given import FIXTURES, changed, figures, only, read, refused, series, summaries, written
 
@@ -46,7 +47,7 @@ def test_columns_are_found_by_name(tmp_path: Path):
 def test_phases_are_levels_of_their_own_and_told():
     found = [it for it in read(IMPORTERS, FOLDER / "phases.raw.csv") if isinstance(it, Samples)]
     assert [(it.group.levels, it.count) for it in found] == [((("phase", "0"),), 2), ((("phase", "1"),), 1)]
-    assert "2 phases" in found[0].origin.cautions[0]
+    assert "2 phases" in texts(found[0].origin.cautions)[0]
 
 
 @pytest.mark.parametrize(
@@ -148,7 +149,7 @@ def test_a_summary_without_its_count_is_a_figure_and_told():
     assert not any(isinstance(it, Summary) for it in observations)
     (time,) = (it for it in observations if isinstance(it, Figure) and not it.group.is_throughput)
     assert time.value == pytest.approx(5.577)
-    assert "how many transactions" in time.origin.cautions[0]
+    assert "how many transactions" in texts(time.origin.cautions)[0]
 
 
 @pytest.mark.parametrize(

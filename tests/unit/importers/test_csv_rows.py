@@ -13,6 +13,7 @@ from tdelta.importers.csv_rows import CsvRows
 from tdelta.importers.protocol import Naming
 from tdelta.importers.reading import FileSource
 from tdelta.records.observed import Figure, Group, Observation, Samples, Summary
+from tdelta_texts import texts
 
 from .files import FIXTURES, PLAIN, all_of, only, read, read_text
 
@@ -94,7 +95,7 @@ def test_published_cells_are_figures_with_what_was_printed() -> None:
     ]
     assert {(it.group.metric, it.group.unit) for it in found} == {("throughput", "/s")}
     assert found[0].origin.source == "a blog, 2019"
-    assert found[0].origin.cautions == ("reconstruction: rows were split where the numbers fit",)
+    assert texts(found[0].origin.cautions) == ("reconstruction: rows were split where the numbers fit",)
 
 
 def test_several_metrics_each_have_their_printed_words() -> None:
@@ -163,7 +164,7 @@ def test_levels_of_the_name_stand_beside_the_columns(tmp_path: Path) -> None:
     assert figure.group == Group(
         "plain", metric="throughput", unit="/s", run="2", levels=(("cache", "5 GB"), ("threads", 8))
     )
-    assert figure.origin.cautions == ()
+    assert texts(figure.origin.cautions) == ()
 
 
 @pytest.mark.parametrize("rows", ["8,10\n16,11\n", "8,10\n" * 9 + "16,11\n" * 9], ids=["figures", "samples"])
@@ -175,7 +176,7 @@ def test_a_column_is_believed_before_the_files_name_and_that_is_told(tmp_path: P
         ((("threads", 16),), "2, named threads 8"),
     ]
     told = "the file's name says threads 8, the file itself otherwise in a column: the file is believed"
-    assert told in found[-1].origin.cautions
+    assert told in texts(found[-1].origin.cautions)
 
 
 @pytest.mark.parametrize(
@@ -275,7 +276,7 @@ def test_a_column_of_ids_is_no_factor(tmp_path: Path) -> None:
 
 def test_metrics_beside_samples_are_told_not_to_be_used(tmp_path: Path) -> None:
     samples = all_of(of(tmp_path, "condition,cpu_ms,response_ms\nnone,1,2\nnone,1,3\n"), Samples)[0]
-    assert samples.origin.cautions == ("column cpu_ms is not used: its rows are single response times",)
+    assert texts(samples.origin.cautions) == ("column cpu_ms is not used: its rows are single response times",)
 
 
 @pytest.mark.parametrize(

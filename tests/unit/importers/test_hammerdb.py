@@ -12,6 +12,7 @@ from tdelta.importers.hammerdb.figures import NEW_ORDERS, result_in, usable_sd
 from tdelta.importers.moments import Printed
 from tdelta.importers.protocol import Naming
 from tdelta.records.observed import Group
+from tdelta_texts import texts
 
 from .given import FIXTURES, changed, figures, only, read, refused, series, summaries, written
 
@@ -20,7 +21,7 @@ FOUR_USERS = (("threads", 4),)
 
 
 def cautions(observations) -> str:
-    return "\n".join(caution for it in observations for caution in it.origin.cautions)
+    return "\n".join(caution for it in observations for caution in texts(it.origin.cautions))
 
 
 @pytest.mark.parametrize(
@@ -66,14 +67,14 @@ def test_timings_are_summaries_of_the_procedures():
     order = found["NEWORD"]
     assert (order.count, order.mean, order.sd) == (90210, 2.731, 1.57)
     assert order.quantiles == {0.25: 1.93, 0.5: 2.52, 0.75: 3.2, 0.95: 5.31, 0.99: 7.9}
-    assert order.origin.cautions == ()
+    assert texts(order.origin.cautions) == ()
 
 
 def test_a_deviation_in_clicks_is_not_used_and_told():
     found = summaries(read(IMPORTERS, FOLDER / "console.log"))["NEWORD"]
     assert (found.count, found.mean, found.sd) == (50112, 4.4, None)
-    assert "3310.2" in found.origin.cautions[0]
-    assert "clicks" in found.origin.cautions[0]
+    assert "3310.2" in texts(found.origin.cautions)[0]
+    assert "clicks" in texts(found.origin.cautions)[0]
 
 
 def test_times_of_one_virtual_user_are_told_from_those_of_all():
@@ -94,7 +95,7 @@ def test_only_what_can_be_ms_alone_is_a_deviation(sd: float, usable: bool):
 def test_a_deviation_that_could_be_either_is_not_used():
     found, told = usable_sd(0.5, Printed(1_000_000, 10.0, 9.0, 11.0, {}, 0.0001))
     assert found is None
-    assert "could be in ms, or in clicks" in told[0]
+    assert "could be in ms, or in clicks" in told[0].text
 
 
 def test_the_counter_is_a_series_a_second_within_the_load():
@@ -102,7 +103,7 @@ def test_the_counter_is_a_series_a_second_within_the_load():
     assert found.values == (5000, 5100, 4900, 5010, 4990)
     assert (found.interval_seconds, found.starts_at_seconds) == (10, 20)
     assert found.group == Group("plain", metric="throughput", unit="/s")
-    assert "ramp-up is in it" in found.origin.cautions[0]
+    assert "ramp-up is in it" in texts(found.origin.cautions)[0]
 
 
 def test_an_old_counter_with_the_times_behind_the_counts_is_put_in_order():
@@ -173,7 +174,7 @@ def test_a_time_profile_gives_the_summary_of_all_users():
     found = summaries(read(IMPORTERS, FOLDER / "hdbxtprofile.log"))
     assert set(found) == {"NEWORD", "SLEV"}
     assert (found["NEWORD"].count, found["NEWORD"].mean, found["NEWORD"].sd) == (90210, 2.731, None)
-    assert "clicks" in found["NEWORD"].origin.cautions[0]
+    assert "clicks" in texts(found["NEWORD"].origin.cautions)[0]
     level = found["SLEV"]
     assert (level.count, level.mean, level.sd) == (9012, 1.766, 0.981)
     assert level.quantiles == {0.25: 1.456, 0.5: 1.556, 0.75: 1.68, 0.95: 3.344, 0.99: 5.067}

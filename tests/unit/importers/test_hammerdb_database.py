@@ -13,6 +13,7 @@ from tdelta.importers.hammerdb import IMPORTERS
 from tdelta.importers.hammerdb import database as module
 from tdelta.importers.hammerdb.figures import NEW_ORDERS
 from tdelta.importers.hammerdb.jobs import together
+from tdelta_texts import texts
 
 from .given import FIXTURES, figures, read, refused, series, summaries, written
 
@@ -53,7 +54,7 @@ def test_the_counter_is_read_within_the_measured_minutes():
     (found,) = series(read(IMPORTERS, FIXTURES / "hammerdb/hammer.DB"))
     assert found.values == (5000, 5100, 4900, 5010, 4990)
     assert found.group.run == "1.2"
-    assert any("ramp-up of 1 min left out" in caution for caution in found.origin.cautions)
+    assert any("ramp-up of 1 min left out" in caution for caution in texts(found.origin.cautions))
 
 
 def test_a_summary_of_all_users_is_taken_as_it_is():
@@ -67,7 +68,7 @@ def test_a_summary_of_the_last_user_alone_is_put_together_from_all():
     found = [it for it in read(IMPORTERS, FIXTURES / "hammerdb/hammer.DB") if it.group.run == "1.1"]
     order = summaries(found)["NEWORD"]
     assert (order.count, order.mean, order.sd, order.quantiles) == (4000, 5.5, None, {})
-    assert any("put together" in caution for caution in order.origin.cautions)
+    assert any("put together" in caution for caution in texts(order.origin.cautions))
 
 
 def test_users_without_a_summary_are_put_together_and_damaged_rows_are_not_hidden():

@@ -26,7 +26,7 @@ def test_the_longest_stretch_without_a_gap_is_taken():
     assert stretch is not None
     assert stretch.values == (5, 6, 7, 8, 9)
     assert stretch.starts_at_seconds == 10
-    assert "3 beside the longest stretch" in stretch.notes[-1]
+    assert "3 beside the longest stretch" in stretch.notes[-1].text
 
 
 def test_time_that_runs_backwards_ends_a_stretch():

@@ -8,13 +8,15 @@ import statistics
 import pytest
 
 from tdelta.importers.merging import together
+from tdelta.messages import Caution
 from tdelta.records.observed import Figure, Group, Origin, Series, Summary
+from tdelta_texts import texts
 
 GROUP = Group("none")
 RATE = Group("none", metric="throughput", unit="/s")
 
 
-def origin(file: str, *cautions: str) -> Origin:
+def origin(file: str, *cautions: Caution) -> Origin:
     return Origin(file, "format", None, cautions)
 
 
@@ -39,12 +41,15 @@ def test_a_deviation_that_one_part_lacks_is_unknown() -> None:
 
 
 def test_throughputs_add_up_as_far_as_the_shortest_goes() -> None:
-    parts = [Series(RATE, origin("a", "told"), 1.0, (1.0, 2.0, 3.0)), Series(RATE, origin("b"), 1.0, (10.0, 20.0))]
+    parts = [
+        Series(RATE, origin("a", Caution.of("of-one-user")), 1.0, (1.0, 2.0, 3.0)),
+        Series(RATE, origin("b"), 1.0, (10.0, 20.0)),
+    ]
     (whole,) = together(parts)
     assert isinstance(whole, Series)
     assert whole.values == (11.0, 22.0)
-    assert whole.origin.cautions[0] == "told"
-    assert "2 intervals, as many as the shortest has" in whole.origin.cautions[1]
+    assert texts(whole.origin.cautions)[0].startswith("these times are of one virtual user")
+    assert "2 intervals, as many as the shortest has" in texts(whole.origin.cautions)[1]
 
 
 def test_throughputs_of_the_whole_add_up_and_other_groups_stay_apart() -> None:

@@ -14,6 +14,7 @@ from tdelta.importers.pgbench_log import PgbenchAggregates, PgbenchLog, is_aggre
 from tdelta.importers.protocol import Naming
 from tdelta.importers.reading import FileSource
 from tdelta.records.observed import Observation, Samples, Series, Summary
+from tdelta_texts import texts
 
 from .files import FIXTURES, all_of, only, read, read_text
 
@@ -49,11 +50,11 @@ def test_one_script_is_the_whole_mix(tmp_path: Path) -> None:
 def test_transactions_without_a_time_are_counted_and_told() -> None:
     failures = only(read(PgbenchLog(), FOLDER / "pgbench-15.18-failures.log.0"), Samples)
     assert failures.count == 36
-    assert "4 of 40 transactions have no time: serialization" in failures.origin.cautions
+    assert "4 of 40 transactions have no time: serialization" in texts(failures.origin.cautions)
     late = only(read(PgbenchLog(), FOLDER / "pgbench-15.18-rate.log.0"), Samples)
     assert late.count == 24
-    assert "6 of 30 transactions have no time: skipped" in late.origin.cautions
-    assert any("from when a transaction was due" in caution for caution in late.origin.cautions)
+    assert "6 of 30 transactions have no time: skipped" in texts(late.origin.cautions)
+    assert any("from when a transaction was due" in caution for caution in texts(late.origin.cautions))
 
 
 def test_a_time_of_zero_is_counted_apart(tmp_path: Path) -> None:
@@ -75,7 +76,7 @@ def test_damaged_rows_are_named_by_their_lines(tmp_path: Path) -> None:
 def test_a_last_row_that_was_cut_off_is_left_out_and_told(tmp_path: Path) -> None:
     samples = only(read_text(PgbenchLog(), tmp_path, "0 1 814 0 1795320675 7853\n" * 3 + "0 2 749 0 17953\n"), Samples)
     assert samples.count == 3
-    assert "the file ends within line 4, which is left out" in samples.origin.cautions
+    assert "the file ends within line 4, which is left out" in texts(samples.origin.cautions)
 
 
 AMBIGUOUS = [
@@ -141,7 +142,7 @@ def rates_of(found: list[Observation]) -> Series:
 def test_aggregates_of_all_versions_are_read(name: str, interval: float, told: tuple[str, ...]) -> None:
     series = rates_of(read(PgbenchAggregates(), FOLDER / name))
     assert series.interval_seconds == interval
-    assert all(words in series.origin.cautions for words in told)
+    assert all(words in texts(series.origin.cautions) for words in told)
 
 
 def test_sums_of_squares_that_no_times_have_are_refused(tmp_path: Path) -> None:

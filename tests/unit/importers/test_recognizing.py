@@ -12,6 +12,7 @@ from tdelta.errors import ImportFault
 from tdelta.importers.protocol import Naming
 from tdelta.importers.reading import FileSource, total_bytes
 from tdelta.importers.recognizing import IMPORTERS, KNOWN_FORMATS, WITH_TIMES, read_files, recognize
+from tdelta.messages import Refusal
 from tdelta.records.observed import Observation, Samples, Series, Summary
 
 from .files import FIXTURES, all_of, fixtures
@@ -110,10 +111,10 @@ def test_what_is_no_result_in_a_folder_is_left_out_and_told(tmp_path: Path) -> N
     copied(tmp_path, plain_txt="sysbench/sysbench-0.5.txt", tde_txt="sysbench/sysbench-0.5.txt")
     (tmp_path / "my.cnf").write_text("[mysqld]\ninnodb_buffer_pool_size=5G\n")
     (tmp_path / "empty.log").write_text("")
-    told: list[str] = []
+    told: list[Refusal] = []
     assert len(all_of(list(read_files([tmp_path], told=told.append)), Summary)) == 2
     assert len(told) == 2
-    assert any("my.cnf" in words for words in told)
+    assert any("my.cnf" in words.text for words in told)
 
 
 def test_a_file_that_the_user_named_must_be_a_result(tmp_path: Path) -> None:

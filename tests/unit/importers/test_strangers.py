@@ -15,7 +15,9 @@ from tdelta.errors import ImportFault
 from tdelta.importers.reading import HEAD_BYTES
 from tdelta.importers.recognizing import read_files
 from tdelta.importers.unprefixed import without_prefix
+from tdelta.messages import Refusal
 from tdelta.records.observed import Figure, Series, Summary
+from tdelta_texts import texts
 
 from .files import all_of
 
@@ -98,11 +100,11 @@ def test_a_report_behind_more_debug_lines_than_the_head_holds_is_found(tmp_path:
 @pytest.mark.parametrize("text", [BUILD, PREPARE])
 def test_a_log_of_a_build_among_results_is_left_out_and_told(tmp_path: Path, text: str) -> None:
     folder = put(tmp_path, plain__run1_log=RUN, tde__run1_log=RUN.replace("311", "299"), plain__build_log=text)
-    told: list[str] = []
+    told: list[Refusal] = []
     found = all_of(list(read_files([folder], told=told.append)), Figure)
     assert {it.origin.file for it in found} == {str(tmp_path / "plain/run1.log"), str(tmp_path / "tde/run1.log")}
     assert {it.group.run for it in found} == {"1"}
-    (words,) = told
+    (words,) = texts(told)
     assert "build.log: output of" in words
     assert "without a result" in words
 

@@ -10,6 +10,7 @@ from tdelta.importers.protocol import Naming
 from tdelta.importers.swingbench import IMPORTERS
 from tdelta.importers.swingbench.document import DEEPEST, MOST_ELEMENTS
 from tdelta.records.observed import Group
+from tdelta_texts import texts
 
 from .given import FIXTURES, changed, figures, read, refused, series, summaries, written
 
@@ -28,7 +29,7 @@ def test_each_transaction_type_that_ran_is_a_summary_with_its_percentiles():
     assert len(registration.quantiles) == 9
     assert registration.group == Group("plain", "Customer Registration", levels=(("threads", 4),))
     assert registration.origin.line == 18
-    assert registration.origin.cautions == ("2 failed transactions",)
+    assert texts(registration.origin.cautions) == ("2 failed transactions",)
 
 
 def test_a_name_is_taken_without_what_stands_around_it(tmp_path: Path):
@@ -47,7 +48,7 @@ def test_readings_under_load_are_a_series_without_their_partial_ends():
     assert found.values == (598, 602, 611, 590, 607, 599, 603)
     assert found.interval_seconds == pytest.approx(1.0, abs=0.002)
     assert found.starts_at_seconds == 2.0
-    assert any("2 readings of 0" in caution for caution in found.origin.cautions)
+    assert any("2 readings of 0" in caution for caution in texts(found.origin.cautions))
 
 
 def test_an_old_layout_with_a_prefix_and_without_deviations_is_read():
@@ -67,14 +68,14 @@ def test_a_deviation_that_cannot_belong_to_the_other_figures_is_not_used(tmp_pat
     path = changed(tmp_path, "swingbench/results.xml", "Deviation>7.9<", f"Deviation>{impossible}<")
     found = summaries(read(IMPORTERS, path))["Customer Registration"]
     assert found.sd is None
-    assert "not used" in found.origin.cautions[0]
+    assert "not used" in texts(found.origin.cautions)[0]
 
 
 def test_readings_that_are_no_rates_a_second_are_not_used(tmp_path: Path):
     path = changed(tmp_path, "swingbench/results.xml", ">600.0<", ">6.5<")
     observations = read(IMPORTERS, path)
     assert not series(observations)
-    assert any("not transactions a second" in caution for it in observations for caution in it.origin.cautions)
+    assert any("not transactions a second" in caution for it in observations for caution in texts(it.origin.cautions))
 
 
 @pytest.mark.parametrize(

@@ -17,8 +17,12 @@ import tdelta
 from tdelta.engines.registry import profile
 from tdelta.messages import Caution, Detail, Message, Reason, Refusal
 from tdelta.messages import checks as names_of_checks
+from tdelta.messages.analysis import ANALYSIS_REASONS
+from tdelta.messages.cautions import CAUTIONS
 from tdelta.messages.checks import CHECKS
+from tdelta.messages.imported import IMPORTED_CAUTIONS
 from tdelta.messages.message import TEXT, fields_of
+from tdelta.messages.reasons import REASONS
 
 SOURCE = Path(tdelta.__file__).parent
 DOCS = Path(__file__).parents[3] / "docs" / "messages.md"
@@ -93,6 +97,8 @@ def test_no_code_stands_in_two_modules_of_the_catalogue() -> None:
         code for part in parts for name, one in part.items() if name.isupper() and isinstance(one, dict) for code in one
     ]
     assert len(codes) == len(Refusal.TEMPLATES)
+    assert len(CAUTIONS) + len(IMPORTED_CAUTIONS) == len(Caution.TEMPLATES)
+    assert len(REASONS) + len(ANALYSIS_REASONS) == len(Reason.TEMPLATES)
 
 
 def test_every_name_of_a_check_is_a_constant_that_the_source_uses() -> None:
@@ -114,10 +120,14 @@ def reference() -> str:
         "Checks": ("`validity[].code`: what was checked.", CHECKS),
         "Details of checks": ("`validity[].details[].code`: what a check found.", Detail.TEMPLATES),
         "Cautions": (
-            "`caution_codes[].code`: what a reader must know before believing the figures.",
+            "`caution_codes[].code`: what a reader must know before believing the figures; `left_out_codes[].code`:"
+            " what `tdelta analyze` left out.",
             Caution.TEMPLATES,
         ),
-        "Reasons": ("`verdicts[].reason_codes[].code`: why a verdict is what it is.", Reason.TEMPLATES),
+        "Reasons": (
+            "`reason_codes[].code` and the like: why a verdict or a comparison is what it is.",
+            Reason.TEMPLATES,
+        ),
         "Refusals": (
             "Why a command has no answer: printed, and with `--json` `refusals[].code` of"
             " [`tdelta.error/1`](json.md#tdeltaerror1-any-command-that-fails);"

@@ -15,6 +15,7 @@ import tdelta.session.analyzing
 from tdelta.errors import UsageError
 from tdelta.records import Decision, Event, Model, Phase
 from tdelta.session.analyzing import AnalysisRequest, analyze_files
+from tdelta_texts import texts
 
 FIXTURES = Path(__file__).parents[2] / "data" / "importers"
 
@@ -46,7 +47,7 @@ def test_two_files_of_samples_give_a_verdict_and_its_picture(two: tuple[str, ...
     assert only.quotient == pytest.approx(1.5, abs=0.06)
     assert only.ratio is not None
     assert only.ratio.hdi95[0] < only.quotient < only.ratio.hdi95[1]
-    assert (only.decision, only.undecided_because) == (Decision.UNDECIDED, "one run a condition")
+    assert (only.decision, "; ".join(texts(only.undecided_because))) == (Decision.UNDECIDED, "one run a condition")
     (picture,) = found.pictures
     assert picture.ratio.estimate == only.ratio
     assert [check.condition for check in picture.checks] == ["plain", "tde"]
@@ -75,7 +76,7 @@ def test_a_folder_is_its_files_and_says_what_was_no_result(two: tuple[str, ...],
     (tmp_path / "README").write_text("nothing to see here\n", encoding="utf-8")
     result = analyze_files(AnalysisRequest((str(tmp_path),))).result
     assert len(result.comparisons) == 1
-    assert any("README" in words for words in result.left_out)
+    assert any("README" in words for words in texts(result.left_out))
 
 
 def test_conditions_and_baseline_can_be_said(tmp_path: Path) -> None:
@@ -94,7 +95,7 @@ def test_what_an_importer_says_of_a_file_is_a_caution_with_the_files_name(tmp_pa
     )
     result = analyze_files(AnalysisRequest((str(path),))).result
     assert result.source == "somebody, 2020"
-    assert f"{path}: reconstruction: made up" in result.cautions
+    assert f"{path}: reconstruction: made up" in texts(result.cautions)
 
 
 def test_several_runs_are_the_unit(tmp_path: Path) -> None:
@@ -114,7 +115,7 @@ def test_a_threshold_is_held_against_single_response_times(two: tuple[str, ...])
         assert side.longer_at_least is not None
         assert side.longer_at_most is not None
         assert side.longer_at_least <= (values > 20.0).sum() <= side.longer_at_most
-    assert not any("--slo" in caution for caution in result.cautions)
+    assert not any("--slo" in caution for caution in texts(result.cautions))
 
 
 def test_a_threshold_and_files_without_response_times_is_told_with_the_remedy(tmp_path: Path) -> None:
@@ -125,17 +126,19 @@ def test_a_threshold_and_files_without_response_times_is_told_with_the_remedy(tm
         files.append(str(path))
     result = analyze_files(AnalysisRequest(tuple(files), slo_seconds=0.005)).result
     assert [c.tail for c in result.comparisons] == [None] * len(result.comparisons)
-    (caution,) = (caution for caution in result.cautions if "--slo" in caution)
+    (caution,) = (caution for caution in texts(result.cautions) if "--slo" in caution)
     assert caution == (
         "--slo: no tail: plain and tde have summaries, neither single response times nor a histogram."
         " To have one: run sysbench with --histogram (1.0 and newer)"
     )
-    assert not any("--slo" in caution for caution in analyze_files(AnalysisRequest(tuple(files))).result.cautions)
+    assert not any(
+        "--slo" in caution for caution in texts(analyze_files(AnalysisRequest(tuple(files))).result.cautions)
+    )
 
 
 def test_a_threshold_and_throughput_alone_is_told_with_the_remedy() -> None:
     result = analyze_files(AnalysisRequest(("published:read-only-sweep",), slo_seconds=0.02)).result
-    (caution,) = (caution for caution in result.cautions if "--slo" in caution)
+    (caution,) = (caution for caution in texts(result.cautions) if "--slo" in caution)
     assert caution == (
         "--slo: no tail: throughput is not the response time of single transactions."
         " To have one: give a CSV with a row for each response time"
@@ -151,7 +154,7 @@ def test_a_file_is_believed_before_its_name_and_the_answer_says_so(tmp_path: Pat
     result = analyze_files(AnalysisRequest((str(tmp_path),))).result
     assert {c.levels for c in result.comparisons} == {(("threads", int(said[1])),)}
     told = f"the file's name says threads 99, the file itself {said[1]}: the file is believed"
-    assert f"{tmp_path / 'plain-t99.log'}: {told}" in result.cautions
+    assert f"{tmp_path / 'plain-t99.log'}: {told}" in texts(result.cautions)
 
 
 def test_progress_is_told_only_when_reading_takes_longer_than_a_moment(

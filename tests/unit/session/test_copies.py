@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from tdelta.records import Bins, Figure, Group, Observation, Origin, Samples, Summary
 from tdelta.session.copies import without_copies
+from tdelta_texts import texts
 
 
 def samples(file: str, condition: str, run: str, total: float) -> Observation:
@@ -17,15 +18,15 @@ def test_a_copy_is_no_second_run() -> None:
     given = (samples("a", "plain", "1", 4.5), samples("b", "plain", "2", 4.5), samples("c", "plain", "3", 4.6))
     found = without_copies(given)
     assert found.observations == (given[0], given[2])
-    assert found.left_out == ("b: the same figures as in a, so a copy and no other run",)
-    assert found.cautions == ()
+    assert texts(found.left_out) == ("b: the same figures as in a, so a copy and no other run",)
+    assert texts(found.cautions) == ()
 
 
 def test_the_same_figures_under_another_condition_are_kept_and_told() -> None:
     given = (samples("a", "plain", "1", 4.5), samples("b", "tde", "1", 4.5))
     found = without_copies(given)
     assert found.observations == given
-    assert found.cautions == ("b has the same figures as a, under another condition: is it a copy?",)
+    assert texts(found.cautions) == ("b has the same figures as a, under another condition: is it a copy?",)
 
 
 def test_a_single_figure_may_be_the_same_by_chance() -> None:

@@ -17,7 +17,7 @@ from tdelta.importers.hammerdb.jobs import Job, Jobs
 from tdelta.importers.problems import Problems, problems_of, shown
 from tdelta.importers.protocol import Naming, Source
 from tdelta.inputs import opened
-from tdelta.messages import Refusal
+from tdelta.messages import Caution, Refusal
 from tdelta.records.observed import Observation
 
 FORMAT = "HammerDB database"
@@ -68,7 +68,7 @@ class JobsDatabaseImporter:
         problems = problems_of(source, FORMAT)
         jobs = _read(source, problems)
         if len(jobs) > 1:
-            belonging = belonging.noting(f"{len(jobs)} jobs in one database are taken as {len(jobs)} runs")
+            belonging = belonging.noting(Caution.of("jobs-as-runs", jobs=len(jobs), runs=len(jobs)))
         for position, job in enumerate(jobs, 1):
             yield from job.observations(belonging.of_run(position, len(jobs)), problems)
         if not jobs and not problems:

@@ -12,7 +12,7 @@ from tdelta.importers.intervals import longest_stretch
 from tdelta.importers.moments import Printed, is_possible, sd_limits
 from tdelta.importers.problems import Problems, number, plain_name, shown, whole
 from tdelta.importers.rounding import half_unit
-from tdelta.messages import Refusal
+from tdelta.messages import Caution, Refusal
 from tdelta.records.observed import Figure, Observation, Series, Summary
 
 NEW_ORDERS = "new orders"
@@ -75,7 +75,7 @@ def throughput(result: Result, belonging: Belonging, line: int | None) -> Iterat
 
 
 def counter_series(
-    readings: Sequence[tuple[datetime, float]], belonging: Belonging, line: int | None, *cautions: str
+    readings: Sequence[tuple[datetime, float]], belonging: Belonging, line: int | None, *cautions: Caution
 ) -> Series | None:
     """The transaction counter (a minute) as a series of transactions a second; None if it is too short."""
     in_order = sorted(readings)
@@ -99,7 +99,12 @@ def timestamp(found: object) -> datetime | None:
 
 
 def procedure(
-    name: str, fields: Mapping[str, object], belonging: Belonging, line: int | None, problems: Problems, *cautions: str
+    name: str,
+    fields: Mapping[str, object],
+    belonging: Belonging,
+    line: int | None,
+    problems: Problems,
+    *cautions: Caution,
 ) -> Summary | None:
     """One procedure's times.
 
@@ -140,7 +145,7 @@ def procedure(
     return Summary(belonging.response_times(named), origin, calls, mean, sd, quantiles, rounding=rounding)
 
 
-def usable_sd(sd: float | None, printed: Printed) -> tuple[float | None, tuple[str, ...]]:
+def usable_sd(sd: float | None, printed: Printed) -> tuple[float | None, tuple[Caution, ...]]:
     """The standard deviation if it can only be in ms, and what must be said if it cannot, or need not, be.
 
     Until April 2026 HammerDB printed it in clicks of a clock, whose length it does not print. The other figures bound
@@ -149,25 +154,20 @@ def usable_sd(sd: float | None, printed: Printed) -> tuple[float | None, tuple[s
     if sd is None or sd <= 0 or printed.count < 3:  # HammerDB writes 0 for fewer than three calls
         return None, ()
     if not is_possible(sd, printed):
-        return None, (
-            f"a standard deviation of {sd:g} ms cannot belong to the other figures (HammerDB before April 2026 wrote"
-            " clicks): not used",
-        )
+        return None, (Caution.of("sd-impossible-or-clicks", sd=sd),)
     smallest, largest = sd_limits(printed)
     shortest_click, longest_click = _MS_PER_CLICK
     if sd * longest_click >= smallest and sd * shortest_click <= largest:
-        return None, (
-            f"a standard deviation of {sd:g} could be in ms, or in clicks (HammerDB before April 2026): not used",
-        )
+        return None, (Caution.of("sd-maybe-clicks", sd=sd),)
     return sd, ()
 
 
-def _one_user(fields: Mapping[str, object]) -> tuple[str, ...]:
+def _one_user(fields: Mapping[str, object]) -> tuple[Caution, ...]:
     """Until HammerDB 5.0 the summary held the last virtual user's figures; its ratio shows it."""
     total, elapsed, ratio = (number(fields.get(key)) for key in ("total_ms", "elapsed_ms", "ratio_pct"))
     if not total or not elapsed or not ratio or abs(100 * total / elapsed / ratio - 1) > _ONE_USER:
         return ()
-    return ("these times are of one virtual user (HammerDB before 5.0 put the last one's into its summary)",)
+    return (Caution.of("of-one-user"),)
 
 
 def procedures(

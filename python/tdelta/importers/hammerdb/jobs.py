@@ -18,7 +18,7 @@ from tdelta.importers.hammerdb.figures import (
     users_in,
 )
 from tdelta.importers.problems import Problems, number, shown, whole
-from tdelta.messages import Refusal
+from tdelta.messages import Caution, Refusal
 from tdelta.records.observed import Observation
 
 MOST_JOBS = 1000
@@ -59,19 +59,19 @@ class Job:
         rows, cautions = together(self.timings)
         yield from procedures(rows, belonging.noting(*cautions), None, problems)
 
-    def _measured_counter(self) -> tuple[list[tuple[datetime, float]], str]:
+    def _measured_counter(self) -> tuple[list[tuple[datetime, float]], Caution]:
         """The counter within the measured time, counted from its first reading under load."""
         loaded = [at for at, count in self.counter if count]
         if self.window_minutes is None or not loaded:
-            return self.counter, "the ramp-up is in it"
+            return self.counter, Caution.of("ramp-up-included")
         rampup, duration = self.window_minutes
         try:
             begin = min(loaded) + timedelta(minutes=rampup)
             end = begin + timedelta(minutes=duration)
         except OverflowError:  # behind the year 9999
-            return self.counter, "the ramp-up is in it"
+            return self.counter, Caution.of("ramp-up-included")
         measured = [(at, count) for at, count in self.counter if begin <= at <= end]
-        return measured, f"the ramp-up of {rampup} min left out"
+        return measured, Caution.of("ramp-up-left-out", minutes=rampup)
 
 
 class Jobs:
@@ -130,7 +130,7 @@ class Jobs:
             job.timings.append({key: _short(value) for key, value in row.items()})
 
 
-def together(timings: list[Row]) -> tuple[dict[str, Row], tuple[str, ...]]:
+def together(timings: list[Row]) -> tuple[dict[str, Row], tuple[Caution, ...]]:
     """The procedures of all virtual users, and what must be said of them.
 
     Until HammerDB 5.0 the rows marked as summary repeat the last virtual user's. Where theirs are not the calls of all
@@ -151,7 +151,7 @@ def together(timings: list[Row]) -> tuple[dict[str, Row], tuple[str, ...]]:
             continue
         rows[name] = _pooled(users, calls) if len(users) > 1 else users[0]
         is_put_together = is_put_together or len(users) > 1
-    said = "the summary is of one virtual user: put together from all of them, without percentiles and deviation"
+    said = Caution.of("put-together")
     return rows, (said,) if is_put_together else ()
 
 

@@ -27,7 +27,7 @@ from tdelta.importers.hammerdb.figures import (
 from tdelta.importers.hammerdb.profile import is_time_profile
 from tdelta.importers.problems import Problems, number, problems_of, shown, whole
 from tdelta.importers.protocol import Naming, Source
-from tdelta.messages import Refusal
+from tdelta.messages import Caution, Refusal
 from tdelta.records.observed import Observation
 
 FORMAT = "HammerDB jobs"
@@ -256,7 +256,7 @@ def _observations(found: _Found, belonging: Belonging, problems: Problems) -> It
             yield from throughput(result, of_run, line)
         if run < len(found.counters):
             line, readings = found.counters[run]
-            series = counter_series(readings, of_run, line, "the ramp-up is in it")
+            series = counter_series(readings, of_run, line, Caution.of("ramp-up-included"))
             if series is not None:
                 yield series
         if run < len(found.timings):

@@ -23,7 +23,7 @@ from tdelta.importers.problems import Problems, number, plain_name, problems_of,
 from tdelta.importers.protocol import Importer, Naming, Source
 from tdelta.importers.rounding import half_unit
 from tdelta.importers.swingbench.document import Document, Readings, Transaction
-from tdelta.messages import Refusal
+from tdelta.messages import Caution, Refusal
 from tdelta.records.observed import Figure, Observation, Series, Summary
 
 FORMAT = "Swingbench"
@@ -129,7 +129,7 @@ def _summary(transaction: Transaction, belonging: Belonging, problems: Problems)
     quantiles = _quantiles(transaction)
     minimum, maximum = _value(transaction, "minimumresponse"), _value(transaction, "maximumresponse")
     sd: float | None = None
-    notes: list[str] = []
+    notes: list[Caution] = []
     if minimum is not None and maximum is not None:
         printed = Printed(int(count), mean, minimum, maximum, quantiles, _ROUNDING_MS)
         if not printed.is_consistent:
@@ -143,7 +143,7 @@ def _summary(transaction: Transaction, belonging: Belonging, problems: Problems)
         sd, notes = _standard_deviation(transaction, printed)
     failed = _value(transaction, "failedtransactioncount")
     if failed:
-        notes.append(f"{failed:.0f} failed transactions")
+        notes.append(Caution.of("failed-transactions", transactions=failed))
     origin = belonging.origin(transaction.line, *notes)
     rounding = half_unit(transaction.texts["averageresponse"][0])
     group = belonging.response_times(transaction.name)
@@ -180,7 +180,7 @@ def _quantiles(transaction: Transaction) -> dict[float, float]:
     return dict(sorted(found.items()))
 
 
-def _standard_deviation(transaction: Transaction, printed: Printed) -> tuple[float | None, list[str]]:
+def _standard_deviation(transaction: Transaction, printed: Printed) -> tuple[float | None, list[Caution]]:
     """The standard deviation if it is there and possible, and what must be said if it is there and is not."""
     found = next((_value(transaction, key) for key in transaction.texts if "standarddeviation" in key), None)
     variance = next((_value(transaction, key) for key in transaction.texts if "variance" in key), None)
@@ -188,19 +188,21 @@ def _standard_deviation(transaction: Transaction, printed: Printed) -> tuple[flo
     if sd is None or printed.count < 2:
         return None, []
     if not is_possible(sd, printed) or sd == 0:
-        return None, [f"a standard deviation of {sd:g} ms cannot belong to the other figures: not used"]
+        return None, [Caution.of("sd-impossible", sd=sd)]
     return sd, []
 
 
-def _series(readings: Readings, average: float | None, belonging: Belonging) -> tuple[Series | None, tuple[str, ...]]:
+def _series(
+    readings: Readings, average: float | None, belonging: Belonging
+) -> tuple[Series | None, tuple[Caution, ...]]:
     """The readings as a series, or why they are none."""
     if not readings:
         return None, ()
     mean = sum(readings.rates) / len(readings.rates)
     if average and not 1 / _UNLIKELY < mean / average < _UNLIKELY:
-        return None, (f"TPSReadings with a mean of {mean:g} are not transactions a second: not used",)
+        return None, (Caution.of("readings-of-other-unit", mean=mean),)
     stretch = longest_stretch(np.asarray(readings.epoch_ms) / 1000, readings.rates)
     if stretch is None:
-        return None, ("TPSReadings are too few, or too irregular: not used",)
+        return None, (Caution.of("readings-irregular"),)
     origin = belonging.origin(None, *stretch.notes)
     return stretch.series(belonging.throughput(), origin, began=readings.epoch_ms[0] / 1000), ()

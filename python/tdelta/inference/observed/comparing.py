@@ -21,16 +21,17 @@ from tdelta.inference.observed.words import (
     NO_REPLICATION,
     ONE_RUN,
     ONE_RUN_ONLY,
-    confounded_words,
-    cut_words,
-    hidden_drift_words,
+    confounded,
+    cut,
+    hidden_drift,
     judged,
     luck_name,
-    moved_words,
+    moved,
     several_runs_reasons,
-    unequal_words,
+    unequal,
 )
 from tdelta.inference.posterior import Posterior
+from tdelta.messages import Reason
 from tdelta.records import Comparison, Decision, Estimate, Model, Observation, RunScatter, Side, Source, Spread
 
 _WEAKEST_LAST = (
@@ -200,17 +201,17 @@ class Ruling:
     """What a comparison's figures decide; fields as in `tdelta.records.Comparison`."""
 
     decision: Decision
-    reasons: tuple[str, ...]
+    reasons: tuple[Reason, ...]
     priors: Mapping[str, Estimate]
     scatter: RunScatter = field(default_factory=RunScatter)
-    undecided_because: str = ""
+    undecided_because: tuple[Reason, ...] = ()
 
 
 def rule(fits: Fits, settings: AnalysisSettings) -> Ruling:
     """Decide, or say what keeps the figures from deciding."""
     if fits.ratio is None or fits.posteriors is None:
         why = _why_no_interval(fits)
-        return Ruling(Decision.UNDECIDED, (why,), {}, undecided_because=NO_REPLICATION)
+        return Ruling(Decision.UNDECIDED, (why,), {}, undecided_because=(NO_REPLICATION,))
     priors, left_out = _under_priors(fits, fits.ratio, settings)
     if fits.is_single:
         return _of_one_run(fits, fits.ratio, settings, priors, left_out)
@@ -226,34 +227,34 @@ def rule(fits: Fits, settings: AnalysisSettings) -> Ruling:
         reasons,
         priors,
         RunScatter(run_sd),
-        undecided_because="; ".join(stops),
+        undecided_because=stops,
     )
 
 
 def _of_one_run(
-    fits: Fits, ratio: LogCurve, settings: AnalysisSettings, priors: dict[str, Estimate], left_out: tuple[str, ...]
+    fits: Fits, ratio: LogCurve, settings: AnalysisSettings, priors: dict[str, Estimate], left_out: tuple[Reason, ...]
 ) -> Ruling:
     """One run a condition: decided only with what the user states runs to differ by."""
     bearable = bearable_run_sd(ratio, settings)
     if settings.run_sd is None:
         reasons = (ONE_RUN, *_of_lengths(fits), *left_out)
-        return Ruling(Decision.UNDECIDED, reasons, priors, RunScatter(None, bearable), ONE_RUN_ONLY)
+        return Ruling(Decision.UNDECIDED, reasons, priors, RunScatter(None, bearable), (ONE_RUN_ONLY,))
     estimate = with_run_sd(ratio, settings.run_sd, settings)
     priors[luck_name(settings.run_sd)] = estimate
     decision, why = judged(estimate, settings)
     stops = blocked(fits, settings)
     reasons = (
         *stops,
-        f"taken that {luck_name(settings.run_sd)}, as --run-sd says: {why}",
+        why.at(f"taken that {luck_name(settings.run_sd)}, as --run-sd says"),
         *_of_lengths(fits),
         *left_out,
     )
     scatter = RunScatter(settings.run_sd, bearable)
-    return Ruling(Decision.UNDECIDED if stops else decision, reasons, priors, scatter, "; ".join(stops))
+    return Ruling(Decision.UNDECIDED if stops else decision, reasons, priors, scatter, stops)
 
 
-def _of_lengths(fits: Fits) -> tuple[str, ...]:
-    return (cut_words(fits.pair, fits.lengths),) if fits.lengths is not None and fits.is_cut else ()
+def _of_lengths(fits: Fits) -> tuple[Reason, ...]:
+    return (cut(fits.pair, fits.lengths),) if fits.lengths is not None and fits.is_cut else ()
 
 
 def with_run_sd(ratio: LogCurve, run_sd: float, settings: AnalysisSettings) -> Estimate:
@@ -276,15 +277,15 @@ def bearable_run_sd(ratio: LogCurve, settings: AnalysisSettings) -> float:
     return low
 
 
-def blocked(fits: Fits, settings: AnalysisSettings) -> tuple[str, ...]:
+def blocked(fits: Fits, settings: AnalysisSettings) -> tuple[Reason, ...]:
     """What keeps figures from deciding, whatever their interval says."""
     stops = []
     if fits.lengths is not None and fits.lengths.is_unequal and not fits.is_cut:
-        stops.append(unequal_words(fits.pair, fits.lengths))
+        stops.append(unequal(fits.pair, fits.lengths))
     if fits.is_single and any(run.is_heavy for run in (*fits.baseline, *fits.condition)):
         stops.append(HEAVY_TAILED)
     if fits.hidden_drift is not None and _matters(fits, fits.hidden_drift, settings):
-        stops.append(hidden_drift_words(fits.hidden_drift))
+        stops.append(hidden_drift(fits.hidden_drift))
     drift = None if fits.runs is None else fits.runs.drift
     if (
         fits.order is not None
@@ -292,7 +293,7 @@ def blocked(fits: Fits, settings: AnalysisSettings) -> tuple[str, ...]:
         and drift is not None
         and _matters(fits, drift, settings)
     ):
-        stops.append(confounded_words(fits.pair, fits.order, drift))
+        stops.append(confounded(fits.pair, fits.order, drift))
     return tuple(stops)
 
 
@@ -302,8 +303,8 @@ def _matters(fits: Fits, drift: Drift, settings: AnalysisSettings) -> bool:
         return False
     estimate = fits.posteriors.ratio.estimate(settings.rope)
     between_sides = abs(drift.a_run) * len(fits.pair.beside) / 2.0
-    moved = {judged(_shifted(estimate, sign * between_sides), settings)[0] for sign in (-1.0, 1.0)}
-    return moved != {judged(estimate, settings)[0]}
+    there = {judged(_shifted(estimate, sign * between_sides), settings)[0] for sign in (-1.0, 1.0)}
+    return there != {judged(estimate, settings)[0]}
 
 
 def _shifted(estimate: Estimate, by: float) -> Estimate:
@@ -320,7 +321,7 @@ def _shifted(estimate: Estimate, by: float) -> Estimate:
 
 def _under_priors(
     fits: Fits, ratio: LogCurve, settings: AnalysisSettings
-) -> tuple[dict[str, Estimate], tuple[str, ...]]:
+) -> tuple[dict[str, Estimate], tuple[Reason, ...]]:
     priors = {NO_SPEEDUP.name: under(ratio, NO_SPEEDUP).estimate(settings.rope)}
     left_out = []
     for prior in settings.priors:
@@ -329,27 +330,27 @@ def _under_priors(
         elif (found := as_published(fits, prior)) is not None:
             priors[prior.name] = found.posterior().estimate(settings.rope)
         else:
-            left_out.append(f"prior {prior.name}: only for single runs of response times with a spread; left out here")
+            left_out.append(Reason.of("prior-left-out").at(f"prior {prior.name}"))
     return priors, tuple(left_out)
 
 
-def _moved(quotient: float, estimate: Estimate | None, fits: Fits) -> Iterator[str]:
+def _moved(quotient: float, estimate: Estimate | None, fits: Fits) -> Iterator[Reason]:
     """Why the overhead is not the quotient of the values shown, where it clearly is not."""
     if estimate is None:
         return
     apart = abs(float(np.log(estimate.median / quotient)))
     if apart < _CLEARLY_APART or apart < _SHARE_OF_WIDTH * (estimate.hdi95[1] - estimate.hdi95[0]):
         return
-    yield moved_words(has_drift=fits.order is not None)
+    yield moved(has_drift=fits.order is not None)
 
 
-def _why_no_interval(fits: Fits) -> str:
+def _why_no_interval(fits: Fits) -> Reason:
     kinds = {run.model for run in (*fits.baseline, *fits.condition) if run.curve is None}
     if kinds == {Model.NONE}:
         counts = [run.count for run in (*fits.baseline, *fits.condition)]
         is_bare = max(counts) == 1
-        return NO_REPLICATION if is_bare else "no replication: a mean without its standard deviation, and a single run"
-    return "no replication: a side's own figures do not tell how far its mean is known"
+        return NO_REPLICATION if is_bare else Reason.of("mean-without-sd")
+    return Reason.of("mean-not-known")
 
 
 def published_curves(fits: Fits, prior: PublishedPrior) -> tuple[LogCurve, LogCurve] | None:

@@ -116,6 +116,6 @@ def _rank(comparison: Comparison, settings: AnalysisSettings) -> tuple[bool, boo
     One run a condition stands in the way of both alike.
     """
     rounding = max(comparison.baseline.rounding, comparison.condition.rounding)
-    is_stopped = comparison.undecided_because not in ("", ONE_RUN_ONLY)
+    is_stopped = comparison.undecided_because not in ((), (ONE_RUN_ONLY,))
     coarse = rounding if rounding > _COARSE * settings.rope else 0.0
     return comparison.ratio is None, is_stopped, coarse, comparison.metric != RESPONSE_TIME

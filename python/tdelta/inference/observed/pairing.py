@@ -11,6 +11,7 @@ import numpy as np
 
 from tdelta.inference.observed.gamma import moments
 from tdelta.inference.observed.summary import pooled
+from tdelta.messages import Caution
 from tdelta.records import ALL, Binned, Bins, Figure, Level, Observation, Origin, Samples, Series, Summary
 
 Key: TypeAlias = tuple[tuple[tuple[str, Level], ...], str, str, str]
@@ -64,12 +65,12 @@ class Paired:
     """All comparisons to be made, in the order of the files, and what could not be compared."""
 
     pairs: tuple[Pair, ...]
-    left_out: tuple[str, ...]
+    left_out: tuple[Caution, ...]
 
 
 def paired(observations: Iterable[Observation], baseline: str) -> Paired:
     """Hold every condition against the baseline, at the same levels (in any order), transaction, metric and unit."""
-    left_out: list[str] = []
+    left_out: list[Caution] = []
     table: dict[Key, dict[str, dict[str, list[Observation]]]] = {}
     as_first_seen: dict[frozenset[tuple[str, Level]], tuple[tuple[str, Level], ...]] = {}
     found = _one_row_a_run(tuple(observations))
@@ -85,11 +86,11 @@ def paired(observations: Iterable[Observation], baseline: str) -> Paired:
         usable = {name: of for name, of in runs.items() if of}
         if baseline not in usable:
             names = ", ".join(conditions)
-            left_out.append(f"{place(key)}: {names}, since {baseline} has no such figure to compare with")
+            left_out.append(Caution.of("no-such-baseline", conditions=names, baseline=baseline).at(place(key)))
             continue
         others = [name for name in usable if name != baseline]
         if not others:
-            left_out.append(f"{place(key)}: {baseline}, since no other condition has such a figure")
+            left_out.append(Caution.of("baseline-alone", baseline=baseline).at(place(key)))
         for name in others:
             beside = tuple(_beside(one, rates) for one in (*usable[baseline], *usable[name]))
             pairs.append(Pair(key, baseline, name, usable[baseline], usable[name], beside))
@@ -184,7 +185,7 @@ def strength(observation: Observation) -> int:
             return 5
 
 
-def _one_each(runs: Mapping[str, Sequence[Observation]], left_out: list[str]) -> Iterator[Observation]:
+def _one_each(runs: Mapping[str, Sequence[Observation]], left_out: list[Caution]) -> Iterator[Observation]:
     """Of each run its strongest kind of figures, parts of it (a file for each thread) put together."""
     for found in runs.values():
         best = min(map(strength, found))
@@ -195,8 +196,7 @@ def _one_each(runs: Mapping[str, Sequence[Observation]], left_out: list[str]) ->
             group = merged.group
             where = place((group.levels, group.transaction, group.metric, group.unit))
             left_out.append(
-                f"{where}: {group.condition}, run {group.run}, "
-                f"since its mean is {value:g} and a ratio needs one above 0"
+                Caution.of("mean-not-above-zero", condition=group.condition, run=group.run, mean=value).at(where)
             )
             continue
         yield merged
@@ -228,7 +228,7 @@ def merged_value(observation: Observation) -> float:
             return observation.value
 
 
-def _merged(alike: Sequence[Observation], left_out: list[str]) -> Observation:
+def _merged(alike: Sequence[Observation], left_out: list[Caution]) -> Observation:
     if len(alike) == 1:
         return alike[0]
     samples = [one for one in alike if isinstance(one, Samples)]
@@ -244,8 +244,9 @@ def _merged(alike: Sequence[Observation], left_out: list[str]) -> Observation:
     for other in alike[1:]:
         line = "" if other.origin.line is None else f":{other.origin.line}"
         left_out.append(
-            f"{other.origin.file}{line}: a second figure of {first.group.condition}, run {first.group.run}; "
-            f"the first one, of {first.origin.file}, is used. Name runs apart if it is another run."
+            Caution.of(
+                "second-figure", condition=first.group.condition, run=first.group.run, first=first.origin.file
+            ).at(f"{other.origin.file}{line}")
         )
     return first
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from tdelta.inference.observed.pairing import Pair
 from tdelta.inference.tails_observed import observed_tails
+from tdelta.messages import Caution, Reason
 from tdelta.records import (
     RESPONSE_TIME,
     Binned,
@@ -21,7 +22,7 @@ from tdelta.records import (
 _KINDS: Mapping[type[object], str] = {Summary: "summaries", Series: "means of intervals", Figure: "bare figures"}
 
 
-def tail_of(pair: Pair, slo_ms: float | None) -> tuple[ObservedTail | None, str]:
+def tail_of(pair: Pair, slo_ms: float | None) -> tuple[ObservedTail | None, Reason | None]:
     """The tail of one comparison. It decides nothing.
 
     Args:
@@ -30,23 +31,22 @@ def tail_of(pair: Pair, slo_ms: float | None) -> tuple[ObservedTail | None, str]
 
     Returns:
         The tail, from the runs that have response times or a histogram, and why there is none though a threshold was
-        given, in words. Without a threshold there is one only where the 99th percentiles have an interval.
+        given. Without a threshold there is one only where the 99th percentiles have an interval.
     """
     metric = pair.key[2]
     if metric != RESPONSE_TIME:
-        return None, "" if slo_ms is None else f"no tail: {metric} is not the response time of single transactions"
+        return None, None if slo_ms is None else Reason.of("not-single-transactions", metric=metric)
     baseline, condition = _with_bins(pair.baseline_runs), _with_bins(pair.condition_runs)
     if not baseline or not condition:
-        return None, "" if slo_ms is None else _why_none(pair)
+        return None, None if slo_ms is None else _why_none(pair)
     found = observed_tails(baseline, condition, slo_ms)
-    return (None, "") if slo_ms is None and found.p99_ratio is None else (found, "")
+    return (None if slo_ms is None and found.p99_ratio is None else found), None
 
 
-def tail_cautions(comparisons: Sequence[Comparison]) -> Iterator[str]:
+def tail_cautions(comparisons: Sequence[Comparison]) -> Iterator[Caution]:
     """Runs that are in a comparison and not in its tail, by condition; each said once."""
     told = dict.fromkeys(
-        f"tail: {side.runs} of {whole.runs} runs of {side.condition} have response times or a histogram, and are in it;"
-        " the others are in the means only"
+        Caution.of("tail-of-some-runs", runs=side.runs, of=whole.runs, condition=side.condition)
         for c in comparisons
         if c.tail is not None
         for side, whole in ((c.tail.baseline, c.baseline), (c.tail.condition, c.condition))
@@ -59,9 +59,9 @@ def _with_bins(runs: Sequence[Observation]) -> list[Samples | Binned]:
     return [run for run in runs if isinstance(run, Samples | Binned)]
 
 
-def _why_none(pair: Pair) -> str:
+def _why_none(pair: Pair) -> Reason:
     sides = ((pair.baseline, pair.baseline_runs), (pair.condition, pair.condition_runs))
     without = {name: runs for name, runs in sides if not _with_bins(runs)}
     kinds = dict.fromkeys(_KINDS[type(run)] for runs in without.values() for run in runs)
-    names, has = " and ".join(without), "has" if len(without) == 1 else "have"
-    return f"no tail: {names} {has} {' and '.join(kinds)}, neither single response times nor a histogram"
+    names, found = " and ".join(without), " and ".join(kinds)
+    return Reason.of("no-single-times", names=names, conditions=len(without), found=found)

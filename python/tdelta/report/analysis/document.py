@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tdelta.records import AnalysisResult, Comparison
 from tdelta.report.analysis.sentence import answer
-from tdelta.report.values import record_values
+from tdelta.report.values import record_values, values_of
 
 ANALYSIS_SCHEMA = "tdelta.analysis/2"
 
@@ -31,10 +31,21 @@ def analysis_document(result: AnalysisResult, exit_code: int) -> dict[str, objec
         "prior": result.prior_words,
         "formats": dict(result.formats),
         "source": result.source,
-        "cautions": list(result.cautions),
-        "left_out": list(result.left_out),
+        "cautions": list(map(str, result.cautions)),
+        "caution_codes": values_of(result.cautions),
+        "left_out": list(map(str, result.left_out)),
+        "left_out_codes": values_of(result.left_out),
     }
 
 
 def _comparison(comparison: Comparison) -> dict[str, object]:
-    return record_values(comparison) | {"levels": dict(comparison.levels)}
+    reason = comparison.tail_reason
+    return record_values(comparison) | {
+        "levels": dict(comparison.levels),
+        "reasons": list(map(str, comparison.reasons)),
+        "reason_codes": values_of(comparison.reasons),
+        "tail_reason": "" if reason is None else str(reason),
+        "tail_reason_code": None if reason is None else values_of(reason),
+        "undecided_because": "; ".join(map(str, comparison.undecided_because)),
+        "undecided_because_codes": values_of(comparison.undecided_because),
+    }

@@ -303,11 +303,11 @@ def _counts(comparison: Comparison) -> str:
 def _basis(result: AnalysisResult) -> Section:
     blocks: list[Block] = [Heading("Cautions")]
     if result.cautions:
-        blocks.append(Listing([("", printable(caution)) for caution in result.cautions], "cautions"))
+        blocks.append(Listing([("", printable(str(caution))) for caution in result.cautions], "cautions"))
     else:
         blocks.append(Paragraph("No caution was raised beyond what the design can bear.", "note"))
     if result.left_out:
-        blocks += [Heading("Left out"), Listing([("", printable(words)) for words in result.left_out])]
+        blocks += [Heading("Left out"), Listing([("", printable(str(words))) for words in result.left_out])]
     blocks += [Heading("Models"), Listing([("", words) for words in _models(result)])]
     if result.prior_words and any(c.ratio is not None for c in result.comparisons):
         blocks.append(Paragraph(f"Default prior: {result.prior_words}."))

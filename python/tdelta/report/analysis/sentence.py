@@ -69,8 +69,10 @@ def design_lines(result: AnalysisResult) -> tuple[str, ...]:
 
     Reasons that quote an interval are left to the sentence and the table, which have the same figures.
     """
-    counts = Counter(reason for c in result.comparisons for reason in dict.fromkeys(c.reasons) if "% HDI" not in reason)
-    ordered = sorted(counts, key=lambda reason: -sum(reason in c.reasons for c in result.primary))
+    counts = Counter(
+        reason for c in result.comparisons for reason in dict.fromkeys(map(str, c.reasons)) if "% HDI" not in reason
+    )
+    ordered = sorted(counts, key=lambda reason: -sum(reason in map(str, c.reasons) for c in result.primary))
     every = len(result.comparisons)
     told = [r if counts[r] == every else f"{r} ({counts[r]} of {every} comparisons)" for r in ordered]
     told += [*_scatter_lines(result), *note_lines(result.comparisons)]
@@ -191,12 +193,12 @@ def hdi_words(comparison: Comparison, result: AnalysisResult) -> str:
 
 def _why_undecided(comparison: Comparison, result: AnalysisResult) -> str:
     if comparison.undecided_because:
-        return comparison.undecided_because
+        return "; ".join(map(str, comparison.undecided_because))
     estimate = deciding(comparison) or _known(comparison)
     level, ends = hdi_of(estimate, result)
     which = f"the {level} % HDI" if luck_of(comparison) is None else "the wider one"
     if not any(ends[0] <= limit <= ends[1] for limit in bounds_of(result)):
-        return "; ".join(comparison.reasons) or f"too little for a verdict at a {level} % HDI"
+        return "; ".join(map(str, comparison.reasons)) or f"too little for a verdict at a {level} % HDI"
     if result.budget is not None:
         return f"{which} reaches across the budget of {share(result.budget)}"
     return f"{which} reaches across an edge of {limit_words(result, both_ways=True)}"

@@ -63,8 +63,8 @@ def analysis_text(
         _priors(result, width),
         tail_lines(result, width),
         _pictures(result, pictures, width),
-        _listed("Cautions", result.cautions, width, "yellow"),
-        _listed("Left out", result.left_out, width, "dim"),
+        _listed("Cautions", list(map(str, result.cautions)), width, "yellow"),
+        _listed("Left out", list(map(str, result.left_out)), width, "dim"),
         _footer(result, width, page),
     )
     return draw([part for section in sections if section for part in (*section, Text())][:-1], width, color=color)

@@ -8,7 +8,9 @@ import pytest
 from tdelta.errors import UsageError
 from tdelta.inference.observed import AnalysisSettings, analyze, parse_priors
 from tdelta.inference.posterior import FloatArray
+from tdelta.messages import Caution
 from tdelta.records import AnalysisResult, Binned, Decision, Figure, Model, NoteCode, Observation, Origin, Summary
+from tdelta_texts import texts
 
 from .observations import ORIGIN, binned, figure, gamma_values, group, samples, series, summary
 
@@ -57,8 +59,8 @@ def test_one_run_a_condition_decides_nothing(other: float) -> None:
     result = analyze(two(10.0, other, count=400_000), PLAIN)
     (found,) = result.comparisons
     assert found.decision is result.decision is Decision.UNDECIDED
-    assert found.undecided_because == "one run a condition"
-    assert found.reasons[0].startswith("one run a condition")
+    assert "; ".join(texts(found.undecided_because)) == "one run a condition"
+    assert texts(found.reasons)[0].startswith("one run a condition")
     assert found.ratio is not None
     assert found.scatter.run_sd is None
 
@@ -102,7 +104,7 @@ def test_heavy_tails_without_order_do_not_decide_even_with_a_stated_scatter(form
     assert callable(form)
     (found,) = analyze([form(group("none"), clumped(1)), form(group("tde"), 5.0 * clumped(2))], STATED).comparisons
     assert found.decision is Decision.UNDECIDED
-    assert "heavy-tailed" in found.undecided_because
+    assert "heavy-tailed" in "; ".join(texts(found.undecided_because))
 
 
 def test_heavy_tails_of_several_runs_leave_the_run_as_the_unit() -> None:
@@ -182,7 +184,7 @@ def test_runs_of_unequal_length_do_not_decide_and_name_both_lengths() -> None:
     result = analyze(observations, PLAIN)
     (found,) = result.primary
     assert found.decision is Decision.UNDECIDED
-    assert "10,000 s of none against 267 s of tde" in found.undecided_because
+    assert "10,000 s of none against 267 s of tde" in "; ".join(texts(found.undecided_because))
 
 
 def test_of_series_of_unequal_length_the_same_first_part_is_compared() -> None:
@@ -195,7 +197,7 @@ def test_of_series_of_unequal_length_the_same_first_part_is_compared() -> None:
             observations.append(series(group(name, run=str(run), metric="throughput"), noisy))
     (found,) = analyze(observations, PLAIN).comparisons
     assert found.quotient == pytest.approx(1.0, abs=0.01)
-    assert any("the first 100 s of every run are compared" in reason for reason in found.reasons)
+    assert any("the first 100 s of every run are compared" in reason for reason in texts(found.reasons))
 
 
 def ordered(first: str, then: str, drift: float, count: int = 5) -> list[Observation]:
@@ -217,14 +219,14 @@ def ordered(first: str, then: str, drift: float, count: int = 5) -> list[Observa
 def test_a_drift_that_lies_between_the_sides_is_undecided_with_that_reason() -> None:
     (found,) = analyze(ordered("none", "tde", 0.01), PLAIN).comparisons
     assert found.decision is Decision.UNDECIDED
-    assert "all runs of none came before those of tde" in " ".join(found.reasons)
+    assert "all runs of none came before those of tde" in " ".join(texts(found.reasons))
 
 
 def test_without_times_a_drift_in_the_order_of_run_numbers_keeps_from_deciding() -> None:
     bare = [dataclasses.replace(one, started_unix_seconds=None) for one in ordered("none", "tde", 0.01)]
     (found,) = analyze(bare, PLAIN).comparisons
     assert found.decision is Decision.UNDECIDED
-    assert "whether conditions took turns is not known" in found.undecided_because
+    assert "whether conditions took turns is not known" in "; ".join(texts(found.undecided_because))
 
 
 def test_times_of_copied_files_are_no_order() -> None:
@@ -233,7 +235,7 @@ def test_times_of_copied_files_are_no_order() -> None:
         for place, one in enumerate(ordered("none", "tde", 0.0))
     ]
     (found,) = analyze(copied, PLAIN).comparisons
-    assert any("the order of the runs is not known" in reason for reason in found.reasons)
+    assert any("the order of the runs is not known" in reason for reason in texts(found.reasons))
 
 
 def test_a_report_and_a_log_of_the_same_runs_are_one_row() -> None:
@@ -258,7 +260,7 @@ def test_runs_of_each_condition_are_the_unit_and_can_claim_it() -> None:
     assert found.model is Model.RUNS
     assert (found.baseline.runs, found.condition.runs) == (5, 5)
     assert found.decision is Decision.COSTLY
-    assert any("the run is the unit" in reason for reason in found.reasons)
+    assert any("the run is the unit" in reason for reason in texts(found.reasons))
     assert found.ratio is not None
     assert found.ratio.median == pytest.approx(1.06, abs=0.01)
 
@@ -274,12 +276,12 @@ def test_scatter_between_runs_is_no_effect_of_encryption() -> None:
 
 
 def test_where_nothing_can_be_compared_what_files_say_of_themselves_is_told() -> None:
-    odd = dataclasses.replace(ORIGIN, cautions=("the file's name says threads 16, the file itself 17",))
+    odd = dataclasses.replace(ORIGIN, cautions=(Caution.of("file-cut-off", line=17),))
     observations = [
         figure(group("none", levels=(("threads", 16),)), 10.0),
         dataclasses.replace(figure(group("tde", levels=(("threads", 17),)), 11.0), origin=odd),
     ]
-    with pytest.raises(UsageError, match="says threads 16, the file itself 17"):
+    with pytest.raises(UsageError, match="ends within line 17"):
         analyze(observations, PLAIN)
 
 
@@ -291,7 +293,7 @@ def test_figures_alone_are_quoted_and_never_judged() -> None:
     assert found.difference is None
     assert found.model is Model.NONE
     assert found.quotient == pytest.approx(4.7167, abs=1e-4)
-    assert found.reasons[0].startswith("no replication")
+    assert texts(found.reasons)[0].startswith("no replication")
 
 
 def test_throughput_is_judged_as_a_cost_and_its_difference_shown_as_it_is() -> None:
@@ -351,7 +353,7 @@ def test_a_mean_without_sd_has_no_interval_until_it_is_repeated() -> None:
 
     (found,) = analyze([mean("none", "1", 10.0), mean("tde", "1", 11.0)], PLAIN).comparisons
     assert found.ratio is None
-    assert "without its standard deviation" in found.reasons[0]
+    assert "without its standard deviation" in texts(found.reasons)[0]
     runs = [mean(c, str(r), v + 0.01 * r) for c, v in (("none", 10.0), ("tde", 11.0)) for r in range(3)]
     (found,) = analyze(runs, PLAIN).comparisons
     assert found.decision is Decision.COSTLY
@@ -380,7 +382,7 @@ def test_what_has_no_counterpart_is_told() -> None:
         figure(group("tde", metric="elapsed"), 0.0),
         figure(group("none", metric="elapsed"), 1.0),
     ]
-    left_out = analyze(observations, PLAIN).left_out
+    left_out = texts(analyze(observations, PLAIN).left_out)
     assert any("cpu" in words and "none has no such figure" in words for words in left_out)
     assert any("NewOrder" in words and "no other condition" in words for words in left_out)
     assert any("its mean is 0" in words for words in left_out)
@@ -397,7 +399,7 @@ def test_a_second_figure_of_the_same_run_is_told_not_averaged() -> None:
     other = dataclasses.replace(figure(group("none"), 20.0), origin=Origin("second.csv", "CSV", 7))
     result = analyze([figure(group("none"), 10.0), other, figure(group("tde"), 11.0)], PLAIN)
     assert result.comparisons[0].quotient == pytest.approx(1.1)
-    assert any("second.csv:7" in words for words in result.left_out)
+    assert any("second.csv:7" in words for words in texts(result.left_out))
 
 
 def test_the_primary_comparison_is_response_time_over_the_mix() -> None:
@@ -445,7 +447,7 @@ def test_the_published_prior_is_left_out_where_it_has_no_meaning() -> None:
     throughput = [series(group(c, metric="throughput"), rng.normal(400.0, 10.0, 300)) for c in ("none", "tde")]
     (found,) = analyze(throughput, dataclasses.replace(PLAIN, priors=parse_priors(["published"]))).comparisons
     assert "published" not in found.priors
-    assert any("left out here" in words for words in found.reasons)
+    assert any("left out here" in words for words in texts(found.reasons))
 
 
 @pytest.mark.parametrize(

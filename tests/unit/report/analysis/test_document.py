@@ -13,7 +13,7 @@ from tdelta.report.analysis import analysis_document
 from tdelta.report.document import to_json
 
 DOCS = Path(__file__).parents[4] / "docs" / "json.md"
-_FREE_FORM = re.compile(r"(comparisons\[\]\.(levels|priors)|formats)$")
+_FREE_FORM = re.compile(r"(comparisons\[\]\.(levels|priors)|formats|codes?(\[\])?\.parameters)$")
 
 
 def paths(value: object, at: str = "") -> Iterator[str]:

@@ -5,6 +5,7 @@ from dataclasses import replace
 import analysis_samples as s
 import pytest
 
+from tdelta.messages import Reason
 from tdelta.records import Decision
 from tdelta.report.analysis.sentence import answer, design_lines, headline, prior_lines
 
@@ -133,13 +134,17 @@ def test_each_reason_is_told_once_and_of_how_many_comparisons_it_is_true() -> No
 
 def test_reasons_that_quote_an_interval_are_left_to_the_table() -> None:
     quoting = replace(
-        s.lucky().comparisons[0], notes=(), reasons=("the 95 % HDI −5.6 … +11.8 % reaches over an edge", s.ONE_RUN)
+        s.lucky().comparisons[0],
+        notes=(),
+        reasons=(Reason.of("interval-across", interval="−5.6 … +11.8 %", rope=0.02), Reason.verbatim(s.ONE_RUN)),
     )
     assert design_lines(s.result(quoting)) == (s.ONE_RUN,)
 
 
 def test_of_very_many_reasons_the_first_are_told() -> None:
-    many = replace(s.lucky().comparisons[0], notes=(), reasons=tuple(f"reason {number}" for number in range(20)))
+    many = replace(
+        s.lucky().comparisons[0], notes=(), reasons=tuple(Reason.verbatim(f"reason {number}") for number in range(20))
+    )
     lines = design_lines(s.result(many))
     assert (len(lines), lines[0], lines[-1]) == (13, "reason 0", "and 8 more, in --json")
 

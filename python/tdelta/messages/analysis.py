@@ -1,0 +1,61 @@
+"""The English of why a comparison of other tools' results is what it is, by code. Figures are simulated ones."""
+
+ANALYSIS_REASONS = {
+    # where the interval lies
+    "interval-above": "the 95 % HDI {interval} lies above the ±{rope:g%}",
+    "interval-below": "the 95 % HDI {interval} lies below the ±{rope:g%}",
+    "interval-within": "the 95 % HDI {interval} lies within the ±{rope:g%}",
+    "interval-across": "the 95 % HDI {interval} reaches over an edge of the ±{rope:g%}",
+    # what figures can bear
+    "one-run-only": "one run a condition",
+    "one-run-of-each": (
+        "one run a condition: runs of one and the same system differ, and nothing in these files says by how much;"
+        " simulated, where they differ by 3 %, {false_alarms} of 100 pairs of identical systems have an interval that"
+        " leaves out 0, where the machine drifts {drift_least} to {drift_most} (5 are nominal)"
+    ),
+    "no-replication": (
+        "no replication: one figure a condition, and nothing that says how far another run would be from it"
+    ),
+    "mean-without-sd": "no replication: a mean without its standard deviation, and a single run",
+    "mean-not-known": "no replication: a side's own figures do not tell how far its mean is known",
+    "heavy-tailed": (
+        "heavy-tailed values whose order is not known: if what is slow came in clumps, their interval is far too narrow"
+        " (simulated, with stalls in clumps of 50 it leaves out 0 for {false_alarms} of 100 identical pairs)"
+    ),
+    # several runs
+    "run-is-unit": "{runs} and {other} runs: the run is the unit",
+    "order-known": "the order of the runs is known: a drift from run to run is part of the model",
+    "order-unknown": (
+        "the order of the runs is not known: they are taken to have alternated. Where all runs of one condition came"
+        " first, a machine that walks by 5 % over the session gives {false_alarms} false alarms in 100"
+    ),
+    "single-run-on-one-side": "one side has a single run: it is taken to scatter as the other side's do",
+    "few-runs": "{runs} runs in all: more runs narrow this interval, longer ones hardly do",
+    "confounded": (
+        "all runs of {first} came before those of {then}, and the figures drift by {drift:+.2g} % from one run to the"
+        " next: drift and condition cannot be told apart; repeat the runs in turn"
+    ),
+    "hidden-drift": (
+        "in the order of their numbers the figures drift by {drift:+.2g} % from one run to the next, and whether"
+        " conditions took turns is not known: if all runs of one came first, this drift is in the overhead"
+    ),
+    # lengths
+    "unequal-lengths": (
+        "unequal lengths: {lengths}; what a load does in its first minutes is not what it does later, and without"
+        " figures over time the same part cannot be compared"
+    ),
+    "lengths-cut": "unequal lengths: {lengths}; the first {shortest} of every run are compared",
+    # priors
+    "drift-taken-out": (
+        "the overhead is not the quotient of the values shown: the drift from run to run is taken out of it"
+    ),
+    "prior-draws": (
+        "the overhead is not the quotient of the values shown: the prior draws an interval this wide towards 0"
+    ),
+    "prior-left-out": "only for single runs of response times with a spread; left out here",
+    # tails
+    "not-single-transactions": "no tail: {metric} is not the response time of single transactions",
+    "no-single-times": (
+        "no tail: {names} {conditions:has|have} {found}, neither single response times nor a histogram"
+    ),
+}
