@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from tdelta.messages import Caution, Reason
 from tdelta.records import (
     CalibrationKey,
     Counted,
@@ -53,7 +54,7 @@ def calibration(calibration_id: str = "cal-20261122-kqmt", **changes: object) ->
         noise=(MetricNoise("response_time", 0.031, 0.0438, 0.0042, (0.0008, 0.0081), 168, prior),),
         pace=Pace(8.5, 7.2),
         visible=(Visible(5.0, 40, 0.0121), Visible(20.0, 165, 0.0061), Visible(60.0, 400, None)),
-        cautions=("something to keep in mind",),
+        cautions=(Caution.verbatim("something to keep in mind"),),
         machine={"cpu_model": "Example CPU"},
     )  # fmt: skip
     return replace(base, **changes)  # type: ignore[arg-type]
@@ -69,7 +70,7 @@ def unsound() -> MachineCalibration:
         " nothing differs"
     )
     tally = IdenticalTally(Counted(5, 14, 0.1276, 0.6486), Counted(8, 14, 0.2886, 0.8234), 0.061)
-    return calibration(faults=(fault,), identical=tally)
+    return calibration(faults=(Reason.verbatim(fault),), identical=tally)
 
 
 def short() -> MachineCalibration:
@@ -82,7 +83,7 @@ def short() -> MachineCalibration:
         run_ids=("20261122-bbbb",),
         visible=(Visible(5.0, 0, None), Visible(20.0, 3, 0.044), Visible(60.0, 11, 0.0213)),
         interrupted=True,
-        cautions=("1 run: even without a false call, up to 98% may be called wrongly",),
+        cautions=(Caution.verbatim("1 run: even without a false call, up to 98% may be called wrongly"),),
     )
 
 
@@ -90,7 +91,9 @@ def broken() -> MachineCalibration:
     """No run that can be trusted."""
     none = Counted(0, 0, 0.0, 1.0)
     fault = "1 of 1 runs failed the check “rows are the same after the last trial” (differ)"
-    return calibration(identical=IdenticalTally(none, none, 0.0), planted=(), noise=(), visible=(), faults=(fault,))
+    return calibration(
+        identical=IdenticalTally(none, none, 0.0), planted=(), noise=(), visible=(), faults=(Reason.verbatim(fault),)
+    )
 
 
 CALIBRATIONS = {made.__name__: made for made in (sound, unsound, short, broken)}

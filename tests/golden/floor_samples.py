@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tdelta.measure.floor import Floor, FloorCell
 from tdelta.measure.page_tasks import ALGORITHMS, LEVELS, MODES, PAGE_SIZES, PageTask, page_tasks
+from tdelta.messages import Caution
 
 _NS_PER_KIBIBYTE = {"aes-128": 110.0, "aes-192": 125.0, "aes-256": 140.0, "hmac-sha1": 520.0}
 _SLOWER = {"on": 1.0, "off": 20.0}
@@ -35,7 +36,7 @@ def _floor(cells: tuple[FloorCell, ...], slowdown: float | None, cautions: tuple
         library_version="OpenSSL 3.0.0 7 Sep 2021",
         library_cpu={"on": "CPUINFO: on", "off": "CPUINFO: off"},
         slowdown_without_instructions=slowdown,
-        cautions=cautions,
+        cautions=tuple(map(Caution.verbatim, cautions)),
         machine={"cpu_model": "A CPU of 8 Cores", "cpu_flags": {"aes": True}},
         pressure={"cpu_some": 0.01},
         passes=40,

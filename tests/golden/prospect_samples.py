@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
+from tdelta.messages import Caution, Reason
 from tdelta.records import Decision, Metric
 from tdelta.records.carryover import ShareEffect
 from tdelta.records.prospects import (
@@ -37,18 +38,17 @@ SCALES = (
 
 def _aim(effect: float, rope: float, assurance: float = 0.8) -> Aim:
     if effect == rope:
-        words = "a true overhead on the ROPE's edge cannot be told from the ROPE, however long one measures"
         curve = tuple(Point(r, LAYOUT.seconds(r), 0.0, 0.05) for r in ROUNDS)
-        return Aim(effect, rope, None, Reach.EDGE, None, None, words, curve)
+        return Aim(effect, rope, None, Reach.EDGE, None, None, Reason.of("effect-on-edge"), curve)
     distance = abs(effect - rope)
     chances = [1.0 / (1.0 + math.exp(-4.0 * (math.sqrt(r) * distance / 0.02 - 1.2))) for r in ROUNDS]
     curve = tuple(Point(r, LAYOUT.seconds(r), p, 0.0) for r, p in zip(ROUNDS, chances, strict=True))
     decision = Decision.COSTLY if effect > rope else Decision.NEGLIGIBLE
     reached = [r for r, p in zip(ROUNDS, chances, strict=True) if p >= assurance]
     if not reached:
-        words = f"after 128 rounds {100 * chances[-1]:.0f} % of the runs would have decided"
+        words = Reason.of("decided-too-seldom", rounds=128, share=chances[-1])
         return Aim(effect, rope, decision, Reach.TOO_LONG, None, None, words, curve)
-    return Aim(effect, rope, decision, Reach.REACHED, reached[0], LAYOUT.seconds(reached[0]), "", curve)
+    return Aim(effect, rope, decision, Reach.REACHED, reached[0], LAYOUT.seconds(reached[0]), None, curve)
 
 
 def _length(run_id: str, seconds: float, sd: float, time_for_same: float) -> NoiseAtLength:
@@ -96,7 +96,11 @@ def whole() -> Prospect:
         headline=headline,
         advised_rounds=rounds,
         simulated=240,
-        cautions=("only plain twins were measured: encrypted ones are taken to be as noisy, as lucky and as fast",),
+        cautions=(
+            Caution.verbatim(
+                "only plain twins were measured: encrypted ones are taken to be as noisy, as lucky and as fast"
+            ),
+        ),
         options=request.to_json(),
     )
 
@@ -124,7 +128,10 @@ def stored() -> Prospect:
 
 def hopeless() -> Prospect:
     """On the edge, and too near it."""
-    aims = (_aim(0.02, 0.02), replace(_aim(0.021, 0.02), reach=Reach.TOO_LONG, rounds=None, seconds=None, reason="no"))
+    aims = (
+        _aim(0.02, 0.02),
+        replace(_aim(0.021, 0.02), reach=Reach.TOO_LONG, rounds=None, seconds=None, reason_code=Reason.verbatim("no")),
+    )
     return replace(whole(), aims=aims, headline=aims, advised_rounds=None, options={}, max_seconds=600.0, cautions=())
 
 
@@ -132,7 +139,14 @@ def one_round() -> Prospect:
     """A limit that holds a single round: a curve of one point."""
     words = "after 3 rounds 4 % of the runs would have decided"
     aims = tuple(
-        replace(aim, curve=aim.curve[:1], reach=Reach.TOO_LONG, rounds=None, seconds=None, reason=words)
+        replace(
+            aim,
+            curve=aim.curve[:1],
+            reach=Reach.TOO_LONG,
+            rounds=None,
+            seconds=None,
+            reason_code=Reason.verbatim(words),
+        )
         for aim in whole().aims
     )
     return replace(whole(), aims=aims, headline=aims[:1], widths=whole().widths[:1], advised_rounds=None, options={})

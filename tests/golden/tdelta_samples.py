@@ -764,7 +764,9 @@ def exceedance(counts: tuple[int, int], of: tuple[int, int], ratio: TailRatio | 
     """So many of so many transactions longer than 20 ms, plain twins first."""
     plain, other = (Exceeding(longer, total, min(96, longer // 2)) for longer, total in zip(counts, of, strict=True))
     quotient = other.share / plain.share if all(counts) else None
-    return Exceedance(20_000_000, 20_004_864, plain, other, quotient, ratio, reason)
+    return Exceedance(
+        20_000_000, 20_004_864, plain, other, quotient, ratio, Reason.verbatim(reason) if reason else None
+    )
 
 
 def with_tails() -> RunResult:

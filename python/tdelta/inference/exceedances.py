@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from tdelta.inference.posterior import FloatArray
 from tdelta.inference.quantiles import t_reach
+from tdelta.messages import Reason
 from tdelta.records import Exceeding, TailRatio, TailUnit
 
 FEWEST = 10
@@ -85,24 +86,19 @@ def in_rounds(values: FloatArray, rounds: NDArray[np.intp]) -> FloatArray:
     return np.asarray(np.bincount(at, values), dtype=np.float64)
 
 
-def reason_for_none(condition: Exceeding, baseline: Exceeding, blocks: int, rounds: int) -> str:
-    """Why there is no interval, in words; empty where there is one."""
+def reason_for_none(condition: Exceeding, baseline: Exceeding, blocks: int, rounds: int) -> Reason | None:
+    """Why there is no interval; None where there is one."""
     none = [name for name, side in (("the condition", condition), ("the plain twins", baseline)) if not side.longer]
     if none:
         # P(no block of B has any) = (1 - p)^B; the p at which that is 5 % bounds the share of blocks that would.
         bound = 1.0 - 0.05 ** (1.0 / max(1, blocks))
-        return (
-            f"none on {' nor on '.join(none)}, so at most {100 * bound:.1f} % of such blocks would have any (95 % sure)"
-        )
+        return Reason.of("tail-none", sides=" nor on ".join(none), bound=bound)
     if rounds < FEWEST_ROUNDS:
-        return "no interval: within one round nothing distinguishes the luck of its instances from the condition"
+        return Reason.of("tail-one-round")
     fewest = min(condition.longer, baseline.longer), min(condition.blocks_with, baseline.blocks_with)
     if fewest[0] < FEWEST or fewest[1] < FEWEST_BLOCKS:
-        return (
-            f"too few for an interval: on the rarer side {fewest[0]}, in {fewest[1]} blocks, and it takes {FEWEST}"
-            f" in {FEWEST_BLOCKS}"
-        )
-    return ""
+        return Reason.of("tail-too-few", found=fewest[0], blocks=fewest[1], fewest=FEWEST, fewest_blocks=FEWEST_BLOCKS)
+    return None
 
 
 def _reach(terms: FloatArray) -> float:

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from tdelta.inference.histograms import RESOLUTION, Counts, IntArray, longest_ns
 from tdelta.inference.posterior import FloatArray
 from tdelta.inference.quantiles import t_reach
+from tdelta.messages import Reason
 from tdelta.records import Percentile99, TailRatio, TailUnit
 
 QUANTILE = 0.99
@@ -101,10 +102,7 @@ def percentile_ratio(
     sides = condition.in_rounds(at), baseline.in_rounds(at)
     here, there = (int(_times_ns(side, np.ones((1, units)))[0]) for side in sides)
     if units < FEWEST_ROUNDS:
-        reason = (
-            f"no interval with fewer than {FEWEST_ROUNDS} rounds: they do not show how far instances differ by luck"
-        )
-        return Percentile99(there, here, None, reason)
+        return Percentile99(there, here, None, Reason.of("percentile-few-rounds", fewest=FEWEST_ROUNDS))
     # The scale of weights does not matter, so exponentials serve as a Dirichlet.
     weights = rng.standard_exponential((draws, units))
     logs = [np.log(_times_ns(side, weights)) for side in sides]

@@ -161,7 +161,7 @@ def _exceedance(panel: Panel, compared: _Compared, slo_ns: int) -> Exceedance:
         condition=here,
         quotient=here.share / there.share if here.longer and there.longer else None,
         ratio=None if reason else exceedance_ratio(condition, baseline, panel.rounds),
-        reason=reason,
+        reason_code=reason,
         bad_trials=bad_trials(*bad),
     )
 

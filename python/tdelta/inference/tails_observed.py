@@ -22,6 +22,7 @@ from tdelta.inference.exceedances import FEWEST
 from tdelta.inference.percentiles import FEWEST_BEYOND, QUANTILE
 from tdelta.inference.posterior import FloatArray
 from tdelta.inference.quantiles import t_reach
+from tdelta.messages import Reason
 from tdelta.records import Binned, ObservedSide, ObservedTail, Samples, TailRatio, TailUnit
 
 FEWEST_RUNS = 3
@@ -34,7 +35,7 @@ _NORMAL = 1.96
 _SAME_EDGE = 0.005
 """Edges this close, as a share, are one: tools print theirs with few digits. Bins are 1.8 % wide and more."""
 
-_ENDLESS = "no ratio: the 99th percentile lies in a bin without an end"
+_ENDLESS = Reason.of("percentile-without-end")
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,9 +112,9 @@ def observed_tails(
     edge = None if threshold_ms is None else _common_edge((*there, *here), threshold_ms)
     sides = _side(baseline, there, threshold_ms, edge), _side(condition, here, threshold_ms, edge)
     too_few_runs = _too_few_runs(len(there), len(here))
-    no_share = "" if edge is None else _no_quotient(sides)
+    no_share = None if edge is None else _no_quotient(sides)
     no_p99 = _no_percentile(sides)
-    longer_reason = "" if edge is None else no_share or too_few_runs or _too_few_longer(sides)
+    longer_reason = None if edge is None else no_share or too_few_runs or _too_few_longer(sides)
     p99 = None if no_p99 or too_few_runs else _percentile_ratio(there, here)
     return ObservedTail(
         threshold_ms=threshold_ms,
@@ -124,43 +125,39 @@ def observed_tails(
         longer_ratio=None if edge is None or longer_reason else _shares_ratio(there, here, edge),
         p99_quotient=None if no_p99 else _p99_ms(here)[1] / _p99_ms(there)[1],
         p99_ratio=p99,
-        longer_reason=longer_reason,
-        p99_reason=no_p99 or too_few_runs or ("" if p99 is not None else _ENDLESS),
+        longer_reason_code=longer_reason,
+        p99_reason_code=no_p99 or too_few_runs or (None if p99 is not None else _ENDLESS),
     )
 
 
-def _too_few_runs(there: int, here: int) -> str:
+def _too_few_runs(there: int, here: int) -> Reason | None:
     fewest = min(there, here)
     if fewest >= FEWEST_RUNS:
-        return ""
+        return None
     runs = "one run" if fewest == 1 else f"{fewest} runs"
-    return (
-        f"no interval: {runs} of a condition cannot tell its luck from the condition's own;"
-        f" it takes {FEWEST_RUNS} runs of each"
-    )
+    return Reason.of("tail-too-few-runs", runs=runs, fewest=FEWEST_RUNS)
 
 
-def _no_quotient(sides: Sequence[ObservedSide]) -> str:
+def _no_quotient(sides: Sequence[ObservedSide]) -> Reason | None:
     none = [side.condition for side in sides if not side.longer_at_least]
-    has = "has" if len(none) == 1 else "have"
-    return f"no ratio: {' and '.join(none)} {has} none that surely took longer" if none else ""
+    return Reason.of("tail-without-ratio", names=" and ".join(none), conditions=len(none)) if none else None
 
 
-def _too_few_longer(sides: Sequence[ObservedSide]) -> str:
+def _too_few_longer(sides: Sequence[ObservedSide]) -> Reason | None:
     fewest = min(side.longer_at_least or 0 for side in sides)
     if fewest >= FEWEST:
-        return ""
-    return f"too few for an interval: {fewest} on the rarer side, and it takes {FEWEST}"
+        return None
+    return Reason.of("tail-too-few-values", found=fewest, fewest=FEWEST)
 
 
-def _no_percentile(sides: Sequence[ObservedSide]) -> str:
+def _no_percentile(sides: Sequence[ObservedSide]) -> Reason | None:
     few = [side for side in sides if side.p99_within_ms is None]
     if few:
         has = " and ".join(f"{side.condition} has {side.count:,}" for side in few)
         needed = round(FEWEST_BEYOND / (1.0 - QUANTILE))
-        return f"no percentile: it takes {needed:,} response times, and {has}"
+        return Reason.of("no-percentile", needed=needed, found=has)
     ends = [side.p99_within_ms[1] for side in sides if side.p99_within_ms is not None]
-    return "" if np.isfinite(ends).all() else _ENDLESS
+    return None if np.isfinite(ends).all() else _ENDLESS
 
 
 def _runs(observations: Iterable[Samples | Binned]) -> list[_Run]:

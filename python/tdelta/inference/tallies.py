@@ -15,6 +15,7 @@ from tdelta.inference.decisions import interval_words
 from tdelta.inference.quantiles import clopper_pearson, t_reach
 from tdelta.inference.stopping import width
 from tdelta.inference.verdicts import ALL_TRANSACTIONS
+from tdelta.messages import Caution, Reason
 from tdelta.messages.checks import AA_CHECK
 from tdelta.records import Counted, Decision, IdenticalTally, Metric, PlantedTally, Role, RunResult, Verdict
 
@@ -76,7 +77,7 @@ def planted_tallies(results: Sequence[RunResult], *, is_truth: bool) -> tuple[Pl
 
 def faults(
     results: Sequence[RunResult], identical: IdenticalTally, planted: Iterable[PlantedTally], rope: float
-) -> Iterator[str]:
+) -> Iterator[Reason]:
     """Why the instrument is not to be believed here; nothing where nothing shows that.
 
     Args:
@@ -90,53 +91,41 @@ def faults(
         for check, detail in _failed(result):
             broken.setdefault(check, []).append(detail)
     for check, details in broken.items():
-        yield f"{len(details)} of {len(results)} runs failed the check “{check}” ({details[0]})"
+        yield Reason.of("check-failed-in-runs", failed=len(details), runs=len(results), check=check, detail=details[0])
     false = identical.false_calls
     if false.of and false.low > NOMINAL_MISSES:
-        yield (
-            f"{false.count} of {false.of} identical twins were called costly, faster or unsound"
-            f" (95 % interval of that share {_shares(false)}), though nothing differs"
-        )
+        yield Reason.of("false-calls", count=false.count, of=false.of, interval=_shares(false))
     if _misses(identical.held):
-        yield f"only {identical.held.count} of {identical.held.of} intervals of 95 % held 0 where nothing differs"
+        yield Reason.of("zero-not-held", held=identical.held.count, of=identical.held.of)
     for tally in planted:
         yield from _planted_faults(tally, rope)
 
 
-def tally_cautions(runs: int, planted: Iterable[PlantedTally]) -> Iterator[str]:
+def tally_cautions(runs: int, planted: Iterable[PlantedTally]) -> Iterator[Caution]:
     """What must be said beside figures of so few runs."""
     if runs < FEW_RUNS:
         false = clopper_pearson(0, runs)[1]
-        yield (
-            f"{runs} {'run' if runs == 1 else 'runs'}: even without a false call, up to {false:.0%} may be called"
-            " wrongly; more time (--max-time) narrows that"
-        )
+        yield Caution.of("few-calibration-runs", runs=runs, false=false)
     for tally in planted:
         low, high = tally.bias_interval or (0.0, 0.0)
         if tally.is_truth and not low <= 0.0 <= high:
-            much = "much" if tally.bias > 0 else "little"
-            yield (
-                f"{_name(tally)}: reads {100 * abs(tally.bias):.1f} points too {much}"
-                f" (95 % interval {interval_words((1.0 + low, 1.0 + high))}): overheads here carry that, too"
-            )
+            read = {"points": 100 * abs(tally.bias), "interval": interval_words((1.0 + low, 1.0 + high))}
+            too = Caution.of("reads-too-much", **read) if tally.bias > 0 else Caution.of("reads-too-little", **read)
+            yield too.at(_name(tally))
         if not tally.is_truth:
-            yield (
-                f"{_name(tally)}: threads wait for each other, so what was planted is no truth for response time;"
-                " it is shown, and nothing is held against it"
-            )
+            yield Caution.of("planted-is-no-truth").at(_name(tally))
 
 
-def _planted_faults(tally: PlantedTally, rope: float) -> Iterator[str]:
+def _planted_faults(tally: PlantedTally, rope: float) -> Iterator[Reason]:
     if not tally.is_truth:
         return
     if _misses(tally.held):
-        yield f"{_name(tally)}: only {tally.held.count} of {tally.held.of} intervals of 95 % held the realised cost"
+        yield Reason.of("cost-not-held", held=tally.held.count, of=tally.held.of).at(_name(tally))
     low, high = tally.bias_interval or (-math.inf, math.inf)
     if low > rope or high < -rope:
-        yield (
-            f"{_name(tally)}: reads {100 * tally.bias:+.1f} points beside the truth (95 % interval"
-            f" {interval_words((1.0 + low, 1.0 + high))}), more than the {100 * rope:g} % that are not cared about"
-        )
+        interval = interval_words((1.0 + low, 1.0 + high))
+        beyond = Reason.of("bias-beyond-rope", bias=100 * tally.bias, interval=interval, rope=rope)
+        yield beyond.at(_name(tally))
 
 
 def _planted(planted: float, metric: Metric, verdicts: Sequence[Verdict], *, is_truth: bool) -> PlantedTally:

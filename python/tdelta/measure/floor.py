@@ -26,7 +26,7 @@ from tdelta.measure.floor_levels import Batch, FloorLevel, FloorSettings, level_
 from tdelta.measure.machine import machine_facts
 from tdelta.measure.page_tasks import ALGORITHMS, LEVELS, MODES, PAGE_SIZES, PageTask, check_levels, page_tasks
 from tdelta.measure.pressure import PressureMeter
-from tdelta.messages import Refusal
+from tdelta.messages import Caution, Refusal
 from tdelta.records import Event, Phase
 
 DEFAULT_SECONDS = 20.0
@@ -91,7 +91,7 @@ class Floor:
     library_version: str = ""
     library_cpu: Mapping[str, str] = field(default_factory=dict)
     slowdown_without_instructions: float | None = None
-    cautions: tuple[str, ...] = ()
+    cautions: tuple[Caution, ...] = ()
     machine: Mapping[str, object] = field(default_factory=dict)
     pressure: Mapping[str, float] = field(default_factory=dict)
     passes: int = 0
@@ -312,20 +312,17 @@ def _slowdown(batches: Mapping[str, Mapping[PageTask, Sequence[Batch]]], proof: 
     return statistics.median(ratios)
 
 
-def _cautions(slowdown: float | None, machine: Mapping[str, object], pressure: Mapping[str, float]) -> tuple[str, ...]:
+def _cautions(
+    slowdown: float | None, machine: Mapping[str, object], pressure: Mapping[str, float]
+) -> tuple[Caution, ...]:
     cautions = []
     if slowdown is not None and slowdown < _LEAST_SLOWDOWN:
         cautions.append(
-            f"the AES instructions could not be hidden from OpenSSL: without them AES-256-CBC decryption took"
-            f" {slowdown:.2f} times as long, expected at least {_LEAST_SLOWDOWN}; figures without them are left out"
-            f" ({_why_not_hidden(machine)})"
+            Caution.of("instructions-not-hidden", times=slowdown, least=_LEAST_SLOWDOWN, why=_why_not_hidden(machine))
         )
     waited = pressure.get("cpu_some", 0.0)
     if waited > _BUSY_SHARE:
-        cautions.append(
-            f"for {100 * waited:.0f} % of the time some program waited for a CPU: other work disturbs the caches;"
-            " measure again on an idle machine for a firm figure"
-        )
+        cautions.append(Caution.of("machine-busy", share=waited))
     return tuple(cautions)
 
 

@@ -6,6 +6,7 @@ from tdelta.messages.analysis import ANALYSIS_REASONS
 from tdelta.messages.cautions import CAUTIONS
 from tdelta.messages.checks import DETAILS
 from tdelta.messages.imported import IMPORTED_CAUTIONS
+from tdelta.messages.instrument import INSTRUMENT_CAUTIONS, INSTRUMENT_REASONS
 from tdelta.messages.message import Message, Parameter
 from tdelta.messages.reasons import REASONS
 from tdelta.messages.refusals import REFUSALS
@@ -17,7 +18,7 @@ class Caution(Message):
     """What a reader must know before believing the figures."""
 
     __slots__ = ()
-    TEMPLATES = CAUTIONS | IMPORTED_CAUTIONS
+    TEMPLATES = CAUTIONS | IMPORTED_CAUTIONS | INSTRUMENT_CAUTIONS
 
 
 class Detail(Message):
@@ -31,7 +32,7 @@ class Reason(Message):
     """Why a verdict is what it is."""
 
     __slots__ = ()
-    TEMPLATES = REASONS | ANALYSIS_REASONS
+    TEMPLATES = REASONS | ANALYSIS_REASONS | INSTRUMENT_REASONS
 
 
 class Refusal(Message):

@@ -10,6 +10,8 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from tdelta.messages import Caution, Reason
+
 
 @dataclass(frozen=True, slots=True)
 class LuckPrior:
@@ -160,8 +162,8 @@ class MachineCalibration:
     noise: tuple[MetricNoise, ...]
     pace: Pace
     visible: tuple[Visible, ...]
-    faults: tuple[str, ...] = ()
-    cautions: tuple[str, ...] = ()
+    faults: tuple[Reason, ...] = ()
+    cautions: tuple[Caution, ...] = ()
     interrupted: bool = False
     machine: Mapping[str, object] = field(default_factory=dict)
 

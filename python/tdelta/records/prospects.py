@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from tdelta.messages import Caution, Reason
 from tdelta.records.carryover import CarryOver
 from tdelta.records.parts import part
 from tdelta.records.results import Decision, Metric
@@ -154,8 +155,10 @@ class Aim:
     """A true overhead that is to be told against a ROPE.
 
     ``decision`` is the right one, None on the ROPE's edge. ``rounds`` and ``seconds`` are the least that reach the
-    assurance asked for, None where none of the curve does; ``reason`` then says why.
+    assurance asked for, None where none of the curve does; ``reason_code`` then says why.
     """
+
+    DERIVED = ("reason",)
 
     effect: float
     rope: float
@@ -163,8 +166,13 @@ class Aim:
     reach: Reach
     rounds: int | None
     seconds: float | None
-    reason: str
+    reason_code: Reason | None
     curve: tuple[Point, ...]
+
+    @property
+    def reason(self) -> str:
+        """The same in English; empty where it is reached."""
+        return "" if self.reason_code is None else self.reason_code.text
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,6 +223,6 @@ class Prospect:
     headline: tuple[Aim, ...]
     advised_rounds: int | None
     simulated: int
-    cautions: tuple[str, ...]
+    cautions: tuple[Caution, ...]
     options: Mapping[str, object] = field(default_factory=dict)
     again: Mapping[str, object] = field(default_factory=dict)

@@ -12,7 +12,7 @@ from tdelta.report.calibrated import visible_values
 from tdelta.report.drawing import draw, paragraph, plain_table
 from tdelta.report.quantities import MISSING, counted, duration, interval, percent, points, share, small_share
 from tdelta.report.terminal import NARROWEST
-from tdelta.report.values import record_values
+from tdelta.report.values import record_values, values_of
 from tdelta.session.calibrated import MOST_DAYS
 
 CALIBRATION_SCHEMA = "tdelta.calibration/1"
@@ -24,7 +24,13 @@ _INDENT = "  "
 def calibration_document(found: MachineCalibration, exit_code: int) -> dict[str, object]:
     """A calibration as JSON values."""
     head = {"schema": CALIBRATION_SCHEMA, "exit_code": exit_code, "is_sound": found.is_sound}
-    return head | record_values(found) | {"visible": visible_values(found.visible, found.rope)}
+    texts = {
+        "faults": list(map(str, found.faults)),
+        "fault_codes": values_of(found.faults),
+        "cautions": list(map(str, found.cautions)),
+        "caution_codes": values_of(found.cautions),
+    }
+    return head | record_values(found) | texts | {"visible": visible_values(found.visible, found.rope)}
 
 
 def calibration_text(found: MachineCalibration, width: int, *, color: bool = False) -> str:
@@ -42,8 +48,8 @@ def calibration_text(found: MachineCalibration, width: int, *, color: bool = Fal
         _identical(found),
         _planted(found, width),
         _noise(found, width),
-        _listed("Faults", found.faults, width, "bold red"),
-        _listed("Cautions", found.cautions, width, "yellow"),
+        _listed("Faults", list(map(str, found.faults)), width, "bold red"),
+        _listed("Cautions", list(map(str, found.cautions)), width, "yellow"),
         _footer(found, width),
     )
     return draw([part for section in sections if section for part in (*section, Text())][:-1], width, color=color)

@@ -14,6 +14,7 @@ from tdelta.measure.page_tasks import LEVELS
 from tdelta.report.drawing import draw, paragraph
 from tdelta.report.quantities import MISSING, duration, small_share
 from tdelta.report.terminal import NARROWEST
+from tdelta.report.values import values_of
 
 FLOOR_SCHEMA = "tdelta.floor/1"
 
@@ -30,7 +31,8 @@ def floor_document(floor: Floor) -> dict[str, object]:
         "schema": FLOOR_SCHEMA,
         "cells": [asdict(cell) for cell in floor.cells],
         "slowdown_without_instructions": floor.slowdown_without_instructions,
-        "cautions": list(floor.cautions),
+        "cautions": list(map(str, floor.cautions)),
+        "caution_codes": values_of(floor.cautions),
         "library_version": floor.library_version,
         "library_cpu": floor.library_cpu,
         "machine": floor.machine,

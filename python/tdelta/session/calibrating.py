@@ -22,7 +22,7 @@ from tdelta.errors import TimeFault, UsageError
 from tdelta.inference.instrument import pooled_noise
 from tdelta.inference.tallies import faults, identical_tally, planted_tallies, tally_cautions, trustworthy
 from tdelta.inference.visible import visible
-from tdelta.messages import Refusal
+from tdelta.messages import Caution, Refusal
 from tdelta.records import (
     Event,
     MachineCalibration,
@@ -244,12 +244,12 @@ def _stored(store: Store, result: RunResult) -> tuple[tuple[Trial, ...], RunSett
     return store.trials(result.settings.run_id, histograms=False), result.settings
 
 
-def _cautions(series: _Series) -> Iterator[str]:
+def _cautions(series: _Series) -> Iterator[Caution]:
     if series.interrupted:
-        yield "the calibration was interrupted: this is what was known by then"
+        yield Caution.of("calibration-interrupted")
     short = sum(result.counts.rounds < ROUNDS_PER_RUN for result in series.results)
     if short:
-        yield f"{short} of {len(series.results)} runs had fewer than {ROUNDS_PER_RUN} rounds: give --max-time more"
+        yield Caution.of("calibration-runs-short", short=short, runs=len(series.results), rounds=ROUNDS_PER_RUN)
 
 
 def _pace(series: _Series) -> Pace:

@@ -18,7 +18,7 @@ from tdelta.driver import MakeTwins
 from tdelta.driver.jobs import STEPS
 from tdelta.errors import StoreError, TimeFault, UsageError
 from tdelta.inference.planning import Asked, MeasuredRun, PlannedRun, prospect, teaches
-from tdelta.messages import Refusal
+from tdelta.messages import Caution, Refusal
 from tdelta.records import Condition, Event, Level, Metric, Phase, Role, RunPlanned, RunResult, RunSettings, Trial
 from tdelta.records.prospects import Prospect
 from tdelta.session.planning import check, plan
@@ -178,18 +178,20 @@ def _ids(results: Sequence[RunResult]) -> list[str]:
     return [result.settings.run_id for result in results]
 
 
-def _failed(results: Sequence[RunResult]) -> Iterator[str]:
+def _failed(results: Sequence[RunResult]) -> Iterator[Caution]:
     """What says that the pilot's own twins cannot be trusted."""
     for result in results:
         for validity in result.validity:
             if validity.failed:
-                yield f"pilot {result.settings.run_id}: {validity.check}: no, {validity.detail}"
+                yield Caution.of(
+                    "pilot-check-failed", run=result.settings.run_id, check=validity.check, detail=validity.detail
+                )
 
 
-def _too_short(runs: Sequence[MeasuredRun]) -> Iterator[str]:
+def _too_short(runs: Sequence[MeasuredRun]) -> Iterator[Caution]:
     for run in runs:
         seconds = run.settings.options["trial_seconds"]
-        yield f"the pilot's time held too few blocks of trials of {seconds} s to learn from"
+        yield Caution.of("pilot-trials-too-long", seconds=seconds)
 
 
 def _measured(store: Store, run_id: str) -> MeasuredRun:

@@ -16,7 +16,7 @@ from typing import TextIO, TypeAlias
 
 from tdelta.errors import StorageFault, UnknownName
 from tdelta.messages import Refusal
-from tdelta.records import FINDINGS, Measurement, RunResult, SpanTotals, Trial
+from tdelta.records import FINDINGS, Measurement, RunResult, SpanTotals, TailMeasure, Trial
 from tdelta.records.parts import flat, flat_hints
 from tdelta.store.codec import KIND, dumps, encode
 from tdelta.store.rows import MAPPINGS
@@ -133,6 +133,10 @@ def _result(result: RunResult) -> dict[str, object]:
     ]
     cautions = [caution.text for caution in result.cautions]
     texts = {"validity": checks, "cautions": cautions, "caution_codes": values["cautions"], "verdicts": verdicts}
+    for tail, one in zip(result.of(TailMeasure), values[TailMeasure.FINDING], strict=True):
+        for name, part in (("exceedance", tail.exceedance), ("p99", tail.p99)):
+            if part is not None:
+                one[name]["reason"] = part.reason
     return {**values, **texts}
 
 

@@ -5,6 +5,8 @@ What these took is what no line explains now: it goes back to the rest, and to t
 
 Earlier results had a field for each kind of finding.
 
+Earlier tails said in English why they have no interval.
+
 Earlier checks had English names and texts where there are codes now, and a truth value, ``ok``, for the three states.
 
 Limits: a stored interval is not the draws it came from. Intervals of what is put together here are of independent
@@ -18,7 +20,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from tdelta.messages.checks import CHECKS
-from tdelta.records import FINDINGS, CheckState
+from tdelta.records import FINDINGS, CheckState, TailMeasure
 
 _LINES = ("spinning", "scheduling", "crowding")
 _CLASSES = {"spinning": "database", "scheduling": "kernel"}
@@ -35,7 +37,7 @@ def modern(result: Any) -> Any:
     for part in ("counts", "loop"):  # records of their own, for a while
         changed |= changed.pop(part, {})
     if "findings" in result:
-        return changed
+        return changed | {"findings": [_with_codes(one) for one in result["findings"]]}
     for name, of in {"ledger": _ledger, "profiles": _profile}.items():
         if isinstance(result.get(name), list):
             changed[name] = [of(one) for one in result[name]]
@@ -57,7 +59,21 @@ def _findings(result: dict[str, Any]) -> Iterator[dict[str, Any]]:
         found = result.pop(name)
         for one in found if isinstance(found, list) else [found]:
             if one is not None:
-                yield {"finding": name, **one}
+                yield _with_codes({"finding": name, **one})
+
+
+def _with_codes(finding: Any) -> Any:
+    """A tail said in English why it has no interval, where there is a code now."""
+    if not isinstance(finding, dict) or finding.get("finding") != TailMeasure.FINDING:
+        return finding
+    parts = {name: finding[name] for name in ("exceedance", "p99") if isinstance(finding.get(name), dict)}
+    return finding | {name: _with_code(part) for name, part in parts.items()}
+
+
+def _with_code(part: dict[str, Any]) -> dict[str, Any]:
+    if "reason" not in part:
+        return part
+    return {name: it for name, it in part.items() if name != "reason"} | {"reason_code": part["reason"] or None}
 
 
 def _check(check: Any) -> Any:

@@ -32,6 +32,7 @@ from tdelta.records import (
     Validity,
     Verdict,
 )
+from tdelta_texts import texts
 
 from .builders import BASELINE, condition, settings
 
@@ -114,7 +115,7 @@ def test_response_time_comes_before_cpu_and_cpu_keeps_its_truth() -> None:
 
 def found_faults(runs: list[RunResult], *, is_truth: bool = True) -> list[str]:
     sound = trustworthy(runs)
-    return list(faults(runs, identical_tally(sound), planted_tallies(sound, is_truth=is_truth), ROPE))
+    return list(texts(faults(runs, identical_tally(sound), planted_tallies(sound, is_truth=is_truth), ROPE)))
 
 
 def test_a_sound_series_has_no_faults() -> None:
@@ -141,14 +142,14 @@ def test_a_bias_that_is_surely_larger_than_the_rope_is_a_fault_and_a_smaller_one
     assert fault.startswith("planted 5 %, response time: reads +3.1 points beside the truth")
     small = [planted(1.05 + bias, half=0.1) for bias in (0.01, 0.011, 0.012)]
     assert found_faults(small) == []
-    cautions = list(tally_cautions(12, planted_tallies(small, is_truth=True)))
+    cautions = texts(tally_cautions(12, planted_tallies(small, is_truth=True)))
     assert cautions[0].startswith("planted 5 %, response time: reads 1.1 points too much")
 
 
 def test_where_threads_wait_nothing_is_held_against_response_time_and_that_is_said() -> None:
     far = [planted(1.5)] * 14
     assert found_faults(far, is_truth=False) == []
-    (caution,) = tally_cautions(14, planted_tallies(far, is_truth=False))
+    (caution,) = texts(tally_cautions(14, planted_tallies(far, is_truth=False)))
     assert "no truth for response time" in caution
 
 
@@ -176,9 +177,9 @@ def test_a_run_without_a_complete_block_counts_for_nothing() -> None:
 
 
 def test_few_runs_say_how_little_they_can_rule_out() -> None:
-    (caution,) = tally_cautions(4, ())
+    (caution,) = texts(tally_cautions(4, ()))
     assert caution.startswith("4 runs: even without a false call, up to 60%")
-    assert list(tally_cautions(14, ())) == []
+    assert texts(tally_cautions(14, ())) == ()
 
 
 def test_a_single_run_has_no_bias_interval_and_no_fault_from_it() -> None:

@@ -14,6 +14,7 @@ from tdelta.measure.children import Declined
 from tdelta.measure.floor import Parts
 from tdelta.measure.page_tasks import PageTask
 from tdelta.records import Phase
+from tdelta_texts import texts
 
 from .fakes import FakeChild, usual
 
@@ -120,7 +121,7 @@ def test_a_switch_that_does_not_work_leaves_the_level_out_with_a_caution(levels,
     found = small()
     assert found.slowdown_without_instructions == pytest.approx(1.0)
     assert {cell.aes_instructions for cell in found.cells} == {"on"}
-    (caution,) = found.cautions
+    (caution,) = texts(found.cautions)
     assert "could not be hidden" in caution
     assert "1.00 times as long, expected at least 1.5" in caution
     assert reason in caution
@@ -155,7 +156,7 @@ def test_with_instructions_alone_needs_one_process_and_no_proof(levels):
 
 def test_a_busy_machine_is_a_caution(levels, monkeypatch):
     monkeypatch.setattr("tdelta.measure.floor.PressureMeter.stop", lambda _: {"cpu_some": 0.25})
-    assert small().cautions == (
+    assert texts(small().cautions) == (
         "for 25 % of the time some program waited for a CPU: other work disturbs the caches;"
         " measure again on an idle machine for a firm figure",
     )

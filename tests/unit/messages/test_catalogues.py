@@ -21,6 +21,7 @@ from tdelta.messages.analysis import ANALYSIS_REASONS
 from tdelta.messages.cautions import CAUTIONS
 from tdelta.messages.checks import CHECKS
 from tdelta.messages.imported import IMPORTED_CAUTIONS
+from tdelta.messages.instrument import INSTRUMENT_CAUTIONS, INSTRUMENT_REASONS
 from tdelta.messages.message import TEXT, fields_of
 from tdelta.messages.reasons import REASONS
 
@@ -97,8 +98,8 @@ def test_no_code_stands_in_two_modules_of_the_catalogue() -> None:
         code for part in parts for name, one in part.items() if name.isupper() and isinstance(one, dict) for code in one
     ]
     assert len(codes) == len(Refusal.TEMPLATES)
-    assert len(CAUTIONS) + len(IMPORTED_CAUTIONS) == len(Caution.TEMPLATES)
-    assert len(REASONS) + len(ANALYSIS_REASONS) == len(Reason.TEMPLATES)
+    assert len(CAUTIONS) + len(IMPORTED_CAUTIONS) + len(INSTRUMENT_CAUTIONS) == len(Caution.TEMPLATES)
+    assert len(REASONS) + len(ANALYSIS_REASONS) + len(INSTRUMENT_REASONS) == len(Reason.TEMPLATES)
 
 
 def test_every_name_of_a_check_is_a_constant_that_the_source_uses() -> None:

@@ -18,7 +18,7 @@ from tdelta.report.document import document, to_json
 from tdelta.report.terminal import render
 
 DOCS = Path(__file__).parents[3] / "docs" / "json.md"
-_FREE_FORM = {"key", "machine"}
+_FREE_FORM = {"key", "machine", "caution_codes[].parameters", "fault_codes[].parameters"}
 
 
 def paths(value: object, at: str = "") -> Iterator[str]:

@@ -12,7 +12,8 @@ import pytest
 import tdelta_samples as s
 
 import tdelta_json_fields
-from tdelta.messages import Refusal
+from tdelta.messages import Reason, Refusal
+from tdelta.records import Percentile99, TailMeasure
 from tdelta.report.document import document, dry_run_document, error_document, to_json
 from tdelta.report.listings import engines_document, studies_document
 from tdelta.session.outlook import DryRun
@@ -31,6 +32,7 @@ _FREE_FORM |= {"stalls[].condition", "noise_floor[].condition"}
 _FREE_FORM |= {
     f"{at}[].parameters" for at in ("verdicts[].reason_codes", "validity[].details", "caution_codes", "refusals")
 }
+_FREE_FORM |= {"tails[].exceedance.reason_code.parameters", "tails[].p99.reason_code.parameters"}
 _FREE_FORM |= {"ciphers_in_force", "barely_encrypted"}
 _FREE_FORM |= {"checkpoints[].condition"}
 _FREE_FORM |= {f"temporary[].{part}" for part in ("condition", "counters", "files")}
@@ -59,7 +61,9 @@ def produced(*documents: dict[str, object]) -> set[str]:
 
 
 def test_the_documentation_of_a_run_names_exactly_its_fields() -> None:
-    made = produced(*(document(sample(), 0) for sample in s.SAMPLES.values()))
+    few = Percentile99(1, 2, None, Reason.of("percentile-few-rounds", fewest=3))
+    short = s.changed(s.with_tails(), tails=(replace(s.with_tails().of(TailMeasure)[0], p99=few),))
+    made = produced(*(document(run, 0) for run in (short, *(sample() for sample in s.SAMPLES.values()))))
     assert made == documented("tdelta.run/2")
 
 

@@ -147,7 +147,7 @@ def test_an_instrument_that_calls_identical_twins_different_is_unsound(tmp_path:
     biased.sitting.twins = DearerThird(Script(cost_ns=lucky()))
     found = biased.calibrate(max_seconds=80.0)
     assert not found.is_sound
-    assert "identical twins were called costly, faster or unsound" in found.faults[0]
+    assert "identical twins were called costly, faster or unsound" in found.faults[0].text
     result = biased.run()
     assert result.settings.calibration is None
     assert any(
@@ -163,7 +163,7 @@ def test_a_run_that_fails_a_check_makes_the_calibration_unsound(tmp_path: Path) 
         return {table: (next(numbers) if trials else 1000, "5eed" * 8) for table, _ in tables}
 
     found = Place(tmp_path, rows=rows).calibrate(max_seconds=30.0)
-    assert found.faults[0].startswith("1 of 1 runs failed the check “rows")
+    assert found.faults[0].text.startswith("1 of 1 runs failed the check “rows")
     assert (found.noise, found.visible) == ((), ())
 
 

@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 
 from tdelta.errors import StoreError, TdeltaError
+from tdelta.messages import Reason
 from tdelta.records import (
     Bottleneck,
     CacheUse,
@@ -165,7 +166,9 @@ def test_tails_come_back_as_they_were() -> None:
     baseline, _, treatment = settings_of().conditions
     ratio = TailRatio(1.45, (1.22, 1.73), TailUnit.ROUND, 16)
     seen = Exceedance(20_000_000, 20_004_864, Exceeding(60, 2400, 12), Exceeding(40, 1200, 12), 4 / 3, ratio)
-    unseen = Exceedance(20_000_000, 20_004_864, Exceeding(0, 2400, 0), Exceeding(3, 1200, 2), None, None, "none")
+    unseen = Exceedance(
+        20_000_000, 20_004_864, Exceeding(0, 2400, 0), Exceeding(3, 1200, 2), None, None, Reason.of("tail-one-round")
+    )
     tails = (
         TailMeasure(treatment, baseline, "all", 96, 16, seen, Percentile99(11_206_655, 13_467_647, ratio)),
         TailMeasure(treatment, baseline, "browse", 96, 16, unseen),

@@ -42,6 +42,9 @@ def without_codes(values: dict[str, Any]) -> dict[str, Any]:
     for verdict in values["verdicts"]:
         assert [reason["text"] for reason in verdict.pop("reason_codes")] == verdict["reasons"]
     assert [caution["text"] for caution in values.pop("caution_codes")] == values["cautions"]
+    for part in (tail[name] for tail in values["tails"] for name in ("exceedance", "p99") if tail[name]):
+        code = part.pop("reason_code")
+        assert part["reason"] == ("" if code is None else code["text"])
     return values
 
 

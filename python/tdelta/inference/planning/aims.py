@@ -9,6 +9,7 @@ import numpy as np
 
 from tdelta.inference.assurance import Prediction, right_decision
 from tdelta.inference.cautions import FEWEST_ROUNDS
+from tdelta.messages import Reason
 from tdelta.records.prospects import Aim, Layout, Point, Reach
 
 EFFECTS = (0.0, 0.005, 0.01, 0.02, 0.03, 0.05, 0.10)
@@ -65,17 +66,17 @@ def _aim(effect: float, rope: float, prediction: Prediction, layout: Layout, ass
         for rounds, chance, fault in zip(prediction.rounds, right.tolist(), wrong.tolist(), strict=True)
     )
     if decision is None:
-        words = "a true overhead on the ROPE's edge cannot be told from the ROPE, however long one measures"
-        return Aim(effect, rope, None, Reach.EDGE, None, None, words, curve)
+        return Aim(effect, rope, None, Reach.EDGE, None, None, Reason.of("effect-on-edge"), curve)
     rounds = first_reaching(prediction.rounds, right.tolist(), assurance)
     if rounds is None:
         return Aim(effect, rope, decision, Reach.TOO_LONG, None, None, _too_long(curve[-1]), curve)
-    return Aim(effect, rope, decision, Reach.REACHED, rounds, layout.seconds(rounds), "", curve)
+    return Aim(effect, rope, decision, Reach.REACHED, rounds, layout.seconds(rounds), None, curve)
 
 
-def _too_long(last: Point) -> str:
-    chance = "hardly any" if last.assurance < _HARDLY else f"{100 * last.assurance:.0f} %"
-    return f"after {last.rounds} rounds {chance} of the runs would have decided"
+def _too_long(last: Point) -> Reason:
+    if last.assurance < _HARDLY:
+        return Reason.of("hardly-decided", rounds=last.rounds)
+    return Reason.of("decided-too-seldom", rounds=last.rounds, share=last.assurance)
 
 
 def first_reaching(rounds: Sequence[int], chances: Sequence[float], assurance: float) -> int | None:

@@ -21,7 +21,7 @@ from tdelta.inference.planning.timing import run_times, time_costs
 from tdelta.inference.quantiles import chi_square_quantile
 from tdelta.inference.rounds import RoundsFit, fit_rounds
 from tdelta.inference.stalls import events_of
-from tdelta.messages import Refusal
+from tdelta.messages import Caution, Refusal
 from tdelta.records import Metric, Role
 from tdelta.records.prospects import (
     Advice,
@@ -84,7 +84,7 @@ def prospect(
     metric: Metric,
     *,
     pilot_seconds: float | None = None,
-    cautions: Sequence[str] = (),
+    cautions: Sequence[Caution] = (),
 ) -> Prospect:
     """Say how long one must measure.
 
@@ -234,36 +234,29 @@ def _widths(prediction: Prediction, draws: Draws, layout: Layout) -> Iterator[Wi
         yield Width(rounds, layout.seconds(rounds), middle, (low, high), share)
 
 
-def _cautions(strata: Sequence[Seen], known: _Known, planned: PlannedRun, rounds: Sequence[int]) -> Iterator[str]:
+def _cautions(strata: Sequence[Seen], known: _Known, planned: PlannedRun, rounds: Sequence[int]) -> Iterator[Caution]:
     if not any(c.role is Role.TREATMENT for s in strata for c in s.run.settings.conditions):
-        yield (
-            "only plain twins were measured: encrypted ones are taken to be as noisy, as lucky and as fast; where they"
-            " take longer, so does the run"
-        )
+        yield Caution.of("only-plain-measured")
     if planned.judged > 1:
-        yield f"the chances are of each of the {planned.judged} judged conditions; that all are decided is less likely"
+        yield Caution.of("chances-of-each", conditions=planned.judged)
     if len({s.where for s in strata}) > 1:
-        yield f"planned for the noisiest conditions: {known.chosen[0].where}"
+        yield Caution.of("noisiest-planned", conditions=known.chosen[0].where)
     if _instances(strata) < _FEW_INSTANCES:
-        yield (
-            f"{_instances(strata)} instances say little about their luck: its prior (half-Cauchy, 1 %) speaks, too,"
-            " and the plan rather asks for too long than for too short a run"
-        )
+        yield Caution.of("few-instances", instances=_instances(strata))
     slow = [scale for one in known.chosen for scale in _scales(one)[1:] if scale.excess95[0] > 1.0]
     if slow:
         worst = max(slow, key=lambda scale: scale.excess)
-        yield (
-            f"noise averages out more slowly than that of independent trials (over {worst.trials} blocks its variance"
-            f" is {worst.excess:.1f} times theirs): the plan is too hopeful"
-        )
+        yield Caution.of("slow-noise", blocks=worst.trials, excess=worst.excess)
     if rounds[-1] < FEWEST_ROUNDS:
-        yield f"the time holds {rounds[-1]} of the {FEWEST_ROUNDS} rounds that are needed to see the luck of instances"
+        yield Caution.of("time-holds-few-rounds", rounds=rounds[-1], fewest=FEWEST_ROUNDS)
     pressed = _pressed(strata)
     if pressed > _PRESSED:
         is_server = any(t.measurement.client_cpu_seconds > 0.0 for one in strata for t in one.run.trials)
-        what = "threads, the server's own or other programs'," if is_server else "other programs"
-        words = "on a quieter machine less would do"
-        yield f"{what} waited for a CPU during {100 * pressed:.0f} % of the trials' time: {words}"
+        yield (
+            Caution.of("pilot-threads-waited", share=pressed)
+            if is_server
+            else Caution.of("pilot-others-waited", share=pressed)
+        )
 
 
 def _pressed(strata: Sequence[Seen]) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tdelta.records.prospects import Prospect
 from tdelta.report.command import run_command
-from tdelta.report.values import record_values
+from tdelta.report.values import record_values, values_of
 
 PLAN_SCHEMA = "tdelta.plan/1"
 
@@ -13,6 +13,8 @@ def plan_document(found: Prospect) -> dict[str, object]:
     """A plan as JSON values."""
     values = record_values(found) | {
         "schema": PLAN_SCHEMA,
+        "cautions": list(map(str, found.cautions)),
+        "caution_codes": values_of(found.cautions),
         "headline": [{"effect": aim.effect, "rope": aim.rope} for aim in found.headline],
         "advised_seconds": None if found.advised_rounds is None else found.layout.seconds(found.advised_rounds),
         "advised_command": run_command(found.options) if found.options else None,

@@ -71,7 +71,7 @@ def test_that_threads_waited_for_a_cpu_is_told_and_of_servers_that_they_may_be_t
 
     who = "threads, the server's own or other programs'," if client_cpu_seconds else "other programs"
     (caution,) = set(pressed(0.31).cautions) - set(pressed(0.01).cautions)
-    assert caution == f"{who} waited for a CPU during 31 % of the trials' time: on a quieter machine less would do"
+    assert caution.text == f"{who} waited for a CPU during 31 % of the trials' time: on a quieter machine less would do"
 
 
 def test_the_same_trials_give_the_same_plan() -> None:
@@ -149,12 +149,12 @@ def test_a_limit_that_holds_no_round_is_refused() -> None:
 
 
 def test_plain_twins_alone_are_a_caution_and_encrypted_ones_are_none() -> None:
-    assert any("only plain twins" in caution for caution in found(run()).cautions)
-    assert not any("only plain twins" in caution for caution in found(run(conditions=TWINS)).cautions)
+    assert any("only plain twins" in caution.text for caution in found(run()).cautions)
+    assert not any("only plain twins" in caution.text for caution in found(run(conditions=TWINS)).cautions)
 
 
 def test_few_instances_are_a_caution() -> None:
-    assert any("9 instances" in caution for caution in found(without_rounds(run(), 3)).cautions)
+    assert any("9 instances" in caution.text for caution in found(without_rounds(run(), 3)).cautions)
 
 
 def test_two_blocks_say_hardly_anything_and_widths_are_figures_all_the_same() -> None:
@@ -165,7 +165,7 @@ def test_two_blocks_say_hardly_anything_and_widths_are_figures_all_the_same() ->
 
 def test_noise_that_does_not_average_out_is_a_caution() -> None:
     wandering = run(noise=0.005, wander=0.02, rounds=20, blocks=12)
-    assert any("more slowly" in caution for caution in found(wandering).cautions)
+    assert any("more slowly" in caution.text for caution in found(wandering).cautions)
 
 
 def test_runs_without_anything_to_learn_from_are_all_named() -> None:

@@ -16,7 +16,7 @@ DOCS = Path(__file__).parents[4] / "docs" / "json-plan.md"
 
 def paths(value: object, at: str = "") -> Iterator[str]:
     """Every field of a document, as the documentation names it."""
-    if isinstance(value, dict):
+    if isinstance(value, dict) and not at.endswith(".parameters"):
         for key, inner in value.items():
             here = f"{at}.{key}" if at else key
             yield here
