@@ -866,7 +866,8 @@ def spilling() -> RunResult:
         )
     )
     kept = Detail.of("not-spilled", condition=tables.key, kept=1, trials=54)
-    checks = (Validity(SPILLED, CheckState.FAILED, (kept,), makes_unsound=False),)
+    told = (kept, Detail.of("spill-remedy"))
+    checks = (Validity(SPILLED, CheckState.FAILED, told, makes_unsound=False),)
     given = settings(plain, tables, temp, engine="mariadb", workload="spill", study="spill", options={"study": "spill"})
     return result(Decision.COSTLY, heads, given, temporary=found, validity=checks)
 

@@ -28,21 +28,30 @@ CONTENT = {
 
 
 @pytest.fixture(scope="module", params=sorted(CONTENT))
-def spilled(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Any]]:
+def spilled(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[Place, str, Any]]:
     engine, base = request.param, tmp_path_factory.mktemp(request.param)
     for place in occupied(engine, base) if engine in servers() else iter([Place(base)]):
         options = place.options() if isinstance(place, ServerPlace) else ("--engine", engine, "--cache", "50%")
         ran = place.tdelta("run", "spill", "--json", *options, *SMALL, *ALONE)
         assert ran.code in (0, 3), ran.err
-        yield engine, ran.document
+        yield place, engine, ran.document
+
+
+def test_what_was_published_stands_beside_it(spilled: tuple[Place, str, Any]) -> None:
+    place, _, _ = spilled
+    page = place.base / "report.html"
+    assert place.tdelta("report", "last", "--output", str(page)).code in (0, 3)
+    assert "tempdb is encrypted if any other database" in page.read_text()
 
 
 def scope_of(condition: dict[str, Any]) -> str:
     return str(condition.get("scope", "none" if condition["cipher"] == "none" else ""))
 
 
-def test_every_trial_has_written_temporary_files(spilled: tuple[str, Any]) -> None:
-    engine, document = spilled
+def test_every_trial_has_written_temporary_files(spilled: tuple[Place, str, Any]) -> None:
+    _, engine, document = spilled
     assert [check for check in failed_checks(document) if check != AA_CHECK] == []
     (state,) = [check["state"] for check in document["validity"] if check["code"] == SPILLED]
     assert state == "ok", detail(document, SPILLED)
@@ -54,8 +63,8 @@ def test_every_trial_has_written_temporary_files(spilled: tuple[str, Any]) -> No
         assert (found["counters"] == {}) is (engine == "sqlite")
 
 
-def test_what_lies_in_temporary_files_is_told_for_each_class_of_them(spilled: tuple[str, Any]) -> None:
-    engine, document = spilled
+def test_what_lies_in_temporary_files_is_told_for_each_class_of_them(spilled: tuple[Place, str, Any]) -> None:
+    _, engine, document = spilled
     told = {scope_of(found["condition"]): found["files"] for found in document["temporary"]}
     assert told.keys() == CONTENT[engine].keys()
     for scope, classes in CONTENT[engine].items():

@@ -3,6 +3,7 @@
 A workload that fits into the cache neither reads nor writes pages, so nothing is decrypted or encrypted, whatever the
 verdict is called. What passed the cipher is counted in pages: those that the engine says it read and wrote, and its log
 in units of a page where the log is encrypted; of an embedded engine that counts no pages, the bytes it asked for.
+Nothing is said of a twin that wrote temporary files and may encrypt them, since servers do not count their pages.
 
 A twin is named where at `A_PAGE_AT_MOST_US` a page all of that would be less than `TOO_LITTLE` of its response time,
 and, where pages are counted, there were fewer than `FEWEST_PAGES` per operation.
@@ -14,6 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from tdelta.inference.page_counts import counted_names
 from tdelta.inference.pages import FEWEST_PAGES
+from tdelta.inference.temporary import TEMPORARY
 from tdelta.messages import Caution
 from tdelta.records import Condition, Measurement, RunSettings, Trial
 from tdelta.records.trials import by_condition
@@ -27,13 +29,18 @@ TOO_LITTLE = 0.005
 _PAGE_BYTES = 16384
 _LOGS = ("log_bytes", "binlog_bytes")
 _NOT_THE_LOG = "data"
+_WITHOUT_TEMPORARY = (_NOT_THE_LOG, "+log", "+binlog")
 
 
 def barely_encrypted(trials: Iterable[Trial], settings: RunSettings) -> dict[str, float]:
     """Pages per operation that passed the cipher, by the keys of the conditions where that was next to nothing."""
     by_key = by_condition(trial for trial in trials if trial.measurement.operations > 0)
     measured = [condition for condition in _encrypted(settings) if condition.key in by_key]
-    moved = {c.key: _pages(by_key[c.key], has_log=_has_log(c, settings)) for c in measured}
+    moved = {
+        c.key: _pages(by_key[c.key], has_log=_has_log(c, settings))
+        for c in measured
+        if not _may_encrypt_temporary(by_key[c.key], _scope(c, settings))
+    }
     return {key: pages for key, pages in moved.items() if pages is not None and _is_little(pages, by_key[key])}
 
 
@@ -57,7 +64,17 @@ def _encrypted(settings: RunSettings) -> list[Condition]:
 
 
 def _has_log(condition: Condition, settings: RunSettings) -> bool:
-    return dict(condition.levels).get("scope", settings.options.get("scope")) != _NOT_THE_LOG
+    return _scope(condition, settings) != _NOT_THE_LOG
+
+
+def _scope(condition: Condition, settings: RunSettings) -> object:
+    return dict(condition.levels).get("scope", settings.options.get("scope"))
+
+
+def _may_encrypt_temporary(measured: Sequence[Measurement], scope: object) -> bool:
+    """Whether trials wrote temporary files under a scope that may cover them: no counter of pages has those."""
+    wrote = any(m.engine_counters.get(name, 0) > 0 for m in measured for name in TEMPORARY)
+    return wrote and scope not in _WITHOUT_TEMPORARY
 
 
 def _pages(measured: Sequence[Measurement], *, has_log: bool) -> float | None:

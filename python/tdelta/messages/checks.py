@@ -87,10 +87,8 @@ DETAILS = {
     "twins-not-searched": "{left} of {twins} twins NOT searched: the run ended before",
     # temporary data
     "spilled": "in all {trials} trials, by {counted}",
-    "not-spilled": (
-        "{condition}: {kept} of {trials} trials kept what they made in memory, so that they show nothing of temporary"
-        " files: more data or less memory for a session is needed"
-    ),
+    "not-spilled": ("{condition}: {kept} of {trials} trials kept what they made in memory"),
+    "spill-remedy": "such trials show nothing of temporary files: more data or less memory for a session is needed",
     "spill-not-counted": "NOT shown: the engine counts no temporary files, and its transactions write rows, too",
     # identical twins
     "twins-outside": _TWINS + "lies wholly outside ±{limit:g%}, {called}",

@@ -57,6 +57,15 @@ def test_a_log_counts_where_it_is_encrypted() -> None:
     assert found(counters, scope="data")
 
 
+def test_temporary_files_that_may_be_encrypted_are_counted_by_nobody() -> None:
+    counters = {"pages_read": 0, "pages_written": 0, "temporary_files": 10}
+    assert found(counters, scope="data")
+    assert found(counters, scope="+binlog")
+    assert not found(counters, scope="+temp")
+    assert not found(counters, scope="all")
+    assert found({**counters, "temporary_files": 0}, scope="all")
+
+
 def test_an_embedded_engine_without_counters_is_known_by_its_bytes() -> None:
     assert found({}, asked_read_bytes=0)
     assert not found({}, asked_read_bytes=262_144 * OPERATIONS)

@@ -232,7 +232,7 @@ class Checks:
             if False in told
         )
         if kept:
-            yield Validity(SPILLED, CheckState.FAILED, kept, makes_unsound=False)
+            yield Validity(SPILLED, CheckState.FAILED, (*kept, Detail.of("spill-remedy")), makes_unsound=False)
             return
         counted = shown_by(of_transactions)
         yield Validity(SPILLED, CheckState.OK, (Detail.of("spilled", trials=len(of_transactions), counted=counted),))
