@@ -141,7 +141,9 @@ CAUTIONS = {
     ),
     "symbolic-link": "{named} is a symbolic link: what was read is {path}",
     "virtual-tables": "virtual tables are left as they are, and their rows are not compared: {tables}",
-    "restored-left-out": "{said}",
+    "tables-of-other-schema": "{tables} tables of schema {other}: only those of {schema} are described",
+    "foreign-table": "table {table!r}: it is foreign",
+    "table-of-other-engine": "table {table!r}: its engine is {engine}, not {expected}",
     "restore-without-bash": (
         "--restore: without bash only the last part of a pipe is seen to fail, so a dump that ended early may pass for"
         " a whole one"
@@ -184,5 +186,12 @@ CAUTIONS = {
         " count"
     ),
     "profile-follows-threads": ("CPU profile: perf follows threads, since it failed on whole CPUs: {fault}"),
-    "profile-limited": "CPU profile: {said}",
+    "profile-without-kernel": (
+        "CPU profile: perf may not look at the kernel here, whose functions are missing; sysctl"
+        " kernel.perf_event_paranoid=1"
+    ),
+    "profile-slows-server": (  # benches/perf_modes.py
+        "CPU profile: perf follows threads here, which slows servers whose threads hand work to each other; have it"
+        " look at whole CPUs: sysctl kernel.perf_event_paranoid=0, or CAP_PERFMON"
+    ),
 }

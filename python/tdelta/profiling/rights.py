@@ -8,8 +8,6 @@ from pathlib import Path
 
 from tdelta.measure.procfs import read_text
 
-_PERMIT_KERNEL = "sysctl kernel.perf_event_paranoid=1"
-_PERMIT_CPUS = "have it look at whole CPUs: sysctl kernel.perf_event_paranoid=0, or CAP_PERFMON"
 _PARANOID = Path("/proc/sys/kernel/perf_event_paranoid")
 _STATUS = Path("/proc/self/status")
 _PARANOID_OF_CPUS = 0
@@ -47,13 +45,3 @@ def has_maps(pid: int) -> bool:
     except OSError:
         pass
     return True
-
-
-def without_kernel() -> str:
-    """What is said where perf may look at programs and not at the kernel."""
-    return f"perf may not look at the kernel here, whose functions are missing; {_PERMIT_KERNEL}"
-
-
-def following_threads() -> str:
-    """What is said where perf follows the threads of a server, which it slows (``benches/perf_modes.py``)."""
-    return f"perf follows threads here, which slows servers whose threads hand work to each other; {_PERMIT_CPUS}"

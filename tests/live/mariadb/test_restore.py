@@ -27,6 +27,7 @@ from tdelta.errors import RestoreFault
 from tdelta.workloads.database import ColumnSample, DatabaseColumn, IndexColumn
 from tdelta.workloads.keys import key_sql, key_variables
 from tdelta.workloads.proposal import Kind, propose
+from tdelta_texts import texts
 
 from .own import INSTALL, Server, install, programs, root, running
 
@@ -78,7 +79,7 @@ def test_a_dump_is_restored_and_described(server: Server, target: RestoreTarget,
     codes, customers, items, loose = described.database.tables
     assert [table.name for table in described.database.tables] == ["codes", "customers", "line items", "loose"]
     assert {"seen", "old", "customers"} <= described.database.names
-    assert described.left_out == ("table 'old': its engine is MyISAM, not InnoDB",)
+    assert texts(described.left_out) == ("table 'old': its engine is MyISAM, not InnoDB",)
     assert described.types["customers"]["id"] == "bigint(20) unsigned"
 
     assert (customers.rows, customers.lowest, customers.highest, customers.is_dense) == (4000, 1, 4000, True)

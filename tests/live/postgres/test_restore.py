@@ -20,6 +20,7 @@ from tdelta.errors import RestoreFault
 from tdelta.workloads.database import ColumnSample, DatabaseColumn, IndexColumn
 from tdelta.workloads.keys import key_sql, key_variables
 from tdelta.workloads.proposal import Kind, propose
+from tdelta_texts import texts
 
 from .own import ROOT_PASSWORD, Server, Session, install, programs, running
 
@@ -85,7 +86,7 @@ def test_a_dump_is_restored_and_described(described: Described) -> None:
     codes, customers, items, loose, parts = described.database.tables
     assert [table.name for table in described.database.tables] == ["codes", "customers", "line items", "loose", "parts"]
     assert {"seen", "customers", "by_name"} <= described.database.names
-    assert described.left_out == ("1 tables of schema other: only those of public are described",)
+    assert texts(described.left_out) == ("1 tables of schema other: only those of public are described",)
     assert described.types["customers"]["mail"] == "character varying(80)"
 
     assert (customers.rows, customers.lowest, customers.highest, customers.is_dense) == (4000, 1, 4000, True)

@@ -23,6 +23,7 @@ from tdelta.engines.shared.describing import (
     named,
 )
 from tdelta.engines.shared.sessions import Ask, Row, literal
+from tdelta.messages import Caution
 
 _KINDS = {
     **dict.fromkeys(("text", "varchar", "bpchar"), TEXT),
@@ -57,7 +58,7 @@ class PostgresCatalog:
             ),
             frozenset(named(row).lower() for row in rows),
             (
-                *(f"table {named(row)!r}: it is foreign" for row in rows if row["kind"] == "f"),
+                *(Caution.of("foreign-table", table=named(row)) for row in rows if row["kind"] == "f"),
                 *self._elsewhere(ask, schema),
             ),
         )
@@ -111,14 +112,15 @@ class PostgresCatalog:
             found[named(row)].add(row["col"] or "")
         return found
 
-    def _elsewhere(self, ask: Ask, schema: str) -> Iterable[str]:
+    def _elsewhere(self, ask: Ask, schema: str) -> Iterable[Caution]:
         rows = ask(
             "SELECT n.nspname AS schema, count(*)::text AS total FROM pg_class c JOIN pg_namespace n ON n.oid ="
             f" c.relnamespace WHERE c.relkind IN ('r', 'p') AND n.nspname NOT IN ({literal(schema)},"
             " 'information_schema') AND n.nspname !~ '^pg_' GROUP BY n.nspname ORDER BY n.nspname"
         )
         return (
-            f"{row['total']} tables of schema {row['schema']}: only those of {schema} are described" for row in rows
+            Caution.of("tables-of-other-schema", tables=row["total"], other=row["schema"], schema=schema)
+            for row in rows
         )
 
 

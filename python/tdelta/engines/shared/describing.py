@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from tdelta.engines.shared.sessions import Ask, Row
+from tdelta.messages import Caution
 from tdelta.workloads.database import (
     ColumnSample,
     Database,
@@ -76,7 +77,7 @@ class CatalogFacts:
 
     tables: tuple[TableFact, ...]
     names: frozenset[str]
-    left_out: tuple[str, ...] = ()
+    left_out: tuple[Caution, ...] = ()
 
 
 class Catalog(Protocol):
@@ -101,7 +102,7 @@ class Described:
 
     database: Database
     types: Mapping[str, Mapping[str, str]]
-    left_out: tuple[str, ...] = ()
+    left_out: tuple[Caution, ...] = ()
 
 
 def describe(catalog: Catalog, ask: Ask, schema: str) -> Described:

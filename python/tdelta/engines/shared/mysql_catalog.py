@@ -24,6 +24,7 @@ from tdelta.engines.shared.describing import (
 )
 from tdelta.engines.shared.mysql_external import MARK_TABLE
 from tdelta.engines.shared.sessions import Ask, Row, literal
+from tdelta.messages import Caution
 
 _KINDS = {
     **dict.fromkeys(("char", "varchar", "tinytext", "text", "mediumtext", "longtext"), TEXT),
@@ -57,7 +58,7 @@ class MySqlCatalog:
             ),
             frozenset(named(row).lower() for row in found),
             tuple(
-                f"table {named(row)!r}: its engine is {row['engine']}, not InnoDB"
+                Caution.of("table-of-other-engine", table=named(row), engine=row["engine"], expected="InnoDB")
                 for row in base
                 if row["engine"] != "InnoDB"
             ),

@@ -26,7 +26,6 @@ from tdelta.messages import Caution, Refusal
 from tdelta.profiling.functions import Functions
 from tdelta.profiling.perf import Perf, find_perf
 from tdelta.profiling.recording import Recording, added
-from tdelta.profiling.rights import following_threads, without_kernel
 from tdelta.profiling.sampling import FREQUENCY_HZ, Sampling
 from tdelta.records import Condition, CpuProfile, Measurement, Phase, Role
 from tdelta.session.context import PROFILES, Round, RunContext
@@ -185,11 +184,11 @@ class CpuProfiles:
         if not self._notes.is_given_up and not self._is_begun:
             return (Caution.of("no-profile", why="the run ended before"),)
         if self._found and not self._notes.has_kernel:
-            told.append(Caution.of("profile-limited", said=without_kernel()))
+            told.append(Caution.of("profile-without-kernel"))
         if self._found and self._notes.follows_threads and self._notes.why_threads:
             told.append(Caution.of("profile-follows-threads", fault=self._notes.why_threads))
         elif self._found and self._notes.follows_threads and self._plan.request.is_served:
-            told.append(Caution.of("profile-limited", said=following_threads()))
+            told.append(Caution.of("profile-slows-server"))
         if (
             any(not any(f.samples for f in one.functions) for one in self._found.values())
             and not self._notes.is_given_up

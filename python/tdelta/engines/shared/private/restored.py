@@ -143,9 +143,8 @@ class RestoredServer:
         """What is in it, and what is to be said of it."""
         with self._session() as session:
             found = describe(self._engine.catalog, asking(session), self._engine.schema)
-        left_out = tuple(Caution.of("restored-left-out", said=said) for said in found.left_out)
-        cautions = left_out if is_strict() else (*left_out, Caution.of("restore-without-bash"))
-        return Inventory(found.database, cautions, found.left_out)
+        cautions = found.left_out if is_strict() else (*found.left_out, Caution.of("restore-without-bash"))
+        return Inventory(found.database, cautions, tuple(map(str, found.left_out)))
 
     def complete(self, database: Database, tables: Tables, additions: Additions, observe: Observer) -> Completed:
         """Add what is tdelta's, read all rows and the sizes, and stop the server."""
