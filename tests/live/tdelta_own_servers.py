@@ -21,6 +21,7 @@ from tdelta.engines.shared.external.secrets import Passwords
 from tdelta.engines.shared.external.servers import FoundServer, examine
 from tdelta.engines.shared.sessions import Connection, WorkerSession
 from tdelta.errors import OwnServerFault
+from tdelta_texts import texts
 
 LookedAt = tuple[FoundServer, FoundServer]
 
@@ -183,12 +184,12 @@ class OwnServers(OnTwoServers):
         with contextlib.closing(self.session("--baseline", dsn)) as opened:
             server = examine("--baseline", dsn, opened)
             left = leftovers(server)
-            assert [said.split(": ")[1] for said in left] == [
+            assert [said.split(": ")[1] for said in texts(left)] == [
                 "schema tdelta_r5 is left of run r5; remove it",
                 *self.left_half_made,
             ]
-            for said in left:
-                opened.run(said.split("remove it: ")[1])
+            for caution in left:
+                opened.run(str(caution.parameters["drop"]))
             assert leftovers(server) == ()
 
     def test_it_is_all_the_same_by_tdeltas_own_client(self, servers: tuple[Any, Any]) -> None:
