@@ -12,6 +12,7 @@ from sqlite.running import SMALL, Place, end, read_until, require
 from sqlite.test_answers import checks
 
 from tdelta.engines.sqlite.finding import find_library
+from tdelta_texts import has_no_answer
 
 
 @pytest.fixture(scope="session")
@@ -52,7 +53,7 @@ def test_the_systems_sqlite_cannot_be_compared_with_a_cipher_and_the_message_say
     place: Place, system_sqlite: str
 ) -> None:
     ran = place.run("--library", system_sqlite)
-    assert (ran.code, ran.out) == (2, "")
+    assert (ran.code, has_no_answer(ran.out)) == (2, True)
     assert f"{system_sqlite} is plain SQLite, which encrypts nothing; compare identical twins with --aa" in ran.err
     assert not place.twins.exists()
 
@@ -77,7 +78,7 @@ def test_a_run_is_not_resumed_with_a_file_that_has_changed(place: Place, sqlciph
     with mine.open("ab") as file:
         file.write(b"another build")
     ran = place.tdelta("run", "--resume", "last")
-    assert (ran.code, ran.out) == (2, "")
+    assert (ran.code, has_no_answer(ran.out)) == (2, True)
     assert f"the library under test was {mine} SQLCipher 4." in ran.err
     assert "start a new run" in ran.err
 
@@ -89,6 +90,6 @@ def test_a_run_is_not_resumed_with_a_file_that_has_changed(place: Place, sqlciph
 def test_a_file_that_is_no_library_ends_in_a_message(place: Place, content: bytes, told: str) -> None:
     (place.base / "other.so").write_bytes(content)
     ran = place.run("--library", "./other.so")
-    assert (ran.code, ran.out) == (2, "")
+    assert (ran.code, has_no_answer(ran.out)) == (2, True)
     assert told in ran.err
     assert "Traceback" not in ran.err
