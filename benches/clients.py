@@ -5,9 +5,10 @@
     .venv/bin/python benches/clients.py --socket PATH --user USER       # a server that is there, with a schema sbtest
 
 Needs sysbench, and the server unless `--socket` names one. sysbench prepares its own tables; the pairs run in a
-drawn order, each as many transactions as sysbench did in so many seconds at first. For each
-workload and number of threads the ratios of throughput and of client CPU a transaction (tdelta over sysbench) come
-with the 95 % interval of the mean log ratio. Client CPU is user plus system time of the client's own process; what
+drawn order, each as many transactions as sysbench did in so many seconds at first. For each workload and number of
+threads the ratios of throughput and of client CPU per transaction (tdelta over sysbench) come with the 95 % interval of
+the mean log ratio: over `--rounds`, each with a server of its own, or, with one, over its pairs, which leaves out how
+one server's luck differs from the next one's. Client CPU is user plus system time of the client's own process; what
 sysbench takes to start and to end is measured apart, by runs of one event, and left out. Prints; asserts nothing.
 """
 
@@ -31,6 +32,7 @@ from typing import Any
 
 from tdelta import _native
 from tdelta.engines.shared.private.binaries import find_servers
+from tdelta.inference.quantiles import t_reach
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "live"))
 from tdelta_mysql_client import Program, running
@@ -143,48 +145,65 @@ def private_server(engine: str, *options: str) -> Iterator[str]:
             yield str(server.socket)
 
 
-def interval(logs: list[float]) -> dict[str, Any]:
-    """A ratio with its 95 % interval."""
-    middle = statistics.mean(logs)
-    half = 1.96 * statistics.stdev(logs) / math.sqrt(len(logs))
+def interval(rounds: list[list[float]]) -> dict[str, Any]:
+    """A ratio with its 95 % interval: of the rounds' means, or with one round of its pairs."""
+    units = [statistics.mean(logs) for logs in rounds] if len(rounds) > 1 else rounds[0]
+    middle, error = statistics.mean(units), statistics.stdev(units) / math.sqrt(len(units))
+    half = t_reach(len(units) - 1) * error
     return {"mean": math.exp(middle), "ci95": [math.exp(middle - half), math.exp(middle + half)]}
 
 
-def compare(socket: str, user: str, workload: str, threads: int, seconds: float, pairs: int) -> dict[str, Any]:
-    """Both clients by turns; the first pair warms up and is dropped."""
-    theirs, ours = Sysbench(socket, user, workload, threads), Tdelta(socket, user, workload, threads)
+@dataclass(frozen=True)
+class Pairs:
+    """Of one round: what both clients did by turns, so many transactions a run."""
+
+    runs: list[dict[str, Run]]
+    transactions: int
+
+    def logs(self, metric: str) -> list[float]:
+        """The log ratios of a metric, tdelta over sysbench."""
+        return [math.log(getattr(runs["tdelta"], metric) / getattr(runs["sysbench"], metric)) for runs in self.runs]
+
+
+def compare(socket: str, user: str, workload: str, threads: int, arguments: argparse.Namespace) -> Pairs:
+    """Both clients by turns, each with connections of its own for each run; the first pair warms up and is dropped."""
+    theirs = Sysbench(socket, user, workload, threads)
     start_cpu_seconds = theirs.start_cpu_seconds()
     order = random.Random(SEED)
+    seconds = arguments.seconds
     operations = max(100, round(theirs.run(0, seconds=seconds).transactions_per_second * seconds))
     found = []
-    for pair in range(pairs + 1):
+    for pair in range(arguments.pairs + 1):
         runs: dict[str, Run] = {}
         for which in order.sample(["tdelta", "sysbench"], 2):
             if which == "tdelta":
-                runs[which] = ours.run(pair, operations)
+                with contextlib.closing(Tdelta(socket, user, workload, threads)) as ours:
+                    runs[which] = ours.run(pair, operations)
             else:
                 runs[which] = theirs.run(operations, start_cpu_seconds)
         found.append(runs)
-    ours.close()
-    found = found[1:]
+    return Pairs(found[1:], operations)
 
-    def logs(metric: str) -> list[float]:
-        return [math.log(getattr(runs["tdelta"], metric) / getattr(runs["sysbench"], metric)) for runs in found]
+
+def summary(workload: str, threads: int, rounds: list[Pairs]) -> dict[str, Any]:
+    """What is printed of one workload with one number of threads."""
+    every = [runs for pairs in rounds for runs in pairs.runs]
 
     def median(client: str, metric: str) -> float:
-        return statistics.median(getattr(runs[client], metric) for runs in found)
+        return statistics.median(getattr(runs[client], metric) for runs in every)
 
     return {
         "workload": workload,
         "threads": threads,
-        "throughput_ratio": interval(logs("transactions_per_second")),
-        "client_cpu_ratio": interval(logs("cpu_seconds_per_transaction")),
+        "throughput_ratio": interval([pairs.logs("transactions_per_second") for pairs in rounds]),
+        "client_cpu_ratio": interval([pairs.logs("cpu_seconds_per_transaction") for pairs in rounds]),
         "transactions_per_second": {name: median(name, "transactions_per_second") for name in ("tdelta", "sysbench")},
         "client_cpu_us_per_transaction": {
             name: median(name, "cpu_seconds_per_transaction") * 1e6 for name in ("tdelta", "sysbench")
         },
-        "pairs": len(found),
-        "transactions_per_run": operations,
+        "pairs": len(every),
+        "rounds": [math.exp(statistics.mean(pairs.logs("transactions_per_second"))) for pairs in rounds],
+        "transactions_per_run": [pairs.transactions for pairs in rounds],
         "cpus": os.cpu_count(),
     }
 
@@ -193,7 +212,8 @@ def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seconds", type=float, default=2.0)
-    parser.add_argument("--pairs", type=int, default=20)
+    parser.add_argument("--pairs", type=int, default=20, help="of each round")
+    parser.add_argument("--rounds", type=int, default=1, help="private servers, one after the other")
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 4])
     parser.add_argument("--workloads", nargs="+", choices=SCRIPTS, default=list(SCRIPTS))
     parser.add_argument("--engine", choices=["mariadb", "mysql"], default="mariadb")
@@ -201,14 +221,16 @@ def main() -> None:
     parser.add_argument("--user", default="root")
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
-    given = contextlib.nullcontext(arguments.socket) if arguments.socket else private_server(arguments.engine)
-    found = []
-    with given as socket:
-        Sysbench(socket, arguments.user, "oltp_read_only", 1).prepare()
-        for workload in arguments.workloads:
-            for threads in arguments.threads:
-                found.append(compare(socket, arguments.user, workload, threads, arguments.seconds, arguments.pairs))
-                print(json.dumps(found[-1], indent=2))
+    cells = [(workload, threads) for workload in arguments.workloads for threads in arguments.threads]
+    rounds: dict[tuple[str, int], list[Pairs]] = {cell: [] for cell in cells}
+    for _ in range(arguments.rounds):
+        given = contextlib.nullcontext(arguments.socket) if arguments.socket else private_server(arguments.engine)
+        with given as socket:
+            Sysbench(socket, arguments.user, "oltp_read_only", 1).prepare()
+            for cell in cells:
+                rounds[cell].append(compare(socket, arguments.user, *cell, arguments))
+    found = [summary(*cell, pairs) for cell, pairs in rounds.items()]
+    print(json.dumps(found, indent=2))
     if arguments.json:
         arguments.json.write_text(json.dumps(found, indent=2) + "\n")
 

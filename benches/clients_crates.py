@@ -141,7 +141,7 @@ def compare(rivals: dict[str, Rival], work: Work, connections: int, pairs: int, 
     assert all(run["own"]["rows"] == run["crate"]["rows"] for run in runs), "the clients read other numbers of rows"
 
     def ratio(metric: str) -> dict[str, Any]:
-        return clients.interval([math.log(run["crate"][metric] / run["own"][metric]) for run in runs])
+        return clients.interval([[math.log(run["crate"][metric] / run["own"][metric]) for run in runs]])
 
     return {
         "work": work.name,

@@ -57,6 +57,7 @@ SMOKE: dict[str, list[tuple[str, ...]]] = {
     "jags": [("--count", "50", "--draws", "50")],
     "ledger_planted": [("--seconds", "60", "--kind", kind, *SMALL) for kind in ("mac", "io")],
     "loop": [("--operations", "200", "--pairs", "5")],
+    "loop_builds": [("--against", str(BENCHES.parent), "--operations", "200", "--pairs", "5")],
     "nuts": [("--rounds", "2")],
     "perf_modes": [("--scans", "3", "--rows", "2000")],
     "scan": [("--megabytes", "2", "--rounds", "2")],
