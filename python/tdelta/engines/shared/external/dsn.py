@@ -8,8 +8,9 @@ wrong is told without what was typed wherever that could be part of a password.
 as PostgreSQL's clients have it, as a host with its slashes encoded (``%2Frun%2Fpostgresql``). What goes to another
 machine is encrypted (``tls=require``) unless the DSN says otherwise.
 
-`urllib.parse.urlsplit` is not used: it drops control characters, writes hosts in small letters (a socket's path may be
-one), and refuses a bracket in a password before it could be said that there is a password.
+`urllib.parse.urlsplit` is not used: it would stand in for one pattern (``_SHAPE``) and need more around it. Ahead of
+all other faults it raises for a bracket in a password, for a name in brackets and for what NFKC changes (and that
+message quotes the password); it strips spaces and control characters, and takes an empty fragment for none.
 """
 
 from __future__ import annotations
