@@ -173,7 +173,7 @@ class AnalysisResult:
     formats: Mapping[str, int]
     cautions: tuple[Caution, ...]
     left_out: tuple[Message, ...] = ()
-    prior_words: str = ""
+    prior_words: str = field(default="", metadata={"json": "prior"})
     source: str | None = None
     budget: float | None = None
     is_encryption: bool = True

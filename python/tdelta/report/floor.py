@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 from rich.text import Text
 
@@ -14,7 +14,7 @@ from tdelta.measure.page_tasks import LEVELS
 from tdelta.report.drawing import draw, paragraph
 from tdelta.report.quantities import MISSING, duration, small_share
 from tdelta.report.terminal import NARROWEST
-from tdelta.report.values import values_of
+from tdelta.report.values import record_values, values_of
 
 FLOOR_SCHEMA = "tdelta.floor/1"
 
@@ -27,21 +27,8 @@ _INDENT = "  "
 
 def floor_document(floor: Floor) -> dict[str, object]:
     """The floor as JSON values."""
-    return {
-        "schema": FLOOR_SCHEMA,
-        "cells": [asdict(cell) for cell in floor.cells],
-        "slowdown_without_instructions": floor.slowdown_without_instructions,
-        "cautions": list(map(str, floor.cautions)),
-        "caution_codes": values_of(floor.cautions),
-        "library_version": floor.library_version,
-        "library_cpu": floor.library_cpu,
-        "machine": floor.machine,
-        "pressure": floor.pressure,
-        "passes": floor.passes,
-        "ring_bytes": floor.ring_bytes,
-        "seed": floor.seed,
-        "elapsed_seconds": floor.elapsed_seconds,
-    }
+    texts = {"cautions": list(map(str, floor.cautions)), "caution_codes": values_of(floor.cautions)}
+    return {"schema": FLOOR_SCHEMA, **record_values(floor), **texts}
 
 
 def floor_text(floor: Floor, width: int, *, color: bool = False) -> str:

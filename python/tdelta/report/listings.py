@@ -12,6 +12,7 @@ from tdelta.engines.profile import EngineInfo
 from tdelta.report.drawing import draw, paragraph, plain_table
 from tdelta.report.labels import database_text
 from tdelta.report.quantities import amounts, counted, duration, printable
+from tdelta.report.values import record_values
 from tdelta.session.outlook import DryRun
 from tdelta.session.studies import Study
 
@@ -52,21 +53,7 @@ def engines_document(
     """The engines as JSON values; ``reasons`` as for `engines_text`."""
     return {
         "schema": ENGINES_SCHEMA,
-        "engines": [
-            {
-                "name": engine.name,
-                "available": engine.available,
-                "version": engine.version,
-                "ciphers": list(engine.ciphers),
-                "library": engine.library,
-                "install": engine.install,
-                "notes": engine.notes,
-                "option": engine.option,
-                "crypto": engine.crypto,
-                "aes_instructions": _instructions(engine, reasons),
-            }
-            for engine in engines
-        ],
+        "engines": [record_values(engine) | {"aes_instructions": _instructions(engine, reasons)} for engine in engines],
     }
 
 

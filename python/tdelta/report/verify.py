@@ -6,7 +6,7 @@ The limits are part of the answer, in the text and in the document: a reader who
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from rich.table import Table
@@ -116,7 +116,7 @@ def readings_document(
             {"text": one.text, "searched": [{"encoding": name, "hex": data.hex()} for name, data in one.needles]}
             for one in markers
         ],
-        "files": [_file(reading) for reading in readings],
+        "files": values_of(tuple(readings)),
         "evidence": [],
         "validity": [],
         "limits": limits(readings, markers),
@@ -167,48 +167,3 @@ def _bits(kinds: BlockKinds) -> str:
 
 def _name(path: Path, target: Path) -> str:
     return path.name if path == target else str(path.relative_to(target))
-
-
-def _file(reading: FileReading) -> dict[str, object]:
-    header, statistics = reading.header, reading.statistics
-    return {
-        "path": str(reading.path),
-        "size_bytes": reading.size_bytes,
-        "state": reading.state.value,
-        "reasons": list(reading.reasons),
-        "header": None if header is None else {"name": header.name, "meaning": header.meaning.value},
-        "markers": list(_markers(reading)),
-        "statistics": {
-            "zero_bytes": statistics.zero_bytes,
-            "entropy_bits": statistics.entropy_bits,
-            "chi_square": statistics.chi_square,
-            "printable_strings": statistics.printable_strings,
-            "printable_bytes": statistics.printable_bytes,
-            "longest_printable_bytes": statistics.longest_printable_bytes,
-            "by_block": [_block_kinds(kinds) for kinds in statistics.by_block],
-        },
-    }
-
-
-def _markers(reading: FileReading) -> Iterator[dict[str, object]]:
-    for one in reading.markers:
-        yield {
-            "marker": one.marker,
-            "encoding": one.encoding,
-            "count": one.count,
-            "first_offset": one.first_offset,
-        }
-
-
-def _block_kinds(kinds: BlockKinds) -> dict[str, object]:
-    return {
-        "block_bytes": kinds.block_bytes,
-        "blocks": kinds.blocks,
-        "random": kinds.random,
-        "zero": kinds.zero,
-        "low": kinds.low,
-        "between": kinds.between,
-        "short": kinds.short,
-        "entropy_least_bits": kinds.entropy_least_bits,
-        "entropy_mean_bits": kinds.entropy_mean_bits,
-    }

@@ -7,10 +7,11 @@ from types import ModuleType, SimpleNamespace
 import pytest
 
 import tdelta.engines.catalogue
+from tdelta.engines.profile import EngineInfo
 
 from .calling import call
 
-ENGINE = SimpleNamespace(
+ENGINE = EngineInfo(
     name="sqlite",
     available=True,
     version="3.51.0",

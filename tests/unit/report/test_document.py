@@ -67,7 +67,7 @@ def test_the_documentation_of_a_run_names_exactly_its_fields() -> None:
     assert made == documented("tdelta.run/2")
 
 
-def test_the_fields_of_findings_are_documented_as_their_types_have_them_each_with_words() -> None:
+def test_fields_are_documented_as_their_types_have_them_each_with_words() -> None:
     page = DOCS.read_text(encoding="utf-8")
     written = tdelta_json_fields.generated(page)
     if os.environ.get("TDELTA_UPDATE_GOLDEN"):

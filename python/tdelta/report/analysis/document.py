@@ -16,26 +16,14 @@ def analysis_document(result: AnalysisResult, exit_code: int) -> dict[str, objec
         result: what was compared.
         exit_code: what the command ends with.
     """
-    return {
-        "schema": ANALYSIS_SCHEMA,
-        "decision": result.decision.value,
-        "exit_code": exit_code,
-        "is_encryption": result.is_encryption,
-        "answer": answer(result),
-        "comparisons": [_comparison(c) for c in result.comparisons],
-        "rope": result.rope,
-        "is_rope_given": result.is_rope_given,
-        "stated_run_sd": result.stated_run_sd,
-        "budget": result.budget,
-        "baseline": result.baseline,
-        "prior": result.prior_words,
-        "formats": dict(result.formats),
-        "source": result.source,
+    head = {"schema": ANALYSIS_SCHEMA, "exit_code": exit_code, "answer": answer(result)}
+    texts = {
         "cautions": list(map(str, result.cautions)),
         "caution_codes": values_of(result.cautions),
         "left_out": list(map(str, result.left_out)),
         "left_out_codes": values_of(result.left_out),
     }
+    return head | record_values(result) | texts | {"comparisons": [_comparison(c) for c in result.comparisons]}
 
 
 def _comparison(comparison: Comparison) -> dict[str, object]:
