@@ -5,8 +5,6 @@
 //! that lets go of it while the engine works lets the other connections in. Who waits for it sleeps: that time is elapsed
 //! time and no CPU time. Texts of statements are made once, and so are the bound methods that are called.
 
-use crate::twin::{Held, PyTwin};
-use crate::{native, parse};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 use pyo3::IntoPyObjectExt;
@@ -85,15 +83,15 @@ impl Marks {
 }
 
 /// What a twin is made of in Python.
-struct Given {
-    style: Style,
+pub struct Given {
+    pub style: Style,
     /// Makes a cursor that is ready for use; is given the one that `\connect` is to close, or None.
-    connect: Py<PyAny>,
+    pub connect: Py<PyAny>,
     /// Says of an exception of which kind it is, in which words, and whether to try again.
-    explain: Py<PyAny>,
-    cool: Option<Py<PyAny>>,
-    files: Option<Py<PyAny>>,
-    settle: Option<Py<PyAny>>,
+    pub explain: Py<PyAny>,
+    pub cool: Option<Py<PyAny>>,
+    pub files: Option<Py<PyAny>>,
+    pub settle: Option<Py<PyAny>>,
 }
 
 /// What went wrong within a call: the driver's own exception, or what this client makes of an answer.
@@ -402,6 +400,14 @@ pub struct Twin {
 }
 
 impl Twin {
+    pub fn open(py: Python<'_>, given: Given, connections: usize) -> Result<Self, ClientError> {
+        let given = Arc::new(given);
+        let opened: PyResult<Vec<_>> =
+            (0..connections.max(1)).map(|_| Session::open(py, given.clone(), None)).collect();
+        let opened = opened.map_err(|error| given.explained(py, error.into()))?;
+        Ok(Self { given, connections: Loop::new(opened) })
+    }
+
     /// Lets the engine come to rest. Returns ns; 0 where there was nothing to do.
     fn settle(given: &Given) -> Result<u64, ClientError> {
         let start = monotonic_ns();
@@ -530,32 +536,4 @@ fn insert_into(table: &Table, marks: Marks) -> String {
 
 fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
-}
-
-/// A twin of an engine whose client is Python's.
-#[pyclass(name = "DbApiTwin", module = "tdelta._native", unsendable, extends = PyTwin)]
-pub struct PyDbApiTwin;
-
-#[pymethods]
-impl PyDbApiTwin {
-    #[new]
-    #[pyo3(signature = (style, connect, connections, explain, *, cool=None, files=None, settle=None))]
-    #[allow(clippy::too_many_arguments)] // each is Python's, and given by name
-    fn new(
-        py: Python<'_>,
-        style: &str,
-        connect: Py<PyAny>,
-        connections: usize,
-        explain: Py<PyAny>,
-        cool: Option<Py<PyAny>>,
-        files: Option<Py<PyAny>>,
-        settle: Option<Py<PyAny>>,
-    ) -> PyResult<PyClassInitializer<Self>> {
-        let given = Arc::new(Given { style: parse("style", style)?, connect, explain, cool, files, settle });
-        let opened: PyResult<Vec<_>> =
-            (0..connections.max(1)).map(|_| Session::open(py, given.clone(), None)).collect();
-        let opened = opened.map_err(|error| native(given.explained(py, error.into())))?;
-        let twin = Twin { given, connections: Loop::new(opened) };
-        Ok(PyClassInitializer::from(PyTwin::holding(Held::DbApi(Box::new(twin)))).add_subclass(Self))
-    }
 }

@@ -212,7 +212,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<twin::PyTwin>()?;
     module.add_class::<twin::PySqliteTwin>()?;
     module.add_class::<twin::PyServerTwin>()?;
-    module.add_class::<dbapi::PyDbApiTwin>()?;
+    module.add_class::<twin::PyDbApiTwin>()?;
     module.add_class::<PyBare>()?;
     module.add_class::<PyWatch>()?;
     module.add_function(wrap_pyfunction!(process_usage, module)?)?;

@@ -1,4 +1,4 @@
-//! A twin as Python sees it: what all do, once, and what those of SQLite and on servers do beside it.
+//! A twin as Python sees it: what all do, once, and what those of each kind do beside it.
 
 use crate::{dbapi, mix_of, native, parse, values, NativeError, STOP};
 use pyo3::exceptions::PyValueError;
@@ -12,7 +12,7 @@ use tdelta_servers::{Rows, Served};
 use tdelta_sqlite::is_initialised;
 
 /// A twin by its kind.
-pub enum Held {
+enum Held {
     Sqlite(Box<tdelta_sqlite::Twin>),
     Served(Box<dyn Served>),
     DbApi(Box<dbapi::Twin>),
@@ -26,7 +26,7 @@ pub struct PyTwin {
 
 impl PyTwin {
     /// The base of a subclass's new instance.
-    pub fn holding(held: Held) -> Self {
+    fn holding(held: Held) -> Self {
         Self { held: Some(held) }
     }
 
@@ -224,5 +224,30 @@ impl PyServerTwin {
         let twin = Self::twin(&mut base)?;
         let used = py.detach(|| twin.end_outside(settle, &STOP)).map_err(native)?;
         values::value(py, &used)
+    }
+}
+
+/// A twin of an engine whose client is Python's.
+#[pyclass(name = "DbApiTwin", module = "tdelta._native", unsendable, extends = PyTwin)]
+pub struct PyDbApiTwin;
+
+#[pymethods]
+impl PyDbApiTwin {
+    #[new]
+    #[pyo3(signature = (style, connect, connections, explain, *, cool=None, files=None, settle=None))]
+    #[allow(clippy::too_many_arguments)] // each is Python's, and given by name
+    fn new(
+        py: Python<'_>,
+        style: &str,
+        connect: Py<PyAny>,
+        connections: usize,
+        explain: Py<PyAny>,
+        cool: Option<Py<PyAny>>,
+        files: Option<Py<PyAny>>,
+        settle: Option<Py<PyAny>>,
+    ) -> PyResult<PyClassInitializer<Self>> {
+        let given = dbapi::Given { style: parse("style", style)?, connect, explain, cool, files, settle };
+        let twin = dbapi::Twin::open(py, given, connections).map_err(native)?;
+        Ok(PyClassInitializer::from(PyTwin::holding(Held::DbApi(Box::new(twin)))).add_subclass(Self))
     }
 }
