@@ -14,6 +14,7 @@ from tdelta.messages.checks import AA_CHECK, BB_CHECK, FILES, IN_FORCE, NO_MARKE
 from tdelta.profiling.functions import Functions
 from tdelta.records import (
     FINDINGS,
+    ActionMeasure,
     Amount,
     BadTrials,
     Band,
@@ -844,6 +845,37 @@ def bulk() -> RunResult:
     return result(Decision.UNDECIDED, heads, given, steps=steps)
 
 
+def acted() -> RunResult:
+    """A database that is encrypted while the load goes on, at two speeds."""
+
+    def of(cipher: str, during: str, role: Role = Role.TREATMENT) -> Condition:
+        return Condition((("cipher", cipher), ("during", during), ("threads", 1)), role)
+
+    conditions = [
+        of("none", "nothing", Role.BASELINE),
+        of("none", "nothing", Role.AA),
+        of("none", "encrypt:iops=200"),
+        of("aes-256", "nothing"),
+        of("none", "encrypt:iops=2000:threads=4"),
+    ]
+    heads = tuple(
+        verdict(estimate(ratio, 0.031), Decision.COSTLY, primary=True, of=condition, baseline=conditions[0])
+        for condition, ratio in zip(conditions[2:], (1.214, 1.083, 1.117), strict=True)
+    )
+    given = settings(*conditions, engine="mariadb", workload="order-entry", study="convert", options={})
+
+    def action(of: Condition, seconds: float, **counted: float) -> ActionMeasure:
+        took = Typical(0.9 * seconds, seconds, 1.2 * seconds)
+        load, cpu = Typical(9.8, 10.1, 10.9), Typical(1.1 * seconds, 1.3 * seconds, 1.4 * seconds)
+        return ActionMeasure(of, str(of.level("during")), 8, took, load, cpu, Typical(61e6, 64e6, 70e6), counted)
+
+    actions = (
+        action(conditions[2], 8.2, encrypted_bytes=64e6, tablespaces=9.0),
+        action(conditions[4], 1.3, encrypted_bytes=64e6, wait_ns=41e6),
+    )
+    return result(Decision.COSTLY, heads, given, actions=actions)
+
+
 def spilling() -> RunResult:
     """Temporary files that one scope leaves in the clear, and one trial that kept all in memory."""
 
@@ -966,6 +998,7 @@ SAMPLES = {
         with_ledger,
         interrupted,
         with_tails,
+        acted,
         bulk,
         spilling,
         traced,

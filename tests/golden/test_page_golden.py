@@ -53,6 +53,7 @@ NAMES = (
     "with_tails",
     "profiled",
     "with_ledger",
+    "acted",
     "bulk",
     "spilling",
     "traced",

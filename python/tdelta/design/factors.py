@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from tdelta.design.actions import DURING, WORK_ACTIONS, parse_action
 from tdelta.errors import UnknownName, UsageError, raise_together
 from tdelta.messages import Refusal
 from tdelta.records import Level
@@ -29,9 +30,9 @@ AES_INSTRUCTIONS = ("on", "off")
 SCOPES = ("data", "+log", "+temp", "+binlog", "all")
 """What a server encrypts: its tables; these and one thing more; all that it can."""
 
-WORKS = ("warm", "cold", "load", "rebuild")
+WORKS = ("warm", "cold", "load", "rebuild", *WORK_ACTIONS)
 """What a trial does: transactions, whose data is in caches as far as it fits or not at all; one load of all rows; one
-rebuild of the tables."""
+rebuild of the tables; one action."""
 
 SHARE_FACTORS = frozenset({"cache", "at"})
 """Factors whose levels are shares, written as percentages."""
@@ -176,7 +177,14 @@ def _scope(text: str) -> str:
 
 def _work(text: str) -> str:
     level = text.lower()
-    if level not in WORKS:
+    if parse_action(level).name not in WORKS:
+        raise ValueError(text)
+    return level
+
+
+def _during(text: str) -> str:
+    level = text.lower()
+    if parse_action(level).name not in DURING:
         raise ValueError(text)
     return level
 
@@ -218,6 +226,7 @@ FACTORS: Mapping[str, Factor] = MappingProxyType(
             Factor("threads", "a whole number of threads, at least 1", _threads),
             Factor("cache", "a share of the data size above 0, such as 10% or 0.1 (with % above 200 %)", _share),
             Factor("work", f"one of {', '.join(WORKS)}", _work),
+            Factor("during", f"one of {', '.join(DURING)}, maybe with knobs (encrypt:iops=200)", _during),
             Factor("at", "a share of the baseline's capacity above 0, such as 60% or 0.6", _share),
             Factor("page_size", f"bytes, one of {', '.join(map(str, PAGE_SIZES))}", _page_size),
             Factor("journal_mode", f"one of {', '.join(JOURNAL_MODES)}", _journal_mode),

@@ -1,10 +1,11 @@
 """From the levels that were asked for to the conditions that will run: a full factorial with its controls.
 
-The cipher, what it is applied to (a server's scope) and the CPU's AES instructions are what is compared; every
-combination of the other factors is a *stratum*. It has a plain baseline of its own (with the instructions, where both
-levels run), so that no comparison crosses threads, cache or page size, and by default an A/A twin of it, so that every
-comparison has a noise floor. Beside each encrypted condition there can be a B/B twin of it: the noise floor of what is
-encrypted, of which a round has one (`tdelta.design.drawn_twin`).
+The cipher, what it is applied to (a server's scope), what goes on beside the load and the CPU's AES instructions are
+what is compared; every combination of the other factors is a *stratum*. It has a plain baseline of its own (with the
+instructions, where both levels run, and with nothing beside its load), so that no comparison crosses threads, cache or
+page size, and by default an A/A twin of it, so that every comparison has a noise floor. Beside each encrypted condition
+there can be a B/B twin of it: the noise floor of what is encrypted, of which a round has one
+(`tdelta.design.drawn_twin`).
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
+from tdelta.design.actions import NOTHING, is_for
 from tdelta.design.factors import AES_INSTRUCTIONS
 from tdelta.errors import UsageError
 from tdelta.messages import Refusal
@@ -31,7 +33,7 @@ PLANTED_SHARE_MAX = 5.0
 UNSCOPED = "none"
 """The scope level of every plain twin: nothing is encrypted."""
 
-COMPARED = ("cipher", "scope", "aes_instructions")
+COMPARED = ("cipher", "scope", "during", "aes_instructions")
 """The factors whose levels are compared within a stratum; all others make strata."""
 
 
@@ -57,7 +59,7 @@ def lay_out(
     Returns:
         The conditions, stratum by stratum: the baseline, its A/A twin, then what is judged, each encrypted condition
         with its B/B twin behind it. Their levels are ``cipher``, ``scope`` and ``aes_instructions`` where they are
-        varied, ``threads``, then the other varied factors in the order of ``vary``.
+        varied (``during`` before the last), ``threads``, then the other varied factors in the order of ``vary``.
 
     Raises:
         UsageError: a planted share outside (0, 5] or given twice (all such at once), or nothing to judge.
@@ -93,6 +95,14 @@ def _compared(vary: Mapping[str, tuple[Level, ...]], *, aa: bool) -> list[Levels
     plain: Levels = (("cipher", PLAIN), *((("scope", UNSCOPED),) if "scope" in vary else ()))
     scopes = [(("scope", scope),) for scope in vary["scope"]] if "scope" in vary else [()]
     encrypted: list[Levels] = [(("cipher", cipher), *scope) for cipher in ciphers for scope in scopes]
+    if "during" in vary:
+        asked = [NOTHING, *(str(level) for level in vary["during"] if level != NOTHING and not aa)]
+        plain, *encrypted = [
+            (*levels, ("during", level))
+            for levels in (plain, *encrypted)
+            for level in asked
+            if is_for(level, is_encrypted=levels is not plain)
+        ]
     if "aes_instructions" not in vary:
         return [plain, *encrypted]
     instructions = sorted(vary["aes_instructions"], key=lambda level: AES_INSTRUCTIONS.index(str(level)))

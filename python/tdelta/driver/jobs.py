@@ -13,7 +13,10 @@ _SECOND_NS = 1_000_000_000
 
 LOAD, REBUILD = "load", "rebuild"
 STEPS = (LOAD, REBUILD)
-"""What a trial may be beside transactions, see `tdelta.driver.steps`."""
+"""What a trial may be beside transactions, see `tdelta.driver.steps`, and beside actions."""
+
+TRANSACTIONS = ("warm", "cold")
+"""Levels of ``work`` whose trials are transactions."""
 
 TRACE = "trace"
 """Transactions one at a time on one connection, every statement metered by itself."""
@@ -120,7 +123,8 @@ class TrialJob:
     ``slices`` is into how many turns the operations are cut, ``discard`` how many at the head of each are not recorded.
     ``rate`` is operations a second over all threads, None for a closed loop. ``planted`` is a share (0.05).
     ``trial_seconds`` is how long it is to take about, for commands that are told a time. ``step`` names what is done in
-    place of transactions (`tdelta.driver.steps`), or `TRACE`; empty where they run as they are.
+    place of transactions (`tdelta.driver.steps`, or an action of `tdelta.design.actions`), or `TRACE`; empty where
+    they run as they are.
     """
 
     seed: int

@@ -138,15 +138,16 @@ def _signal(pid: int, number: signal.Signals) -> None:
 
 def _has_stopped(pid: int) -> bool:
     """Whether every thread has: a process counts as stopped while a thread of it still waits for a disk."""
-    states = [process.state for thread in _entries(Path(f"/proc/{pid}/task")) if (process := _read(thread))]
+    states = [process.state for thread in entries(Path(f"/proc/{pid}/task")) if (process := _read(thread))]
     return all(state in _STOPPED for state in states)
 
 
 def _processes() -> Iterator[Process]:
-    return (process for folder in _entries(Path("/proc")) if folder.name.isdigit() and (process := _read(folder)))
+    return (process for folder in entries(Path("/proc")) if folder.name.isdigit() and (process := _read(folder)))
 
 
-def _entries(folder: Path) -> list[Path]:
+def entries(folder: Path) -> list[Path]:
+    """What is in a folder of ``/proc``; nothing where that is gone."""
     try:
         return list(folder.iterdir())
     except OSError:

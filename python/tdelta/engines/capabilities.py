@@ -109,6 +109,14 @@ class ChecksCiphers(Protocol):
 
 
 @runtime_checkable
+class Acting(Protocol):
+    """Something can be done to its twins, as a trial or beside one (`tdelta.design.actions`)."""
+
+    def actions(self) -> Mapping[str, Collection[str]]:
+        """The names of its actions, each with those of its knobs."""
+
+
+@runtime_checkable
 class TakesFiles(Protocol):
     """Twins can be made of a user's file."""
 

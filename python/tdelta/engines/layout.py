@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tdelta.driver.jobs import STEPS
+from tdelta.design.actions import ACTIONS, parse_action
+from tdelta.driver.jobs import TRANSACTIONS
 from tdelta.driver.user_data import StagedCopy
 from tdelta.records import Condition
 from tdelta.workloads import Workload
@@ -65,9 +66,19 @@ class RunLayout:
         return self.work(condition) == "cold"
 
     def step(self, condition: Condition) -> str:
-        """Which step a condition's trials are; empty where they are of transactions."""
+        """Which step or action a condition's trials are; empty where they are of transactions."""
         work = self.work(condition)
-        return work if work in STEPS else ""
+        return "" if work in TRANSACTIONS else work
+
+    def during(self, condition: Condition) -> str:
+        """What goes on beside a condition's load: a level of the factor of that name; empty where it is not varied."""
+        return str(dict(condition.levels).get("during", ""))
+
+    @property
+    def acts(self) -> frozenset[str]:
+        """The actions of the run, as trials and beside them."""
+        levels = {self.step(c) for c in self.conditions} | {self.during(c) for c in self.conditions}
+        return frozenset(parse_action(level).name for level in levels) & ACTIONS.keys()
 
     def cache_bytes(self, condition: Condition, data_bytes: int) -> int:
         """What a condition's twins have for their cache, a share of the data."""

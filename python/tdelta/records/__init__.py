@@ -4,6 +4,7 @@ Units are in the names: ``*_ns``, ``*_seconds``, ``*_bytes``; a ``ratio`` is a q
 overhead given as a share (``rope``, ``budget``, ``planted``) is that quotient less one (0.031).
 """
 
+from tdelta.records.actions import ActionMeasure
 from tdelta.records.analysis import (
     AnalysisResult,
     Comparison,
@@ -131,6 +132,7 @@ __all__ = [
     "FINDINGS",
     "RESPONSE_TIME",
     "THROUGHPUT",
+    "ActionMeasure",
     "Amount",
     "AnalysisResult",
     "BadTrials",

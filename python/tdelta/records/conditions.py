@@ -33,9 +33,9 @@ class Condition:
     """One combination of levels.
 
     ``levels`` holds every factor of the run, in the design's order, e.g. ``(("cipher", "aes-256"), ("threads", 1))``.
-    ``stratum`` numbers the combinations of all factors but ``cipher``, ``scope`` and ``aes_instructions``: a condition
-    is compared with the baseline (cipher ``none``, instructions on) of its own stratum only. ``planted`` is the share
-    of CPU time added on purpose (0.05 for 5 %).
+    ``stratum`` numbers the combinations of all factors but ``cipher``, ``scope``, ``during`` and ``aes_instructions``:
+    a condition is compared with the baseline (cipher ``none``, nothing beside its load, instructions on) of its own
+    stratum only. ``planted`` is the share of CPU time added on purpose (0.05 for 5 %).
     """
 
     levels: tuple[tuple[str, Level], ...]

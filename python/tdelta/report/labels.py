@@ -5,6 +5,7 @@ Only factors that vary in the run are named: a run at one thread does not say "1
 
 from __future__ import annotations
 
+from tdelta.design.actions import NOTHING, parse_action
 from tdelta.design.layout import COMPARED, PLAIN
 from tdelta.engines.registry import servers
 from tdelta.records import Condition, Contrast, DatabaseFacts, Decision, Level, Metric, Role, RunSettings, ServersFacts
@@ -108,7 +109,17 @@ def compared_label(condition: Condition) -> str:
     is_without = levels.get("aes_instructions") == "off"
     name = "plain" if cipher == PLAIN and is_without else cipher
     scope = f", {scope_words(levels['scope'])}" if "scope" in levels and cipher != PLAIN else ""
+    during = str(levels.get("during", NOTHING))
+    if during != NOTHING:
+        name = f"{'plain' if cipher == PLAIN else cipher}, during {action_label(during)}"
     return f"{name}{scope}{f' {_WITHOUT}' if is_without else ''}"
+
+
+def action_label(level: str) -> str:
+    """An action with its knobs: ``encrypt (iops 200, threads 4)``."""
+    asked = parse_action(level)
+    knobs = ", ".join(f"{name} {value:,}" for name, value in asked.knobs.items())
+    return f"{asked.name} ({knobs})" if knobs else asked.name
 
 
 def compared_words(condition: Condition) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
+from tdelta.design.actions import ACTIONS, NOTHING, parse_action
 from tdelta.design.layout import PLAIN
 from tdelta.inference.cipher_work import idle_cipher_caution, is_whole_run
 from tdelta.records import Condition, Decision, Estimate, Metric, NoiseFloor, Role, RunResult, RunSettings, Verdict
@@ -157,6 +158,11 @@ def _reads(verdict: Verdict, result: RunResult) -> tuple[str, str]:
     if condition.role is Role.PLANTED:
         return "planted", f"a planted cost of {share(condition.planted or 0.0)} reads {reading}"
     if not _is_encrypted(condition):  # what the instructions are worth to what is not encrypted
+        during = str(dict(condition.levels).get("during", NOTHING))
+        if during != NOTHING:
+            asked = parse_action(during)
+            knobs = "".join(f", {name} {value:,}" for name, value in asked.knobs.items())
+            return "encrypted", f"while {ACTIONS[asked.name].words}{knobs}, the plain twin reads {reading}"
         return "encrypted", f"without AES instructions the plain twin reads {reading}"
     return "encrypted", f"{_encryption(condition, result)} {_costs(verdict, result)}"
 

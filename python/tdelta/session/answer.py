@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from tdelta.engines.capabilities import Cautioned
 from tdelta.inference import Judgement, cache_cautions, server_measures
+from tdelta.inference.actions import action_measures
 from tdelta.inference.checkpoints import checkpoint_measures
 from tdelta.inference.cipher_work import barely_encrypted, idle_cipher_caution
 from tdelta.inference.ledger import ledgers
@@ -137,6 +138,7 @@ def assemble(
             *_known(checks.settings_compared()),
             *tails,
             *step_measures(trials, plan.settings),
+            *action_measures(trials, plan.settings),
             *_temporary(context, search.records()),
             *_known(statement_traces(trials, plan.settings, _statements(plan), plan.engine.profile.headings)),
             *(profiles.records() if plan.request.design.profile else ()),

@@ -9,14 +9,14 @@ from pathlib import Path
 from tdelta.design import parse_level
 from tdelta.design.layout import PLAIN
 from tdelta.driver.jobs import REBUILD
-from tdelta.engines.capabilities import ChecksCiphers, ChecksOptions, RunEngine
+from tdelta.engines.capabilities import Acting, ChecksCiphers, ChecksOptions, RunEngine
 from tdelta.engines.takes import Takes
 from tdelta.errors import UnknownName, UsageError, raise_together
 from tdelta.messages import Refusal
 from tdelta.records import Level
 from tdelta.session.request import OPTIONS, RunRequest
 from tdelta.session.studies import study
-from tdelta.session.work import check_discard, check_load, check_trace, check_work
+from tdelta.session.work import check_actions, check_discard, check_load, check_trace, check_work
 from tdelta.workloads import BUILT_IN, Workload
 
 _LONGEST_SLO_SECONDS = 3600.0  # histograms of response times end there
@@ -72,6 +72,8 @@ def _checks_of_taken(
     profile = chosen.profile
     if Takes.TRACES in profile.takes:
         yield partial(check_trace, request, vary)
+    known = chosen.actions() if isinstance(chosen, Acting) else {}
+    yield partial(check_actions, request, vary, known, chosen.product)
     if Takes.INSTANCES in profile.takes:
         yield partial(check_work, request, vary, most_cold=profile.most_cold, product=chosen.product)
     if profile.protocol:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from tdelta.design import lay_out
 from tdelta.driver import MakeTwins
-from tdelta.driver.jobs import STEPS
+from tdelta.driver.jobs import TRANSACTIONS
 from tdelta.errors import StoreError, TimeFault, UsageError
 from tdelta.inference.planning import Asked, MeasuredRun, PlannedRun, prospect, teaches
 from tdelta.messages import Caution, Refusal
@@ -118,8 +118,8 @@ def from_pilot(
 
 def _refuse_steps(conditions: Sequence[Condition]) -> None:
     """Loads and rebuilds take as long as they take, and need not be in every block: nothing here knows of that."""
-    works = dict.fromkeys(str(dict(condition.levels).get("work", "")) for condition in conditions)
-    if steps := [work for work in works if work in STEPS]:
+    works = dict.fromkeys(str(dict(condition.levels).get("work", "warm")) for condition in conditions)
+    if steps := [work for work in works if work not in TRANSACTIONS]:
         raise UsageError(Refusal.of("steps-not-planned", works=" and ".join(steps)))
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from tdelta.driver.jobs import STEPS
+from tdelta.design.actions import NOTHING, parse_action
+from tdelta.driver.jobs import STEPS, TRANSACTIONS
 from tdelta.driver.load_command.command import LoadCommand, parse_load
 from tdelta.errors import UsageError
 from tdelta.messages import Refusal
@@ -38,11 +39,49 @@ def check_work(
         wrong = paced + ([f"--threads above {most_cold}"] if most_cold is not None and threads > most_cold else [])
         if wrong:
             faults.append(Refusal.of("not-cold", options=", ".join(wrong), product=product))
-    if set(works).intersection(STEPS):
+    if set(works).difference(TRANSACTIONS):
         given = {"--plant": request.design.plant, "--load": request.work.load, "--database": request.tested.database}
         wrong = paced + [option for option, value in (given | {"--restore": request.tested.restore}).items() if value]
         if wrong:
             faults.append(Refusal.of("not-in-steps", options=", ".join(wrong)))
+    if faults:
+        raise UsageError(*faults)
+
+
+def check_actions(
+    request: RunRequest,
+    levels: Mapping[str, Sequence[Level]],
+    known: Mapping[str, Collection[str]],
+    product: str,
+) -> None:
+    """Refuse actions that an engine does not have, and what a load does not go with that something goes on beside.
+
+    Args:
+        request: what was asked for.
+        levels: the levels of each varied factor.
+        known: the names of the engine's actions, each with those of its knobs.
+        product: the engine, for people.
+
+    Raises:
+        UsageError: every fault.
+    """
+    works = [str(level) for level in levels.get("work", ()) if level not in (*TRANSACTIONS, *STEPS)]
+    beside = [str(level) for level in levels.get("during", ()) if level != NOTHING]
+    faults = []
+    for factor, level in (*(("work", level) for level in works), *(("during", level) for level in beside)):
+        asked = parse_action(level)
+        if asked.name not in known:
+            has = ", ".join(known) or "none"
+            faults.append(Refusal.of("unknown-action", factor=factor, action=asked.name, product=product, known=has))
+        elif wrong := sorted(set(asked.knobs) - set(known[asked.name])):
+            has = ", ".join(known[asked.name]) or "none"
+            faults.append(Refusal.of("unknown-knob", action=asked.name, knobs=", ".join(wrong), known=has))
+    if "during" in levels:
+        given = {"--load": request.work.load, "--trace": request.design.trace, "--cold": request.work.cold}
+        wrong = [*(["--slice"] if request.design.slice_seconds else []), *(f for f, value in given.items() if value)]
+        wrong += [f"--vary work={level}" for level in levels.get("work", ()) if level != "warm"]
+        if wrong:
+            faults.append(Refusal.of("not-beside", options=", ".join(wrong)))
     if faults:
         raise UsageError(*faults)
 

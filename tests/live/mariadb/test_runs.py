@@ -71,3 +71,31 @@ class TestMariadbRuns(ServerRuns):
 
     def test_every_server_shows_whether_it_uses_the_instructions(self, place: ServerPlace) -> None:
         check_instructions(place.measured(*ALONE, "--size", "2MB", "--vary", "aes_instructions=on,off"))
+
+    @pytest.fixture(scope="class")
+    @classmethod
+    def acted(cls, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[ServerPlace, Any]]:
+        """A run in which plain twins are encrypted while their load goes on."""
+        for place in occupied(cls.engine, tmp_path_factory.mktemp("acted")):
+            yield place, place.measured(*ALONE, "--size", "2MB", "--vary", "during=encrypt", "--vary", "cipher=aes-128")
+
+    def test_a_twin_is_encrypted_beside_its_load_and_plain_again_before_the_next_trial(
+        self, acted: tuple[ServerPlace, Any]
+    ) -> None:
+        place, document = acted
+        assert failed_checks(document) == []
+        (measure,) = document["actions"]
+        assert measure["condition"] == {"cipher": "none", "during": "encrypt", "threads": 1}
+        trials = [trial for trial in place.trials() if trial["during"] == "encrypt"]
+        assert len(trials) == measure["trials"] > 1
+        assert all(trial["engine_counters"]["action_tablespaces"] > 0 for trial in trials), "none was plain"
+        others = [trial for trial in place.trials() if trial["during"] == "nothing"]
+        assert not any("action_ns" in trial["engine_counters"] for trial in others)
+
+    def test_a_server_that_is_started_anew_or_after_a_crash_answers_and_has_its_rows(self, place: ServerPlace) -> None:
+        document = place.measured(*ALONE, "--size", "2MB", "--vary", "work=restart,recovery:mb=1,storm:connections=20")
+        assert failed_checks(document) in ([], [IN_FORCE])
+        found = {measure["action"]: measure["counted"] for measure in document["actions"]}
+        assert found["restart"]["start_ns"] > 0 < found["restart"]["stop_ns"]
+        assert found["recovery:mb=1"]["log_behind_bytes"] > 0
+        assert found["storm:connections=20"]["connections"] == 21

@@ -64,7 +64,8 @@ def test_a_bare_cache_of_ten_is_refused_because_it_means_ten_percent_to_people()
 
 def test_an_unknown_factor_names_the_known_ones_and_the_nearest():
     with pytest.raises(
-        UnknownName, match=r"cache, cipher, journal_mode, page_size, scope, threads, work.*Did you mean 'threads'"
+        UnknownName,
+        match=r"cache, cipher, during, journal_mode, page_size, scope, threads, work.*Did you mean 'threads'",
     ):
         parse_level("thread", "1")
 

@@ -75,9 +75,9 @@ def test_a_round_of_loads_alone_ends_with_their_last_block(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        ({"plant": (0.05,)}, "--plant: not with --vary work=load or rebuild"),
+        ({"plant": (0.05,)}, "--plant: not with --vary work=load, rebuild or an action"),
         ({"rate": 100.0}, "--rate: not with cold caches"),
-        ({"slice_seconds": 0.01}, "--slice: not with --vary work=load or rebuild"),
+        ({"slice_seconds": 0.01}, "--slice: not with --vary work=load, rebuild or an action"),
         ({"cold": True}, "expected one of the two"),
         ({"workload": "order-entry"}, "workload order-entry says how for none, and not for sqlite"),
     ],
@@ -88,7 +88,7 @@ def test_what_does_not_go_together_is_refused(options: dict[str, Any], told: str
 
 
 def test_rows_of_the_users_are_not_loaded_again(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="--database: not with --vary work=load or rebuild"):
+    with pytest.raises(UsageError, match="--database: not with --vary work=load, rebuild or an action"):
         made(database=tmp_path / "app.db", workload=None, vary={"work": ("load",)})
 
 

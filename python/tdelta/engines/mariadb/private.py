@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tdelta.driver.servers.recipes import Command, Place, Recipe
+from tdelta.engines.mariadb.actions import ACTIONS
 from tdelta.engines.mariadb.evidence import EVIDENCE
 from tdelta.engines.mariadb.profile import PROFILE
 from tdelta.engines.servers import DATABASE, PLAIN_SCOPE, Footprint, PriceSql, ServerCipher, ServerSettings, Tracing
@@ -139,6 +140,7 @@ class MariadbEngine(MysqlFamily):
     evidence = EVIDENCE
     crypto = "openssl"
     ciphers = _CIPHERS
+    actions = ACTIONS
     scopes = (PLAIN_SCOPE, "data", "+log", "+temp", "+binlog", "all")
     switches = _SWITCHES
     own_facts = ("tx_isolation", "innodb_log_file_size", "innodb_buffer_pool_chunk_size", "aria_pagecache_buffer_size")
@@ -249,13 +251,13 @@ class MariadbEngine(MysqlFamily):
         return Settling(statements=_SETTLE, query=dirty_pages_sql(STATUS_TABLE), at_most=_FEW_PAGES)
 
     def _cipher(self, settings: ServerSettings) -> MariadbCipher:
-        cipher = self.ciphers.get(settings.cipher)
+        cipher = self.ciphers.get(settings.keyed_cipher)
         if not isinstance(cipher, MariadbCipher):
-            raise UnknownName("cipher of MariaDB", settings.cipher, self.ciphers)
+            raise UnknownName("cipher of MariaDB", settings.keyed_cipher, self.ciphers)
         return cipher
 
     def _encryption(self, place: Place, settings: ServerSettings) -> Options:
-        if not settings.is_encrypted:
+        if not settings.keyed_cipher:
             return {}
         return {
             "plugin_load_add": _PLUGIN,

@@ -25,7 +25,10 @@ REQUESTS = {
         " transactions (--write-workload makes one to begin with)"
     ),
     "not-cold": "{options}: not with cold caches on {product}, which are emptied in between",
-    "not-in-steps": "{options}: not with --vary work=load or rebuild, whose trials have no operations",
+    "not-in-steps": "{options}: not with --vary work=load, rebuild or an action, whose trials have no operations",
+    "unknown-action": "{factor}={action}: {product} has {known}; leave the level out, or choose another engine",
+    "unknown-knob": "{action}: expected knobs among {known}, found {knobs}",
+    "not-beside": "{options}: not with --vary during=…, which goes on beside tdelta's own closed loop on warm caches",
     "not-traced": "--trace: not with {options}: it meters statements of a closed loop on warm caches",
     "not-with-load": "{options}: of tdelta's own loop only, and --load is another's; leave it out",
     "load-operations-alone": "--load-operations: expected --load with it",

@@ -16,6 +16,9 @@ _GOES_ON = "then `tdelta run --resume last` completes the run"
 _LEFT_THERE = "schema {schema} is left there; remove it: {drop}"
 
 SERVERS = {
+    # actions
+    "action-stopped": "stopped while it waited for this: {what}",
+    "action-in-vain": "waited {seconds:.0f} s in vain for this: {what}",
     # DSNs and passwords
     "dsn-shape": "expected ENGINE://USER@HOST:PORT/ with one of {known} for ENGINE",
     "dsn-fragment": "expected no '#' (in a name it is written %23)",

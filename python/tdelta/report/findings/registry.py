@@ -13,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tdelta.records import (
+    ActionMeasure,
     CarryOver,
     CheckpointMeasure,
     Contrast,
@@ -33,6 +34,7 @@ from tdelta.records import (
     WhatIf,
 )
 from tdelta.report.findings import (
+    actions,
     checkpoints,
     contrasts,
     evidence,
@@ -77,6 +79,7 @@ SHOWN: list[Shown] = [
     Shown((TailMeasure,), tails.text, tails.blocks, "latency"),
     Shown((ServerMeasures,), servers.text, servers.blocks, "servers", "What the servers did"),
     Shown((StepMeasure,), steps.text, steps.blocks, "steps", "Loads and rebuilds"),
+    Shown((ActionMeasure,), actions.text, actions.blocks, "actions", "What was done to the database"),
     Shown((TemporaryData,), temporary.text, temporary.blocks, "temporary", "Temporary files"),
     Shown((Traces,), traces.text, traces.blocks, "statements", "Statements"),
     Shown((CpuProfile,), profiles.text, profiles.blocks, "profiles", "Where the CPU time goes"),

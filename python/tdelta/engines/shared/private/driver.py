@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from tdelta.design.actions import parse_action
 from tdelta.driver import AnyJob, Mix, TwinFolder
 from tdelta.engines.capabilities import Cautioned, Template
 from tdelta.engines.layout import ResourceEstimate, RunLayout, instance_key
@@ -20,7 +21,9 @@ from tdelta.engines.servers import (
     ServerSettings,
 )
 from tdelta.engines.shared.estimates import of_servers
+from tdelta.engines.shared.private.actions import Acts
 from tdelta.engines.shared.private.binaries import find_servers, installed_servers
+from tdelta.engines.shared.private.restarts import storm_connections
 from tdelta.engines.shared.private.restored import UserDump
 from tdelta.engines.shared.private.twins import ServerTwins
 from tdelta.engines.shared.promises import covered
@@ -83,14 +86,27 @@ class PrivateDriver:
             cipher=cipher,
             scope=scope,
             threads=int(levels["threads"]),
-            connections=sum(int(c.level("threads")) + _BESIDE_A_LOAD for c in sharing),
+            connections=_storm(layout) + sum(int(c.level("threads")) + _BESIDE_A_LOAD for c in sharing),
             cache_bytes=layout.cache_bytes(condition, data_bytes),
             session_bytes=layout.options["session_memory"] or 0,
             aes_instructions=str(levels.get("aes_instructions", "on")),
             has_binlog=any(scope in ("+binlog", "all") for scope in self._scopes(layout)),
             is_cold=layout.is_cold(condition),
             has_steps=bool(layout.step(condition)),
+            during=layout.during(condition),
+            becomes=self._becomes(layout) if cipher == "none" else "",
         )
+
+    def _becomes(self, layout: RunLayout) -> str:
+        """What plain twins are encrypted with beside their load: the first of the run's ciphers, or the engine's."""
+        if "encrypt" not in layout.acts:
+            return ""
+        return next(cipher for cipher in (*layout.ciphers, *self.engine.ciphers) if cipher != "none")
+
+    def actions(self) -> Mapping[str, Collection[str]]:
+        """As the engine says."""
+        actions = self.engine.actions if isinstance(self.engine, Acts) else {}
+        return {name: action.knobs for name, action in actions.items()}
 
     def template(self, settings: ServerSettings) -> Template:
         """Data is copied among twins of one cipher and scope."""
@@ -151,6 +167,12 @@ class PrivateDriver:
         if scope not in self.engine.scopes:
             known = ", ".join(self.engine.scopes)
             raise UsageError(Refusal.of("unknown-scope", scope=scope, product=self.product, known=known))
+
+
+def _storm(layout: RunLayout) -> int:
+    """The connections that storms of a run open."""
+    asked = [parse_action(layout.step(condition)) for condition in layout.conditions]
+    return max((storm_connections(one.knobs) + 1 for one in asked if one.name == "storm"), default=0)
 
 
 def newest(profile: Profile, options: Mapping[str, Any]) -> ServerBinary:

@@ -16,8 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from tdelta.design import stream
+from tdelta.design.actions import NOTHING, parse_action
+from tdelta.driver import acting
 from tdelta.driver.answers import checksums, measurement, raise_failed, traced
-from tdelta.driver.jobs import TRACE, Mix, TrialJob
+from tdelta.driver.jobs import STEPS, TRACE, Mix, TrialJob
 from tdelta.driver.load_command.command import Work
 from tdelta.driver.load_command.connections import Connection
 from tdelta.driver.load_command.trial import CommandLoad, with_server
@@ -28,6 +30,7 @@ from tdelta.driver.servers.whole import work_of
 from tdelta.driver.steps import STEP_SECONDS, client_step
 from tdelta.driver.workers import Worker
 from tdelta.engines.servers import DATABASE, CallsPriced, Flushed, PriceSql, Proven, ServerEngine, ServerSettings
+from tdelta.engines.shared.private.actions import Acts, Site
 from tdelta.engines.shared.private.exposure import ServerExposure
 from tdelta.engines.shared.private.pricing import page_prices_of
 from tdelta.engines.shared.server_files import ServerFiles
@@ -91,6 +94,10 @@ class Instance:
         with self.server.at_work(), self.awake():
             yield
 
+    def restarted(self) -> None:
+        """Somebody started the server anew."""
+        self.starts += 1
+
     def cool(self) -> None:
         """Start the server anew, with nothing of its data in any cache. Its connections are gone then."""
         self.server.stop()
@@ -106,12 +113,22 @@ class Instance:
 class ServerTwin:
     """One condition's connections to an instance, in a worker of their own."""
 
-    def __init__(self, instance: Instance, settings: ServerSettings, mix: Mix, *, owns_instance: bool) -> None:
+    def __init__(
+        self,
+        instance: Instance,
+        settings: ServerSettings,
+        mix: Mix,
+        tables: tuple[str, ...],
+        *,
+        owns_instance: bool,
+    ) -> None:
         self.instance = instance
         self._settings = settings
         self._mix = mix
         self._owns_instance = owns_instance
         self._is_stopped = False
+        self._halt = acting.Halt()
+        self._tables = tables
         self._worker = Worker()
         self._command: CommandLoad | None = None
         try:
@@ -258,8 +275,13 @@ class ServerTwin:
                 self._connect()
             if self._is_stopped and job.step != TRACE:
                 return Measurement(0, 0, {}, {}, stopped_by="signal")
-            if job.step and job.step != TRACE:
+            if job.step in STEPS:
                 return self._step(job.step, ready)
+            if job.step and job.step != TRACE:
+                root = self.instance.server.supervisor_pid
+                return acting.alone(self._act(job.step), job.step, root, ready)
+            if self._settings.during:
+                return self._beside(job, ready)
             if ready is not None:
                 ready()
             if job.step == TRACE:
@@ -268,6 +290,42 @@ class ServerTwin:
                 return self._commanded(self._command, job)
             seconds = job.deadline_seconds + _GRACE_SECONDS
             return measurement(self._worker.ask("trial", seconds=seconds, trial=job.as_json()))
+
+    def _act(self, level: str) -> acting.Act:
+        """An action, bound to this instance."""
+        asked, instance = parse_action(level), self.instance
+        if not isinstance(instance.engine, Acts):
+            raise Defect(f"{asked.name} was asked of a server that has no actions")
+        site = Site(
+            server=instance.server,
+            recipe=instance.recipe,
+            settings=self._settings,
+            halt=self._halt,
+            restarted=instance.restarted,
+            tables=self._tables,
+            knobs=asked.knobs,
+        )
+        return instance.engine.actions[asked.name].make(site)
+
+    def _beside(self, job: TrialJob, ready: Callable[[], None] | None) -> Measurement:
+        """A trial beside whose load something goes on, or nothing does: all that the server used until both ended.
+
+        CPU time and bytes are of all executed operations, and of what came after the load where the action took longer.
+        """
+        act = acting.IDLE if self._settings.during == NOTHING else self._act(self._settings.during)
+        beside = acting.Beside(act)
+        act.prepare()
+        try:
+            self._worker.ask("begin_outside")
+            with beside.going_on(self._halt):
+                if ready is not None:
+                    ready()
+                seconds = job.deadline_seconds + _GRACE_SECONDS
+                answer = self._worker.ask("trial", seconds=seconds, trial=job.as_json(), checkpoint=False)
+            used = self._worker.ask("end_outside", seconds=_SETTLE_SECONDS)
+        finally:
+            act.undo()
+        return beside.added(with_server(measurement(answer), used))
 
     def _traced(self, job: TrialJob) -> Measurement:
         """Every statement metered by itself; two queries of the status counters surround each."""
@@ -312,6 +370,7 @@ class ServerTwin:
         The twins of a block run one after another, so most of them have not begun theirs.
         """
         self._is_stopped = True
+        self._halt.ask()
         if self._command is not None:
             self._command.stop()
         self._worker.send("stop")

@@ -113,7 +113,7 @@ class ServerTwins(WholeTrials):
             server.start(seconds=_START_SECONDS)
             server.freeze()
             instance = Instance(self._engine, settings, recipe, server)
-            return ServerTwin(instance, settings, self._mix, owns_instance=True)
+            return self._twin(instance, settings, owns_instance=True)
         except BaseException:
             server.end()
             raise
@@ -141,10 +141,14 @@ class ServerTwins(WholeTrials):
 
     def join(self, twin: ServerTwin, settings: ServerSettings) -> ServerTwin:
         """Another condition's connections to the same server."""
-        return ServerTwin(twin.instance, settings, self._mix, owns_instance=False)
+        return self._twin(twin.instance, settings, owns_instance=False)
+
+    def _twin(self, instance: Instance, settings: ServerSettings, *, owns_instance: bool) -> ServerTwin:
+        tables = tuple(name for name, _ in self._job.tables)
+        return ServerTwin(instance, settings, self._mix, tables, owns_instance=owns_instance)
 
     def _recipe(self, place: Place, settings: ServerSettings) -> Recipe:
-        return recipe_of(self._engine, place, settings, self._key(settings.cipher))
+        return recipe_of(self._engine, place, settings, self._key(settings.keyed_cipher or "none"))
 
     def _place(self, settings: ServerSettings, name: str) -> Place:
         home = self._engine.home(settings) if isinstance(self._engine, FolderEncrypted) else None

@@ -1,0 +1,78 @@
+"""What can be done to a MariaDB server beside its load."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tdelta.driver.acting import Outcome
+from tdelta.engines.servers import DATABASE
+from tdelta.engines.shared.private.actions import ServerAction, Site
+from tdelta.engines.shared.private.restarts import LogSql, restarts
+
+_TABLE = f"{DATABASE}.tdelta_action"
+_STATUS = "SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME = "
+_LOG = LogSql(
+    make=(f"CREATE TABLE {_TABLE} (id INT PRIMARY KEY AUTO_INCREMENT, a INT NOT NULL, b VARCHAR(200) NOT NULL)",),
+    change=(f"INSERT INTO {_TABLE} (a, b) SELECT seq, REPEAT('x', 200) FROM seq_1_to_2000",),
+    remove=(f"DROP TABLE IF EXISTS {_TABLE}",),
+    checkpoint=("SET GLOBAL innodb_log_checkpoint_now = ON",),
+    written=f"{_STATUS}'INNODB_LSN_CURRENT'",
+    behind=f"{_STATUS}'INNODB_CHECKPOINT_AGE'",
+)
+
+_THREADS = 4
+_IOPS = 100
+"""MariaDB's own default of innodb_encryption_rotation_iops."""
+
+_PLAIN = "SELECT COUNT(*) FROM information_schema.INNODB_TABLESPACES_ENCRYPTION WHERE MIN_KEY_VERSION = 0"
+_ENCRYPTED = "SELECT COUNT(*) FROM information_schema.INNODB_TABLESPACES_ENCRYPTION WHERE MIN_KEY_VERSION > 0"
+_BUSY = "SELECT COUNT(*) FROM information_schema.INNODB_TABLESPACES_ENCRYPTION WHERE ROTATING_OR_FLUSHING = 1"
+_BYTES = "SELECT SUM(FILE_SIZE) FROM information_schema.INNODB_SYS_TABLESPACES"
+
+
+class Encrypt:
+    """InnoDB's tablespaces, encrypted by background threads (knobs ``threads``, ``iops``), and decrypted again.
+
+    The redo log and temporary files stay as they are: they are switched with a start of the server only.
+    """
+
+    def __init__(self, site: Site) -> None:
+        self._site = site
+
+    def prepare(self) -> None:
+        """Say how fast."""
+        iops = self._site.knobs.get("iops", _IOPS)
+        self._site.run(f"SET GLOBAL innodb_encryption_rotation_iops = {iops}")
+
+    def perform(self) -> Outcome:
+        """Switch encryption on, and wait until no tablespace is plain."""
+        with self._site.session() as session:
+
+            def number(query: str) -> int:
+                return int(float(session.rows(query)[1][0][0] or 0))
+
+            plain, size = number(_PLAIN), number(_BYTES)
+            session.run(f"SET GLOBAL innodb_encryption_threads = {self._site.knobs.get('threads', _THREADS)}")
+            session.run("SET GLOBAL innodb_encrypt_tables = ON")
+            what = "no tablespace waits to be encrypted"
+            self._site.halt.wait_until(lambda: number(_PLAIN) + number(_BUSY) == 0, what)
+            return Outcome({"tablespaces": plain - number(_PLAIN), "encrypted_bytes": size})
+
+    def undo(self) -> None:
+        """Decrypt, as fast as that goes."""
+        with self._site.session() as session:
+            session.run("SET GLOBAL innodb_encryption_rotation_iops = 100000")
+            session.run(f"SET GLOBAL innodb_encryption_threads = {_THREADS}")
+            session.run("SET GLOBAL innodb_encrypt_tables = OFF")
+
+            def is_plain() -> bool:
+                return all(session.rows(query)[1][0][0] == "0" for query in (_ENCRYPTED, _BUSY))
+
+            self._site.halt.wait_until(is_plain, "no tablespace waits to be decrypted")
+            session.run("SET GLOBAL innodb_encryption_threads = 0")
+
+
+ACTIONS: Mapping[str, ServerAction] = {
+    **restarts(_LOG),
+    "encrypt": ServerAction(Encrypt, "innodb_encrypt_tables = ON", ("threads", "iops")),
+}

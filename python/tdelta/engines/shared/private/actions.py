@@ -1,0 +1,88 @@
+"""What can be done to a private server beside its load: the part that all engines share.
+
+An engine says which actions it has (`Acts`): each makes an `Act` for one instance, out of its
+`Site`. A clean restart, a start after a crash and a storm of connections are the same for all.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol, TypeAlias, runtime_checkable
+
+from tdelta.driver.acting import Act, Halt
+from tdelta.driver.servers.recipes import Recipe
+from tdelta.driver.servers.server import Server
+from tdelta.engines.servers import DATABASE, ServerSettings
+from tdelta.engines.shared.sessions import Asking
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """One instance, as an action sees it.
+
+    Attributes:
+        server: the server, which runs.
+        recipe: how it is made and run.
+        settings: what it was made with.
+        halt: says whether the action is to end.
+        restarted: to be called by an action that started the server anew.
+        tables: the run's tables.
+        knobs: the values that were asked for, by name.
+    """
+
+    server: Server
+    recipe: Recipe
+    settings: ServerSettings
+    halt: Halt
+    restarted: Callable[[], None]
+    tables: tuple[str, ...]
+    knobs: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def folder(self) -> Path:
+        """Where an action keeps files of its own, beside the data directory."""
+        return self.recipe.place.folder / "action"
+
+    @contextlib.contextmanager
+    def session(self) -> Iterator[Asking]:
+        """A connection of its own, in a process of its own."""
+        asking = Asking({**self.recipe.connect, "database": DATABASE})
+        try:
+            yield asking
+        finally:
+            asking.close()
+
+    def run(self, *statements: str) -> None:
+        """Run statements on a connection of its own."""
+        with self.session() as asking:
+            for statement in statements:
+                asking.run(statement)
+
+    def value(self, query: str) -> str:
+        """The first value that a query answers."""
+        with self.session() as asking:
+            return asking.rows(query)[1][0][0] or ""
+
+
+MakeAct: TypeAlias = Callable[[Site], Act]
+
+
+@dataclass(frozen=True, slots=True)
+class ServerAction:
+    """An action of an engine: what makes it, the knobs that it has, and what it does in the engine's words."""
+
+    make: MakeAct
+    words: str
+    knobs: tuple[str, ...] = ()
+
+
+@runtime_checkable
+class Acts(Protocol):
+    """A server that something can be done to."""
+
+    @property
+    def actions(self) -> Mapping[str, ServerAction]:
+        """Its actions, by the names of `tdelta.design.actions`."""

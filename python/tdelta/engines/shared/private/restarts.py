@@ -1,0 +1,173 @@
+"""Actions that any private server has: started anew, started after a crash, connected to by many at once."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from tdelta.driver.acting import Outcome
+from tdelta.driver.workers import Worker
+from tdelta.engines.servers import DATABASE
+from tdelta.engines.shared.private.actions import ServerAction, Site
+
+_START_SECONDS = 600.0
+_CONNECT_SECONDS = 120.0
+_MOST_CHANGES = 1000
+_LOG_MB = 16
+_STORM = 64
+
+
+@dataclass(frozen=True, slots=True)
+class LogSql:
+    """How a server's log is filled and read.
+
+    Attributes:
+        make: makes a table of tdelta's own.
+        change: writes some of the log, more than once.
+        remove: removes the table.
+        checkpoint: has every change written to the data files.
+        written: a query for how much of the log was ever written, bytes.
+        behind: a query for how much of it a start after a crash has to read, bytes.
+    """
+
+    make: tuple[str, ...]
+    change: tuple[str, ...]
+    remove: tuple[str, ...]
+    checkpoint: tuple[str, ...]
+    written: str
+    behind: str
+
+
+class _Started:
+    """What a server that is started anew answers first. The process that asks is there before."""
+
+    def __init__(self, site: Site) -> None:
+        self.site = site
+        self.asking = Worker()
+
+    def start(self) -> int:
+        """Start the server and have it answer from a table of the run's; ns until then."""
+        began_ns = time.monotonic_ns()
+        self.site.server.start(seconds=_START_SECONDS)
+        self.site.restarted()
+        options = {**self.site.recipe.connect, "database": DATABASE}
+        self.asking.ask("connect", seconds=_CONNECT_SECONDS, options=options, connections=1)
+        self.asking.ask("rows", sql=f"SELECT * FROM {self.site.tables[0]} LIMIT 1")
+        return time.monotonic_ns() - began_ns
+
+    def end(self) -> None:
+        """End the process that asked."""
+        self.asking.kill()
+        self.asking.end()
+
+
+class Restart:
+    """A clean stop and a start."""
+
+    def __init__(self, site: Site) -> None:
+        self._site = site
+        self._started: _Started | None = None
+
+    def prepare(self) -> None:
+        """Start the process that will ask."""
+        self._started = _Started(self._site)
+
+    def perform(self) -> Outcome:
+        """Stop and start."""
+        assert self._started is not None  # noqa: S101 - prepared
+        began_ns = time.monotonic_ns()
+        self._site.server.stop()
+        stop_ns = time.monotonic_ns() - began_ns
+        start_ns = self._started.start()
+        return Outcome({"stop_ns": stop_ns, "start_ns": start_ns}, seconds=(stop_ns + start_ns) / 1e9)
+
+    def undo(self) -> None:
+        """Let go of the process that asked."""
+        if self._started is not None:
+            self._started.end()
+
+
+class Recovery:
+    """A start after a crash, with so much of the log to be read (knob ``mb``, 16 at least by default)."""
+
+    def __init__(self, site: Site, log: LogSql) -> None:
+        self._site = site
+        self._log = log
+        self._started: _Started | None = None
+        self._behind = 0
+
+    def prepare(self) -> None:
+        """Checkpoint, fill the log, kill the server."""
+        wanted = self._site.knobs.get("mb", _LOG_MB) * 1_000_000
+        self._started = _Started(self._site)
+        with self._site.session() as session:
+
+            def number(query: str) -> int:
+                return int(float(session.rows(query)[1][0][0] or 0))
+
+            for statement in (*self._log.remove, *self._log.make, *self._log.checkpoint):
+                session.run(statement)
+            start = number(self._log.written)
+            for _ in range(_MOST_CHANGES):
+                for statement in self._log.change:
+                    session.run(statement)
+                if number(self._log.written) - start >= wanted or self._site.halt.is_asked:
+                    break
+            self._behind = number(self._log.behind)
+        self._site.server.kill()
+
+    def perform(self) -> Outcome:
+        """Start."""
+        assert self._started is not None  # noqa: S101 - prepared
+        start_ns = self._started.start()
+        return Outcome({"log_behind_bytes": self._behind}, seconds=start_ns / 1e9)
+
+    def undo(self) -> None:
+        """Remove the table."""
+        if self._started is not None:
+            self._started.end()
+        self._site.run(*self._log.remove)
+
+
+class Storm:
+    """So many connections opened at once (knob ``connections``)."""
+
+    def __init__(self, site: Site) -> None:
+        self._site = site
+        self._worker: Worker | None = None
+
+    def prepare(self) -> None:
+        """Start the process that will connect."""
+        self._worker = Worker()
+
+    def perform(self) -> Outcome:
+        """Connect."""
+        assert self._worker is not None  # noqa: S101 - prepared
+        connections = storm_connections(self._site.knobs)
+        options = {**self._site.recipe.connect, "database": DATABASE}
+        seconds = _CONNECT_SECONDS + connections
+        self._worker.ask("connect", seconds=seconds, options=options, connections=connections)
+        return Outcome({"connections": connections + 1})
+
+    def undo(self) -> None:
+        """Close them."""
+        if self._worker is not None:
+            self._worker.ask("close", seconds=_CONNECT_SECONDS)
+            self._worker.end()
+
+
+def storm_connections(knobs: Mapping[str, int]) -> int:
+    """How many connections a storm opens, beside one more."""
+    return max(1, knobs.get("connections", _STORM))
+
+
+def restarts(log: LogSql) -> dict[str, ServerAction]:
+    """The actions of this module, for a server whose log is filled and read like this."""
+    return {
+        "restart": ServerAction(Restart, "stopped by a signal, started, asked for a row"),
+        "recovery": ServerAction(
+            lambda site: Recovery(site, log), "killed with its log full, started, asked for a row", ("mb",)
+        ),
+        "storm": ServerAction(Storm, "connections opened, a few at a time", ("connections",)),
+    }

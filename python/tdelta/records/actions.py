@@ -1,0 +1,32 @@
+"""What actions took, as trials and beside them: described, never judged; the verdicts are of elapsed and CPU time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from tdelta.records.conditions import Condition
+from tdelta.records.findings import Finding
+from tdelta.records.serving import Typical
+
+
+@dataclass(frozen=True, slots=True)
+class ActionMeasure(Finding):
+    """The actions of one condition, each a trial, or each beside the load of one.
+
+    ``action`` is the level that asked for it, knobs included. ``seconds`` is how long it took. Of an action beside a
+    load, ``load_seconds`` is how long that took; None where the action is the trial. ``cpu_seconds`` and
+    ``written_bytes`` are the database's, for the whole trial. ``counted`` is what the action counted, by its names:
+    medians over the trials.
+    """
+
+    FINDING = "actions"
+
+    condition: Condition
+    action: str
+    trials: int
+    seconds: Typical
+    load_seconds: Typical | None
+    cpu_seconds: Typical
+    written_bytes: Typical
+    counted: Mapping[str, float]

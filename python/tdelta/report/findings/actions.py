@@ -1,0 +1,90 @@
+"""Actions: how long each took, by itself or beside a load, and what it used and made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import groupby
+
+from rich.table import Table
+from rich.text import Text
+
+from tdelta.design.actions import ACTIONS, parse_action
+from tdelta.records import ActionMeasure, RunResult, Typical
+from tdelta.report.drawing import paragraph, plain_table
+from tdelta.report.labels import action_label, condition_label
+from tdelta.report.page.blocks import Block, Column, Paragraph
+from tdelta.report.page.blocks import Table as PageTable
+from tdelta.report.page.wording import label
+from tdelta.report.quantities import MISSING, amounts
+
+_NOTE = (
+    "Medians over the trials. load is how long the load took that the action went on beside; CPU and written are the"
+    " database's, for the whole trial."
+)
+_HEADINGS = ("seconds", "load, s", "CPU, s", "written")
+
+
+def text(result: RunResult, width: int) -> list[Text | Table]:
+    """The actions of a run, plain and encrypted one below the other; nothing where it has none."""
+    if not result.of(ActionMeasure):
+        return []
+    table = plain_table((("", False), *((name, True) for name in (*_HEADINGS, "counted"))))
+    table.padding = (0, 1, 0, 0)
+    for action, group in groupby(result.of(ActionMeasure), key=lambda one: one.action):
+        table.add_row(Text(_title(action), style="bold"))
+        for one in group:
+            cells = (_number(one.seconds), _number(one.load_seconds), _number(one.cpu_seconds), _bytes(one))
+            table.add_row(f"  {condition_label(one.condition, result.settings)}", *cells, ", ".join(_counted(one)))
+    return [table, Text(), *paragraph(_NOTE, width, "dim")]
+
+
+def blocks(result: RunResult) -> list[Block]:
+    """What each action took, A/A twins included; nothing where the run has none."""
+    if not result.of(ActionMeasure):
+        return []
+    lead = Paragraph(f"{_NOTE} Quartiles stand after the medians. What this says against plain twins, the verdicts do.")
+    rows = [
+        (
+            label(one.condition, result.settings),
+            action_label(one.action),
+            _spread(one.seconds),
+            _spread(one.load_seconds),
+            _spread(one.cpu_seconds),
+            _bytes(one),
+            ", ".join(_counted(one)),
+        )
+        for one in result.of(ActionMeasure)
+    ]
+    columns = [
+        Column(""),
+        Column("action"),
+        *(Column(title, is_number=True) for title in ("elapsed, s", "load, s", "CPU, s", "written")),
+        Column("counted"),
+    ]
+    return [lead, PageTable("Actions, side by side", columns, rows)]
+
+
+def _title(action: str) -> str:
+    return f"{action_label(action)}: {ACTIONS[parse_action(action).name].words}"
+
+
+def _counted(one: ActionMeasure) -> Iterator[str]:
+    for name, value in one.counted.items():
+        if name.endswith("_ns"):
+            yield f"{name.removesuffix('_ns').replace('_', ' ')} {value / 1e9:.3g} s"
+        elif name.endswith("_bytes"):
+            yield f"{name.removesuffix('_bytes').replace('_', ' ')} {amounts((value,), 'bytes')[0]}"
+        else:
+            yield f"{name.replace('_', ' ')} {value:,.0f}"
+
+
+def _bytes(one: ActionMeasure) -> str:
+    return amounts((one.written_bytes.median,), "bytes")[0]
+
+
+def _number(of: Typical | None) -> str:
+    return MISSING if of is None else f"{of.median:.3g}"
+
+
+def _spread(of: Typical | None) -> str:
+    return MISSING if of is None else f"{of.median:.3g} ({of.low:.3g} … {of.high:.3g})"
