@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 from sqlite.running import Place, require
-from sqlite.test_answers import trials_of
 from tdelta_runs import ServerPlace, failed_checks, occupied
 
 from tdelta.engines.duckdb.engine import DuckdbEngine
@@ -21,6 +20,9 @@ QUERIES = {"sum_sales", "by_territory", "top_products", "quarter"}
 SMALL = ("--size", "5MB", "--trial-seconds", "0.2", "--discard", "0s", "--blocks", "2", "--rounds", "1..1")
 ROOM = ("--cache", "400%")
 """A server's own tables are in its cache, too, and beside so few rows they are much of it."""
+
+STEPS_ONLY = {"mysql", "postgres"}
+"""Loads and rebuilds are each engine's own. Caches are a server's, whichever it is: MariaDB's stand for the others'."""
 
 
 @dataclass(frozen=True)
@@ -54,15 +56,17 @@ def warehouse(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
     places = occupied(engine, base) if engine in servers() else iter([Place(base)])
     for place in places:
         options = place.options(*ROOM) if isinstance(place, ServerPlace) else ("--engine", engine)
+        if engine in STEPS_ONLY:
+            options = (*options, "--vary", "work=load,rebuild")
         ran = place.tdelta("run", "warehouse", "--json", *options, *SMALL, "--no-aa-twin", "--no-bb-twin")
         assert ran.code in (0, 3), ran.err
-        yield Asked(engine, place, ran.document, trials_of(place))
+        yield Asked(engine, place, ran.document, place.trials())
 
 
 def test_every_twin_has_the_same_rows_and_answers_the_same_queries(warehouse: Asked) -> None:
     assert [check for check in failed_checks(warehouse.document) if check != AA_CHECK] == []
     assert warehouse.document["errors"] == {}
-    for work in ("warm", "cold", "load", "rebuild"):
+    for work in ("load", "rebuild") if warehouse.engine in STEPS_ONLY else ("warm", "cold", "load", "rebuild"):
         trials = [trial for trial in warehouse.trials if trial["work"] == work]
         asked = {name for trial in trials for name, spans in trial["transactions"].items() if spans["count"]}
         assert asked
@@ -72,6 +76,8 @@ def test_every_twin_has_the_same_rows_and_answers_the_same_queries(warehouse: As
 
 
 def test_a_cold_operation_reads_from_beyond_the_cache_and_a_warm_one_does_not(warehouse: Asked) -> None:
+    if warehouse.engine in STEPS_ONLY:
+        pytest.skip("this run had loads and rebuilds only")
     cold, warm = warehouse.read("cold"), warehouse.read("warm")
     assert min(cold) > 10 * max(1.0, statistics.median(warm)), (cold, warm)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from sqlite.running import Answered, Place
-from sqlite.test_answers import checks, trials_of
+from sqlite.test_answers import checks
 
 import tdelta.workloads
 from tdelta.driver import TrialJob, Worker
@@ -33,7 +33,7 @@ def connected(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
 
 def test_a_connection_with_a_key_costs_more_than_one_without(connected: Answered) -> None:
     assert "failed" not in {state for state, _ in checks(connected.document).values()}
-    trials = trials_of(connected.place)
+    trials = connected.place.trials()
     assert {name for trial in trials for name in trial["statements"]} == {"connect/1", "connect/2"}
     # Deriving a key from a passphrase is thousands of hashes, and the plain twin does none of them.
     assert mean_ns(trials, "aes-256", "connect/1") > mean_ns(trials, "none", "connect/1")
@@ -42,7 +42,7 @@ def test_a_connection_with_a_key_costs_more_than_one_without(connected: Answered
 
 
 def test_what_the_engine_counted_on_closed_connections_is_not_lost(connected: Answered) -> None:
-    for trial in trials_of(connected.place):
+    for trial in connected.place.trials():
         # Every connection starts with an empty cache: it misses the first page, the schema's, and a leaf at least.
         assert trial["engine_counters"]["cache_misses"] >= 3 * trial["executed_operations"]
 
@@ -52,7 +52,7 @@ def test_a_raw_key_spares_sqlcipher_the_derivation_that_is_the_default(connected
     document = place.answer("--library", "sqlcipher", "--key", "raw", *CONNECT)
     assert document["settings"]["options"]["key"] == "raw"
     assert connected.document["settings"]["options"]["key"] == "passphrase"
-    raw, derived = (mean_ns(trials_of(of), "aes-256", "connect/1") for of in (place, connected.place))
+    raw, derived = (mean_ns(of.trials(), "aes-256", "connect/1") for of in (place, connected.place))
     assert derived > 2 * raw
 
 
@@ -77,23 +77,20 @@ COMMIT;
 """
 
 
-@pytest.mark.parametrize("threads", [1, 4])
 @pytest.mark.parametrize("library", ["sqlite3mc", "sqlcipher"])
-def test_a_script_may_connect_between_its_transactions_whatever_the_threads(
-    place: Place, library: str, threads: int
-) -> None:
+def test_a_script_may_connect_between_its_transactions_whatever_the_threads(place: Place, library: str) -> None:
     mine = place.base / "mine"
     mine.mkdir()
     for file in (Path(tdelta.workloads.__file__).parent / "point_select").iterdir():
         (mine / file.name).write_text(file.read_text())
     (mine / "point_select.sql").write_text(MINE)
     document = place.answer(
-        *("--library", library, "--workload", "./mine", "--size", "1MB", "--threads", str(threads), "--no-aa-twin"),
+        *("--library", library, "--workload", "./mine", "--size", "1MB", "--vary", "threads=1,4", "--no-aa-twin"),
         *(("--key", "raw") if library == "sqlcipher" else ()),
     )
     assert "failed" not in {state for state, _ in checks(document).values()}
     assert (document["errors"], document["counts"]["rounds"]) == ({}, 2)
-    for trial in trials_of(place):
+    for trial in place.trials():
         assert 0 < trial["statements"]["point_select/4"]["count"] < trial["statements"]["point_select/1"]["count"]
         assert trial["asked_written_bytes"] > 0
 

@@ -6,7 +6,10 @@ from typing import Any
 
 from sqlite.running import Place
 
-SCAN = ("--workload", "scan", "--size", "5MB", "--no-aa-twin", "--no-bb-twin", "--max-time", "25s")
+SCAN = (
+    *("--workload", "scan", "--size", "5MB", "--no-aa-twin", "--no-bb-twin"),
+    *("--trial-seconds", "0.1", "--blocks", "4", "--rounds", "2..2", "--max-time", "300s"),
+)
 
 
 def ledgers(place: Place, *options: str) -> dict[str, dict[str, Any]]:

@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from tdelta.engines.sqlite import twins
+from tdelta.engines.sqlite.engine import SqliteEngine
 from tdelta.engines.sqlite.libraries import SQLITE3MC
 from tdelta.measure import page_floor
 
-from .running import FLOOR_SECONDS, Answered, Place, require
+from .running import FLOOR_SECONDS, Answered, Place, recorded, require
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -33,4 +34,12 @@ def place(tmp_path: Path) -> Place:
 @pytest.fixture(scope="session")
 def default_run(tmp_path_factory: pytest.TempPathFactory) -> Answered:
     """A small run of what is the default in everything else; for tests that only read it and its store."""
-    return Place(tmp_path_factory.mktemp("default")).answered("--seed", "7")
+    return recorded(tmp_path_factory, "sqlite-default", "--seed", "7")
+
+
+@pytest.fixture(scope="session")
+def every_cipher(tmp_path_factory: pytest.TempPathFactory) -> Answered:
+    """A run of all ciphers of the wheel, temporary data in files; for tests that only read it and its store."""
+    ciphers = ",".join(cipher for cipher in SqliteEngine().ciphers if cipher != "none")
+    options = ("--vary", f"cipher={ciphers}", "--size", "1MB", "--no-aa-twin", "--temp-store", "file")
+    return recorded(tmp_path_factory, "sqlite-ciphers", *options)

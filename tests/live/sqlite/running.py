@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
+import io
 import json
 import os
 import signal
@@ -17,6 +19,8 @@ from typing import Any
 import pytest
 
 from tdelta.messages.checks import AA_CHECK
+from tdelta.store import Store
+from tdelta.store.export import write
 
 SMALL = (
     *("--size", "3MB", "--trial-seconds", "0.03", "--blocks", "2", "--rounds", "2..2", "--max-time", "300s"),
@@ -28,11 +32,21 @@ FLOOR_SECONDS = 0.05
 """Of 0.8 that the floor under a page has of every run: nothing here looks at its figures, tests/live/floor does."""
 
 BRIEFLY = f"""
-import functools
+import functools, sys
 import tdelta.measure as measure
+import tdelta.profiling.perf as perf
+from tdelta.errors import EnvironmentFault
 measure.page_floor = functools.partial(measure.page_floor, seconds={FLOOR_SECONDS})
+def where_asked(find=perf.find_perf):
+    if "--profile" not in sys.argv:
+        raise EnvironmentFault("perf is left out")
+    return find()
+perf.find_perf = where_asked
 """
-"""What a program begins with that is to run briefly: ahead of the drivers, which import what is replaced."""
+"""What a program begins with that is to run briefly: ahead of the drivers, which import what is replaced.
+
+A ledger of a few trials often leaves a rest, for which perf would be started: seconds of each such run, by chance.
+"""
 
 PROGRAM = f"{BRIEFLY}\nfrom tdelta.cli.main import main\nmain()\n"
 
@@ -120,6 +134,14 @@ class Place:
         with contextlib.closing(sqlite3.connect(self.store)) as db:
             return db.execute(sql, values).fetchall()
 
+    def trials(self) -> list[dict[str, Any]]:
+        """The exported trials of the last run, what was measured beside where they stood, levels by factor."""
+        text = io.StringIO()
+        with Store.open(self.store, must_exist=True) as store:
+            write(store, store.resolve("last"), "json", text)
+        exported = json.loads(text.getvalue())["trials"]
+        return [{**trial, **trial["measurement"], **dict(trial["condition"]["levels"])} for trial in exported]
+
     def _environment(self) -> dict[str, str]:
         kept = {name: value for name, value in os.environ.items() if not name.startswith("TDELTA_")}
         return kept | {
@@ -136,6 +158,20 @@ class Answered:
     place: Place
     code: int
     document: Any
+
+
+def recorded(factory: pytest.TempPathFactory, name: str, *options: str) -> Answered:
+    """A small run that is made once, whichever process of the suite asks first; for tests that only read it."""
+    base = factory.getbasetemp()
+    base = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+    place, kept = Place(base / name), base / f"{name}.json"
+    with (base / f"{name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not kept.exists():
+            place.base.mkdir()
+            found = place.answered(*options)
+            kept.write_text(json.dumps([found.code, found.document]))
+    return Answered(place, *json.loads(kept.read_text()))
 
 
 def workers_of(pid: int) -> list[int]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import shutil
 from pathlib import Path
 from typing import Any
@@ -25,12 +24,6 @@ POINTS = ("--workload", "point-select", "--no-aa-twin")
 
 def checks(document) -> dict[str, tuple[str, str]]:
     return {found["code"]: (found["state"], found["detail"]) for found in document["validity"]}
-
-
-def trials_of(place: Place) -> list[dict[str, Any]]:
-    """The exported trials, what was measured beside where it stood, levels by factor."""
-    exported = json.loads(place.tdelta("export", "last", "--format", "json").out)["trials"]
-    return [{**trial, **trial["measurement"], **dict(trial["condition"]["levels"])} for trial in exported]
 
 
 def misses_share(trials: list[dict[str, Any]]) -> float:
@@ -66,13 +59,15 @@ def test_a_run_answers_with_every_field_that_is_promised_and_can_be_shown_and_ex
     assert (shown.code, shown.document) == (default_run.code, document)
 
     rows = list(csv.DictReader(io.StringIO(place.tdelta("export", "last", "--format", "csv").out)))
-    assert len(rows) == len(trials_of(place)) == 12
+    exported = place.tdelta("export", "last", "--format", "json").document["trials"]
+    assert len(rows) == len(exported) == 12
+    assert [one["measurement"]["elapsed_ns"] for one in exported] == [one["elapsed_ns"] for one in place.trials()]
     assert {int(row["executed_operations"]) for row in rows} == {document["counts"]["operations_per_trial"]}
 
 
 def test_the_same_seed_does_the_same_work_again(tmp_path: Path) -> None:
     def work(place: Place):
-        trials = sorted(trials_of(place), key=lambda trial: (trial["block"], trial["position"]))
+        trials = sorted(place.trials(), key=lambda trial: (trial["block"], trial["position"]))
         return [(trial["block"], trial["position"], trial["condition"], trial["instance"]) for trial in trials]
 
     places = [Place(tmp_path / name) for name in ("one", "other")]
@@ -84,13 +79,13 @@ def test_the_same_seed_does_the_same_work_again(tmp_path: Path) -> None:
     assert documents[0]["counts"]["operations_per_trial"] == documents[1]["counts"]["operations_per_trial"] == 120
     one, other = (checks(document)["rows-before"] for document in documents)
     assert one == other == ("ok", one[1])
-    spans = [[trial["transactions"] for trial in trials_of(place)] for place in places]
+    spans = [[trial["transactions"] for trial in place.trials()] for place in places]
     counts = [[{name: span["count"] for name, span in trial.items()} for trial in found] for found in spans]
     assert counts[0] == counts[1]
 
 
-def test_every_cipher_loads_runs_and_holds_the_same_rows(place: Place) -> None:
-    document = place.answer("--vary", f"cipher={','.join(CIPHERS)}", "--size", "1MB", "--no-aa-twin")
+def test_every_cipher_loads_runs_and_holds_the_same_rows(every_cipher: Answered) -> None:
+    document = every_cipher.document
     primary = [verdict for verdict in document["verdicts"] if verdict["primary"]]
     assert [verdict["condition"]["cipher"] for verdict in primary] == CIPHERS
     found = checks(document)
@@ -105,16 +100,23 @@ def test_files_are_equally_large_unless_each_cipher_reserves_what_it_needs(
 ) -> None:
     place.answer("--vary", "cipher=sqlcipher", "--reserve", reserve, *POINTS)
     sizes = {}
-    for trial in trials_of(place):
+    for trial in place.trials():
         sizes.setdefault(trial["cipher"], set()).add(trial["files_bytes"]["database"])
     (plain,), (encrypted,) = sizes["none"], sizes["sqlcipher"]
     assert (encrypted > plain, encrypted == plain) == (grows, not grows)
 
 
-def test_a_workload_that_only_reads_writes_nothing_into_its_files(place: Place) -> None:
-    document = place.answer("--workload", "read-only")
+@pytest.mark.parametrize(("budget", "codes"), [("1000%", (0, 3)), ("0.001%", (3, 5))])
+def test_a_workload_that_only_reads_writes_nothing_and_a_budget_ends_in_an_exit_code_of_its_own(
+    place: Place, budget: str, codes: tuple[int, ...]
+) -> None:
+    ran = place.run("--workload", "read-only", "--no-aa-twin", "--budget", budget)
+    document = ran.document
+    assert ran.code in codes
+    assert document["decision"] in ("within", "undecided", "over")
+    assert document["exit_code"] == ran.code == EXIT_CODES[document["decision"]]
     assert document["settings"]["workload"] == "read-only"
-    trials = trials_of(place)
+    trials = place.trials()
     assert {trial["transactions"].keys() == {"read_only"} for trial in trials} == {True}
     assert {trial["engine_counters"]["cache_writes"] for trial in trials} == {0}
     assert all(trial["engine_counters"]["cache_misses"] > 0 for trial in trials)
@@ -136,7 +138,7 @@ def test_a_run_that_reads_pages_does_not_say_so(default_run: Answered) -> None:
 def test_every_condition_has_its_checkpoints_with_what_they_wrote(default_run: Answered) -> None:
     found = default_run.document["checkpoints"]
     assert [one["condition"] for one in found] == [c["levels"] for c in default_run.document["settings"]["conditions"]]
-    trials = trials_of(default_run.place)
+    trials = default_run.place.trials()
     for one in found:
         assert one["checkpoints"] == one["trials"] > 0
         assert 0 < one["seconds"]["low"] <= one["seconds"]["median"] <= one["seconds"]["high"]
@@ -153,15 +155,19 @@ def test_writes_leave_the_same_rows_on_every_twin(default_run: Answered) -> None
         "ok",
         "by checksum, at the end of 2 rounds",
     )
-    assert all(trial["asked_written_bytes"] > 0 for trial in trials_of(default_run.place))
+    assert all(trial["asked_written_bytes"] > 0 for trial in default_run.place.trials())
 
 
-def test_a_folder_of_the_users_own_runs(place: Place) -> None:
+def test_a_folder_of_the_users_own_runs_in_an_open_loop_at_the_rate_that_was_asked(place: Place) -> None:
     mine = place.base / "mine"
     shutil.copytree(Path(tdelta.workloads.__file__).parent / "point_select", mine)
-    document = place.answer("--workload", "./mine", "--no-aa-twin")
+    open_loop = ("--rate", "500", "--arrivals", "constant", "--trial-seconds", "0.1")
+    document = place.answer("--workload", "./mine", "--no-aa-twin", *open_loop)
     assert (document["settings"]["study"], document["settings"]["workload"]) == ("", "point-select")
-    assert {name for trial in trials_of(place) for name in trial["transactions"]} == {"point_select"}
+    assert {name for trial in place.trials() for name in trial["transactions"]} == {"point_select"}
+    assert document["counts"]["operations_per_trial"] == 50
+    # Fifty operations of which one falls due every 2 ms: a loop that did not wait would need far less.
+    assert all(trial["elapsed_ns"] >= 49 * 2_000_000 for trial in place.trials())
 
 
 def test_a_folder_with_several_faults_names_all_of_them_with_file_and_line(place: Place) -> None:
@@ -192,34 +198,16 @@ def test_each_number_of_threads_is_compared_with_its_own_baseline(place: Place) 
     assert checks(document)["same-work"][0] == "ok"
 
 
-def test_an_open_loop_runs_at_the_rate_that_was_asked(place: Place) -> None:
-    document = place.answer("--rate", "500", "--arrivals", "constant", "--trial-seconds", "0.1", *POINTS)
-    assert document["counts"]["operations_per_trial"] == 50
-    # Fifty operations of which one falls due every 2 ms: a loop that did not wait would need far less.
-    assert all(trial["elapsed_ns"] >= 49 * 2_000_000 for trial in trials_of(place))
-
-
-@pytest.mark.parametrize(
-    ("factor", "levels_text", "found"),
-    [
-        ("cache", "10%,120%", {0.1, 1.2}),
-        ("page_size", "1024,16384", {1024, 16384}),
-        ("journal_mode", "wal,delete", {"wal", "delete"}),
-    ],
-)
-def test_every_factor_can_be_varied_and_the_twins_have_what_was_asked(
-    place: Place, factor: str, levels_text: str, found: set[object]
-) -> None:
-    document = place.answer("--vary", f"{factor}={levels_text}", "--no-aa-twin")
-    assert set(levels(document, factor)) == found
+def test_factors_can_be_varied_together_and_the_twins_have_what_was_asked(place: Place) -> None:
+    """How logs are written is varied in test_evidence.py."""
+    varied = {"cache": {0.1, 1.2}, "page_size": {1024, 16384}}
+    document = place.answer("--vary", "cache=10%,120%", "--vary", "page_size=1024,16384", "--no-aa-twin")
     assert checks(document)["settings"][0] == "ok"
-    trials = trials_of(place)
-    assert {trial[factor] for trial in trials} == found
-    shares = {level: misses_share([trial for trial in trials if trial[factor] == level]) for level in found}
-    if factor == "cache":
-        assert shares[0.1] > shares[1.2]
-    if factor == "journal_mode":
-        assert {trial[factor]: trial["files_bytes"]["wal"] > 0 for trial in trials} == {"wal": True, "delete": False}
+    trials = place.trials()
+    for factor, found in varied.items():
+        assert set(levels(document, factor)) == {trial[factor] for trial in trials} == found
+    shares = {level: misses_share([t for t in trials if t["cache"] == level]) for level in varied["cache"]}
+    assert shares[0.1] > shares[1.2]
 
 
 @pytest.mark.alone
@@ -232,14 +220,6 @@ def test_a_planted_cost_is_realised_and_recorded(place: Place) -> None:
     assert realised["response_time"] > 1.0
     assert len(identical) == 1
     assert set(levels(document, "cipher")) == {"none"}
-
-
-@pytest.mark.parametrize(("budget", "codes"), [("1000%", (0, 3)), ("0.001%", (3, 5))])
-def test_a_budget_ends_in_an_exit_code_of_its_own(place: Place, budget: str, codes: tuple[int, ...]) -> None:
-    ran = place.run("--budget", budget, *POINTS)
-    assert ran.code in codes
-    assert ran.document["decision"] in ("within", "undecided", "over")
-    assert ran.document["exit_code"] == ran.code == EXIT_CODES[ran.document["decision"]]
 
 
 def test_the_terminal_shows_a_sentence_first_and_progress_goes_to_standard_error(place: Place) -> None:

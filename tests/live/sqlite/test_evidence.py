@@ -21,7 +21,7 @@ from tdelta.records import Decision, EvidenceState, FileEvidence, RunResult
 from tdelta.session import RunRequest, conduct
 
 from .running import ANSWERED, SMALL, Answered, Place, end, read_until
-from .test_answers import CIPHERS, checks, trials_of
+from .test_answers import CIPHERS, checks
 
 IN_FORCE = "cipher-in-force"
 
@@ -82,45 +82,45 @@ def test_temporary_files_are_seen_though_they_have_no_name(place: Place) -> None
     assert checks(document)[NO_MARKER][0] == "ok"
 
 
-def test_temporary_data_that_was_asked_into_memory_leaves_no_file(place: Place) -> None:
-    document = place.answer("--temp-store", "memory", "--no-aa-twin")
-    assert states(document, "aes-256")["temp"] == "not tested"
+ROLLBACK_MODES = ("delete", "truncate", "persist")
 
 
-@pytest.mark.parametrize("mode", ["delete", "truncate", "persist"])
-def test_the_journal_of_every_rollback_mode_is_shown(place: Place, mode: str) -> None:
-    document = place.answer("--journal-mode", mode, "--no-aa-twin")
-    assert states(document, "none") == {"database": "plain", "journal": "plain", "temp": "not tested"}
-    assert states(document, "aes-256")["journal"] == "encrypted"
-    assert checks(document)["rows-after"][0] == "ok"
-
-
-def test_each_stratum_is_searched_with_its_own_journal(place: Place) -> None:
-    document = place.answer("--vary", "journal_mode=wal,memory", "--no-aa-twin")
+def test_each_journal_mode_is_had_and_searched_in_its_own_stratum(place: Place) -> None:
+    modes = ("wal", "memory", *ROLLBACK_MODES)
+    document = place.answer("--vary", f"journal_mode={','.join(modes)}", "--no-aa-twin")
     by_mode = {
-        mode: {
+        (mode, cipher): {
             one["file_class"]: one["state"]
             for one in document["evidence"]
-            if one["condition"] == {"cipher": "aes-256", "threads": 1, "journal_mode": mode}
+            if one["condition"] == {"cipher": cipher, "threads": 1, "journal_mode": mode}
         }
-        for mode in ("wal", "memory")
+        for mode in modes
+        for cipher in ("none", "aes-256")
     }
-    assert (by_mode["wal"]["wal"], by_mode["memory"]["wal"]) == ("encrypted", "not tested")
-    assert (by_mode["wal"]["database"], by_mode["memory"]["database"]) == ("encrypted", "encrypted")
+    assert (by_mode["wal", "aes-256"]["wal"], by_mode["memory", "aes-256"]["wal"]) == ("encrypted", "not tested")
+    assert {by_mode[mode, "aes-256"]["database"] for mode in modes} == {"encrypted"}
+    for mode in ROLLBACK_MODES:
+        plain = {name: by_mode[mode, "none"][name] for name in ("database", "journal", "temp")}
+        assert plain == {"database": "plain", "journal": "plain", "temp": "not tested"}
+        assert by_mode[mode, "aes-256"]["journal"] == "encrypted"
+    assert {checks(document)[name][0] for name in ("rows-after", "settings")} == {"ok"}
+    has_log = {trial["journal_mode"]: trial["files_bytes"]["wal"] > 0 for trial in place.trials()}
+    assert has_log == {mode: mode == "wal" for mode in modes}
 
 
-def test_every_cipher_hides_the_markers_in_every_class(place: Place) -> None:
-    document = place.answer(
-        "--vary", f"cipher={','.join(CIPHERS)}", "--size", "1MB", "--no-aa-twin", "--temp-store", "file"
-    )
+def test_every_cipher_hides_the_markers_in_every_class(every_cipher: Answered) -> None:
+    document = every_cipher.document
     hidden = {"database": "encrypted", "wal": "encrypted", "temp": "encrypted"}
     assert {cipher: states(document, cipher) for cipher in CIPHERS} == dict.fromkeys(CIPHERS, hidden)
     assert checks(document)[IN_FORCE][0] == "ok"
 
 
-def test_the_trial_under_search_is_no_trial_of_the_run(place: Place) -> None:
-    document = place.answer("--threads", "2")
-    assert document["counts"]["trials"] == len(trials_of(place)) == 2 * 2 * 3
+def test_the_trial_under_search_is_no_trial_of_the_run_and_temporary_data_in_memory_leaves_no_file(
+    place: Place,
+) -> None:
+    document = place.answer("--threads", "2", "--temp-store", "memory")
+    assert states(document, "aes-256")["temp"] == "not tested"
+    assert document["counts"]["trials"] == len(place.trials()) == 2 * 2 * 3
     assert states(document, "aes-256")["database"] == "encrypted"
 
 
