@@ -17,9 +17,9 @@ SMALL = ("--size", "5MB", "--blocks", "2", "--rounds", "1..1")
 CIPHERS = {
     "sqlite": {"none", "aes-128", "aes-256"},
     "duckdb": {"none", "aes-256-gcm"},
-    "mariadb": {"none", "aes-128", "aes-256"},
+    "mariadb": {"none", "aes-128"},
 }
-"""The 2×3 factorial where the engine has both sizes of key."""
+"""SQLite loads the whole 2×3 factorial; a server's 256 bits are loaded by the other studies."""
 
 
 @pytest.fixture(scope="module", params=sorted(CIPHERS))
@@ -30,6 +30,8 @@ def loaded(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
         require(library.version() is not None and library.module_version() is not None, library.install)
     for place in occupied(engine, base) if engine in servers() else iter([Place(base)]):
         options = place.options() if isinstance(place, ServerPlace) else ("--engine", engine)
+        if engine == "mariadb":
+            options = (*options, "--vary", "cipher=aes-128")
         ran = place.tdelta("run", "direct-load", "--json", *options, *SMALL, "--no-aa-twin", "--no-bb-twin")
         assert ran.code in (0, 3), ran.err
         yield engine, ran.document

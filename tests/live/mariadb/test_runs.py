@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from tdelta_runs import (
     ServerRuns,
     check_cipher_lines,
     check_instructions,
+    check_load_of_others,
     failed_checks,
     occupied,
     states,
@@ -23,14 +25,45 @@ from tdelta.messages.checks import IN_FORCE
 class TestMariadbRuns(ServerRuns):
     engine = "mariadb"
     log = "redo log"
-    sweep_options = ("--scope", "data", "--size", "20MB")
-    load = ("--size", "2MB", "--load", "sysbench oltp_point_select --tables=1 --table-size=9000 run")
+    factors = MappingProxyType({"threads": (1, 4), "cache": (0.1, 1.2)})
+    options = ("--vary", "threads=1,4", "--vary", "cache=10%,120%", "--scope", "data", "--size", "20MB")
+
+    def test_conditions_that_only_the_client_sees_share_a_server(self, swept: tuple[ServerPlace, Any]) -> None:
+        instances: dict[str, set[tuple[str, float]]] = {}
+        for trial in swept[0].trials():
+            instances.setdefault(trial["instance"], set()).add((trial["cipher"], trial["cache"]))
+        assert len(instances) == 4
+        assert all(len(found) == 1 for found in instances.values())
+
+    def test_misses_follow_the_cache(self, swept: tuple[ServerPlace, Any]) -> None:
+        trials = swept[0].trials()
+        missed = {
+            (cipher, cache): sum(
+                trial["engine_counters"]["buffer_reads"]
+                for trial in trials
+                if (trial["cipher"], trial["cache"]) == (cipher, cache)
+            )
+            for cipher in ("none", "aes-256")
+            for cache in (0.1, 1.2)
+        }
+        assert all(missed[cipher, 0.1] > missed[cipher, 1.2] for cipher in ("none", "aes-256"))
+
+    @pytest.fixture(scope="class")
+    @classmethod
+    def loaded(cls, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[ServerPlace, Any]]:
+        """A run of sysbench on everything encrypted, all of it cached."""
+        for place in occupied(cls.engine, tmp_path_factory.mktemp("loaded")):
+            load = ("--load", "sysbench oltp_point_select --tables=1 --table-size=9000 run")
+            yield place, place.measured(*ALONE, "--size", "2MB", *load)
+
+    def test_a_tool_of_others_is_the_load(self, loaded: tuple[ServerPlace, Any]) -> None:
+        check_load_of_others(*loaded)
 
     def test_the_cipher_that_is_seen_stands_in_the_headline_where_it_is_not_the_one_asked_for(
-        self, place: ServerPlace
+        self, loaded: tuple[ServerPlace, Any]
     ) -> None:
-        """MariaDB derives a key of 128 bits for its pages, whatever the key it is given. All of 2 MB is cached."""
-        document = place.measured(*ALONE, "--size", "2MB")
+        """MariaDB derives a key of 128 bits for its pages, whatever the key it is given."""
+        document = loaded[1]
         (check,) = [c for c in document["validity"] if c["code"] == IN_FORCE]
         assert (check["state"], check["makes_unsound"]) == ("failed", False)
         assert document["ciphers_in_force"] == {"aes-256": "AES-128-CBC"}

@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+import signal
 import statistics
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any
 
 import pytest
-from tdelta_runs import ALONE, ServerPlace, ServerRuns, check_instructions, failed_checks
+from sqlite.running import Ran, read_until
+from tdelta_runs import (
+    ALONE,
+    BRIEF,
+    PATIENCE_SECONDS,
+    ServerPlace,
+    ServerRuns,
+    check_instructions,
+    check_load_of_others,
+)
 
 PGBENCH = """
 name = "pgbench"
@@ -53,14 +65,12 @@ def pgbench(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 class TestPostgresRuns(ServerRuns):
+    """The servers are started anew before each trial, with the CPU's AES instructions and without."""
+
     engine = "postgres"
     log = "wal"
-    sweep_options = ("--size", "5MB")
-
-    @pytest.fixture(autouse=True)
-    def loaded(self, pgbench: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        load = ("--workload", str(pgbench), "--size", "15MB", "--load", "pgbench -n -S -M prepared")
-        monkeypatch.setattr(type(self), "load", load, raising=False)
+    factors = MappingProxyType({"aes_instructions": ("on", "off")})
+    options = ("--cold", "--size", "2MB", "--vary", "aes_instructions=on,off")
 
     def check_scope(self, encrypted: dict[str, str], told: str) -> None:
         """A file system encrypts all there is."""
@@ -77,9 +87,29 @@ class TestPostgresRuns(ServerRuns):
         assert plain > 0
         assert encrypted == pytest.approx(plain, rel=0.25)
 
-    def test_every_file_system_shows_whether_it_uses_the_instructions_on_cold_caches(self, place: ServerPlace) -> None:
-        document = place.measured(*ALONE, "--cold", "--size", "2MB", "--vary", "aes_instructions=on,off")
+    def test_every_file_system_shows_whether_it_uses_the_instructions_on_cold_caches(
+        self, swept: tuple[ServerPlace, Any]
+    ) -> None:
+        place, document = swept
         check_instructions(document)
-        assert failed_checks(document) == []
         assert any("gocryptfs" in caution for caution in document["cautions"])
         assert all(trial["engine_counters"]["buffer_reads"] > 0 for trial in place.trials())
+
+    def test_a_tool_of_others_is_the_load(self, place: ServerPlace, pgbench: Path) -> None:
+        load = ("--workload", str(pgbench), "--size", "15MB", "--load", "pgbench -n -S -M prepared")
+        check_load_of_others(place, place.measured(*ALONE, *load))
+
+    def test_an_interrupted_run_of_identical_twins_is_completed(self, place: ServerPlace) -> None:
+        options = [option if option != "1..1" else "2..2" for option in BRIEF]
+        process = place.start("run", "--json", "--aa", "--size", "2MB", *place.options(*options))
+        read_until(process, "after round 1")
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=PATIENCE_SECONDS)
+        interrupted = Ran(process.returncode, out, err)
+        assert (interrupted.code, interrupted.document["interrupted"]) == (130, True)
+        assert place.left() == []
+        before = place.query("SELECT * FROM trials ORDER BY trial")
+        document = place.tdelta("run", "--resume", "last", "--json").answer
+        assert {condition["levels"]["cipher"] for condition in document["settings"]["conditions"]} == {"none"}
+        assert document["counts"]["trials"] >= 2 * len(before) // 2 > 0
+        assert place.query("SELECT * FROM trials ORDER BY trial")[: len(before)] == before
