@@ -25,6 +25,7 @@ from tdelta.engines.mysql.private import MysqlEngine
 from tdelta.engines.servers import DATABASE, ServerBinary, ServerSettings, recipe_of
 from tdelta.engines.shared.private.binaries import find_servers
 from tdelta.errors import EngineUnavailable, ServerFault, StorageFault
+from tdelta_thorough import draws
 
 Engine = MariadbEngine | MysqlEngine
 
@@ -32,7 +33,7 @@ KEY = "00112233445566778899aabbccddeeff" * 2
 MARKER = "a marker that nobody encrypts by chance"
 ROWS = 20_000
 PATIENCE_SECONDS = 120.0
-KILLS = 10
+KILLS = draws(3, 10)
 ENGINES: dict[str, Callable[[ServerBinary], Engine]] = {"mariadb": MariadbEngine, "mysql": MysqlEngine}
 FILL = (
     f"CREATE TABLE t (id INT PRIMARY KEY AUTO_INCREMENT, a VARCHAR(200)) AS WITH RECURSIVE s AS (SELECT 1 n UNION ALL"
