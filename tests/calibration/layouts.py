@@ -15,9 +15,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from calibration.grid import answer_of
 from calibration.known_luck import IDENTICAL
 from calibration.simulation import AA, BASELINE, THREE, Array, Machine, settings, simulate
-from tdelta.inference import judge, look, width
+from tdelta.inference import look, width
+from tdelta.inference.decisions import decide_means
 from tdelta.inference.planning import (
     Asked,
     Draws,
@@ -31,6 +33,7 @@ from tdelta.inference.planning import (
 from tdelta.inference.planning.advice import advise, wanted_variance
 from tdelta.inference.planning.aims import first_reaching
 from tdelta.inference.planning.scales import fit_curve
+from tdelta.inference.verdicts import grounds_of
 from tdelta.records import Decision, Metric
 from tdelta.records.prospects import Aim, Layout, TimeCosts
 
@@ -175,9 +178,9 @@ def _pilot(rng: np.random.Generator, place: Place, seconds: float, rounds: int =
 
 
 def said_costly(place: Place, layout: Layout, rounds: int, effect: float, rope: float, seed: tuple[int, int]) -> bool:
-    """Whether `judge` says costly of such a run where that is the true overhead."""
+    """Whether costly is said of such a run where that is the true overhead, as `judge` would (`test_assurance.py`)."""
     machine, truth = place.machine(layout.trial_seconds), float(np.log1p(effect))
     rng = np.random.default_rng([zlib.crc32(b"said costly"), *seed])
     trials = simulate(rng, machine, [truth], rounds=rounds, blocks=layout.blocks_per_round, conditions=THREE)
-    (verdict,) = [v for v in judge(trials, settings(THREE, rope=rope)).verdicts if v.primary]
-    return verdict.decision is Decision.COSTLY
+    answer = answer_of(trials, settings(THREE, rope=rope))
+    return decide_means(answer.posterior.estimate(rope), grounds_of(answer, rope), rope) is Decision.COSTLY

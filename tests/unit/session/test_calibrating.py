@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import shutil
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -29,9 +30,11 @@ from .conducting import Sitting
 OPTIONS = {"workload": "point-select", "size_bytes": 1_000_000, "blocks_per_round": 3}
 
 
-@pytest.fixture(autouse=True)
-def few_experiments(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(simulation, "_EXPERIMENTS", 20)
+@pytest.fixture(autouse=True, scope="module")
+def few_experiments() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(simulation, "_EXPERIMENTS", 20)
+        yield
 
 
 def lucky(sd: float = 0.002, noise: float = 0.005) -> Callable[[FakeTwin, TrialJob], float]:
@@ -68,8 +71,31 @@ def place(tmp_path: Path) -> Place:
     return Place(tmp_path)
 
 
-def test_a_calibration_fills_its_time_with_whole_runs_and_keeps_them(place: Place) -> None:
-    found = place.calibrate()
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Place, MachineCalibration]:
+    """A calibration of two minutes, for tests that only read it and its store."""
+    made = Place(tmp_path_factory.mktemp("filled"))
+    return made, made.calibrate()
+
+
+@pytest.fixture(scope="module")
+def brief(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, MachineCalibration]:
+    """The store of a calibration of half a minute, and what that found."""
+    made = Place(tmp_path_factory.mktemp("brief"))
+    found = made.calibrate(max_seconds=30.0)
+    return made.sitting.store, found
+
+
+@pytest.fixture
+def known(place: Place, brief: tuple[Path, MachineCalibration]) -> MachineCalibration:
+    """What the store of ``place`` has before the test begins."""
+    store, found = brief
+    shutil.copy(store, place.sitting.store)
+    return found
+
+
+def test_a_calibration_fills_its_time_with_whole_runs_and_keeps_them(filled: tuple[Place, MachineCalibration]) -> None:
+    place, found = filled
     assert place.sitting.twins.clock() <= 120.0
     assert len(found.run_ids) >= 3
     with Store.open(place.sitting.store) as store:
@@ -81,8 +107,10 @@ def test_a_calibration_fills_its_time_with_whole_runs_and_keeps_them(place: Plac
     assert roles == [Role.BASELINE, Role.AA, Role.IDENTICAL, Role.PLANTED]
 
 
-def test_a_calibration_is_in_the_store_under_what_a_run_must_have_in_common(place: Place) -> None:
-    found = place.calibrate()
+def test_a_calibration_is_in_the_store_under_what_a_run_must_have_in_common(
+    filled: tuple[Place, MachineCalibration],
+) -> None:
+    place, found = filled
     with Store.open(place.sitting.store) as store:
         assert newest_calibration(store, found.key, since_unix_seconds=0.0) == found
 
@@ -111,19 +139,18 @@ def test_the_same_seed_calibrates_the_same(tmp_path: Path) -> None:
     assert (first.noise, first.identical, first.visible) == (second.noise, second.identical, second.visible)
 
 
-def test_every_planted_cost_has_a_twin_and_5_percent_is_the_default(place: Place) -> None:
-    assert {tally.planted for tally in place.calibrate(max_seconds=30.0).planted} == {0.05}
+def test_every_planted_cost_has_a_twin_and_5_percent_is_the_default(place: Place, known: MachineCalibration) -> None:
+    assert {tally.planted for tally in known.planted} == {0.05}
     assert {tally.planted for tally in place.calibrate(max_seconds=30.0, plant=(0.02, 0.2)).planted} == {0.02, 0.2}
 
 
-def test_a_first_run_that_had_time_for_fewer_rounds_is_one_and_that_is_said(place: Place) -> None:
-    found = place.calibrate(max_seconds=30.0)
-    assert len(found.run_ids) == 1
-    assert any(caution.startswith("1 run: ") for caution in map(str, found.cautions))
+def test_a_first_run_that_had_time_for_fewer_rounds_is_one_and_that_is_said(known: MachineCalibration) -> None:
+    assert len(known.run_ids) == 1
+    assert any(caution.startswith("1 run: ") for caution in map(str, known.cautions))
 
 
-def test_progress_says_which_run_it_is(place: Place) -> None:
-    place.calibrate()
+def test_progress_says_which_run_it_is(filled: tuple[Place, MachineCalibration]) -> None:
+    place, _ = filled
     said = [e.detail for e in place.sitting.events if isinstance(e, Phase) and e.name == "calibrate"]
     assert said[0] == "run 1"
     assert any(text.startswith("run 2 of about ") for text in said)
@@ -216,14 +243,14 @@ def test_a_run_that_matches_begins_with_the_calibration_and_is_narrower_for_it(p
     assert widths[1] < widths[0]
 
 
+@pytest.mark.usefixtures("known")
 def test_no_calibration_leaves_it_out(place: Place) -> None:
-    place.calibrate(max_seconds=30.0)
     assert place.run(use_calibration=False).settings.calibration is None
     assert place.run().settings.calibration is not None
 
 
+@pytest.mark.usefixtures("known")
 def test_runs_of_a_calibration_never_begin_with_an_earlier_one(place: Place) -> None:
-    place.calibrate(max_seconds=30.0)
     (run_id,) = place.calibrate(max_seconds=30.0).run_ids
     with Store.open(place.sitting.store) as store:
         assert store.settings(run_id).calibration is None
@@ -247,8 +274,8 @@ def test_runs_of_a_calibration_never_begin_with_an_earlier_one(place: Place) -> 
     ],
     ids=str,
 )
+@pytest.mark.usefixtures("known")
 def test_a_run_of_other_work_or_other_trials_does_not_match(place: Place, options: dict[str, Any]) -> None:
-    place.calibrate(max_seconds=30.0)
     assert place.run(**options).settings.calibration is None
 
 
@@ -267,8 +294,8 @@ def test_a_run_of_other_work_or_other_trials_does_not_match(place: Place, option
     ],
     ids=str,
 )
+@pytest.mark.usefixtures("known")
 def test_what_does_not_change_a_plain_twins_luck_may_differ(place: Place, options: dict[str, Any]) -> None:
-    place.calibrate(max_seconds=30.0)
     assert place.run(**options).settings.calibration is not None
 
 
@@ -288,21 +315,21 @@ def test_markers_that_every_seed_draws_anew_do_not_make_other_work(place: Place)
     assert one == other
 
 
-def test_a_run_keeps_what_it_must_have_in_common(place: Place) -> None:
-    found = place.calibrate(max_seconds=30.0)
+def test_a_run_keeps_what_it_must_have_in_common(place: Place, known: MachineCalibration) -> None:
     place.run()
-    assert place.sitting.state().key == found.key
+    assert place.sitting.state().key == known.key
 
 
-def test_a_calibration_that_is_too_old_is_not_used(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = place.calibrate(max_seconds=30.0)
-    later = found.created_unix_seconds + 86_400 * (calibrated.MOST_DAYS + 1)
+def test_a_calibration_that_is_too_old_is_not_used(
+    place: Place, known: MachineCalibration, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    later = known.created_unix_seconds + 86_400 * (calibrated.MOST_DAYS + 1)
     monkeypatch.setattr(calibrated.time, "time", lambda: later)
     assert place.run().settings.calibration is None
 
 
+@pytest.mark.usefixtures("known")
 def test_the_newest_calibration_counts(place: Place) -> None:
-    place.calibrate(max_seconds=30.0)
     newest = place.calibrate(max_seconds=30.0, seed=4)
     assert place.run().settings.calibration == newest.used()
 
