@@ -36,7 +36,7 @@ def measured(arguments: argparse.Namespace, store: Path) -> None:
     words = [sys.executable, "-m", "tdelta", "run", "--engine", arguments.engine, "--workload", "scan", "--cold"]
     words += ["--vary", f"cipher={arguments.cipher}", "--vary", "aes_instructions=on,off", "--scope", "data"]
     words += ["--size", arguments.size, "--blocks", str(arguments.blocks), "--max-time", arguments.max_time]
-    words += ["--rounds", f"{arguments.rounds}..{arguments.rounds}", "--store", str(store)]
+    words += ["--rounds", f"{arguments.rounds}..{arguments.rounds}", "--store", str(store), *arguments.extra]
     ended = subprocess.run(words, check=False).returncode
     if ended not in (0, 3):  # whether it is decided is not what is asked here
         sys.exit(f"tdelta run ended with exit code {ended}")
@@ -86,6 +86,7 @@ def main() -> None:
     parser.add_argument("--store", type=Path)
     parser.add_argument("--run", default="last")
     parser.add_argument("--json", type=Path)
+    parser.add_argument("extra", nargs="*", help="more options of tdelta run, after --")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         store = arguments.store or Path(folder) / "runs.sqlite"

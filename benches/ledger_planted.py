@@ -94,10 +94,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seconds", type=int, default=60)
     parser.add_argument("--kind", choices=("mac", "io", "log"), default="mac")
+    parser.add_argument("--moments", type=int, default=MOMENTS, help="at which an added read of a page is timed")
     parser.add_argument("extra", nargs="*", help="more options of tdelta run, after --")
     asked = parser.parse_args()
     if asked.kind == "io":
-        added_reads(asked.seconds, asked.extra)
+        added_reads(asked.seconds, asked.moments, asked.extra)
         return
     if asked.kind == "log":
         scopes = ("--engine", "mariadb", "--workload", "dml-trace", "--vary", "scope=data,+log", "--no-aa-twin")
@@ -114,21 +115,21 @@ def main() -> None:
             told(f"{cipher}, {work[1]}", found[cipher], found["aes-256-no-hmac"], "integrity")
 
 
-def added_reads(seconds: int, more_options: list[str]) -> None:
+def added_reads(seconds: int, moments: int, more_options: list[str]) -> None:
     """Print what plain files take for more pages, beside what the line makes of as many."""
     scan = ("--workload", "scan", "--size", "20MB", "--page-size", str(PAGE_BYTES), "--vary", "cipher=sqlcipher")
     document = measured("--reserve", "natural", *scan, *more_options, seconds=seconds)
     (line,) = (line for line in document["ledger"][0]["lines"] if line["kind"] == "io")
     more = next(item["count"] for item in line["items"] if item["what"] == "pages read beyond plain")
     print(f"the run: {more:,.0f} pages read beyond plain, line io {line['amount']}", flush=True)
-    (truth_us, error_us), price = page_more_us()
+    (truth_us, error_us), price = page_more_us(moments)
     line_us, half_us = more * price.us, 1.96 * more * price.sd
     total = {"cpu": {"us": more * truth_us, "hdi95": [more * (truth_us + sign * error_us) for sign in (-1.0, 1.0)]}}
     amount = {"us": line_us, "hdi95": [line_us - half_us, line_us + half_us]}
     told(f"{more:,.0f} added reads of a page", {**total, "lines": [{"kind": "io", "amount": amount}]}, NOTHING, "io")
 
 
-def page_more_us() -> tuple[tuple[float, float], Price]:
+def page_more_us(times: int) -> tuple[tuple[float, float], Price]:
     """What a page more costs a scan of a plain file, µs of CPU, with the half of its 95 % interval; and the price."""
     load_library()
     engine = SqliteEngine()
@@ -142,7 +143,7 @@ def page_more_us() -> tuple[tuple[float, float], Price]:
         pages = [int(file.text("PRAGMA page_count")) for file in files]
         for file in files:
             scan_us(file)  # fills the system's cache
-        for moment in range(MOMENTS):
+        for moment in range(times):
             moments.append(plain_read_us(engine, f"{folder}/price-{moment}", settings))
             for turn in range(TURNS):
                 order = (0, 1) if turn % 2 else (1, 0)

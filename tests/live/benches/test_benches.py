@@ -21,6 +21,8 @@ MOST_SECONDS = 600.0
 
 SMALL = ("--", "--size", "3MB", "--trial-seconds", "0.03", "--blocks", "2", "--rounds", "1..1", "--no-bb-twin")
 
+BARE = ("--no-aa-twin", "--no-bb-twin")
+
 SMOKE: dict[str, list[tuple[str, ...]]] = {
     "aes": [("--proofs", "1", "--cipher", "aes-128")],
     "analyze_calibration": [("--experiments", "2", "--rows", "^one run each, runs differ 1")],
@@ -48,17 +50,19 @@ SMOKE: dict[str, list[tuple[str, ...]]] = {
         for engine in ("mariadb", "postgres")
     ],
     "clients_postgres": [("--threads", "1", "--pairs", "2", "--operations", "200")],
-    "cold_scans": [("--size", "5MB", "--blocks", "2", "--rounds", "1", "--max-time", "3m")],
+    "cold_scans": [("--size", "2MB", "--blocks", "2", "--rounds", "1", "--max-time", "3m", "--", *BARE)],
     "dbapi": [("--statements", "50", "--pairs", "3")],
     "duckdb_load": [("--rows", "10000", "--digest")],
     "floor": [("--repeats", "1")],
     "fuzz_importers": [("--mutations", "3", "--seed", "7")],
     "importing": [("--rows", "1000")],
     "jags": [("--count", "50", "--draws", "50")],
-    "ledger_planted": [("--seconds", "60", "--kind", kind, *SMALL) for kind in ("mac", "io")],
+    "ledger_planted": [
+        ("--seconds", "60", "--moments", "1", "--kind", kind, *SMALL, "--no-aa-twin") for kind in ("mac", "io")
+    ],
     "loop": [("--operations", "200", "--pairs", "5")],
     "loop_builds": [("--against", str(BENCHES.parent), "--operations", "200", "--pairs", "5")],
-    "nuts": [("--rounds", "2")],
+    "nuts": [("--rounds", "2", "--draws", "50")],
     "perf_modes": [("--scans", "3", "--rows", "2000")],
     "scan": [("--megabytes", "2", "--rounds", "2")],
     "slices": [("--slice", "20ms", "--repeats", "1", *SMALL)],
