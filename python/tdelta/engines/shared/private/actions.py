@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Protocol, TypeAlias, runtime_checkable
 
 from tdelta.driver.acting import Act, Halt
@@ -41,14 +40,9 @@ class Site:
     tables: tuple[str, ...]
     knobs: Mapping[str, int] = field(default_factory=dict)
 
-    @property
-    def folder(self) -> Path:
-        """Where an action keeps files of its own, beside the data directory."""
-        return self.recipe.place.folder / "action"
-
     @contextlib.contextmanager
     def session(self) -> Iterator[Asking]:
-        """A connection of its own, in a process of its own."""
+        """A connection, in another process."""
         asking = Asking({**self.recipe.connect, "database": DATABASE})
         try:
             yield asking
@@ -56,15 +50,10 @@ class Site:
             asking.close()
 
     def run(self, *statements: str) -> None:
-        """Run statements on a connection of its own."""
+        """Run statements on a connection that is closed after them."""
         with self.session() as asking:
             for statement in statements:
                 asking.run(statement)
-
-    def value(self, query: str) -> str:
-        """The first value that a query answers."""
-        with self.session() as asking:
-            return asking.rows(query)[1][0][0] or ""
 
 
 MakeAct: TypeAlias = Callable[[Site], Act]
