@@ -31,14 +31,17 @@ class KeeperHost(Host):
         self._folder = Path(order["folder"])
 
     def end(self) -> None:
-        """Remove the folder. A process that dies lets go of its pipe before it lets go of the folder's lock, maybe."""
+        """Remove the folder.
+
+        The lock may be held for a while after tdelta's death: by the dying process itself, which may let go of its pipe
+        first, and by a child that it had forked and that had not begun its program yet.
+        """
         give_up = time.monotonic() + _REMOVAL_SECONDS
         while self._folder is not None and self._folder.exists() and time.monotonic() < give_up:
             is_dead = os.getppid() != self._tdelta
             if not remove_abandoned(self._folder) and is_dead:
-                with contextlib.suppress(OSError):  # another tdelta has it now; or the dead one had no lock yet
+                with contextlib.suppress(OSError):  # it is locked; or the dead one had no lock yet
                     self._folder.rmdir()
-                return
             time.sleep(_LOOK_AGAIN_SECONDS)
 
 

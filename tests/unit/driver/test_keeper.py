@@ -26,6 +26,22 @@ folder.file("twin").write_bytes(b"rows")
 print(folder._keeper.pid, flush=True)
 sys.stdin.read()
 """
+OWNER_OF_A_HOLDER = OWNER.replace(
+    "sys.stdin.read()",
+    """
+import os, time
+if os.fork() == 0:  # as a child is before it begins its program: it has the lock, and nothing else here
+    for name in os.listdir("/proc/self/fd"):
+        try:
+            if not os.readlink(f"/proc/self/fd/{name}").endswith(".tdelta-owner"):
+                os.close(int(name))
+        except OSError:
+            pass
+    time.sleep(1.0)
+    os._exit(0)
+sys.stdin.read()
+""",
+)
 PATIENCE_SECONDS = 60.0
 
 
@@ -36,10 +52,10 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @contextmanager
-def owned(base: Path) -> Iterator[tuple[subprocess.Popen[str], int]]:
+def owned(base: Path, program: str = OWNER) -> Iterator[tuple[subprocess.Popen[str], int]]:
     """A process that owns a folder, and the process id of its keeper."""
     with subprocess.Popen(
-        [sys.executable, "-c", OWNER, str(base)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", program, str(base)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as owner:
         assert owner.stdout is not None
         yield owner, int(owner.stdout.readline())
@@ -66,6 +82,13 @@ def test_a_folder_goes_with_its_owner(tmp_path: Path, number: signal.Signals) ->
         owner.send_signal(number)
     until(lambda: list((tmp_path / "base").iterdir()) == [])
     until(lambda: not (default_base() / "elsewhere").exists())
+
+
+def test_a_folder_goes_also_where_a_child_of_its_owner_holds_the_lock_a_while_longer(tmp_path: Path) -> None:
+    with owned(tmp_path / "base", OWNER_OF_A_HOLDER) as (owner, _):
+        time.sleep(0.2)  # the child has closed what is not the lock
+        owner.kill()
+    until(lambda: list((tmp_path / "base").iterdir()) == [])
 
 
 def test_a_keeper_ends_with_a_folder_that_its_owner_removes(tmp_path: Path) -> None:
