@@ -7,8 +7,8 @@
 Needs sysbench, and the server unless `--socket` names one. sysbench prepares its own tables; the pairs run in a
 drawn order, each as many transactions as sysbench did in so many seconds at first. For each workload and number of
 threads the ratios of throughput and of client CPU per transaction (tdelta over sysbench) come with the 95 % interval of
-the mean log ratio: over `--rounds`, each with a server of its own, or, with one, over its pairs, which leaves out how
-one server's luck differs from the next one's. Client CPU is user plus system time of the client's own process; what
+the mean log ratio: over `--rounds`, each on a new server, or, with one round, over its pairs, which leaves out how one
+server differs from the next. Client CPU is user plus system time of the client's own process; what
 sysbench takes to start and to end is measured apart, by runs of one event, and left out. Prints; asserts nothing.
 """
 
@@ -34,6 +34,7 @@ from tdelta import _native
 from tdelta.engines.shared.private.binaries import find_servers
 from tdelta.inference.quantiles import t_reach
 
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "live"))
 from tdelta_mysql_client import Program, running
 
@@ -155,7 +156,7 @@ def interval(rounds: list[list[float]]) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Pairs:
-    """Of one round: what both clients did by turns, so many transactions a run."""
+    """Of one round: what both clients did in alternation, so many transactions per run."""
 
     runs: list[dict[str, Run]]
     transactions: int
@@ -166,7 +167,7 @@ class Pairs:
 
 
 def compare(socket: str, user: str, workload: str, threads: int, arguments: argparse.Namespace) -> Pairs:
-    """Both clients by turns, each with connections of its own for each run; the first pair warms up and is dropped."""
+    """Both clients in alternation, with new connections for each run; the first pair warms up and is dropped."""
     theirs = Sysbench(socket, user, workload, threads)
     start_cpu_seconds = theirs.start_cpu_seconds()
     order = random.Random(SEED)

@@ -24,6 +24,7 @@ from typing import Any
 
 from tdelta import _native
 
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "live"))
 from postgres.private import PrivateServer, private_server
 from postgres.programs import folder_of_programs

@@ -96,7 +96,7 @@ def interval(values: list[float]) -> dict[str, Any]:
 
 
 def compare(name: str, statements: int, pairs: int) -> dict[str, Any]:
-    """Both loops on one cursor by turns; the first pairs warm up and are dropped."""
+    """Both loops on one cursor, in alternation; the first pairs warm up and are dropped."""
     driver = DRIVERS[name]
     cursor = driver.cursor()
     twin = _native.DbApiTwin(json.dumps(driver.style), lambda _old: cursor, 1, explained)

@@ -1,13 +1,14 @@
-"""Whether the load loop is as fast as an earlier version's: two builds by turns, each in a process of its own.
+"""Whether the load loop is as fast as an earlier version's: two builds in alternation, each in its own process.
 
 From the root of the repository; the earlier version is a checkout with its native module built::
 
     git worktree add ../earlier 02f0ab0
     .venv/bin/python benches/loop_builds.py --against ../earlier [--operations 5000] [--pairs 400] [--json FILE]
 
-Each process has the twin of its own `benches/loop.py` (point selects on 100,000 rows in memory) and a client that does
-nothing, and is asked for one trial at a time, the two in a drawn order, on the same CPU. The ratios, this version over
-the earlier one, of the time per operation come with the 95 % interval of the mean log ratio. Prints; asserts nothing.
+Each process has the twin of its build's `benches/loop.py` (point selects on 100,000 rows in memory) and a client that
+does nothing, and is asked for one trial at a time, the two in a drawn order, on the same CPU. The ratios, this version
+over the earlier one, of the time per operation come with the 95 % interval of the mean log ratio. Prints; asserts
+nothing.
 """
 
 from __future__ import annotations
@@ -86,7 +87,7 @@ class Build:
 
 
 def compare(builds: dict[str, Build], kind: str, operations: int, pairs: int) -> dict[str, Any]:
-    """Both by turns; the first pairs warm up and are dropped."""
+    """Both in alternation; the first pairs warm up and are dropped."""
     order = random.Random(SEED)
     found = [
         {which: builds[which].trial_ns(kind, pair, operations) for which in order.sample(list(builds), 2)}

@@ -38,13 +38,13 @@ HEAD = (
 )
 
 
-def of_rounds(rounds: int, draws: int) -> list[str]:
+def of_rounds(rounds: int) -> list[str]:
     """Two treatments over both plain twins."""
     conditions = (BASELINE, AA, TREATMENT, HEAVIER)
     machine = Machine(trial_sd=0.03, luck_sd=0.005)
     trials = simulate(np.random.default_rng(rounds), machine, [0.05], rounds=rounds, conditions=conditions, heavier=0.6)
     took, found = _timed(lambda: {c: e for c, e, _ in look(trials, settings(conditions))})
-    sampled = sample("rounds", experiment(trials), draws=draws, warmup=draws)
+    sampled = sample("rounds", experiment(trials), draws=DRAWS, warmup=DRAWS)
     judged = sorted((c for c in conditions if c.role is Role.TREATMENT), key=lambda c: c.key)
     pairs = [
         (f"ratio {i + 1}", found[c], theirs) for i, (c, theirs) in enumerate(zip(judged, sampled.chains, strict=True))
@@ -52,12 +52,12 @@ def of_rounds(rounds: int, draws: int) -> list[str]:
     return _rows("rounds", trials, took, pairs, sampled.diverged)
 
 
-def of_types(rounds: int, draws: int) -> list[str]:
+def of_types(rounds: int) -> list[str]:
     """Three transaction types of one treatment, pooled."""
     machine = Machine(trial_sd=0.03, noise="gamma", luck_sd=0.005)
     trials = simulate(np.random.default_rng(rounds), machine, [0.02, 0.06, 0.25], rounds=rounds, own_luck=0.0)
     took, found = _timed(lambda: {v.transaction: v.ratio for v in judge(trials, settings()).verdicts})
-    sampled = sample("types", experiment(trials), draws=draws, warmup=draws)
+    sampled = sample("types", experiment(trials), draws=DRAWS, warmup=DRAWS)
     names = sorted(trials[0].measurement.transactions)
     pairs = [(name, found[name], theirs) for name, theirs in zip(names, sampled.chains, strict=True)]
     return _rows("types", trials, took, pairs, sampled.diverged)
@@ -96,11 +96,10 @@ def main() -> None:
     """Print one table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, action="append", help="of a simulated run (repeatable; default 4 and 12)")
-    parser.add_argument("--draws", type=int, default=DRAWS, help="of a chain, behind as many that warm it up")
     asked = parser.parse_args()
     print(f"| {HEAD} |\n|{'---|' * (HEAD.count('|') + 1)}")
     for rounds in asked.rounds or (4, 12):
-        for row in (*of_rounds(rounds, asked.draws), *of_types(rounds, asked.draws)):
+        for row in (*of_rounds(rounds), *of_types(rounds)):
             print(f"| {row} |", flush=True)
 
 

@@ -31,6 +31,7 @@ from tdelta.engines.shared.private.binaries import find_servers
 from tdelta.profiling.perf import Perf, find_perf
 from tdelta.profiling.recording import Recording
 
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "live"))
 from tdelta_mysql_client import Program, Server, running
 

@@ -89,7 +89,7 @@ def _try(folder: Path) -> str:
     try:
         workload = load(folder, dialects())
     except WorkloadError as refused:
-        for fault in refused.faults:
+        for fault in map(str, refused.refusals):
             if not (_PLACED.match(fault) or fault.startswith("and ")) or len(fault) > 2_000 or "\x1b" in fault:
                 raise Unsound(f"a fault without a place, or unreadable: {fault[:300]!r}") from None
         return "refused"

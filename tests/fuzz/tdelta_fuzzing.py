@@ -97,7 +97,10 @@ def is_sound(observation: Observation) -> None:
         group.run,
         *(str(it) for level in group.levels for it in level),
     )
-    _must(all(name.isprintable() for name in (*names, *observation.origin.cautions)), "a name would move the cursor")
+    _must(
+        all(name.isprintable() for name in (*names, *map(str, observation.origin.cautions))),
+        "a name would move the cursor",
+    )
     match observation:
         case Samples():
             numbers = (observation.total, observation.total_log, observation.total_squares)

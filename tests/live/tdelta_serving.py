@@ -133,7 +133,7 @@ import sys
 from pathlib import Path
 from tdelta.driver import TwinFolder
 from tdelta.driver.servers import Server
-sys.path.insert(0, sys.argv[3])
+sys.path[:0] = [sys.argv[3], str(Path(sys.argv[3]).parent)]
 from tdelta_serving import found, recipe, settings
 
 engine = found(sys.argv[1])

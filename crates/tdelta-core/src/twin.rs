@@ -83,7 +83,7 @@ struct Within {
     checkpoint: Checkpoint,
 }
 
-/// What bringing a database to rest behind a trial took.
+/// What bringing a database to rest after a trial took.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Checkpoint {
     /// How long it took.

@@ -1,4 +1,4 @@
-"""What can be done to a database beside its load: started anew, backed up, encrypted.
+"""What can be done to a database beside its load: a restart, a start after a crash, encryption.
 
 An action is a level of one of two factors. As a level of ``work`` it *is* the trial, by itself (``work=restart``); as a
 level of ``during`` it goes on while a trial's transactions run (``during=encrypt``). Which of them an engine has, and
@@ -10,36 +10,27 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import Enum
 from types import MappingProxyType
 
 NOTHING = "nothing"
 """The level of ``during`` of every baseline."""
 
-_KNOB = re.compile(r"([a-z]+(?:-[a-z]+)*)=([0-9]{1,9})")
-
-
-class Of(Enum):
-    """Which twins an action can be done to."""
-
-    ANY = "any twin"
-    PLAIN = "a plain twin"
-    ENCRYPTED = "an encrypted twin"
+_KNOB = re.compile(r"([a-z]+(?:-[a-z]+)*)=([1-9][0-9]{0,8})")
 
 
 @dataclass(frozen=True, slots=True)
 class Action:
     """One action.
 
-    ``words`` is what it is, for people; ``of`` which twins it is for; ``is_work`` whether it can be a trial by itself,
-    ``is_during`` whether it can go on beside a load.
+    ``words`` is what it is, for people; ``is_work`` whether it can be a trial by itself, ``is_during`` whether it can
+    go on beside a load; ``needs_plain`` whether it makes no sense on an encrypted twin.
     """
 
     name: str
     words: str
-    of: Of = Of.ANY
     is_work: bool = False
     is_during: bool = False
+    needs_plain: bool = False
 
 
 ACTIONS: Mapping[str, Action] = MappingProxyType(
@@ -49,7 +40,7 @@ ACTIONS: Mapping[str, Action] = MappingProxyType(
             Action("restart", "a clean stop and a start, until the first answer", is_work=True),
             Action("recovery", "a start after a crash, until the first answer", is_work=True),
             Action("storm", "all connections opened at once", is_work=True),
-            Action("encrypt", "the database is encrypted", Of.PLAIN, is_during=True),
+            Action("encrypt", "the database is encrypted", is_during=True, needs_plain=True),
         )
     }
 )
@@ -68,7 +59,7 @@ class AskedAction:
 
 
 def parse_action(level: str) -> AskedAction:
-    """An action out of a level of ``work`` or ``during``.
+    """An action out of a level of ``work`` or ``during``. A knob is above 0: nothing would ever come of 0 threads.
 
     Raises:
         ValueError: it is not written as one.
@@ -80,10 +71,11 @@ def parse_action(level: str) -> AskedAction:
         if match is None or match[1] in knobs:
             raise ValueError(level)
         knobs[match[1]] = int(match[2])
+    if knobs and name not in ACTIONS:
+        raise ValueError(level)
     return AskedAction(name, MappingProxyType(knobs))
 
 
 def is_for(level: str, *, is_encrypted: bool) -> bool:
     """Whether a level of ``during`` is for plain twins, or for encrypted ones."""
-    of = Of.ANY if level == NOTHING else ACTIONS[parse_action(level).name].of
-    return of is Of.ANY or (of is Of.ENCRYPTED) == is_encrypted
+    return level == NOTHING or not (is_encrypted and ACTIONS[parse_action(level).name].needs_plain)

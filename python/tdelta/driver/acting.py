@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from tdelta.driver.tree_usage import usage
-from tdelta.errors import EnvironmentFault
+from tdelta.errors import EnvironmentFault, TdeltaError
 from tdelta.measure.pressure import PressureMeter
 from tdelta.messages import Refusal
 from tdelta.records import Measurement, SpanTotals, Usage
@@ -109,26 +109,43 @@ class Halt:
                 raise EnvironmentFault(Refusal.of("action-in-vain", what=what, seconds=seconds))
 
 
-def alone(act: Act, level: str, root: int, ready: Callable[[], None] | None) -> Measurement:
+@contextlib.contextmanager
+def prepared(act: Act, halt: Halt) -> Iterator[None]:
+    """Prepares an action, and undoes it after the block.
+
+    What cannot be undone after a failure, or after a halt, is of no account: the twin ends.
+    """
+    try:
+        act.prepare()
+        yield
+    except BaseException:
+        with contextlib.suppress(TdeltaError):
+            act.undo()
+        raise
+    with contextlib.suppress(*((TdeltaError,) if halt.is_asked else ())):
+        act.undo()
+
+
+def alone(act: Act, level: str, root: int, halt: Halt, ready: Callable[[], None] | None) -> Measurement:
     """A trial that is an action: how long it took, and what the tree of processes below ``root`` used meanwhile.
 
     Args:
         act: the action.
         level: what it is called among transactions.
         root: the process whose tree is the database, itself included.
+        halt: says whether it is to end.
         ready: called when it begins.
     """
-    act.prepare()
-    if ready is not None:
-        ready()
-    before, meter = usage(root), PressureMeter()
-    meter.start()
-    began_ns = time.monotonic_ns()
-    outcome = act.perform()
-    elapsed_ns = time.monotonic_ns() - began_ns
-    pressure = meter.stop()
-    used = _difference(usage(root), before)
-    act.undo()
+    with prepared(act, halt):
+        if ready is not None:
+            ready()
+        before, meter = usage(root), PressureMeter()
+        meter.start()
+        began_ns = time.monotonic_ns()
+        outcome = act.perform()
+        elapsed_ns = time.monotonic_ns() - began_ns
+        pressure = meter.stop()
+        used = _difference(usage(root), before)
     if outcome.seconds is not None:
         elapsed_ns = round(outcome.seconds * 1e9)
     return Measurement(
@@ -163,7 +180,7 @@ class Beside:
 
     @contextlib.contextmanager
     def going_on(self, halt: Halt) -> Iterator[None]:
-        """Within the block the action goes on; behind it, it has ended.
+        """Within the block the action goes on; after it, it has ended, by itself or because it was to.
 
         Raises:
             EnvironmentFault: it does not end.
@@ -180,19 +197,17 @@ class Beside:
         if self._thread.is_alive():
             halt.ask()
             raise EnvironmentFault(Refusal.of("action-in-vain", what="the end of an action", seconds=ACTION_SECONDS))
-        if self._error is not None:
+        if self._error is not None and not halt.is_asked:
             raise self._error
 
     def added(self, measured: Measurement) -> Measurement:
-        """The load's measurement with what the action took and made."""
-        outcome = self._outcome or Outcome()
-        elapsed_ns = self._elapsed_ns if outcome.seconds is None else round(outcome.seconds * 1e9)
-        if self._act is IDLE:
+        """The load's measurement with what the action took and counted; as it is where none came to its end."""
+        if self._act is IDLE or self._outcome is None:
             return measured
-        counters = {**measured.engine_counters, **_counted(outcome, elapsed_ns)}
+        outcome = self._outcome
+        elapsed_ns = self._elapsed_ns if outcome.seconds is None else round(outcome.seconds * 1e9)
         return dataclasses.replace(
-            measured,
-            engine_counters=counters,
+            measured, engine_counters={**measured.engine_counters, **_counted(outcome, elapsed_ns)}
         )
 
 

@@ -124,7 +124,8 @@ class TrialJob:
     ``rate`` is operations a second over all threads, None for a closed loop. ``planted`` is a share (0.05).
     ``trial_seconds`` is how long it is to take about, for commands that are told a time. ``step`` names what is done in
     place of transactions (`tdelta.driver.steps`, or an action of `tdelta.design.actions`), or `TRACE`; empty where
-    they run as they are.
+    they run as they are. ``during`` is the level of that factor: what goes on beside the transactions; empty where it
+    is not varied.
     """
 
     seed: int
@@ -139,6 +140,7 @@ class TrialJob:
     planted: float = 0.0
     trial_seconds: float = 0.0
     step: str = ""
+    during: str = ""
 
     def as_json(self) -> dict[str, object]:
         """As the load loop reads it."""

@@ -19,8 +19,8 @@ _TICKS_A_SECOND = os.sysconf("SC_CLK_TCK")
 def usage(root: int) -> Usage:
     """What ``root`` and everything below it used so far, members that died and were collected included.
 
-    Whoever collects a dead child takes over its CPU time and its bytes
-    (``wait_task_zombie`` in kernel/exit.c), so nothing of a server that was started anew below its supervisor is lost.
+    Whoever collects a dead child takes over its CPU time and its bytes (``wait_task_zombie`` in kernel/exit.c), so
+    nothing of a server that was started anew below its supervisor is lost.
     """
     pids = (root, *(process.pid for process in below(root)))
     cpu = [_cpu_seconds(pid) for pid in pids]

@@ -60,9 +60,8 @@ class ServerSettings:
     size (0: the engine's least). ``has_binlog``: every twin of the run writes a binary log (MySQL family).
     ``is_durable``: commits reach the disk. ``is_loading``: the server is started to load data, and nothing is measured
     on it. ``is_cold``: it is started anew for each trial, with the system's caches emptied. ``has_steps``: its trials
-    are loads or rebuilds, which write rows whatever the workload does. ``during`` is the level of that factor, empty
-    where it is not varied; ``becomes`` is the cipher that plain twins of the run are encrypted with beside their load,
-    empty where none are.
+    are loads or rebuilds, which write rows whatever the workload does. ``becomes`` is the cipher that plain twins
+    of the run are encrypted with beside their load, empty where none are.
     """
 
     cipher: str
@@ -77,7 +76,6 @@ class ServerSettings:
     is_loading: bool = False
     is_cold: bool = False
     has_steps: bool = False
-    during: str = ""
     becomes: str = ""
 
     @property

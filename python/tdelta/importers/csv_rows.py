@@ -351,7 +351,7 @@ class _Reader:
         return Refusal.of("row-without-condition").at(f"{self.source.name}:{line}")
 
     def _without_rows(self) -> ImportFault:
-        return ImportFault(Refusal.of("no-rows-behind-header", line=self.table.header_line).at(self.source.name))
+        return ImportFault(Refusal.of("no-rows-after-header", line=self.table.header_line).at(self.source.name))
 
 
 def _take_stamps(cells: Sequence[str], span: Span) -> None:

@@ -80,7 +80,7 @@ class Queue:
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """What bringing the database to rest behind a trial took: ``ns``, 0 where there was nothing to do.
+    """What bringing the database to rest after a trial took: ``ns``, 0 where there was nothing to do.
 
     Of the bytes that it wrote, ``asked_written_bytes`` (wchar) leaves out those of asynchronous I/O, and
     ``device_written_bytes`` those that never reach a disk; None in trials of earlier versions.

@@ -276,7 +276,7 @@ class RoundRunner:
         tries = 0
         while True:
             tries += 1
-            jobs = [dataclasses.replace(self._jobs.next(c, block), step=self._plan.step(c)) for c in twins]
+            jobs = [self._jobs.in_block(c, block) for c in twins]
             started = time.time()
             measured, standstill = self._measure([twin for _, twin in twins.values()], jobs, order)
             if standstill and self._interruption.requested:

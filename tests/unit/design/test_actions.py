@@ -16,7 +16,16 @@ def test_a_level_is_a_name_with_knobs() -> None:
 
 
 @pytest.mark.parametrize(
-    "level", ["encrypt:", "encrypt:iops", "encrypt:iops=-1", "encrypt:iops=1:iops=2", "encrypt:=1"]
+    "level",
+    [
+        "encrypt:",
+        "encrypt:iops",
+        "encrypt:iops=-1",
+        "encrypt:iops=1:iops=2",
+        "encrypt:=1",
+        "encrypt:threads=0",
+        "nothing:iops=1",
+    ],
 )
 def test_what_is_no_knob_is_refused(level: str) -> None:
     with pytest.raises(UsageError, match="expected one of nothing, encrypt"):

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from tdelta.driver.acting import IDLE, SECONDS, Act, Beside, Halt, Outcome, alone
+from tdelta.driver.acting import IDLE, SECONDS, Act, Beside, Halt, Outcome, alone, prepared
 from tdelta.driver.tree_usage import usage
 from tdelta.errors import Defect, EnvironmentFault
 from tdelta.records import Measurement
@@ -36,7 +36,7 @@ class Toy:
 def test_an_action_alone_is_a_trial_of_one_operation() -> None:
     toy: Act = Toy()
     began: list[str] = []
-    measured = alone(toy, "restart", os.getpid(), lambda: began.append("ready"))
+    measured = alone(toy, "restart", os.getpid(), Halt(), lambda: began.append("ready"))
     assert isinstance(toy, Toy)
     assert (toy.done, began) == (["prepare", "perform", "undo"], ["ready"])
     assert (measured.operations, measured.elapsed_ns) == (1, 2_500_000_000)
@@ -63,6 +63,45 @@ def test_nothing_beside_a_load_adds_nothing() -> None:
 def test_an_action_that_fails_fails_the_trial() -> None:
     with pytest.raises(Defect, match="no such table"), Beside(Toy(Defect("no such table"))).going_on(Halt()):
         pass
+
+
+def test_an_action_that_is_halted_fails_nothing_and_adds_nothing() -> None:
+    halt = Halt()
+
+    class Waits(Toy):
+        def perform(self) -> Outcome:
+            halt.wait_until(lambda: False, "the moon")
+            return Outcome()
+
+        def undo(self) -> None:
+            halt.wait_until(lambda: False, "the sun")
+
+    act = Waits()
+    beside = Beside(act)
+    with prepared(act, halt), beside.going_on(halt):
+        halt.ask()
+    assert beside.added(Measurement(10, 99, {}, {})) == Measurement(10, 99, {}, {})
+
+
+def test_an_action_is_undone_after_a_failure_and_the_failure_is_what_is_said() -> None:
+    class Fails(Toy):
+        def undo(self) -> None:
+            super().undo()
+            raise Defect("it cannot be undone")
+
+    toy = Fails(Defect("no such table"))
+    with pytest.raises(Defect, match="no such table"):
+        alone(toy, "restart", os.getpid(), Halt(), None)
+    assert toy.done == ["prepare", "perform", "undo"]
+
+
+def test_an_action_that_cannot_be_undone_fails_the_trial() -> None:
+    class Fails(Toy):
+        def undo(self) -> None:
+            raise Defect("it cannot be undone")
+
+    with pytest.raises(Defect, match="cannot be undone"):
+        alone(Fails(), "restart", os.getpid(), Halt(), None)
 
 
 def test_whoever_waits_ends_when_asked_and_when_it_is_in_vain() -> None:

@@ -176,7 +176,7 @@ def test_all_markers_that_are_none_are_named_at_once() -> None:
     lines = str(raised.value).splitlines()
     assert lines == [
         "--marker 'short': expected at least 6 bytes, found 5: shorter ones occur by chance",
-        "--marker 'hex:00zz': expected pairs of hexadecimal digits behind hex:",
+        "--marker 'hex:00zz': expected pairs of hexadecimal digits after hex:",
         "--marker 'hex:0011': expected at least 6 bytes, found 2: shorter ones occur by chance",
     ]
 

@@ -263,7 +263,7 @@ def test_headers_with_faults_are_refused(tmp_path: Path, header: str, found: str
 
 
 def test_a_header_without_rows_is_refused(tmp_path: Path) -> None:
-    assert "expected rows behind the header in line 1" in fault_of(tmp_path, "condition,tps\n")
+    assert "expected rows after the header in line 1" in fault_of(tmp_path, "condition,tps\n")
 
 
 def test_a_column_of_ids_is_no_factor(tmp_path: Path) -> None:

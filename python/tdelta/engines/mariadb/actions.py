@@ -22,12 +22,14 @@ _LOG = LogSql(
 
 _THREADS = 4
 _IOPS = 100
-"""MariaDB's own default of innodb_encryption_rotation_iops."""
+"""Four threads, as encrypted twins have; MariaDB's own default of innodb_encryption_rotation_iops."""
 
-_PLAIN = "SELECT COUNT(*) FROM information_schema.INNODB_TABLESPACES_ENCRYPTION WHERE MIN_KEY_VERSION = 0"
 _ENCRYPTED = "SELECT COUNT(*) FROM information_schema.INNODB_TABLESPACES_ENCRYPTION WHERE MIN_KEY_VERSION > 0"
+_ALL = "SELECT COUNT(*) FROM information_schema.INNODB_SYS_TABLESPACES WHERE NAME <> 'innodb_temporary'"
+"""Those that encryption threads see to. Of a server that never had any, INNODB_TABLESPACES_ENCRYPTION lists none."""
+
 _BUSY = "SELECT COUNT(*) FROM information_schema.INNODB_TABLESPACES_ENCRYPTION WHERE ROTATING_OR_FLUSHING = 1"
-_BYTES = "SELECT SUM(FILE_SIZE) FROM information_schema.INNODB_SYS_TABLESPACES"
+_BYTES = "SELECT SUM(FILE_SIZE) FROM information_schema.INNODB_SYS_TABLESPACES WHERE NAME <> 'innodb_temporary'"
 
 
 class Encrypt:
@@ -51,12 +53,12 @@ class Encrypt:
             def number(query: str) -> int:
                 return int(float(session.rows(query)[1][0][0] or 0))
 
-            plain, size = number(_PLAIN), number(_BYTES)
+            all_of_them, before, size = number(_ALL), number(_ENCRYPTED), number(_BYTES)
             session.run(f"SET GLOBAL innodb_encryption_threads = {self._site.knobs.get('threads', _THREADS)}")
             session.run("SET GLOBAL innodb_encrypt_tables = ON")
-            what = "no tablespace waits to be encrypted"
-            self._site.halt.wait_until(lambda: number(_PLAIN) + number(_BUSY) == 0, what)
-            return Outcome({"tablespaces": plain - number(_PLAIN), "encrypted_bytes": size})
+            what = "every tablespace is encrypted"
+            self._site.halt.wait_until(lambda: number(_ENCRYPTED) >= all_of_them and number(_BUSY) == 0, what)
+            return Outcome({"tablespaces": all_of_them - before, "encrypted_bytes": size})
 
     def undo(self) -> None:
         """Decrypt, as fast as that goes."""

@@ -168,7 +168,7 @@ REQUESTS = {
     "marker-without-files": "--marker: expected a file or a folder to search, found {target!r}, which is neither",
     "neither-files-nor-run": "{run!r} is no file or folder here, and no run with a result: {fault}",
     "target-out-of-reach": "{target}: expected a file, a folder or a run: {fault}",
-    "marker-not-hex": "expected pairs of hexadecimal digits behind hex:",
+    "marker-not-hex": "expected pairs of hexadecimal digits after hex:",
     "marker-too-short": "expected at least {least} bytes, found {found}: shorter ones occur by chance",
     "not-files": "{target}: expected a file or a folder, found a device, a pipe or a socket",
     "calibration-not-of-run": "no calibration can be of this run",

@@ -54,7 +54,7 @@ RESULTS: dict[str, str] = {
     "not-a-figure": "expected a number of 0 or more as {column}, found {found}",
     "name-too-long": "expected names of at most {most} characters, found {found}",
     "row-without-condition": "expected a name in the column of the condition, found nothing",
-    "no-rows-behind-header": "expected rows behind the header in line {line}, found none",
+    "no-rows-after-header": "expected rows after the header in line {line}, found none",
     "not-a-row-of-csv": "expected a row of a CSV, found one that is none: {fault}",
     "cell-over-lines": (
         "expected each row on a line of its own, found a quoted cell that goes over several lines somewhere behind"
@@ -175,7 +175,7 @@ RESULTS: dict[str, str] = {
     "table-not-plain": "expected {table} to be a plain table, found a view or a virtual one",
     "columns-not-plain": "expected plain columns in {table}, found generated or hidden ones",
     "columns-missing": "expected the columns {columns} in {table}, found no {missing}",
-    "no-procedures": "expected procedures behind the summary, found none: the file was cut off",
+    "no-procedures": "expected procedures after the summary, found none: the file was cut off",
     "no-summary": "expected '>>>>> SUMMARY OF … ACTIVE VIRTUAL USERS', found none: the file was cut off",
     "reports-too-many": "expected at most {most} reports in one file, found more",
     "procedure-twice": "expected each of at most {most} procedures once, found {found}",

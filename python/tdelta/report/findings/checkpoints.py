@@ -17,7 +17,7 @@ from tdelta.report.quantities import MISSING, amounts, ratio_cells
 from tdelta.report.sentence import limits
 
 _NOTE = (
-    "Medians over the trials. What a trial leaves to be written is written behind it, in no response time: on servers"
+    "Medians over the trials. What a trial leaves to be written is written after it, in no response time: on servers"
     " until they are at rest. Over plain is the ratio of means in the same blocks, from sixteen blocks on; nothing is"
     " decided on it."
 )

@@ -93,7 +93,6 @@ class PrivateDriver:
             has_binlog=any(scope in ("+binlog", "all") for scope in self._scopes(layout)),
             is_cold=layout.is_cold(condition),
             has_steps=bool(layout.step(condition)),
-            during=layout.during(condition),
             becomes=self._becomes(layout) if cipher == "none" else "",
         )
 

@@ -279,8 +279,8 @@ class ServerTwin:
                 return self._step(job.step, ready)
             if job.step and job.step != TRACE:
                 root = self.instance.server.supervisor_pid
-                return acting.alone(self._act(job.step), job.step, root, ready)
-            if self._settings.during:
+                return acting.alone(self._act(job.step), job.step, root, self._halt, ready)
+            if job.during:
                 return self._beside(job, ready)
             if ready is not None:
                 ready()
@@ -312,10 +312,9 @@ class ServerTwin:
 
         CPU time and bytes are of all executed operations, and of what came after the load where the action took longer.
         """
-        act = acting.IDLE if self._settings.during == NOTHING else self._act(self._settings.during)
+        act = acting.IDLE if job.during == NOTHING else self._act(job.during)
         beside = acting.Beside(act)
-        act.prepare()
-        try:
+        with acting.prepared(act, self._halt):
             self._worker.ask("begin_outside")
             with beside.going_on(self._halt):
                 if ready is not None:
@@ -323,8 +322,6 @@ class ServerTwin:
                 seconds = job.deadline_seconds + _GRACE_SECONDS
                 answer = self._worker.ask("trial", seconds=seconds, trial=job.as_json(), checkpoint=False)
             used = self._worker.ask("end_outside", seconds=_SETTLE_SECONDS)
-        finally:
-            act.undo()
         return beside.added(with_server(measurement(answer), used))
 
     def _traced(self, job: TrialJob) -> Measurement:
