@@ -153,7 +153,8 @@ def contrast_label(contrast: Contrast, settings: RunSettings) -> str:
 def _shared_of_what_is_compared(contrast: Contrast) -> list[str]:
     """What both have in common: the cipher, the scope, or that the AES instructions are off."""
     levels = dict(contrast.condition.levels)
-    shared = [] if contrast.factor == "cipher" else [str(levels["cipher"])]
+    cipher = str(levels["cipher"])
+    shared = [] if contrast.factor == "cipher" else ["plain" if cipher == PLAIN else cipher]
     if contrast.factor != "scope" and "scope" in levels:
         shared.append(scope_words(levels["scope"]))
     if contrast.factor != "aes_instructions" and levels.get("aes_instructions") == "off":
@@ -162,6 +163,8 @@ def _shared_of_what_is_compared(contrast: Contrast) -> list[str]:
 
 
 def _level_name(factor: str, level: Level) -> str:
+    if factor == "during":
+        return action_label(str(level))
     return scope_words(level) if factor == "scope" else str(level)
 
 
@@ -171,6 +174,8 @@ def contrast_title(factor: str) -> str:
         return "what the AES instructions save"
     if factor == "scope":
         return "what the scope changes by itself"
+    if factor == "during":
+        return "one action beside the load over another"
     return f"what {_factor_name(factor)} changes by itself"
 
 
@@ -181,7 +186,7 @@ def level_text(factor: str, level: Level) -> str:
     if factor == "cache" and isinstance(level, int | float):
         return f"cache {share(level)}"
     if factor == "work":
-        return f"{level} caches" if level in ("warm", "cold") else str(level)
+        return f"{level} caches" if level in ("warm", "cold") else action_label(str(level))
     if factor == "page_size" and isinstance(level, int):
         return f"{_page(level)} pages"
     if factor == "at" and isinstance(level, int | float):

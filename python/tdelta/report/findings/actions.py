@@ -43,25 +43,21 @@ def blocks(result: RunResult) -> list[Block]:
     if not result.of(ActionMeasure):
         return []
     lead = Paragraph(f"{_NOTE} Quartiles stand after the medians. What this says against plain twins, the verdicts do.")
+    measures = [(label(one.condition, result.settings), one) for one in result.of(ActionMeasure)]
     rows = [
-        (
-            label(one.condition, result.settings),
-            action_label(one.action),
-            _spread(one.seconds),
-            _spread(one.load_seconds),
-            _spread(one.cpu_seconds),
-            _bytes(one),
-            ", ".join(_counted(one)),
-        )
-        for one in result.of(ActionMeasure)
+        (name, _spread(one.seconds), _spread(one.load_seconds), _spread(one.cpu_seconds), _bytes(one))
+        for name, one in measures
     ]
     columns = [
         Column(""),
-        Column("action"),
         *(Column(title, is_number=True) for title in ("elapsed, s", "load, s", "CPU, s", "written")),
-        Column("counted"),
     ]
-    return [lead, PageTable("Actions, side by side", columns, rows)]
+    counted = [(name, ", ".join(_counted(one))) for name, one in measures]
+    return [
+        lead,
+        PageTable("Actions, side by side", columns, rows),
+        PageTable("What each counted", [Column(""), Column("medians")], counted),
+    ]
 
 
 def _title(action: str) -> str:
