@@ -34,6 +34,10 @@ SMOKE: dict[str, list[tuple[str, ...]]] = {
     "campaigns/disk_faults": [("--tries", "40", "--seed", "2")],
     "campaigns/kills": [("--tries", "6", "--seed", "7")],
     "campaigns/power_loss": [("--tries", "150", "--seed", "4")],
+    "campaigns/rekey": [
+        ("--library", "sqlcipher", "--kind", "rekey", "--count", "3", "--seed", "5"),
+        ("--library", "sqlite3mc", "--journal", "wal", "--count", "3", "--seed", "5"),
+    ],
     "campaigns/servers": [("--tries", "60", "--seed", "7")],
     "campaigns/sqlite_files": [("--tries", "30", "--seed", "3")],
     "campaigns/store": [("--tries", "30", "--seed", "2")],
