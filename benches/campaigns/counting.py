@@ -35,12 +35,27 @@ class Tally:
         return 1 if self.failures or self.left_over else 0
 
 
-def asked(description: str, tries: int, arguments: Sequence[str] | None = None) -> tuple[int, int]:
-    """How many tries, and the seed of all drawing, which is printed and repeats the campaign."""
+@dataclass(frozen=True)
+class Asked:
+    """Which tries of the endless series that a seed begins."""
+
+    seed: int
+    first: int
+    count: int
+
+    @property
+    def numbers(self) -> range:
+        """The tries' own numbers: what a try does follows from the seed and its number alone."""
+        return range(self.first, self.first + self.count)
+
+
+def asked(description: str, tries: int, arguments: Sequence[str] | None = None) -> Asked:
+    """Which tries, by a seed that is printed. Ranges of one seed add up, in whatever order they are run."""
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--tries", type=int, default=tries)
+    parser.add_argument("--from", dest="first", type=int, default=0, help="number of the first try")
+    parser.add_argument("--count", "--tries", type=int, default=tries, help="how many tries")
     parser.add_argument("--seed", type=int, default=None)
     found = parser.parse_args(arguments)
     seed = random.SystemRandom().randrange(10**9) if found.seed is None else found.seed
-    print(f"seed {seed}", flush=True)
-    return found.tries, seed
+    print(f"seed {seed}, tries {found.first} to {found.first + found.count - 1}", flush=True)
+    return Asked(seed, found.first, found.count)

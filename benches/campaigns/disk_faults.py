@@ -168,7 +168,7 @@ def main() -> int:
 
 def campaign(folder: Path) -> int:
     """Fault, act, look, count."""
-    tries, seed = asked(__doc__ or "", 2_000)
+    ask = asked(__doc__ or "", 2_000)
     tally, disk = Tally(), Disk()
     os.chdir(folder)
     code, _, said = call((*RUN, "--store", "good.sqlite"))
@@ -178,8 +178,8 @@ def campaign(folder: Path) -> int:
     with Store.open(Path("trials.good")) as store:
         store.create_run(settings(), {}, {})
     there = listed()
-    for number in range(tries):
-        draw = random.Random(f"{seed}/{number}")
+    for number in ask.numbers:
+        draw = random.Random(f"{ask.seed}/{number}")
         act = _run if draw.random() < RUN_SHARE else draw.choice((_add, _add, _page, _export))
         try:
             tally.outcomes[act(draw, disk)] += 1

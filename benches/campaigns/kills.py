@@ -2,12 +2,14 @@
 
 From the root of the repository::
 
-    python benches/campaigns/kills.py --tries 300
+    python benches/campaigns/kills.py --count 300
 
-Each try draws a shape of run (generated rows, a database of the user's, a private server of each engine that is here,
-two servers of the user's), begins it, kills it with SIGKILL at a moment drawn from its whole course, and looks at what
-is there afterwards: processes, mounts, folders, and the store. A trial counts as promised once the run's observer has
-reported it. On servers of the user's the run's own schemas stay, as documented; nothing else there may have changed.
+Each try takes a shape of run (generated rows, a database of the user's, a private server of each engine that is here,
+two servers of the user's), begins it, kills it with SIGKILL, and looks at what is there afterwards: processes, mounts,
+folders, and the store. Half of the kills fall at a moment drawn from the whole course of a run, half within 50 ms after
+a trial was promised. A trial is promised once `Store.add_trial` has returned, which it does after its syncs: the run
+then appends a line to a file, by one write and with the time, so that what was promised up to the kill is known. On
+servers of the user's the run's own schemas stay, as documented, and are counted; nothing else there may have changed.
 """
 
 from __future__ import annotations
@@ -18,13 +20,14 @@ import random
 import shutil
 import signal
 import sqlite3
+import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -34,8 +37,7 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "tests" / "live"))
 from counting import MOST_FAILURES, Tally, asked
 from mariadb import own
 from own_engines import PASSWORD
-from sqlite.running import Place
-from sqlite.test_kills import WITNESSED
+from sqlite.running import BRIEFLY, Place
 from tdelta_runs import ServerPlace, processes_at
 
 from tdelta.driver.mounts import mounts_below
@@ -45,10 +47,36 @@ from tdelta.errors import EngineUnavailable
 
 LONGEST_SECONDS = {"embedded": 12.0, "database": 12.0}
 LONGEST_WITH_SERVERS_SECONDS = 25.0
-LEFT_SECONDS = 30.0
-"""How long what is on its way to its end may take on a busy machine; the slowest is printed."""
+LEFT_SECONDS = 5.0
+"""How long what is on its way to its end may take; how long it took is printed."""
+LOOKED_FOR_SECONDS = 60.0
+"""What is left by then is left for good."""
+LAST_NS = 50_000_000
+"""How shortly before a kill a promise may be to be one of the last."""
+MOST_PROMISES = 10
+"""Of these one is drawn to be killed after."""
 
 VARIABLE = "KILLS_PASSWORD"
+MARKS = "KILLS_MARKS"
+MARKED = f"""{BRIEFLY}
+import os
+import time
+from tdelta.store import Store
+
+marks = os.open(os.environ["{MARKS}"], os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+add = Store.add_trial
+
+def add_trial(store, run_id, trial):
+    add(store, run_id, trial)
+    of = (trial.block, trial.position, trial.instance, trial.measurement.elapsed_ns)
+    os.write(marks, (" ".join(map(str, (time.monotonic_ns(), *of))) + chr(10)).encode())
+
+Store.add_trial = add_trial
+from tdelta.cli.main import main
+main()
+"""
+"""A tdelta that marks what its store has promised."""
+
 BRIEF = ("--workload", "order-entry", "--size", "2MB", "--trial-seconds", "0.1", "--blocks", "2", "--rounds", "3..3")
 ROWS = 2000
 
@@ -61,7 +89,8 @@ class Shape:
     options: tuple[str, ...]
     engine: str = ""
     program: Path = Path()
-    others: Callable[[], object] = lambda: None
+    others: Callable[[], tuple[object, int]] = lambda: (None, 0)
+    """What is on servers of the user's, and how many schemas of runs were there and are dropped now."""
 
     def place(self, base: Path) -> Place:
         """Where it has store and cache."""
@@ -74,76 +103,186 @@ class Shape:
         return LONGEST_SECONDS.get(self.name, LONGEST_WITH_SERVERS_SECONDS)
 
 
+@dataclass(frozen=True)
+class Promise:
+    """A trial that the store has promised, and when."""
+
+    at_ns: int
+    trial: tuple[int, int, str, int]
+
+
+@dataclass
+class Seen:
+    """What was measured of all kills."""
+
+    ended_seconds: list[float] = field(default_factory=list)
+    folders_seconds: list[float] = field(default_factory=list)
+    loads: list[float] = field(default_factory=list)
+    promised: int = 0
+    promised_last: int = 0
+    kills_after_promises: int = 0
+    schemas: int = 0
+
+    def report(self) -> None:
+        """Print it."""
+        print(
+            f"{self.promised} trials were promised, {self.promised_last} of them in the last {LAST_NS // 1_000_000} ms"
+            f" before their run was killed ({self.kills_after_promises} kills)"
+        )
+        for what, seconds in (("folders were gone", self.folders_seconds), ("all was gone", self.ended_seconds)):
+            if seconds:
+                median, most = statistics.median(seconds), max(seconds)
+                print(f"{what} after {median:.2f} s (median of {len(seconds)}), {most:.2f} s (slowest)")
+        if self.loads:
+            print(f"load average {min(self.loads):.1f} to {max(self.loads):.1f} on {os.cpu_count()} CPUs")
+        print(f"schemas of killed runs on the user's servers: {self.schemas}")
+
+
 def main() -> int:
     """Kill, look, count."""
-    tries, seed = asked(__doc__ or "", 300)
-    draw, tally, slowest = random.Random(seed), Tally(), 0.0
+    ask = asked(__doc__ or "", 300)
+    tally, seen = Tally(), Seen()
     tried: Counter[str] = Counter()
     with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
-        shapes = list(_shapes(Path(folder), stack))
+        shapes = list(own_shapes(Path(folder)))
+        if own.programs():
+            shapes.append(_external(Path(folder) / "own", stack))
         print("shapes:", ", ".join(shape.name for shape in shapes), flush=True)
         with contextlib.suppress(KeyboardInterrupt):  # what was tried by then is printed
-            for number in range(tries):
+            for number in ask.numbers:
                 shape = shapes[number % len(shapes)]
-                tried[shape.name] += 1
                 place = shape.place(Path(folder) / f"try-{number}")
-                seconds = draw.uniform(0.0, shape.longest_seconds)
                 try:
-                    slowest = max(slowest, _try(shape, place, seconds, tally))
+                    outcome = _try(shape, place, random.Random(f"{ask.seed}/{number}"), tally, seen)
+                    tally.outcomes[outcome] += 1
+                    print(f"{number} {shape.name}: {outcome}", flush=True)
                 except AssertionError as failure:
-                    tally.failures.append(f"{number} {shape.name}, killed after {seconds:.2f} s: {failure}")
+                    tally.failures.append(f"{number} {shape.name}: {failure}")
                     print(tally.failures[-1], flush=True)
                 finally:
-                    _clear(place)
+                    clear(place)
+                tried[shape.name] += 1
                 if len(tally.failures) >= MOST_FAILURES:
                     break
     print(", ".join(f"{name} {count}" for name, count in tried.items()))
-    print(f"slowest end of all that a run had made: {slowest:.1f} s")
+    seen.report()
     return tally.report("kills")
 
 
-def _try(shape: Shape, place: Place, seconds: float, tally: Tally) -> float:
-    """One try. Returns how long it took until nothing was left, seconds.
+def _try(shape: Shape, place: Place, draw: random.Random, tally: Tally, seen: Seen) -> str:
+    """What became of one try.
 
     Raises:
         AssertionError: something was lost, or left.
     """
-    before = shape.others()
-    process = place.start("run", *shape.options, "--max-time", "300s", program=WITNESSED)
-    has_ended, promised = _killed(process, seconds)
-    took = _require_nothing_left(place, tally)
-    stored = _stored(place)
-    assert stored[: len(promised)] == promised, f"{len(promised)} trials were promised, {len(stored)} are stored"
-    assert shape.others() == before, "something else on a server of the user's has changed"
-    tally.outcomes["ended before the kill" if has_ended else "killed"] += 1
-    return took
+    before, _ = shape.others()
+    process = start(shape, place)
+    killed_ns = _kill(process, marks_of(place), draw, shape.longest_seconds)
+    is_killed = process.returncode == -signal.SIGKILL
+    late = ""
+    if is_killed:
+        late = _watch_the_end(place, killed_ns, tally, seen)
+    process.communicate()
+    promised, found = promises(place), _stored(place)
+    assert found[: len(promised)] == [p.trial for p in promised], f"{len(promised)} promised, {len(found)} stored"
+    assert len(found) <= len(promised) + 1, f"{len(found)} are stored, {len(promised)} promised"
+    after, schemas = shape.others()
+    assert after == before, "something else on a server of the user's has changed"
+    assert not late, late
+    if not is_killed:
+        require_nothing_left(place, tally)
+        return "ended before the kill"
+    last = sum(killed_ns - p.at_ns <= LAST_NS for p in promised)
+    seen.promised += len(promised)
+    seen.promised_last += last
+    seen.kills_after_promises += last > 0
+    seen.schemas += schemas
+    return "killed"
 
 
-def _killed(process: subprocess.Popen[str], seconds: float) -> tuple[bool, list[tuple[int, int, str, int]]]:
-    """Whether it had ended by itself, and the trials that its observer had told when it was killed."""
+def start(shape: Shape, place: Place) -> subprocess.Popen[str]:
+    """A run of this shape that marks its promises."""
+    os.environ[MARKS] = str(marks_of(place))
+    return place.start("run", *shape.options, "--max-time", "300s", program=MARKED)
+
+
+def marks_of(place: Place) -> Path:
+    """Where a run in this place marks what its store has promised."""
+    return place.base / "marks"
+
+
+def promises(place: Place) -> list[Promise]:
+    """What was promised in this place, in order."""
+    marks = marks_of(place)
+    lines = marks.read_text().rpartition("\n")[0].splitlines() if marks.exists() else []
+    fields = (line.split() for line in lines)
+    return [Promise(int(ns), (int(block), int(at), twin, int(took))) for ns, block, at, twin, took in fields]
+
+
+def _kill(process: subprocess.Popen[str], marks: Path, draw: random.Random, longest_seconds: float) -> int:
+    """Kill it at a moment that is drawn, and no later than that; when it was, monotonic ns."""
+    moment = time.monotonic() + draw.uniform(0.0, longest_seconds)
+    if draw.random() < 0.5:
+        wanted, moment = draw.randrange(1, MOST_PROMISES + 1), time.monotonic() + 2 * longest_seconds
+        while process.poll() is None and time.monotonic() < moment:
+            if marks.exists() and marks.read_bytes().count(b"\n") >= wanted:
+                moment = time.monotonic() + draw.uniform(0.0, LAST_NS / 1e9)
+                break
+            time.sleep(0.001)
     with contextlib.suppress(subprocess.TimeoutExpired):
-        process.wait(seconds)
+        process.wait(max(0.0, moment - time.monotonic()))
+    killed_ns = time.monotonic_ns()
     process.send_signal(signal.SIGKILL)
-    _, err = process.communicate()
-    told = [line.split()[1:] for line in err.rpartition("\n")[0].splitlines() if line.startswith("trial ")]
-    trials = [(int(block), int(position), instance, int(ns)) for block, position, instance, ns in told]
-    return process.returncode != -signal.SIGKILL, trials
+    process.wait()
+    return killed_ns
 
 
-def _require_nothing_left(place: Place, tally: Tally) -> float:
-    began = time.monotonic()
-    while found := _left(place):
-        if time.monotonic() - began > LEFT_SECONDS:
+def _watch_the_end(place: Place, killed_ns: int, tally: Tally, seen: Seen) -> str:
+    """Wait until nothing is left, and note how long it took. What was too late, if anything was; empty otherwise."""
+    had_folders, in_time = None, True
+    late: list[str] = []
+    while True:
+        folders, others = _folders(place), _others_left(place)
+        seconds = (time.monotonic_ns() - killed_ns) / 1e9
+        if folders:
+            had_folders = seconds
+        if not folders and not others:
+            break
+        if in_time and seconds > LEFT_SECONDS:
+            in_time, late = False, [*folders, *others]
+        if seconds > LOOKED_FOR_SECONDS:
+            tally.left_over += 1
+            return f"left: {', '.join(late)}"
+        time.sleep(0.02)
+    seen.ended_seconds.append(seconds)
+    if had_folders is not None:
+        seen.folders_seconds.append(had_folders)
+    seen.loads.append(os.getloadavg()[0])
+    return "" if in_time else f"gone only after {seconds:.1f} s; {LEFT_SECONDS:.0f} s after the kill: {', '.join(late)}"
+
+
+def require_nothing_left(place: Place, tally: Tally) -> None:
+    """See that a run that has ended left nothing.
+
+    Raises:
+        AssertionError: it did.
+    """
+    give_up = time.monotonic() + LEFT_SECONDS
+    while found := [*_folders(place), *_others_left(place)]:
+        if time.monotonic() > give_up:
             tally.left_over += 1
             raise AssertionError(f"left: {', '.join(found)}")
         time.sleep(0.02)
-    return time.monotonic() - began
 
 
-def _left(place: Place) -> list[str]:
-    folders = [*_entries(place.twins), *(_entries(place.sockets) if isinstance(place, ServerPlace) else [])]
+def _folders(place: Place) -> list[str]:
+    sockets = _entries(place.sockets) if isinstance(place, ServerPlace) else []
+    return [str(path) for path in (*_entries(place.twins), *sockets)]
+
+
+def _others_left(place: Place) -> list[str]:
     running = [f"process {pid}: {words}" for pid, words in processes_at(place.base)]
-    return [*running, *map(str, mounts_below(place.base)), *map(str, folders)]
+    return [*running, *map(str, mounts_below(place.base))]
 
 
 def _entries(folder: Path) -> list[Path]:
@@ -157,14 +296,15 @@ def _stored(place: Place) -> list[tuple[Any, ...]]:
     return place.query("SELECT block, position, instance, elapsed_ns FROM trials ORDER BY trial")
 
 
-def _clear(place: Place) -> None:
+def clear(place: Place) -> None:
+    """End and remove what is there."""
     if isinstance(place, ServerPlace):
         place.clear()
     shutil.rmtree(place.base, ignore_errors=True)
 
 
-def _shapes(folder: Path, stack: contextlib.ExitStack) -> Iterator[Shape]:
-    """All kinds of runs that this machine can do."""
+def own_shapes(folder: Path) -> Iterator[Shape]:
+    """All kinds of runs that this machine can do with engines of tdelta's alone."""
     yield Shape("embedded", BRIEF)
     yield Shape("database", ("--database", str(_database(folder / "app.db")), *BRIEF[4:]))
     for engine in (profile.name for profile in profiles() if profile.is_server):
@@ -172,8 +312,6 @@ def _shapes(folder: Path, stack: contextlib.ExitStack) -> Iterator[Shape]:
             program = find_servers(engine)[0].path
             options = (*BRIEF, "--no-aa-twin", "--no-bb-twin", "--engine", engine, "--server-binary", str(program))
             yield Shape(engine, options, engine, program)
-    if own.programs():
-        yield _external(folder / "own", stack)
 
 
 def _database(path: Path) -> Path:
@@ -191,19 +329,22 @@ def _external(folder: Path, stack: contextlib.ExitStack) -> Shape:
     os.environ[VARIABLE] = PASSWORD
     dsns = [own.address(server.port, query=f"?password-env={VARIABLE}") for server in servers]
 
-    def others() -> object:
-        return [_others_on(server) for server in servers]
+    def others() -> tuple[object, int]:
+        found = [_others_on(server) for server in servers]
+        return [rows for rows, _ in found], sum(dropped for _, dropped in found)
 
     return Shape("dsn", (*BRIEF, "--baseline", dsns[0], "--encrypted", dsns[1]), others=others)
 
 
-def _others_on(server: own.Server) -> list[object]:
-    """All that is on a server beside schemas of killed runs, which are dropped here."""
+def _others_on(server: own.Server) -> tuple[list[object], int]:
+    """All that is on a server beside schemas of killed runs, which are dropped here, and how many these were."""
+    dropped = 0
     with contextlib.closing(own.root(server)) as session:
         for (name,) in session.rows("SELECT SCHEMA_NAME FROM information_schema.SCHEMATA")[1]:
             if str(name).startswith("tdelta_"):
                 session.run(f"DROP SCHEMA `{name}`")
-        return [session.rows(query)[1] for query in own.OBJECTS]
+                dropped += 1
+        return [session.rows(query)[1] for query in own.OBJECTS], dropped
 
 
 if __name__ == "__main__":

@@ -116,7 +116,7 @@ def main(arguments: Sequence[str]) -> int:
     if arguments[:1] == ["--write"]:
         write(Path(arguments[1]))
         return 0
-    tries, seed = asked(__doc__ or "", 5_000, arguments)
+    ask = asked(__doc__ or "", 5_000, arguments)
     tally = Tally()
     with tempfile.TemporaryDirectory() as place:
         moments = recorded(Path(place))
@@ -125,8 +125,8 @@ def main(arguments: Sequence[str]) -> int:
             return 1
         disk = Path(place) / "disk"
         disk.mkdir()
-        for number in range(tries):
-            draw = random.Random(f"{seed}/{number}")
+        for number in ask.numbers:
+            draw = random.Random(f"{ask.seed}/{number}")
             moment = moments[number % len(moments)]
             for name in FILES[:2]:
                 (disk / name).unlink(missing_ok=True)

@@ -100,13 +100,13 @@ class InProcess:
 
 def main() -> int:
     """Converse, count."""
-    tries, seed = asked(__doc__ or "", 10_000)
+    ask = asked(__doc__ or "", 10_000)
     tally = Tally()
     gc.disable()  # a twin may be let go of by the thread alone that made it
     with tempfile.TemporaryDirectory() as place, mock.patch.object(reaching, "WorkerSession", InProcess):
         there = _open_files()
-        for number in range(tries):
-            name = f"{seed}/{number}"
+        for number in ask.numbers:
+            name = f"{ask.seed}/{number}"
             draw = random.Random(name)
             faulthandler.dump_traceback_later(LONGEST_SECONDS, exit=True)
             before = _most_memory(reset=True)

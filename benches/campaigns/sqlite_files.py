@@ -97,17 +97,17 @@ class InProcess:
 
 def main() -> int:
     """Mutate, stage, count."""
-    tries, seed = asked(__doc__ or "", 20_000)
+    ask = asked(__doc__ or "", 20_000)
     tally = Tally()
     with tempfile.TemporaryDirectory() as place:
         good = [_made(Path(place) / f"good{number}.db", number) for number in range(4 * len(SCHEMAS))]
         home = Path(place) / "home"
         home.mkdir()
-        done = 0
-        while done < tries and len(tally.failures) < MOST_FAILURES:
-            for outcome, fault in _in_a_child(good, home, seed, range(done, tries)):
+        done = ask.numbers.start
+        while done < ask.numbers.stop and len(tally.failures) < MOST_FAILURES:
+            for outcome, fault in _in_a_child(good, home, ask.seed, range(done, ask.numbers.stop)):
                 if fault:
-                    tally.failures.append(f"try {done}, saved as {_kept(good, seed, done)}: {fault}")
+                    tally.failures.append(f"try {done}, saved as {_kept(good, ask.seed, done)}: {fault}")
                 else:
                     tally.outcomes[outcome] += 1
                 done += 1

@@ -48,7 +48,7 @@ class Hang(BaseException):
 
 def main() -> int:
     """Make a store, then flip, read, count."""
-    tries, seed = asked(__doc__ or "", 10_000)
+    ask = asked(__doc__ or "", 10_000)
     tally = Tally()
     signal.signal(signal.SIGPROF, _hang)
     with tempfile.TemporaryDirectory() as place:
@@ -65,15 +65,15 @@ def main() -> int:
         expected = {command: call(command)[:2] for command in commands}
         content = store.read_bytes()
         there = _listed(folder)
-        for number in range(tries):
-            draw = random.Random(f"{seed}/{number}")
+        for number in ask.numbers:
+            draw = random.Random(f"{ask.seed}/{number}")
             store.write_bytes(_flipped(draw, content))
             command = draw.choice(commands)
             outcome, failure = _judged(command, expected[command], str(store))
             if failure:
                 saved.mkdir(exist_ok=True)
-                kept = saved / f"store-{seed}-{number}.sqlite"
-                kept.write_bytes(_flipped(random.Random(f"{seed}/{number}"), content))
+                kept = saved / f"store-{ask.seed}-{number}.sqlite"
+                kept.write_bytes(_flipped(random.Random(f"{ask.seed}/{number}"), content))
                 tally.failures.append(f"try {number}, saved as {kept}: {' '.join(command)}: {failure}")
             else:
                 tally.outcomes[outcome] += 1

@@ -51,7 +51,7 @@ class Unsound(Exception):
 
 def main() -> int:
     """Mutate, read, count."""
-    tries, seed = asked(__doc__ or "", 100_000)
+    ask = asked(__doc__ or "", 100_000)
     home = Path(tdelta.workloads.__file__).parent
     good = {name: _files(home / name.replace("-", "_")) for name in BUILT_IN}
     others = [content for files in good.values() for content in files.values()]
@@ -61,8 +61,8 @@ def main() -> int:
         folder = Path(place) / "folder"
         _try(_written(folder, good["point-select"]))  # what is loaded lazily is loaded before memory is bounded
         _bound_memory()
-        for number in range(tries):
-            draw = random.Random(f"{seed}/{number}")
+        for number in ask.numbers:
+            draw = random.Random(f"{ask.seed}/{number}")
             files = dict(good[draw.choice(BUILT_IN)])
             for name in draw.sample(sorted(files), draw.choice((1, 1, 1, 2))):
                 files[name] = mutated(draw, files[name], draw.choice(others))
@@ -71,7 +71,7 @@ def main() -> int:
                 tally.outcomes[_try(_written(folder, files))] += 1
             except (Exception, Hang) as error:
                 signal.setitimer(signal.ITIMER_PROF, 0)
-                kept = SAVED / f"workload-{seed}-{number}"
+                kept = SAVED / f"workload-{ask.seed}-{number}"
                 shutil.copytree(folder, kept, dirs_exist_ok=True)
                 last = "".join(traceback.format_exception(error)[-3:])
                 tally.failures.append(f"try {number}, saved as {kept}: {last}")

@@ -32,6 +32,7 @@ SMOKE: dict[str, list[tuple[str, ...]]] = {
         ("--grid", "--processes", "1", "--experiments", "2", "--rows", "^normal, log ratio 1.5"),
     ],
     "campaigns/disk_faults": [("--tries", "40", "--seed", "2")],
+    "campaigns/frozen": [("--from", "5", "--count", "2", "--seed", "0")],
     "campaigns/kills": [("--tries", "6", "--seed", "7")],
     "campaigns/power_loss": [("--tries", "150", "--seed", "4")],
     "campaigns/rekey": [
