@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import ClassVar
 
 import pytest
+from tdelta_acting import check_restarts
 
 from tdelta.driver import TwinFolder
 from tdelta.driver.servers import Server, copy_data, greets, place_for
@@ -191,6 +192,8 @@ class PrivateServers:
             self.check_settling(engine, server)
             self.check_secrecy(server)
             self.check_life(server)
+            check_restarts(engine, server, wanted, "t")
+            assert count(server) == str(ROWS)
         assert list(tmp_path.iterdir()) == []
 
     def check_counters(self, engine: Engine, server: Server, wanted: ServerSettings) -> None:

@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from tdelta.driver.tree_usage import usage
 from tdelta.errors import EnvironmentFault, TdeltaError
 from tdelta.measure.pressure import PressureMeter
 from tdelta.messages import Refusal
@@ -126,26 +125,28 @@ def prepared(act: Act, halt: Halt) -> Iterator[None]:
         act.undo()
 
 
-def alone(act: Act, level: str, root: int, halt: Halt, ready: Callable[[], None] | None) -> Measurement:
-    """A trial that is an action: how long it took, and what the tree of processes below ``root`` used meanwhile.
+def alone(
+    act: Act, level: str, usage: Callable[[], Usage], halt: Halt, ready: Callable[[], None] | None
+) -> Measurement:
+    """A trial that is an action: how long it took, and what the database used meanwhile.
 
     Args:
         act: the action.
         level: what it is called among transactions.
-        root: the process whose tree is the database, itself included.
+        usage: what the database used so far.
         halt: says whether it is to end.
         ready: called when it begins.
     """
     with prepared(act, halt):
         if ready is not None:
             ready()
-        before, meter = usage(root), PressureMeter()
+        before, meter = usage(), PressureMeter()
         meter.start()
         began_ns = time.monotonic_ns()
         outcome = act.perform()
         elapsed_ns = time.monotonic_ns() - began_ns
         pressure = meter.stop()
-        used = _difference(usage(root), before)
+        used = _difference(usage(), before)
     if outcome.seconds is not None:
         elapsed_ns = round(outcome.seconds * 1e9)
     return Measurement(

@@ -52,6 +52,12 @@ def below(root: int, spare: Collection[int] = ()) -> tuple[Process, ...]:
     return tuple(found)
 
 
+def io_bytes(pid: int) -> dict[str, int]:
+    """The counts of ``/proc/PID/io`` by its names; empty of a process that has gone."""
+    pairs = (line.partition(": ") for line in (read_text(Path(f"/proc/{pid}/io")) or "").splitlines())
+    return {name: int(value) for name, _, value in pairs if value.isdigit()}
+
+
 def living(root: int, spare: Collection[int] = ()) -> tuple[int, ...]:
     """The ids of those that run or could."""
     return tuple(process.pid for process in below(root, spare) if process.lives)

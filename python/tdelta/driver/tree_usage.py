@@ -6,7 +6,7 @@ import os
 from collections import Counter
 from pathlib import Path
 
-from tdelta.driver.tree import below, entries
+from tdelta.driver.tree import below, entries, io_bytes
 from tdelta.measure.procfs import read_text
 from tdelta.records import Usage
 
@@ -24,10 +24,9 @@ def usage(root: int) -> Usage:
     """
     pids = (root, *(process.pid for process in below(root)))
     cpu = [_cpu_seconds(pid) for pid in pids]
-    asked = [_bytes(read_text(Path(f"/proc/{pid}/io")) or "") for pid in pids]
     total: Counter[str] = Counter()
-    for found in asked:
-        total.update(found)
+    for pid in pids:
+        total.update(io_bytes(pid))
     return Usage(
         cpu_user_seconds=sum(user for user, _ in cpu),
         cpu_system_seconds=sum(system for _, system in cpu),
@@ -57,9 +56,3 @@ def _cpu_seconds(pid: int) -> tuple[float, float]:
 def _ran_ns(thread: Path) -> int:
     found = (read_text(thread / "schedstat") or "").split()
     return int(found[0]) if found else 0
-
-
-def _bytes(text: str) -> dict[str, int]:
-    """The lines of ``/proc/PID/io``."""
-    pairs = (line.partition(": ") for line in text.splitlines())
-    return {name: int(value) for name, _, value in pairs if value.isdigit()}

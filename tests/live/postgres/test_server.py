@@ -17,10 +17,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tdelta_acting import check_restarts
 
 from tdelta.driver.mounts import is_mounted, mounts_below
 from tdelta.driver.servers import Server, greets, place_for
 from tdelta.driver.servers.copies import copy_data
+from tdelta.driver.tree_usage import usage
 from tdelta.engines.postgres.private import PostgresEngine
 from tdelta.engines.postgres.protections import protection_for
 from tdelta.engines.postgres.storage import EncryptedFolder, Gocryptfs
@@ -133,6 +135,17 @@ def test_rows_survive_a_restart_and_a_crash(server: Server) -> None:
     server.kill()
     server.start()
     assert psql(server, "DELETE FROM notes WHERE id = 5001 RETURNING note") == "late"
+
+
+def test_a_server_is_started_anew_after_a_crash_and_stormed(
+    engine: PostgresEngine, request: pytest.FixtureRequest
+) -> None:
+    for name, settings in (("plain", PLAIN), ("encrypted", ENCRYPTED)):
+        server: Server = request.getfixturevalue(name)
+        check_restarts(engine, server, settings, "notes")
+        assert rows(server) == "5000|12502500"
+        asked, every = server.usage().asked_written_bytes, usage(server.supervisor_pid).asked_written_bytes
+        assert (every > 1.4 * asked) == settings.is_encrypted, "what passes through a file system is counted once"
 
 
 def test_a_stopped_twin_is_not_mounted(encrypted: Server) -> None:

@@ -10,7 +10,11 @@ import pytest
 from tdelta.driver.acting import IDLE, SECONDS, Act, Beside, Halt, Outcome, alone, prepared
 from tdelta.driver.tree_usage import usage
 from tdelta.errors import Defect, EnvironmentFault
-from tdelta.records import Measurement
+from tdelta.records import Measurement, Usage
+
+
+def used_here() -> Usage:
+    return usage(os.getpid())
 
 
 class Toy:
@@ -36,7 +40,7 @@ class Toy:
 def test_an_action_alone_is_a_trial_of_one_operation() -> None:
     toy: Act = Toy()
     began: list[str] = []
-    measured = alone(toy, "restart", os.getpid(), Halt(), lambda: began.append("ready"))
+    measured = alone(toy, "restart", used_here, Halt(), lambda: began.append("ready"))
     assert isinstance(toy, Toy)
     assert (toy.done, began) == (["prepare", "perform", "undo"], ["ready"])
     assert (measured.operations, measured.elapsed_ns) == (1, 2_500_000_000)
@@ -91,7 +95,7 @@ def test_an_action_is_undone_after_a_failure_and_the_failure_is_what_is_said() -
 
     toy = Fails(Defect("no such table"))
     with pytest.raises(Defect, match="no such table"):
-        alone(toy, "restart", os.getpid(), Halt(), None)
+        alone(toy, "restart", used_here, Halt(), None)
     assert toy.done == ["prepare", "perform", "undo"]
 
 
@@ -101,7 +105,7 @@ def test_an_action_that_cannot_be_undone_fails_the_trial() -> None:
             raise Defect("it cannot be undone")
 
     with pytest.raises(Defect, match="cannot be undone"):
-        alone(Fails(), "restart", os.getpid(), Halt(), None)
+        alone(Fails(), "restart", used_here, Halt(), None)
 
 
 def test_whoever_waits_ends_when_asked_and_when_it_is_in_vain() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import os
 import shutil
 import socket
@@ -12,13 +13,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from tdelta.driver import signals, tree
+from tdelta.driver import signals, tree, tree_usage
 from tdelta.driver.mounts import unmount_below
 from tdelta.driver.servers.ground import has_no_room, waits_for_room
 from tdelta.driver.servers.recipes import Greeting, Recipe, as_json
 from tdelta.errors import EnvironmentFault, ServerFault, ServerLost, StorageFault, TdeltaError, WorkerFault
 from tdelta.measure.children import Child, Declined
 from tdelta.messages import Refusal
+from tdelta.records import Usage
 
 PULSE_SECONDS = 240.0
 """How long a server stays frozen without a break. InnoDB ends itself over a lock that has been held for 600 s
@@ -173,6 +175,22 @@ class Server:
     def file_system_pids(self) -> tuple[int, ...]:
         """Those among them that are the encrypted file system under the server; none where it has none."""
         return tuple(self._ask("processes")["file_systems"])
+
+    def usage(self) -> Usage:
+        """What all its processes used so far, those of earlier starts and of the file system under it included.
+
+        What passes through that file system is counted once: asked for by the others, and read or written by it.
+        """
+        used, passed = tree_usage.usage(self.supervisor_pid), self._ask("processes")["passed"]
+        if self.recipe.mount is None:
+            return used
+        return dataclasses.replace(
+            used,
+            asked_read_bytes=used.asked_read_bytes - passed.get("rchar", 0),
+            asked_written_bytes=used.asked_written_bytes - passed.get("wchar", 0),
+            device_read_bytes=passed.get("read_bytes", 0),
+            device_written_bytes=passed.get("write_bytes", 0),
+        )
 
     def freeze(self) -> None:
         """Stop the whole tree of processes until `thaw`. The supervisor lets it breathe every few minutes.

@@ -10,6 +10,7 @@ import contextlib
 import os
 import signal
 import subprocess
+from collections import Counter
 from pathlib import Path
 
 from tdelta.driver import tree
@@ -42,6 +43,8 @@ class ServerHost(Host):
         self._server: subprocess.Popen[bytes] | None = None
         self._mount: subprocess.Popen[bytes] | None = None
         self._is_frozen = False
+        self._passed: Counter[str] = Counter()
+        """The bytes of file systems that have ended."""
 
     def do_adopt(self, order: Order) -> Order:
         """Take charge of a server's folders: make them and write its files, readable by their owner only."""
@@ -88,8 +91,15 @@ class ServerHost(Host):
         return {"running": self._is_running(), "status": self._server and self._server.returncode, "mounted": mounted}
 
     def do_processes(self, _order: Order) -> Order:
-        """The processes that make up the server; the file system under it is one of them."""
-        return {"pids": list(tree.living(os.getpid())), "file_systems": list(self._mount_pids())}
+        """The processes that make up the server; the file system under it is one of them, and what passed through it.
+
+        Bytes are those of all that were mounted so far, by the names of ``/proc/PID/io``.
+        """
+        mounted = self._mount_pids()
+        passed = Counter(self._passed)
+        for pid in mounted:
+            passed.update(tree.io_bytes(pid))
+        return {"pids": list(tree.living(os.getpid())), "file_systems": list(mounted), "passed": passed}
 
     def do_freeze(self, _order: Order) -> Order:
         """Stop the server's whole tree. Its file system goes on: whoever looks at a frozen mount hangs."""
@@ -191,6 +201,7 @@ class ServerHost(Host):
         mount, process = self._adopted().mount, self._mount
         if mount is None or process is None:
             return
+        self._passed.update(tree.io_bytes(process.pid))  # it keeps nothing back: there is no more to come
         unmounted = self._orders.wait(lambda: unmount(mount.at), _MOUNT_SECONDS)
         if not unmounted or not self._orders.wait(lambda: process.poll() is not None, _MOUNT_SECONDS):
             raise Failed("server", f"{mount.at} is in use and cannot be unmounted")

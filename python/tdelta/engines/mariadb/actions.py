@@ -5,16 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tdelta.driver.acting import Outcome
-from tdelta.engines.servers import DATABASE
 from tdelta.engines.shared.private.actions import ServerAction, Site
 from tdelta.engines.shared.private.restarts import LogSql, restarts
 
-_TABLE = f"{DATABASE}.tdelta_action"
 _STATUS = "SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME = "
 _LOG = LogSql(
-    make=(f"CREATE TABLE {_TABLE} (id INT PRIMARY KEY AUTO_INCREMENT, a INT NOT NULL, b VARCHAR(200) NOT NULL)",),
-    change=(f"INSERT INTO {_TABLE} (a, b) SELECT seq, REPEAT('x', 200) FROM seq_1_to_2000",),
-    remove=(f"DROP TABLE IF EXISTS {_TABLE}",),
+    numbers="SELECT seq AS n FROM seq_1_to_2000",
     checkpoint=("SET GLOBAL innodb_log_checkpoint_now = ON",),
     written=f"{_STATUS}'INNODB_LSN_CURRENT'",
     behind=f"{_STATUS}'INNODB_CHECKPOINT_AGE'",

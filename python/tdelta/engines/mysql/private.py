@@ -16,6 +16,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from tdelta.driver.servers.recipes import Command, Place, Recipe
+from tdelta.engines.mysql.actions import ACTIONS
 from tdelta.engines.mysql.evidence import EVIDENCE
 from tdelta.engines.mysql.profile import PROFILE
 from tdelta.engines.servers import (
@@ -125,6 +126,7 @@ class MysqlEngine(MysqlFamily):
     evidence = EVIDENCE
     crypto = "openssl"
     ciphers = _CIPHERS
+    actions = ACTIONS
     own_facts = (
         "transaction_isolation",
         "innodb_redo_log_capacity",

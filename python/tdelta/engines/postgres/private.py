@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tdelta.driver.servers.recipes import Command, Greeting, Place, Recipe
+from tdelta.engines.postgres.actions import ACTIONS
 from tdelta.engines.postgres.catalog import PostgresCatalog
 from tdelta.engines.postgres.evidence import EVIDENCE
 from tdelta.engines.postgres.profile import PROFILE
@@ -25,6 +26,7 @@ from tdelta.engines.postgres.protection import Configures, Lodges, Mounts, Prote
 from tdelta.engines.profile import Profile
 from tdelta.engines.servers import DATABASE, Footprint, ServerBinary, ServerCipher, ServerSettings, Tracing
 from tdelta.engines.shared.evidence import ServerEvidence
+from tdelta.engines.shared.private.actions import ServerAction
 from tdelta.engines.shared.private.restore import RestoreTarget
 from tdelta.engines.shared.settling import Settling
 from tdelta.messages import Caution
@@ -137,6 +139,11 @@ class PostgresEngine:
     def major(self) -> int:
         """The major version: 15 of 15.19."""
         return int(self.binary.version.split(".", 1)[0])
+
+    @property
+    def actions(self) -> Mapping[str, ServerAction]:
+        """What can be done to its servers."""
+        return ACTIONS
 
     def home(self, settings: ServerSettings) -> Path | None:
         """The folder in which such a twin must be made; None: anywhere."""

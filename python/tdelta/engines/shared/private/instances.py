@@ -278,8 +278,8 @@ class ServerTwin:
             if job.step in STEPS:
                 return self._step(job.step, ready)
             if job.step and job.step != TRACE:
-                root = self.instance.server.supervisor_pid
-                return acting.alone(self._act(job.step), job.step, root, self._halt, ready)
+                used = self.instance.server.usage
+                return acting.alone(self._act(job.step), job.step, used, self._halt, ready)
             if job.during:
                 return self._beside(job, ready)
             if ready is not None:

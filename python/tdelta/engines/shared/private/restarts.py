@@ -16,6 +16,12 @@ _CONNECT_SECONDS = 120.0
 _MOST_CHANGES = 1000
 _LOG_MB = 16
 _STORM = 64
+_TABLE = "tdelta_action"
+_MAKE = f"CREATE TABLE {_TABLE} (a INT NOT NULL, b VARCHAR(200) NOT NULL)"
+_REMOVE = f"DROP TABLE IF EXISTS {_TABLE}"
+_CHECKPOINT_SECONDS = 120.0
+_NEXT_TO_NOTHING_BYTES = 1 << 16
+"""What a server may log of its own accord after a checkpoint."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,20 +29,18 @@ class LogSql:
     """How a server's log is filled and read.
 
     Attributes:
-        make: makes a table of tdelta's own.
-        change: writes some of the log, more than once.
-        remove: removes the table.
-        checkpoint: has every change written to the data files.
+        numbers: a query for some thousand rows of one number, ``n``: as many rows are inserted at a time.
+        checkpoint: has every change written to the data files, or nothing where the server does so when it is idle.
+        hold: has the server write as little as it may to its data files until it is started anew.
         written: a query for how much of the log was ever written, bytes.
         behind: a query for how much of it a start after a crash has to read, bytes.
     """
 
-    make: tuple[str, ...]
-    change: tuple[str, ...]
-    remove: tuple[str, ...]
-    checkpoint: tuple[str, ...]
+    numbers: str
     written: str
     behind: str
+    checkpoint: tuple[str, ...] = ()
+    hold: tuple[str, ...] = ()
 
 
 class _Started:
@@ -96,23 +100,28 @@ class Recovery:
         self._log = log
         self._started: _Started | None = None
         self._behind = 0
+        self._wanted_bytes = site.knobs.get("mb", _LOG_MB) * 1_000_000
 
     def prepare(self) -> None:
         """Checkpoint, fill the log, kill the server."""
-        wanted = self._site.knobs.get("mb", _LOG_MB) * 1_000_000
         self._started = _Started(self._site)
         with self._site.session() as session:
 
             def number(query: str) -> int:
                 return int(float(session.rows(query)[1][0][0] or 0))
 
-            for statement in (*self._log.remove, *self._log.make, *self._log.checkpoint):
-                session.run(statement)
+            def run(*statements: str) -> None:
+                for statement in statements:
+                    session.run(statement)
+
+            run(_REMOVE, _MAKE, *self._log.checkpoint)
+            is_done = lambda: number(self._log.behind) <= _NEXT_TO_NOTHING_BYTES  # noqa: E731
+            self._site.halt.wait_until(is_done, "a checkpoint", _CHECKPOINT_SECONDS)
+            run(*self._log.hold)
             start = number(self._log.written)
             for _ in range(_MOST_CHANGES):
-                for statement in self._log.change:
-                    session.run(statement)
-                if number(self._log.written) - start >= wanted or self._site.halt.is_asked:
+                run(f"INSERT INTO {_TABLE} SELECT n, REPEAT('x', 200) FROM ({self._log.numbers}) AS numbers")
+                if number(self._log.written) - start >= self._wanted_bytes or self._site.halt.is_asked:
                     break
             self._behind = number(self._log.behind)
         self._site.server.kill()
@@ -127,7 +136,7 @@ class Recovery:
         """Remove the table."""
         if self._started is not None:
             self._started.end()
-        self._site.run(*self._log.remove)
+        self._site.run(_REMOVE)
 
 
 class Storm:
