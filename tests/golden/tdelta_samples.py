@@ -27,6 +27,7 @@ from tdelta.records import (
     Contrast,
     Counts,
     DatabaseFacts,
+    DataSize,
     Decision,
     Estimate,
     EvidenceState,
@@ -961,7 +962,8 @@ def profiled() -> RunResult:
     names = Functions(one.functions for one in profiles())
     profile = cpu_profiles(found, names)
     unsure = cpu_profiles([found[0], replace(found[0], condition=condition("aes-128"))], names)
-    return changed(costly(), profiles=(*profile, *unsure))
+    sizes = (DataSize(PLAIN, 50_331_648), DataSize(AES, 51_539_968))
+    return changed(costly(), profiles=(*profile, *unsure), data_sizes=sizes)
 
 
 def without_numbers() -> RunResult:

@@ -5,35 +5,63 @@ from __future__ import annotations
 import os
 import webbrowser
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from tdelta.cli.output import Mistyped, drawn_progress, write
 from tdelta.messages import Refusal
 
+if TYPE_CHECKING:
+    from tdelta.report.decision import DecisionBasis
+
 
 @click.command(short_help="Write the HTML page of a run.")
 @click.argument("runs", nargs=-1, metavar="[RUN]...")
 @click.option("--compare", "is_comparison", is_flag=True, help="Set several RUNs side by side.")
 @click.option(
+    "--decision",
+    "is_decision",
+    is_flag=True,
+    help="One page for a decision, from RUNs of one engine, or from the newest of each kind.",
+)
+@click.option(
+    "--json", "as_json", is_flag=True, help="With --decision: print what the page says as JSON (docs/json.md)."
+)
+@click.option(
     "--output",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="File to write.  [./tdelta-RUN.html, or ./tdelta-compare.html]",
+    help="File to write.  [./tdelta-RUN.html, ./tdelta-compare.html or ./tdelta-decision.html]",
 )
 @click.option("--open", "is_opened", is_flag=True, help="Open it in the browser, where there is a display.")
 @click.option("--force", is_flag=True, help="Overwrite a file that is no report of tdelta's.")
 @click.option("--store", type=click.Path(path_type=Path, dir_okay=False), help="File that keeps the results.")
 def report(
-    runs: tuple[str, ...], is_comparison: bool, output: Path | None, is_opened: bool, force: bool, store: Path | None
+    runs: tuple[str, ...],
+    is_comparison: bool,
+    is_decision: bool,
+    as_json: bool,
+    output: Path | None,
+    is_opened: bool,
+    force: bool,
+    store: Path | None,
 ) -> None:
     """Write the HTML page of RUN (an id, the beginning of one, or `last`): one file that needs no network.
 
     Example: tdelta report last --open
 
     Example: tdelta report --compare kqmt zvwp
+
+    Example: tdelta report --decision
     """
-    _check(runs, is_comparison=is_comparison)
-    page, name = _page(runs or ("last",), store, is_comparison=is_comparison)
+    _check(runs, is_comparison=is_comparison, is_decision=is_decision, as_json=as_json)
+    if as_json:
+        from tdelta.report.decision import decision_document
+        from tdelta.report.document import to_json
+
+        write(to_json(decision_document(_basis(runs, store))))
+        return
+    page, name = _decision(runs, store) if is_decision else _page(runs or ("last",), store, is_comparison=is_comparison)
     path = Path(f"tdelta-{name}.html") if output is None else output
     from tdelta.report.page.writing import write_page
 
@@ -44,11 +72,33 @@ def report(
         _open(path)
 
 
-def _check(runs: tuple[str, ...], *, is_comparison: bool) -> None:
-    if len(runs) > 1 and not is_comparison:
+def _check(runs: tuple[str, ...], *, is_comparison: bool, is_decision: bool, as_json: bool) -> None:
+    if is_comparison and is_decision:
+        raise Mistyped(Refusal.of("compare-or-decision"))
+    if as_json and not is_decision:
+        raise Mistyped(Refusal.of("json-without-decision"))
+    if len(runs) > 1 and not (is_comparison or is_decision):
         raise Mistyped(Refusal.of("one-run-expected", found=", ".join(runs)))
     if len(runs) < 2 and is_comparison:
         raise Mistyped(Refusal.of("two-runs-expected", found=", ".join(runs) or "none"))
+
+
+def _basis(runs: tuple[str, ...], store: Path | None) -> DecisionBasis:
+    """What those runs say together; without any named, the newest of each kind of the newest run's engine."""
+    from tdelta.report.decision import decide, newest_of_each_kind, stored
+    from tdelta.store import Store
+
+    with Store.open(store, must_exist=True) as opened:
+        named = dict.fromkeys(opened.resolve(run) for run in runs)
+        return decide(stored(opened, named or newest_of_each_kind(opened)))
+
+
+def _decision(runs: tuple[str, ...], store: Path | None) -> tuple[str, str]:
+    """The decision page's text, and what it is called."""
+    from tdelta.report.page.decision import compose
+    from tdelta.report.page.render import render
+
+    return render(compose(_basis(runs, store))), "decision"
 
 
 def _page(runs: tuple[str, ...], store: Path | None, *, is_comparison: bool) -> tuple[str, str]:

@@ -12,6 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from tdelta.design.topics import Topic
+
 NOTHING = "nothing"
 """The level of ``during`` of every baseline."""
 
@@ -23,11 +25,13 @@ class Action:
     """One action.
 
     ``words`` is what it is, for people; ``is_work`` whether it can be a trial by itself, ``is_during`` whether it can
-    go on beside a load; ``needs_plain`` whether it makes no sense on an encrypted twin.
+    go on beside a load; ``needs_plain`` whether it makes no sense on an encrypted twin. ``topic`` is what it is asked
+    about.
     """
 
     name: str
     words: str
+    topic: Topic
     is_work: bool = False
     is_during: bool = False
     needs_plain: bool = False
@@ -37,10 +41,10 @@ ACTIONS: Mapping[str, Action] = MappingProxyType(
     {
         action.name: action
         for action in (
-            Action("restart", "a clean stop and a start, until the first answer", is_work=True),
-            Action("recovery", "a start after a crash, until the first answer", is_work=True),
-            Action("storm", "all connections opened at once", is_work=True),
-            Action("encrypt", "the database is encrypted", is_during=True, needs_plain=True),
+            Action("restart", "a clean stop and a start, until the first answer", Topic.RECOVERY, is_work=True),
+            Action("recovery", "a start after a crash, until the first answer", Topic.RECOVERY, is_work=True),
+            Action("storm", "all connections opened at once", Topic.RECOVERY, is_work=True),
+            Action("encrypt", "the database is encrypted", Topic.CHANGE, is_during=True, needs_plain=True),
         )
     }
 )

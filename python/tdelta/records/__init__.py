@@ -98,6 +98,7 @@ from tdelta.records.serving import (
     TimeSpent,
     Typical,
 )
+from tdelta.records.sizes import DataSize
 from tdelta.records.steps import StepMeasure
 from tdelta.records.tails import (
     BadTrials,
@@ -156,6 +157,7 @@ __all__ = [
     "Counts",
     "CpuProfile",
     "CpuTime",
+    "DataSize",
     "DatabaseFacts",
     "Decision",
     "Estimate",

@@ -25,6 +25,7 @@ from tdelta.inference.whatif import what_ifs
 from tdelta.messages import Caution
 from tdelta.records import (
     Counts,
+    DataSize,
     Decision,
     FileEvidence,
     Finding,
@@ -131,6 +132,7 @@ def assemble(
             *_known(judgement.order_effect),
             *judgement.contrasts,
             *checkpoint_measures(trials, plan.settings),
+            *(DataSize(c, state.data_bytes[c.key]) for c in plan.conditions if c.key in state.data_bytes),
             *page_costs(trials, verdicts, floors.floors),
             *search.records(),
             *servers,

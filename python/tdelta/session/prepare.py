@@ -51,7 +51,9 @@ def _load(context: RunContext, twins: Twins[Any], checks: Checks) -> int:
             path, sums = twins.load(settings)
             checks.loaded("/".join(map(str, kind)), sums, expected)
             checks.ciphered(str(kind[0]), is_encrypted=twins.is_encrypted(path))
-        data_bytes = data_bytes or twins.data_bytes(path)
+        size = twins.data_bytes(path)
+        context.state.data_bytes[condition.key] = size
+        data_bytes = data_bytes or size
         context.require_time()
     if plan.source is not None:
         plan.source.copy.let_go()

@@ -100,8 +100,9 @@ class RunState:
 
     ``database`` is the workload on a user's own rows, which may be a proposal, in full. ``key`` is what a calibration
     of this machine must have in common with the run; None where none can. ``ciphers`` are what engines were seen to
-    encrypt pages with, by the cipher that was asked for; None as long as nobody looked. ``evidence``, ``unit_costs``
-    and ``timed_calls`` are by the condition's key; a unit cost is as the driver measured it, moment by moment.
+    encrypt pages with, by the cipher that was asked for; None as long as nobody looked. ``evidence``, ``unit_costs``,
+    ``timed_calls`` and ``data_bytes`` (how large loaded data is) are by the condition's key; a unit cost is as the
+    driver measured it, moment by moment.
     """
 
     fingerprint: str | None = None
@@ -115,6 +116,7 @@ class RunState:
     evidence: dict[str, tuple[Found, ...]] = field(default_factory=dict)
     unit_costs: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     timed_calls: dict[str, Timed] = field(default_factory=dict)
+    data_bytes: dict[str, int] = field(default_factory=dict)
     profile: ProfileNotes | None = None
 
     def keep(self, store: Store, run_id: str) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from tdelta.design.topics import Topic
 from tdelta.engines.registry import servers
 from tdelta.errors import UnknownName, UsageError
 from tdelta.messages import Refusal
@@ -22,7 +23,8 @@ class Study:
 
     ``settings`` are the options in which it differs from a run without a study, ``by_engine`` those in
     which it differs once more on some engines, ``at_published_scale`` those with ``--scale published``. ``tables`` are
-    the published ones that ``tdelta analyze published:NAME`` takes.
+    the published ones that ``tdelta analyze published:NAME`` takes. ``topic`` is what its verdicts are about, where a
+    condition's action does not say (`tdelta.design.actions`).
     """
 
     name: str
@@ -34,6 +36,7 @@ class Study:
     by_engine: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     at_published_scale: Mapping[str, Any] = field(default_factory=dict)
     tables: tuple[str, ...] = ()
+    topic: Topic = Topic.DAILY
 
     def settings_for(self, engine: str | None, scale: str) -> dict[str, Any]:
         """The options of a request on that engine (None: the study's own) at that scale.
@@ -229,6 +232,25 @@ _STUDIES = (
             "mysql": {"vary": {}, "scope": "data"},
             "postgres": {"vary": {}},
         },
+        topic=Topic.TEMPORARY,
+    ),
+    Study(
+        "capacity",
+        "CPUs and response time at the load of a working day: operations due at 60, 80 and 90 % of what plain can do",
+        "no figures: tests as fast as the database can go show its throughput, and not what users wait at a given load",
+        True,
+        "order entry on SQLite, or any engine, workload or database; near saturation a little more work for an"
+        " operation is much more waiting",
+        {
+            "workload": "order-entry",
+            "vary": {"at": (0.6, 0.8, 0.9)},
+            "threads": 4,
+            "trial_seconds": 2.5,
+            "blocks_per_round": 6,
+            "step_blocks": 2,
+            "max_seconds": 840.0,
+        },
+        topic=Topic.CAPACITY,
     ),
     Study(
         "response-times",

@@ -337,8 +337,13 @@ class Store:
 
     def _last(self, newest_first: list[str]) -> str:
         """The newest run that was asked for by itself; of calibrations' runs only where there is no other."""
-        parts = {run_id for (run_id,) in self._query("SELECT run_id FROM run_facts WHERE key = ?", (PART_OF,))}
+        parts = self.parts_of_calibrations()
         return next((run_id for run_id in newest_first if run_id not in parts), newest_first[0])
+
+    def parts_of_calibrations(self) -> frozenset[str]:
+        """The ids of runs that nobody asked for by themselves."""
+        rows = self._query("SELECT run_id FROM run_facts WHERE key = ?", (PART_OF,))
+        return frozenset(run_id for (run_id,) in rows)
 
     def _prepare(self) -> None:
         with told(self.path):

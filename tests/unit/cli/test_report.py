@@ -101,3 +101,24 @@ def test_with_a_display_the_browser_gets_the_file(
     done = report(store, "--open", "--output", "page.html")
     assert opened == [(store.parent / "page.html").as_uri()]
     assert ("no browser could be started" in done.err) is not can_start
+
+
+def test_a_decision_is_one_page_of_the_newest_runs_of_an_engine(store: Path) -> None:
+    done = report(store, "--decision")
+    assert (done.code, done.out) == (0, "tdelta-decision.html\n")
+    page = Path("tdelta-decision.html").read_text(encoding="utf-8")
+    assert s.RUN_ID in page
+    assert report(store, "--decision", s.RUN_ID, "--json").out.startswith('{\n  "schema": "tdelta.decision/1"')
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--decision", "--compare", "fctr", s.RUN_ID), "expected --compare or --decision, found both"),
+        (("--json",), "--json: expected with --decision"),
+    ],
+)
+def test_a_decision_goes_with_some_options_only(store: Path, words: tuple[str, ...], message: str) -> None:
+    done = report(store, *words)
+    assert done.code == 2
+    assert message in done.err

@@ -174,6 +174,10 @@ REQUESTS = {
     "calibration-not-of-run": "no calibration can be of this run",
     "force-without-output": "--force: expected with --output, found without",
     "one-run-expected": "expected one RUN, found {found}; --compare sets runs side by side",
+    "compare-or-decision": "expected --compare or --decision, found both",
+    "json-without-decision": "--json: expected with --decision, found without; tdelta show --json prints one run's",
+    "one-engine-expected": "--decision: expected finished runs of one engine, found {found}",
+    "nothing-to-decide": "--decision: expected a run with an encrypted twin, found none among {runs}",
     "two-runs-expected": "--compare: expected at least two RUNs, found {found}",
     "rope-not-above-zero": "expected more than 0 %, found {found:.0%}",
     "pilot-options-with-run": (
